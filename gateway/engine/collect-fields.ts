@@ -1,0 +1,93 @@
+import {
+  type FieldNode,
+  type GraphQLInterfaceType,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLSchema,
+  isAbstractType,
+  isObjectType,
+  Kind,
+  type SelectionSetNode,
+} from "graphql";
+import { both, type Condition, compileCondition, either } from "./conditions.ts";
+import type { Fragments } from "./fragments.ts";
+import { isIntrospection } from "./introspection.ts";
+import { refusal } from "./refusal.ts";
+
+/** A selection set, and when it counts: the same response key may be selected twice under two conditions. */
+export type Selected = { readonly set: SelectionSetNode; readonly condition: Condition };
+
+/** A response key of an object, merged from all selections of it. */
+export type SelectedField = { readonly key: string; readonly condition: Condition } & (
+  | {
+      readonly kind: "data";
+      readonly name: string;
+      readonly type: GraphQLOutputType;
+      readonly selected: readonly Selected[];
+    }
+  | { readonly kind: "typename" }
+  | { readonly kind: "introspection" }
+);
+
+type Group = {
+  readonly node: FieldNode;
+  readonly conditions: Condition[];
+  readonly selected: Selected[];
+};
+
+/** The fields that an object of this type has in the result, in the order of the operation. */
+export function collectFields(
+  schema: GraphQLSchema,
+  fragments: Fragments,
+  type: GraphQLObjectType | GraphQLInterfaceType,
+  selected: readonly Selected[],
+): SelectedField[] {
+  const groups = new Map<string, Group>();
+  const addField = (node: FieldNode, condition: Condition) => {
+    const key = (node.alias ?? node.name).value;
+    const group = groups.get(key) ?? { node, conditions: [], selected: [] };
+    groups.set(key, group);
+    group.conditions.push(condition);
+    if (node.selectionSet) group.selected.push({ set: node.selectionSet, condition });
+  };
+  const addSet = (set: SelectionSetNode, outer: Condition) => {
+    for (const selection of set.selections) {
+      const condition = both(outer, compileCondition(selection.directives));
+      if (selection.kind === Kind.FIELD) {
+        addField(selection, condition);
+        continue;
+      }
+      const fragment =
+        selection.kind === Kind.INLINE_FRAGMENT ? selection : fragments.get(selection.name.value);
+      if (fragment && applies(schema, type, fragment.typeCondition?.name.value)) {
+        addSet(fragment.selectionSet, condition);
+      }
+    }
+  };
+  for (const { set, condition } of selected) addSet(set, condition);
+  return [...groups].map(([key, group]) => describe(key, group, type));
+}
+
+function applies(
+  schema: GraphQLSchema,
+  type: GraphQLObjectType | GraphQLInterfaceType,
+  condition: string | undefined,
+): boolean {
+  if (condition === undefined || condition === type.name) return true;
+  const wanted = schema.getType(condition);
+  return isAbstractType(wanted) && isObjectType(type) && schema.isSubType(wanted, type);
+}
+
+function describe(
+  key: string,
+  { node, conditions, selected }: Group,
+  type: GraphQLObjectType | GraphQLInterfaceType,
+): SelectedField {
+  const name = node.name.value;
+  const condition = either(conditions);
+  if (name === "__typename") return { kind: "typename", key, condition };
+  if (isIntrospection(node)) return { kind: "introspection", key, condition };
+  const field = type.getFields()[name];
+  if (!field) throw refusal(`Cannot query field "${name}" on type "${type.name}".`);
+  return { kind: "data", key, condition, name, type: field.type, selected };
+}

@@ -1,0 +1,143 @@
+import { type DocumentNode, type ExecutionResult, execute, GraphQLError, type GraphQLSchema } from "graphql";
+import type { Planner } from "../planner.ts";
+import { readSupergraph } from "./api-schema.ts";
+import type { Execution, ReportFailure } from "./execution.ts";
+import { PlanCache } from "./plan-cache.ts";
+import { type Prepared, prepareOperation } from "./prepare.ts";
+import type { Project } from "./projection.ts";
+import { refusal } from "./refusal.ts";
+import { isPromise, type JsonObject, type MaybePromise, type SubgraphExecutor } from "./subgraph-executor.ts";
+import { openSubscription } from "./subscription.ts";
+import { createTypeIndex } from "./type-index.ts";
+import { coerceVariables, InvalidVariables } from "./variables.ts";
+import { explain } from "./violations.ts";
+
+/** What an engine is made of. The executors are asked by the names that the supergraph gives the subgraphs. */
+export type EngineOptions<C> = {
+  readonly supergraphSdl: string;
+  readonly planner: Planner;
+  readonly executors: Readonly<Record<string, SubgraphExecutor<C>>>;
+  /** How many operations stay compiled, by their text. */
+  readonly planLimit?: number;
+  /** Hears of every request that a subgraph did not answer. */
+  readonly reportFailure?: ReportFailure;
+};
+
+/** One operation of a client. The document must be parsed and valid against the engine's `apiSchema`. */
+export type ExecutionRequest<C> = {
+  readonly document: DocumentNode;
+  readonly operationName?: string | null | undefined;
+  readonly variables?: Readonly<JsonObject> | null | undefined;
+  readonly context: C;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** Answers operations on the whole graph by asking subgraphs. `C` is handed to the executors, unread. */
+export interface Engine<C> {
+  /** The public schema: what clients may ask, and what introspection shows. */
+  readonly apiSchema: GraphQLSchema;
+  /** Runs a query or a mutation. Expected failures are in `errors`; it throws only when something is broken. */
+  execute(request: ExecutionRequest<C>): MaybePromise<ExecutionResult>;
+  /** Opens a subscription, or says in `errors` why it cannot. A source that is lost makes `next()` throw. */
+  subscribe(request: ExecutionRequest<C>): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult>;
+}
+
+const DEFAULT_PLAN_LIMIT = 1_000;
+
+/** Makes the engine of one supergraph. */
+export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
+  const { full, api } = readSupergraph(options.supergraphSdl);
+  const { planner, executors, reportFailure = () => {} } = options;
+  const plans = new PlanCache<Prepared<C>>(options.planLimit ?? DEFAULT_PLAN_LIMIT);
+  const subgraph = (name: string) => {
+    const executor = executors[name];
+    if (!executor) throw new Error(`there is no executor for the subgraph ${name}`);
+    return { name, executor, reportFailure };
+  };
+  const preparation = { api, planner, planContext: { types: createTypeIndex(full), subgraph } };
+  const prepare = ({ document, operationName = null }: ExecutionRequest<C>) =>
+    plans.get(document, operationName, () => prepareOperation(preparation, document, operationName));
+  return {
+    apiSchema: api,
+    execute(request) {
+      return orRefusal(() => {
+        const prepared = prepare(request);
+        const run = (ready: Prepared<C>) => runOperation(api, ready, request);
+        return isPromise(prepared) ? prepared.then(run) : run(prepared);
+      });
+    },
+    async subscribe(request) {
+      return orRefusal(async () => runSubscription(api, await prepare(request), request));
+    },
+  };
+}
+
+function runOperation<C>(
+  api: GraphQLSchema,
+  prepared: Prepared<C>,
+  request: ExecutionRequest<C>,
+): MaybePromise<ExecutionResult> {
+  if (!prepared.run) throw refusal("A subscription is answered by a stream, not by one response.");
+  const execution = startExecution(request, coerceVariables(api, prepared.operation, request.variables));
+  const finish = () => finishExecution(prepared.project, execution);
+  if (prepared.introspection) introspect(api, prepared.introspection, request, execution);
+  const running = prepared.run(execution);
+  return running && isPromise(running) ? running.then(finish) : finish();
+}
+
+function runSubscription<C>(
+  api: GraphQLSchema,
+  prepared: Prepared<C>,
+  request: ExecutionRequest<C>,
+): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult> {
+  if (!prepared.subscription) throw refusal("Only a subscription is answered by a stream.");
+  const variables = coerceVariables(api, prepared.operation, request.variables);
+  return openSubscription(
+    prepared.subscription,
+    () => startExecution(request, variables),
+    (execution) => finishExecution(prepared.project, execution),
+  );
+}
+
+function startExecution<C>(
+  { context, signal }: ExecutionRequest<C>,
+  variables: Readonly<JsonObject>,
+): Execution<C> {
+  return { context, signal, variables, data: {}, errors: [] };
+}
+
+function finishExecution<C>(project: Project, execution: Execution<C>): ExecutionResult {
+  const { variables, errors } = execution;
+  const run = { variables, path: [], violations: [] };
+  const data = project(execution.data, run);
+  if (run.violations.length > 0) errors.push(...explain(run.violations, errors));
+  return errors.length > 0 ? { data, errors } : { data };
+}
+
+/** The schema answers `__schema` and `__type`; their part of the result is already in its final shape. */
+function introspect<C>(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  request: ExecutionRequest<C>,
+  execution: Execution<C>,
+): void {
+  const result = execute({ schema, document, variableValues: request.variables ?? {} });
+  if (isPromise(result)) throw new Error("introspection has no resolvers to wait for");
+  Object.assign(execution.data, result.data);
+  execution.errors.push(...(result.errors ?? []));
+}
+
+/** What the client did wrong becomes an answer; everything else stays an error. */
+function orRefusal<T>(run: () => MaybePromise<T>): MaybePromise<T | ExecutionResult> {
+  const refuse = (reason: unknown): ExecutionResult => {
+    if (reason instanceof GraphQLError) return { errors: [reason] };
+    if (reason instanceof InvalidVariables) return { errors: reason.errors };
+    throw reason;
+  };
+  try {
+    const result = run();
+    return isPromise(result) ? result.catch(refuse) : result;
+  } catch (reason) {
+    return refuse(reason);
+  }
+}

@@ -1,0 +1,165 @@
+import type { EntityAlias, SubgraphOperation } from "../planner.ts";
+import { ask, type Execution, pickVariables, type Step, type Subgraph, toClientError } from "./execution.ts";
+import { readOperation } from "./fetch-step.ts";
+import { compileFlattenPath, type FlattenPath } from "./flatten-path.ts";
+import { copyJson, mergeInto } from "./merge.ts";
+import { compileRepresentation, type Represent } from "./representation.ts";
+import { compileRewrites, type Rewrites } from "./rewrites.ts";
+import {
+  isObject,
+  type JsonObject,
+  type ResponsePath,
+  type SubgraphError,
+  type SubgraphResult,
+} from "./subgraph-executor.ts";
+import type { TypeIndex } from "./type-index.ts";
+
+/** So many errors one failed request may leave: a list of thousands must not answer with thousands. */
+const MAX_ERRORS_PER_FETCH = 100;
+
+/** One `_entities` field, compiled. */
+type EntityField = {
+  readonly alias: string;
+  readonly variable: string;
+  readonly paths: readonly FlattenPath[];
+  readonly represent: Represent;
+  readonly inputRewrites: Rewrites | undefined;
+  readonly outputRewrites: Rewrites | undefined;
+};
+
+/** What of the data one `_entities` field is asked for: by position, the objects that its answer belongs to. */
+type Batch = {
+  readonly field: EntityField;
+  readonly representations: JsonObject[];
+  readonly targets: JsonObject[][];
+};
+
+/**
+ * Compiles a fetch of entities: one `_entities` field, or several under aliases. Entities that look alike are asked
+ * for once. Nothing is sent when there is no entity to ask for.
+ */
+export function compileEntityStep<C>(
+  node: SubgraphOperation,
+  aliases: readonly EntityAlias[],
+  subgraph: Subgraph<C>,
+  types: TypeIndex,
+): Step<C> {
+  const operation = readOperation(node);
+  const pick = pickVariables(node.variableUsages);
+  const fields = aliases.map((alias) => compileField(alias, types));
+  return (execution) => {
+    const variables = pick(execution.variables);
+    let wanted = 0;
+    const batches = fields.map((field) => {
+      const batch = collect(field, execution);
+      variables[field.variable] = batch.representations;
+      wanted += batch.representations.length;
+      return batch;
+    });
+    if (wanted === 0) return;
+    return ask(subgraph, operation, variables, execution, (result) => settle(batches, execution, result));
+  };
+}
+
+function compileField(alias: EntityAlias, types: TypeIndex): EntityField {
+  return {
+    alias: alias.alias,
+    variable: alias.representationsVariableName,
+    paths: alias.paths.map((path) => compileFlattenPath(path, types)),
+    represent: compileRepresentation(alias.requires, types),
+    inputRewrites: compileRewrites(alias.inputRewrites, types),
+    outputRewrites: compileRewrites(alias.outputRewrites, types),
+  };
+}
+
+function collect<C>(field: EntityField, execution: Execution<C>): Batch {
+  const representations: JsonObject[] = [];
+  const targets: JsonObject[][] = [];
+  const positions = new Map<string, JsonObject[]>();
+  const add = (entity: JsonObject) => {
+    const representation = field.represent(entity, execution.variables);
+    if (!representation) return;
+    const identity = JSON.stringify(representation);
+    const alike = positions.get(identity);
+    if (alike) {
+      alike.push(entity);
+      return;
+    }
+    const first = [entity];
+    positions.set(identity, first);
+    targets.push(first);
+    field.inputRewrites?.apply(representation);
+    representations.push(representation);
+  };
+  for (const path of field.paths) path.visit(execution.data, add);
+  return { field, representations, targets };
+}
+
+function settle<C>(batches: readonly Batch[], execution: Execution<C>, result: SubgraphResult): void {
+  if (result.errors) addErrors(batches, execution, result, result.errors);
+  for (const { field, targets } of batches) {
+    const entities = result.data?.[field.alias];
+    if (!Array.isArray(entities)) continue;
+    for (const [position, places] of targets.entries()) {
+      const entity: unknown = entities[position];
+      if (isObject(entity)) place(entity, places, field);
+    }
+  }
+}
+
+function place(entity: JsonObject, places: readonly JsonObject[], field: EntityField): void {
+  field.outputRewrites?.apply(entity);
+  for (const [index, target] of places.entries()) {
+    mergeInto(target, index === places.length - 1 ? entity : copyJson(entity));
+  }
+}
+
+/** Puts each error at every entity that it speaks of; one that names none speaks of all that did not come. */
+function addErrors<C>(
+  batches: readonly Batch[],
+  execution: Execution<C>,
+  result: SubgraphResult,
+  errors: readonly SubgraphError[],
+): void {
+  const pathsOf = tracePaths(batches, execution.data);
+  let left = MAX_ERRORS_PER_FETCH;
+  const add = (error: SubgraphError, path: ResponsePath | undefined) => {
+    if (left-- > 0) execution.errors.push(toClientError(error, path));
+  };
+  for (const error of errors) {
+    const affected = affectedBy(error, batches, result);
+    for (const { target, rest } of affected) {
+      for (const path of pathsOf.get(target) ?? []) add(error, [...path, ...rest]);
+    }
+    if (affected.length === 0) add(error, undefined);
+  }
+}
+
+type Affected = { readonly target: JsonObject; readonly rest: ResponsePath };
+
+function affectedBy(error: SubgraphError, batches: readonly Batch[], result: SubgraphResult): Affected[] {
+  const [alias, position, ...inside] = error.path ?? [];
+  const named = batches.find((batch) => batch.field.alias === alias);
+  if (named && typeof position === "number") {
+    const rest = named.field.outputRewrites?.rename(inside) ?? inside;
+    return (named.targets[position] ?? []).map((target) => ({ target, rest }));
+  }
+  return batches.flatMap(({ field, targets }) => {
+    const entities = result.data?.[field.alias];
+    const missing = targets.filter((_, at) => !Array.isArray(entities) || !isObject(entities[at]));
+    return missing.flat().map((target) => ({ target, rest: [] }));
+  });
+}
+
+/** Walks the data again, now with paths: only errors need them. */
+function tracePaths(batches: readonly Batch[], data: JsonObject): Map<JsonObject, ResponsePath[]> {
+  const paths = new Map<JsonObject, ResponsePath[]>();
+  for (const path of batches.flatMap((batch) => batch.field.paths)) {
+    path.trace(data, (entity, at) => {
+      const known = paths.get(entity);
+      if (known) known.push(at);
+      else paths.set(entity, [at]);
+    });
+  }
+  return paths;
+}

@@ -1,0 +1,91 @@
+import { type DocumentNode, getOperationAST, Kind, parse, type SelectionSetNode } from "graphql";
+import type { FetchNode, SubgraphOperation } from "../planner.ts";
+import { both, type Condition, compileCondition } from "./conditions.ts";
+import {
+  ask,
+  type Execution,
+  type Operation,
+  pickVariables,
+  type Step,
+  type Subgraph,
+  toClientError,
+} from "./execution.ts";
+import { readFragments } from "./fragments.ts";
+import { mergeInto } from "./merge.ts";
+import { compileRewrites } from "./rewrites.ts";
+import type { JsonObject, SubgraphError, SubgraphResult } from "./subgraph-executor.ts";
+import type { TypeIndex } from "./type-index.ts";
+
+/** A fetch of root fields, ready to be sent and to be settled. */
+export type RootFetch<C> = {
+  readonly operation: Operation;
+  readonly variables: (variables: Readonly<JsonObject>) => JsonObject;
+  /** Puts an answer into the data, and its errors where the client looks for them. */
+  settle(execution: Execution<C>, result: SubgraphResult): void;
+};
+
+/** Reads the operation of a fetch, once per plan. */
+export function readOperation(node: SubgraphOperation): Operation {
+  return { document: parse(node.operation, { noLocation: true }), text: node.operation };
+}
+
+/** Compiles a fetch of root fields into a step. */
+export function compileFetchStep<C>(node: FetchNode, subgraph: Subgraph<C>, types: TypeIndex): Step<C> {
+  const fetch = compileRootFetch<C>(node, types);
+  return (execution) =>
+    ask(subgraph, fetch.operation, fetch.variables(execution.variables), execution, (result) =>
+      fetch.settle(execution, result),
+    );
+}
+
+/** Compiles the parts of a fetch of root fields; a subscription sends it once and settles it for every event. */
+export function compileRootFetch<C>(node: FetchNode, types: TypeIndex): RootFetch<C> {
+  const operation = readOperation(node);
+  const rewrites = compileRewrites(node.outputRewrites, types);
+  const rename = (path: readonly (string | number)[]) => rewrites?.rename(path) ?? [...path];
+  const rootKeys = readRootKeys(operation.document).map(({ key, condition }) => {
+    return { key: String(rename([key])[0]), condition };
+  });
+  const addError = (execution: Execution<C>, error: SubgraphError) => {
+    if (error.path && error.path.length > 0) {
+      execution.errors.push(toClientError(error, rename(error.path)));
+      return;
+    }
+    const missing = rootKeys.filter(
+      ({ key, condition }) =>
+        (execution.data[key] ?? null) === null && condition?.(execution.variables) !== false,
+    );
+    for (const { key } of missing) execution.errors.push(toClientError(error, [key]));
+    if (missing.length === 0) execution.errors.push(toClientError(error, undefined));
+  };
+  return {
+    operation,
+    variables: pickVariables(node.variableUsages),
+    settle(execution, { data, errors }) {
+      if (data) {
+        rewrites?.apply(data);
+        mergeInto(execution.data, data);
+      }
+      for (const error of errors ?? []) addError(execution, error);
+    },
+  };
+}
+
+type RootKey = { readonly key: string; readonly condition: Condition };
+
+/** The response keys of the root fields: where the errors of a subgraph that cannot be reached belong. */
+function readRootKeys(document: DocumentNode): RootKey[] {
+  const fragments = readFragments(document);
+  const found: RootKey[] = [];
+  const read = (set: SelectionSetNode | undefined, outer: Condition) => {
+    for (const selection of set?.selections ?? []) {
+      const condition = both(outer, compileCondition(selection.directives));
+      if (selection.kind === Kind.FIELD) {
+        found.push({ key: (selection.alias ?? selection.name).value, condition });
+      } else if (selection.kind === Kind.INLINE_FRAGMENT) read(selection.selectionSet, condition);
+      else read(fragments.get(selection.name.value)?.selectionSet, condition);
+    }
+  };
+  read(getOperationAST(document)?.selectionSet, undefined);
+  return found;
+}

@@ -1,0 +1,80 @@
+import type { MaybePromise } from "./subgraph-executor.ts";
+
+/** What becomes of what an iterator gives. */
+export type Mapping<A, B> = {
+  map(value: A): MaybePromise<B>;
+  /** What the reader is told instead of an error of the source. */
+  mapError(reason: unknown): unknown;
+  /** Runs once, however the iteration ends. */
+  onEnd(): void;
+};
+
+type Waiting<T> = { resolve(result: IteratorResult<T>): void };
+
+/**
+ * Maps what comes out of an iterator. `return()` ends it at once, and its source with it, also while a value is
+ * waited for or being mapped.
+ */
+export class MapIterator<A, B> implements AsyncIterableIterator<B> {
+  readonly #source: AsyncIterator<A>;
+  readonly #mapping: Mapping<A, B>;
+  readonly #waiting = new Set<Waiting<B>>();
+  #ended = false;
+
+  constructor(source: AsyncIterator<A>, mapping: Mapping<A, B>) {
+    this.#source = source;
+    this.#mapping = mapping;
+  }
+
+  next(): Promise<IteratorResult<B>> {
+    if (this.#ended) return Promise.resolve({ done: true, value: undefined });
+    return new Promise((resolve, reject) => {
+      const waiting = { resolve };
+      this.#waiting.add(waiting);
+      this.#pull()
+        .then(resolve, (reason) => {
+          this.#end();
+          reject(reason);
+        })
+        .finally(() => this.#waiting.delete(waiting));
+    });
+  }
+
+  return(): Promise<IteratorResult<B>> {
+    this.#end();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  throw(reason?: unknown): Promise<IteratorResult<B>> {
+    this.#end();
+    return Promise.reject(reason);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async #pull(): Promise<IteratorResult<B>> {
+    const pulled = await this.#source.next().catch((reason: unknown) => {
+      throw this.#mapping.mapError(reason);
+    });
+    if (!pulled.done) return { done: false, value: await this.#mapping.map(pulled.value) };
+    this.#finish();
+    return { done: true, value: undefined };
+  }
+
+  #end(): void {
+    if (!this.#finish()) return;
+    for (const waiting of this.#waiting) waiting.resolve({ done: true, value: undefined });
+    this.#waiting.clear();
+    this.#source.return?.().catch(() => {});
+  }
+
+  /** False when it had ended already. */
+  #finish(): boolean {
+    if (this.#ended) return false;
+    this.#ended = true;
+    this.#mapping.onEnd();
+    return true;
+  }
+}

@@ -1,0 +1,205 @@
+import {
+  type DocumentNode,
+  type GraphQLAbstractType,
+  type GraphQLEnumType,
+  type GraphQLInterfaceType,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLSchema,
+  getNullableType,
+  isEnumType,
+  isInterfaceType,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  type OperationDefinitionNode,
+} from "graphql";
+import { collectFields, type Selected, type SelectedField } from "./collect-fields.ts";
+import type { Condition } from "./conditions.ts";
+import { type Fragments, readFragments } from "./fragments.ts";
+import { isObject, type JsonObject, type ResponsePath } from "./subgraph-executor.ts";
+import type { Violation } from "./violations.ts";
+
+/** Shapes what the subgraphs answered into what the client asked for: its fields, its order, its nulls. */
+export type Project = (data: JsonObject, run: Projection) => JsonObject | null;
+
+/** One run of a projection. `path` is the place that is being looked at. */
+export type Projection = {
+  readonly variables: Readonly<JsonObject>;
+  readonly path: ResponsePath;
+  readonly violations: Violation[];
+};
+
+/** Shapes one value. `BROKEN` is a null where none may be: whoever holds the value becomes null. */
+type Complete = (value: unknown, run: Projection, key: string | number) => unknown;
+
+const BROKEN = Symbol("null in a place that is not nullable");
+
+type Shape = (source: JsonObject, run: Projection) => JsonObject | null;
+type ShapedField = { readonly key: string; readonly condition: Condition; readonly complete: Complete };
+
+/** What a projection is compiled from. */
+type Compiler = {
+  readonly schema: GraphQLSchema;
+  readonly fragments: Fragments;
+};
+
+/** Compiles the shape of an operation. It must be valid against the public `schema`. */
+export function compileProjection(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): Project {
+  const fragments = readFragments(document);
+  const root = schema.getRootType(operation.operation);
+  if (!root) throw new Error(`the schema has no ${operation.operation} type`);
+  return compileShape({ schema, fragments }, root, [{ set: operation.selectionSet, condition: undefined }]);
+}
+
+function compileShape(
+  compiler: Compiler,
+  type: GraphQLObjectType | GraphQLInterfaceType,
+  selected: readonly Selected[],
+): Shape {
+  const fields = collectFields(compiler.schema, compiler.fragments, type, selected).map((field) => ({
+    key: field.key,
+    condition: field.condition,
+    complete: compileField(compiler, type, field),
+  }));
+  return (source, run) => shape(fields, source, run);
+}
+
+function shape(fields: readonly ShapedField[], source: JsonObject, run: Projection): JsonObject | null {
+  const result: JsonObject = {};
+  for (let index = 0; index < fields.length; index++) {
+    const field = fields[index];
+    if (!field || (field.condition && !field.condition(run.variables))) continue;
+    const value = field.complete(source[field.key], run, field.key);
+    if (value === BROKEN) return null;
+    result[field.key] = value;
+  }
+  return result;
+}
+
+function compileField(
+  compiler: Compiler,
+  type: GraphQLObjectType | GraphQLInterfaceType,
+  field: SelectedField,
+): Complete {
+  if (field.kind === "introspection") return (value) => value;
+  if (field.kind === "typename") return isObjectType(type) ? () => type.name : completeUnknownTypename(type);
+  return compileValue(compiler, field.type, field.selected, `${type.name}.${field.name}`);
+}
+
+/** Only an interface object that no other subgraph told the type of comes here. */
+function completeUnknownTypename(type: GraphQLInterfaceType): Complete {
+  return (_, run, key) => {
+    run.violations.push({
+      path: [...run.path, key],
+      message: `The type of this ${type.name} is not known.`,
+    });
+    return BROKEN;
+  };
+}
+
+function compileValue(
+  compiler: Compiler,
+  type: GraphQLOutputType,
+  selected: readonly Selected[],
+  field: string,
+): Complete {
+  if (isNonNullType(type)) {
+    return completeNonNull(compileValue(compiler, getNullableType(type), selected, field), field);
+  }
+  if (isListType(type)) return completeList(compileValue(compiler, type.ofType, selected, field), field);
+  if (isEnumType(type)) return completeEnum(type);
+  if (isLeafType(type)) return (value) => value ?? null;
+  return isObjectType(type)
+    ? completeObject(compiler, type, selected)
+    : completeAbstract(compiler, type, selected);
+}
+
+function completeNonNull(complete: Complete, field: string): Complete {
+  return (value, run, key) => {
+    const result = complete(value, run, key);
+    if (result !== null) return result;
+    if (value === null || value === undefined) {
+      const message = `Cannot return null for non-nullable field ${field}.`;
+      run.violations.push({ path: [...run.path, key], message });
+    }
+    return BROKEN;
+  };
+}
+
+function completeList(complete: Complete, field: string): Complete {
+  return (value, run, key) => {
+    if (value === null || value === undefined) return null;
+    if (!Array.isArray(value)) return violate(run, key, `The value of ${field} is not a list.`);
+    const result: unknown[] = new Array(value.length);
+    let broken = false;
+    run.path.push(key);
+    for (let index = 0; index < value.length && !broken; index++) {
+      result[index] = complete(value[index], run, index);
+      broken = result[index] === BROKEN;
+    }
+    run.path.pop();
+    return broken ? null : result;
+  };
+}
+
+/** A value of the enum that only subgraphs may know becomes null, and its name stays here. */
+function completeEnum(type: GraphQLEnumType): Complete {
+  const known = new Set<unknown>(type.getValues().map((value) => value.name));
+  return (value, run, key) => {
+    if (value === null || value === undefined || known.has(value)) return value ?? null;
+    return violate(run, key, `Enum ${type.name} cannot represent this value.`);
+  };
+}
+
+function completeObject(
+  compiler: Compiler,
+  type: GraphQLObjectType,
+  selected: readonly Selected[],
+): Complete {
+  let shape: Shape | undefined;
+  return (value, run, key) => {
+    if (value === null || value === undefined) return null;
+    if (!isObject(value)) return violate(run, key, `The value of type ${type.name} is not an object.`);
+    shape ??= compileShape(compiler, type, selected);
+    return shapeAt(shape, value, run, key);
+  };
+}
+
+function completeAbstract(
+  compiler: Compiler,
+  type: GraphQLAbstractType,
+  selected: readonly Selected[],
+): Complete {
+  const shapes = new Map<unknown, Shape | undefined>();
+  const compile = (typename: unknown) => {
+    const runtime = typeof typename === "string" ? compiler.schema.getType(typename) : type;
+    const known = isObjectType(runtime) || isInterfaceType(runtime);
+    return known ? compileShape(compiler, runtime, selected) : undefined;
+  };
+  return (value, run, key) => {
+    if (value === null || value === undefined) return null;
+    const typename = isObject(value) ? value.__typename : undefined;
+    if (!shapes.has(typename)) shapes.set(typename, compile(typename));
+    const shape = shapes.get(typename);
+    if (!shape || !isObject(value)) return violate(run, key, `The value is not a known ${type.name}.`);
+    return shapeAt(shape, value, run, key);
+  };
+}
+
+function shapeAt(shape: Shape, value: JsonObject, run: Projection, key: string | number): JsonObject | null {
+  run.path.push(key);
+  const result = shape(value, run);
+  run.path.pop();
+  return result;
+}
+
+function violate(run: Projection, key: string | number, message: string): null {
+  run.violations.push({ path: [...run.path, key], message });
+  return null;
+}

@@ -1,0 +1,83 @@
+import type { RequiredSelection } from "../planner.ts";
+import { isObject, type JsonObject } from "./subgraph-executor.ts";
+import type { TypeIndex } from "./type-index.ts";
+
+/** Makes what is sent of an entity; undefined when the entity lacks a part of it, as after a fetch that failed. */
+export type Represent = (entity: JsonObject, variables: Readonly<JsonObject>) => JsonObject | undefined;
+
+/** Copies one part of an entity. False says that the part is missing. */
+type Copy = (entity: JsonObject, into: JsonObject, variables: Readonly<JsonObject>) => boolean;
+
+/** Compiles the planner's `requires`. A part that is null is sent as null: `@requires` may ask for it. */
+export function compileRepresentation(selections: readonly RequiredSelection[], types: TypeIndex): Represent {
+  const copy = copyAll(selections, types);
+  return (entity, variables) => {
+    const representation: JsonObject = {};
+    if (!copy(entity, representation, variables)) return undefined;
+    if (representation.__typename === undefined) return undefined;
+    for (const key in representation) {
+      if (key !== "__typename" && representation[key] !== null) return representation;
+    }
+    return undefined;
+  };
+}
+
+function copyAll(selections: readonly RequiredSelection[], types: TypeIndex): Copy {
+  const copies = selections.map((selection) => copyOne(selection, types));
+  return (entity, into, variables) => {
+    for (const copy of copies) if (!copy(entity, into, variables)) return false;
+    return true;
+  };
+}
+
+function copyOne(selection: RequiredSelection, types: TypeIndex): Copy {
+  if (selection.kind === "Field") return copyField(selection, types);
+  if (selection.kind === "InlineFragment") return copyFragment(selection, types);
+  throw new Error(`the planner asked for the fragment ${selection.value}, which no plan defines`);
+}
+
+function copyField(field: Extract<RequiredSelection, { kind: "Field" }>, types: TypeIndex): Copy {
+  const { name } = field;
+  const key = field.alias ?? name;
+  if (!field.selections || field.selections.length === 0) {
+    return (entity, into) => {
+      const value = entity[name] === undefined ? entity[key] : entity[name];
+      into[key] = value;
+      return value !== undefined;
+    };
+  }
+  const copy = copyAll(field.selections, types);
+  return (entity, into, variables) => {
+    const value = copyNested(entity[name] === undefined ? entity[key] : entity[name], copy, variables);
+    into[key] = value;
+    return value !== undefined;
+  };
+}
+
+function copyNested(value: unknown, copy: Copy, variables: Readonly<JsonObject>): unknown {
+  if (value === undefined || value === null) return value;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => copyNested(item, copy, variables));
+    return items.includes(undefined) ? undefined : items;
+  }
+  const into: JsonObject = {};
+  return isObject(value) && copy(value, into, variables) ? into : undefined;
+}
+
+function copyFragment(
+  fragment: Extract<RequiredSelection, { kind: "InlineFragment" }>,
+  types: TypeIndex,
+): Copy {
+  const names = types.satisfying([fragment.typeCondition]);
+  const copy = copyAll(fragment.selections, types);
+  const { skipIf, includeIf } = fragment;
+  return (entity, into, variables) => {
+    if (skipIf && variables[skipIf] === true) return true;
+    if (includeIf && variables[includeIf] === false) return true;
+    const typename = entity.__typename;
+    if (typeof typename === "string") return names.has(typename) ? copy(entity, into, variables) : true;
+    // Of an object without a type, several fragments may speak: each takes what it finds.
+    copy(entity, into, variables);
+    return true;
+  };
+}

@@ -1,0 +1,109 @@
+import { QueryPlanner } from "@graphql-hive/router-query-planner";
+
+/** What the planner answers: the subgraph requests of one operation, and their order. */
+export type QueryPlan = { readonly node?: PlanNode | null };
+
+/** One step of a plan. */
+export type PlanNode =
+  | FetchNode
+  | BatchFetchNode
+  | { readonly kind: "Sequence" | "Parallel"; readonly nodes: readonly PlanNode[] }
+  | { readonly kind: "Flatten"; readonly path: readonly PathSegment[]; readonly node: PlanNode }
+  | ConditionNode
+  | SubscriptionNode
+  | { readonly kind: "Defer" };
+
+/** One request to one subgraph. With `requires` it is a fetch of entities, which stands inside a Flatten. */
+export type FetchNode = SubgraphOperation & {
+  readonly kind?: "Fetch";
+  readonly requires?: readonly RequiredSelection[];
+  readonly inputRewrites?: readonly Rewrite[];
+  readonly outputRewrites?: readonly Rewrite[];
+};
+
+/** Several fetches of entities from one subgraph, merged into one request under aliases. */
+export type BatchFetchNode = SubgraphOperation & {
+  readonly kind: "BatchFetch";
+  readonly entityBatch: { readonly aliases: readonly EntityAlias[] };
+};
+
+/** What every kind of fetch says of its request. */
+export type SubgraphOperation = {
+  readonly serviceName: string;
+  readonly operation: string;
+  readonly operationKind?: "query" | "mutation" | "subscription";
+  readonly variableUsages?: readonly string[];
+};
+
+/** One `_entities` field of a request: where its entities lie, and what of them is sent. */
+export type EntityAlias = {
+  readonly alias: string;
+  readonly representationsVariableName: string;
+  readonly paths: readonly (readonly PathSegment[])[];
+  readonly requires: readonly RequiredSelection[];
+  readonly inputRewrites?: readonly Rewrite[];
+  readonly outputRewrites?: readonly Rewrite[];
+};
+
+/** Runs one of two branches, by a Boolean variable of the operation. */
+export type ConditionNode = {
+  readonly kind: "Condition";
+  readonly condition: string;
+  readonly ifClause?: PlanNode | null;
+  readonly elseClause?: PlanNode | null;
+};
+
+/** The source of a subscription's events. It comes alone, or first in a Sequence. */
+export type SubscriptionNode = { readonly kind: "Subscription"; readonly primary: FetchNode };
+
+/** A way down into the data: a field, every item of a list, or only objects of these types. */
+export type PathSegment = { readonly Field: string } | { readonly TypeCondition: readonly string[] } | "@";
+
+/** A part of an entity that its representation carries. */
+export type RequiredSelection =
+  | {
+      readonly kind: "Field";
+      readonly name: string;
+      readonly alias?: string;
+      readonly selections?: readonly RequiredSelection[];
+    }
+  | {
+      readonly kind: "InlineFragment";
+      readonly typeCondition: string;
+      readonly selections: readonly RequiredSelection[];
+      readonly skipIf?: string;
+      readonly includeIf?: string;
+    }
+  | { readonly kind: "FragmentSpread"; readonly value: string };
+
+/** A change to what goes to a subgraph or comes from it; the planner writes it in either of two forms. */
+export type Rewrite =
+  | { readonly ValueSetter: ValueSetter }
+  | { readonly KeyRenamer: KeyRenamer }
+  | ({ readonly kind: "ValueSetter" } & ValueSetter);
+
+/** Sets the value at a path. */
+export type ValueSetter = { readonly path: readonly RewriteSegment[]; readonly setValueTo: string };
+
+/** Renames the last key of a path. */
+export type KeyRenamer = { readonly path: readonly RewriteSegment[]; readonly renameKeyTo: string };
+
+/** A way down for a rewrite; lists are walked through without a segment. */
+export type RewriteSegment = { readonly Key: string } | { readonly TypenameEquals: readonly string[] };
+
+/** Turns an operation into the subgraph requests that answer it. */
+export interface Planner {
+  /** `operationText` must be valid against the public schema. Throws when the supergraph cannot answer it. */
+  plan(operationText: string, operationName: string | null): QueryPlan | Promise<QueryPlan>;
+}
+
+const NO_LABELS: ReadonlySet<string> = new Set();
+
+/** The Rust planner, for one supergraph. It plans in a thread of its own, so that a cold query holds up nobody. */
+export function createPlanner(supergraphSdl: string): Planner {
+  const planner = new QueryPlanner(supergraphSdl);
+  return {
+    plan: (operationText, operationName) =>
+      planner.planAsync(operationText, operationName, new Set(NO_LABELS), 0),
+  };
+}

@@ -1,0 +1,73 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import solc from "solc";
+
+const SOURCES = fileURLToPath(new URL("../src/devnet/contracts/", import.meta.url));
+const ARTIFACTS = fileURLToPath(new URL("../src/devnet/artifacts/", import.meta.url));
+const SETTINGS = {
+  // What both the public network and anvil run, so that one bytecode serves anywhere.
+  evmVersion: "cancun",
+  optimizer: { enabled: true, runs: 200 },
+  // No hash of sources in the bytecode: it, and with it every CREATE2 address, changes only when the code does.
+  metadata: { bytecodeHash: "none", appendCBOR: false },
+  outputSelection: { "*": { "*": ["evm.bytecode.object"] } },
+};
+
+type Output = {
+  errors?: { formattedMessage: string }[];
+  contracts?: Record<string, Record<string, { evm: { bytecode: { object: string } } }>>;
+};
+
+/**
+ * Compiles every contract of src/devnet/contracts and returns the text of its artifact by file name. Warnings count as
+ * errors. Throws with what the compiler says.
+ */
+export function compileContracts(): Map<string, string> {
+  const files = readdirSync(SOURCES).filter((name) => name.endsWith(".sol"));
+  const sources = Object.fromEntries(
+    files.map((name) => [name, { content: readFileSync(join(SOURCES, name), "utf8") }]),
+  );
+  const input = JSON.stringify({ language: "Solidity", sources, settings: SETTINGS });
+  const output: Output = JSON.parse(solc.compile(input, { import: () => ({ contents: "" }) }));
+  if (output.errors?.length) throw new Error(output.errors.map((error) => error.formattedMessage).join("\n"));
+  const artifacts = Object.values(output.contracts ?? {}).flatMap((contracts) => Object.entries(contracts));
+  return new Map(
+    artifacts
+      .filter(([, contract]) => contract.evm.bytecode.object !== "")
+      .map(([name, contract]) => [`${kebab(name)}.ts`, artifactText(name, contract.evm.bytecode.object)]),
+  );
+}
+
+/** Which committed artifacts differ from what the sources compile to, by file name; also those that nothing compiles to. */
+export function staleArtifacts(): string[] {
+  const compiled = compileContracts();
+  const committed = readdirSync(ARTIFACTS);
+  const different = [...compiled].filter(
+    ([name, text]) => !committed.includes(name) || readFileSync(join(ARTIFACTS, name), "utf8") !== text,
+  );
+  return [...different.map(([name]) => name), ...committed.filter((name) => !compiled.has(name))];
+}
+
+function artifactText(name: string, bytecode: string): string {
+  const constant = `${name.charAt(0).toLowerCase()}${name.slice(1)}Artifact`;
+  return `/** Creation code of src/devnet/contracts/${name}.sol, written by scripts/contracts.ts. */
+export const ${constant} = {
+  bytecode:
+    "0x${bytecode}",
+} as const;
+`;
+}
+
+function kebab(name: string): string {
+  return name.replace(/(?<=[a-z])(?=[A-Z])/g, "-").toLowerCase();
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  if (process.argv.includes("--check")) {
+    const stale = staleArtifacts();
+    if (stale.length > 0) throw new Error(`Run 'npm run contracts': ${stale.join(", ")} not current.`);
+  } else {
+    for (const [name, text] of compileContracts()) writeFileSync(join(ARTIFACTS, name), text);
+  }
+}

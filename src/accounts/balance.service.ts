@@ -1,0 +1,45 @@
+import type { Database } from "../db/database.ts";
+
+/** What an account has, neuron. `held` is part of `deposit` and `credit`; `available` is what may be spent. */
+export type Balance = {
+  readonly deposit: bigint;
+  readonly credit: bigint;
+  readonly total: bigint;
+  readonly held: bigint;
+  readonly available: bigint;
+  readonly asOf: Date;
+};
+
+/** Reads balances. */
+export class BalanceService {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** The balances of these accounts, in their order; zero for an account that never had money. */
+  async byAccounts(addresses: readonly string[]): Promise<readonly Balance[]> {
+    type Row = { address: string; deposit: string; credit: string; held: string };
+    const rows = await this.#database.rows<Row>(BALANCES, [JSON.stringify(addresses)]);
+    const byAddress = new Map(rows.map((row) => [row.address, row]));
+    const asOf = new Date();
+    return addresses.map((address) => toBalance(byAddress.get(address), asOf));
+  }
+}
+
+/** A balance out of its three independent figures, as an event or a row carries them. */
+export function toBalance(
+  row: { deposit: string; credit: string; held: string } | undefined,
+  asOf: Date,
+): Balance {
+  const deposit = BigInt(row?.deposit ?? 0);
+  const credit = BigInt(row?.credit ?? 0);
+  const held = BigInt(row?.held ?? 0);
+  return { deposit, credit, total: deposit + credit, held, available: deposit + credit - held, asOf };
+}
+
+const BALANCES = `
+  select address, (deposit + held - held_credit)::text as deposit, (credit + held_credit)::text as credit,
+    held::text as held
+  from account where address in (select jsonb_array_elements_text($1::jsonb))`;

@@ -1,0 +1,111 @@
+import type { Database } from "../db/database.ts";
+import { NaturalBatch } from "../kernel/batch.ts";
+import { AppError } from "../kernel/errors.ts";
+import type { Logger } from "../kernel/log.ts";
+import {
+  findExpired,
+  type HoldAnswer,
+  type HoldRequest,
+  placeHolds,
+  resolveHolds,
+  type Settlement,
+} from "./holds.store.ts";
+
+type Needs = { readonly database: Database; readonly log: Logger; readonly committed: () => void };
+
+const SWEEP_EVERY_MS = 10_000;
+const SWEEP_BATCH = 500;
+
+/**
+ * Sets money aside before a request and takes what it cost afterwards (promises P1-P3). Requests that come in while
+ * a statement is in flight share the next one.
+ */
+export class HoldsService {
+  readonly #needs: Needs;
+  readonly #admissions: NaturalBatch<HoldRequest, HoldAnswer>;
+  readonly #settlements: NaturalBatch<Settlement, bigint | undefined>;
+  #sweeper: NodeJS.Timeout | undefined;
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+    this.#admissions = new NaturalBatch((holds) => this.#commit(() => placeHolds(needs.database, holds)));
+    this.#settlements = new NaturalBatch((ends) => this.#commit(() => resolveHolds(needs.database, ends)));
+  }
+
+  /**
+   * Sets aside up to `maximum` and records the request as running; resolves with the amount held. Throws
+   * `api_key_revoked`, or `insufficient_balance` when not even `minimum` is there.
+   */
+  async hold(request: HoldRequest): Promise<bigint> {
+    const first = await this.#admissions.add(request);
+    // In a batch a hold counts those before it at their maximum, so a refusal in company may be too strict: ask alone.
+    const answer = isFinal(first, request) ? first : await this.#placeAlone(request);
+    if (!answer.keyAlive) throw new AppError("api_key_revoked", "This key was revoked.");
+    if (answer.granted === undefined)
+      throw new AppError("insufficient_balance", "The balance does not cover this request. Deposit to go on.");
+    return answer.granted;
+  }
+
+  /** Ends a hold and records the request's outcome. Resolves with the neuron charged; a hold ends only once. */
+  async settle(settlement: Settlement): Promise<bigint> {
+    const charged = await this.#settlements.add(settlement);
+    if (charged === undefined) {
+      this.#needs.log.warn({ requestId: settlement.id }, "a hold had ended before it was settled");
+      return 0n;
+    }
+    return charged;
+  }
+
+  /** Ends every hold past its expiry, without a charge. Returns how many. */
+  async sweep(): Promise<number> {
+    const ids = await findExpired(this.#needs.database, SWEEP_BATCH);
+    if (ids.length === 0) return 0;
+    await this.#commit(() => resolveHolds(this.#needs.database, ids.map(expiry)));
+    this.#needs.log.warn({ holds: ids.length }, "expired holds were released");
+    return ids.length;
+  }
+
+  /** Sweeps now and every 10 s until `stop`. */
+  start(): void {
+    const sweep = () =>
+      this.sweep().catch((error: unknown) => this.#needs.log.error({ err: error }, "sweeping expired holds failed"));
+    void sweep();
+    this.#sweeper = setInterval(sweep, SWEEP_EVERY_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.#sweeper);
+  }
+
+  async #placeAlone(request: HoldRequest): Promise<HoldAnswer> {
+    const [answer] = await this.#commit(() => placeHolds(this.#needs.database, [request]));
+    if (!answer) throw new Error("an admission was not answered");
+    return answer;
+  }
+
+  async #commit<T>(work: () => Promise<T>): Promise<T> {
+    const result = await work();
+    this.#needs.committed();
+    return result;
+  }
+}
+
+function isFinal(answer: HoldAnswer, request: HoldRequest): boolean {
+  return answer.granted !== undefined || !answer.keyAlive || answer.available < request.minimum;
+}
+
+function expiry(id: string): Settlement {
+  return {
+    id,
+    outcome: "failed",
+    expired: true,
+    inputTokens: undefined,
+    outputTokens: undefined,
+    usageEstimated: false,
+    inputCost: 0n,
+    outputCost: 0n,
+    errorCode: "expired",
+    firstByteMs: undefined,
+    durationMs: undefined,
+  };
+}

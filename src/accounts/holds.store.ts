@@ -1,0 +1,210 @@
+import type { Queries } from "../db/database.ts";
+import { balanceChanged } from "./ledger.store.ts";
+
+/** What an admission asks for: money to be set aside, and the request that it is for. */
+export type HoldRequest = {
+  readonly id: string;
+  readonly account: string;
+  readonly keyId: string;
+  /** Less than this is a refusal; up to `maximum` is taken as the balance allows. Neuron. */
+  readonly minimum: bigint;
+  readonly maximum: bigint;
+  readonly model: string;
+  readonly provider: string;
+  readonly serviceType: string;
+  readonly inputPrice: bigint;
+  readonly outputPrice: bigint;
+  readonly expiresInSeconds: number;
+};
+
+/** `available` is what the account had left after the whole batch, neuron. */
+export type HoldAnswer = {
+  readonly granted: bigint | undefined;
+  readonly keyAlive: boolean;
+  readonly available: bigint;
+};
+
+/** How a hold ends. A cost of zero releases it; a cost above the hold is capped, and the rest is the router's loss. */
+export type Settlement = {
+  readonly id: string;
+  readonly outcome: "completed" | "failed" | "aborted";
+  readonly expired?: boolean;
+  readonly inputTokens: number | undefined;
+  readonly outputTokens: number | undefined;
+  readonly usageEstimated: boolean;
+  readonly inputCost: bigint;
+  readonly outputCost: bigint;
+  readonly errorCode: string | undefined;
+  readonly firstByteMs: number | undefined;
+  readonly durationMs: number | undefined;
+};
+
+/** Admits a batch in one statement and in its order. See `PLACE`. */
+export async function placeHolds(queries: Queries, holds: readonly HoldRequest[]): Promise<readonly HoldAnswer[]> {
+  const asked = holds.map((hold, n) => ({
+    n,
+    id: hold.id,
+    account: hold.account,
+    key: hold.keyId,
+    minimum: hold.minimum.toString(),
+    maximum: hold.maximum.toString(),
+    model: hold.model,
+    provider: hold.provider,
+    service_type: hold.serviceType,
+    input_price: hold.inputPrice.toString(),
+    output_price: hold.outputPrice.toString(),
+    seconds: hold.expiresInSeconds,
+  }));
+  type Row = { amount: string | null; key_alive: boolean; available: string };
+  const rows = await queries.rows<Row>(PLACE, [JSON.stringify(asked)]);
+  return rows.map((row) => ({
+    granted: row.amount === null ? undefined : BigInt(row.amount),
+    keyAlive: row.key_alive,
+    available: BigInt(row.available),
+  }));
+}
+
+/** Ends a batch of holds in one statement. Answers per hold what was charged, undefined if it was not open. */
+export async function resolveHolds(
+  queries: Queries,
+  settlements: readonly Settlement[],
+): Promise<readonly (bigint | undefined)[]> {
+  const asked = settlements.map((settlement, n) => ({
+    n,
+    id: settlement.id,
+    outcome: settlement.outcome,
+    expired: settlement.expired ?? false,
+    input_tokens: settlement.inputTokens,
+    output_tokens: settlement.outputTokens,
+    estimated: settlement.usageEstimated,
+    input_cost: settlement.inputCost.toString(),
+    output_cost: settlement.outputCost.toString(),
+    error_code: settlement.errorCode,
+    first_byte_ms: settlement.firstByteMs,
+    duration_ms: settlement.durationMs,
+  }));
+  const rows = await queries.rows<{ charged: string | null }>(RESOLVE, [JSON.stringify(asked)]);
+  return rows.map(({ charged }) => (charged === null ? undefined : BigInt(charged)));
+}
+
+/** Open holds past their expiry by the database's clock, oldest first. */
+export async function findExpired(queries: Queries, limit: number): Promise<readonly string[]> {
+  const rows = await queries.rows<{ id: string }>(EXPIRED, [limit]);
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Key rows are locked for share and `revoked_at` is read under that lock, so that no cache can bill a dead key: a
+ * revocation either waits for this statement or is seen by it. Then the accounts are locked in order of address, and
+ * each hold takes from what the ones before it in the batch left. Credit is used before deposit.
+ */
+const PLACE = `
+  with asked as (
+    select * from jsonb_to_recordset($1::jsonb) as a(n int, id text, account text, key uuid, minimum numeric,
+      maximum numeric, model text, provider text, service_type text, input_price numeric, output_price numeric,
+      seconds int)
+  ), live as (
+    select id, account from api_key
+    where id in (select key from asked) and revoked_at is null order by id for share
+  ), wallet as (
+    select address, deposit, credit from account
+    where address in (select a.account from asked a join live l on l.id = a.key and l.account = a.account)
+    order by address for update
+  ), placed as (
+    select a.*, w.credit, w.deposit + w.credit - coalesce(sum(a.maximum) over earlier, 0) as left_over
+    from asked a
+    join live l on l.id = a.key and l.account = a.account
+    join wallet w on w.address = a.account
+    window earlier as (partition by a.account order by a.n rows between unbounded preceding and 1 preceding)
+  ), granted as (
+    select *, least(maximum, left_over) as amount from placed where left_over >= minimum
+  ), split as (
+    select *, least(amount, greatest(credit - coalesce(sum(amount) over earlier, 0), 0)) as from_credit
+    from granted
+    window earlier as (partition by account order by n rows between unbounded preceding and 1 preceding)
+  ), moved as (
+    update account w set
+      deposit = w.deposit - t.amount + t.from_credit, credit = w.credit - t.from_credit,
+      held = w.held + t.amount, held_credit = w.held_credit + t.from_credit
+    from (select account, sum(amount) as amount, sum(from_credit) as from_credit from split group by account) t
+    where w.address = t.account
+    returning w.*
+  ), requests as (
+    insert into inference_request (id, account, api_key_id, model, provider, service_type, status, input_price,
+      output_price)
+    select id, account, key, model, provider, service_type, 'running', input_price, output_price from split
+  ), holds as (
+    insert into hold (id, account, amount, from_credit, state, expires_at)
+    select id, account, amount, from_credit, 'open', now() + make_interval(secs => seconds) from split
+  ), entries as (
+    insert into ledger_entry (transfer_id, book, account, amount, cause)
+    select 'hold:' || s.id, e.book, s.account, e.amount, 'hold'
+    from split s, lateral (values ('held', s.amount), ('deposit', s.from_credit - s.amount), ('credit', -s.from_credit))
+      as e(book, amount)
+    where e.amount <> 0
+  ), events as (
+    insert into outbox (topic, subject, data)
+    select 'balance.changed', m.address, ${balanceChanged("m", "'hold'", "null")} from moved m
+  )
+  select s.amount::text as amount, l.id is not null as key_alive,
+    coalesce(m.deposit + m.credit, w.deposit + w.credit, 0)::text as available
+  from asked a
+  left join split s on s.n = a.n
+  left join live l on l.id = a.key and l.account = a.account
+  left join wallet w on w.address = a.account
+  left join moved m on m.address = a.account
+  order by a.n`;
+
+/**
+ * A hold leaves the state `open` once: whoever comes second finds no row. What was not charged goes back to where it
+ * came from. Revenue is the full cost; a cost above the hold is balanced by the book `loss`.
+ */
+const RESOLVE = `
+  with asked as (
+    select * from jsonb_to_recordset($1::jsonb) as a(n int, id text, outcome text, expired boolean,
+      input_tokens bigint, output_tokens bigint, estimated boolean, input_cost numeric, output_cost numeric,
+      error_code text, first_byte_ms int, duration_ms int)
+  ), resolved as (
+    update hold h set resolved_at = now(), state =
+      case when a.expired then 'expired' when a.input_cost + a.output_cost > 0 then 'settled' else 'released' end
+    from asked a where h.id = a.id and h.state = 'open'
+    returning a.n, h.id, h.account, h.amount, h.from_credit, h.state, a.input_cost + a.output_cost as cost,
+      least(a.input_cost + a.output_cost, h.amount) as charged
+  ), shares as (
+    select *, from_credit - least(from_credit, charged) as credit_back,
+      amount - from_credit - greatest(charged - from_credit, 0) as deposit_back
+    from resolved
+  ), wallet as (
+    select address from account where address in (select account from resolved) order by address for update
+  ), moved as (
+    update account w set
+      deposit = w.deposit + t.deposit_back, credit = w.credit + t.credit_back,
+      held = w.held - t.amount, held_credit = w.held_credit - t.from_credit
+    from (select s.account, sum(s.amount) as amount, sum(s.from_credit) as from_credit,
+        sum(s.deposit_back) as deposit_back, sum(s.credit_back) as credit_back
+      from shares s join wallet on wallet.address = s.account group by s.account) t
+    where w.address = t.account
+    returning w.*
+  ), finished as (
+    update inference_request r set status = a.outcome, input_tokens = a.input_tokens,
+      output_tokens = a.output_tokens, usage_estimated = a.estimated, input_cost = a.input_cost,
+      output_cost = a.output_cost, total_cost = s.charged, error_code = a.error_code,
+      first_byte_ms = a.first_byte_ms, duration_ms = a.duration_ms, finished_at = now()
+    from asked a join shares s on s.n = a.n where r.id = a.id
+  ), entries as (
+    insert into ledger_entry (transfer_id, book, account, amount, cause)
+    select 'settle:' || s.id, e.book, e.account, e.amount, s.state
+    from shares s, lateral (values ('held', s.account, -s.amount), ('deposit', s.account, s.deposit_back),
+      ('credit', s.account, s.credit_back), ('revenue', 'router', s.cost), ('loss', 'router', s.charged - s.cost))
+      as e(book, account, amount)
+    where e.amount <> 0
+  ), events as (
+    insert into outbox (topic, subject, data)
+    select 'balance.changed', m.address,
+      ${balanceChanged("m", "case when s.charged > 0 then 'settlement' else 'release' end", "s.id")}
+    from shares s join moved m on m.address = s.account order by s.n
+  )
+  select s.charged::text as charged from asked a left join shares s on s.n = a.n order by a.n`;
+
+const EXPIRED = `
+  select id from hold where state = 'open' and expires_at < now() order by expires_at limit $1::int`;

@@ -1,0 +1,84 @@
+import type { Queries } from "../db/database.ts";
+
+/** Money that came in from the chain, or left again because its block did. */
+export type DepositMove = { readonly account: string; readonly amount: bigint; readonly transferId: string };
+
+/**
+ * Books a confirmed deposit: the account's `deposit` book up, the outside's `deposits-in` down. The unique index over
+ * (transfer, book, account) makes a second booking of one transfer an error instead of money.
+ */
+export async function creditDeposit(tx: Queries, move: DepositMove): Promise<void> {
+  const rows = await tx.rows(MOVE, [move.account, move.amount.toString(), move.transferId, "deposit"]);
+  if (rows.length !== 1) throw new Error(`deposit ${move.transferId} has no account ${move.account}`);
+}
+
+/** Makes sure that an account exists. Its address is in lower case. */
+export async function openAccount(tx: Queries, address: string): Promise<void> {
+  await tx.rows("insert into account (address) values ($1) on conflict (address) do nothing", [address]);
+}
+
+/** What `npm run ledger:verify` looks at: every row is a fault, none means that the books are exact. */
+export function findLedgerFaults(queries: Queries): Promise<readonly { fault: string; subject: string }[]> {
+  return queries.rows(FAULTS);
+}
+
+/**
+ * SQL for the payload of `balance.changed` out of an account row: what is held counts with the book it came from, so
+ * that `deposit + credit` is the whole and `deposit + credit - held` what may be spent. Arguments are SQL, ours alone.
+ */
+export function balanceChanged(row: string, cause: string, requestId: string): string {
+  return `jsonb_build_object('account', ${row}.address, 'cause', ${cause}, 'requestId', ${requestId},
+      'deposit', (${row}.deposit + ${row}.held - ${row}.held_credit)::text,
+      'credit', (${row}.credit + ${row}.held_credit)::text, 'held', ${row}.held::text)`;
+}
+
+const MOVE = `
+  with moved as (
+    update account set deposit = deposit + $2::numeric where address = $1
+    returning *
+  ), entries as (
+    insert into ledger_entry (transfer_id, book, account, amount, cause)
+    select $3::text, e.book, e.account, e.amount, $4::text
+    from moved, lateral (values ('deposit', moved.address, $2::numeric), ('deposits-in', 'chain', -$2::numeric))
+      as e(book, account, amount)
+  ), events as (
+    insert into outbox (topic, subject, data)
+    select 'balance.changed', m.address, ${balanceChanged("m", "$4::text", "null")} from moved m
+  )
+  select address from moved`;
+
+const FAULTS = `
+  select 'a transfer does not sum to zero' as fault, transfer_id as subject
+    from ledger_entry group by transfer_id having sum(amount) <> 0
+  union all
+  select 'the ' || b.book || ' of an account is not the sum of its entries', a.address
+    from account a
+    cross join lateral (values ('deposit', a.deposit), ('credit', a.credit), ('held', a.held)) as b(book, amount)
+    left join (select account, book, sum(amount) as amount from ledger_entry group by account, book) e
+      on e.account = a.address and e.book = b.book
+    where b.amount <> coalesce(e.amount, 0)
+  union all
+  select 'entries of an account that does not exist', e.account
+    from ledger_entry e left join account a on a.address = e.account
+    where e.book in ('deposit', 'credit', 'held') and a.address is null
+  union all
+  select 'held is not the sum of the open holds', a.address
+    from account a
+    left join (select account, sum(amount) as amount, sum(from_credit) as from_credit
+        from hold where state = 'open' group by account) h on h.account = a.address
+    where a.held <> coalesce(h.amount, 0) or a.held_credit <> coalesce(h.from_credit, 0)
+  union all
+  select 'a confirmed deposit is not booked exactly once', d.id
+    from deposit d left join ledger_entry e on e.transfer_id = 'deposit:' || d.id and e.book = 'deposit'
+    where (d.status = 'confirmed') <> (e.id is not null) or e.amount <> d.amount
+  union all
+  select 'a finished request has an open hold, or a running one none', r.id
+    from inference_request r join hold h on h.id = r.id
+    where (r.status = 'running') <> (h.state = 'open')
+  union all
+  select 'the cost of a request is not what its account paid', r.id
+    from inference_request r
+    join (select transfer_id, -sum(amount) as paid from ledger_entry
+          where transfer_id like 'settle:%' and book in ('deposit', 'credit', 'held') group by transfer_id) e
+      on e.transfer_id = 'settle:' || r.id
+    where r.total_cost is distinct from e.paid`;

@@ -1,0 +1,155 @@
+import { privateKeyToAccount } from "viem/accounts";
+import { BalanceService } from "./accounts/balance.service.ts";
+import { DepositsService } from "./accounts/deposits.service.ts";
+import { HoldsService } from "./accounts/holds.service.ts";
+import { ChainService } from "./chain/chain.service.ts";
+import { CredentialsService } from "./chain/direct/credentials.service.ts";
+import { LogWatcher } from "./chain/log-watcher.ts";
+import type { Network } from "./chain/networks.ts";
+import { createRpc, type Rpc } from "./chain/rpc.client.ts";
+import type { Config } from "./config.ts";
+import type { Database } from "./db/database.ts";
+import { openDatabase } from "./db/open.ts";
+import type { Bus } from "./events/bus.ts";
+import { MemoryBus } from "./events/bus.memory.ts";
+import { RedisBus } from "./events/bus.redis.ts";
+import { EventsService } from "./events/events.service.ts";
+import { EventRelay } from "./events/relay.ts";
+import { AdmissionService } from "./inference/admission.service.ts";
+import { CatalogueService } from "./inference/catalogue.service.ts";
+import { ChatService } from "./inference/chat.service.ts";
+import { ProviderClient } from "./inference/provider.client.ts";
+import { chainProviders } from "./inference/provider-source.chain.ts";
+import { RequestsService } from "./inference/requests.service.ts";
+import { systemClock } from "./kernel/clock.ts";
+import type { Hex } from "./kernel/hex.ts";
+import type { Logger } from "./kernel/log.ts";
+import { ApiKeyService } from "./keys/api-key.service.ts";
+import { AuthenticateService } from "./keys/authenticate.service.ts";
+import { ManagementKeyService } from "./keys/management-key.service.ts";
+import type { Principal } from "./keys/principal.ts";
+import { FilesService } from "./storage/files.service.ts";
+
+/** Every service of the product, as both faces use them. */
+export type App = {
+  readonly config: Config;
+  readonly network: Network;
+  readonly log: Logger;
+  readonly database: Database;
+  readonly events: EventsService;
+  readonly apiKeys: ApiKeyService;
+  readonly managementKeys: ManagementKeyService;
+  readonly balances: BalanceService;
+  readonly deposits: DepositsService;
+  readonly holds: HoldsService;
+  readonly chain: ChainService;
+  readonly catalogue: CatalogueService;
+  readonly chat: ChatService;
+  readonly requests: RequestsService;
+  readonly files: FilesService;
+  /** Who sends this `Authorization` header. */
+  authenticate(authorization: string | undefined): Promise<Principal>;
+  /** Begins the work of this process: publishing events and reading providers; a worker also watches the chain. */
+  start(role: { readonly worker: boolean }): Promise<void>;
+  /** Ends all work and lets go of every connection. */
+  close(): Promise<void>;
+};
+
+const HOLD_GRACE_SECONDS = 60;
+
+/** Builds every service by hand, in the order in which they need each other. It never listens. */
+export async function createApp(config: Config, network: Network, log: Logger): Promise<App> {
+  const rpc = createRpc({ urls: network.rpcUrls, network: config.NETWORK, chainId: network.chainId, log });
+  await rpc.verifyChain();
+  const database = await openDatabase(databaseOf(config));
+  try {
+    const bus = config.REDIS_URL ? await RedisBus.create(config.REDIS_URL, { log }) : new MemoryBus();
+    return wire({ config, network, log, rpc, database, bus });
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+function wire(parts: { config: Config; network: Network; log: Logger; rpc: Rpc; database: Database; bus: Bus }): App {
+  const { config, network, log, rpc, database, bus } = parts;
+  const clock = systemClock;
+  const relay = new EventRelay(database, bus, log);
+  const committed = () => relay.nudge();
+  const authenticator = new AuthenticateService(database);
+  const holds = new HoldsService({ database, log, committed });
+  const registry = addressOf(network, "computeInference");
+  const wallet = privateKeyToAccount(config.ROUTER_PRIVATE_KEY ?? `0x${"0".repeat(63)}1`);
+  const credentials = new CredentialsService({ client: rpc.client, registry, wallet, clock });
+  const providers = new ProviderClient({
+    secretFor: (provider) => credentials.secretFor(provider),
+    deadlines: {
+      connectMs: config.PROVIDER_CONNECT_MS,
+      firstByteMs: config.PROVIDER_FIRST_BYTE_MS,
+      silenceMs: config.PROVIDER_SILENCE_MS,
+      totalMs: config.PROVIDER_TOTAL_MS,
+    },
+    connections: config.PROVIDER_CONNECTIONS,
+  });
+  const catalogue = new CatalogueService({
+    source: chainProviders(rpc.client, registry),
+    log,
+    refreshMs: config.CATALOGUE_REFRESH_MS,
+  });
+  const admission = new AdmissionService({
+    catalogue,
+    holds,
+    clock,
+    maxCompletionTokens: config.MAX_COMPLETION_TOKENS,
+    holdSeconds: Math.ceil(config.PROVIDER_TOTAL_MS / 1_000) + HOLD_GRACE_SECONDS,
+  });
+  const deposits = new DepositsService({ database });
+  const files = new FilesService({ database });
+  const watchers: readonly LogWatcher[] = [];
+  return {
+    config,
+    network,
+    log,
+    database,
+    events: new EventsService(database, bus),
+    apiKeys: new ApiKeyService({ database, clock, committed }),
+    managementKeys: new ManagementKeyService({ database, clock, committed }),
+    balances: new BalanceService(database),
+    deposits,
+    holds,
+    chain: new ChainService({ rpc, network }),
+    catalogue,
+    chat: new ChatService({ admission, providers, log }),
+    requests: new RequestsService(database),
+    files,
+    authenticate: (authorization) => authenticator.authenticate(authorization),
+    async start({ worker }) {
+      relay.start();
+      await catalogue.start();
+      if (!worker) return;
+      holds.start();
+      for (const watcher of watchers) watcher.start();
+    },
+    async close() {
+      holds.stop();
+      catalogue.stop();
+      await Promise.all(watchers.map((watcher) => watcher.stop()));
+      await relay.stop();
+      await bus.close();
+      await providers.close();
+      await database.close();
+    },
+  };
+}
+
+function databaseOf(config: Config) {
+  if (config.DATABASE_URL)
+    return { kind: "server", url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE } as const;
+  return { kind: "folder", path: config.DATA_DIR } as const;
+}
+
+function addressOf(network: Network, name: keyof Network["contracts"]): Hex {
+  const { address } = network.contracts[name];
+  if (!address) throw new Error(`${network.name} has no contract ${name}`);
+  return address;
+}

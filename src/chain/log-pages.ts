@@ -1,0 +1,84 @@
+import type { ChainBlock, ChainLog } from "./log-handler.ts";
+import type { Mark } from "./log-watcher.store.ts";
+import { isRangeRefused, type LogFilter, type Rpc } from "./rpc.client.ts";
+
+/** The logs of a stretch of blocks, and the blocks to remember of it: the last one always. */
+export type LogPage = {
+  readonly logs: readonly ChainLog[];
+  readonly marks: readonly Mark[];
+  readonly end: Mark;
+};
+
+type Wanted = Omit<LogFilter, "where">;
+type Stretch = { readonly after: Mark | undefined; readonly from: bigint; readonly to: bigint };
+
+const AT_ONCE = 16;
+
+/**
+ * Reads blocks that lie too deep to be reorganised in one go. The last block is looked at before and after, and the
+ * first must follow the block before it. Undefined when the chain moved meanwhile: look again.
+ */
+export async function readFarPage(
+  rpc: Rpc,
+  wanted: Wanted,
+  { after, from, to }: Stretch,
+): Promise<LogPage | undefined> {
+  const [first, last] = await Promise.all([rpc.block(from), rpc.block(to)]);
+  if (!first || !last || !follows(first, after)) return undefined;
+  const logs = await readRange(rpc, wanted, from, to);
+  const again = await rpc.block(to);
+  if (again?.hash !== last.hash) return undefined;
+  if (!logs.every(({ blockNumber }) => blockNumber >= from && blockNumber <= to)) return undefined;
+  return { logs, marks: [last], end: last };
+}
+
+/**
+ * Reads blocks near the head one by one: each must follow the one before it, and its logs are asked for by its hash,
+ * because an endpoint that lags behind answers a range it does not know with no logs at all, but refuses an unknown
+ * hash. Undefined when the chain moved meanwhile.
+ */
+export async function readNearPage(
+  rpc: Rpc,
+  wanted: Wanted,
+  { after, from, to }: Stretch,
+): Promise<LogPage | undefined> {
+  const blocks: ChainBlock[] = [];
+  const logs: ChainLog[] = [];
+  for (let start = from; start <= to; start += BigInt(AT_ONCE)) {
+    const numbers = range(start, to, AT_ONCE);
+    const batch = await Promise.all(numbers.map((number) => rpc.block(number)));
+    for (const block of batch) {
+      if (!block || !follows(block, blocks.at(-1) ?? after)) return undefined;
+      blocks.push(block);
+    }
+    const found = batch.map(async (block) =>
+      block ? rpc.logs({ ...wanted, where: { blockHash: block.hash } }) : [],
+    );
+    logs.push(...(await Promise.all(found)).flat());
+  }
+  const end = blocks.at(-1);
+  return end && { logs, marks: blocks, end };
+}
+
+/** Halves a range for as long as the endpoint refuses it. */
+async function readRange(rpc: Rpc, wanted: Wanted, from: bigint, to: bigint): Promise<readonly ChainLog[]> {
+  try {
+    return await rpc.logs({ ...wanted, where: { from, to } });
+  } catch (error) {
+    if (from === to || !isRangeRefused(error)) throw error;
+    const middle = (from + to) / 2n;
+    return [
+      ...(await readRange(rpc, wanted, from, middle)),
+      ...(await readRange(rpc, wanted, middle + 1n, to)),
+    ];
+  }
+}
+
+function follows(block: ChainBlock, before: Mark | undefined): boolean {
+  return !before || (block.number === before.number + 1n && block.parentHash === before.hash);
+}
+
+function range(from: bigint, to: bigint, atMost: number): bigint[] {
+  const length = Math.min(atMost, Number(to - from) + 1);
+  return Array.from({ length }, (_, index) => from + BigInt(index));
+}

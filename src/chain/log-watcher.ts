@@ -1,0 +1,134 @@
+import { AppError } from "../kernel/errors.ts";
+import type { Logger } from "../kernel/log.ts";
+import { LogScanner, type ScanOptions, type Step } from "./log-scanner.ts";
+import { noteState, toStatus, type WatcherState, type WatcherStatus } from "./log-watcher.store.ts";
+import { Pulse } from "./pulse.ts";
+import { rpcReason } from "./rpc.client.ts";
+
+/** What a watcher needs. Its handlers share one cursor and so one fate: what may halt apart gets its own watcher. */
+export type LogWatcherOptions = ScanOptions & {
+  readonly log: Logger;
+  readonly pollMs?: number;
+};
+
+const MAX_PAUSE_MS = 10_000;
+
+/**
+ * Follows the logs of contracts and hands each to its handler, in order and exactly once (promises P7). The cursor and
+ * what the handlers write move in one transaction, so a crash loses and repeats nothing, and of several processes that
+ * watch under one name only one writes. On a reorganisation it walks back to the last common block; one that is deeper
+ * than what is remembered, or that would take back what is final, halts it. It then looks again every 10 s, and goes on
+ * should the old chain return.
+ */
+export class LogWatcher {
+  readonly name: string;
+  readonly #options: LogWatcherOptions;
+  readonly #scanner: LogScanner;
+  readonly #pulse = new Pulse();
+  #status: WatcherStatus = toStatus("backfilling", undefined, undefined, 0);
+  #loop: Promise<void> | undefined;
+
+  constructor(options: LogWatcherOptions) {
+    this.name = options.name;
+    this.#options = options;
+    this.#scanner = new LogScanner(options, this.#pulse);
+  }
+
+  /** How far this watcher is and how it fares; in other processes, `readStatuses` says. */
+  status(): WatcherStatus {
+    return this.#status;
+  }
+
+  /** Begins to follow the chain, in the background. It goes on through outages until `stop`. */
+  start(): void {
+    this.#loop ??= this.#run();
+  }
+
+  /** Scans now instead of at the next poll. */
+  poke(): void {
+    this.#pulse.poke();
+  }
+
+  /** Ends a wait or a call to the chain at once, lets an open transaction finish, and resolves then. */
+  async stop(): Promise<void> {
+    this.#pulse.stop();
+    await this.#loop;
+  }
+
+  async #run(): Promise<void> {
+    const { rpc, pollMs = 2_000 } = this.#options;
+    let verified = false;
+    let failures = 0;
+    while (!this.#pulse.stopped) {
+      try {
+        // Also after an outage: what answers again need not be what answered before.
+        if (!verified) await this.#pulse.orStop(rpc.verifyChain());
+        verified = true;
+        const pause = await this.#take(await this.#scanner.step());
+        failures = 0;
+        if (pause > 0) await this.#pulse.wait(pause);
+      } catch (error) {
+        if (this.#pulse.stopped) return;
+        verified = false;
+        await this.#failed(error);
+        await this.#pulse.wait(Math.min(pollMs * 2 ** failures++, MAX_PAUSE_MS));
+      }
+    }
+  }
+
+  /** Notes what a step came to, and answers how long to wait for the next one, in ms. */
+  async #take(step: Step): Promise<number> {
+    const { pollMs = 2_000, log } = this.#options;
+    switch (step.kind) {
+      case "moved":
+        return pollMs;
+      case "halted":
+        await this.#enter("halted_deep_reorg", this.#status, step.why);
+        return MAX_PAUSE_MS;
+      case "reverted":
+        log.warn({ watcher: this.name, depth: step.depth }, "the chain was reorganised");
+        this.#status = { ...this.#status, lastReorgDepth: step.depth };
+        await this.#enter("backfilling", { scannedBlock: step.scanned, headBlock: step.head });
+        return 0;
+      case "scanned":
+      case "idle": {
+        const near = step.head - (step.scanned ?? step.head) < this.#scanner.keptBlocks;
+        const place = { scannedBlock: step.scanned, headBlock: step.head };
+        await this.#enter(near ? "following" : "backfilling", place);
+        return step.kind === "scanned" && step.scanned !== step.head ? 0 : pollMs;
+      }
+    }
+  }
+
+  async #failed(error: unknown): Promise<void> {
+    const { log } = this.#options;
+    if (!(error instanceof AppError && error.code === "chain_error")) {
+      log.error({ watcher: this.name, err: error }, "following the chain failed, and is tried again");
+      return;
+    }
+    try {
+      await this.#enter("rpc_unavailable", this.#status, `${error.message} ${rpcReason(error)}`);
+    } catch (cause) {
+      log.error({ watcher: this.name, err: cause }, "the watcher's state could not be written");
+    }
+  }
+
+  async #enter(
+    state: WatcherState,
+    { scannedBlock, headBlock }: Pick<WatcherStatus, "scannedBlock" | "headBlock">,
+    why?: string,
+  ): Promise<void> {
+    const before = this.#status;
+    this.#status = toStatus(state, scannedBlock, headBlock, before.lastReorgDepth);
+    if (before.state === state && before.lastReorgDepth === this.#status.lastReorgDepth) return;
+    const line = { watcher: this.name, state, why };
+    if (state === "halted_deep_reorg")
+      this.#options.log.fatal(
+        line,
+        "the watcher HALTED: the chain it has read is gone, and nothing is credited any more",
+      );
+    else if (state === "rpc_unavailable") this.#options.log.error(line, "the chain's RPC is unavailable");
+    else this.#options.log.info(line, "the watcher goes on");
+    await noteState(this.#options.database, this.name, this.#status);
+  }
+}

@@ -1,0 +1,173 @@
+import type { Hex } from "../kernel/hex.ts";
+
+/** The networks that `NETWORK` may name. `devnet` is the one on this machine; its addresses are known when it runs. */
+export const NETWORK_NAMES = ["testnet", "mainnet", "devnet"] as const;
+export type NetworkName = (typeof NETWORK_NAMES)[number];
+
+/** The contracts that a network lists (SPEC 2.1), and the router's deposit vault. */
+export const CONTRACT_NAMES = [
+  "flow",
+  "mine",
+  "reward",
+  "computeLedger",
+  "computeInference",
+  "computeFineTuning",
+  "computeFineTuningV10",
+  "daEntrance",
+  "daSigners",
+  "wrappedBase",
+  "routerVault",
+] as const;
+export type ContractName = (typeof CONTRACT_NAMES)[number];
+
+/** Where a contract is. Without an address the note says why. */
+export type ContractPlace = { readonly address: Hex | null; readonly note: string | null };
+
+/** What SPEC 2.1 says of a network, and its public addresses. Block numbers are `null` where there is none. */
+export type Network = {
+  readonly id: NetworkName;
+  readonly chainId: number;
+  /** Spelled as SPEC spells it. */
+  readonly chainIdHex: Hex;
+  readonly name: string;
+  readonly symbol: string;
+  readonly decimals: number;
+  /** The testnet's is for development only; in production use a third party's (SPEC 2.1). */
+  readonly rpcUrls: readonly string[];
+  readonly explorerUrl: string | null;
+  readonly storageExplorerUrl: string | null;
+  readonly indexerUrl: string | null;
+  readonly storageStartBlock: bigint;
+  readonly daStartBlock: bigint | null;
+  /** Tokens a day, as a decimal string. */
+  readonly faucetPerDay: string | null;
+  readonly contracts: Readonly<Record<ContractName, ContractPlace>>;
+};
+
+const TOKEN = { symbol: "0G", decimals: 18 } as const;
+const TESTNET_ID = { chainId: 16_602, chainIdHex: "0x40DA" } as const;
+
+const PRECOMPILES = {
+  daSigners: at("0x0000000000000000000000000000000000001000"),
+  wrappedBase: at("0x0000000000000000000000000000000000001002"),
+} as const;
+
+/** Every network's parameters (SPEC 2.1; addresses from facts: router-and-chain sections 1.6, 2 and 5). */
+export const NETWORKS = {
+  testnet: {
+    id: "testnet",
+    ...TESTNET_ID,
+    name: "0G Galileo Testnet",
+    ...TOKEN,
+    rpcUrls: ["https://evmrpc-testnet.0g.ai"],
+    explorerUrl: "https://chainscan-galileo.0g.ai",
+    storageExplorerUrl: "https://storagescan-galileo.0g.ai",
+    indexerUrl: "https://indexer-storage-testnet-turbo.0g.ai",
+    storageStartBlock: 1n,
+    daStartBlock: 940_000n,
+    faucetPerDay: "0.1",
+    contracts: {
+      ...PRECOMPILES,
+      flow: at("0x22E03a6A89B950F1c82ec5e74F8eCa321a105296"),
+      mine: at("0x00A9E9604b0538e06b268Fb297Df333337f9593b"),
+      reward: at("0xA97B57b4BdFEA2D0a25e535bd849ad4e6C440A69"),
+      computeLedger: at("0xE70830508dAc0A97e6c087c75f402f9Be669E406"),
+      computeInference: at("0xa79F4c8311FF93C06b8CfB403690cc987c93F91E"),
+      computeFineTuning: at("0xC6C075D8039763C8f1EbE580be5ADdf2fd6941bA"),
+      computeFineTuningV10: at("0x562a07530BdE7fe867E84f5a278829Ab5463E92a"),
+      daEntrance: none(
+        "No testnet address is published (one page prints 0xE75A073dA5bb7b0eC622170Fd268f35E675a957B).",
+      ),
+      routerVault: at("0x0AD9690e0b34aB2d493DE02cDF149ee34f6C9939"),
+    },
+  },
+  mainnet: {
+    id: "mainnet",
+    chainId: 16_661,
+    chainIdHex: "0x4115",
+    name: "0G Mainnet",
+    ...TOKEN,
+    rpcUrls: ["https://evmrpc.0g.ai"],
+    explorerUrl: "https://chainscan.0g.ai",
+    storageExplorerUrl: "https://storagescan.0g.ai",
+    indexerUrl: "https://indexer-storage-turbo.0g.ai",
+    storageStartBlock: 2_387_557n,
+    daStartBlock: null,
+    faucetPerDay: null,
+    contracts: {
+      ...PRECOMPILES,
+      flow: at("0x62D4144dB0F0a6fBBaeb6296c785C71B3D57C526"),
+      mine: at("0xCd01c5Cd953971CE4C2c9bFb95610236a7F414fe"),
+      reward: at("0x457aC76B58ffcDc118AABD6DbC63ff9072880870"),
+      computeLedger: at("0x2dE54c845Cd948B72D2e32e39586fe89607074E3"),
+      computeInference: at("0x47340d900bdFec2BD393c626E12ea0656F938d84"),
+      computeFineTuning: at("0x4e3474095518883744ddf135b7E0A23301c7F9c0"),
+      computeFineTuningV10: {
+        address: "0x4e3474095518883744ddf135b7E0A23301c7F9c0",
+        note: "The current one is version 1.0.",
+      },
+      daEntrance: none("Data availability is not listed for mainnet."),
+      routerVault: at("0xA3b15Bd2aD18BFB6b5f92D8AA9F444Dd59d1cE32"),
+    },
+  },
+  devnet: {
+    id: "devnet",
+    ...TESTNET_ID,
+    name: "zerograph development network",
+    ...TOKEN,
+    rpcUrls: [],
+    explorerUrl: null,
+    storageExplorerUrl: null,
+    indexerUrl: null,
+    storageStartBlock: 0n,
+    daStartBlock: null,
+    faucetPerDay: null,
+    contracts: {
+      flow: undeployed(),
+      mine: undeployed(),
+      reward: undeployed(),
+      computeLedger: undeployed(),
+      computeInference: undeployed(),
+      computeFineTuning: undeployed(),
+      computeFineTuningV10: undeployed(),
+      daEntrance: undeployed(),
+      daSigners: undeployed(),
+      wrappedBase: undeployed(),
+      routerVault: undeployed(),
+    },
+  },
+} as const satisfies Record<NetworkName, Network>;
+
+/** A network of the table with what is only known at run time: the devnet's addresses, an operator's own RPC. */
+export function withAddresses(
+  network: Network,
+  known: {
+    readonly rpcUrls?: readonly string[];
+    readonly indexerUrl?: string;
+    readonly contracts?: Readonly<Partial<Record<ContractName, Hex>>>;
+  },
+): Network {
+  const contracts = { ...network.contracts };
+  for (const name of CONTRACT_NAMES) {
+    const address = known.contracts?.[name];
+    if (address) contracts[name] = { address, note: null };
+  }
+  return {
+    ...network,
+    rpcUrls: known.rpcUrls ?? network.rpcUrls,
+    indexerUrl: known.indexerUrl ?? network.indexerUrl,
+    contracts,
+  };
+}
+
+function at<Address extends Hex>(address: Address): { readonly address: Address; readonly note: null } {
+  return { address, note: null };
+}
+
+function none(note: string): ContractPlace {
+  return { address: null, note };
+}
+
+function undeployed(): ContractPlace {
+  return none("Not deployed on the development network.");
+}

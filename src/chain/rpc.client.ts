@@ -1,0 +1,166 @@
+import {
+  type BaseError,
+  BlockNotFoundError,
+  createPublicClient,
+  fallback,
+  type HttpRequestError,
+  http,
+  numberToHex,
+  type PublicClient,
+  type RpcLog,
+} from "viem";
+import { AppError } from "../kernel/errors.ts";
+import { type Hex, isAddress, isHash32, lowerHex } from "../kernel/hex.ts";
+import type { Logger } from "../kernel/log.ts";
+import type { ChainBlock, ChainLog } from "./log-handler.ts";
+
+/** Which logs: of these contracts, with one of these first topics, in a range of blocks or in exactly one block. */
+export type LogFilter = {
+  readonly addresses: readonly Hex[];
+  readonly topics: readonly Hex[];
+  readonly where: { readonly from: bigint; readonly to: bigint } | { readonly blockHash: Hex };
+};
+
+/** The chain, over one or several RPC endpoints. Every failure of theirs is a `chain_error`. */
+export type Rpc = {
+  /** For typed contract reads; map its errors with `chainError`. */
+  readonly client: PublicClient;
+  readonly chainId: number;
+  /** Throws a line for the operator when an endpoint is of another chain, or when none answers. */
+  verifyChain(): Promise<void>;
+  /** The newest block. */
+  head(): Promise<ChainBlock>;
+  /** The block at a height, undefined if the endpoint has none there. */
+  block(number: bigint): Promise<ChainBlock | undefined>;
+  logs(filter: LogFilter): Promise<readonly ChainLog[]>;
+};
+
+type Options = {
+  readonly urls: readonly string[];
+  /** As `NETWORK` names it, for what is said to the operator. */
+  readonly network: string;
+  readonly chainId: number;
+  readonly timeoutMs?: number;
+  readonly pollMs?: number;
+  readonly log: Logger;
+};
+
+/** Speaks to the endpoints in their order: the next one is asked when one fails. Nothing is sent before the first call. */
+export function createRpc({ urls, network, chainId, timeoutMs = 10_000, pollMs = 2_000, log }: Options): Rpc {
+  const transports = urls.map((url) => http(url, { timeout: timeoutMs, retryCount: 1, retryDelay: 100 }));
+  const client = createPublicClient({
+    transport: fallback(transports, { retryCount: 0 }),
+    cacheTime: 0,
+    pollingInterval: pollMs,
+  });
+  const singles = transports.map((transport) => createPublicClient({ transport, cacheTime: 0 }));
+  return {
+    client,
+    chainId,
+    async verifyChain() {
+      const answers = await Promise.allSettled(singles.map((single) => single.getChainId()));
+      answers.forEach((answer, index) => {
+        const host = hostOf(urls[index] ?? "");
+        if (answer.status === "rejected")
+          log.warn({ host, reason: rpcReason(answer.reason) }, "an RPC endpoint does not answer");
+        else if (answer.value !== chainId)
+          throw new AppError(
+            "chain_error",
+            `RPC_URL answers chain id ${answer.value}, NETWORK=${network} is ${chainId} (${host}).`,
+          );
+      });
+      if (answers.every(({ status }) => status === "rejected"))
+        throw new AppError("chain_error", `RPC_URL does not answer: ${urls.map(hostOf).join(", ")}.`);
+    },
+    head: () => atBorder("the newest block", async () => toBlock(await client.getBlock())),
+    block: (number) =>
+      atBorder(`block ${number}`, async () => {
+        try {
+          return toBlock(await client.getBlock({ blockNumber: number }));
+        } catch (error) {
+          if (error instanceof BlockNotFoundError) return undefined;
+          throw error;
+        }
+      }),
+    logs: (filter) =>
+      atBorder("logs", async () => {
+        const range =
+          "blockHash" in filter.where
+            ? { blockHash: filter.where.blockHash }
+            : { fromBlock: numberToHex(filter.where.from), toBlock: numberToHex(filter.where.to) };
+        const query = { address: [...filter.addresses], topics: [[...filter.topics]], ...range };
+        const logs = await client.request({ method: "eth_getLogs", params: [query] });
+        return logs.filter(({ removed }) => !removed).map(toLog);
+      }),
+  };
+}
+
+/** The `chain_error` for whatever viem threw; it is kept as the cause, and its text is not shown. */
+export function chainError(what: string, cause: unknown): AppError {
+  return cause instanceof AppError
+    ? cause
+    : new AppError("chain_error", `The chain's RPC failed: ${what}.`, { cause });
+}
+
+/** What went wrong, for the log: viem's own long text names the URL, and a URL may carry a key. */
+export function rpcReason(error: unknown): string {
+  const cause = error instanceof AppError && error.cause ? error.cause : error;
+  if (isViemError(cause)) return cause.details ? `${cause.name}: ${cause.details}` : cause.name;
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+/** Whether an endpoint refused a range of blocks (too long, too many logs, too slow), so that half of it may pass. */
+export function isRangeRefused(error: unknown): boolean {
+  const cause = error instanceof AppError ? error.cause : error;
+  if (!isViemError(cause)) return false;
+  const http = cause.walk((inner) => (inner as Error).name === "HttpRequestError") as HttpRequestError | null;
+  if (http) return http.status === 400 || http.status === 413;
+  return cause.walk((inner) => ["RpcRequestError", "TimeoutError"].includes((inner as Error).name)) !== null;
+}
+
+async function atBorder<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw chainError(what, error);
+  }
+}
+
+function toBlock(block: {
+  number: bigint | null;
+  hash: Hex | null;
+  parentHash: Hex;
+  timestamp: bigint;
+}): ChainBlock {
+  if (typeof block.number !== "bigint" || !block.hash || !isHash32(block.hash) || !isHash32(block.parentHash))
+    throw new AppError("chain_error", "The chain's RPC answered a block that is none.");
+  return {
+    number: block.number,
+    hash: lowerHex(block.hash),
+    parentHash: lowerHex(block.parentHash),
+    timestamp: new Date(Number(block.timestamp) * 1_000),
+  };
+}
+
+function toLog(log: RpcLog): ChainLog {
+  if (!log.blockNumber || !log.logIndex || !log.blockHash || !log.transactionHash || !isAddress(log.address))
+    throw new AppError("chain_error", "The chain's RPC answered a log that is none.");
+  return {
+    address: lowerHex(log.address),
+    topics: log.topics.map(lowerHex),
+    data: lowerHex(log.data),
+    blockNumber: BigInt(log.blockNumber),
+    blockHash: lowerHex(log.blockHash),
+    transactionHash: lowerHex(log.transactionHash),
+    logIndex: Number(log.logIndex),
+  };
+}
+
+/** An endpoint's URL often carries a key in its path, so only its host is ever said. */
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : "not a URL";
+}
+
+function isViemError(error: unknown): error is BaseError {
+  return error instanceof Error && "walk" in error;
+}

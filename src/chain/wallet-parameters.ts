@@ -1,0 +1,22 @@
+import type { Hex } from "../kernel/hex.ts";
+import type { Network } from "./networks.ts";
+
+/** The parameter of `wallet_addEthereumChain` (EIP-3085). */
+export type WalletParameters = {
+  readonly chainId: Hex;
+  readonly chainName: string;
+  readonly nativeCurrency: { readonly name: string; readonly symbol: string; readonly decimals: number };
+  readonly rpcUrls: readonly string[];
+  readonly blockExplorerUrls?: readonly string[];
+};
+
+/** What a wallet needs to add the network. A wallet refuses an empty explorer list, so without one it is left out. */
+export function walletParameters(network: Network): WalletParameters {
+  return {
+    chainId: network.chainIdHex,
+    chainName: network.name,
+    nativeCurrency: { name: network.symbol, symbol: network.symbol, decimals: network.decimals },
+    rpcUrls: network.rpcUrls,
+    ...(network.explorerUrl ? { blockExplorerUrls: [network.explorerUrl] } : {}),
+  };
+}

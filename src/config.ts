@@ -1,0 +1,165 @@
+import { z } from "zod";
+import { NETWORK_NAMES } from "./chain/networks.ts";
+import type { Hex } from "./kernel/hex.ts";
+
+/** One setting: what it must be, and for people what it is for and an example. */
+type Setting = { readonly schema: z.ZodType; readonly about: string; readonly example: string };
+
+const port = z.coerce.number().int().min(0).max(65_535);
+const ms = z.coerce.number().int().min(1).max(3_600_000);
+const httpUrl = z.url({ protocol: /^https?$/ });
+const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "must be an address");
+const privateKey = z.string().regex(/^0x[0-9a-fA-F]{64}$/, "must be 0x and 64 hexadecimal digits");
+const urls = z
+  .string()
+  .transform((text) => text.split(",").map((part) => part.trim()))
+  .pipe(z.array(httpUrl).min(1));
+
+/** Every environment variable that the product reads. `.env.example` lists the same, and a test compares the two. */
+export const SETTINGS = {
+  NETWORK: {
+    schema: z.enum(NETWORK_NAMES).default("devnet"),
+    about: "Which network: devnet starts everything that is missing on this machine, the others never do",
+    example: "testnet",
+  },
+  HOST: { schema: z.string().min(1).default("127.0.0.1"), about: "The address to listen on", example: "127.0.0.1" },
+  PORT: { schema: port.default(4000), about: "The port of the gateway; 0 takes a free one", example: "4000" },
+  SUBGRAPH_PORT: {
+    schema: port.default(4100),
+    about: "The port of a subgraph that runs as a process of its own; 0 takes a free one",
+    example: "4101",
+  },
+  DATA_DIR: { schema: z.string().min(1).default(".data"), about: "The folder of the embedded database", example: ".data" },
+  DATABASE_URL: {
+    schema: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+    about: "A PostgreSQL server in place of the embedded database; needed by several processes",
+    example: "postgresql://zerograph@127.0.0.1:5432/zerograph",
+  },
+  DATABASE_POOL_SIZE: {
+    schema: z.coerce.number().int().min(2).max(200).default(10),
+    about: "Connections to the PostgreSQL server",
+    example: "10",
+  },
+  REDIS_URL: {
+    schema: z.url({ protocol: /^rediss?$/ }).optional(),
+    about: "Redis, which carries events between processes",
+    example: "redis://127.0.0.1:6379",
+  },
+  RPC_URL: {
+    schema: urls.optional(),
+    about: "RPC endpoints of the chain, separated by commas; on devnet, a chain that runs already",
+    example: "http://127.0.0.1:8545",
+  },
+  ROUTER_PRIVATE_KEY: {
+    schema: privateKey.optional(),
+    about: "The key of the router's wallet, which signs for providers; required on a real network",
+    example: `0x${"1".repeat(64)}`,
+  },
+  VAULT_ADDRESS: {
+    schema: address.optional(),
+    about: "The vault contract that deposits go to, where it is not the network's own",
+    example: "0x0AD9690e0b34aB2d493DE02cDF149ee34f6C9939",
+  },
+  VAULT_EVENT: {
+    schema: z.string().min(1).default("event Deposited(address indexed account, uint256 amount)"),
+    about: "The vault's deposit event; its arguments named account and amount are read",
+    example: "event Deposited(address indexed account, uint256 amount)",
+  },
+  START_BLOCK: {
+    schema: z.coerce.bigint().min(0n).optional(),
+    about: "The first block to read from the chain",
+    example: "940000",
+  },
+  CONFIRMATIONS: {
+    schema: z.coerce.number().int().min(1).max(1_000).optional(),
+    about: "Blocks that must follow a deposit before it is credited: 12, on devnet 1",
+    example: "12",
+  },
+  CATALOGUE_REFRESH_MS: {
+    schema: ms.default(15_000),
+    about: "How often the providers are read from the chain",
+    example: "15000",
+  },
+  PROVIDER_CONNECT_MS: { schema: ms.default(5_000), about: "Deadline to connect to a provider", example: "5000" },
+  PROVIDER_FIRST_BYTE_MS: {
+    schema: ms.default(60_000),
+    about: "Deadline for a provider's first byte",
+    example: "60000",
+  },
+  PROVIDER_SILENCE_MS: {
+    schema: ms.default(60_000),
+    about: "Longest silence between two chunks of a provider",
+    example: "60000",
+  },
+  PROVIDER_TOTAL_MS: { schema: ms.default(600_000), about: "Deadline for a whole answer", example: "600000" },
+  PROVIDER_CONNECTIONS: {
+    schema: z.coerce.number().int().min(1).max(4_096).default(256),
+    about: "Connections to one provider",
+    example: "256",
+  },
+  MAX_COMPLETION_TOKENS: {
+    schema: z.coerce.number().int().min(1).max(1_000_000).default(4_096),
+    about: "What an answer may have when the client sets no limit",
+    example: "4096",
+  },
+  INTERNAL_SECRET: {
+    schema: z.string().min(32, "must have 32 characters or more").optional(),
+    about: "Signs who is asking between gateway and subgraph processes; the same in all of them",
+    example: "a-secret-of-at-least-32-characters",
+  },
+  ACCOUNTS_URL: { schema: httpUrl.optional(), about: "The accounts subgraph's process", example: "http://127.0.0.1:4101" },
+  INFERENCE_URL: { schema: httpUrl.optional(), about: "The inference subgraph's process", example: "http://127.0.0.1:4102" },
+  STORAGE_URL: { schema: httpUrl.optional(), about: "The storage subgraph's process", example: "http://127.0.0.1:4103" },
+  CHAIN_URL: { schema: httpUrl.optional(), about: "The chain subgraph's process", example: "http://127.0.0.1:4104" },
+  INTROSPECTION: {
+    schema: z.enum(["on", "off"]).optional(),
+    about: "Whether the graph tells its schema: on for devnet, off otherwise",
+    example: "on",
+  },
+  LOG_LEVEL: {
+    schema: z.enum(["debug", "info", "warn", "error", "silent"]).default("info"),
+    about: "How much is logged, to standard error",
+    example: "info",
+  },
+} as const satisfies Record<string, Setting>;
+
+type Values = { readonly [Name in keyof typeof SETTINGS]: z.output<(typeof SETTINGS)[Name]["schema"]> };
+
+/** The settings as the product uses them. */
+export type Config = Omit<Values, "ROUTER_PRIVATE_KEY" | "VAULT_ADDRESS"> & {
+  readonly ROUTER_PRIVATE_KEY: Hex | undefined;
+  readonly VAULT_ADDRESS: Hex | undefined;
+};
+
+/** The configuration is wrong. Its message names every mistake, a line each. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+/** Reads the settings from the environment. Throws one `ConfigError` that names every mistake at once. */
+export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
+  const values: Record<string, unknown> = {};
+  const mistakes: string[] = [];
+  for (const [name, { schema, example }] of Object.entries(SETTINGS)) {
+    const text = environment[name];
+    const result = schema.safeParse(text === "" ? undefined : text);
+    if (result.success) values[name] = result.data;
+    else mistakes.push(`${name}: ${result.error.issues[0]?.message ?? "malformed"}, for example ${name}=${example}`);
+  }
+  const config = values as Config;
+  mistakes.push(...disagreements(config, mistakes.length > 0));
+  if (mistakes.length > 0) throw new ConfigError(`The configuration is wrong:\n${mistakes.map((line) => `  ${line}\n`).join("")}`);
+  return config;
+}
+
+function disagreements(config: Config, isPartial: boolean): readonly string[] {
+  if (isPartial) return [];
+  const missing = (name: keyof typeof SETTINGS, why: string) =>
+    `${name}: ${why}, for example ${name}=${SETTINGS[name].example}`;
+  const found: string[] = [];
+  if (config.NETWORK !== "devnet" && !config.ROUTER_PRIVATE_KEY)
+    found.push(missing("ROUTER_PRIVATE_KEY", `required with NETWORK=${config.NETWORK}`));
+  if (config.REDIS_URL && !config.DATABASE_URL)
+    found.push(missing("DATABASE_URL", "required with REDIS_URL: several processes cannot share the embedded database"));
+  return found;
+}

@@ -1,0 +1,106 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+
+/** Each word is one token of the o200k and cl100k vocabularies, at the start of a text and after a space. */
+const WORDS = (
+  "the a of and to in is it that this one light water wind stone river field open small long old new bright quiet " +
+  "time day night hand world name word line part place point way house side end set turn move play air land home " +
+  "tree sea star book road green"
+).split(" ");
+const DEFAULT_TOKENS = 16;
+const MOST_TOKENS = 32_768;
+
+const limit = z.int().min(1).nullish();
+
+/** The part of an OpenAI chat request that the stand-in provider reads; everything else is let through unread. */
+export const chatRequestSchema = z.looseObject({
+  model: z.string(),
+  messages: z.array(z.unknown()).min(1),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  max_tokens: limit,
+  max_completion_tokens: limit,
+});
+
+/** A chat request that passed `chatRequestSchema`. */
+export type ChatRequest = z.infer<typeof chatRequestSchema>;
+
+/** An answer before it has an id: its text as one piece a token, and what it is charged for. */
+export type Completion = {
+  readonly pieces: readonly string[];
+  readonly finishReason: "stop" | "length";
+  /** OpenAI's `usage` object as JSON text. */
+  readonly usageJson: string;
+};
+
+/** What an answer carries besides its completion. `created` is in seconds since 1970. */
+export type CompletionHead = { readonly id: string; readonly model: string; readonly created: number };
+
+/**
+ * Makes up an answer out of nothing but the messages: the same conversation always gets the same text. It has exactly
+ * as many tokens as the smaller of the request's limits allows, 16 when there is none.
+ */
+export function composeCompletion(request: ChatRequest, promptTokens: number): Completion {
+  const limits = [request.max_tokens, request.max_completion_tokens].filter(
+    (value) => typeof value === "number",
+  );
+  const wanted = limits.length > 0 ? Math.min(...limits) : undefined;
+  const tokens = Math.min(wanted ?? DEFAULT_TOKENS, MOST_TOKENS);
+  const usage = {
+    prompt_tokens: promptTokens,
+    completion_tokens: tokens,
+    total_tokens: promptTokens + tokens,
+  };
+  return {
+    pieces: pieces(request.messages, tokens),
+    finishReason: tokens === wanted ? "length" : "stop",
+    usageJson: JSON.stringify(usage),
+  };
+}
+
+/** The plain form: one `chat.completion` object, as JSON text. */
+export function toPlainAnswer({ id, model, created }: CompletionHead, completion: Completion): string {
+  const { pieces, finishReason, usageJson } = completion;
+  const message = { role: "assistant", content: pieces.join("") };
+  const choices = [{ index: 0, message, finish_reason: finishReason }];
+  const head = JSON.stringify({ id, object: "chat.completion", created, model, choices });
+  return `${head.slice(0, -1)},"usage":${usageJson}}`;
+}
+
+/**
+ * The streamed form, one server-sent event an item: the role, the text in `chunks` parts (one a token unless given), the
+ * finish reason, the usage if asked for, and `[DONE]`.
+ */
+export function toEvents(
+  { id, model, created }: CompletionHead,
+  completion: Completion,
+  { includeUsage, chunks }: { readonly includeUsage: boolean; readonly chunks?: number | undefined },
+): string[] {
+  const head = JSON.stringify({ id, object: "chat.completion.chunk", created, model }).slice(0, -1);
+  const event = (delta: object, finishReason: string | null) =>
+    `data: ${head},"choices":[${JSON.stringify({ index: 0, delta, finish_reason: finishReason })}]}\n\n`;
+  return [
+    event({ role: "assistant", content: "" }, null),
+    ...inChunks(completion.pieces, chunks).map((content) => event({ content }, null)),
+    event({}, completion.finishReason),
+    ...(includeUsage ? [`data: ${head},"choices":[],"usage":${completion.usageJson}}\n\n`] : []),
+    "data: [DONE]\n\n",
+  ];
+}
+
+function pieces(messages: readonly unknown[], tokens: number): string[] {
+  let state = createHash("sha256").update(JSON.stringify(messages)).digest().readUInt32LE(0);
+  return Array.from({ length: tokens }, (_, index) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    const word = WORDS[Math.floor((state / 2 ** 32) * WORDS.length)];
+    return index === 0 ? `${word}` : ` ${word}`;
+  });
+}
+
+function inChunks(pieces: readonly string[], chunks: number = pieces.length): readonly string[] {
+  const size = Math.ceil(pieces.length / Math.max(1, chunks));
+  if (size <= 1) return pieces;
+  return Array.from({ length: Math.ceil(pieces.length / size) }, (_, index) =>
+    pieces.slice(index * size, (index + 1) * size).join(""),
+  );
+}

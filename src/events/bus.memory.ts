@@ -1,0 +1,84 @@
+import type { Bus, EventFilter, EventStream } from "./bus.ts";
+import { Readers } from "./readers.ts";
+import { REPLAY_PAGE, ReplayedStream, type ReplayPage } from "./replayed-stream.ts";
+import type { DomainEvent, Topic } from "./topics.ts";
+
+const KEPT = 10_000;
+
+type Ring = { events: DomainEvent[]; droppedUpTo: bigint };
+
+/** The bus of a product that runs as one process. It keeps the newest 10,000 events of each topic. */
+export class MemoryBus implements Bus {
+  readonly #readers = new Readers();
+  readonly #rings = new Map<Topic, Ring>();
+  #newest = 0n;
+
+  /** How many live readers are attached. */
+  get readers(): number {
+    return this.#readers.size;
+  }
+
+  async publish(events: readonly DomainEvent[]): Promise<void> {
+    for (const event of events) {
+      const ring = this.#ringOf(event.topic);
+      if (event.position <= (ring.events.at(-1)?.position ?? 0n)) continue;
+      ring.events.push(event);
+      // Cut in large steps: taking one off the front of a long array for every event would cost its whole length.
+      if (ring.events.length >= KEPT * 2) {
+        ring.droppedUpTo = ring.events[KEPT - 1]?.position ?? ring.droppedUpTo;
+        ring.events = ring.events.slice(KEPT);
+      }
+      if (event.position > this.#newest) this.#newest = event.position;
+      this.#readers.dispatch(event);
+    }
+  }
+
+  async subscribe<T extends Topic>(filter: EventFilter<T>, after?: bigint): Promise<EventStream<T>> {
+    if (after === undefined) return this.#readers.attach(filter) as EventStream<T>;
+    const { droppedUpTo } = this.#ringOf(filter.topic);
+    const past = {
+      page: async (last: bigint) => this.#page(filter, last),
+      live: async () => this.#readers.attach(filter),
+    };
+    return new ReplayedStream(past, after > droppedUpTo ? after : droppedUpTo) as EventStream<T>;
+  }
+
+  async newestPosition(): Promise<bigint> {
+    return this.#newest;
+  }
+
+  async close(): Promise<void> {
+    this.#readers.end();
+  }
+
+  #page(filter: EventFilter, after: bigint): ReplayPage {
+    const ring = this.#ringOf(filter.topic);
+    if (ring.droppedUpTo > after) throw new Error("a reader fell behind all the events that the bus keeps");
+    const from = firstBehind(ring.events, after);
+    const page = ring.events.slice(from, from + REPLAY_PAGE);
+    return {
+      events: page.filter(({ subject }) => filter.subject === undefined || subject === filter.subject),
+      upTo: page.at(-1)?.position ?? after,
+      full: page.length === REPLAY_PAGE,
+    };
+  }
+
+  #ringOf(topic: Topic): Ring {
+    const known = this.#rings.get(topic);
+    if (known) return known;
+    const ring: Ring = { events: [], droppedUpTo: 0n };
+    this.#rings.set(topic, ring);
+    return ring;
+  }
+}
+
+/** The index of the first event behind `position`, by bisection. */
+function firstBehind(events: readonly DomainEvent[], position: bigint): number {
+  let [low, high] = [0, events.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((events[middle]?.position ?? 0n) > position) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

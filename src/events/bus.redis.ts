@@ -1,0 +1,199 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { MultiErrorReply } from "redis";
+import type { Logger } from "../kernel/log.ts";
+import type { Bus, EventFilter, EventStream } from "./bus.ts";
+import { Readers } from "./readers.ts";
+import { dropRedis, openRedis, type RedisConnection, within } from "./redis-connection.ts";
+import { REPLAY_PAGE, ReplayedStream, type ReplayPage } from "./replayed-stream.ts";
+import { type DomainEvent, TOPICS, type Topic } from "./topics.ts";
+
+const KEPT = 100_000;
+const CONNECT_MS = 5_000;
+const COMMAND_MS = 2_000;
+const BLOCK_MS = 5_000;
+const READ_COUNT = 500;
+
+/** `prefix` goes before the topic in every key, so that several products can share one Redis. */
+export type RedisBusOptions = { readonly prefix?: string; readonly log?: Logger };
+
+/**
+ * The bus between processes: one Redis Stream per topic, whose entry ids are `<position>-0`, so that Redis itself
+ * refuses what was already published. One blocking reader per process follows all topics from the last ids it has
+ * seen, across outages; commands use a second connection and fail within 2 s while Redis is away. About 100,000
+ * events of each topic are kept.
+ */
+export class RedisBus implements Bus {
+  readonly #url: string;
+  readonly #prefix: string;
+  readonly #log: Logger | undefined;
+  readonly #readers = new Readers();
+  readonly #seen = new Map<Topic, string>();
+  readonly #closing = new AbortController();
+  readonly #reader: RedisConnection;
+  #commands: RedisConnection;
+  #following: Promise<void> = Promise.resolve();
+  #lastError: unknown;
+  #away = false;
+
+  private constructor(url: string, { prefix = "zerograph:events:", log }: RedisBusOptions) {
+    this.#url = url;
+    this.#prefix = prefix;
+    this.#log = log;
+    this.#commands = openRedis(url, this.#noteError);
+    this.#reader = openRedis(url, this.#noteError, BLOCK_MS * 2).on("ready", () => this.#noteReady());
+  }
+
+  /** Connects, or throws one line that names the address when Redis does not answer within 5 s. */
+  static async create(url: string, options: RedisBusOptions = {}): Promise<RedisBus> {
+    const bus = new RedisBus(url, options);
+    try {
+      await within(CONNECT_MS, Promise.all([bus.#commands.connect(), bus.#reader.connect()]));
+      for (const topic of TOPICS) bus.#seen.set(topic, entryId(await bus.#newestOf(topic)));
+    } catch (error) {
+      const why = bus.#lastError ?? error;
+      await bus.close();
+      throw new Error(`REDIS_URL: ${new URL(url).host} is out of reach (${textOf(why)})`, { cause: why });
+    }
+    bus.#following = bus.#follow();
+    return bus;
+  }
+
+  /** How many live readers are attached. */
+  get readers(): number {
+    return this.#readers.size;
+  }
+
+  async publish(events: readonly DomainEvent[]): Promise<void> {
+    if (events.length === 0) return;
+    const trim = { TRIM: { strategy: "MAXLEN", strategyModifier: "~", threshold: KEPT } } as const;
+    await this.#command(async (redis) => {
+      const multi = redis.multi();
+      for (const event of events)
+        multi.xAdd(this.#key(event.topic), entryId(event.position), { event: encode(event) }, trim);
+      await multi.exec().catch(passRefusals);
+    });
+  }
+
+  async subscribe<T extends Topic>(filter: EventFilter<T>, after?: bigint): Promise<EventStream<T>> {
+    if (after === undefined) return this.#readers.attach(filter) as EventStream<T>;
+    const past = {
+      page: (last: bigint) => this.#page(filter, last, last > after),
+      live: async () => this.#readers.attach(filter),
+    };
+    return new ReplayedStream(past, after) as EventStream<T>;
+  }
+
+  async newestPosition(): Promise<bigint> {
+    const newest = await Promise.all(TOPICS.map((topic) => this.#newestOf(topic)));
+    return newest.reduce((greatest, position) => (position > greatest ? position : greatest), 0n);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#readers.end();
+    dropRedis(this.#commands);
+    dropRedis(this.#reader);
+    await this.#following;
+  }
+
+  async #follow(): Promise<void> {
+    while (!this.#closing.signal.aborted) {
+      try {
+        await this.#read();
+      } catch {
+        // The connection comes back by itself; this only keeps the loop from spinning until it has.
+        await sleep(50, undefined, { signal: this.#closing.signal }).catch(() => {});
+      }
+    }
+  }
+
+  async #read(): Promise<void> {
+    const from = [...this.#seen].map(([topic, id]) => ({ key: this.#key(topic), id }));
+    const streams = await this.#reader.xRead(from, { BLOCK: BLOCK_MS, COUNT: READ_COUNT });
+    for (const { name, messages } of streams ?? []) {
+      const topic = name.slice(this.#prefix.length) as Topic;
+      for (const { id, message } of messages) {
+        this.#seen.set(topic, id);
+        this.#readers.dispatch(decode(topic, id, message.event));
+      }
+    }
+  }
+
+  async #page(filter: EventFilter, after: bigint, continued: boolean): Promise<ReplayPage> {
+    const key = this.#key(filter.topic);
+    const [entries, oldest] = await this.#command((redis) =>
+      Promise.all([
+        redis.xRange(key, `(${entryId(after)}`, "+", { COUNT: REPLAY_PAGE }),
+        redis.xRange(key, "-", "+", { COUNT: 1 }),
+      ]),
+    );
+    if (continued && oldest?.[0] && positionOf(oldest[0].id) > after)
+      throw new Error("a reader fell behind all the events that the bus keeps");
+    const events = (entries ?? []).map(({ id, message }) => decode(filter.topic, id, message.event));
+    return {
+      events: events.filter(({ subject }) => filter.subject === undefined || subject === filter.subject),
+      upTo: events.at(-1)?.position ?? after,
+      full: events.length === REPLAY_PAGE,
+    };
+  }
+
+  async #newestOf(topic: Topic): Promise<bigint> {
+    const key = this.#key(topic);
+    const newest = await this.#command((redis) => redis.xRevRange(key, "+", "-", { COUNT: 1 }));
+    return newest?.[0] ? positionOf(newest[0].id) : 0n;
+  }
+
+  /** Runs commands. A connection that does not answer in time is given up for a new one. */
+  #command<T>(run: (redis: RedisConnection) => Promise<T>): Promise<T> {
+    const redis = this.#commands;
+    if (!redis.isReady) return Promise.reject(new Error("Redis is out of reach"));
+    return within(COMMAND_MS, run(redis), () => {
+      if (this.#commands !== redis || this.#closing.signal.aborted) return;
+      this.#commands = openRedis(this.#url, this.#noteError);
+      this.#commands.connect().catch(this.#noteError);
+      dropRedis(redis);
+    });
+  }
+
+  #key(topic: Topic): string {
+    return this.#prefix + topic;
+  }
+
+  readonly #noteError = (error: unknown): void => {
+    this.#lastError = error;
+    if (!this.#away) this.#log?.warn({ err: error }, "Redis is out of reach; events wait in the outbox");
+    this.#away = true;
+  };
+
+  #noteReady(): void {
+    if (this.#away) this.#log?.info("Redis is back");
+    this.#away = false;
+  }
+}
+
+function encode({ id, subject, at, data }: DomainEvent): string {
+  return JSON.stringify({ id, subject, at: at.toISOString(), data });
+}
+
+function decode(topic: Topic, entry: string, text = "{}"): DomainEvent {
+  const { id, subject, at, data } = JSON.parse(text);
+  return { id, position: positionOf(entry), topic, subject, at: new Date(at), data };
+}
+
+function entryId(position: bigint): string {
+  return `${position}-0`;
+}
+
+function positionOf(entry: string): bigint {
+  return BigInt(entry.slice(0, entry.indexOf("-")));
+}
+
+/** Redis refuses an entry that is not behind the newest: it was published before, which is no failure. */
+function passRefusals(error: unknown): void {
+  const refused = (reply: unknown) => reply instanceof Error && reply.message.includes("equal or smaller");
+  if (!(error instanceof MultiErrorReply) || ![...error.errors()].every(refused)) throw error;
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error);
+}

@@ -1,0 +1,152 @@
+import type { Queries } from "../db/database.ts";
+import type { EventFilter } from "./bus.ts";
+import type { DomainEvent, Topic, TopicPayloads } from "./topics.ts";
+
+/** An event as its cause writes it. `data` is plain JSON: amounts are decimal strings, never `bigint`. */
+export type NewEvent<T extends Topic = Topic> = {
+  [K in T]: { readonly topic: K; readonly subject: string; readonly data: TopicPayloads[K] };
+}[T];
+
+/** How long an event can be replayed. */
+export const KEPT_HOURS = 24;
+
+/**
+ * Writes events in the transaction that causes them: they are published if and only if it commits, in the order
+ * given. Events of one subject keep the order of their commits when the transaction already holds what it changes
+ * of that subject (its row, by an update or a lock): append last. A hot statement may insert topic, subject and data
+ * into `outbox` itself.
+ */
+export async function appendEvents(tx: Queries, events: readonly NewEvent[]): Promise<void> {
+  if (events.length > 0) await tx.rows(APPEND, [JSON.stringify(events)]);
+}
+
+/** At most `limit` published events behind position `after`, in order. */
+export async function readEvents<T extends Topic>(
+  queries: Queries,
+  filter: EventFilter<T>,
+  after: bigint,
+  limit: number,
+): Promise<readonly DomainEvent<T>[]> {
+  const parameters = [filter.topic, after.toString(), limit];
+  const rows = await (filter.subject === undefined
+    ? queries.rows<EventRow>(READ_TOPIC, parameters)
+    : queries.rows<EventRow>(READ_SUBJECT, [...parameters, filter.subject]));
+  return rows.map(toEvent) as DomainEvent<T>[];
+}
+
+/** The greatest position that can be read here: every event up to it is committed. 0 when there is none. */
+export async function newestPublished(queries: Queries): Promise<bigint> {
+  const [row] = await queries.rows<{ newest: string }>(NEWEST);
+  return BigInt(row?.newest ?? 0);
+}
+
+/** Which positions a reader of `topic` may resume from: `oldest` to `newest`, both included. */
+export async function readHorizon(queries: Queries, topic: Topic): Promise<{ oldest: bigint; newest: bigint }> {
+  const [row] = await queries.rows<{ oldest: string; newest: string }>(HORIZON, [topic]);
+  return { oldest: BigInt(row?.oldest ?? 0), newest: BigInt(row?.newest ?? 0) };
+}
+
+/**
+ * Gives the next positions to at most `limit` committed events, in the order in which they were written, and returns
+ * them. Only for who holds the relay's lock. Positions are never given twice, also when the transaction is undone.
+ */
+export async function takePositions(tx: Queries, limit: number): Promise<readonly DomainEvent[]> {
+  const events = (await tx.rows<EventRow>(TAKE_POSITIONS, [limit])).map(toEvent);
+  return events.sort((one, other) => (one.position < other.position ? -1 : 1));
+}
+
+/** Moves the sequence on, so that the next position is greater than `position`. */
+export async function skipPositions(queries: Queries, position: bigint): Promise<void> {
+  await queries.rows(SKIP_POSITIONS, [position.toString()]);
+}
+
+/** Whether events wait to be published. */
+export async function hasUnpublished(queries: Queries): Promise<boolean> {
+  return (await queries.rows(UNPUBLISHED)).length > 0;
+}
+
+/** Deletes at most `limit` published events older than 24 h and returns how many. */
+export async function forgetEvents(queries: Queries, limit: number): Promise<number> {
+  const [row] = await queries.rows<{ gone: string }>(FORGET, [limit]);
+  return Number(row?.gone ?? 0);
+}
+
+type EventRow = {
+  readonly id: string;
+  readonly position: string;
+  readonly topic: Topic;
+  readonly subject: string;
+  readonly at_ms: string;
+  readonly data: string;
+};
+
+// As text, because PGlite and pg do not agree on the JavaScript type of int8, and `jsonb` needs no second opinion.
+const COLUMNS = `event_id::text as id, position::text, topic, subject, data::text as data,
+  floor(extract(epoch from at) * 1000)::bigint::text as at_ms`;
+
+const APPEND = `
+  insert into outbox (topic, subject, data)
+  select topic, subject, data
+  from rows from (jsonb_to_recordset($1::text::jsonb) as (topic text, subject text, data jsonb))
+    with ordinality as event (topic, subject, data, n)
+  order by n`;
+
+const READ_TOPIC = `
+  select ${COLUMNS} from outbox
+  where topic = $1 and position > $2::bigint order by outbox.position limit $3::integer`;
+
+const READ_SUBJECT = `
+  select ${COLUMNS} from outbox
+  where topic = $1 and subject = $4 and position > $2::bigint order by outbox.position limit $3::integer`;
+
+const NEWEST = "select coalesce(max(position), 0)::text as newest from outbox where position is not null";
+
+const HORIZON = `
+  select coalesce((select position from outbox_forgotten where topic = $1), 0)::text as oldest,
+    (select case when is_called then last_value else 0 end from outbox_position)::text as newest`;
+
+// Numbers and positions are paired by rank: SQL promises no order in which it would call nextval for rows.
+const TAKE_POSITIONS = `
+  with batch as (
+    select id, row_number() over (order by id) as n
+    from (select id from outbox where position is null order by id limit $1::integer) as waiting
+  ), given as (
+    select position, row_number() over (order by position) as n
+    from (select nextval('outbox_position') as position from generate_series(1, (select count(*) from batch))) as next
+  )
+  update outbox set position = given.position
+  from batch join given using (n) where outbox.id = batch.id
+  returning ${COLUMNS.replace("position::text", "outbox.position::text")}`;
+
+const SKIP_POSITIONS = `
+  select setval('outbox_position', $1::bigint)::text from outbox_position where last_value < $1::bigint`;
+
+const UNPUBLISHED = "select 1 from outbox where position is null limit 1";
+
+const FORGET = `
+  with gone as (
+    delete from outbox where id in (
+      select id from (
+        select id, at from outbox where position is not null order by position limit $1::integer
+      ) as oldest
+      where at < now() - interval '${KEPT_HOURS} hours'
+      for update skip locked
+    )
+    returning topic, position
+  ), noted as (
+    insert into outbox_forgotten as known (topic, position)
+    select topic, max(position) from gone group by topic order by topic
+    on conflict (topic) do update set position = greatest(known.position, excluded.position)
+  )
+  select count(*)::text as gone from gone`;
+
+function toEvent({ id, position, topic, subject, at_ms, data }: EventRow): DomainEvent {
+  return {
+    id,
+    position: BigInt(position),
+    topic,
+    subject,
+    at: new Date(Number(at_ms)),
+    data: JSON.parse(data),
+  };
+}

@@ -1,0 +1,44 @@
+import { createClient } from "redis";
+
+const FIRST_RETRY_MS = 50;
+const LAST_RETRY_MS = 1_000;
+
+/** One connection, which opens itself again when it breaks. */
+export type RedisConnection = ReturnType<typeof openRedis>;
+
+/**
+ * A connection to `url` that is not open yet. Once open it comes back by itself, after 50 ms and doubling to 1 s.
+ * Commands given while it is away fail. With `silenceMs`, a connection on which nothing moves for so long is broken.
+ */
+export function openRedis(url: string, onError: (error: unknown) => void, silenceMs?: number) {
+  const client = createClient({
+    url,
+    disableOfflineQueue: true,
+    maintNotifications: "disabled",
+    socket: {
+      connectTimeout: 2_000,
+      reconnectStrategy: (retries) => Math.min(FIRST_RETRY_MS * 2 ** retries, LAST_RETRY_MS),
+      ...(silenceMs === undefined ? {} : { socketTimeout: silenceMs }),
+    },
+  });
+  return client.on("error", onError);
+}
+
+/** Breaks the connection at once; what waits on it fails. */
+export function dropRedis(connection: RedisConnection): void {
+  if (connection.isOpen) connection.destroy();
+}
+
+/** What `work` resolves with; when that takes longer than `limitMs`, runs `onLate` and rejects. */
+export async function within<T>(limitMs: number, work: Promise<T>, onLate: () => void = () => {}): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    late.reject(new Error(`Redis did not answer within ${limitMs / 1_000} s`));
+    onLate();
+  }, limitMs);
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,130 @@
+import type { Database } from "../db/database.ts";
+import type { Logger } from "../kernel/log.ts";
+import type { Bus } from "./bus.ts";
+import { forgetEvents, hasUnpublished, skipPositions, takePositions } from "./outbox.ts";
+
+const BATCH = 500;
+const POLL_MS = 1_000;
+const SWEEP_MS = 60_000;
+const SWEEP_BATCH = 1_000;
+const FIRST_RETRY_MS = 50;
+const LAST_RETRY_MS = 2_000;
+
+/** The transaction ends by itself when this process hangs while it holds the lock, and another relay goes on. */
+const HANG = "set_config('idle_in_transaction_session_timeout', '15s', true)";
+const LOCK = `select pg_advisory_xact_lock(8102027514), ${HANG}`;
+const TRY_LOCK = `select pg_try_advisory_xact_lock(8102027514) as held, ${HANG}`;
+
+/**
+ * Publishes what is in the outbox. Every process has one; a lock in the database lets one at a time give positions
+ * and publish, in a transaction of its own, so that positions are committed in their order.
+ *
+ * When that transaction fails after the bus took the events, they are published again later with greater positions
+ * and the same ids: delivery is at least once.
+ */
+export class EventRelay {
+  readonly #database: Database;
+  readonly #bus: Bus;
+  readonly #log: Logger;
+  #poll: NodeJS.Timeout | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #nudged = false;
+  #polled = false;
+  #failures = 0;
+  #aligned = false;
+  #sweptAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(database: Database, bus: Bus, log: Logger) {
+    this.#database = database;
+    this.#bus = bus;
+    this.#log = log;
+  }
+
+  /** Publishes what an earlier process left, and from now on what is nudged, or found by a look every second. */
+  start(): void {
+    if (this.#poll) return;
+    this.#poll = setInterval(() => {
+      this.#polled = true;
+      this.#wake();
+    }, POLL_MS).unref();
+    this.nudge();
+  }
+
+  /** Says that events were committed. They are published at once, together with what comes in meanwhile. */
+  nudge(): void {
+    this.#nudged = true;
+    this.#wake();
+  }
+
+  /** Stops, after the step that is running. Events that are not published yet stay in the outbox. */
+  async stop(): Promise<void> {
+    clearInterval(this.#poll);
+    clearTimeout(this.#retry);
+    this.#poll = undefined;
+    this.#retry = undefined;
+    await this.#running;
+  }
+
+  #wake(): void {
+    if (!this.#poll || this.#retry || this.#running) return;
+    this.#running = this.#drain()
+      .catch((error: unknown) => this.#retryLater(error))
+      .finally(() => {
+        this.#running = undefined;
+        if (this.#nudged) this.#wake();
+      });
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#poll && (this.#nudged || this.#polled)) {
+      const nudged = this.#nudged;
+      this.#nudged = false;
+      this.#polled = false;
+      const more = (nudged || (await hasUnpublished(this.#database))) && (await this.#publish(nudged));
+      if (more) this.#nudged = true;
+      if (!nudged) await this.#sweep();
+    }
+  }
+
+  /**
+   * Publishes one batch; true when more may wait. Whoever was nudged waits for the lock, because the relay that holds
+   * it may have looked before the nudging transaction committed.
+   */
+  async #publish(wait: boolean): Promise<boolean> {
+    const count = await this.#database.transaction(async (tx) => {
+      const [lock] = await tx.rows<{ held?: boolean }>(wait ? LOCK : TRY_LOCK);
+      if (lock?.held === false) return 0;
+      if (!this.#aligned) {
+        // The bus would silently refuse the events of a database that was made anew, or restored, behind it.
+        await skipPositions(tx, await this.#bus.newestPosition());
+        this.#aligned = true;
+      }
+      const events = await takePositions(tx, BATCH);
+      await this.#bus.publish(events);
+      return events.length;
+    });
+    if (this.#failures > 0) this.#log.info("events are published again");
+    this.#failures = 0;
+    return count === BATCH;
+  }
+
+  async #sweep(): Promise<void> {
+    const now = performance.now();
+    if (now - this.#sweptAtMs < SWEEP_MS) return;
+    this.#sweptAtMs = now;
+    let gone = SWEEP_BATCH;
+    while (this.#poll && gone === SWEEP_BATCH) gone = await forgetEvents(this.#database, SWEEP_BATCH);
+  }
+
+  #retryLater(error: unknown): void {
+    if (this.#failures === 0) this.#log.error({ err: error }, "events could not be published; trying again");
+    this.#nudged = true;
+    const delayMs = Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, LAST_RETRY_MS);
+    if (!this.#poll) return;
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      this.#wake();
+    }, delayMs).unref();
+  }
+}

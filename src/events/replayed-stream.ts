@@ -1,0 +1,126 @@
+import type { DomainEvent } from "./topics.ts";
+
+/** A page of the past. `upTo` is where the next one starts; `full` says that more may be waiting. */
+export type ReplayPage = {
+  readonly events: readonly DomainEvent[];
+  readonly upTo: bigint;
+  readonly full: boolean;
+};
+
+/** Where a stream takes its events from: pages of the past, then `live`, which is asked for once. */
+export type ReplaySource = {
+  page(after: bigint): Promise<ReplayPage>;
+  live(after: bigint): Promise<AsyncIterator<DomainEvent>>;
+};
+
+/** The most events of one page. */
+export const REPLAY_PAGE = 500;
+
+type Result = IteratorResult<DomainEvent>;
+const DONE: Result = { done: true, value: undefined };
+
+/**
+ * Replays the past page by page as it is read, then follows. It goes live when a page was not full, and reads once
+ * more behind that moment, so that nothing falls between; live events that the replay already gave are dropped.
+ * `return()` ends it at once, also while a page is being read.
+ */
+export class ReplayedStream implements AsyncIterableIterator<DomainEvent> {
+  readonly #source: ReplaySource;
+  readonly #onEnd: () => void;
+  readonly #waiting: Array<{ resolve(result: Result): void; reject(reason: unknown): void }> = [];
+  #buffer: DomainEvent[] = [];
+  #last: bigint;
+  #live: AsyncIterator<DomainEvent> | undefined;
+  #caughtUp = false;
+  #serving = false;
+  #ended = false;
+
+  /** Starts behind position `after`. `onEnd` runs once, however the stream ends. */
+  constructor(source: ReplaySource, after: bigint, onEnd: () => void = () => {}) {
+    this.#source = source;
+    this.#last = after;
+    this.#onEnd = onEnd;
+  }
+
+  /** Only follows `live`; there is nothing to replay. */
+  static live(live: AsyncIterator<DomainEvent>, onEnd: () => void): ReplayedStream {
+    const nothing = async (after: bigint) => ({ events: [], upTo: after, full: false });
+    const stream = new ReplayedStream({ page: nothing, live: async () => live }, -1n, onEnd);
+    stream.#live = live;
+    stream.#caughtUp = true;
+    return stream;
+  }
+
+  next(): Promise<Result> {
+    if (this.#ended) return Promise.resolve(DONE);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      void this.#serve();
+    });
+  }
+
+  return(): Promise<Result> {
+    this.#end();
+    return Promise.resolve(DONE);
+  }
+
+  throw(reason?: unknown): Promise<Result> {
+    this.#end();
+    return Promise.reject(reason);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async #serve(): Promise<void> {
+    if (this.#serving) return;
+    this.#serving = true;
+    try {
+      while (this.#waiting.length > 0) {
+        const event = await this.#take();
+        if (!event) this.#end();
+        else this.#waiting.shift()?.resolve({ done: false, value: event });
+      }
+    } catch (error) {
+      this.#waiting.shift()?.reject(error);
+      this.#end();
+    } finally {
+      this.#serving = false;
+    }
+  }
+
+  async #take(): Promise<DomainEvent | undefined> {
+    while (!this.#ended) {
+      const event = this.#buffer.shift();
+      if (event) return event;
+      if (!this.#caughtUp || !this.#live) await this.#fill();
+      else {
+        const next = await this.#live.next();
+        if (next.done) return undefined;
+        if (next.value.position > this.#last) return next.value;
+      }
+    }
+    return undefined;
+  }
+
+  async #fill(): Promise<void> {
+    const page = await this.#source.page(this.#last);
+    this.#buffer = [...page.events];
+    this.#last = page.upTo;
+    if (page.full || this.#ended) return;
+    if (this.#live) this.#caughtUp = true;
+    else this.#live = await this.#source.live(this.#last);
+    // The reader may have left while the live stream was being opened.
+    if (this.#ended) await this.#live.return?.();
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#buffer = [];
+    for (const { resolve } of this.#waiting.splice(0)) resolve(DONE);
+    void this.#live?.return?.();
+    this.#onEnd();
+  }
+}

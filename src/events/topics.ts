@@ -1,0 +1,41 @@
+/**
+ * The one list of topics. A topic is `noun.verb` in the past tense; a subject is what events of one topic are
+ * ordered by (an account, a job, a file). Amounts are decimal strings of neuron.
+ */
+export type TopicPayloads = {
+  /** Subject: account address. The balance after the change; `held` is part of `deposit` and `credit`. */
+  "balance.changed": {
+    account: string;
+    cause: BalanceCause;
+    deposit: string;
+    credit: string;
+    held: string;
+    requestId: string | null;
+  };
+  /** Subject: account address. */
+  "deposit.seen": { account: string; depositId: string; amount: string; status: "seen" | "confirmed" | "reverted" };
+  /** Subject: account address. */
+  "key.changed": { account: string; keyId: string; kind: "api-key" | "management-key"; change: "created" | "updated" | "revoked" };
+  /** Subject: file root. */
+  "file.submitted": { root: string; txSeq: string; size: string; removed: boolean };
+};
+
+export type BalanceCause = "deposit" | "deposit_reverted" | "hold" | "settlement" | "release" | "credit";
+export type Topic = keyof TopicPayloads;
+
+export const TOPICS = ["balance.changed", "deposit.seen", "key.changed", "file.submitted"] as const satisfies readonly Topic[];
+
+/**
+ * One event as it was written with its cause. `position` grows with every event published and is the resume cursor;
+ * `id` never changes, so that a reader who gets an event twice can tell.
+ */
+export type DomainEvent<T extends Topic = Topic> = {
+  [K in T]: {
+    readonly id: string;
+    readonly position: bigint;
+    readonly topic: K;
+    readonly subject: string;
+    readonly at: Date;
+    readonly data: TopicPayloads[K];
+  };
+}[T];

@@ -1,0 +1,35 @@
+import type { Hex } from "../kernel/hex.ts";
+import type { Price } from "./pricing.ts";
+
+/** The service types of the on-chain registry (facts 2). */
+export const SERVICE_TYPES = ["chatbot", "text-to-image", "image-editing", "speech-to-text"] as const;
+export type ServiceType = (typeof SERVICE_TYPES)[number];
+
+/** A provider's offer, as its registry row has it. Prices are neuron per token. */
+export type Provider = Price & {
+  /** Lower case. */
+  readonly address: Hex;
+  readonly url: string;
+  readonly model: string;
+  readonly serviceType: ServiceType;
+  readonly verifiability: string;
+  readonly teeSigner: Hex;
+  readonly teeAcknowledged: boolean;
+  readonly updatedAt: Date;
+};
+
+/** A model and who serves it, cheapest first. */
+export type Model = { readonly id: string; readonly serviceType: ServiceType; readonly providers: readonly Provider[] };
+
+/** Whether a request may be sent to this provider: an http(s) URL, and a signer that the network acknowledged. */
+export function isRoutable(provider: Provider): boolean {
+  const url = URL.parse(provider.url);
+  return url !== null && (url.protocol === "https:" || url.protocol === "http:") && provider.teeAcknowledged;
+}
+
+/** Orders offers of one model: the cheapest first, the address deciding between equals. */
+export function byPrice(a: Provider, b: Provider): number {
+  const difference = a.inputPrice + a.outputPrice - (b.inputPrice + b.outputPrice);
+  if (difference !== 0n) return difference < 0n ? -1 : 1;
+  return a.address < b.address ? -1 : 1;
+}

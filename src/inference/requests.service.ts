@@ -1,0 +1,83 @@
+import type { Database } from "../db/database.ts";
+import { AppError } from "../kernel/errors.ts";
+import { decodeCursor, encodeCursor, type Page, type PageRequest, pageLimit, toPage } from "../kernel/page.ts";
+import { InferenceRequestRow } from "./request.row.ts";
+
+/** A request that was let in. Costs are neuron and come with its end. */
+export type InferenceRequest = Readonly<
+  Pick<
+    InferenceRequestRow,
+    "id" | "account" | "model" | "provider" | "serviceType" | "status" | "usageEstimated" | "createdAt"
+  >
+> & {
+  readonly apiKeyId: string | null;
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly cost: { readonly input: bigint; readonly output: bigint; readonly total: bigint } | null;
+  readonly errorCode: string | null;
+  readonly firstByteMs: number | null;
+  readonly durationMs: number | null;
+  readonly finishedAt: Date | null;
+};
+
+/** Reads the requests of an account. */
+export class RequestsService {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** The requests with these ids, in their order; undefined for one that is not this account's, as for none. */
+  async byIds(account: string, ids: readonly string[]): Promise<readonly (InferenceRequest | undefined)[]> {
+    const rows = await this.#database.em().find(InferenceRequestRow, { id: { $in: [...ids] }, account });
+    const byId = new Map(rows.map((row) => [row.id, toRequest(row)]));
+    return ids.map((id) => byId.get(id));
+  }
+
+  /** The requests of an account, newest first. */
+  async list(account: string, page: PageRequest): Promise<Page<InferenceRequest>> {
+    const older = page.after === undefined ? {} : { $or: olderThan(decodeCursor(page.after, 2)) };
+    const rows = await this.#database.em().find(
+      InferenceRequestRow,
+      { account, ...older },
+      { orderBy: { createdAt: "desc", id: "desc" }, limit: pageLimit(page) },
+    );
+    return toPage(rows.map(toRequest), page);
+  }
+}
+
+/** Where a list goes on after this request. */
+export function requestCursor(request: InferenceRequest): string {
+  return encodeCursor(request.createdAt.toISOString(), request.id);
+}
+
+function olderThan([createdAt = "", id = ""]: readonly string[]) {
+  const at = new Date(createdAt);
+  if (Number.isNaN(at.getTime()))
+    throw new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
+  return [{ createdAt: { $lt: at } }, { createdAt: at, id: { $lt: id } }];
+}
+
+function toRequest(row: InferenceRequestRow): InferenceRequest {
+  const { inputCost, outputCost, totalCost } = row;
+  const isBilled = inputCost != null && outputCost != null && totalCost != null;
+  return {
+    id: row.id,
+    account: row.account,
+    apiKeyId: row.apiKeyId ?? null,
+    model: row.model,
+    provider: row.provider,
+    serviceType: row.serviceType,
+    status: row.status,
+    inputTokens: row.inputTokens ?? null,
+    outputTokens: row.outputTokens ?? null,
+    usageEstimated: row.usageEstimated,
+    cost: isBilled ? { input: inputCost, output: outputCost, total: totalCost } : null,
+    errorCode: row.errorCode ?? null,
+    firstByteMs: row.firstByteMs ?? null,
+    durationMs: row.durationMs ?? null,
+    createdAt: row.createdAt,
+    finishedAt: row.finishedAt ?? null,
+  };
+}

@@ -1,0 +1,50 @@
+/**
+ * Every failure that a client may see: HTTP status and OpenAI error `type` by code. Both faces and every transport
+ * answer from this one table; adding a code is a change of contract (SPEC section 7, facts in schema/choices.md).
+ */
+export const FAILURES = {
+  invalid_body: { status: 400, type: "invalid_request_error" },
+  invalid_parameter: { status: 400, type: "invalid_request_error" },
+  invalid_cursor: { status: 400, type: "invalid_request_error" },
+  cursor_expired: { status: 400, type: "invalid_request_error" },
+  graphql_refused: { status: 400, type: "invalid_request_error" },
+  missing_authorization: { status: 401, type: "invalid_request_error" },
+  invalid_api_key: { status: 401, type: "invalid_request_error" },
+  api_key_revoked: { status: 401, type: "invalid_request_error" },
+  insufficient_balance: { status: 402, type: "payment_error" },
+  insufficient_scope: { status: 403, type: "auth_error" },
+  not_found: { status: 404, type: "invalid_request_error" },
+  model_not_found: { status: 404, type: "invalid_request_error" },
+  body_timeout: { status: 408, type: "invalid_request_error" },
+  body_too_large: { status: 413, type: "invalid_request_error" },
+  unsupported_media_type: { status: 415, type: "invalid_request_error" },
+  internal_error: { status: 500, type: "api_error" },
+  provider_error: { status: 502, type: "api_error" },
+  chain_error: { status: 502, type: "api_error" },
+  no_available_provider: { status: 503, type: "api_error" },
+  unavailable: { status: 503, type: "api_error" },
+} as const satisfies Record<string, { status: number; type: string }>;
+
+export type ErrorCode = keyof typeof FAILURES;
+
+/**
+ * A failure that we expect and name. Anything else that is thrown is a bug: every face logs it and answers
+ * `internal_error`, and none shows its text.
+ */
+export class AppError extends Error {
+  override readonly name = "AppError";
+  readonly code: ErrorCode;
+  /** Which field of the request is at fault, as OpenAI's `error.param`. */
+  readonly param: string | null;
+
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown; param?: string }) {
+    super(message, options);
+    this.code = code;
+    this.param = options?.param ?? null;
+  }
+
+  /** The HTTP status of this failure. */
+  get status(): number {
+    return FAILURES[this.code].status;
+  }
+}

@@ -1,0 +1,17 @@
+/** `0x` and an even number of hexadecimal digits: the form in which the chain's bytes travel. */
+export type Hex = `0x${string}`;
+
+/** Whether `text` is an address in any letter case, `0x` and 40 hexadecimal digits. */
+export function isAddress(text: string): text is Hex {
+  return /^0x[0-9a-fA-F]{40}$/.test(text);
+}
+
+/** Whether `text` is a 32-byte hash, `0x` and 64 hexadecimal digits. */
+export function isHash32(text: string): text is Hex {
+  return /^0x[0-9a-fA-F]{64}$/.test(text);
+}
+
+/** The one spelling under which hex is stored and compared: lower case. */
+export function lowerHex(hex: string): Hex {
+  return hex.toLowerCase() as Hex;
+}

@@ -1,0 +1,16 @@
+import { randomBytes, randomUUID } from "node:crypto";
+
+/** A fresh row id, UUID version 4. */
+export function newId(): string {
+  return randomUUID();
+}
+
+/** A request id as `X-Request-ID` shows it: `req-` and 32 hexadecimal digits. */
+export function newRequestId(): string {
+  return `req-${randomBytes(16).toString("hex")}`;
+}
+
+/** Whether a client's own `X-Request-ID` may stand: 1-64 of `[A-Za-z0-9-_.:]`, not starting with `async-`. */
+export function isRequestId(text: string): boolean {
+  return /^(?!async-)[A-Za-z0-9\-_.:]{1,64}$/.test(text);
+}

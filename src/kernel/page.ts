@@ -1,0 +1,42 @@
+import { AppError } from "./errors.ts";
+
+/** What a client asked of a list: at most `first` rows, from after the row whose `cursor` it was given. */
+export type PageRequest = { readonly first: number; readonly after?: string | undefined };
+/** One page of a list, with what is needed to ask for the next. */
+export type Page<T> = { readonly rows: readonly T[]; readonly hasNextPage: boolean };
+
+/** No page is longer than this. */
+export const MAX_PAGE = 100;
+
+/** Checks `first` (1-100, else `invalid_parameter`) and returns how many rows to read: one more than asked. */
+export function pageLimit(page: PageRequest): number {
+  if (!Number.isInteger(page.first) || page.first < 1 || page.first > MAX_PAGE)
+    throw new AppError("invalid_parameter", `A page has 1 to ${MAX_PAGE} rows.`, { param: "first" });
+  return page.first + 1;
+}
+
+/** Cuts the one row too many that `pageLimit` asked for. */
+export function toPage<T>(rows: readonly T[], page: PageRequest): Page<T> {
+  return { rows: rows.slice(0, page.first), hasNextPage: rows.length > page.first };
+}
+
+/** An opaque cursor out of the sort key of a row. */
+export function encodeCursor(...key: readonly string[]): string {
+  return Buffer.from(JSON.stringify(key)).toString("base64url");
+}
+
+/** The sort key out of a cursor of ours with `length` parts. Throws `invalid_cursor` for anything else. */
+export function decodeCursor(cursor: string, length: number): string[] {
+  const key = parse(cursor);
+  if (!Array.isArray(key) || key.length !== length || !key.every((part) => typeof part === "string"))
+    throw new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
+  return key;
+}
+
+function parse(cursor: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}

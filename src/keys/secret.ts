@@ -1,0 +1,51 @@
+import { createHash, randomBytes } from "node:crypto";
+import { crc32 } from "node:zlib";
+
+/** The kinds of key secret, told apart by their prefix (SPEC 5.2). */
+export type KeyPrefix = "sk-" | "mk-";
+
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const RANDOM_DIGITS = 43;
+const CHECK_DIGITS = 6;
+const SHAPE = new RegExp(`^(sk-|mk-)[0-9A-Za-z]{${RANDOM_DIGITS + CHECK_DIGITS}}$`);
+
+/**
+ * A fresh secret: the prefix, 256 random bits as 43 base62 digits, and the CRC-32 of all that as 6 base62 digits,
+ * so that a mistyped or made-up key is refused without asking the database.
+ */
+export function newSecret(prefix: KeyPrefix): string {
+  const body = prefix + base62(BigInt(`0x${randomBytes(32).toString("hex")}`), RANDOM_DIGITS);
+  return body + checkDigits(body);
+}
+
+/** The prefix of a well-formed secret whose checksum is right, else undefined. */
+export function readSecret(secret: string): KeyPrefix | undefined {
+  if (!SHAPE.test(secret)) return undefined;
+  const body = secret.slice(0, -CHECK_DIGITS);
+  if (checkDigits(body) !== secret.slice(-CHECK_DIGITS)) return undefined;
+  return secret.startsWith("sk-") ? "sk-" : "mk-";
+}
+
+/** What is stored of a secret. 256 random bits need no slow hash: there is nothing to guess. */
+export function hashSecret(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex");
+}
+
+/** How a key is shown after its creation: `sk-abcde…`. */
+export function previewSecret(secret: string): string {
+  return `${secret.slice(0, 8)}…`;
+}
+
+function checkDigits(body: string): string {
+  return base62(BigInt(crc32(body)), CHECK_DIGITS);
+}
+
+function base62(value: bigint, length: number): string {
+  let rest = value;
+  let text = "";
+  for (let digit = 0; digit < length; digit++) {
+    text = DIGITS[Number(rest % 62n)] + text;
+    rest /= 62n;
+  }
+  return text;
+}

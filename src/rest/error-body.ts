@@ -1,0 +1,46 @@
+import { AppError, FAILURES } from "../kernel/errors.ts";
+
+/** The body of every failure under /v1, in OpenAI's shape (facts 1.5). */
+export type ErrorBody = {
+  readonly error: {
+    readonly message: string;
+    readonly type: string;
+    readonly code: string;
+    readonly param: string | null;
+  };
+  readonly request_id: string;
+};
+
+/** Failures that a retry of the same request may cure; all others answer `x-should-retry: false`. */
+const RETRYABLE: ReadonlySet<string> = new Set(["no_available_provider", "unavailable"]);
+
+/** Turns whatever was thrown into what the client sees. Only an `AppError` speaks for itself. */
+export function toErrorAnswer(
+  error: unknown,
+  requestId: string,
+): { status: number; headers: Readonly<Record<string, string>>; body: ErrorBody } {
+  const known = toAppError(error);
+  const { status, type } = FAILURES[known.code];
+  return {
+    status,
+    headers: { "x-should-retry": String(RETRYABLE.has(known.code)), ...(status === 503 && { "retry-after": "1" }) },
+    body: {
+      error: { message: known.message, type, code: known.code, param: known.param },
+      request_id: requestId,
+    },
+  };
+}
+
+/** The named failure behind an error: itself, what Fastify refused, or `internal_error`. */
+export function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new AppError("body_too_large", "The body is too large.");
+  if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE")
+    return new AppError("unsupported_media_type", "Send the body as application/json.");
+  if (code === "FST_ERR_CTP_INVALID_CONTENT_LENGTH" || code === "FST_ERR_CTP_EMPTY_JSON_BODY")
+    return new AppError("invalid_body", "The body does not have the length that was announced.");
+  if (code.startsWith("ECONN") || code === "57P03" || code === "57P01")
+    return new AppError("unavailable", "A part of this service is not reachable now.", { cause: error });
+  return new AppError("internal_error", "Something went wrong on our side.", { cause: error });
+}

@@ -1,0 +1,98 @@
+import { z } from "zod";
+import type { App } from "../app.ts";
+import type { ChatSink } from "../inference/chat-stream.ts";
+import { AppError } from "../kernel/errors.ts";
+import { type Access, authorize, type Principal } from "../keys/principal.ts";
+
+/** What a handler may answer with: JSON out of a value, ready bytes of JSON, or a stream of events. */
+export type Answer =
+  | { readonly kind: "json"; readonly value: unknown; readonly status?: number }
+  | { readonly kind: "bytes"; readonly bytes: Buffer; readonly headers?: Readonly<Record<string, string>> }
+  | { readonly kind: "stream"; run(sink: ChatSink): Promise<void> };
+
+/** Who calls: the principal as it came, and the account in whose name it passed, empty on a public route. */
+export type RouteCall<Query, Body> = {
+  readonly principal: Principal;
+  readonly account: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  readonly body: Body;
+  readonly requestId: string;
+  /** Aborts when the client leaves before its answer. */
+  readonly signal: AbortSignal;
+};
+
+/** One endpoint as data: the server mounts it, the guard reads `access`, the tests and OpenAPI read all of it. */
+export type Route = {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly url: `/${string}`;
+  readonly summary: string;
+  readonly access: Access;
+  readonly bodyLimitBytes: number;
+  run(app: App, call: Omit<RouteCall<unknown, unknown>, "account" | "body"> & { body: Buffer }): Promise<Answer>;
+};
+
+const DEFAULT_BODY_LIMIT = 262_144;
+
+/**
+ * Defines an endpoint. `query` and `body` are checked before `handle` is called, a fault in them is
+ * `invalid_parameter` or `invalid_body`; with `body: "bytes"` the handler reads the body itself.
+ */
+export function defineRoute<Query extends z.ZodType = z.ZodObject, Body extends z.ZodType | "bytes" = z.ZodObject>(given: {
+  method: Route["method"];
+  url: Route["url"];
+  summary: string;
+  access: Access;
+  query?: Query;
+  body?: Body;
+  bodyLimitBytes?: number;
+  handle(
+    app: App,
+    call: RouteCall<z.output<Query>, Body extends z.ZodType ? z.output<Body> : Buffer>,
+  ): Promise<Answer>;
+}): Route {
+  const query = given.query ?? z.object({});
+  return {
+    method: given.method,
+    url: given.url,
+    summary: given.summary,
+    access: given.access,
+    bodyLimitBytes: given.bodyLimitBytes ?? DEFAULT_BODY_LIMIT,
+    async run(app, call) {
+      const account = given.access === "public" ? "" : authorize(call.principal, given.access);
+      return given.handle(app, {
+        ...call,
+        account,
+        query: check(query, call.query, "invalid_parameter") as z.output<Query>,
+        body: readBody(given.body, call.body) as never,
+      });
+    },
+  };
+}
+
+/** An answer of JSON. */
+export function json(value: unknown, status = 200): Answer {
+  return { kind: "json", value, status };
+}
+
+function readBody(body: z.ZodType | "bytes" | undefined, bytes: Buffer): unknown {
+  if (body === "bytes") return bytes;
+  if (body === undefined) return {};
+  return check(body, parse(bytes), "invalid_body");
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString("utf8"));
+  } catch {
+    throw new AppError("invalid_body", "The body is not valid JSON.", { param: "body" });
+  }
+}
+
+function check(schema: z.ZodType, value: unknown, code: "invalid_body" | "invalid_parameter"): unknown {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const param = issue?.path.join(".") || "body";
+  throw new AppError(code, `${param}: ${issue?.message ?? "malformed"}`, { param });
+}

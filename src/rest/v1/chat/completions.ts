@@ -1,0 +1,24 @@
+import { readChatRequest } from "../../../inference/chat-request.ts";
+import { AppError } from "../../../kernel/errors.ts";
+import { defineRoute } from "../../route.ts";
+
+const MAX_CHAT_BYTES = 2 * 1_048_576;
+
+/** POST /v1/chat/completions (SPEC 4.1): OpenAI's chat, whole or as a stream of events. */
+export const chatCompletions = defineRoute({
+  method: "POST",
+  url: "/v1/chat/completions",
+  summary: "Create a chat completion",
+  access: "inference",
+  body: "bytes",
+  bodyLimitBytes: MAX_CHAT_BYTES,
+  async handle(app, { principal, body, requestId, signal }) {
+    if (principal.kind !== "api-key") throw new AppError("insufficient_scope", "Use an sk- key.");
+    const request = readChatRequest(body);
+    const caller = { account: principal.account, keyId: principal.keyId, requestId };
+    if (request.stream) return { kind: "stream", run: (sink) => app.chat.stream(request, caller, sink) };
+    const completion = await app.chat.complete(request, caller, signal);
+    const headers = completion.responseKey === undefined ? {} : { "zg-res-key": completion.responseKey };
+    return { kind: "bytes", bytes: completion.body, headers };
+  },
+});

@@ -1,0 +1,73 @@
+import { createHash, randomUUID } from "node:crypto";
+import { openAsBlob } from "node:fs";
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { PGlite } from "@electric-sql/pglite";
+import pg from "pg";
+import { describe, inject, onTestFinished } from "vitest";
+import type { Database } from "../../src/db/database.ts";
+import { openDatabase } from "../../src/db/open.ts";
+
+/** Where a test's database lives: in this process (PGlite), or on the PostgreSQL of the test run. */
+export type DatabaseKind = "embedded" | "server";
+
+/** Runs a suite once over each kind of database; the server's is skipped when this machine has none. */
+export function describeDatabases(name: string, body: (kind: DatabaseKind) => void): void {
+  describe(`${name} (embedded)`, () => body("embedded"));
+  describe.skipIf(!inject("postgresUrl"))(`${name} (server)`, () => body("server"));
+}
+
+/** A database of this test's own, with all tables. It is closed, and dropped, when the test is finished. */
+export async function openTestDatabase(kind: DatabaseKind, { poolSize = 20 } = {}): Promise<Database> {
+  const database = kind === "embedded" ? await openEmbedded() : await openServer(poolSize);
+  onTestFinished(() => database.close());
+  return database;
+}
+
+/** The address of a new, empty database on the server. It is dropped when the test is finished. */
+export async function createServerDatabase(): Promise<string> {
+  const admin = inject("postgresUrl");
+  if (!admin) throw new Error("there is no PostgreSQL server on this machine");
+  const name = `test_${randomUUID().replaceAll("-", "")}`;
+  await onServer(admin, `create database ${name}`);
+  onTestFinished(() => onServer(admin, `drop database if exists ${name} with (force)`));
+  return Object.assign(new URL(admin), { pathname: `/${name}` }).href;
+}
+
+async function openServer(poolSize: number): Promise<Database> {
+  return openDatabase({ kind: "server", url: await createServerDatabase(), poolSize });
+}
+
+async function onServer(url: string, sql: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query(sql).finally(() => client.end());
+}
+
+/**
+ * PGlite takes about 2 s to make an empty cluster and 0.3 s to load a dumped one, so the first test to need one
+ * leaves a dump for all later runs. Its name is the hash of what it is made from.
+ */
+async function openEmbedded(): Promise<Database> {
+  const folder = resolve(".cache/pglite");
+  const file = join(folder, `${await templateHash()}.tar`);
+  const template = await openAsBlob(file).catch(() => undefined);
+  if (template) return openDatabase({ kind: "memory", loadDataDir: template });
+  const database = await openDatabase({ kind: "memory" });
+  const connection = database.orm.em.getConnection() as { getNativeClient?(): Promise<unknown> };
+  const native = await connection.getNativeClient?.();
+  if (!(native instanceof PGlite)) throw new Error("the embedded database is not PGlite");
+  const dump = await native.dumpDataDir("none");
+  await mkdir(folder, { recursive: true });
+  const draft = `${file}.${randomUUID()}`;
+  await writeFile(draft, Buffer.from(await dump.arrayBuffer()));
+  await rename(draft, file);
+  return database;
+}
+
+async function templateHash(): Promise<string> {
+  const folder = resolve("src/db/migrations");
+  const hash = createHash("sha256").update(await readFile("node_modules/@electric-sql/pglite/package.json"));
+  for (const name of (await readdir(folder)).sort()) hash.update(await readFile(join(folder, name)));
+  return hash.digest("hex").slice(0, 16);
+}
