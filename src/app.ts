@@ -4,6 +4,7 @@ import { DepositsService } from "./accounts/deposits.service.ts";
 import { HoldsService } from "./accounts/holds.service.ts";
 import { ChainService } from "./chain/chain.service.ts";
 import { CredentialsService } from "./chain/direct/credentials.service.ts";
+import type { LogHandler } from "./chain/log-handler.ts";
 import { LogWatcher } from "./chain/log-watcher.ts";
 import type { Network } from "./chain/networks.ts";
 import { createRpc, type Rpc } from "./chain/rpc.client.ts";
@@ -51,17 +52,29 @@ export type App = {
   authenticate(authorization: string | undefined): Promise<Principal>;
   /** Begins the work of this process: publishing events and reading providers; a worker also watches the chain. */
   start(role: { readonly worker: boolean }): Promise<void>;
-  /** Ends all work and lets go of every connection. */
+  /** Waits for the requests under way to be billed, ends all work and lets go of every connection. */
   close(): Promise<void>;
 };
 
 const HOLD_GRACE_SECONDS = 60;
+const CONFIRMATIONS = 12;
+const DEVNET_POLL_MS = 250;
+const DEPOSITS = "deposits";
+const FILES = "files";
 
-/** Builds every service by hand, in the order in which they need each other. It never listens. */
-export async function createApp(config: Config, network: Network, log: Logger): Promise<App> {
+/**
+ * Builds every service by hand, in the order in which they need each other. It never listens. `open` opens the
+ * database, where the configuration is not to say which.
+ */
+export async function createApp(
+  config: Config,
+  network: Network,
+  log: Logger,
+  open: () => Promise<Database> = () => openDatabase(databaseOf(config)),
+): Promise<App> {
   const rpc = createRpc({ urls: network.rpcUrls, network: config.NETWORK, chainId: network.chainId, log });
   await rpc.verifyChain();
-  const database = await openDatabase(databaseOf(config));
+  const database = await open();
   try {
     const bus = config.REDIS_URL ? await RedisBus.create(config.REDIS_URL, { log }) : new MemoryBus();
     return wire({ config, network, log, rpc, database, bus });
@@ -103,9 +116,38 @@ function wire(parts: { config: Config; network: Network; log: Logger; rpc: Rpc; 
     maxCompletionTokens: config.MAX_COMPLETION_TOKENS,
     holdSeconds: Math.ceil(config.PROVIDER_TOTAL_MS / 1_000) + HOLD_GRACE_SECONDS,
   });
-  const deposits = new DepositsService({ database });
-  const files = new FilesService({ database });
-  const watchers: readonly LogWatcher[] = [];
+  const isDevnet = network.id === "devnet";
+  const confirmations = config.CONFIRMATIONS ?? (isDevnet ? 0 : CONFIRMATIONS);
+  const chain = new ChainService({ rpc, network, queries: database, clock });
+  const { chainId } = network;
+  const deposits = new DepositsService({
+    queries: database,
+    chainId,
+    vault: {
+      address: config.VAULT_ADDRESS ?? addressOf(network, "routerVault"),
+      event: config.VAULT_EVENT,
+      accountArgument: config.VAULT_ACCOUNT_ARGUMENT,
+      amountArgument: config.VAULT_AMOUNT_ARGUMENT,
+    },
+    confirmations,
+    scannedBlock: async () => (await chain.watchers()).get(DEPOSITS)?.scannedBlock,
+  });
+  const files = new FilesService({ queries: database, chainId, flow: addressOf(network, "flow") });
+  const watcherOf = (name: string, handler: LogHandler) =>
+    new LogWatcher({
+      name,
+      rpc,
+      database,
+      startBlock: config.START_BLOCK ?? network.storageStartBlock,
+      confirmations,
+      handlers: [handler],
+      log,
+      committed,
+      ...(isDevnet && { pollMs: DEVNET_POLL_MS, resetOnNewGenesis: true }),
+    });
+  // Two cursors, since a halt of the deposits must not stop the files.
+  const watchers = [watcherOf(DEPOSITS, deposits), watcherOf(FILES, files)];
+  const chat = new ChatService({ admission, providers, log });
   return {
     config,
     network,
@@ -117,9 +159,9 @@ function wire(parts: { config: Config; network: Network; log: Logger; rpc: Rpc; 
     balances: new BalanceService(database),
     deposits,
     holds,
-    chain: new ChainService({ rpc, network }),
+    chain,
     catalogue,
-    chat: new ChatService({ admission, providers, log }),
+    chat,
     requests: new RequestsService(database),
     files,
     authenticate: (authorization) => authenticator.authenticate(authorization),
@@ -131,6 +173,7 @@ function wire(parts: { config: Config; network: Network; log: Logger; rpc: Rpc; 
       for (const watcher of watchers) watcher.start();
     },
     async close() {
+      await chat.drain();
       holds.stop();
       catalogue.stop();
       await Promise.all(watchers.map((watcher) => watcher.stop()));
@@ -142,7 +185,8 @@ function wire(parts: { config: Config; network: Network; log: Logger; rpc: Rpc; 
   };
 }
 
-function databaseOf(config: Config) {
+/** Which database this configuration means. */
+export function databaseOf(config: Config) {
   if (config.DATABASE_URL)
     return { kind: "server", url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE } as const;
   return { kind: "folder", path: config.DATA_DIR } as const;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { NETWORK_NAMES } from "./chain/networks.ts";
+import { StartupError } from "./kernel/errors.ts";
 import type { Hex } from "./kernel/hex.ts";
 
 /** One setting: what it must be, and for people what it is for and an example. */
@@ -62,8 +63,18 @@ export const SETTINGS = {
   },
   VAULT_EVENT: {
     schema: z.string().min(1).default("event Deposited(address indexed account, uint256 amount)"),
-    about: "The vault's deposit event; its arguments named account and amount are read",
+    about: "The vault's deposit event, as Solidity writes it",
     example: "event Deposited(address indexed account, uint256 amount)",
+  },
+  VAULT_ACCOUNT_ARGUMENT: {
+    schema: z.string().min(1).default("account"),
+    about: "Which argument of the deposit event is who is credited",
+    example: "account",
+  },
+  VAULT_AMOUNT_ARGUMENT: {
+    schema: z.string().min(1).default("amount"),
+    about: "Which argument of the deposit event is how much, in neuron",
+    example: "amount",
   },
   START_BLOCK: {
     schema: z.coerce.bigint().min(0n).optional(),
@@ -71,8 +82,8 @@ export const SETTINGS = {
     example: "940000",
   },
   CONFIRMATIONS: {
-    schema: z.coerce.number().int().min(1).max(1_000).optional(),
-    about: "Blocks that must follow a deposit before it is credited: 12, on devnet 1",
+    schema: z.coerce.number().int().min(0).max(1_000).optional(),
+    about: "Blocks that must follow a deposit before it is credited: 12, on devnet 0",
     example: "12",
   },
   CATALOGUE_REFRESH_MS: {
@@ -131,12 +142,7 @@ export type Config = Omit<Values, "ROUTER_PRIVATE_KEY" | "VAULT_ADDRESS"> & {
   readonly VAULT_ADDRESS: Hex | undefined;
 };
 
-/** The configuration is wrong. Its message names every mistake, a line each. */
-export class ConfigError extends Error {
-  override readonly name = "ConfigError";
-}
-
-/** Reads the settings from the environment. Throws one `ConfigError` that names every mistake at once. */
+/** Reads the settings from the environment. Throws one `StartupError` that names every mistake at once. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
   const values: Record<string, unknown> = {};
   const mistakes: string[] = [];
@@ -148,7 +154,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   }
   const config = values as Config;
   mistakes.push(...disagreements(config, mistakes.length > 0));
-  if (mistakes.length > 0) throw new ConfigError(`The configuration is wrong:\n${mistakes.map((line) => `  ${line}\n`).join("")}`);
+  if (mistakes.length > 0) throw new StartupError(`The configuration is wrong:\n${mistakes.map((line) => `  ${line}\n`).join("")}`);
   return config;
 }
 

@@ -11,17 +11,26 @@ declare module "vitest" {
 
 /** Starts PostgreSQL and Redis, side by side, for all test files. Without one, what needs it is skipped aloud. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const [postgres, redis] = await Promise.all([
-    startPostgres().catch((error: unknown) => skip("PostgreSQL", error)),
-    startRedis().catch((error: unknown) => skip("Redis", error)),
-  ]);
-  project.provide("postgresUrl", postgres?.url);
-  project.provide("redisUrl", redis?.url);
-  return async () => void (await Promise.all([postgres?.stop(), redis?.stop()]));
+  const started = await Promise.allSettled([startPostgres(), startRedis()]);
+  const [postgres, redis] = started;
+  const stop = async () => {
+    await Promise.all(started.map((server) => server.status === "fulfilled" && server.value.stop()));
+  };
+  try {
+    project.provide(
+      "postgresUrl",
+      postgres.status === "fulfilled" ? postgres.value.url : skip("PostgreSQL", postgres),
+    );
+    project.provide("redisUrl", redis.status === "fulfilled" ? redis.value.url : skip("Redis", redis));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return stop;
 }
 
-function skip(what: string, why: unknown): undefined {
-  const text = `!! Tests that need ${what} are SKIPPED: ${String(why).replaceAll(/\s+/g, " ").slice(-300)}`;
+function skip(what: string, { reason }: PromiseRejectedResult): undefined {
+  const text = `!! Tests that need ${what} are SKIPPED: ${String(reason).replaceAll(/\s+/g, " ").slice(-300)}`;
   if (process.env.REQUIRE_ALL) throw new Error(text);
   console.warn(text);
 }

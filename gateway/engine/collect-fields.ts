@@ -9,6 +9,7 @@ import {
   Kind,
   type SelectionSetNode,
 } from "graphql";
+import { dataKey } from "./aliases.ts";
 import { both, type Condition, compileCondition, either } from "./conditions.ts";
 import type { Fragments } from "./fragments.ts";
 import { isIntrospection } from "./introspection.ts";
@@ -22,6 +23,7 @@ export type SelectedField = { readonly key: string; readonly condition: Conditio
   | {
       readonly kind: "data";
       readonly name: string;
+      readonly dataKey: string;
       readonly type: GraphQLOutputType;
       readonly selected: readonly Selected[];
     }
@@ -89,5 +91,5 @@ function describe(
   if (isIntrospection(node)) return { kind: "introspection", key, condition };
   const field = type.getFields()[name];
   if (!field) throw refusal(`Cannot query field "${name}" on type "${type.name}".`);
-  return { kind: "data", key, condition, name, type: field.type, selected };
+  return { kind: "data", key, condition, name, dataKey: dataKey(node), type: field.type, selected };
 }

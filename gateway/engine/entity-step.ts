@@ -3,7 +3,7 @@ import { ask, type Execution, pickVariables, type Step, type Subgraph, toClientE
 import { readOperation } from "./fetch-step.ts";
 import { compileFlattenPath, type FlattenPath } from "./flatten-path.ts";
 import { copyJson, mergeInto } from "./merge.ts";
-import { compileRepresentation, type Represent } from "./representation.ts";
+import { compileIdentity, compileRepresentation, type Represent } from "./representation.ts";
 import { compileRewrites, type Rewrites } from "./rewrites.ts";
 import {
   isObject,
@@ -23,6 +23,7 @@ type EntityField = {
   readonly variable: string;
   readonly paths: readonly FlattenPath[];
   readonly represent: Represent;
+  readonly identify: (representation: JsonObject) => string;
   readonly inputRewrites: Rewrites | undefined;
   readonly outputRewrites: Rewrites | undefined;
 };
@@ -67,6 +68,7 @@ function compileField(alias: EntityAlias, types: TypeIndex): EntityField {
     variable: alias.representationsVariableName,
     paths: alias.paths.map((path) => compileFlattenPath(path, types)),
     represent: compileRepresentation(alias.requires, types),
+    identify: compileIdentity(alias.requires),
     inputRewrites: compileRewrites(alias.inputRewrites, types),
     outputRewrites: compileRewrites(alias.outputRewrites, types),
   };
@@ -79,7 +81,7 @@ function collect<C>(field: EntityField, execution: Execution<C>): Batch {
   const add = (entity: JsonObject) => {
     const representation = field.represent(entity, execution.variables);
     if (!representation) return;
-    const identity = JSON.stringify(representation);
+    const identity = field.identify(representation);
     const alike = positions.get(identity);
     if (alike) {
       alike.push(entity);
@@ -144,7 +146,7 @@ function affectedBy(error: SubgraphError, batches: readonly Batch[], result: Sub
     const rest = named.field.outputRewrites?.rename(inside) ?? inside;
     return (named.targets[position] ?? []).map((target) => ({ target, rest }));
   }
-  return batches.flatMap(({ field, targets }) => {
+  return (named ? [named] : batches).flatMap(({ field, targets }) => {
     const entities = result.data?.[field.alias];
     const missing = targets.filter((_, at) => !Array.isArray(entities) || !isObject(entities[at]));
     return missing.flat().map((target) => ({ target, rest: [] }));

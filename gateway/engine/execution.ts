@@ -1,4 +1,5 @@
 import { GraphQLError } from "graphql";
+import { clientKey } from "./aliases.ts";
 import {
   isPromise,
   type JsonObject,
@@ -73,10 +74,11 @@ export function unreachable(name: string): SubgraphError {
   return { message: `The ${name} subgraph cannot be reached.`, extensions: { code: "unavailable" } };
 }
 
-/** A subgraph's error, at its place in the client's result. */
+/** A subgraph's error, at its place in the client's result. `path` is a path in the data. */
 export function toClientError(error: SubgraphError, path: ResponsePath | undefined): GraphQLError {
   const extensions = { code: "internal_error", ...error.extensions };
-  return new GraphQLError(error.message, { extensions, path: path ?? null });
+  const clientPath = path?.map((key) => (typeof key === "string" ? clientKey(key) : key));
+  return new GraphQLError(error.message, { extensions, path: clientPath ?? null });
 }
 
 /** The variables of the operation that a fetch uses. Those that were not given stay away. */

@@ -33,8 +33,8 @@ export class MapIterator<A, B> implements AsyncIterableIterator<B> {
       this.#waiting.add(waiting);
       this.#pull()
         .then(resolve, (reason) => {
-          this.#end();
           reject(reason);
+          this.#end();
         })
         .finally(() => this.#waiting.delete(waiting));
     });

@@ -7,6 +7,7 @@ import {
   print,
 } from "graphql";
 import type { Planner } from "../planner.ts";
+import { renameAliases } from "./aliases.ts";
 import {
   compilePlan,
   compileSubscriptionPlan,
@@ -45,7 +46,7 @@ export async function prepareOperation<C>(
   refuseUnsupported(document);
   const project = compileProjection(api, document, operation);
   const { introspection, rest } = splitIntrospection(document, operation);
-  const plan = rest ? await planner.plan(print(rest), operation.name?.value ?? null) : {};
+  const plan = rest ? await planner.plan(print(renameAliases(rest)), operation.name?.value ?? null) : {};
   const isSubscription = operation.operation === OperationTypeNode.SUBSCRIPTION;
   return {
     operation,

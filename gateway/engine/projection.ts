@@ -37,7 +37,12 @@ type Complete = (value: unknown, run: Projection, key: string | number) => unkno
 const BROKEN = Symbol("null in a place that is not nullable");
 
 type Shape = (source: JsonObject, run: Projection) => JsonObject | null;
-type ShapedField = { readonly key: string; readonly condition: Condition; readonly complete: Complete };
+type ShapedField = {
+  readonly key: string;
+  readonly dataKey: string;
+  readonly condition: Condition;
+  readonly complete: Complete;
+};
 
 /** What a projection is compiled from. */
 type Compiler = {
@@ -64,6 +69,7 @@ function compileShape(
 ): Shape {
   const fields = collectFields(compiler.schema, compiler.fragments, type, selected).map((field) => ({
     key: field.key,
+    dataKey: field.kind === "data" ? field.dataKey : field.key,
     condition: field.condition,
     complete: compileField(compiler, type, field),
   }));
@@ -75,7 +81,7 @@ function shape(fields: readonly ShapedField[], source: JsonObject, run: Projecti
   for (let index = 0; index < fields.length; index++) {
     const field = fields[index];
     if (!field || (field.condition && !field.condition(run.variables))) continue;
-    const value = field.complete(source[field.key], run, field.key);
+    const value = field.complete(source[field.dataKey], run, field.key);
     if (value === BROKEN) return null;
     result[field.key] = value;
   }

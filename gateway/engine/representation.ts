@@ -22,6 +22,30 @@ export function compileRepresentation(selections: readonly RequiredSelection[], 
   };
 }
 
+/**
+ * What tells entities apart. An entity with one key is told by it; only several are put together as JSON, which is
+ * the dearest thing that is done for an entity.
+ */
+export function compileIdentity(
+  selections: readonly RequiredSelection[],
+): (representation: JsonObject) => string {
+  const keys = new Set(selections.flatMap(namesOfKeys));
+  const [key] = keys;
+  if (key === undefined || keys.size > 1) return (representation) => JSON.stringify(representation);
+  return (representation) => {
+    const value = representation[key];
+    return typeof value === "object"
+      ? JSON.stringify(representation)
+      : `${representation.__typename} ${value}`;
+  };
+}
+
+function namesOfKeys(selection: RequiredSelection): string[] {
+  if (selection.kind === "InlineFragment") return selection.selections.flatMap(namesOfKeys);
+  if (selection.kind === "FragmentSpread" || selection.name === "__typename") return [];
+  return [selection.alias ?? selection.name];
+}
+
 function copyAll(selections: readonly RequiredSelection[], types: TypeIndex): Copy {
   const copies = selections.map((selection) => copyOne(selection, types));
   return (entity, into, variables) => {

@@ -15,10 +15,32 @@ type Stretch = { readonly after: Mark | undefined; readonly from: bigint; readon
 const AT_ONCE = 16;
 
 /**
- * Reads blocks that lie too deep to be reorganised in one go. The last block is looked at before and after, and the
- * first must follow the block before it. Undefined when the chain moved meanwhile: look again.
+ * The next page from block `from` on, at most `pageBlocks` long: read block by block within `near` blocks of the head,
+ * and in one go below. Undefined when the chain moved meanwhile: look again.
  */
-export async function readFarPage(
+export function readPage(
+  rpc: Rpc,
+  wanted: Wanted,
+  {
+    after,
+    from,
+    head,
+    near,
+    pageBlocks,
+  }: Omit<Stretch, "to"> & { readonly head: bigint; readonly near: bigint; readonly pageBlocks: number },
+): Promise<LogPage | undefined> {
+  const firstNear = head - near + 1n;
+  const pageEnd = from + BigInt(pageBlocks) - 1n;
+  return from < firstNear
+    ? readFarPage(rpc, wanted, { after, from, to: pageEnd < firstNear ? pageEnd : firstNear - 1n })
+    : readNearPage(rpc, wanted, { after, from, to: pageEnd < head ? pageEnd : head });
+}
+
+/**
+ * Reads blocks that lie too deep to be reorganised in one go. The last block is looked at before and after, and the
+ * first must follow the block before it.
+ */
+async function readFarPage(
   rpc: Rpc,
   wanted: Wanted,
   { after, from, to }: Stretch,
@@ -35,9 +57,9 @@ export async function readFarPage(
 /**
  * Reads blocks near the head one by one: each must follow the one before it, and its logs are asked for by its hash,
  * because an endpoint that lags behind answers a range it does not know with no logs at all, but refuses an unknown
- * hash. Undefined when the chain moved meanwhile.
+ * hash.
  */
-export async function readNearPage(
+async function readNearPage(
   rpc: Rpc,
   wanted: Wanted,
   { after, from, to }: Stretch,

@@ -1,6 +1,13 @@
 import type { Database, Transaction } from "../db/database.ts";
-import { CannotRevert, type ChainBlock, type ChainLog, type LogHandler } from "./log-handler.ts";
-import { type LogPage, readFarPage, readNearPage } from "./log-pages.ts";
+import { AppError } from "../kernel/errors.ts";
+import {
+  CannotRevert,
+  type ChainBlock,
+  type ChainLog,
+  type LogHandler,
+  type RevertReason,
+} from "./log-handler.ts";
+import { type LogPage, readPage } from "./log-pages.ts";
 import {
   dropMarks,
   keepMarks,
@@ -66,7 +73,7 @@ export class LogScanner {
 
   /** Throws what the chain, the database or a handler threw: then nothing was written, and the step may be repeated. */
   async step(): Promise<Step> {
-    const { name, rpc, database, startBlock } = this.#options;
+    const { name, rpc, database, startBlock, pageBlocks = 1_000 } = this.#options;
     const chainOfRows = await openCursor(database, name, rpc.chainId);
     if (chainOfRows !== rpc.chainId) return halted(`this database was filled from chain ${chainOfRows}`);
     const head = await this.#pulse.orStop(rpc.head());
@@ -74,7 +81,8 @@ export class LogScanner {
     if (cursor && !(await this.#isOnChain(cursor, head))) return this.#rollBack(cursor, head);
     const from = cursor ? cursor.number + 1n : startBlock;
     if (from > head.number) return { kind: "idle", scanned: cursor?.number, head: head.number };
-    const page = await this.#pulse.orStop(this.#read(cursor, from, head.number));
+    const stretch = { after: cursor, from, head: head.number, near: this.keptBlocks, pageBlocks };
+    const page = await this.#pulse.orStop(readPage(rpc, this.#wanted, stretch));
     if (!page || !(await this.#commit(cursor, page, head.number))) return { kind: "moved" };
     return { kind: "scanned", scanned: page.end.number, head: head.number };
   }
@@ -91,23 +99,10 @@ export class LogScanner {
     return there?.hash === mark.hash;
   }
 
-  #read(after: Mark | undefined, from: bigint, head: bigint): Promise<LogPage | undefined> {
-    const { rpc, pageBlocks = 1_000 } = this.#options;
-    const firstNear = head - this.keptBlocks + 1n;
-    const pageEnd = from + BigInt(pageBlocks) - 1n;
-    return from < firstNear
-      ? readFarPage(rpc, this.#wanted, { after, from, to: lesser(pageEnd, firstNear - 1n) })
-      : readNearPage(rpc, this.#wanted, { after, from, to: lesser(pageEnd, head) });
-  }
-
   /** False when the cursor is no longer where this page began. */
   async #commit(from: Mark | undefined, page: LogPage, head: bigint): Promise<boolean> {
-    const { name, handlers, confirmations, rpc, resetOnNewGenesis } = this.#options;
-    const genesis = !from && resetOnNewGenesis ? await this.#pulse.orStop(rpc.block(0n)) : undefined;
-    const marks = [
-      ...page.marks.filter(({ number }) => number > 0n || !genesis),
-      ...(genesis ? [genesis] : []),
-    ];
+    const { name, handlers, confirmations } = this.#options;
+    const marks = from ? page.marks : await this.#withGenesis(page.marks);
     return this.#transaction({ from, to: page.end, head }, async (tx) => {
       await keepMarks(tx, name, marks, page.end.number - this.keptBlocks);
       for (const handler of handlers) {
@@ -119,58 +114,60 @@ export class LogScanner {
   }
 
   async #rollBack(cursor: Mark, head: ChainBlock): Promise<Step> {
-    const ancestor = await this.#commonAncestor(cursor, head);
-    if (!ancestor)
-      return (await this.#hasNewGenesis()) ? this.#beginAnew(cursor, head) : halted("no block in common");
+    const { database, name } = this.#options;
+    const top = lesser(cursor.number, head.number);
+    const marks = await readMarks(database, name, cursor.number - this.keptBlocks, top);
+    const ancestor = await this.#firstOnChain(marks);
+    if (!ancestor) return this.#withoutAncestor(cursor, head, marks.length > 0);
     // A load-balanced endpoint that lags: its head is a block of ours. There is nothing to take back.
-    if (ancestor.number === head.number || ancestor.number === cursor.number) return { kind: "moved" };
-    const { name, handlers } = this.#options;
-    const moved = await this.#revert({ from: cursor, to: ancestor, head: head.number }, async (tx) => {
-      await dropMarks(tx, name, ancestor.number + 1n);
-      for (const handler of handlers) await handler.revert(tx, ancestor.number + 1n, "reorg");
-    });
-    if (moved !== "reverted") return moved;
-    const depth = Number(cursor.number - ancestor.number);
-    return { kind: "reverted", depth, scanned: ancestor.number, head: head.number };
+    if (ancestor.number === top) return { kind: "moved" };
+    return this.#takeBack(cursor, ancestor, head, "reorg");
   }
 
-  async #beginAnew(cursor: Mark, head: ChainBlock): Promise<Step> {
-    const { name, handlers } = this.#options;
-    const moved = await this.#revert({ from: cursor, to: undefined, head: head.number }, async (tx) => {
-      await dropMarks(tx, name, 0n);
-      for (const handler of handlers) await handler.revert(tx, 0n, "new-genesis");
-    });
-    if (moved !== "reverted") return moved;
-    return { kind: "reverted", depth: Number(cursor.number), scanned: undefined, head: head.number };
+  async #withoutAncestor(cursor: Mark, head: ChainBlock, compared: boolean): Promise<Step> {
+    const { database, name, resetOnNewGenesis } = this.#options;
+    const [genesis] = await readMarks(database, name, 0n, 0n);
+    const otherChain = genesis !== undefined && !(await this.#isStillThere(genesis));
+    if (otherChain && resetOnNewGenesis) return this.#takeBack(cursor, undefined, head, "new-genesis");
+    if (otherChain) return halted("the chain has another block 0");
+    if (compared) return halted(`the chain differs below block ${cursor.number - this.keptBlocks}`);
+    throw new AppError(
+      "chain_error",
+      `The chain's RPC is ${cursor.number - head.number} blocks behind what was read.`,
+    );
   }
 
-  async #revert(move: Move, work: (tx: Transaction) => Promise<void>): Promise<Step | "reverted"> {
+  async #takeBack(cursor: Mark, to: Mark | undefined, head: ChainBlock, reason: RevertReason): Promise<Step> {
+    const { name, handlers } = this.#options;
+    const from = to ? to.number + 1n : 0n;
     try {
-      return (await this.#transaction(move, work)) ? "reverted" : { kind: "moved" };
+      const moved = await this.#transaction({ from: cursor, to, head: head.number }, async (tx) => {
+        await dropMarks(tx, name, from);
+        for (const handler of handlers) await handler.revert(tx, from, reason);
+      });
+      if (!moved) return { kind: "moved" };
     } catch (error) {
       if (error instanceof CannotRevert) return halted(error.message);
       throw error;
     }
+    return {
+      kind: "reverted",
+      depth: Number(cursor.number - from) + 1,
+      scanned: to?.number,
+      head: head.number,
+    };
   }
 
-  /** The highest remembered block that the chain still has. */
-  async #commonAncestor(cursor: Mark, head: ChainBlock): Promise<Mark | undefined> {
-    const { database, name } = this.#options;
-    const marks = await readMarks(
-      database,
-      name,
-      cursor.number - this.keptBlocks,
-      lesser(cursor.number, head.number),
-    );
+  async #firstOnChain(marks: readonly Mark[]): Promise<Mark | undefined> {
     for (const mark of marks) if (await this.#isStillThere(mark)) return mark;
     return undefined;
   }
 
-  async #hasNewGenesis(): Promise<boolean> {
-    const { database, name, resetOnNewGenesis } = this.#options;
-    if (!resetOnNewGenesis) return false;
-    const [genesis] = await readMarks(database, name, 0n, 0n);
-    return genesis !== undefined && !(await this.#isStillThere(genesis));
+  /** Block 0 tells a chain from another one with the same id. */
+  async #withGenesis(marks: readonly Mark[]): Promise<readonly Mark[]> {
+    if (marks.some(({ number }) => number === 0n)) return marks;
+    const genesis = await this.#pulse.orStop(this.#options.rpc.block(0n));
+    return genesis ? [genesis, ...marks] : marks;
   }
 
   /** Runs `work` with the cursor moved, all or nothing. False, and nothing done, when the cursor had moved before. */

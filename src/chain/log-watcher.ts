@@ -87,13 +87,17 @@ export class LogWatcher {
         return MAX_PAUSE_MS;
       case "reverted":
         log.warn({ watcher: this.name, depth: step.depth }, "the chain was reorganised");
-        this.#status = { ...this.#status, lastReorgDepth: step.depth };
-        await this.#enter("backfilling", { scannedBlock: step.scanned, headBlock: step.head });
+        await this.#enter(this.#status.state, {
+          scannedBlock: step.scanned,
+          headBlock: step.head,
+          lastReorgDepth: step.depth,
+        });
         return 0;
       case "scanned":
       case "idle": {
         const near = step.head - (step.scanned ?? step.head) < this.#scanner.keptBlocks;
-        const place = { scannedBlock: step.scanned, headBlock: step.head };
+        const { lastReorgDepth } = this.#status;
+        const place = { scannedBlock: step.scanned, headBlock: step.head, lastReorgDepth };
         await this.#enter(near ? "following" : "backfilling", place);
         return step.kind === "scanned" && step.scanned !== step.head ? 0 : pollMs;
       }
@@ -113,22 +117,25 @@ export class LogWatcher {
     }
   }
 
-  async #enter(
-    state: WatcherState,
-    { scannedBlock, headBlock }: Pick<WatcherStatus, "scannedBlock" | "headBlock">,
-    why?: string,
-  ): Promise<void> {
+  async #enter(state: WatcherState, place: Place, why?: string): Promise<void> {
     const before = this.#status;
-    this.#status = toStatus(state, scannedBlock, headBlock, before.lastReorgDepth);
-    if (before.state === state && before.lastReorgDepth === this.#status.lastReorgDepth) return;
+    this.#status = toStatus(state, place.scannedBlock, place.headBlock, place.lastReorgDepth);
+    if (before.state !== state) this.#say(state, why);
+    if (before.state !== state || before.lastReorgDepth !== place.lastReorgDepth)
+      await noteState(this.#options.database, this.name, this.#status);
+  }
+
+  #say(state: WatcherState, why: string | undefined): void {
+    const { log } = this.#options;
     const line = { watcher: this.name, state, why };
     if (state === "halted_deep_reorg")
-      this.#options.log.fatal(
+      log.fatal(
         line,
-        "the watcher HALTED: the chain it has read is gone, and nothing is credited any more",
+        "HALTED: the chain that was read is gone, and nothing new is taken in until it is back",
       );
-    else if (state === "rpc_unavailable") this.#options.log.error(line, "the chain's RPC is unavailable");
-    else this.#options.log.info(line, "the watcher goes on");
-    await noteState(this.#options.database, this.name, this.#status);
+    else if (state === "rpc_unavailable") log.error(line, "the chain's RPC is unavailable");
+    else log.info(line, "the chain is followed");
   }
 }
+
+type Place = Pick<WatcherStatus, "scannedBlock" | "headBlock" | "lastReorgDepth">;

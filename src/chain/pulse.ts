@@ -1,8 +1,3 @@
-/** Thrown by `Pulse.orStop` when the loop that owns the pulse is to end. */
-export class Stopped extends Error {
-  override readonly name = "Stopped";
-}
-
 /** The waits of a background loop: they end early when poked, and for good when stopped. */
 export class Pulse {
   readonly #stop = new AbortController();
@@ -39,11 +34,11 @@ export class Pulse {
     this.#poked = false;
   }
 
-  /** What `work` gives, unless stopped first: then it throws `Stopped` without waiting for it. */
+  /** What `work` gives, unless stopped first: then it throws at once, without waiting for it. */
   orStop<T>(work: Promise<T>): Promise<T> {
     const { signal } = this.#stop;
     return new Promise((resolve, reject) => {
-      const onStop = () => reject(new Stopped());
+      const onStop = () => reject(new Error("stopped"));
       if (signal.aborted) onStop();
       // The listener goes with the work: a promise raced against a stop that never comes would pile them up.
       else signal.addEventListener("abort", onStop, { once: true });

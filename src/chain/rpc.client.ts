@@ -9,7 +9,7 @@ import {
   type PublicClient,
   type RpcLog,
 } from "viem";
-import { AppError } from "../kernel/errors.ts";
+import { AppError, StartupError } from "../kernel/errors.ts";
 import { type Hex, isAddress, isHash32, lowerHex } from "../kernel/hex.ts";
 import type { Logger } from "../kernel/log.ts";
 import type { ChainBlock, ChainLog } from "./log-handler.ts";
@@ -47,13 +47,14 @@ type Options = {
 
 /** Speaks to the endpoints in their order: the next one is asked when one fails. Nothing is sent before the first call. */
 export function createRpc({ urls, network, chainId, timeoutMs = 10_000, pollMs = 2_000, log }: Options): Rpc {
-  const transports = urls.map((url) => http(url, { timeout: timeoutMs, retryCount: 1, retryDelay: 100 }));
+  // Retried over all endpoints, not at each: a call may then say that it wants no retry (`logs` does, to halve at once).
+  const transports = urls.map((url) => http(url, { timeout: timeoutMs, retryCount: 0 }));
   const client = createPublicClient({
-    transport: fallback(transports, { retryCount: 0 }),
+    transport: fallback(transports, { retryCount: 1, retryDelay: 100 }),
     cacheTime: 0,
     pollingInterval: pollMs,
   });
-  const singles = transports.map((transport) => createPublicClient({ transport, cacheTime: 0 }));
+  const singles = transports.map((transport) => createPublicClient({ transport }));
   return {
     client,
     chainId,
@@ -64,13 +65,12 @@ export function createRpc({ urls, network, chainId, timeoutMs = 10_000, pollMs =
         if (answer.status === "rejected")
           log.warn({ host, reason: rpcReason(answer.reason) }, "an RPC endpoint does not answer");
         else if (answer.value !== chainId)
-          throw new AppError(
-            "chain_error",
+          throw new StartupError(
             `RPC_URL answers chain id ${answer.value}, NETWORK=${network} is ${chainId} (${host}).`,
           );
       });
       if (answers.every(({ status }) => status === "rejected"))
-        throw new AppError("chain_error", `RPC_URL does not answer: ${urls.map(hostOf).join(", ")}.`);
+        throw new StartupError(`RPC_URL does not answer: ${urls.map(hostOf).join(", ")}.`);
     },
     head: () => atBorder("the newest block", async () => toBlock(await client.getBlock())),
     block: (number) =>
@@ -89,7 +89,7 @@ export function createRpc({ urls, network, chainId, timeoutMs = 10_000, pollMs =
             ? { blockHash: filter.where.blockHash }
             : { fromBlock: numberToHex(filter.where.from), toBlock: numberToHex(filter.where.to) };
         const query = { address: [...filter.addresses], topics: [[...filter.topics]], ...range };
-        const logs = await client.request({ method: "eth_getLogs", params: [query] });
+        const logs = await client.request({ method: "eth_getLogs", params: [query] }, { retryCount: 0 });
         return logs.filter(({ removed }) => !removed).map(toLog);
       }),
   };

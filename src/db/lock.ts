@@ -1,12 +1,13 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { StartupError } from "../kernel/errors.ts";
 
 /** Held while this process may use the data folder. The operating system frees it when the process ends, however. */
 export type FolderLock = { release(): void };
 
 /**
- * Takes the data folder for this process alone, or throws at once: PGlite does not notice a second process in its
+ * Takes the data folder for this process alone, or throws a `StartupError` at once: PGlite does not notice a second process in its
  * folder and corrupts it. The lock is SQLite's own lock on a side file, because it does not survive a kill -9.
  */
 export function lockFolder(folder: string): FolderLock {
@@ -16,16 +17,9 @@ export function lockFolder(folder: string): FolderLock {
     file.exec("pragma locking_mode = exclusive; pragma journal_mode = delete; begin exclusive;");
   } catch {
     file.close();
-    throw new FolderInUse(folder);
+    throw new StartupError(
+      `DATA_DIR: the folder ${folder} is in use by another process. Stop it, or set DATA_DIR to another folder.`,
+    );
   }
   return { release: () => file.close() };
-}
-
-/** Another process uses the data folder. */
-export class FolderInUse extends Error {
-  override readonly name = "FolderInUse";
-
-  constructor(folder: string) {
-    super(`The data folder ${folder} is in use by another process. Stop it, or set DATA_DIR to another folder.`);
-  }
 }

@@ -1,32 +1,30 @@
 import { join } from "node:path";
 import type { MikroORM, Options } from "@mikro-orm/core";
 import { Migrator } from "@mikro-orm/migrations";
-import { InferenceRequestRow } from "../inference/request.row.ts";
-import { ApiKeyRow } from "../keys/api-key.row.ts";
-import { ManagementKeyRow } from "../keys/management-key.row.ts";
+import { StartupError } from "../kernel/errors.ts";
 import { Database } from "./database.ts";
+import { entities } from "./entities.ts";
 import { lockFolder } from "./lock.ts";
 import { migrations } from "./migrations/index.ts";
 
-/** Where the data lives: a PostgreSQL server, a folder of this machine, or nowhere (`memory`, for tests, which may start
- * from a dump of PGlite's `dumpDataDir`). */
+/**
+ * Where the data lives: a PostgreSQL server, a folder of this machine, or nowhere (`memory`, for tests, which may load
+ * a dump that PGlite made before).
+ */
 export type DatabaseConfig =
   | { readonly kind: "server"; readonly url: string; readonly poolSize: number }
   | { readonly kind: "folder"; readonly path: string }
   | { readonly kind: "memory"; readonly loadDataDir?: Blob };
 
-const entities = [ApiKeyRow, ManagementKeyRow, InferenceRequestRow];
+/** Processes that start together on one server migrate one after the other. */
+const MIGRATION_LOCK = 7_260_814_003n;
 
-/** Opens the database and brings its schema up to date. Throws `FolderInUse` for a folder that is taken. */
-export async function openDatabase(config: DatabaseConfig): Promise<Database> {
-  const database = await (config.kind === "server" ? openServer(config) : openEmbedded(config));
-  try {
-    await database.orm.migrator.up();
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
-  return database;
+/**
+ * Opens the database and brings its schema up to date. Throws `StartupError` for a folder that another process uses
+ * and for a server that cannot be reached.
+ */
+export function openDatabase(config: DatabaseConfig): Promise<Database> {
+  return config.kind === "server" ? openServer(config) : openEmbedded(config);
 }
 
 async function openServer(config: { url: string; poolSize: number }): Promise<Database> {
@@ -37,16 +35,39 @@ async function openServer(config: { url: string; poolSize: number }): Promise<Da
     pool: { min: 0, max: config.poolSize },
     driverOptions: { connectionTimeoutMillis: 5_000 },
   });
-  return new Database(orm as unknown as MikroORM, { pool: await orm.em.getConnection().getNativeClient() });
+  const pool = await orm.em.getConnection().getNativeClient();
+  try {
+    const session = await pool.connect();
+    try {
+      await session.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
+      await orm.migrator.up();
+      await session.query("select pg_advisory_unlock($1)", [MIGRATION_LOCK]);
+    } finally {
+      session.release();
+    }
+  } catch (cause) {
+    await orm.close(true);
+    const { host, pathname } = new URL(config.url);
+    const why = cause instanceof Error ? cause.message || String(cause) : String(cause);
+    throw new StartupError(`DATABASE_URL: ${host}${pathname} cannot be used (${why})`, { cause });
+  }
+  return new Database(orm as unknown as MikroORM, { pool });
 }
 
-async function openEmbedded(config: { kind: "folder"; path: string } | { kind: "memory" }): Promise<Database> {
+async function openEmbedded(config: Exclude<DatabaseConfig, { kind: "server" }>): Promise<Database> {
   const lock = config.kind === "folder" ? lockFolder(config.path) : undefined;
   const release = () => lock?.release();
   try {
     const { MikroORM: Embedded } = await import("@mikro-orm/pglite");
     const dbName = config.kind === "folder" ? join(config.path, "postgres") : "memory://";
-    const orm = await Embedded.init({ ...common(), dbName });
+    const dump = config.kind === "memory" && config.loadDataDir;
+    const orm = await Embedded.init({
+      ...common(),
+      dbName,
+      // A function, because MikroORM clones plain options and a clone of a Blob is none.
+      ...(dump ? { driverOptions: () => ({ loadDataDir: dump }) } : {}),
+    });
+    await orm.migrator.up();
     return new Database(orm as unknown as MikroORM, { onClose: release });
   } catch (error) {
     release();
@@ -56,7 +77,7 @@ async function openEmbedded(config: { kind: "folder"; path: string } | { kind: "
 
 function common(): Pick<Options, "entities" | "extensions" | "migrations" | "logger" | "forceUtcTimezone"> {
   return {
-    entities,
+    entities: [...entities],
     extensions: [Migrator],
     migrations: { migrationsList: [...migrations], snapshot: false, silent: true },
     forceUtcTimezone: true,

@@ -60,9 +60,11 @@ export async function fundRouterWallet(
 ): Promise<void> {
   const client = await connectDevnet(rpcUrl, routerKey);
   const account = await readAccount(client, provider);
-  const missing = subAccountNeuron - (account ? account.balance - account.pendingRefund : 0n);
+  const { balance, pendingRefund } = account ?? { balance: 0n, pendingRefund: 0n };
+  const missing = subAccountNeuron - (balance - pendingRefund);
   if (missing > 0n) {
-    await fillLedger(client, missing);
+    // A transfer takes back what is being refunded before it takes from the ledger.
+    if (missing > pendingRefund) await fillLedger(client, missing - pendingRefund);
     const args = [provider, SERVICE_NAME, missing] as const;
     await mined(client, await client.writeContract({ ...ledger(), functionName: "transferFund", args }));
   }

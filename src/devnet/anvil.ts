@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError } from "../kernel/errors.ts";
+import { StartupError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 
 /** The chain id of the development network: that of the public testnet, so that signatures mean the same on both. */
@@ -101,7 +101,7 @@ async function claimPort(wanted: number): Promise<number> {
   try {
     await once(server, "listening");
   } catch (cause) {
-    throw new AppError("unavailable", `The development chain's port ${wanted} is taken.`, { cause });
+    throw new StartupError(`The development chain's port ${wanted} is taken.`, { cause });
   }
   const address = server.address();
   await new Promise((resolve) => server.close(resolve));
@@ -115,8 +115,7 @@ function findAnvil(): string {
   const candidates = [packagedAnvil(name), "anvil"].filter((path) => path !== undefined);
   const found = candidates.find((path) => spawnSync(path, ["--version"]).status === 0);
   if (found) return found;
-  throw new AppError(
-    "unavailable",
+  throw new StartupError(
     `There is no anvil for ${process.platform}-${process.arch}: install Foundry so that 'anvil' is on PATH, or set RPC_URL to a chain that runs elsewhere.`,
   );
 }
@@ -137,8 +136,7 @@ async function untilAnswers(url: string, child: ChildProcess, errors: () => stri
     await sleep(POLL_MS);
   }
   child.stdin?.end();
-  throw new AppError(
-    "unavailable",
+  throw new StartupError(
     `The development chain did not start: ${errors().trim() || "no answer"}.`,
   );
 }

@@ -8,7 +8,7 @@ const WORDS = (
   "tree sea star book road green"
 ).split(" ");
 const DEFAULT_TOKENS = 16;
-const MOST_TOKENS = 32_768;
+const MOST_TOKENS = 64;
 
 const limit = z.int().min(1).nullish();
 
@@ -38,7 +38,7 @@ export type CompletionHead = { readonly id: string; readonly model: string; read
 
 /**
  * Makes up an answer out of nothing but the messages: the same conversation always gets the same text. It has exactly
- * as many tokens as the smaller of the request's limits allows, 16 when there is none.
+ * as many tokens as the smaller of the request's limits allows, at most 64, and 16 when there is no limit.
  */
 export function composeCompletion(request: ChatRequest, promptTokens: number): Completion {
   const limits = [request.max_tokens, request.max_completion_tokens].filter(

@@ -91,12 +91,15 @@ export class StandInProvider {
     if (request.method === "POST" && path === "/v1/proxy/chat/completions") {
       this.#requests++;
       const gone = new AbortController();
+      const ourBreak = this.behaviour.breakAfterEvents !== undefined;
       response.once("close", () => {
-        if (!response.writableFinished) this.#aborted++;
+        if (!response.writableFinished && !ourBreak) this.#aborted++;
         gone.abort();
       });
-      // A body that breaks off, or a client that leaves while we wait, has nobody to be told about it.
-      await this.#chat(request, response, gone.signal).catch(() => response.destroy());
+      await this.#chat(request, response, gone.signal).catch(() => {
+        if (gone.signal.aborted || response.headersSent) response.destroy();
+        else refuse(response, 500, "Provider: internal error");
+      });
     } else if (request.method === "GET" && path === "/v1/models") {
       const data = [{ id: this.#options.model, object: "model", created: 0, owned_by: "devnet" }];
       sendJson(response, 200, JSON.stringify({ object: "list", data }));

@@ -1,13 +1,16 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { AppError } from "../kernel/errors.ts";
 import type { Bus, EventFilter, EventStream } from "./bus.ts";
 import { Readers } from "./readers.ts";
-import { REPLAY_PAGE, ReplayedStream, type ReplayPage } from "./replayed-stream.ts";
+import { FELL_BEHIND, REPLAY_PAGE, ReplayedStream, type ReplayPage } from "./replayed-stream.ts";
 import type { DomainEvent, Topic } from "./topics.ts";
 
 const KEPT = 10_000;
+const TURN = 500;
 
 type Ring = { events: DomainEvent[]; droppedUpTo: bigint };
 
-/** The bus of a product that runs as one process. It keeps the newest 10,000 events of each topic. */
+/** The bus of a product that runs as one process. It keeps at least the newest 10,000 events of each topic. */
 export class MemoryBus implements Bus {
   readonly #readers = new Readers();
   readonly #rings = new Map<Topic, Ring>();
@@ -19,17 +22,10 @@ export class MemoryBus implements Bus {
   }
 
   async publish(events: readonly DomainEvent[]): Promise<void> {
-    for (const event of events) {
-      const ring = this.#ringOf(event.topic);
-      if (event.position <= (ring.events.at(-1)?.position ?? 0n)) continue;
-      ring.events.push(event);
-      // Cut in large steps: taking one off the front of a long array for every event would cost its whole length.
-      if (ring.events.length >= KEPT * 2) {
-        ring.droppedUpTo = ring.events[KEPT - 1]?.position ?? ring.droppedUpTo;
-        ring.events = ring.events.slice(KEPT);
-      }
-      if (event.position > this.#newest) this.#newest = event.position;
-      this.#readers.dispatch(event);
+    for (let from = 0; from < events.length; from += TURN) {
+      for (const event of events.slice(from, from + TURN)) this.#keep(event);
+      // A publisher in a tight loop would otherwise let no reader run, and end them all for being slow.
+      await nextTurn();
     }
   }
 
@@ -51,9 +47,22 @@ export class MemoryBus implements Bus {
     this.#readers.end();
   }
 
+  #keep(event: DomainEvent): void {
+    const ring = this.#ringOf(event.topic);
+    if (event.position <= (ring.events.at(-1)?.position ?? 0n)) return;
+    ring.events.push(event);
+    // Cut in large steps: taking one off the front of a long array for every event would cost its whole length.
+    if (ring.events.length >= KEPT * 2) {
+      ring.droppedUpTo = ring.events[KEPT - 1]?.position ?? ring.droppedUpTo;
+      ring.events = ring.events.slice(KEPT);
+    }
+    if (event.position > this.#newest) this.#newest = event.position;
+    this.#readers.dispatch(event);
+  }
+
   #page(filter: EventFilter, after: bigint): ReplayPage {
     const ring = this.#ringOf(filter.topic);
-    if (ring.droppedUpTo > after) throw new Error("a reader fell behind all the events that the bus keeps");
+    if (ring.droppedUpTo > after) throw new AppError("unavailable", FELL_BEHIND);
     const from = firstBehind(ring.events, after);
     const page = ring.events.slice(from, from + REPLAY_PAGE);
     return {

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MultiErrorReply } from "redis";
+import { AppError, StartupError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import type { Bus, EventFilter, EventStream } from "./bus.ts";
 import { Readers } from "./readers.ts";
 import { dropRedis, openRedis, type RedisConnection, within } from "./redis-connection.ts";
-import { REPLAY_PAGE, ReplayedStream, type ReplayPage } from "./replayed-stream.ts";
+import { decodeEntry, encodeEntry, entryId, positionOf } from "./redis-entry.ts";
+import { FELL_BEHIND, REPLAY_PAGE, ReplayedStream, type ReplayPage } from "./replayed-stream.ts";
 import { type DomainEvent, TOPICS, type Topic } from "./topics.ts";
 
 const KEPT = 100_000;
@@ -14,7 +16,7 @@ const BLOCK_MS = 5_000;
 const READ_COUNT = 500;
 
 /** `prefix` goes before the topic in every key, so that several products can share one Redis. */
-export type RedisBusOptions = { readonly prefix?: string; readonly log?: Logger };
+type RedisBusOptions = { readonly prefix?: string; readonly log?: Logger };
 
 /**
  * The bus between processes: one Redis Stream per topic, whose entry ids are `<position>-0`, so that Redis itself
@@ -52,7 +54,7 @@ export class RedisBus implements Bus {
     } catch (error) {
       const why = bus.#lastError ?? error;
       await bus.close();
-      throw new Error(`REDIS_URL: ${new URL(url).host} is out of reach (${textOf(why)})`, { cause: why });
+      throw new StartupError(`REDIS_URL: ${new URL(url).host} is out of reach (${textOf(why)})`, { cause: why });
     }
     bus.#following = bus.#follow();
     return bus;
@@ -69,7 +71,7 @@ export class RedisBus implements Bus {
     await this.#command(async (redis) => {
       const multi = redis.multi();
       for (const event of events)
-        multi.xAdd(this.#key(event.topic), entryId(event.position), { event: encode(event) }, trim);
+        multi.xAdd(this.#key(event.topic), entryId(event.position), encodeEntry(event), trim);
       await multi.exec().catch(passRefusals);
     });
   }
@@ -114,7 +116,7 @@ export class RedisBus implements Bus {
       const topic = name.slice(this.#prefix.length) as Topic;
       for (const { id, message } of messages) {
         this.#seen.set(topic, id);
-        this.#readers.dispatch(decode(topic, id, message.event));
+        this.#readers.dispatch(decodeEntry(topic, id, message));
       }
     }
   }
@@ -128,8 +130,8 @@ export class RedisBus implements Bus {
       ]),
     );
     if (continued && oldest?.[0] && positionOf(oldest[0].id) > after)
-      throw new Error("a reader fell behind all the events that the bus keeps");
-    const events = (entries ?? []).map(({ id, message }) => decode(filter.topic, id, message.event));
+      throw new AppError("unavailable", FELL_BEHIND);
+    const events = (entries ?? []).map(({ id, message }) => decodeEntry(filter.topic, id, message));
     return {
       events: events.filter(({ subject }) => filter.subject === undefined || subject === filter.subject),
       upTo: events.at(-1)?.position ?? after,
@@ -146,7 +148,8 @@ export class RedisBus implements Bus {
   /** Runs commands. A connection that does not answer in time is given up for a new one. */
   #command<T>(run: (redis: RedisConnection) => Promise<T>): Promise<T> {
     const redis = this.#commands;
-    if (!redis.isReady) return Promise.reject(new Error("Redis is out of reach"));
+    if (!redis.isReady)
+      return Promise.reject(new AppError("unavailable", "Events are out of reach. Try again later."));
     return within(COMMAND_MS, run(redis), () => {
       if (this.#commands !== redis || this.#closing.signal.aborted) return;
       this.#commands = openRedis(this.#url, this.#noteError);
@@ -169,23 +172,6 @@ export class RedisBus implements Bus {
     if (this.#away) this.#log?.info("Redis is back");
     this.#away = false;
   }
-}
-
-function encode({ id, subject, at, data }: DomainEvent): string {
-  return JSON.stringify({ id, subject, at: at.toISOString(), data });
-}
-
-function decode(topic: Topic, entry: string, text = "{}"): DomainEvent {
-  const { id, subject, at, data } = JSON.parse(text);
-  return { id, position: positionOf(entry), topic, subject, at: new Date(at), data };
-}
-
-function entryId(position: bigint): string {
-  return `${position}-0`;
-}
-
-function positionOf(entry: string): bigint {
-  return BigInt(entry.slice(0, entry.indexOf("-")));
 }
 
 /** Redis refuses an entry that is not behind the newest: it was published before, which is no failure. */

@@ -1,7 +1,10 @@
 import type { DomainEvent, Topic } from "./topics.ts";
 
 /** Which events a reader wants: one topic, and of it one subject or all. */
-export type EventFilter<T extends Topic = Topic> = { readonly topic: T; readonly subject?: string | undefined };
+export type EventFilter<T extends Topic = Topic> = {
+  readonly topic: T;
+  readonly subject?: string | undefined;
+};
 
 /** Events as they come. `return()` ends it at once and lets go of the source. */
 export type EventStream<T extends Topic = Topic> = AsyncIterableIterator<DomainEvent<T>>;

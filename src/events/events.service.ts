@@ -40,7 +40,8 @@ export class EventsService {
       this.#openStreams--;
     };
     try {
-      const stream = after === undefined ? await this.#live(filter, onEnd) : await this.#resume(filter, after, onEnd);
+      const stream =
+        after === undefined ? await this.#live(filter, onEnd) : await this.#resume(filter, after, onEnd);
       return stream as EventStream<T>;
     } catch (error) {
       onEnd();
@@ -57,7 +58,9 @@ export class EventsService {
     const { oldest, newest } = await readHorizon(this.#queries, filter.topic);
     if (position > newest) throw invalidCursor();
     if (position < oldest)
-      throw new AppError("cursor_expired", `Events are kept for ${KEPT_HOURS} h; this cursor is older.`, { param: "after" });
+      throw new AppError("cursor_expired", `Events are kept for ${KEPT_HOURS} h; this cursor is older.`, {
+        param: "after",
+      });
     const source = {
       page: (last: bigint) => this.#page(filter, last),
       live: (last: bigint) => this.#bus.subscribe(filter, last),
@@ -86,7 +89,8 @@ export function encodePosition(position: bigint): string {
 /** The position in a cursor. Throws `invalid_cursor` for anything that `encodePosition` did not make. */
 export function decodePosition(cursor: string): bigint {
   const [kind, text = ""] = decodeCursor(cursor, 2);
-  if (kind !== "event" || !/^(0|[1-9]\d{0,18})$/.test(text) || BigInt(text) > MAX_POSITION) throw invalidCursor();
+  if (kind !== "event" || !/^(0|[1-9]\d{0,18})$/.test(text) || BigInt(text) > MAX_POSITION)
+    throw invalidCursor();
   return BigInt(text);
 }
 

@@ -41,7 +41,10 @@ export async function newestPublished(queries: Queries): Promise<bigint> {
 }
 
 /** Which positions a reader of `topic` may resume from: `oldest` to `newest`, both included. */
-export async function readHorizon(queries: Queries, topic: Topic): Promise<{ oldest: bigint; newest: bigint }> {
+export async function readHorizon(
+  queries: Queries,
+  topic: Topic,
+): Promise<{ oldest: bigint; newest: bigint }> {
   const [row] = await queries.rows<{ oldest: string; newest: string }>(HORIZON, [topic]);
   return { oldest: BigInt(row?.oldest ?? 0), newest: BigInt(row?.newest ?? 0) };
 }

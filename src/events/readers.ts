@@ -2,8 +2,7 @@ import { PushIterator } from "../kernel/push-iterator.ts";
 import type { EventFilter } from "./bus.ts";
 import type { DomainEvent, Topic } from "./topics.ts";
 
-/** A reader that falls this many live events behind is ended with an error. */
-export const MAX_BEHIND = 1_000;
+const MAX_BEHIND = 1_000;
 
 type Reader = PushIterator<DomainEvent>;
 
@@ -20,7 +19,10 @@ export class Readers {
     return [...this.#groups.values()].reduce((sum, group) => sum + group.size, 0);
   }
 
-  /** A reader that is handed every event dispatched from now on that matches `filter`. */
+  /**
+   * A reader that is handed every event dispatched from now on that matches `filter`. When it falls 1,000 events
+   * behind, it is ended with an error.
+   */
   attach(filter: EventFilter): Reader {
     const key = groupOf(filter.topic, filter.subject);
     const group = this.#groups.get(key) ?? new Set();

@@ -1,4 +1,5 @@
 import { createClient } from "redis";
+import { AppError } from "../kernel/errors.ts";
 
 const FIRST_RETRY_MS = 50;
 const LAST_RETRY_MS = 1_000;
@@ -30,10 +31,16 @@ export function dropRedis(connection: RedisConnection): void {
 }
 
 /** What `work` resolves with; when that takes longer than `limitMs`, runs `onLate` and rejects. */
-export async function within<T>(limitMs: number, work: Promise<T>, onLate: () => void = () => {}): Promise<T> {
+export async function within<T>(
+  limitMs: number,
+  work: Promise<T>,
+  onLate: () => void = () => {},
+): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
-    late.reject(new Error(`Redis did not answer within ${limitMs / 1_000} s`));
+    late.reject(
+      new AppError("unavailable", `Events are out of reach: no answer within ${limitMs / 1_000} s.`),
+    );
     onLate();
   }, limitMs);
   try {

@@ -29,6 +29,7 @@ export class EventRelay {
   #poll: NodeJS.Timeout | undefined;
   #retry: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
+  #sweeping: Promise<void> | undefined;
   #nudged = false;
   #polled = false;
   #failures = 0;
@@ -47,6 +48,7 @@ export class EventRelay {
     this.#poll = setInterval(() => {
       this.#polled = true;
       this.#wake();
+      this.#sweepWhenDue();
     }, POLL_MS).unref();
     this.nudge();
   }
@@ -63,7 +65,7 @@ export class EventRelay {
     clearTimeout(this.#retry);
     this.#poll = undefined;
     this.#retry = undefined;
-    await this.#running;
+    await Promise.all([this.#running, this.#sweeping]);
   }
 
   #wake(): void {
@@ -83,7 +85,6 @@ export class EventRelay {
       this.#polled = false;
       const more = (nudged || (await hasUnpublished(this.#database))) && (await this.#publish(nudged));
       if (more) this.#nudged = true;
-      if (!nudged) await this.#sweep();
     }
   }
 
@@ -109,10 +110,19 @@ export class EventRelay {
     return count === BATCH;
   }
 
-  async #sweep(): Promise<void> {
+  /** Beside publishing, never before it: after a busy day there is much to delete. */
+  #sweepWhenDue(): void {
     const now = performance.now();
-    if (now - this.#sweptAtMs < SWEEP_MS) return;
+    if (this.#sweeping || now - this.#sweptAtMs < SWEEP_MS) return;
     this.#sweptAtMs = now;
+    this.#sweeping = this.#sweep()
+      .catch((error: unknown) => this.#log.warn({ err: error }, "old events could not be deleted"))
+      .finally(() => {
+        this.#sweeping = undefined;
+      });
+  }
+
+  async #sweep(): Promise<void> {
     let gone = SWEEP_BATCH;
     while (this.#poll && gone === SWEEP_BATCH) gone = await forgetEvents(this.#database, SWEEP_BATCH);
   }

@@ -8,13 +8,17 @@ export type ReplayPage = {
 };
 
 /** Where a stream takes its events from: pages of the past, then `live`, which is asked for once. */
-export type ReplaySource = {
+type ReplaySource = {
   page(after: bigint): Promise<ReplayPage>;
   live(after: bigint): Promise<AsyncIterator<DomainEvent>>;
 };
 
 /** The most events of one page. */
 export const REPLAY_PAGE = 500;
+
+/** What a reader is told who reads so slowly that what it has not read yet is no longer kept. */
+export const FELL_BEHIND =
+  "This stream fell behind the events that are kept at hand. Resume from its last cursor.";
 
 type Result = IteratorResult<DomainEvent>;
 const DONE: Result = { done: true, value: undefined };

@@ -13,9 +13,19 @@ export type TopicPayloads = {
     requestId: string | null;
   };
   /** Subject: account address. */
-  "deposit.seen": { account: string; depositId: string; amount: string; status: "seen" | "confirmed" | "reverted" };
+  "deposit.seen": {
+    account: string;
+    depositId: string;
+    amount: string;
+    status: "seen" | "confirmed" | "reverted";
+  };
   /** Subject: account address. */
-  "key.changed": { account: string; keyId: string; kind: "api-key" | "management-key"; change: "created" | "updated" | "revoked" };
+  "key.changed": {
+    account: string;
+    keyId: string;
+    kind: "api-key" | "management-key";
+    change: "created" | "updated" | "revoked";
+  };
   /** Subject: file root. */
   "file.submitted": { root: string; txSeq: string; size: string; removed: boolean };
 };
@@ -23,7 +33,12 @@ export type TopicPayloads = {
 export type BalanceCause = "deposit" | "deposit_reverted" | "hold" | "settlement" | "release" | "credit";
 export type Topic = keyof TopicPayloads;
 
-export const TOPICS = ["balance.changed", "deposit.seen", "key.changed", "file.submitted"] as const satisfies readonly Topic[];
+export const TOPICS = [
+  "balance.changed",
+  "deposit.seen",
+  "key.changed",
+  "file.submitted",
+] as const satisfies readonly Topic[];
 
 /**
  * One event as it was written with its cause. `position` grows with every event published and is the resume cursor;

@@ -42,6 +42,7 @@ export class ChatStream implements ProviderListener {
   #usageData: string | undefined;
   #finished = false;
   #started = false;
+  #closed = false;
   #settled = false;
   #stall: NodeJS.Timeout | undefined;
 
@@ -75,7 +76,7 @@ export class ChatStream implements ProviderListener {
   }
 
   onChunk(chunk: Buffer): void {
-    if (this.#settled) return;
+    if (this.#closed) return;
     if (!this.#isEventStream()) return this.#keepRefusal(chunk);
     try {
       for (const event of this.#scanner.push(chunk)) this.#onEvent(event);
@@ -85,14 +86,14 @@ export class ChatStream implements ProviderListener {
   }
 
   onEnd(): void {
-    if (this.#settled) return;
+    if (this.#closed) return;
     if (!this.#isEventStream()) this.#fail(this.#refused());
     else if (this.#finished) this.#complete();
     else this.#fail(new Error("the provider's stream ended too early"));
   }
 
   onError(error: Error): void {
-    if (!this.#settled) this.#fail(error);
+    this.#fail(error);
   }
 
   #isEventStream(): boolean {
@@ -110,7 +111,7 @@ export class ChatStream implements ProviderListener {
   }
 
   #onEvent(event: Buffer): void {
-    if (this.#settled) return;
+    if (this.#closed) return;
     if (event.includes("[DONE]") && eventData(event) === "[DONE]") return this.#complete();
     if (isError(event)) throw new Error("the provider sent an error event");
     if (event.includes('"finish_reason":"') || event.includes('"finish_reason": "')) this.#finished = true;
@@ -148,13 +149,14 @@ export class ChatStream implements ProviderListener {
   }
 
   #onClientLeft(): void {
-    if (this.#settled) return;
+    if (!this.#close()) return;
     this.#exchange?.abort(new Error("the client left"));
     const ending: Ending = { outcome: "aborted", ...this.#deliveredUsage() };
     this.#settle(ending, () => this.#sink.end());
   }
 
   #complete(): void {
+    if (!this.#close()) return;
     const stated = this.#usage ? { usage: this.#usage } : this.#countedUsage();
     this.#settle({ outcome: "completed", ...stated }, (trace) => {
       if (this.#wantsUsage && this.#usageData !== undefined) {
@@ -167,6 +169,7 @@ export class ChatStream implements ProviderListener {
   }
 
   #fail(error: unknown): void {
+    if (!this.#close()) return;
     this.#exchange?.abort(new Error("the answer failed"));
     const failure = error instanceof AppError ? error : unreachable(error);
     if (!this.#started) return this.#over.reject(failure);
@@ -176,6 +179,13 @@ export class ChatStream implements ProviderListener {
       this.#write(Buffer.from(`data: ${JSON.stringify({ error: told })}\n\n`));
       this.#sink.end();
     });
+  }
+
+  /** Whether the answer ends just now. Aborting an exchange calls `onError` at once, which must not end it again. */
+  #close(): boolean {
+    if (this.#closed) return false;
+    this.#closed = true;
+    return true;
   }
 
   /** What is billed for a part: the provider's count if it came, else ours; nothing if nothing was delivered. */

@@ -20,6 +20,7 @@ export type ChatCompletion = { readonly body: Buffer; readonly responseKey: stri
 /** Runs chat completions: hold, forward, settle. One call is one charge, whatever happens in between. */
 export class ChatService {
   readonly #needs: Needs;
+  readonly #running = new Set<Promise<unknown>>();
 
   constructor(needs: Needs) {
     this.#needs = needs;
@@ -29,7 +30,25 @@ export class ChatService {
    * Answers a chat as a whole, after its bill is committed. Throws what admission throws, `provider_error` for an
    * answer that is none (and then nothing is billed), and the provider's own reason when it refuses the request.
    */
-  async complete(request: ChatRequest, caller: Caller, signal: AbortSignal): Promise<ChatCompletion> {
+  complete(request: ChatRequest, caller: Caller, signal: AbortSignal): Promise<ChatCompletion> {
+    return this.#track(this.#complete(request, caller, signal));
+  }
+
+  /**
+   * Answers a chat as a stream into `sink`, and resolves when it is over and billed. Rejects only while nothing was
+   * written yet; later failures are told in the stream. When the client leaves, the provider is cut off at once and
+   * what was delivered is billed.
+   */
+  stream(request: ChatRequest, caller: Caller, sink: ChatSink): Promise<void> {
+    return this.#track(this.#stream(request, caller, sink));
+  }
+
+  /** Waits until every chat under way is billed. */
+  async drain(): Promise<void> {
+    await Promise.allSettled(this.#running);
+  }
+
+  async #complete(request: ChatRequest, caller: Caller, signal: AbortSignal): Promise<ChatCompletion> {
     const chat = await this.#needs.admission.admit(request, caller);
     try {
       const answer = await collectAnswer(this.#needs.providers, chat, CHAT_PATH, signal);
@@ -42,12 +61,7 @@ export class ChatService {
     }
   }
 
-  /**
-   * Answers a chat as a stream into `sink`, and resolves when it is over and billed. Rejects only while nothing was
-   * written yet; later failures are told in the stream. When the client leaves, the provider is cut off at once and
-   * what was delivered is billed.
-   */
-  async stream(request: ChatRequest, caller: Caller, sink: ChatSink): Promise<void> {
+  async #stream(request: ChatRequest, caller: Caller, sink: ChatSink): Promise<void> {
     const chat = await this.#needs.admission.admit(request, caller);
     const stream = new ChatStream({ chat, sink, wantsUsage: request.wantsUsage });
     try {
@@ -57,6 +71,12 @@ export class ChatService {
       if (!stream.isSettled) await this.#release(chat, error, sink.isClosed());
       throw error;
     }
+  }
+
+  #track<T>(chat: Promise<T>): Promise<T> {
+    const done = chat.finally(() => this.#running.delete(done));
+    this.#running.add(done);
+    return done;
   }
 
   async #release(chat: AdmittedChat, error: unknown, aborted: boolean): Promise<void> {

@@ -48,3 +48,8 @@ export class AppError extends Error {
     return FAILURES[this.code].status;
   }
 }
+
+/** Why the product cannot start: one line for the operator, naming the setting at fault. It is shown without a stack. */
+export class StartupError extends Error {
+  override readonly name = "StartupError";
+}

@@ -1,3 +1,5 @@
+import { AppError } from "./errors.ts";
+
 /**
  * An async iterator that is fed by `push` and ends at once on `return()`, also while a `next()` is waiting. An
  * `async function*` would not: it sits in its `await` until the next value, and holds its source open till then.
@@ -10,7 +12,7 @@ export class PushIterator<T> implements AsyncIterableIterator<T> {
   #failure: { reason: unknown } | undefined;
   #ended = false;
 
-  /** `onEnd` runs once, however the iterator ends. More than `limit` unread values end it with an error. */
+  /** `onEnd` runs once, however the iterator ends. More than `limit` unread values end it with `unavailable`. */
   constructor(onEnd: () => void = () => {}, limit = 1_000) {
     this.#onEnd = onEnd;
     this.#limit = limit;
@@ -22,7 +24,7 @@ export class PushIterator<T> implements AsyncIterableIterator<T> {
     const reader = this.#waiting.shift();
     if (reader) reader.resolve({ done: false, value });
     else if (this.#values.length < this.#limit) this.#values.push(value);
-    else this.fail(new Error(`a reader fell more than ${this.#limit} events behind`));
+    else this.fail(new AppError("unavailable", `This reader fell more than ${this.#limit} events behind.`));
   }
 
   /** Ends the iteration after the values already pushed. */

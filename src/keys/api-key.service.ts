@@ -1,3 +1,4 @@
+import { openAccount } from "../accounts/ledger.store.ts";
 import type { Database } from "../db/database.ts";
 import { appendEvents } from "../events/outbox.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -33,6 +34,7 @@ export class ApiKeyService {
   async create(account: string, name: string): Promise<{ key: ApiKey; secret: string }> {
     const secret = newSecret("sk-");
     const row = await this.#needs.database.transaction(async (tx) => {
+      await openAccount(tx, account);
       const created = tx.em.create(ApiKeyRow, {
         id: newId(),
         account,

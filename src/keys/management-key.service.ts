@@ -1,3 +1,4 @@
+import { openAccount } from "../accounts/ledger.store.ts";
 import type { Database } from "../db/database.ts";
 import { appendEvents } from "../events/outbox.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -21,6 +22,7 @@ export class ManagementKeyService {
     const secret = newSecret("mk-");
     const id = newId();
     await this.#needs.database.transaction(async (tx) => {
+      await openAccount(tx, account);
       tx.em.create(ManagementKeyRow, {
         id,
         account,

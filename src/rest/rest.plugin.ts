@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { App } from "../app.ts";
 import { AppError } from "../kernel/errors.ts";
 import { isRequestId, newRequestId } from "../kernel/ids.ts";
+import { ANONYMOUS } from "../keys/principal.ts";
 import { toErrorAnswer } from "./error-body.ts";
 import { eventSink } from "./event-sink.ts";
 import type { Answer, Route } from "./route.ts";
@@ -32,26 +33,21 @@ export function notFound(app: App, request: FastifyRequest, reply: FastifyReply)
 }
 
 async function handle(app: App, route: Route, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  const requestId = requestIdOf(request);
-  const principal = await app.authenticate(authorizationOf(request));
+  const { own, shown } = requestIdsOf(request);
+  // What is open to everyone is open also to those whose key is of no use, as official clients always send one.
+  const principal = route.access === "public" ? ANONYMOUS : await app.authenticate(authorizationOf(request));
   const answer = await route.run(app, {
     principal,
     params: request.params as Record<string, string>,
     query: request.query,
     body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
-    requestId,
-    signal: leavingOf(request, reply),
+    requestId: own,
+    signal: leavingOf(reply),
   });
-  return send(answer, requestId, request, reply, app);
+  return send(app, answer, shown, reply);
 }
 
-async function send(
-  answer: Answer,
-  requestId: string,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  app: App,
-): Promise<unknown> {
+async function send(app: App, answer: Answer, requestId: string, reply: FastifyReply): Promise<unknown> {
   const headers = { "x-request-id": requestId };
   if (answer.kind === "json") return reply.code(answer.status ?? 200).headers(headers).send(answer.value);
   if (answer.kind === "bytes")
@@ -76,7 +72,7 @@ async function send(
 }
 
 function fail(app: App, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const requestId = requestIdOf(request);
+  const { shown: requestId } = requestIdsOf(request);
   const { status, headers, body } = toErrorAnswer(error, requestId);
   logUnexpected(app, body.error.code, error, requestId);
   return reply.code(status).headers({ "x-request-id": requestId, ...headers }).send(body);
@@ -86,16 +82,19 @@ function logUnexpected(app: App, code: string, error: unknown, requestId: string
   if (code === "internal_error" || code === "unavailable") app.log.error({ err: error, requestId }, "a request failed");
 }
 
-const ids = new WeakMap<FastifyRequest, string>();
+type RequestIds = { readonly own: string; readonly shown: string };
 
-/** The client's own id where it may stand, else a fresh one; the same for the whole request. */
-function requestIdOf(request: FastifyRequest): string {
+const ids = new WeakMap<FastifyRequest, RequestIds>();
+
+/** `own` is unique and names the request in the books; `shown` is the client's `X-Request-ID` where that may stand. */
+function requestIdsOf(request: FastifyRequest): RequestIds {
   const known = ids.get(request);
   if (known) return known;
+  const own = newRequestId();
   const asked = request.headers["x-request-id"];
-  const id = typeof asked === "string" && isRequestId(asked) ? asked : newRequestId();
-  ids.set(request, id);
-  return id;
+  const made = { own, shown: typeof asked === "string" && isRequestId(asked) ? asked : own };
+  ids.set(request, made);
+  return made;
 }
 
 /** Node keeps the first of two Authorization headers and drops the second; two are refused instead. */
@@ -108,7 +107,7 @@ function authorizationOf(request: FastifyRequest): string | undefined {
   return request.headers.authorization;
 }
 
-function leavingOf(_request: FastifyRequest, reply: FastifyReply): AbortSignal {
+function leavingOf(reply: FastifyReply): AbortSignal {
   const leaving = new AbortController();
   reply.raw.once("close", () => {
     if (!reply.raw.writableEnded) leaving.abort();

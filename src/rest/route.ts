@@ -17,6 +17,7 @@ export type RouteCall<Query, Body> = {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
+  /** Ours and unique: under this id the request is in the books. */
   readonly requestId: string;
   /** Aborts when the client leaves before its answer. */
   readonly signal: AbortSignal;

@@ -14,7 +14,7 @@ import { depositToVault, fundRouterWallet, registerProvider } from "../../src/de
 import { type Anvil, startAnvil } from "../../src/devnet/anvil.ts";
 import { connectDevnet, mined, revertName } from "../../src/devnet/chain-client.ts";
 import { contractAddresses, deployContracts } from "../../src/devnet/deploy.ts";
-import { until } from "../support/postgres.ts";
+import { until } from "../support/until.ts";
 
 const { vault, ledger, inference } = contractAddresses();
 const inferenceContract = { address: inference, abi: inferenceServingAbi } as const;
@@ -242,14 +242,14 @@ test("with a block time empty blocks follow, and a transaction still does not wa
 
 test("a taken port is one clear error", async () => {
   await expect(startAnvil({ port: anvil.port })).rejects.toMatchObject({
-    code: "unavailable",
+    name: "StartupError",
     message: `The development chain's port ${anvil.port} is taken.`,
   });
 });
 
 test("a state file that is none is told with the chain's own words", async () => {
   const stateFile = new URL(import.meta.url).pathname;
-  await expect(startAnvil({ stateFile })).rejects.toMatchObject({ code: "unavailable" });
+  await expect(startAnvil({ stateFile })).rejects.toMatchObject({ name: "StartupError" });
 });
 
 test("the chain ends with the process that started it, even one killed by force", async () => {

@@ -1,5 +1,4 @@
 import { createHash, randomUUID } from "node:crypto";
-import { openAsBlob } from "node:fs";
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
@@ -17,25 +16,28 @@ export function describeDatabases(name: string, body: (kind: DatabaseKind) => vo
   describe.skipIf(!inject("postgresUrl"))(`${name} (server)`, () => body("server"));
 }
 
+/** Takes what must run at the end: `onTestFinished`, or in a `beforeAll` a list of one's own. */
+export type OnEnd = (end: () => Promise<void>) => void;
+
 /** A database of this test's own, with all tables. It is closed, and dropped, when the test is finished. */
-export async function openTestDatabase(kind: DatabaseKind, { poolSize = 20 } = {}): Promise<Database> {
-  const database = kind === "embedded" ? await openEmbedded() : await openServer(poolSize);
-  onTestFinished(() => database.close());
+export async function openTestDatabase(
+  kind: DatabaseKind,
+  { poolSize = 20, onEnd = onTestFinished as OnEnd } = {},
+): Promise<Database> {
+  const open = async () => openDatabase({ kind: "server", url: await createServerDatabase(onEnd), poolSize });
+  const database = await (kind === "embedded" ? openEmbedded() : open());
+  onEnd(() => database.close());
   return database;
 }
 
 /** The address of a new, empty database on the server. It is dropped when the test is finished. */
-export async function createServerDatabase(): Promise<string> {
+export async function createServerDatabase(onEnd: OnEnd = onTestFinished): Promise<string> {
   const admin = inject("postgresUrl");
   if (!admin) throw new Error("there is no PostgreSQL server on this machine");
   const name = `test_${randomUUID().replaceAll("-", "")}`;
   await onServer(admin, `create database ${name}`);
-  onTestFinished(() => onServer(admin, `drop database if exists ${name} with (force)`));
+  onEnd(() => onServer(admin, `drop database if exists ${name} with (force)`));
   return Object.assign(new URL(admin), { pathname: `/${name}` }).href;
-}
-
-async function openServer(poolSize: number): Promise<Database> {
-  return openDatabase({ kind: "server", url: await createServerDatabase(), poolSize });
 }
 
 async function onServer(url: string, sql: string): Promise<void> {
@@ -51,8 +53,8 @@ async function onServer(url: string, sql: string): Promise<void> {
 async function openEmbedded(): Promise<Database> {
   const folder = resolve(".cache/pglite");
   const file = join(folder, `${await templateHash()}.tar`);
-  const template = await openAsBlob(file).catch(() => undefined);
-  if (template) return openDatabase({ kind: "memory", loadDataDir: template });
+  const template = await readFile(file).catch(() => undefined);
+  if (template) return openDatabase({ kind: "memory", loadDataDir: new Blob([template]) });
   const database = await openDatabase({ kind: "memory" });
   const connection = database.orm.em.getConnection() as { getNativeClient?(): Promise<unknown> };
   const native = await connection.getNativeClient?.();

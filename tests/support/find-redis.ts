@@ -8,19 +8,21 @@ const run = promisify(execFile);
 /** A redis-server that runs on this machine, and where its libraries are. */
 export type RedisServer = { readonly bin: string; readonly libraries: string };
 
-/** REDIS_SERVER, then PATH, then a private unpacking of the distribution's package (no root, nothing installed). */
-export async function findRedis(cache = resolve(".cache/redis")): Promise<RedisServer | undefined> {
+/**
+ * REDIS_SERVER, then PATH, then a private unpacking of the distribution's package (no root, nothing installed).
+ * Throws when this machine has none of them.
+ */
+export async function findRedis(cache = resolve(".cache/redis")): Promise<RedisServer> {
   const asked = process.env.REDIS_SERVER;
   const names = [...(asked ? [asked] : []), "redis-server", "valkey-server"];
   const candidates = [...names.map((bin) => ({ bin, libraries: "" })), unpacked(cache)];
   for (const candidate of candidates) if (await runs(candidate)) return candidate;
-  try {
-    await unpack(cache);
-  } catch (error) {
-    console.warn(`could not unpack redis-server with apt-get: ${String(error).slice(-300)}`);
-  }
+  await unpack(cache).catch((cause: unknown) => {
+    throw new Error("no redis-server on PATH and none from apt-get (or set REDIS_SERVER)", { cause });
+  });
   const fetched = unpacked(cache);
-  return (await runs(fetched)) ? fetched : undefined;
+  if (await runs(fetched)) return fetched;
+  throw new Error("the redis-server from apt-get does not run (set REDIS_SERVER)");
 }
 
 async function runs({ bin, libraries }: RedisServer): Promise<boolean> {
@@ -57,7 +59,8 @@ async function unpack(cache: string): Promise<void> {
     "APT::Install-Recommends=false",
     "Acquire::http::Timeout=20",
   ].flatMap((option) => ["-o", option]);
-  const apt = (...words: string[]) => run("apt-get", [...options, "-qq", "-y", ...words], { timeout: 120_000 });
+  const apt = (...words: string[]) =>
+    run("apt-get", [...options, "-qq", "-y", ...words], { timeout: 120_000 });
   await apt("update");
   await apt("install", "--download-only", "redis-server");
   for (const file of readdirSync(join(cache, "archives")).filter((name) => name.endsWith(".deb")))

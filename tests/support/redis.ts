@@ -13,13 +13,17 @@ export type TestRedis = {
   /** Ends it as kill -9 does. */
   kill(): Promise<void>;
   start(options?: { keepData: boolean }): Promise<void>;
+  /** Lets it hang: connections stay open and nothing is answered until `thaw`. */
+  freeze(): void;
+  thaw(): void;
   stop(): Promise<void>;
 };
 
 /** Starts a redis-server, or throws when this machine has none and cannot get one. */
 export async function startRedis({ appendOnly = false } = {}): Promise<TestRedis> {
   const found = await findRedis();
-  if (!found) throw new Error("no redis-server on PATH, and none to be had from apt-get (or set REDIS_SERVER)");
+  if (!found)
+    throw new Error("no redis-server on PATH, and none to be had from apt-get (or set REDIS_SERVER)");
   const home = mkdtempSync(join(tmpdir(), "redis-"));
   const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
@@ -45,6 +49,8 @@ export async function startRedis({ appendOnly = false } = {}): Promise<TestRedis
       if (!keepData) rmSync(join(home, "appendonlydir"), { recursive: true, force: true });
       server = await launch();
     },
+    freeze: () => void server.kill("SIGSTOP"),
+    thaw: () => void server.kill("SIGCONT"),
     async stop() {
       await end("SIGTERM");
       rmSync(home, { recursive: true, force: true });

@@ -21,8 +21,12 @@ export class CreateEvents extends Migration {
     this.addSql("create index outbox_unpublished on outbox (id) where position is null");
     this.addSql("create unique index outbox_published on outbox (position) where position is not null");
     this.addSql("create index outbox_topic on outbox (topic, position) where position is not null");
-    this.addSql("create index outbox_subject on outbox (topic, subject, position) where position is not null");
+    this.addSql(
+      "create index outbox_subject on outbox (topic, subject, position) where position is not null",
+    );
     this.addSql("create table outbox_forgotten (topic text primary key, position bigint not null)");
-    this.addSql("comment on table outbox_forgotten is 'the newest position that retention has deleted, by topic'");
+    this.addSql(
+      "comment on table outbox_forgotten is 'the newest position that retention has deleted, by topic'",
+    );
   }
 }

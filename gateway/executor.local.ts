@@ -1,0 +1,131 @@
+import {
+  createSourceEventStream,
+  type DocumentNode,
+  type ExecutionResult,
+  GraphQLError,
+  type GraphQLSchema,
+} from "graphql";
+import { type CompiledQuery, compileQuery, isCompiledQuery } from "graphql-jit";
+import QuickLRU from "quick-lru";
+import { AppError } from "../src/kernel/errors.ts";
+import { MapIterator } from "./engine/map-iterator.ts";
+import {
+  isPromise,
+  type SubgraphExecutor,
+  type SubgraphRequest,
+  type SubgraphResult,
+} from "./engine/subgraph-executor.ts";
+
+/** A subgraph that lives in this process. `C` is the gateway's context, `S` the subgraph's. */
+export type LocalExecutorOptions<C, S> = {
+  readonly schema: GraphQLSchema;
+  /** Called once per client request and per event of a subscription: loaders made here are fresh for each. */
+  readonly contextOf: (context: C) => S;
+  /** Hears of what resolvers threw unexpectedly: clients are not told. */
+  readonly reportBug?: (error: unknown) => void;
+  /** How many operations stay compiled. */
+  readonly compiledLimit?: number;
+};
+
+const DEFAULT_COMPILED_LIMIT = 2_000;
+
+/** Runs a subgraph's operations in this process, compiled to JavaScript once for each text. */
+export function createLocalExecutor<C, S>(options: LocalExecutorOptions<C, S>): SubgraphExecutor<C> {
+  const { schema, contextOf, reportBug = () => {} } = options;
+  const compile = createCompiler(schema, options.compiledLimit ?? DEFAULT_COMPILED_LIMIT);
+  const contexts = new WeakMap<object, { readonly context: S }>();
+  const contextIn = ({ scope, context }: SubgraphRequest<C>): S => {
+    const known = contexts.get(scope) ?? { context: contextOf(context) };
+    contexts.set(scope, known);
+    return known.context;
+  };
+  const report = (result: ExecutionResult): SubgraphResult => {
+    for (const error of result.errors ?? []) {
+      const bug = bugBehind(error);
+      if (bug) reportBug(bug);
+    }
+    return result;
+  };
+  const run = (request: SubgraphRequest<C>, root: unknown, context: S) => {
+    const compiled = compile(request);
+    if (!isCompiledQuery(compiled)) return report(compiled);
+    const result = compiled.query(root, context, request.variables);
+    return isPromise(result) ? result.then(report) : report(result);
+  };
+  return {
+    execute: (request) => run(request, undefined, contextIn(request)),
+    async subscribe(request) {
+      const { document, variables } = request;
+      const contextValue = contextOf(request.context);
+      const source = await createSourceEventStream({
+        schema,
+        document,
+        variableValues: variables,
+        contextValue,
+      });
+      if (!isIterable(source)) return report(source);
+      return new MapIterator(endWithFailure(source[Symbol.asyncIterator]()), {
+        map: (event) =>
+          event instanceof Failure ? event.result : run(request, event, contextOf(request.context)),
+        mapError: (reason) => reason,
+        onEnd: () => {},
+      });
+    },
+    close: async () => {},
+  };
+}
+
+type Compiled = CompiledQuery | ExecutionResult;
+
+/** Compiled operations, by the identity of the document and then by its text: many plans send the same one. */
+function createCompiler(
+  schema: GraphQLSchema,
+  limit: number,
+): (request: Pick<SubgraphRequest<unknown>, "document" | "text">) => Compiled {
+  const byDocument = new WeakMap<DocumentNode, Compiled>();
+  const byText = new QuickLRU<string, Compiled>({ maxSize: limit });
+  return ({ document, text }) => {
+    const known = byDocument.get(document);
+    if (known) return known;
+    const compiled = byText.get(text) ?? compileQuery(schema, document);
+    byText.set(text, compiled);
+    byDocument.set(document, compiled);
+    return compiled;
+  };
+}
+
+/** The last event of a source that failed in a way that clients are told. */
+class Failure {
+  readonly result: SubgraphResult;
+
+  constructor(error: GraphQLError) {
+    this.result = { data: null, errors: [error] };
+  }
+}
+
+/** A source that fails by name ends with that failure; one that just breaks is lost, and throws. */
+function endWithFailure(source: AsyncIterator<unknown>): AsyncIterator<unknown> {
+  let failed = false;
+  return {
+    async next() {
+      if (failed) return { done: true, value: undefined };
+      return source.next().catch((reason: unknown) => {
+        if (!(reason instanceof GraphQLError) || bugBehind(reason)) throw reason;
+        failed = true;
+        return { done: false, value: new Failure(reason) };
+      });
+    },
+    return: () => source.return?.() ?? Promise.resolve({ done: true, value: undefined }),
+  };
+}
+
+/** What was thrown at the bottom of an error, unless it is a failure that we name. */
+function bugBehind(error: GraphQLError): Error | undefined {
+  let cause: Error = error;
+  while (cause instanceof GraphQLError && cause.originalError) cause = cause.originalError;
+  return cause instanceof GraphQLError || cause instanceof AppError ? undefined : cause;
+}
+
+function isIterable(value: object): value is AsyncIterable<unknown> {
+  return Symbol.asyncIterator in value;
+}

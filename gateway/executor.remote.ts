@@ -1,0 +1,98 @@
+import { Pool } from "undici";
+import {
+  isObject,
+  type JsonObject,
+  type SubgraphError,
+  type SubgraphExecutor,
+  type SubgraphResult,
+} from "./engine/subgraph-executor.ts";
+import { httpPost } from "./http-post.ts";
+import { openSocketSubscription } from "./socket-subscription.ts";
+
+/** A subgraph in another process: GraphQL over HTTP, and graphql-transport-ws for subscriptions. */
+export type RemoteExecutorOptions<C> = {
+  /** The subgraph's GraphQL endpoint, `http:` or `https:`; the WebSocket has the same address. */
+  readonly url: string;
+  /** Who asks, on every request. */
+  readonly headers: (context: C) => Readonly<Record<string, string>>;
+  /** Who asks, for one subscription: every subscription has a socket of its own. */
+  readonly connectionParams: (context: C) => JsonObject;
+  /** How long a request may take, and the opening of a subscription. */
+  readonly timeoutMs?: number;
+  readonly maxAnswerBytes?: number;
+  readonly maxConnections?: number;
+  /** A subscription's peer is asked this often whether it is there ... */
+  readonly pingMs?: number;
+  /** ... and is given up when it does not say so in this time. */
+  readonly pongTimeoutMs?: number;
+};
+
+const DEFAULTS = {
+  timeoutMs: 5_000,
+  maxAnswerBytes: 8 * 1024 * 1024,
+  maxConnections: 128,
+  pingMs: 3_000,
+  pongTimeoutMs: 2_000,
+} as const;
+
+/** Asks a subgraph over the network. An answer that is no GraphQL is no answer. */
+export function createRemoteExecutor<C>(options: RemoteExecutorOptions<C>): SubgraphExecutor<C> {
+  const { url, headers, connectionParams, timeoutMs, maxAnswerBytes, maxConnections, pingMs, pongTimeoutMs } =
+    {
+      ...DEFAULTS,
+      ...options,
+    };
+  const { origin, pathname, search } = new URL(url);
+  const pool = new Pool(origin, { connections: maxConnections, connect: { timeout: timeoutMs } });
+  const fixed = {
+    path: pathname + search,
+    timeoutMs,
+    maxBytes: maxAnswerBytes,
+  };
+  return {
+    async execute({ text, variables, context, signal }) {
+      const body = JSON.stringify({ query: text, variables });
+      const sent = { ...headers(context), "content-type": "application/json", accept: "application/json" };
+      const answer = await httpPost(pool, { ...fixed, headers: sent, body, signal });
+      return readResult(answer.text, answer.status);
+    },
+    subscribe({ text, variables, context }) {
+      return openSocketSubscription({
+        url: url.replace(/^http/, "ws"),
+        payload: { query: text, variables },
+        connectionParams: connectionParams(context),
+        timeoutMs,
+        maxBytes: maxAnswerBytes,
+        pingMs,
+        pongTimeoutMs,
+      });
+    },
+    close: () => pool.destroy(),
+  };
+}
+
+function readResult(text: string, status: number): SubgraphResult {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    throw new Error(`status ${status}, and no JSON`);
+  }
+  if (!isObject(body) || !(isObject(body.data) || Array.isArray(body.errors))) {
+    throw new Error(`status ${status}, and no GraphQL result`);
+  }
+  return {
+    data: isObject(body.data) ? body.data : null,
+    ...(Array.isArray(body.errors) && { errors: body.errors.filter(isError).map(withPositions) }),
+  };
+}
+
+function isError(error: unknown): error is SubgraphError {
+  return isObject(error) && typeof error.message === "string";
+}
+
+/** Mercurius writes list positions as text over HTTP; no response key is a number. */
+function withPositions(error: SubgraphError): SubgraphError {
+  const path = error.path?.map((key) => (/^\d+$/.test(String(key)) ? Number(key) : key));
+  return { ...error, path };
+}

@@ -1,0 +1,123 @@
+import { ApolloServer, type ApolloServerPlugin, HeaderMap } from "@apollo/server";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { DocumentNode, ExecutionResult } from "graphql";
+import type { App } from "../src/app.ts";
+import type { Principal } from "../src/keys/principal.ts";
+import { toAppError } from "../src/rest/error-body.ts";
+import type { Graph, GraphContext } from "./graph.ts";
+import { LIMITS, refuseSubscription, showError } from "./policy.ts";
+
+/**
+ * Answers queries and mutations at /graphql by Apollo Server over our engine: media types, CSRF protection, persisted
+ * queries and error shapes are Apollo's, planning and execution ours.
+ */
+export async function graphPlugin(
+  server: FastifyInstance,
+  { app, graph, introspection }: { app: App; graph: Graph; introspection: boolean },
+): Promise<void> {
+  const apollo = new ApolloServer<RequestContext>({
+    gateway: asGateway(graph),
+    introspection,
+    csrfPrevention: true,
+    allowBatchedHttpRequests: false,
+    includeStacktraceInErrorResponses: false,
+    hideSchemaDetailsFromClientErrors: !introspection,
+    formatError: showError,
+    stopOnTerminationSignals: false,
+    parseOptions: { maxTokens: LIMITS.tokens },
+    plugins: [onlyQueriesAndMutations],
+    logger: {
+      debug() {},
+      info() {},
+      warn: (text) => app.log.warn(text),
+      error: (text) => app.log.error(text),
+    },
+  });
+  await apollo.start();
+  server.addHook("onClose", () => apollo.stop());
+  server.setErrorHandler((error, _request, reply) => {
+    const failure = toAppError(error);
+    if (failure.code === "internal_error") app.log.error({ err: error }, "a graph request failed");
+    return reply
+      .code(failure.status)
+      .send({ errors: [{ message: failure.message, extensions: { code: failure.code } }] });
+  });
+  server.route({
+    method: ["GET", "POST"],
+    url: "/graphql",
+    bodyLimit: LIMITS.bodyBytes,
+    handler: async (request, reply) => {
+      const principal = await app.authenticate(request.headers.authorization);
+      return answer(apollo, request, reply, { principal, signal: leavingOf(reply) });
+    },
+  });
+}
+
+type RequestContext = { readonly principal: Principal; readonly signal: AbortSignal };
+
+async function answer(
+  apollo: ApolloServer<RequestContext>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: RequestContext,
+): Promise<unknown> {
+  const headers = new HeaderMap();
+  for (const [name, value] of Object.entries(request.headers))
+    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
+  const {
+    status,
+    headers: answered,
+    body,
+  } = await apollo.executeHTTPGraphQLRequest({
+    httpGraphQLRequest: {
+      method: request.method,
+      headers,
+      search: new URL(request.url, "http://gateway").search,
+      body: request.body,
+    },
+    context: async () => context,
+  });
+  for (const [name, value] of answered) reply.header(name, value);
+  reply.header("cache-control", "no-store").code(status ?? 200);
+  if (body.kind === "complete") return reply.send(body.string);
+  throw new Error("incremental delivery was refused before");
+}
+
+const onlyQueriesAndMutations: ApolloServerPlugin<RequestContext> = {
+  async requestDidStart() {
+    return { didResolveOperation: async ({ operation }) => refuseSubscription(operation) };
+  },
+};
+
+type Gateway = NonNullable<ConstructorParameters<typeof ApolloServer>[0]["gateway"]>;
+
+/** Our engine, in the interface that Apollo Server knows a gateway by. */
+function asGateway({ engine, apiSchema, supergraphSdl }: Graph): Gateway {
+  return {
+    onSchemaLoadOrUpdate(loaded) {
+      loaded({ apiSchema, coreSupergraphSdl: supergraphSdl });
+      return () => {};
+    },
+    async load() {
+      return {
+        executor: async ({ document, operationName, request, context }) =>
+          (await engine.execute({
+            document: document as DocumentNode,
+            operationName,
+            variables: request.variables,
+            context: context as GraphContext,
+            signal: (context as RequestContext).signal,
+          })) as ExecutionResult<Record<string, never>, Record<string, never>>,
+      };
+    },
+    async stop() {},
+  };
+}
+
+function leavingOf(reply: FastifyReply): AbortSignal {
+  const leaving = new AbortController();
+  reply.raw.once("close", () => {
+    if (!reply.raw.writableEnded) leaving.abort();
+  });
+  return leaving.signal;
+}

@@ -1,0 +1,81 @@
+import { readFile } from "node:fs/promises";
+import type { GraphQLSchema } from "graphql";
+import type { App } from "../src/app.ts";
+import type { Principal } from "../src/keys/principal.ts";
+import { modules } from "../subgraphs/modules.ts";
+import { createContext } from "../subgraphs/shared/context.ts";
+import { PRINCIPAL_HEADER, sealPrincipal } from "../subgraphs/shared/principal-token.ts";
+import { createEngine, type Engine } from "./engine/engine.ts";
+import type { SubgraphExecutor } from "./engine/subgraph-executor.ts";
+import { createLocalExecutor } from "./executor.local.ts";
+import { createRemoteExecutor } from "./executor.remote.ts";
+import { createPlanner } from "./planner.ts";
+
+/** What an operation carries through the engine: who asks. */
+export type GraphContext = { readonly principal: Principal };
+
+/** The whole graph: its engine, and how to let go of it. */
+export type Graph = {
+  readonly engine: Engine<GraphContext>;
+  readonly apiSchema: GraphQLSchema;
+  readonly supergraphSdl: string;
+  close(): Promise<void>;
+};
+
+/** Where the subgraphs are: in this process, or behind a URL by name. */
+export type SubgraphPlaces =
+  | { readonly kind: "local"; readonly app: App }
+  | { readonly kind: "remote"; readonly urls: Readonly<Record<string, string>>; readonly secret: string };
+
+type Executors = Record<string, SubgraphExecutor<GraphContext>>;
+
+/** Opens the graph of the committed supergraph over its subgraphs, wherever they are. */
+export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph> {
+  const supergraphSdl = await readFile(new URL("../schema/supergraph.graphql", import.meta.url), "utf8");
+  const executors =
+    places.kind === "local" ? localExecutors(places.app) : remoteExecutors(places.urls, places.secret);
+  const engine = createEngine<GraphContext>({
+    supergraphSdl,
+    planner: createPlanner(supergraphSdl),
+    executors,
+    reportFailure: (subgraph, reason) =>
+      app.log.error({ err: reason, subgraph }, "a subgraph did not answer"),
+  });
+  return {
+    engine,
+    apiSchema: engine.apiSchema,
+    supergraphSdl,
+    async close() {
+      await Promise.all(Object.values(executors).map((executor) => executor.close()));
+    },
+  };
+}
+
+function localExecutors(app: App): Executors {
+  return Object.fromEntries(
+    modules.map(({ name, build }) => [
+      name,
+      createLocalExecutor({
+        schema: build().schema,
+        contextOf: ({ principal }: GraphContext) => createContext(app, principal),
+        reportBug: (error) => app.log.error({ err: error, subgraph: name }, "a resolver failed"),
+      }),
+    ]),
+  );
+}
+
+function remoteExecutors(urls: Readonly<Record<string, string>>, secret: string): Executors {
+  const identity = ({ principal }: GraphContext) => ({
+    [PRINCIPAL_HEADER]: sealPrincipal(principal, secret),
+  });
+  return Object.fromEntries(
+    Object.entries(urls).map(([name, url]) => [
+      name,
+      createRemoteExecutor({
+        url: new URL("/graphql", url).href,
+        headers: identity,
+        connectionParams: identity,
+      }),
+    ]),
+  );
+}

@@ -1,0 +1,92 @@
+import type { Dispatcher } from "undici";
+
+/** One POST of JSON text. */
+export type HttpPost = {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** From the call to the last byte of the answer. */
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal | undefined;
+};
+
+/** What came back, whatever its status. */
+export type HttpAnswer = { readonly status: number; readonly text: string };
+
+/**
+ * Posts and reads the answer. Rejects when there is none in time, when it is too large, when the connection fails
+ * and when the signal aborts. `dispatch` is the cheapest way through undici: no stream is made for the body.
+ */
+export function httpPost(dispatcher: Dispatcher, post: HttpPost): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    const exchange = new Exchange(post, { resolve, reject });
+    const { path, headers, body } = post;
+    dispatcher.dispatch({ method: "POST", path, headers, body }, exchange);
+  });
+}
+
+type Settle = { resolve(answer: HttpAnswer): void; reject(reason: unknown): void };
+
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #post: HttpPost;
+  readonly #settle: Settle;
+  readonly #timer: NodeJS.Timeout;
+  readonly #onAbort = () => this.#fail(asError(this.#post.signal?.reason));
+  readonly #chunks: Buffer[] = [];
+  #sizeBytes = 0;
+  #status = 0;
+  #controller: Dispatcher.DispatchController | undefined;
+  #failure: Error | undefined;
+
+  constructor(post: HttpPost, settle: Settle) {
+    this.#post = post;
+    this.#settle = settle;
+    const late = () => this.#fail(new Error(`no answer within ${post.timeoutMs} ms`));
+    this.#timer = setTimeout(late, post.timeoutMs);
+    if (post.signal?.aborted) this.#onAbort();
+    else post.signal?.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#failure) controller.abort(this.#failure);
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number): void {
+    this.#status = status;
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#sizeBytes += chunk.length;
+    if (this.#sizeBytes <= this.#post.maxBytes) this.#chunks.push(chunk);
+    else this.#fail(new Error(`the answer is larger than ${this.#post.maxBytes} bytes`));
+  }
+
+  onResponseEnd(): void {
+    this.#release();
+    this.#settle.resolve({ status: this.#status, text: Buffer.concat(this.#chunks).toString("utf8") });
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#release();
+    this.#settle.reject(error);
+  }
+
+  /** Rejects at once: a request that still waits for a connection is aborted when it gets one. */
+  #fail(reason: Error): void {
+    this.#failure = reason;
+    this.#release();
+    this.#settle.reject(reason);
+    this.#controller?.abort(reason);
+  }
+
+  #release(): void {
+    clearTimeout(this.#timer);
+    this.#post.signal?.removeEventListener("abort", this.#onAbort);
+  }
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error("the request was aborted");
+}

@@ -1,0 +1,165 @@
+import { setDefaultResultOrder } from "node:dns";
+import closeWithGrace from "close-with-grace";
+import { type App, createApp } from "../src/app.ts";
+import { NETWORKS, withAddresses } from "../src/chain/networks.ts";
+import { type Config, readConfig, SETTINGS } from "../src/config.ts";
+import type { Devnet } from "../src/devnet/devnet.ts";
+import { StartupError } from "../src/kernel/errors.ts";
+import { createLogger, type Logger } from "../src/kernel/log.ts";
+import { modules } from "../subgraphs/modules.ts";
+import { createSubgraphServer } from "../subgraphs/serve.ts";
+import { openGraph, type SubgraphPlaces } from "./graph.ts";
+import { runOrExplain } from "./run-or-explain.ts";
+import { createServer } from "./server.ts";
+import { removeStatus, toBanner, toStatus, writeStatus } from "./welcome.ts";
+
+/**
+ * Starts a process: `all` (everything in one, the default), `gateway`, `subgraph NAME` or `worker`. Only this file may
+ * load the development network, and only `all` on NETWORK=devnet without an RPC_URL starts it.
+ */
+const ROLES = ["all", "gateway", "subgraph", "worker"] as const;
+const SHUTDOWN_MS = 45_000;
+
+/** What was started, newest first: it is ended in this order. */
+type Ends = (() => Promise<unknown>)[];
+
+await runOrExplain(async () => {
+  setDefaultResultOrder("ipv4first");
+  const [role = "all", name = ""] = process.argv.slice(2);
+  if (!(ROLES as readonly string[]).includes(role)) throw new StartupError(`There is no role ${role}: ${ROLES.join(", ")}.`);
+  const config = readConfig();
+  const log = createLogger(config.LOG_LEVEL);
+  const ends: Ends = [];
+  try {
+    await start(role as (typeof ROLES)[number], name, config, log, ends);
+  } catch (error) {
+    await endAll(ends);
+    throw error;
+  }
+  closeWithGrace({ delay: SHUTDOWN_MS, logger: false }, async ({ err }) => {
+    if (err) log.error({ err }, "the process ends because of an error");
+    await endAll(ends);
+  });
+});
+
+async function start(role: (typeof ROLES)[number], name: string, config: Config, log: Logger, ends: Ends): Promise<void> {
+  if (role === "all") return startAll(config, log, ends);
+  if (!config.DATABASE_URL || !config.REDIS_URL)
+    throw new StartupError(`${missing(config.DATABASE_URL ? "REDIS_URL" : "DATABASE_URL")}: needed by start:${role}`);
+  const app = await openApp(await knownConfig(config), log, ends);
+  await app.start({ worker: role === "worker" });
+  if (role === "gateway") await startGateway(app, remotePlaces(config), ends);
+  else if (role === "subgraph") await startSubgraph(app, name, ends);
+  else console.log("worker ready");
+}
+
+async function startAll(config: Config, log: Logger, ends: Ends): Promise<void> {
+  if (config.NETWORK !== "devnet" || config.RPC_URL) {
+    const app = await openApp(await knownConfig(config), log, ends);
+    await app.start({ worker: true });
+    await startGateway(app, { kind: "local", app }, ends);
+    return;
+  }
+  const { startDevnet, DEVNET_MODEL } = await import("../src/devnet/devnet.ts");
+  const devnet = await startDevnet({ folder: config.DATA_DIR, log });
+  ends.unshift(() => devnet.stop());
+  const app = await openApp(onDevnet(config, devnet), log, ends);
+  await app.start({ worker: true });
+  const { prepareDemo } = await import("../src/devnet/demo.ts");
+  const demo = await prepareDemo(app, devnet, config.DATA_DIR);
+  await startGateway(app, { kind: "local", app }, ends, { ...demo, model: DEVNET_MODEL });
+}
+
+/** A process that joins a network which runs already; on devnet its addresses follow from the code. */
+async function knownConfig(config: Config): Promise<Placed> {
+  if (config.NETWORK !== "devnet") return { config, network: withAddresses(NETWORKS[config.NETWORK], rpcOf(config)) };
+  if (!config.RPC_URL) throw new StartupError(`${missing("RPC_URL")}: a process of its own joins a chain that runs`);
+  const { knownDevnet } = await import("../src/devnet/devnet.ts");
+  return onDevnet(config, { ...knownDevnet(), rpcUrls: config.RPC_URL });
+}
+
+type Placed = { readonly config: Config; readonly network: App["network"] };
+
+function onDevnet(
+  config: Config,
+  known: Pick<Devnet, "contracts" | "routerKey"> & ({ readonly rpcUrl: string } | { readonly rpcUrls: readonly string[] }),
+): Placed {
+  const { contracts, routerKey } = known;
+  const network = withAddresses(NETWORKS.devnet, {
+    rpcUrls: "rpcUrls" in known ? known.rpcUrls : [known.rpcUrl],
+    contracts: {
+      routerVault: contracts.vault,
+      computeLedger: contracts.ledger,
+      computeInference: contracts.inference,
+      flow: contracts.flow,
+    },
+  });
+  return { config: { ...config, ROUTER_PRIVATE_KEY: config.ROUTER_PRIVATE_KEY ?? routerKey }, network };
+}
+
+async function openApp({ config, network }: Placed, log: Logger, ends: Ends): Promise<App> {
+  const app = await createApp(config, network, log);
+  ends.unshift(() => app.close());
+  return app;
+}
+
+async function startGateway(
+  app: App,
+  places: SubgraphPlaces,
+  ends: Ends,
+  demo?: { apiKey: string; managementKey: string; model: string },
+): Promise<void> {
+  const { config } = app;
+  const graph = await openGraph(places, app);
+  ends.unshift(() => graph.close());
+  const server = await createServer(app, graph);
+  ends.unshift(() => server.close());
+  await server.listen({ host: config.HOST, port: config.PORT });
+  const status = toStatus({ network: config.NETWORK, origin: server.listeningOrigin, ...(demo && { demo }) });
+  if (places.kind === "local") {
+    writeStatus(config.DATA_DIR, status);
+    ends.unshift(async () => removeStatus(config.DATA_DIR));
+  }
+  console.log(toBanner(status));
+}
+
+async function startSubgraph(app: App, name: string, ends: Ends): Promise<void> {
+  const module = modules.find((known) => known.name === name);
+  if (!module) throw new StartupError(`There is no subgraph ${name}: ${modules.map((known) => known.name).join(", ")}.`);
+  const server = await createSubgraphServer(app, module.build(), secretOf(app.config));
+  ends.unshift(() => server.close());
+  await server.listen({ host: app.config.HOST, port: app.config.SUBGRAPH_PORT });
+  console.log(`subgraph ${name} ready at ${server.listeningOrigin}/graphql`);
+}
+
+function remotePlaces(config: Config): SubgraphPlaces {
+  const urls = {
+    accounts: config.ACCOUNTS_URL,
+    inference: config.INFERENCE_URL,
+    storage: config.STORAGE_URL,
+    chain: config.CHAIN_URL,
+  };
+  const given: Record<string, string> = {};
+  for (const [name, url] of Object.entries(urls)) {
+    if (!url) throw new StartupError(`${missing(`${name.toUpperCase()}_URL`)}: needed by start:gateway`);
+    given[name] = url;
+  }
+  return { kind: "remote", urls: given, secret: secretOf(config) };
+}
+
+function secretOf(config: Config): string {
+  if (!config.INTERNAL_SECRET) throw new StartupError(`${missing("INTERNAL_SECRET")}: needed between processes`);
+  return config.INTERNAL_SECRET;
+}
+
+function rpcOf(config: Config): { rpcUrls?: readonly string[] } {
+  return config.RPC_URL ? { rpcUrls: config.RPC_URL } : {};
+}
+
+function missing(name: string): string {
+  return `${name}: is missing, for example ${name}=${SETTINGS[name as keyof typeof SETTINGS].example}`;
+}
+
+async function endAll(ends: Ends): Promise<void> {
+  for (const end of ends.splice(0)) await end().catch((error: unknown) => console.error(error));
+}

@@ -1,0 +1,50 @@
+import Fastify, { type FastifyInstance } from "fastify";
+import type { App } from "../src/app.ts";
+import { notFound, restPlugin } from "../src/rest/rest.plugin.ts";
+import { graphPlugin } from "./graph.plugin.ts";
+import type { Graph } from "./graph.ts";
+import { ssePlugin } from "./streams.sse.ts";
+import { createStreams } from "./streams.ts";
+import { serveWebSockets } from "./streams.ws.ts";
+
+const HEADERS_MS = 15_000;
+const REQUEST_MS = 30_000;
+const KEEP_ALIVE_MS = 65_000;
+/** Answers under way have this long; then they are cut off, and billed for what was delivered. */
+const DRAIN_MS = 30_000;
+const MAX_HEADER_BYTES = 16_384;
+const MAX_HEADERS = 100;
+
+/**
+ * The door: REST, the graph and its streams on one Fastify server, which does not listen yet. Closing it stops taking
+ * requests, ends the streams of the graph, and waits for the answers under way.
+ */
+export async function createServer(app: App, graph: Graph): Promise<FastifyInstance> {
+  const introspection =
+    (app.config.INTROSPECTION ?? (app.config.NETWORK === "devnet" ? "on" : "off")) === "on";
+  const server = Fastify({
+    http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_MS },
+    requestTimeout: REQUEST_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    forceCloseConnections: "idle",
+    return503OnClosing: false,
+    routerOptions: { caseSensitive: true },
+  });
+  server.server.maxHeadersCount = MAX_HEADERS;
+  const streams = createStreams(app, graph, introspection);
+  const sockets = serveWebSockets(server.server, streams);
+  server.addHook("preClose", async () => {
+    setTimeout(() => server.server.closeAllConnections(), DRAIN_MS).unref();
+    await sockets.close();
+  });
+  server.setNotFoundHandler((request, reply) => notFound(app, request, reply));
+  await server.register(restPlugin, { app });
+  await server.register(graphPlugin, { app, graph, introspection });
+  await server.register(ssePlugin, { streams });
+  server.get("/healthz", async () => ({ status: "ok" }));
+  server.get("/readyz", async (_request, reply) => {
+    await app.database.ping().catch(() => reply.code(503));
+    return { status: reply.statusCode === 200 ? "ready" : "database unreachable" };
+  });
+  return server;
+}

@@ -1,0 +1,101 @@
+import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** What a running process tells about itself: for people as the banner, for programs as `npm run status -- --json`. */
+export type Status = {
+  readonly network: string;
+  readonly development: boolean;
+  readonly pid: number;
+  readonly urls: Readonly<Record<"origin" | "openai" | "graphql" | "websocket" | "sse", string>>;
+  readonly keys?: { readonly apiKey: string; readonly managementKey: string };
+  readonly commands?: Readonly<Record<"chat" | "query" | "subscribe", string>>;
+};
+
+const QUERY =
+  "{ viewer { account { address balance { available held } requests(first: 3) { edges { node { id status cost { total } provider { address } } } } } } }";
+const SUBSCRIPTION = "subscription { balanceChanged { cause balance { available held } } }";
+
+/** The status of a gateway at `origin`, with the demo's keys and ready-made commands where there is a demo. */
+export function toStatus(given: {
+  network: string;
+  origin: string;
+  demo?: { apiKey: string; managementKey: string; model: string };
+}): Status {
+  const { network, origin, demo } = given;
+  const urls = {
+    origin,
+    openai: `${origin}/v1`,
+    graphql: `${origin}/graphql`,
+    websocket: `${origin.replace(/^http/, "ws")}/graphql`,
+    sse: `${origin}/graphql/stream`,
+  };
+  const status = { network, development: network === "devnet", pid: process.pid, urls };
+  if (!demo) return status;
+  const { apiKey, managementKey, model } = demo;
+  const chat = { model, stream: true, messages: [{ role: "user", content: "Tell me of the sea" }] };
+  return {
+    ...status,
+    keys: { apiKey, managementKey },
+    commands: {
+      chat: curl(`${urls.openai}/chat/completions`, apiKey, chat, "-N"),
+      query: curl(urls.graphql, managementKey, { query: QUERY }),
+      subscribe: curl(urls.sse, managementKey, { query: SUBSCRIPTION }, "-N -H 'Accept: text/event-stream'"),
+    },
+  };
+}
+
+/** The banner: first that this is no real network, then addresses, keys, and commands to paste. */
+export function toBanner({ network, development, urls, keys, commands }: Status): string {
+  const lines = development
+    ? ["zerograph on a DEVELOPMENT NETWORK of this machine. Its money is play money and its wallet keys are public."]
+    : [`zerograph on ${network}`];
+  lines.push(
+    "",
+    `  OpenAI clients   ${urls.openai}`,
+    `  GraphQL          ${urls.graphql}`,
+    `  Subscriptions    ${urls.websocket} (graphql-transport-ws), ${urls.sse} (SSE)`,
+  );
+  if (keys) lines.push("", `  sk- key, funded  ${keys.apiKey}`, `  mk- key          ${keys.managementKey}`);
+  if (commands)
+    lines.push(
+      "",
+      "A streamed chat:",
+      commands.chat,
+      "",
+      "A query that joins account, requests, costs and providers:",
+      commands.query,
+      "",
+      "A subscription, until you end it (run the chat beside it):",
+      commands.subscribe,
+    );
+  return `\n${lines.join("\n")}\n`;
+}
+
+/** Leaves the status for `npm run status` in the data folder, readable by this user only. */
+export function writeStatus(folder: string, status: Status): void {
+  writeFileSync(fileIn(folder), JSON.stringify(status, null, 2), { mode: 0o600 });
+  chmodSync(fileIn(folder), 0o600);
+}
+
+/** What the process that uses this data folder left, if one did. */
+export function readStatus(folder: string): Status | undefined {
+  try {
+    return JSON.parse(readFileSync(fileIn(folder), "utf8")) as Status;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Takes the status away when the process ends. */
+export function removeStatus(folder: string): void {
+  rmSync(fileIn(folder), { force: true });
+}
+
+function fileIn(folder: string): string {
+  return join(folder, "status.json");
+}
+
+function curl(url: string, key: string, body: object, options = ""): string {
+  const parts = ["curl", options, url, `-H 'Authorization: Bearer ${key}'`, "-H 'Content-Type: application/json'"];
+  return `${parts.filter((part) => part !== "").join(" ")} -d '${JSON.stringify(body)}'`;
+}

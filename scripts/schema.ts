@@ -1,0 +1,83 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type GraphQLSchema, getNamedType, isObjectType, printSchema } from "graphql";
+import { readSupergraph } from "../gateway/engine/api-schema.ts";
+import { TOPICS } from "../src/events/topics.ts";
+import { modules } from "../subgraphs/modules.ts";
+import { composeSupergraph } from "./compose.ts";
+
+const FOLDER = fileURLToPath(new URL("../schema/", import.meta.url));
+const SUBGRAPHS = "subgraphs";
+
+/** The text of every file that this script writes, by its path under `schema/`. Throws when the graph does not compose. */
+export function generateSchema(): ReadonlyMap<string, string> {
+  const subgraphs = modules.map(({ build }) => build());
+  const supergraph = composeSupergraph(subgraphs);
+  const { api } = readSupergraph(supergraph);
+  return new Map([
+    ...subgraphs.map(({ name, sdl }) => [join(SUBGRAPHS, `${name}.graphql`), toText(sdl)] as const),
+    ["supergraph.graphql", toText(supergraph)],
+    ["api.graphql", toText(printSchema(api))],
+    ["events.json", toText(JSON.stringify({ topics: TOPICS, subscriptions: subscriptionsOf(api) }, null, 2))],
+  ]);
+}
+
+/** Which committed files differ from what the code says, by path under `schema/`; also those of subgraphs that are gone. */
+export function staleFiles(): readonly string[] {
+  const generated = generateSchema();
+  const different = [...generated].filter(([path, text]) => readCommitted(path) !== text);
+  return [...different.map(([path]) => path), ...committedSubgraphs().filter((path) => !generated.has(path))];
+}
+
+function readCommitted(path: string): string | undefined {
+  const file = join(FOLDER, path);
+  return existsSync(file) ? readFileSync(file, "utf8") : undefined;
+}
+
+function committedSubgraphs(): readonly string[] {
+  const folder = join(FOLDER, SUBGRAPHS);
+  return existsSync(folder) ? readdirSync(folder).map((name) => join(SUBGRAPHS, name)) : [];
+}
+
+/** Every subscription: what it takes, and what its events are made of. */
+function subscriptionsOf(api: GraphQLSchema): object {
+  const fields = Object.values(api.getSubscriptionType()?.getFields() ?? {});
+  return Object.fromEntries(
+    fields.map(({ name, description, args, type }) => {
+      const event = getNamedType(type);
+      const members = isObjectType(event) ? Object.values(event.getFields()) : [];
+      return [name, { description, arguments: typesOf(args), event: event.name, fields: typesOf(members) }];
+    }),
+  );
+}
+
+function typesOf(members: readonly { readonly name: string; readonly type: object }[]): object {
+  return Object.fromEntries(members.map(({ name, type }) => [name, String(type)]));
+}
+
+function toText(body: string): string {
+  return `${body.trim()}\n`;
+}
+
+function write(): void {
+  for (const [path, text] of generateSchema()) {
+    const file = join(FOLDER, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+}
+
+function check(): void {
+  const stale = staleFiles();
+  if (stale.length === 0) return;
+  console.error(
+    `Not current, run \`npm run schema\`:\n${stale.map((path) => `  schema/${path}`).join("\n")}`,
+  );
+  process.exitCode = 1;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  if (process.argv.includes("--check")) check();
+  else write();
+}

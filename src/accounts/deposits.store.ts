@@ -1,0 +1,182 @@
+import type { Queries } from "../db/database.ts";
+import { AppError } from "../kernel/errors.ts";
+import type { Hex } from "../kernel/hex.ts";
+import {
+  decodeCursor,
+  encodeCursor,
+  type Page,
+  type PageRequest,
+  pageLimit,
+  toPage,
+} from "../kernel/page.ts";
+
+export type DepositStatus = "seen" | "confirmed" | "reverted";
+
+/** A deposit as the chain tells of it. Amounts are neuron. */
+export type NewDeposit = {
+  readonly id: string;
+  readonly account: Hex;
+  readonly amount: bigint;
+  readonly chainId: number;
+  readonly transactionHash: Hex;
+  readonly logIndex: number;
+  readonly blockNumber: bigint;
+  readonly blockHash: Hex;
+};
+
+/** A deposit as it is kept. `cursor` is its place in its account's list. */
+export type StoredDeposit = NewDeposit & {
+  readonly status: DepositStatus;
+  readonly seenAt: Date;
+  readonly creditedAt: Date | null;
+  readonly cursor: string;
+};
+
+/** What moved: enough to book it and to tell of it. */
+export type DepositChange = { readonly id: string; readonly account: string; readonly amount: bigint };
+
+/**
+ * Inserts deposits as `seen` and returns those that are new. One that was reverted is seen again in its new block; one
+ * that stands is left as it is. After a reorganisation a transaction's logs may be numbered otherwise, so a reverted
+ * row may come to stand for another log of the same transaction.
+ */
+export async function insertSeen(
+  tx: Queries,
+  deposits: readonly NewDeposit[],
+): Promise<readonly DepositChange[]> {
+  const asked = deposits.map((deposit) => ({
+    id: deposit.id,
+    account: deposit.account,
+    amount: deposit.amount.toString(),
+    chain_id: deposit.chainId,
+    transaction_hash: deposit.transactionHash,
+    log_index: deposit.logIndex,
+    block_number: deposit.blockNumber.toString(),
+    block_hash: deposit.blockHash,
+  }));
+  return (await tx.rows<ChangeRow>(INSERT, [JSON.stringify(asked)])).map(toChange);
+}
+
+/** Makes final what was seen in block `upTo` and below, in order of account, as whoever locks accounts does. */
+export async function confirmSeen(
+  tx: Queries,
+  chainId: number,
+  upTo: bigint,
+): Promise<readonly DepositChange[]> {
+  return (await tx.rows<ChangeRow>(CONFIRM, [chainId, upTo.toString()])).map(toChange);
+}
+
+/** Takes back what was seen in block `from` and above; what is confirmed stays. */
+export async function revertSeen(
+  tx: Queries,
+  chainId: number,
+  from: bigint,
+): Promise<readonly DepositChange[]> {
+  return (await tx.rows<ChangeRow>(REVERT, [chainId, from.toString()])).map(toChange);
+}
+
+/** Whether something in block `from` and above is confirmed already. */
+export async function hasConfirmed(tx: Queries, chainId: number, from: bigint): Promise<boolean> {
+  return (await tx.rows(CONFIRMED_FROM, [chainId, from.toString()])).length > 0;
+}
+
+/** An account's deposits, newest first, reverted ones among them. */
+export async function listDeposits(
+  queries: Queries,
+  account: string,
+  page: PageRequest,
+): Promise<Page<StoredDeposit>> {
+  const limit = pageLimit(page);
+  const [seenAt, id] = page.after === undefined ? [null, null] : readCursor(page.after);
+  const rows = await queries.rows<DepositRow>(LIST, [account, seenAt, id, limit]);
+  return toPage(rows.map(toDeposit), page);
+}
+
+/** One deposit, undefined if there is none with this id. */
+export async function findDeposit(queries: Queries, id: string): Promise<StoredDeposit | undefined> {
+  return (await queries.rows<DepositRow>(FIND, [id])).map(toDeposit)[0];
+}
+
+function readCursor(cursor: string): readonly string[] {
+  const key = decodeCursor(cursor, 2);
+  if (!key[0] || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(key[0]) || Number.isNaN(Date.parse(key[0])))
+    throw new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
+  return key;
+}
+
+type ChangeRow = { id: string; account: string; amount: string };
+type DepositRow = {
+  id: string;
+  account: Hex;
+  amount: string;
+  status: DepositStatus;
+  chain_id: string;
+  transaction_hash: Hex;
+  log_index: number;
+  block_number: string;
+  block_hash: Hex;
+  seen_at: string;
+  credited_at: string | null;
+};
+
+function toChange({ id, account, amount }: ChangeRow): DepositChange {
+  return { id, account, amount: BigInt(amount) };
+}
+
+function toDeposit(row: DepositRow): StoredDeposit {
+  return {
+    id: row.id,
+    account: row.account,
+    amount: BigInt(row.amount),
+    status: row.status,
+    chainId: Number(row.chain_id),
+    transactionHash: row.transaction_hash,
+    logIndex: row.log_index,
+    blockNumber: BigInt(row.block_number),
+    blockHash: row.block_hash,
+    seenAt: new Date(row.seen_at),
+    creditedAt: row.credited_at === null ? null : new Date(row.credited_at),
+    cursor: encodeCursor(row.seen_at, row.id),
+  };
+}
+
+// Times travel as text with all six digits: a `Date` has three, and a cursor made from it would skip rows.
+const ISO = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
+const COLUMNS = `id, account, amount::text as amount, status, chain_id::text as chain_id, transaction_hash, log_index,
+  block_number::text as block_number, block_hash, to_char(seen_at at time zone 'UTC', ${ISO}) as seen_at,
+  to_char(credited_at at time zone 'UTC', ${ISO}) as credited_at`;
+const CHANGED = "returning id, account, amount::text as amount";
+
+const INSERT = `
+  insert into deposit (id, account, amount, status, chain_id, transaction_hash, log_index, block_number, block_hash)
+  select id, account, amount, 'seen', chain_id, transaction_hash, log_index, block_number, block_hash
+  from jsonb_to_recordset($1::text::jsonb) as a(id text, account text, amount numeric, chain_id bigint,
+    transaction_hash text, log_index int, block_number bigint, block_hash text)
+  on conflict (chain_id, transaction_hash, log_index) do update
+    set status = 'seen', account = excluded.account, amount = excluded.amount,
+      block_number = excluded.block_number, block_hash = excluded.block_hash
+    where deposit.status = 'reverted'
+  ${CHANGED}`;
+
+const CONFIRM = `
+  with confirmed as (
+    update deposit set status = 'confirmed', credited_at = now()
+    where chain_id = $1::bigint and status = 'seen' and block_number <= $2::bigint
+    ${CHANGED}
+  )
+  select * from confirmed order by account, id`;
+
+const REVERT = `
+  update deposit set status = 'reverted'
+  where chain_id = $1::bigint and status = 'seen' and block_number >= $2::bigint
+  ${CHANGED}`;
+
+const CONFIRMED_FROM = `
+  select id from deposit where chain_id = $1::bigint and status = 'confirmed' and block_number >= $2::bigint limit 1`;
+
+const LIST = `
+  select ${COLUMNS} from deposit
+  where account = $1 and ($2::timestamptz is null or (seen_at, id) < ($2::timestamptz, $3))
+  order by deposit.seen_at desc, deposit.id desc limit $4::int`;
+
+const FIND = `select ${COLUMNS} from deposit where id = $1`;

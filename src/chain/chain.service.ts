@@ -1,0 +1,58 @@
+import type { Queries } from "../db/database.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { ChainBlock } from "./log-handler.ts";
+import { readStatuses, type WatcherStatus } from "./log-watcher.store.ts";
+import { NETWORKS, type Network } from "./networks.ts";
+import type { Rpc } from "./rpc.client.ts";
+
+type Needs = {
+  readonly rpc: Rpc;
+  readonly network: Network;
+  readonly queries: Queries;
+  readonly clock: Clock;
+};
+
+const HEAD_FRESH_MS = 1_000;
+
+/** The network that we serve: its parameters, its blocks, and how far each watcher has read it. */
+export class ChainService {
+  readonly #needs: Needs;
+  #head: { readonly block: Promise<ChainBlock>; readonly askedMs: number } | undefined;
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /** The network we serve. */
+  network(): Network {
+    return this.#needs.network;
+  }
+
+  /** The network we serve, and the public ones. */
+  networks(): readonly Network[] {
+    const { network } = this.#needs;
+    return [network, ...[NETWORKS.testnet, NETWORKS.mainnet].filter(({ id }) => id !== network.id)];
+  }
+
+  /** The newest block, at most 1 s old; whoever asks meanwhile shares the answer. Throws `chain_error`. */
+  head(): Promise<ChainBlock> {
+    const now = this.#needs.clock.monotonicMs();
+    if (this.#head && now - this.#head.askedMs < HEAD_FRESH_MS) return this.#head.block;
+    const asked = { block: this.#needs.rpc.head(), askedMs: now };
+    this.#head = asked;
+    asked.block.catch(() => {
+      if (this.#head === asked) this.#head = undefined;
+    });
+    return asked.block;
+  }
+
+  /** A block by its height, undefined if the chain has none there. Throws `chain_error`. */
+  block(number: bigint): Promise<ChainBlock | undefined> {
+    return this.#needs.rpc.block(number);
+  }
+
+  /** How far each watcher is, by its name, as of its last word; it may run in another process. */
+  watchers(): Promise<ReadonlyMap<string, WatcherStatus>> {
+    return readStatuses(this.#needs.queries);
+  }
+}

@@ -1,0 +1,65 @@
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import type { App } from "../app.ts";
+import { NEURON_PER_TOKEN } from "../kernel/amount.ts";
+import { type Hex, lowerHex } from "../kernel/hex.ts";
+import { SCOPES } from "../keys/principal.ts";
+import { DEMO_USER } from "./accounts.ts";
+import { depositToVault } from "./actors.ts";
+import type { Devnet } from "./devnet.ts";
+
+/** The account that a newcomer tries things with. Its secrets are kept in the data folder, which no real network does. */
+export type Demo = { readonly account: Hex; readonly apiKey: string; readonly managementKey: string };
+
+const Kept = z.object({ apiKey: z.string(), managementKey: z.string() });
+const DEPOSIT_NEURON = 10n * NEURON_PER_TOKEN;
+const LOW_NEURON = NEURON_PER_TOKEN;
+const PATIENCE_MS = 30_000;
+const LOOK_EVERY_MS = 50;
+
+/** Gives the demo account its two keys, the same at every start, and money by a deposit on chain when it has little. */
+export async function prepareDemo(app: App, devnet: Devnet, folder: string): Promise<Demo> {
+  const account = lowerHex(DEMO_USER.address);
+  const keys = (await readKept(app, join(folder, "demo.json"))) ?? (await makeKeys(app, account, join(folder, "demo.json")));
+  if ((await available(app, account)) < LOW_NEURON) {
+    const { privateKey } = DEMO_USER;
+    await depositToVault(devnet.rpcUrl, { fromKey: privateKey, account, amountNeuron: DEPOSIT_NEURON });
+    await untilCredited(app, account);
+  }
+  return { account, ...keys };
+}
+
+async function makeKeys(app: App, account: string, file: string): Promise<z.infer<typeof Kept>> {
+  const { secret: apiKey } = await app.apiKeys.create(account, "demo");
+  const { secret: managementKey } = await app.managementKeys.create(account, "demo", SCOPES);
+  writeFileSync(file, JSON.stringify({ apiKey, managementKey }), { mode: 0o600 });
+  chmodSync(file, 0o600);
+  return { apiKey, managementKey };
+}
+
+/** The keys of an earlier start, if this database knows them. */
+async function readKept(app: App, file: string): Promise<z.infer<typeof Kept> | undefined> {
+  try {
+    const kept = Kept.parse(JSON.parse(readFileSync(file, "utf8")));
+    await app.authenticate(`Bearer ${kept.apiKey}`);
+    await app.authenticate(`Bearer ${kept.managementKey}`);
+    return kept;
+  } catch {
+    return undefined;
+  }
+}
+
+async function available(app: App, account: string): Promise<bigint> {
+  const [balance] = await app.balances.byAccounts([account]);
+  return balance?.available ?? 0n;
+}
+
+async function untilCredited(app: App, account: string): Promise<void> {
+  const deadlineMs = performance.now() + PATIENCE_MS;
+  while ((await available(app, account)) < LOW_NEURON) {
+    if (performance.now() > deadlineMs) throw new Error("the demo deposit was not credited within 30 s");
+    await sleep(LOOK_EVERY_MS);
+  }
+}

@@ -1,0 +1,187 @@
+import type { Queries } from "../db/database.ts";
+import { AppError } from "../kernel/errors.ts";
+import type { Hex } from "../kernel/hex.ts";
+import {
+  decodeCursor,
+  encodeCursor,
+  type Page,
+  type PageRequest,
+  pageLimit,
+  toPage,
+} from "../kernel/page.ts";
+import type { Submission, SubmissionNode } from "./submission.ts";
+
+/** A submission and where the chain has it. */
+export type PlacedSubmission = Submission & {
+  readonly chainId: number;
+  readonly transactionHash: Hex;
+  readonly logIndex: number;
+  readonly blockNumber: bigint;
+  readonly blockHash: Hex;
+};
+
+/** A submission as it is kept. `cursor` is its place in every list of submissions. */
+export type StoredSubmission = PlacedSubmission & { readonly seenAt: Date; readonly cursor: string };
+
+/** What came or went. */
+export type SubmissionChange = Pick<Submission, "root" | "txSeq" | "sizeBytes">;
+
+/** Which submissions a list holds: those of a file, those that name a sender, or all. */
+export type SubmissionFilter = { readonly root?: Hex; readonly sender?: Hex };
+
+/** Inserts submissions and returns those that were not there yet. */
+export async function insertSubmissions(
+  tx: Queries,
+  submissions: readonly PlacedSubmission[],
+): Promise<readonly SubmissionChange[]> {
+  const asked = submissions.map((submission) => ({
+    chain_id: submission.chainId,
+    tx_seq: submission.txSeq.toString(),
+    root: submission.root,
+    sender: submission.sender,
+    identity: submission.identity,
+    size_bytes: submission.sizeBytes.toString(),
+    start_entry_index: submission.startEntryIndex.toString(),
+    sectors: submission.sectors.toString(),
+    tags: submission.tags,
+    nodes: submission.nodes,
+    transaction_hash: submission.transactionHash,
+    log_index: submission.logIndex,
+    block_number: submission.blockNumber.toString(),
+    block_hash: submission.blockHash,
+  }));
+  return (await tx.rows<ChangeRow>(INSERT, [JSON.stringify(asked)])).map(toChange);
+}
+
+/** Deletes the submissions of block `from` and above, and returns them. */
+export async function deleteSubmissions(
+  tx: Queries,
+  chainId: number,
+  from: bigint,
+): Promise<readonly SubmissionChange[]> {
+  return (await tx.rows<ChangeRow>(DELETE, [chainId, from.toString()])).map(toChange);
+}
+
+/** The submission with this sequence number, undefined if there is none. */
+export async function findByTxSeq(
+  queries: Queries,
+  chainId: number,
+  txSeq: bigint,
+): Promise<StoredSubmission | undefined> {
+  return (await queries.rows<SubmissionRow>(BY_TX_SEQ, [chainId, txSeq.toString()])).map(toSubmission)[0];
+}
+
+/** For each of these roots that was ever submitted: its first submission, and how many there are. */
+export async function findFirst(
+  queries: Queries,
+  chainId: number,
+  roots: readonly Hex[],
+): Promise<readonly { readonly first: StoredSubmission; readonly submissions: number }[]> {
+  type Row = SubmissionRow & { submissions: string };
+  const rows = await queries.rows<Row>(FIRST, [chainId, JSON.stringify(roots)]);
+  return rows.map((row) => ({ first: toSubmission(row), submissions: Number(row.submissions) }));
+}
+
+/** Submissions, newest first. */
+export async function listSubmissions(
+  queries: Queries,
+  chainId: number,
+  { root, sender }: SubmissionFilter,
+  page: PageRequest,
+): Promise<Page<StoredSubmission>> {
+  const limit = pageLimit(page);
+  const before = page.after === undefined ? null : readCursor(page.after);
+  const parameters = [chainId, before, limit];
+  const rows = await (root !== undefined
+    ? queries.rows<SubmissionRow>(list("and root = $4"), [...parameters, root])
+    : sender !== undefined
+      ? queries.rows<SubmissionRow>(list("and sender = $4"), [...parameters, sender])
+      : queries.rows<SubmissionRow>(list(""), parameters));
+  return toPage(rows.map(toSubmission), page);
+}
+
+function readCursor(cursor: string): string {
+  const [txSeq] = decodeCursor(cursor, 1);
+  if (!txSeq || !/^\d{1,20}$/.test(txSeq))
+    throw new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
+  return txSeq;
+}
+
+type ChangeRow = { root: Hex; tx_seq: string; size_bytes: string };
+type SubmissionRow = {
+  chain_id: string;
+  tx_seq: string;
+  root: Hex;
+  sender: Hex;
+  identity: Hex;
+  size_bytes: string;
+  start_entry_index: string;
+  sectors: string;
+  tags: Hex;
+  nodes: string;
+  transaction_hash: Hex;
+  log_index: number;
+  block_number: string;
+  block_hash: Hex;
+  seen_at_ms: string;
+};
+
+function toChange({ root, tx_seq, size_bytes }: ChangeRow): SubmissionChange {
+  return { root, txSeq: BigInt(tx_seq), sizeBytes: BigInt(size_bytes) };
+}
+
+function toSubmission(row: SubmissionRow): StoredSubmission {
+  return {
+    chainId: Number(row.chain_id),
+    txSeq: BigInt(row.tx_seq),
+    root: row.root,
+    sender: row.sender,
+    identity: row.identity,
+    sizeBytes: BigInt(row.size_bytes),
+    startEntryIndex: BigInt(row.start_entry_index),
+    sectors: BigInt(row.sectors),
+    tags: row.tags,
+    nodes: JSON.parse(row.nodes) as SubmissionNode[],
+    transactionHash: row.transaction_hash,
+    logIndex: row.log_index,
+    blockNumber: BigInt(row.block_number),
+    blockHash: row.block_hash,
+    seenAt: new Date(Number(row.seen_at_ms)),
+    cursor: encodeCursor(row.tx_seq),
+  };
+}
+
+const COLUMNS = `chain_id::text as chain_id, submission.tx_seq::text as tx_seq, root, sender, identity,
+  size_bytes::text as size_bytes, start_entry_index::text as start_entry_index, sectors::text as sectors, tags,
+  nodes::text as nodes, transaction_hash, log_index, block_number::text as block_number, block_hash,
+  floor(extract(epoch from seen_at) * 1000)::bigint::text as seen_at_ms`;
+const CHANGED = "returning root, tx_seq::text as tx_seq, size_bytes::text as size_bytes";
+
+const INSERT = `
+  insert into submission (chain_id, tx_seq, root, sender, identity, size_bytes, start_entry_index, sectors, tags, nodes,
+    transaction_hash, log_index, block_number, block_hash)
+  select * from jsonb_to_recordset($1::text::jsonb) as a(chain_id bigint, tx_seq numeric, root text, sender text,
+    identity text, size_bytes numeric, start_entry_index numeric, sectors numeric, tags text, nodes jsonb,
+    transaction_hash text, log_index int, block_number bigint, block_hash text)
+  on conflict do nothing
+  ${CHANGED}`;
+
+const DELETE = `delete from submission where chain_id = $1::bigint and block_number >= $2::bigint ${CHANGED}`;
+
+const BY_TX_SEQ = `select ${COLUMNS} from submission where chain_id = $1::bigint and tx_seq = $2::numeric`;
+
+const FIRST = `
+  select ${COLUMNS}, counted.submissions
+  from (
+    select root as of, min(tx_seq) as tx_seq, count(*)::text as submissions from submission
+    where chain_id = $1::bigint and root in (select jsonb_array_elements_text($2::text::jsonb))
+    group by root
+  ) as counted
+  join submission on submission.chain_id = $1::bigint and submission.tx_seq = counted.tx_seq`;
+
+function list(condition: "" | "and root = $4" | "and sender = $4"): string {
+  return `
+    select ${COLUMNS} from submission
+    where chain_id = $1::bigint and ($2::numeric is null or tx_seq < $2::numeric) ${condition}
+    order by submission.tx_seq desc limit $3::int`;
+}

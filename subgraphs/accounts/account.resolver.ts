@@ -1,0 +1,88 @@
+import "../shared/reflect.ts";
+import { Arg, Args, Ctx, FieldResolver, Query, Resolver, Root } from "type-graphql";
+import type { Balance } from "../../src/accounts/balance.service.ts";
+import type { Deposit } from "../../src/accounts/deposits.service.ts";
+import { lowerHex } from "../../src/kernel/hex.ts";
+import { type ApiKey, apiKeyCursor } from "../../src/keys/api-key.service.ts";
+import { authorize } from "../../src/keys/principal.ts";
+import { authorizeOwn, RequiresScope } from "../shared/access.ts";
+import { type Connection, PageArgs, toConnection, toPageRequest } from "../shared/connection.ts";
+import type { Context } from "../shared/context.ts";
+import { AddressScalar } from "../shared/scalars.ts";
+import { AccountType, toAccount } from "./account.type.ts";
+import { ApiKeyConnection } from "./api-key.type.ts";
+import { BalanceType } from "./balance.type.ts";
+import { DepositConnection } from "./deposit.type.ts";
+
+/** An account, its money and its keys. */
+@Resolver(() => AccountType)
+export class AccountResolver {
+  @RequiresScope("account:read")
+  @Query(() => AccountType, {
+    nullable: true,
+    description: "An account, which must be one's own. Needs the scope `account:read`.",
+  })
+  account(
+    @Arg("address", () => AddressScalar, { description: "The account's address." }) address: string,
+    @Ctx() { principal }: Context,
+  ): AccountType {
+    authorizeOwn(principal, address, "account:read");
+    return toAccount(address);
+  }
+
+  @RequiresScope("account:read")
+  @FieldResolver(() => BalanceType, {
+    nullable: true,
+    description: "What the account has. Needs the scope `account:read`.",
+  })
+  async balance(@Root() { address }: AccountType, @Ctx() { principal, loaders }: Context): Promise<Balance> {
+    authorizeOwn(principal, address, "account:read");
+    return loaders.balances.load(address);
+  }
+
+  @RequiresScope("account:read")
+  @FieldResolver(() => DepositConnection, {
+    nullable: true,
+    description:
+      "What was paid in on chain, newest first, reverted deposits among it. Needs the scope `account:read`.",
+  })
+  async deposits(
+    @Root() { address }: AccountType,
+    @Args(() => PageArgs) args: PageArgs,
+    @Ctx() { app, principal }: Context,
+  ): Promise<Connection<Deposit>> {
+    authorizeOwn(principal, address, "account:read");
+    const page = await app.deposits.list(lowerHex(address), toPageRequest(args));
+    return toConnection(page, args, ({ cursor }) => cursor);
+  }
+
+  @RequiresScope("keys:read")
+  @FieldResolver(() => ApiKeyConnection, {
+    nullable: true,
+    description: "The account's `sk-` keys, oldest first. Needs the scope `keys:read`.",
+  })
+  async apiKeys(
+    @Root() { address }: AccountType,
+    @Args(() => PageArgs) args: PageArgs,
+    @Ctx() { app, principal }: Context,
+  ): Promise<Connection<ApiKey>> {
+    authorizeOwn(principal, address, "keys:read");
+    const page = await app.apiKeys.list(address, toPageRequest(args));
+    return toConnection(page, args, apiKeyCursor);
+  }
+}
+
+/** The account behind a key that another subgraph sent. Anyone may name an account. */
+export function findAccount({ address }: { readonly address: unknown }): AccountType {
+  return toAccount(AddressScalar.parseValue(address));
+}
+
+/** The API key behind an id that another subgraph sent; null for another account's, as for none. */
+export async function findApiKey(
+  { id }: { readonly id: string },
+  { principal, loaders }: Context,
+): Promise<ApiKey | null> {
+  const account = authorize(principal, "keys:read");
+  const key = await loaders.apiKeys.load(id);
+  return key?.account === account ? key : null;
+}

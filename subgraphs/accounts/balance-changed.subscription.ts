@@ -1,0 +1,37 @@
+import "../shared/reflect.ts";
+import { Arg, Resolver, Root, Subscription } from "type-graphql";
+import type { EventStream } from "../../src/events/bus.ts";
+import type { DomainEvent } from "../../src/events/topics.ts";
+import { authorize } from "../../src/keys/principal.ts";
+import { RequiresScope } from "../shared/access.ts";
+import type { Context } from "../shared/context.ts";
+import { CursorScalar } from "../shared/scalars.ts";
+import { BalanceEventType, toBalanceEvent } from "./balance-event.type.ts";
+
+/** Tells an account of every change of its balance. */
+@Resolver()
+export class BalanceChangedSubscription {
+  @RequiresScope("account:read")
+  @Subscription(() => BalanceEventType, {
+    description: "Every change of one's own balance. Needs the scope `account:read`.",
+    subscribe: followBalance,
+  })
+  balanceChanged(
+    @Root() event: DomainEvent<"balance.changed">,
+    @Arg("after", () => CursorScalar, {
+      nullable: true,
+      description:
+        "The cursor of the last event that was received: what was missed since comes first (24 h).",
+    })
+    _after: string | null,
+  ): BalanceEventType {
+    return toBalanceEvent(event);
+  }
+}
+
+type Subscribing = { readonly args: { readonly after?: string | null }; readonly context: Context };
+
+function followBalance({ args, context }: Subscribing): Promise<EventStream<"balance.changed">> {
+  const subject = authorize(context.principal, "account:read");
+  return context.app.events.follow({ topic: "balance.changed", subject }, args.after ?? undefined);
+}

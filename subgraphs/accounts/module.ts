@@ -1,0 +1,12 @@
+import { buildSubgraph, type Subgraph } from "../shared/build-subgraph.ts";
+import type { Context } from "../shared/context.ts";
+import { AccountResolver, findAccount, findApiKey } from "./account.resolver.ts";
+import { BalanceChangedSubscription } from "./balance-changed.subscription.ts";
+import { ViewerResolver } from "./viewer.resolver.ts";
+
+/** The subgraph of accounts: who is asking, money and keys. */
+export function build(): Subgraph {
+  return buildSubgraph<Context>("accounts", [ViewerResolver, AccountResolver, BalanceChangedSubscription], {
+    references: { Account: findAccount, ApiKey: findApiKey },
+  });
+}

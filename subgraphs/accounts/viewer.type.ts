@@ -1,0 +1,63 @@
+import "../shared/reflect.ts";
+import { Field, ObjectType } from "type-graphql";
+import { type Principal, SCOPES, type Scope } from "../../src/keys/principal.ts";
+import { defineEnum } from "../shared/enumeration.ts";
+import { AccountType, toAccount } from "./account.type.ts";
+
+/** How a caller proved who they are. */
+export const PrincipalKind = defineEnum<Principal["kind"]>(
+  "PrincipalKind",
+  "How a caller proved who they are.",
+  {
+    anonymous: "Not at all.",
+    "api-key": "By an `sk-` key: inference, and nothing of the account.",
+    "management-key": "By an `mk-` key: what its scopes allow.",
+    "wallet-session": "By signing in with the account's wallet: everything.",
+  },
+);
+
+/** What a management key may be allowed to do (SPEC 2.3). */
+export const ManagementScope = defineEnum<Scope>(
+  "ManagementScope",
+  "What a management key may be allowed to do.",
+  {
+    "account:read": "Read the account's balance, deposits and requests.",
+    "keys:read": "List the account's `sk-` keys.",
+    "keys:create": "Make `sk-` keys.",
+    "keys:manage": "Change and revoke `sk-` keys.",
+  },
+);
+
+/** Who is asking. */
+@ObjectType("Viewer", {
+  description: "Who is asking, and what the credential may do.",
+  simpleResolvers: true,
+})
+export class ViewerType {
+  @Field(() => PrincipalKind, { description: "How the caller proved who they are." })
+  kind!: Principal["kind"];
+
+  @Field(() => [ManagementScope], { description: "What the credential may do with the account." })
+  scopes!: readonly Scope[];
+
+  @Field(() => AccountType, {
+    nullable: true,
+    description:
+      "The caller's account, for management keys and wallet sessions; each of its fields says which scope it needs. " +
+      "Null for `sk-` keys, which may read nothing of their account, and for the anonymous.",
+  })
+  account!: AccountType | null;
+}
+
+/** What a principal may know of itself. */
+export function toViewer(principal: Principal): ViewerType {
+  const { kind } = principal;
+  switch (kind) {
+    case "management-key":
+      return { kind, scopes: principal.scopes, account: toAccount(principal.account) };
+    case "wallet-session":
+      return { kind, scopes: SCOPES, account: toAccount(principal.account) };
+    default:
+      return { kind, scopes: [], account: null };
+  }
+}

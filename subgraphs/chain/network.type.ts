@@ -1,0 +1,57 @@
+import "../shared/reflect.ts";
+import { Field, ID, Int, ObjectType } from "type-graphql";
+import { BigIntScalar, HexScalar } from "../shared/scalars.ts";
+
+/** A network's parameters (SPEC 2.1). The rest of its fields are resolved. */
+@ObjectType("Network", {
+  description: "A network: how to reach it, where its contracts are, and for our own how it fares.",
+  simpleResolvers: true,
+})
+export class NetworkType {
+  @Field(() => ID, { description: "Its short name: `testnet`, `mainnet` or `devnet`." })
+  id!: string;
+
+  @Field(() => Int, { description: "Its chain id." })
+  chainId!: number;
+
+  @Field(() => HexScalar, { description: "Its chain id as wallets want it." })
+  chainIdHex!: string;
+
+  @Field(() => String, { description: "Its name for people." })
+  name!: string;
+
+  @Field(() => String, { description: "The symbol of its token." })
+  symbol!: string;
+
+  @Field(() => Int, { description: "The decimals of its token." })
+  decimals!: number;
+
+  @Field(() => [String], {
+    description: "Its RPC endpoints. The testnet's own is for development: use another's in production.",
+  })
+  rpcUrls!: readonly string[];
+
+  @Field(() => String, { nullable: true, description: "Its block explorer." })
+  explorerUrl!: string | null;
+
+  @Field(() => String, { nullable: true, description: "Its storage explorer." })
+  storageExplorerUrl!: string | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description: "Its storage indexer. The root path is no health check and may answer 404.",
+  })
+  indexerUrl!: string | null;
+
+  @Field(() => BigIntScalar, { description: "The block from which storage is read." })
+  storageStartBlock!: bigint;
+
+  @Field(() => BigIntScalar, {
+    nullable: true,
+    description: "The block from which data availability is read, null where it does not apply.",
+  })
+  daStartBlock!: bigint | null;
+
+  @Field(() => String, { nullable: true, description: "How many tokens the faucet gives a day." })
+  faucetPerDay!: string | null;
+}

@@ -1,0 +1,27 @@
+import "../shared/reflect.ts";
+import { Args, Ctx, FieldResolver, Resolver, Root } from "type-graphql";
+import { type InferenceRequest, requestCursor } from "../../src/inference/requests.service.ts";
+import { authorizeOwn, RequiresScope } from "../shared/access.ts";
+import { type Connection, PageArgs, toConnection, toPageRequest } from "../shared/connection.ts";
+import type { Context } from "../shared/context.ts";
+import { AccountStub } from "./account.stub.ts";
+import { InferenceRequestConnection } from "./inference-request.type.ts";
+
+/** What an account asked of providers. */
+@Resolver(() => AccountStub)
+export class AccountResolver {
+  @RequiresScope("account:read")
+  @FieldResolver(() => InferenceRequestConnection, {
+    nullable: true,
+    description: "The account's requests, newest first. Needs the scope `account:read`.",
+  })
+  async requests(
+    @Root() { address }: AccountStub,
+    @Args(() => PageArgs) args: PageArgs,
+    @Ctx() { app, principal }: Context,
+  ): Promise<Connection<InferenceRequest>> {
+    authorizeOwn(principal, address, "account:read");
+    const page = await app.requests.list(address, toPageRequest(args));
+    return toConnection(page, args, requestCursor);
+  }
+}

@@ -1,0 +1,80 @@
+import "../shared/reflect.ts";
+import { Arg, Ctx, FieldResolver, ID, Query, Resolver, Root } from "type-graphql";
+import type { Model, Provider } from "../../src/inference/provider.ts";
+import type { InferenceRequest } from "../../src/inference/requests.service.ts";
+import { authorize } from "../../src/keys/principal.ts";
+import { RequiresScope } from "../shared/access.ts";
+import type { Context } from "../shared/context.ts";
+import { AddressScalar } from "../shared/scalars.ts";
+import { AccountStub } from "./account.stub.ts";
+import { ApiKeyStub } from "./api-key.stub.ts";
+import { InferenceRequestType, RequestTimingType } from "./inference-request.type.ts";
+import { ModelType } from "./model.type.ts";
+import { ProviderType } from "./provider.type.ts";
+
+/** One's own requests, and what they were joined with. */
+@Resolver(() => InferenceRequestType)
+export class InferenceRequestResolver {
+  @RequiresScope("account:read")
+  @Query(() => InferenceRequestType, {
+    nullable: true,
+    description:
+      "One of one's own requests, null if there is none with this id. Needs the scope `account:read`.",
+  })
+  request(
+    @Arg("id", () => ID, { description: "The request's id." }) id: string,
+    @Ctx() context: Context,
+  ): Promise<InferenceRequest | undefined> {
+    return findRequest({ id }, context);
+  }
+
+  @FieldResolver(() => String, { description: "The id of the model that was asked." })
+  modelId(@Root() { model }: InferenceRequest): string {
+    return model;
+  }
+
+  @FieldResolver(() => ModelType, {
+    nullable: true,
+    description: "The model that was asked, null when nobody offers it any more.",
+  })
+  model(@Root() { model }: InferenceRequest, @Ctx() { app }: Context): Model | undefined {
+    return app.catalogue.model(model);
+  }
+
+  @FieldResolver(() => AddressScalar, { description: "The address of the provider that was asked." })
+  providerAddress(@Root() { provider }: InferenceRequest): string {
+    return provider;
+  }
+
+  @FieldResolver(() => ProviderType, {
+    nullable: true,
+    description: "The provider that was asked, null when it is not registered any more.",
+  })
+  provider(@Root() { provider }: InferenceRequest, @Ctx() { app }: Context): Provider | undefined {
+    return app.catalogue.provider(provider);
+  }
+
+  @FieldResolver(() => AccountStub, { description: "Who pays for it." })
+  account(@Root() { account }: InferenceRequest): AccountStub {
+    return { address: account };
+  }
+
+  @FieldResolver(() => ApiKeyStub, { nullable: true, description: "The key that it was sent with." })
+  apiKey(@Root() { apiKeyId }: InferenceRequest): ApiKeyStub | null {
+    return apiKeyId === null ? null : { id: apiKeyId };
+  }
+
+  @FieldResolver(() => RequestTimingType, { description: "How long it took." })
+  timing(@Root() { firstByteMs, durationMs }: InferenceRequest): RequestTimingType {
+    return { firstByteMs, durationMs };
+  }
+}
+
+/** The request behind an id; undefined for another account's, as for none. */
+export async function findRequest(
+  { id }: { readonly id: string },
+  { principal, loaders }: Context,
+): Promise<InferenceRequest | undefined> {
+  authorize(principal, "account:read");
+  return loaders.requests.load(id);
+}

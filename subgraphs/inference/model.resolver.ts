@@ -1,0 +1,35 @@
+import "../shared/reflect.ts";
+import { Arg, Args, Ctx, FieldResolver, ID, Query, Resolver, Root } from "type-graphql";
+import type { Model, Provider } from "../../src/inference/provider.ts";
+import { type Connection, PageArgs, pageOf } from "../shared/connection.ts";
+import type { Context } from "../shared/context.ts";
+import { ModelConnection, ModelType } from "./model.type.ts";
+import { PricingType, toPricing } from "./pricing.type.ts";
+import { ProviderType } from "./provider.type.ts";
+
+/** The models on offer. */
+@Resolver(() => ModelType)
+export class ModelResolver {
+  @Query(() => ModelConnection, { description: "All models on offer, by id." })
+  models(@Args(() => PageArgs) args: PageArgs, @Ctx() { app }: Context): Connection<Model> {
+    return pageOf(app.catalogue.models(), args, ({ id }) => id);
+  }
+
+  @Query(() => ModelType, { nullable: true, description: "A model by its id, null if nobody offers it." })
+  model(
+    @Arg("id", () => ID, { description: "The model's id." }) id: string,
+    @Ctx() { app }: Context,
+  ): Model | undefined {
+    return app.catalogue.model(id);
+  }
+
+  @FieldResolver(() => PricingType, { nullable: true, description: "What its cheapest provider asks." })
+  pricing(@Root() { providers: [cheapest] }: Model): PricingType | null {
+    return cheapest ? toPricing(cheapest) : null;
+  }
+
+  @FieldResolver(() => [ProviderType], { description: "Who offers it, the cheapest first." })
+  providers(@Root() model: Model): readonly Provider[] {
+    return model.providers;
+  }
+}

@@ -1,0 +1,57 @@
+import "../shared/reflect.ts";
+import { Arg, Args, Ctx, FieldResolver, Query, Resolver, Root } from "type-graphql";
+import { isRoutable, type Model, type Provider } from "../../src/inference/provider.ts";
+import { type Connection, PageArgs, pageOf } from "../shared/connection.ts";
+import type { Context } from "../shared/context.ts";
+import { AddressScalar } from "../shared/scalars.ts";
+import { ModelType } from "./model.type.ts";
+import { PricingType, toPricing } from "./pricing.type.ts";
+import { ProviderConnection, ProviderType } from "./provider.type.ts";
+
+/** Who offers models. */
+@Resolver(() => ProviderType)
+export class ProviderResolver {
+  @Query(() => ProviderConnection, { description: "All providers, by address." })
+  providers(@Args(() => PageArgs) args: PageArgs, @Ctx() { app }: Context): Connection<Provider> {
+    return pageOf(app.catalogue.providers(), args, ({ address }) => address);
+  }
+
+  @Query(() => ProviderType, { nullable: true, description: "A provider, null if it is not registered." })
+  provider(
+    @Arg("address", () => AddressScalar, { description: "The provider's address." }) address: string,
+    @Ctx() { app }: Context,
+  ): Provider | undefined {
+    return app.catalogue.provider(address);
+  }
+
+  @FieldResolver()
+  id(@Root() { address }: Provider): string {
+    return address;
+  }
+
+  @FieldResolver(() => [ModelType], { description: "The models that it offers." })
+  models(@Root() { model }: Provider, @Ctx() { app }: Context): readonly Model[] {
+    const offered = app.catalogue.model(model);
+    return offered ? [offered] : [];
+  }
+
+  @FieldResolver(() => PricingType, { description: "What it asks." })
+  pricing(@Root() offer: Provider): PricingType {
+    return toPricing(offer);
+  }
+
+  @FieldResolver(() => Boolean, {
+    description: "Whether requests may go to it: it has a URL, and the network acknowledged its signer.",
+  })
+  routable(@Root() offer: Provider): boolean {
+    return isRoutable(offer);
+  }
+}
+
+/** The provider behind an address that another subgraph sent. */
+export function findProvider(
+  { address }: { readonly address: unknown },
+  { app }: Context,
+): Provider | undefined {
+  return app.catalogue.provider(AddressScalar.parseValue(address));
+}

@@ -1,0 +1,15 @@
+import "./reflect.ts";
+import { Directive } from "type-graphql";
+import { AppError } from "../../src/kernel/errors.ts";
+import { authorize, type Principal, type Scope } from "../../src/keys/principal.ts";
+
+/** Tells the supergraph which scope a field needs, for the gateway's policy. The resolver remains who decides. */
+export function RequiresScope(scope: Scope): ReturnType<typeof Directive> {
+  return Directive(`@requiresScopes(scopes: [["${scope}"]])`);
+}
+
+/** Lets only the account itself pass, with `scope`; throws `missing_authorization` or `insufficient_scope`. */
+export function authorizeOwn(principal: Principal, account: string, scope: Scope): void {
+  if (authorize(principal, scope) === account) return;
+  throw new AppError("insufficient_scope", "This credential is not allowed to read another account.");
+}

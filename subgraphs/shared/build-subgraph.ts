@@ -1,0 +1,118 @@
+import "./reflect.ts";
+import { buildSubgraphSchema, type GraphQLResolverMap } from "@apollo/subgraph";
+import { printSchemaWithDirectives } from "@graphql-tools/utils";
+import { type GraphQLSchema, parse } from "graphql";
+import {
+  type BuildSchemaOptions,
+  buildSchemaSync,
+  createResolversMap,
+  getMetadataStorage,
+} from "type-graphql";
+import { guard, guardReference, guardSource } from "./failures.ts";
+
+/** The directives of Federation that our types may carry. */
+const FEDERATION_DIRECTIVES = [
+  "@key",
+  "@shareable",
+  "@requires",
+  "@external",
+  "@provides",
+  "@override",
+  "@inaccessible",
+  "@tag",
+  "@interfaceObject",
+  "@authenticated",
+  "@requiresScopes",
+  "@policy",
+  "@cost",
+  "@listSize",
+] as const;
+
+/** What stands above the SDL of every subgraph. */
+export const FEDERATION_LINK = `extend schema
+  @link(
+    url: "https://specs.apollo.dev/federation/v2.9"
+    import: [${FEDERATION_DIRECTIVES.map((name) => `"${name}"`).join(", ")}]
+  )
+`;
+
+/** One subgraph: what composition reads, and what answers. */
+export type Subgraph = { readonly name: string; readonly sdl: string; readonly schema: GraphQLSchema };
+
+/**
+ * Finds an entity by the key that another subgraph sent; null when there is none. It is called once for each
+ * entity: ask a loader. (A method's type, so that a resolver may name the key it expects.)
+ */
+export type ReferenceResolver<C> = { find(reference: object, context: C): unknown }["find"];
+
+/** What a subgraph has besides its resolvers. */
+export type SubgraphOptions<C> = {
+  /** By the name of the entity's type. */
+  readonly references?: Readonly<Record<string, ReferenceResolver<C>>>;
+  /** Types that no query reaches. */
+  readonly orphanedTypes?: NonNullable<BuildSchemaOptions["orphanedTypes"]>;
+  readonly scalarsMap?: NonNullable<BuildSchemaOptions["scalarsMap"]>;
+};
+
+/**
+ * Makes a subgraph of decorated classes. Failures of its resolvers carry the REST `code`, and nothing else of what
+ * was thrown. The SDL reads as the classes do.
+ */
+export function buildSubgraph<C extends object>(
+  name: string,
+  resolvers: BuildSchemaOptions["resolvers"],
+  { references = {}, orphanedTypes = [], scalarsMap = [] }: SubgraphOptions<C> = {},
+): Subgraph {
+  sortArguments();
+  const plain = buildSchemaSync({ resolvers, orphanedTypes, scalarsMap, validate: false, pubSub: NO_PUBSUB });
+  const sdl = FEDERATION_LINK + printSchemaWithDirectives(plain).replace(/^schema\s*\{[^}]*\}/m, "");
+  const resolverMap = guardResolvers(createResolversMap(plain));
+  for (const [type, find] of Object.entries(references)) {
+    resolverMap[type] = { ...resolverMap[type], __resolveReference: guardReference(find) };
+  }
+  const schema = buildSubgraphSchema([
+    { typeDefs: parse(sdl), resolvers: resolverMap as GraphQLResolverMap },
+  ]);
+  return { name, sdl, schema };
+}
+
+/** Decorators of parameters run from the last to the first; without this, arguments would read in reverse. */
+function sortArguments(): void {
+  getMetadataStorage().params.sort((first, second) => first.index - second.index);
+}
+
+/** type-graphql wants one, also when every subscription brings its own source. */
+const NO_PUBSUB: NonNullable<BuildSchemaOptions["pubSub"]> = {
+  publish() {},
+  subscribe() {
+    throw new Error("every subscription brings its own source");
+  },
+};
+
+type Resolvers = Record<string, object>;
+
+function guardResolvers(map: Resolvers): Resolvers {
+  const guarded: Resolvers = {};
+  for (const [type, members] of Object.entries(map)) {
+    guarded[type] = Object.getPrototypeOf(members) === Object.prototype ? guardMembers(members) : members;
+  }
+  return guarded;
+}
+
+/** Fields are wrapped; enum values, and how a type is told, are not. */
+function guardMembers(members: object): object {
+  const guarded = Object.entries(members).map(([field, member]: [string, unknown]) => {
+    if (field.startsWith("__")) return [field, member];
+    if (typeof member === "function") return [field, guard(member as Resolve)];
+    return isSubscription(member)
+      ? [field, { ...member, subscribe: guardSource(member.subscribe), resolve: guard(member.resolve) }]
+      : [field, member];
+  });
+  return Object.fromEntries(guarded);
+}
+
+type Resolve = (...args: readonly unknown[]) => unknown;
+
+function isSubscription(member: unknown): member is { subscribe: Resolve; resolve: Resolve } {
+  return typeof member === "object" && member !== null && "subscribe" in member && "resolve" in member;
+}

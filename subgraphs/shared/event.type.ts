@@ -1,0 +1,28 @@
+import "./reflect.ts";
+import { Field, ID, InterfaceType } from "type-graphql";
+import { encodePosition } from "../../src/events/events.service.ts";
+import type { DomainEvent } from "../../src/events/topics.ts";
+import { CursorScalar, DateTimeScalar } from "./scalars.ts";
+
+/** What every event of a subscription has. */
+@InterfaceType("Event", {
+  description:
+    "Something that happened. Delivery is at least once, and in order for each account, job or file.",
+})
+export abstract class EventType {
+  @Field(() => ID, { description: "The same whenever this event is delivered again." })
+  id!: string;
+
+  @Field(() => CursorScalar, {
+    description: "Resumes the subscription behind this event: send it as `after`.",
+  })
+  cursor!: string;
+
+  @Field(() => DateTimeScalar, { description: "When it happened." })
+  at!: Date;
+}
+
+/** The part of an event that all have in common. */
+export function toEvent({ id, position, at }: DomainEvent): EventType {
+  return { id, cursor: encodePosition(position), at };
+}

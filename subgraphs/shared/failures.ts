@@ -1,0 +1,76 @@
+import { GraphQLError } from "graphql";
+import { AppError } from "../../src/kernel/errors.ts";
+
+/** What clients are told of a failure that nobody expected. */
+const INTERNAL_MESSAGE = "Something went wrong on our side.";
+
+/**
+ * A failure as the graph reports it, with the REST `code`. An AppError is shown as it is; anything else is a bug,
+ * whose text stays here: the log finds it in `originalError`.
+ */
+export function toGraphFailure(reason: unknown): GraphQLError {
+  if (reason instanceof GraphQLError) return reason;
+  const cause = reason instanceof Error ? reason : new Error(String(reason));
+  if (!(cause instanceof AppError)) {
+    return new GraphQLError(INTERNAL_MESSAGE, {
+      originalError: cause,
+      extensions: { code: "internal_error" },
+    });
+  }
+  const { code, param, message } = cause;
+  return new GraphQLError(message, {
+    originalError: cause,
+    extensions: param === null ? { code } : { code, param },
+  });
+}
+
+/** Wraps a resolver, so that what it throws, now or later, is a failure of the graph. */
+export function guard<A extends readonly unknown[]>(
+  resolve: (...args: A) => unknown,
+): (...args: A) => unknown {
+  return (...args) => {
+    try {
+      const result = resolve(...args);
+      return result instanceof Promise ? result.catch(fail) : result;
+    } catch (reason) {
+      return fail(reason);
+    }
+  };
+}
+
+/** Wraps what finds an entity: its failure is that entity's, and comes late, as one at once would be everybody's. */
+export function guardReference<A extends readonly unknown[]>(
+  find: (...args: A) => unknown,
+): (...args: A) => Promise<unknown> {
+  const guarded = guard(find);
+  return async (...args) => guarded(...args);
+}
+
+/** Wraps the source of a subscription: opening it may fail, and so may each of its events. */
+export function guardSource<A extends readonly unknown[]>(
+  subscribe: (...args: A) => unknown,
+): (...args: A) => Promise<unknown> {
+  const open = guard(subscribe);
+  return async (...args) => {
+    const source = await open(...args);
+    return isIterable(source) ? guardIterator(source[Symbol.asyncIterator]()) : source;
+  };
+}
+
+function guardIterator(source: AsyncIterator<unknown>): AsyncIterableIterator<unknown> {
+  return {
+    next: () => source.next().catch(fail),
+    return: () => source.return?.() ?? Promise.resolve({ done: true, value: undefined }),
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+function fail(reason: unknown): never {
+  throw toGraphFailure(reason);
+}
+
+function isIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}

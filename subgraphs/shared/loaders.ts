@@ -1,0 +1,36 @@
+import DataLoader from "dataloader";
+import type { Balance } from "../../src/accounts/balance.service.ts";
+import type { App } from "../../src/app.ts";
+import type { InferenceRequest } from "../../src/inference/requests.service.ts";
+import type { Hex } from "../../src/kernel/hex.ts";
+import type { ApiKey } from "../../src/keys/api-key.service.ts";
+import type { Principal } from "../../src/keys/principal.ts";
+import type { File } from "../../src/storage/files.service.ts";
+
+/** Finds many things of a kind by one call of a service. */
+export type Loaders = {
+  readonly balances: DataLoader<string, Balance>;
+  readonly apiKeys: DataLoader<string, ApiKey | undefined>;
+  /** Of the principal's own account alone: another's request is undefined, as is none. */
+  readonly requests: DataLoader<string, InferenceRequest | undefined>;
+  readonly files: DataLoader<Hex, File | undefined>;
+};
+
+/** Fresh loaders, for one principal. */
+export function createLoaders(app: App, principal: Principal): Loaders {
+  return {
+    balances: batched((accounts) => app.balances.byAccounts(accounts)),
+    apiKeys: batched((ids) => app.apiKeys.byIds(ids)),
+    requests: batched(async (ids) =>
+      principal.kind === "anonymous" ? ids.map(() => undefined) : app.requests.byIds(principal.account, ids),
+    ),
+    files: batched((roots) => app.files.byRoots(roots)),
+  };
+}
+
+const MAX_BATCH = 500;
+
+/** It batches and remembers nothing, so that a stream whose events share a context never tells of the past. */
+function batched<K, V>(find: (keys: readonly K[]) => Promise<readonly V[]>): DataLoader<K, V> {
+  return new DataLoader(find, { cache: false, maxBatchSize: MAX_BATCH });
+}

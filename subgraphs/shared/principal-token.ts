@@ -1,0 +1,45 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { z } from "zod";
+import { AppError } from "../../src/kernel/errors.ts";
+import { type Principal, SCOPES } from "../../src/keys/principal.ts";
+
+/** The header, and the connection parameter, in which a gateway tells a subgraph who is asking. */
+export const PRINCIPAL_HEADER = "x-zerograph-principal";
+
+const LIFETIME_MS = 30_000;
+const account = z.string().regex(/^0x[0-9a-f]{40}$/);
+
+const Sealed = z.object({
+  expiresAt: z.number(),
+  principal: z.discriminatedUnion("kind", [
+    z.object({ kind: z.literal("anonymous") }),
+    z.object({ kind: z.literal("api-key"), account, keyId: z.string() }),
+    z.object({ kind: z.literal("management-key"), account, keyId: z.string(), scopes: z.array(z.enum(SCOPES)) }),
+    z.object({ kind: z.literal("wallet-session"), account, sessionId: z.string() }),
+  ]),
+});
+
+/** Signs a principal for the way between two processes of ours: base64url of JSON, `.`, and its HMAC-SHA256. */
+export function sealPrincipal(principal: Principal, secret: string, nowMs = Date.now()): string {
+  const text = Buffer.from(JSON.stringify({ principal, expiresAt: nowMs + LIFETIME_MS })).toString("base64url");
+  return `${text}.${sign(text, secret).toString("base64url")}`;
+}
+
+/** Reads what `sealPrincipal` made less than 30 s ago with the same secret. Throws `invalid_api_key` for all else. */
+export function openPrincipal(token: unknown, secret: string, nowMs = Date.now()): Principal {
+  const [text = "", signature = ""] = typeof token === "string" ? token.split(".") : [];
+  const given = Buffer.from(signature, "base64url");
+  const wanted = sign(text, secret);
+  if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) throw refused();
+  const sealed = Sealed.safeParse(JSON.parse(Buffer.from(text, "base64url").toString("utf8")));
+  if (!sealed.success || sealed.data.expiresAt < nowMs) throw refused();
+  return sealed.data.principal;
+}
+
+function sign(text: string, secret: string): Buffer {
+  return createHmac("sha256", secret).update(text).digest();
+}
+
+function refused(): AppError {
+  return new AppError("invalid_api_key", "This process only answers its gateways.");
+}

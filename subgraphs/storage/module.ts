@@ -1,0 +1,13 @@
+import { buildSubgraph, type Subgraph } from "../shared/build-subgraph.ts";
+import type { Context } from "../shared/context.ts";
+import { AccountResolver } from "./account.resolver.ts";
+import { findAccount } from "./account.stub.ts";
+import { FileResolver, findFile } from "./file.resolver.ts";
+import { SubmissionResolver } from "./submission.resolver.ts";
+
+/** The subgraph of storage: files and their submissions. */
+export function build(): Subgraph {
+  return buildSubgraph<Context>("storage", [FileResolver, SubmissionResolver, AccountResolver], {
+    references: { Account: findAccount, File: findFile },
+  });
+}

@@ -1,0 +1,36 @@
+import "../shared/reflect.ts";
+import { Field, ObjectType } from "type-graphql";
+import type { FilesService } from "../../src/storage/files.service.ts";
+import { defineConnection } from "../shared/connection.ts";
+import { BigIntScalar, DateTimeScalar, Hash32Scalar, HexScalar } from "../shared/scalars.ts";
+
+/** A submission as the files service gives it. */
+export type Submission = NonNullable<Awaited<ReturnType<FilesService["submission"]>>>;
+
+/** A submission. The rest of its fields are resolved. */
+@ObjectType("Submission", {
+  description: "One entry of a file in the log of the storage network.",
+  simpleResolvers: true,
+})
+export class SubmissionType {
+  @Field(() => BigIntScalar, { description: "Its transaction sequence number: 0 for the network's first." })
+  txSeq!: bigint;
+
+  @Field(() => BigIntScalar, { description: "The position of the file's first sector in the flow." })
+  startEntryIndex!: bigint;
+
+  @Field(() => HexScalar, { description: "What the sender noted with it." })
+  tags!: string;
+
+  @Field(() => Hash32Scalar, { description: "The transaction that submitted it." })
+  transactionHash!: string;
+
+  @Field(() => BigIntScalar, { description: "The block of that transaction." })
+  blockNumber!: bigint;
+
+  @Field(() => DateTimeScalar, { description: "When we first saw it." })
+  seenAt!: Date;
+}
+
+/** A list of submissions. */
+export const SubmissionConnection = defineConnection("Submission", () => SubmissionType);

@@ -1,0 +1,164 @@
+import { parseEther } from "viem";
+import { expect, test } from "vitest";
+import { DEFAULT_VAULT_EVENT, parseVaultEvent } from "../../src/accounts/vault-event.ts";
+import { DEMO_USER } from "../../src/devnet/accounts.ts";
+import { depositToVault } from "../../src/devnet/actors.ts";
+import { deployContracts } from "../../src/devnet/deploy.ts";
+import { MAX_NEURON } from "../../src/kernel/amount.ts";
+import { lowerHex } from "../../src/kernel/hex.ts";
+import { startChain } from "../support/chain.ts";
+import { describeDatabases, openTestDatabase } from "../support/database.ts";
+import { balanceOf, eventsOf, faultsOf, newAccount, watchDeposits } from "../support/deposits.ts";
+import { until } from "../support/until.ts";
+
+describeDatabases("deposits", (kind) => {
+  test("a deposit is seen at once, credited when it is deep enough, and only once", async () => {
+    const [chain, database, account] = [await startChain(), await openTestDatabase(kind), newAccount()];
+    const { watcher, list, scanned } = watchDeposits(database, { urls: [chain.url], confirmations: 3 });
+    watcher.start();
+    const { hash } = await chain.deposit(account, 7n);
+    await scanned(2n);
+    expect(await list(account)).toMatchObject([
+      {
+        amount: 7n,
+        status: "seen",
+        confirmations: 0,
+        requiredConfirmations: 3,
+        transactionHash: hash,
+        creditedAt: null,
+      },
+    ]);
+    await chain.mine(2);
+    await scanned(4n);
+    expect(await list(account)).toMatchObject([{ status: "seen", confirmations: 2 }]);
+    expect(await balanceOf(database, account)).toBe(0n);
+    await chain.mine(1);
+    await scanned(5n);
+    expect(await list(account)).toMatchObject([
+      { status: "confirmed", creditedAt: expect.any(Date), blockNumber: 2n },
+    ]);
+    await chain.mine(5);
+    await scanned(10n);
+    expect(await balanceOf(database, account)).toBe(7n);
+    expect(await eventsOf(database, account)).toEqual(["seen", "balance", "confirmed"]);
+    expect(await faultsOf(database)).toEqual([]);
+  });
+
+  test("the largest amount there is is kept exactly, and an amount of nothing is no deposit", async () => {
+    const [chain, database, rich, poor] = [
+      await startChain(),
+      await openTestDatabase(kind),
+      newAccount(),
+      newAccount(),
+    ];
+    const { watcher, list, scanned } = watchDeposits(database, { urls: [chain.url], confirmations: 0 });
+    await chain.deposit(rich, MAX_NEURON);
+    await chain.deposit(poor, 0n);
+    watcher.start();
+    await scanned(3n);
+    expect(await list(rich)).toMatchObject([{ amount: MAX_NEURON, status: "confirmed" }]);
+    expect(await balanceOf(database, rich)).toBe(MAX_NEURON);
+    expect(await list(poor)).toEqual([]);
+    expect(await faultsOf(database)).toEqual([]);
+  });
+
+  test.each([1, 3])(
+    "a deposit whose %i newest blocks are replaced without it is taken back",
+    async (depth) => {
+      const [chain, database, account] = [await startChain(), await openTestDatabase(kind), newAccount()];
+      const { watcher, list, scanned } = watchDeposits(database, { urls: [chain.url] });
+      watcher.start();
+      await chain.deposit(account, 7n);
+      await chain.mine(depth - 1);
+      await scanned(1n + BigInt(depth));
+      await chain.reorg(depth);
+      await until(async () =>
+        expect(await list(account)).toMatchObject([{ status: "reverted", confirmations: 0 }]),
+      );
+      expect(watcher.status()).toMatchObject({ lastReorgDepth: depth });
+      await chain.mine(20);
+      await scanned(21n + BigInt(depth));
+      expect(await balanceOf(database, account)).toBe(0n);
+      expect(await eventsOf(database, account)).toEqual(["seen", "reverted"]);
+    },
+  );
+
+  test.each([1, 3])(
+    "a deposit that %i replaced blocks moved is seen again in its new block, and credited once",
+    async (depth) => {
+      const [chain, database, account] = [await startChain(), await openTestDatabase(kind), newAccount()];
+      const { watcher, list, scanned } = watchDeposits(database, { urls: [chain.url] });
+      watcher.start();
+      const { raw } = await chain.deposit(account, 7n);
+      await chain.mine(depth - 1);
+      await scanned(1n + BigInt(depth));
+      const [before] = await list(account);
+      await chain.reorg(depth, [[raw, depth - 1]]);
+      await until(async () =>
+        expect(await eventsOf(database, account)).toEqual(["seen", "reverted", "seen"]),
+      );
+      const [after] = await list(account);
+      expect(after).toMatchObject({ id: before?.id, status: "seen", blockNumber: 1n + BigInt(depth) });
+      expect(after?.blockHash).not.toBe(before?.blockHash);
+      await chain.mine(20);
+      await scanned(21n + BigInt(depth));
+      expect(await balanceOf(database, account)).toBe(7n);
+      expect(await faultsOf(database)).toEqual([]);
+    },
+  );
+
+  test("a list is paged from the newest on, without a gap or a double", async () => {
+    const [chain, database, account] = [await startChain(), await openTestDatabase(kind), newAccount()];
+    const { watcher, deposits, scanned } = watchDeposits(database, { urls: [chain.url] });
+    for (const amount of [1n, 2n, 3n, 4n, 5n]) await chain.deposit(account, amount);
+    watcher.start();
+    await scanned(6n);
+    const amounts: bigint[] = [];
+    let after: string | undefined;
+    do {
+      const page = await deposits.list(account, { first: 2, after });
+      amounts.push(...page.rows.map(({ amount }) => amount));
+      after = page.hasNextPage ? page.rows.at(-1)?.cursor : undefined;
+    } while (after);
+    expect(amounts.toSorted()).toEqual([1n, 2n, 3n, 4n, 5n]);
+    await expect(deposits.list(account, { first: 2, after: "WyJ4IiwieSJd" })).rejects.toMatchObject({
+      code: "invalid_cursor",
+    });
+  });
+});
+
+test("only the vault's own event counts: not that of another contract", async () => {
+  const [chain, database, account] = [await startChain(), await openTestDatabase("embedded"), newAccount()];
+  const impostor = "0x0000000000000000000000000000000000bad017";
+  const code = await chain.client.getCode({ address: chain.vault });
+  await chain.client.setCode({ address: impostor, bytecode: code ?? "0x" });
+  const { watcher, list, scanned } = watchDeposits(database, { urls: [chain.url], confirmations: 0 });
+  watcher.start();
+  await chain.deposit(account, 7n, { at: impostor });
+  await scanned(2n);
+  expect(await list(account)).toEqual([]);
+});
+
+test("a deposit into the development network's vault reaches the account that it names", async () => {
+  const [chain, database, account] = [await startChain(), await openTestDatabase("embedded"), newAccount()];
+  const { vault } = await deployContracts(chain.url);
+  const { watcher, list } = watchDeposits(database, { urls: [chain.url], vault, confirmations: 0 });
+  watcher.start();
+  await depositToVault(chain.url, {
+    fromKey: DEMO_USER.privateKey,
+    account,
+    amountNeuron: parseEther("2.5"),
+  });
+  await until(async () => expect(await list(account)).toMatchObject([{ status: "confirmed" }]));
+  expect(await balanceOf(database, lowerHex(account))).toBe(parseEther("2.5"));
+});
+
+test("a vault event is refused at the start unless it has the arguments that are named", () => {
+  const event = "event Paid(address indexed who, bytes32 memo, uint128 wad)";
+  const config = { event, accountArgument: "who", amountArgument: "wad" };
+  expect(parseVaultEvent(config).topic).toMatch(/^0x[0-9a-f]{64}$/);
+  expect(() => parseVaultEvent({ ...config, amountArgument: "memo" })).toThrow("no argument 'memo'");
+  expect(() =>
+    parseVaultEvent({ ...DEFAULT_VAULT_EVENT, event: "function f(address account, uint256 amount)" }),
+  ).toThrow();
+});

@@ -1,0 +1,90 @@
+import { describe, expect, test } from "vitest";
+import { startChain } from "../support/chain.ts";
+import { openTestDatabase } from "../support/database.ts";
+import { balanceOf, newAccount, watchDeposits } from "../support/deposits.ts";
+import { startRpcProxy } from "../support/rpc-proxy.ts";
+import { until } from "../support/until.ts";
+
+describe("an endpoint that fails", () => {
+  test("an endpoint of another chain is said so, and not read", async () => {
+    const [chain, database] = [await startChain(), await openTestDatabase("embedded")];
+    const proxy = await startRpcProxy(chain.url);
+    proxy.judge = ({ method }) => (method === "eth_chainId" ? { result: "0x4115" } : "pass");
+    const { watcher, lines } = watchDeposits(database, { urls: [chain.url, proxy.url] });
+    watcher.start();
+    await until(() => watcher.status().state === "rpc_unavailable");
+    expect(lines.join()).toContain("RPC_URL answers chain id 16661, NETWORK=devnet is 16602");
+    expect(watcher.status().scannedBlock).toBeUndefined();
+  });
+
+  test.each([
+    ["cuts the line", "cut"],
+    ["never answers", "hang"],
+    ["answers garbage", { text: "<html>busy</html>" }],
+    ["answers blocks that are none", { result: { number: "0x1" } }],
+  ] as const)("%s: the watcher says so, and goes on when it is back", async (_what, verdict) => {
+    const [chain, database, account] = [await startChain(), await openTestDatabase("embedded"), newAccount()];
+    const proxy = await startRpcProxy(chain.url);
+    const { watcher, scanned } = watchDeposits(database, { urls: [proxy.url], confirmations: 1 });
+    watcher.start();
+    await scanned(1n);
+    proxy.judge = () => verdict;
+    await until(() => watcher.status().state === "rpc_unavailable");
+    await chain.deposit(account, 7n);
+    await chain.mine(1);
+    proxy.judge = () => "pass";
+    await scanned(3n);
+    expect(await balanceOf(database, account)).toBe(7n);
+  });
+
+  test("the next endpoint is asked when one is gone", async () => {
+    const [chain, database] = [await startChain(), await openTestDatabase("embedded")];
+    const proxy = await startRpcProxy(chain.url);
+    proxy.judge = () => "cut";
+    const { watcher, scanned } = watchDeposits(database, { urls: [proxy.url, chain.url] });
+    watcher.start();
+    await scanned(1n);
+  });
+
+  test("one that lags behind is waited for: nothing is taken back", async () => {
+    const [chain, database, account] = [await startChain(), await openTestDatabase("embedded"), newAccount()];
+    await chain.deposit(account, 7n);
+    const proxy = await startRpcProxy(chain.url);
+    const { watcher, list, scanned } = watchDeposits(database, { urls: [proxy.url] });
+    watcher.start();
+    await scanned(2n);
+    const asked = proxy.calls.length;
+    proxy.judge = ({ method, params: [block] }) =>
+      method === "eth_getBlockByNumber" && block === "latest" ? { params: ["0x1", false] } : "pass";
+    await until(() => proxy.calls.length > asked + 10);
+    expect(watcher.status()).toMatchObject({ state: "following", scannedBlock: 2n, lastReorgDepth: 0 });
+    expect(await list(account)).toMatchObject([{ status: "seen" }]);
+  });
+
+  test("one that lags far behind is an outage, not a reorganisation", async () => {
+    const [chain, database] = [await startChain(), await openTestDatabase("embedded")];
+    await chain.mine(150);
+    const proxy = await startRpcProxy(chain.url);
+    const { watcher, lines, scanned } = watchDeposits(database, { urls: [proxy.url] });
+    watcher.start();
+    await scanned(151n);
+    proxy.judge = ({ method, params: [block] }) =>
+      method === "eth_getBlockByNumber" && block === "latest" ? { params: ["0x1", false] } : "pass";
+    await until(() => watcher.status().state === "rpc_unavailable");
+    expect(lines.join()).toContain("150 blocks behind");
+    proxy.judge = () => "pass";
+    await until(() => watcher.status().state === "following");
+  });
+
+  test("a watcher stops at once also while the chain does not answer", async () => {
+    const [chain, database] = [await startChain(), await openTestDatabase("embedded")];
+    const proxy = await startRpcProxy(chain.url);
+    proxy.judge = () => "hang";
+    const { watcher } = watchDeposits(database, { urls: [proxy.url] });
+    watcher.start();
+    await until(() => proxy.calls.length > 0);
+    const before = performance.now();
+    await watcher.stop();
+    expect(performance.now() - before).toBeLessThan(200);
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, inject, onTestFinished, test } from "vitest";
+import { RedisBus } from "../../src/events/bus.redis.ts";
+import { collect, publishedFile, take } from "../support/events.ts";
+import { freePort } from "../support/postgres.ts";
+import { startRedis } from "../support/redis.ts";
+import { until } from "../support/until.ts";
+
+const TOPIC = "file.submitted";
+
+describe.skipIf(!inject("redisUrl"))("bus: Redis goes away", () => {
+  test("a reader misses nothing when Redis is killed and comes back with its data", async () => {
+    const { server, bus } = await start({ appendOnly: true });
+    const other = await connect(server.url);
+    const seen = collect(await bus.subscribe({ topic: TOPIC }));
+    await other.publish([publishedFile(1), publishedFile(2)]);
+    await until(() => seen.length === 2);
+    await server.kill();
+    await server.start();
+    await until(() => other.publish([publishedFile(3), publishedFile(4)]));
+    await until(() => seen.length === 4);
+    await other.publish([publishedFile(5)]);
+    await until(() => seen.length === 5);
+    expect(seen.map(({ position }) => position)).toEqual([1n, 2n, 3n, 4n, 5n]);
+  });
+
+  test("a reader goes on with new events when Redis comes back empty", async () => {
+    const { server, bus } = await start({ appendOnly: false });
+    const stream = await bus.subscribe({ topic: TOPIC });
+    await bus.publish([publishedFile(1)]);
+    await take(stream, 1);
+    await server.kill();
+    await server.start({ keepData: false });
+    await until(() => bus.publish([publishedFile(2)]));
+    expect((await take(stream, 1))[0]?.position).toBe(2n);
+  });
+
+  test("commands fail within 2 s while Redis is away, and a live reader can still come", async () => {
+    const { server, bus } = await start({ appendOnly: false });
+    await server.kill();
+    const before = performance.now();
+    await expect(bus.publish([publishedFile(1)])).rejects.toThrow();
+    await expect(bus.newestPosition()).rejects.toThrow();
+    await expect((await bus.subscribe({ topic: TOPIC }, 0n)).next()).rejects.toThrow();
+    expect(performance.now() - before).toBeLessThan(4_000);
+    const seen = collect(await bus.subscribe({ topic: TOPIC }));
+    await server.start();
+    await until(() => bus.publish([publishedFile(1)]));
+    await until(() => seen.length === 1);
+  });
+
+  test("a Redis that hangs is given up within 2 s, and served again when it wakes", async () => {
+    const { server, bus } = await start({ appendOnly: false });
+    const seen = collect(await bus.subscribe({ topic: TOPIC }));
+    server.freeze();
+    const before = performance.now();
+    await expect(bus.publish([publishedFile(1)])).rejects.toMatchObject({ code: "unavailable" });
+    expect(performance.now() - before).toBeLessThan(3_000);
+    server.thaw();
+    await until(() => bus.publish([publishedFile(2)]));
+    await until(() => seen.at(-1)?.position === 2n);
+  });
+
+  test("close() ends a bus at once while Redis is away", async () => {
+    const { server, bus } = await start({ appendOnly: false });
+    const waiting = (await bus.subscribe({ topic: TOPIC })).next();
+    await server.kill();
+    const before = performance.now();
+    await bus.close();
+    expect(await waiting).toEqual({ done: true, value: undefined });
+    expect(performance.now() - before).toBeLessThan(500);
+  });
+});
+
+test("an address on which no Redis answers is named in one line within 5 s", async () => {
+  const port = await freePort();
+  const before = performance.now();
+  const failure = await RedisBus.create(`redis://:secret@127.0.0.1:${port}`).catch(
+    (error: Error) => error.message,
+  );
+  expect(failure).toMatch(new RegExp(`^REDIS_URL: 127\\.0\\.0\\.1:${port} is out of reach \\(.*\\)$`));
+  expect(failure).not.toContain("secret");
+  expect(performance.now() - before).toBeLessThan(6_000);
+});
+
+async function start({ appendOnly }: { appendOnly: boolean }) {
+  const server = await startRedis({ appendOnly });
+  onTestFinished(() => server.stop());
+  return { server, bus: await connect(server.url) };
+}
+
+async function connect(url: string): Promise<RedisBus> {
+  const bus = await RedisBus.create(url);
+  onTestFinished(() => bus.close());
+  return bus;
+}

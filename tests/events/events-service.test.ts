@@ -1,0 +1,166 @@
+import { describe, expect, inject, onTestFinished, test } from "vitest";
+import type { Database } from "../../src/db/database.ts";
+import { MemoryBus } from "../../src/events/bus.memory.ts";
+import { RedisBus } from "../../src/events/bus.redis.ts";
+import { EventsService, encodePosition } from "../../src/events/events.service.ts";
+import { appendEvents, forgetEvents } from "../../src/events/outbox.ts";
+import type { DomainEvent } from "../../src/events/topics.ts";
+import { newId } from "../../src/kernel/ids.ts";
+import { encodeCursor } from "../../src/kernel/page.ts";
+import { describeDatabases, openTestDatabase } from "../support/database.ts";
+import { collect, fileEvent, noteOf, startRelay, take } from "../support/events.ts";
+import { until } from "../support/until.ts";
+
+const filter = { topic: "file.submitted", subject: "0xaa" } as const;
+
+describeDatabases("events service", (kind) => {
+  test("a stream without a cursor gets what comes, and nothing from before", async () => {
+    const { events, emit } = await startProcess();
+    await emit("before");
+    const stream = await events.follow(filter);
+    await emit("1", "2");
+    expect((await take(stream, 2)).map(noteOf)).toEqual(["1", "2"]);
+  });
+
+  test("a cursor from before a restart resumes from the outbox, over many pages, and goes on live", async () => {
+    const first = await startProcess();
+    const stream = await first.events.follow(filter);
+    await first.emit("1", "2");
+    const [event] = await take(stream, 1);
+    await first.emit(...Array.from({ length: 1_100 }, (_, index) => `${index + 3}`));
+    await first.stop();
+
+    const second = await startProcess(first.database);
+    const resumed = await second.events.follow(filter, encodePosition(event?.position ?? -1n));
+    const missed = await take(resumed, 1_101);
+    expect(missed.map(noteOf)).toEqual(Array.from({ length: 1_101 }, (_, index) => `${index + 2}`));
+    await second.emit("live");
+    expect((await take(resumed, 1)).map(noteOf)).toEqual(["live"]);
+    expect(missed.every(({ subject }) => subject === filter.subject)).toBe(true);
+  });
+
+  test("readers who come back again and again while events are written miss none and see none twice", async () => {
+    const { events, emit } = await startProcess();
+    const writing = (async () => {
+      for (let note = 1; note <= 150; note++) await emit(`${note}`);
+    })();
+    const seen: DomainEvent[] = [];
+    while (seen.length < 150) {
+      const stream = await events.follow(filter, encodePosition(seen.at(-1)?.position ?? 0n));
+      seen.push(...(await take(stream, Math.min(7, 150 - seen.length))));
+      await stream.return?.();
+    }
+    await writing;
+    expect(seen.map(noteOf)).toEqual(Array.from({ length: 150 }, (_, index) => `${index + 1}`));
+    expect(events.openStreams).toBe(0);
+  });
+
+  test("a cursor that is not ours, or from the future, is refused; one from the newest event is not", async () => {
+    const { events, emit } = await startProcess();
+    const stream = await events.follow(filter);
+    await emit("1");
+    const position = (await take(stream, 1))[0]?.position ?? -1n;
+    const bad = [
+      "",
+      "x",
+      encodeCursor("1"),
+      encodeCursor("event", "-1"),
+      encodeCursor("event", "9".repeat(19)),
+    ];
+    for (const cursor of [...bad, encodePosition(position + 1n)])
+      await expect(events.follow(filter, cursor)).rejects.toMatchObject({
+        code: "invalid_cursor",
+        param: "after",
+      });
+    await (await events.follow(filter, encodePosition(position))).return?.();
+    expect(events.openStreams).toBe(1);
+  });
+
+  test("a cursor behind which events were deleted is refused as expired; the newest deleted one still stands", async () => {
+    const { events, emit, database } = await startProcess();
+    const stream = await events.follow(filter);
+    await emit("1", "2");
+    const [one, two] = (await take(stream, 2)).map(({ position }) => position);
+    await database.rows("update outbox set at = now() - interval '25 hours'");
+    expect(await forgetEvents(database, 10)).toBe(4);
+    await expect(events.follow(filter, encodePosition(one ?? -1n))).rejects.toMatchObject({
+      code: "cursor_expired",
+    });
+    const resumed = await events.follow(filter, encodePosition(two ?? -1n));
+    await emit("3");
+    expect((await take(resumed, 1)).map(noteOf)).toEqual(["3"]);
+    const otherTopic = await events.follow({ topic: "key.changed" }, encodePosition(0n));
+    await otherTopic.return?.();
+  });
+
+  test("return() ends a stream at once, live or while it replays, and frees its place", async () => {
+    const { events, emit, bus } = await startProcess(undefined, { maxStreams: 2 });
+    await emit("1");
+    const live = await events.follow(filter);
+    const replaying = await events.follow(filter, encodePosition(0n));
+    await expect(events.follow(filter)).rejects.toMatchObject({ code: "unavailable" });
+    const waiting = [live.next(), replaying.next()];
+    await Promise.all([live.return?.(), replaying.return?.()]);
+    for (const next of waiting) expect(await next).toEqual({ done: true, value: undefined });
+    expect(events.openStreams).toBe(0);
+    expect(bus.readers).toBe(0);
+    await (await events.follow(filter)).return?.();
+  });
+
+  test("the end of the bus ends its streams and frees their places", async () => {
+    const { events, bus } = await startProcess();
+    const seen = collect(await events.follow(filter));
+    await bus.close();
+    await until(() => events.openStreams === 0);
+    expect(seen).toEqual([]);
+  });
+
+  /** What one process has: a bus of its own over a database, new or that of an earlier process. */
+  async function startProcess(shared?: Database, options = {}) {
+    const database = shared ?? (await openTestDatabase(kind));
+    const bus = new MemoryBus();
+    const relay = startRelay(database, bus);
+    const emit = async (...notes: string[]) => {
+      const noise = notes.map((note) => fileEvent("0xbb", note));
+      const wanted = notes.map((note) => fileEvent(filter.subject, note));
+      await database.transaction((tx) => appendEvents(tx, [...noise, ...wanted]));
+      relay.nudge();
+      const last = "select 1 from outbox where position is null limit 1";
+      await until(async () => (await database.rows(last)).length === 0);
+    };
+    const stop = async () => {
+      await relay.stop();
+      await bus.close();
+    };
+    return { database, bus, emit, stop, events: new EventsService(database, bus, options) };
+  }
+});
+
+describe.skipIf(!inject("redisUrl") || !inject("postgresUrl"))("events service: two processes", () => {
+  test("a stream moves to another process with its cursor and misses nothing that either published", async () => {
+    const database = await openTestDatabase("server");
+    const prefix = `test:${newId()}:`;
+    const [here, there] = [await startOnRedis(database, prefix), await startOnRedis(database, prefix)];
+    const stream = await here.events.follow(filter);
+    await there.emit("1");
+    await here.emit("2");
+    const [first] = await take(stream, 2);
+    await stream.return?.();
+    await here.emit("3");
+    const moved = await there.events.follow(filter, encodePosition(first?.position ?? -1n));
+    await here.emit("4");
+    await there.emit("5");
+    expect((await take(moved, 4)).map(noteOf)).toEqual(["2", "3", "4", "5"]);
+  });
+
+  async function startOnRedis(database: Database, prefix: string) {
+    const bus = await RedisBus.create(inject("redisUrl") ?? "", { prefix });
+    onTestFinished(() => bus.close());
+    const relay = startRelay(database, bus);
+    const emit = async (note: string) => {
+      await appendEvents(database, [fileEvent(filter.subject, note)]);
+      relay.nudge();
+    };
+    return { emit, events: new EventsService(database, bus) };
+  }
+});

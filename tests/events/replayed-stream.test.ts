@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { ReplayedStream } from "../../src/events/replayed-stream.ts";
+import type { DomainEvent } from "../../src/events/topics.ts";
+import { PushIterator } from "../../src/kernel/push-iterator.ts";
+import { publishedFile, take } from "../support/events.ts";
+
+test("an event published between the last page and the live stream is not lost, nor one in both doubled", async () => {
+  const past = [publishedFile(1), publishedFile(2)];
+  const live = new PushIterator<DomainEvent>();
+  const stream = new ReplayedStream(
+    {
+      page: async (after) => {
+        const events = past.filter(({ position }) => position > after);
+        return { events, upTo: events.at(-1)?.position ?? after, full: false };
+      },
+      live: async () => {
+        past.push(publishedFile(3), publishedFile(4));
+        for (const position of [4, 5]) live.push(publishedFile(position));
+        return live;
+      },
+    },
+    0n,
+  );
+  expect((await take(stream, 5)).map(({ position }) => position)).toEqual([1n, 2n, 3n, 4n, 5n]);
+  await stream.return();
+  expect(await live.next()).toEqual({ done: true, value: undefined });
+});
+
+test("leaving while the live stream is being opened lets go of it", async () => {
+  const live = new PushIterator<DomainEvent>();
+  const opening = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<PushIterator<DomainEvent>>();
+  let ends = 0;
+  const source = {
+    page: async (after: bigint) => ({ events: [], upTo: after, full: false }),
+    live: () => {
+      opening.resolve();
+      return opened.promise;
+    },
+  };
+  const stream = new ReplayedStream(source, 0n, () => void ends++);
+  const next = stream.next();
+  await opening.promise;
+  await stream.return();
+  expect(await next).toEqual({ done: true, value: undefined });
+  opened.resolve(live);
+  expect(await live.next()).toEqual({ done: true, value: undefined });
+  expect(ends).toBe(1);
+});
+
+test("a page that cannot be read ends the stream with its error, once", async () => {
+  let ends = 0;
+  const source = {
+    page: () => Promise.reject(new Error("out of reach")),
+    live: async () => new PushIterator<DomainEvent>(),
+  };
+  const stream = new ReplayedStream(source, 0n, () => void ends++);
+  await expect(stream.next()).rejects.toThrow("out of reach");
+  expect(await stream.next()).toEqual({ done: true, value: undefined });
+  expect(ends).toBe(1);
+});

@@ -1,0 +1,129 @@
+import { parse, printSchema } from "graphql";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createEngine } from "../../../gateway/engine/engine.ts";
+import { PlanCache } from "../../../gateway/engine/plan-cache.ts";
+import type { SubgraphExecutor, SubgraphRequest } from "../../../gateway/engine/subgraph-executor.ts";
+import { createPlanner, type Planner } from "../../../gateway/planner.ts";
+import { composeSupergraph } from "../../../scripts/compose.ts";
+import { FEDERATION_LINK } from "../../../subgraphs/shared/build-subgraph.ts";
+import { type Federation, startFederation, type TestContext } from "./support/federation.ts";
+import { keys } from "./topics/keys.ts";
+
+const context = { user: "ann" };
+let federation: Federation;
+beforeAll(async () => {
+  federation = await startFederation(keys.subgraphs, "local");
+});
+afterAll(() => federation.close());
+
+test.each([
+  ["@defer", "{ people { ... @defer { quota } } }"],
+  ["@stream", "{ people @stream { name } }"],
+  ['"__proto__"', "{ people { __proto__: name quota } }"],
+  ['"constructor"', "{ constructor: people { name } }"],
+  ['"nope"', "{ nope }"],
+])("%s is refused with a reason", async (word, query) => {
+  const result = await federation.engine.execute({ document: parse(query), context });
+  expect(result).toMatchObject({ errors: [{ extensions: { code: "graphql_refused" } }] });
+  expect(result.errors?.[0]?.message).toContain(word);
+  expect(result).not.toHaveProperty("data");
+});
+
+test("an operation that the document does not have is refused", async () => {
+  const document = parse("query A { people { id } } query B { people { name } }");
+  for (const operationName of [undefined, "C"]) {
+    const result = await federation.engine.execute({ document, operationName, context });
+    expect(result).toMatchObject({ errors: [{ extensions: { code: "graphql_refused" } }] });
+  }
+});
+
+test("nothing of the federation is in the public schema, and it can be printed and parsed", () => {
+  const sdl = printSchema(federation.engine.apiSchema);
+  expect(sdl).not.toMatch(/join__|link__|_entities|_service|_Any|@key|federation/);
+  expect(() => parse(sdl)).not.toThrow();
+});
+
+test("a query is planned once: for the same document, the same text, and at the same time", async () => {
+  const supergraphSdl = composeSupergraph([
+    { name: "one", sdl: `${FEDERATION_LINK} type Query { x: Int y: Int }` },
+  ]);
+  const planned: string[] = [];
+  const real = createPlanner(supergraphSdl);
+  const planner: Planner = {
+    plan(text, name) {
+      planned.push(text);
+      return real.plan(text, name);
+    },
+  };
+  const one: SubgraphExecutor<TestContext> = {
+    execute: () => ({ data: { x: 1, y: 2 } }),
+    subscribe: () => ({ errors: [] }),
+    close: async () => {},
+  };
+  const engine = createEngine({ supergraphSdl, planner, executors: { one } });
+  const ask = (text: string, operationName?: string) =>
+    engine.execute({ document: parse(text), operationName, context });
+  const results = await Promise.all([ask("{ x }"), ask("{x}"), ask("query { x } # again")]);
+  expect(results).toEqual(Array(3).fill({ data: { x: 1 } }));
+  expect(planned).toHaveLength(1);
+
+  const both = "query A { x } query B { y }";
+  expect(await ask(both, "A")).toEqual({ data: { x: 1 } });
+  expect(await ask(both, "B")).toEqual({ data: { y: 2 } });
+  expect(planned).toHaveLength(3);
+});
+
+test("a plan that failed is tried again, and the cache forgets", async () => {
+  const cache = new PlanCache<number>(2);
+  const fail = () => Promise.reject(new Error("no plan"));
+  await expect(cache.get(parse("{ a }"), null, fail)).rejects.toThrow("no plan");
+  expect(await cache.get(parse("{ a }"), null, async () => 1)).toBe(1);
+  expect(cache.get(parse("{ a }"), null, fail)).toBe(1);
+  for (const letter of ["b", "c", "d", "e"]) cache.get(parse(`{ ${letter} }`), null, () => 0);
+  expect(cache.get(parse("{ a }"), null, () => 2)).toBe(2);
+});
+
+test("the signal is handed on, and nothing is asked once it has aborted", async () => {
+  const abort = new AbortController();
+  const requests: SubgraphRequest<TestContext>[] = [];
+  const supergraphSdl = composeSupergraph([
+    { name: "one", sdl: `${FEDERATION_LINK} type Query { a: A } type A @key(fields: "id") { id: ID! }` },
+    { name: "two", sdl: `${FEDERATION_LINK} type A @key(fields: "id") { id: ID! n: Int }` },
+  ]);
+  const executor: SubgraphExecutor<TestContext> = {
+    execute(request) {
+      requests.push(request);
+      abort.abort(new Error("the client left"));
+      return { data: { a: { __typename: "A", id: "1" } } };
+    },
+    subscribe: () => ({ errors: [] }),
+    close: async () => {},
+  };
+  const failures: unknown[] = [];
+  const engine = createEngine({
+    supergraphSdl,
+    planner: createPlanner(supergraphSdl),
+    executors: { one: executor, two: executor },
+    reportFailure: (subgraph, reason) => failures.push([subgraph, String(reason)]),
+  });
+  const { signal } = abort;
+  await engine.execute({ document: parse("{ a { n } }"), context, signal });
+  expect(requests).toHaveLength(1);
+  expect(requests[0]).toMatchObject({ signal, context });
+  expect(failures).toEqual([["two", "Error: the client left"]]);
+});
+
+test("an answer that is not whole is no answer", async () => {
+  const supergraphSdl = composeSupergraph([{ name: "one", sdl: `${FEDERATION_LINK} type Query { x: Int }` }]);
+  const one: SubgraphExecutor<TestContext> = {
+    execute: () => ({}),
+    subscribe: () => ({}),
+    close: async () => {},
+  };
+  const engine = createEngine({ supergraphSdl, planner: createPlanner(supergraphSdl), executors: { one } });
+  const result = await engine.execute({ document: parse("{ x }"), context });
+  expect(result).toMatchObject({
+    data: { x: null },
+    errors: [{ path: ["x"], message: "The one subgraph cannot be reached." }],
+  });
+});

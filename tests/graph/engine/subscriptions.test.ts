@@ -1,0 +1,214 @@
+import { type ExecutionResult, GraphQLError, parse, validate } from "graphql";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isObject } from "../../../gateway/engine/subgraph-executor.ts";
+import { until } from "../../support/until.ts";
+import {
+  DEAD_URL,
+  EXECUTORS,
+  type Federation,
+  remoteExecutor,
+  startFederation,
+} from "./support/federation.ts";
+import { Source } from "./support/sources.ts";
+
+type Job = { readonly id: string; readonly progress: number };
+
+/** The context of every request that the subgraph of providers answered. */
+const contexts: object[] = [];
+
+function subgraphs(jobs: Source<Job>) {
+  return {
+    jobs: {
+      sdl: `
+        type Query { job(id: ID!): Job }
+        type Subscription { jobProgress(id: ID!): Job! mine: String! refused: Job! }
+        type Job @key(fields: "id") { id: ID! progress: Int! provider: Provider! label: String }
+        type Provider @key(fields: "address") { address: ID! }
+      `,
+      resolvers: {
+        Query: { job: (_: unknown, { id }: { id: string }) => ({ id, progress: 0 }) },
+        Subscription: {
+          jobProgress: { subscribe: () => jobs.subscribe(), resolve: (job: Job) => job },
+          mine: {
+            subscribe: () => jobs.subscribe(),
+            resolve: (job: Job, _: object, { user }: { user: string }) => `${job.id} of ${user}`,
+          },
+          refused: {
+            subscribe: () => {
+              throw new GraphQLError("Not yours.", { extensions: { code: "insufficient_scope" } });
+            },
+          },
+        },
+        Job: { provider: () => ({ address: "0x1" }), label: ({ id }: Job) => `job ${id}` },
+      },
+    },
+    providers: {
+      sdl: `type Provider @key(fields: "address") { address: ID! uptime: Float }`,
+      resolvers: {
+        Provider: {
+          __resolveReference: ({ address }: { address: string }, context: object) => {
+            contexts.push(context);
+            return { address, uptime: 0.5 };
+          },
+        },
+      },
+    },
+  };
+}
+
+const PROGRESS = parse(`subscription ($id: ID!) {
+  event: jobProgress(id: $id) { id percent: progress label provider { address uptime } }
+}`);
+const eventOf = (id: string, percent: number) => ({
+  data: { event: { id, percent, label: `job ${id}`, provider: { address: "0x1", uptime: 0.5 } } },
+});
+
+describe.each(EXECUTORS)("subscriptions, %s", (kind) => {
+  const jobs = new Source<Job>();
+  let federation: Federation;
+  beforeAll(async () => {
+    federation = await startFederation(subgraphs(jobs), kind);
+  });
+  afterAll(() => federation.close());
+
+  const open = async (document = PROGRESS, engine = federation.engine, signal?: AbortSignal) => {
+    expect(validate(engine.apiSchema, document)).toEqual([]);
+    const variables = { id: "1" };
+    const stream = await engine.subscribe({ document, variables, context: { user: "ann" }, signal });
+    if (!isStream(stream)) throw new Error(JSON.stringify(stream));
+    return stream;
+  };
+  const opened = async (...args: Parameters<typeof open>) => {
+    await until(() => jobs.open === 0);
+    const stream = await open(...args);
+    await until(() => jobs.open === 1);
+    return stream;
+  };
+
+  test("every event is completed by other subgraphs, in order, and the end is passed on", async () => {
+    const stream = await opened();
+    for (const progress of [1, 2, 3]) jobs.push({ id: "1", progress });
+    for (const progress of [1, 2, 3]) {
+      expect(plain(await stream.next())).toEqual({ done: false, value: eventOf("1", progress) });
+    }
+    jobs.end();
+    expect((await stream.next()).done).toBe(true);
+  });
+
+  test("each event is asked for in a scope of its own", async () => {
+    contexts.length = 0;
+    const stream = await opened();
+    for (const progress of [1, 2]) {
+      jobs.push({ id: "1", progress });
+      await stream.next();
+    }
+    await stream.return?.();
+    expect(new Set(contexts).size).toBe(2);
+  });
+
+  test("the source knows whose subscription it is", async () => {
+    const stream = await opened(parse("subscription { mine }"));
+    jobs.push({ id: "7", progress: 0 });
+    expect(plain(await stream.next()).value).toEqual({ data: { mine: "7 of ann" } });
+    await stream.return?.();
+  });
+
+  test("return() ends at once what waits, and lets go of the source", async () => {
+    const stream = await opened();
+    const waiting = stream.next();
+    await stream.return?.();
+    expect((await waiting).done).toBe(true);
+    expect((await stream.next()).done).toBe(true);
+    await until(() => jobs.open === 0);
+  });
+
+  test("the request's signal ends it too", async () => {
+    const abort = new AbortController();
+    const stream = await opened(PROGRESS, federation.engine, abort.signal);
+    const waiting = stream.next();
+    abort.abort();
+    expect((await waiting).done).toBe(true);
+    await until(() => jobs.open === 0);
+  });
+
+  test("a source that breaks throws: it never just ends", async () => {
+    const stream = await opened();
+    const waiting = stream.next();
+    jobs.fail(new Error("the bus is gone"));
+    await expect(waiting).rejects.toMatchObject({
+      message: "The jobs subgraph cannot be reached.",
+      extensions: { code: "unavailable" },
+    });
+    expect((await stream.next()).done).toBe(true);
+  });
+
+  test("a subgraph that is down costs its fields of each event", async () => {
+    const stream = await opened(PROGRESS, federation.without("providers"));
+    jobs.push({ id: "1", progress: 5 });
+    const { value } = plain(await stream.next());
+    expect(value.data.event).toMatchObject({ percent: 5, provider: { address: "0x1", uptime: null } });
+    expect(value.errors).toMatchObject([
+      { path: ["event", "provider"], extensions: { code: "unavailable" } },
+    ]);
+    await stream.return?.();
+  });
+
+  test("a source that refuses says why", async () => {
+    const document = parse("subscription { refused { id } }");
+    const result = await federation.engine.subscribe({ document, context: { user: "ann" } });
+    const first = isStream(result) ? (await result.next()).value : result;
+    expect(plain(first).errors).toMatchObject([
+      { message: "Not yours.", extensions: { code: "insufficient_scope" } },
+    ]);
+  });
+
+  test("a source that cannot be reached is an error, not a silence", async () => {
+    const engine = federation.without("jobs");
+    const result = await engine.subscribe({
+      document: PROGRESS,
+      variables: { id: "1" },
+      context: { user: "a" },
+    });
+    const failure = isStream(result) ? result.next() : Promise.reject(result.errors?.[0]);
+    await expect(failure).rejects.toMatchObject({ extensions: { code: "unavailable" } });
+  });
+
+  test("operations go to the method that is theirs", async () => {
+    const context = { user: "ann" };
+    const wrong = await federation.engine.execute({ document: PROGRESS, variables: { id: "1" }, context });
+    expect(wrong.errors).toMatchObject([{ extensions: { code: "graphql_refused" } }]);
+    const query = parse(`{ job(id: "1") { id } }`);
+    const refused = await federation.engine.subscribe({ document: query, context });
+    expect(refused).toMatchObject({ errors: [{ extensions: { code: "graphql_refused" } }] });
+  });
+});
+
+test("a principal that the subgraph does not know gets no stream", async () => {
+  const jobs = new Source<Job>();
+  const federation = await startFederation(subgraphs(jobs), "remote");
+  const request = { document: parse("subscription { mine }"), context: { user: "nobody" } };
+  const stream = await federation.engine.subscribe(request);
+  if (!isStream(stream)) throw new Error("no stream");
+  await expect(stream.next()).rejects.toMatchObject({ extensions: { code: "unavailable" } });
+  expect(jobs.open).toBe(0);
+  await federation.close();
+});
+
+test("an executor for a dead URL reports, and leaves nothing behind", async () => {
+  const executor = remoteExecutor(DEAD_URL);
+  const request = { text: "subscription { x }", document: parse("{ x }"), variables: {}, scope: {} };
+  const stream = await executor.subscribe({ ...request, context: { user: "a" }, signal: undefined });
+  await expect("next" in stream ? stream.next() : undefined).rejects.toThrow("ECONNREFUSED");
+  await executor.close();
+});
+
+function isStream(
+  value: AsyncIterableIterator<ExecutionResult> | ExecutionResult,
+): value is AsyncIterableIterator<ExecutionResult> {
+  return isObject(value) && Symbol.asyncIterator in value;
+}
+
+/** What a client reads. */
+function plain(value: unknown): ReturnType<typeof JSON.parse> {
+  return JSON.parse(JSON.stringify(value));
+}

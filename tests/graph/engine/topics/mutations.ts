@@ -1,0 +1,77 @@
+import type { Topic } from "../support/topic.ts";
+
+const log: string[] = [];
+const write = (entry: string) => {
+  log.push(entry);
+  return { id: entry };
+};
+
+/** Mutations run one after the other, whichever subgraph they belong to. */
+export const mutations: Topic = {
+  title: "mutations",
+  subgraphs: {
+    first: {
+      sdl: `
+        type Query { log: [String!]! }
+        type Mutation { reset: Boolean! setA(value: String!, wait: Int): Entry! failA: Entry logA: [String!]! }
+        type Entry @key(fields: "id") { id: ID! }
+      `,
+      resolvers: {
+        Query: { log: () => log },
+        Mutation: {
+          reset: () => log.splice(0).length >= 0,
+          setA: async (_, { value, wait = 0 }: { value: string; wait?: number }) => {
+            await new Promise((resolve) => setTimeout(resolve, wait));
+            return write(`a${value}`);
+          },
+          failA: () => {
+            throw new Error("boom");
+          },
+          logA: () => [...log],
+        },
+        Entry: { __resolveReference: ({ id }: { id: string }) => ({ id }) },
+      },
+    },
+    second: {
+      sdl: `
+        type Query { second: Int }
+        type Mutation { setB(value: String!): Entry! logB: [String!]! }
+        type Entry @key(fields: "id") { id: ID! seen: Int! }
+      `,
+      resolvers: {
+        Mutation: { setB: (_, { value }) => write(`b${value}`), logB: () => [...log] },
+        Entry: { __resolveReference: ({ id }: { id: string }) => ({ id }), seen: () => log.length },
+      },
+    },
+  },
+  cases: [
+    {
+      title: "in the order of the operation, across subgraphs, also when one is slow",
+      query: `mutation { reset one: setA(value: "1", wait: 50) { id } two: setB(value: "2") { id } three: setA(value: "3") { id } logB }`,
+      data: {
+        reset: true,
+        one: { id: "a1" },
+        two: { id: "b2" },
+        three: { id: "a3" },
+        logB: ["a1", "b2", "a3"],
+      },
+    },
+    {
+      title: "what a mutation returns is complete before the next one runs",
+      query: `mutation { reset one: setA(value: "1") { id seen } two: setB(value: "2") { id } }`,
+      data: { reset: true, one: { id: "a1", seen: 1 }, two: { id: "b2" } },
+    },
+    {
+      title: "one that fails does not keep the next from running",
+      query: `mutation { reset failA { id } two: setB(value: "2") { id seen } logA }`,
+      data: { reset: true, failA: null, two: { id: "b2", seen: 1 }, logA: ["b2"] },
+      errors: [{ path: ["failA"], code: "internal_error" }],
+    },
+    {
+      title: "only __typename",
+      query: `mutation { __typename }`,
+      data: { __typename: "Mutation" },
+      asked: {},
+    },
+  ],
+};

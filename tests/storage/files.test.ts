@@ -1,0 +1,137 @@
+import { randomBytes } from "node:crypto";
+import { bytesToHex, keccak256, parseEther } from "viem";
+import { expect, onTestFinished, test } from "vitest";
+import { flowAbi } from "../../src/chain/abi/flow.ts";
+import { LogWatcher } from "../../src/chain/log-watcher.ts";
+import { createRpc } from "../../src/chain/rpc.client.ts";
+import type { Database } from "../../src/db/database.ts";
+import { DEMO_USER } from "../../src/devnet/accounts.ts";
+import { connectDevnet, mined } from "../../src/devnet/chain-client.ts";
+import { deployContracts } from "../../src/devnet/deploy.ts";
+import type { Hex } from "../../src/kernel/hex.ts";
+import { createLogger } from "../../src/kernel/log.ts";
+import { FilesService } from "../../src/storage/files.service.ts";
+import { fileRoot, submissionIdentity } from "../../src/storage/submission.ts";
+import { startChain } from "../support/chain.ts";
+import { describeDatabases, openTestDatabase } from "../support/database.ts";
+import { until } from "../support/until.ts";
+
+const sender = DEMO_USER.address.toLowerCase();
+
+describeDatabases("files", (kind) => {
+  test("a file that was submitted is found by its root and its sequence number, under both ABIs of Flow", async () => {
+    const { files, submit, scanned } = await startStorage(await openTestDatabase(kind));
+    const nodes = [newNode(2), newNode(0)];
+    const root = fileRoot(nodes);
+    await submit({ sizeBytes: 1_200n, nodes });
+    await submit({ sizeBytes: 100n, nodes: [newNode(0)] });
+    await submit({ sizeBytes: 1_200n, nodes, oldAbi: true });
+    await scanned();
+    const file = { root, sizeBytes: 1_200n, firstTxSeq: 0n, submissions: 2 };
+    expect(await files.byRoot(root)).toEqual(file);
+    expect(await files.byRoot(root.toUpperCase().replace("0X", "0x") as Hex)).toEqual(file);
+    expect(await files.byTxSeq(2n)).toEqual(file);
+    expect(await files.byTxSeq(1n)).toMatchObject({ sizeBytes: 100n, submissions: 1 });
+    expect(await files.byTxSeq(3n)).toBeUndefined();
+    expect(await files.byRoots([newNode(0).root, root])).toEqual([undefined, file]);
+    expect(await files.submission(0n)).toMatchObject({
+      ...{ root, sender, sizeBytes: 1_200n, sectors: 5n, tags: "0xdf2f", nodes, chainId: 16_602 },
+      identity: submissionIdentity(nodes),
+      seenAt: expect.any(Date),
+    });
+  });
+
+  test("lists are paged from the newest on", async () => {
+    const { files, submit, scanned } = await startStorage(await openTestDatabase(kind));
+    const nodes = [newNode(0)];
+    for (let turn = 0; turn < 3; turn++) await submit({ sizeBytes: 5n, nodes });
+    await scanned();
+    const root = fileRoot(nodes);
+    const first = await files.submissionsOf(root, { first: 2 });
+    expect(first.rows.map(({ txSeq }) => txSeq)).toEqual([2n, 1n]);
+    expect(first.hasNextPage).toBe(true);
+    const rest = await files.submissionsOf(root, { first: 2, after: first.rows.at(-1)?.cursor });
+    expect(rest).toMatchObject({ rows: [{ txSeq: 0n }], hasNextPage: false });
+    expect((await files.submissionsBy(DEMO_USER.address, { first: 9 })).rows).toHaveLength(3);
+    expect((await files.submissions({ first: 9 })).rows).toHaveLength(3);
+    await expect(files.submissions({ first: 9, after: "WyJ4Il0" })).rejects.toMatchObject({
+      code: "invalid_cursor",
+    });
+  });
+
+  test("a submission that a reorganisation takes away is gone, and another may take its sequence number", async () => {
+    const database = await openTestDatabase(kind);
+    const { chain, files, submit, scanned } = await startStorage(database);
+    const [lost, kept] = [newNode(0), newNode(1)];
+    await submit({ sizeBytes: 5n, nodes: [lost] });
+    await scanned();
+    await chain.reorg(1);
+    await until(async () => (await files.byTxSeq(0n)) === undefined);
+    await submit({ sizeBytes: 500n, nodes: [kept] });
+    await scanned();
+    expect(await files.byRoot(lost.root)).toBeUndefined();
+    expect(await files.byTxSeq(0n)).toMatchObject({ root: kept.root, sizeBytes: 500n });
+    expect(await eventsOf(database, lost.root)).toEqual([
+      { root: lost.root, txSeq: "0", size: "5", removed: false },
+      { root: lost.root, txSeq: "0", size: "5", removed: true },
+    ]);
+    expect(await eventsOf(database, kept.root)).toEqual([
+      { root: kept.root, txSeq: "0", size: "500", removed: false },
+    ]);
+  });
+});
+
+type Upload = {
+  readonly sizeBytes: bigint;
+  readonly nodes: readonly { readonly root: Hex; readonly height: number }[];
+  readonly oldAbi?: boolean;
+};
+
+async function startStorage(database: Database) {
+  const chain = await startChain();
+  const { flow } = await deployContracts(chain.url);
+  const wallet = await connectDevnet(chain.url, DEMO_USER.privateKey);
+  const files = new FilesService({ queries: database, chainId: 16_602, flow });
+  const log = createLogger("silent");
+  const rpc = createRpc({ urls: [chain.url], network: "devnet", chainId: 16_602, log });
+  const needs = {
+    name: "storage",
+    rpc,
+    database,
+    startBlock: 0n,
+    confirmations: 5,
+    handlers: [files],
+    log,
+    pollMs: 20,
+  };
+  const watcher = new LogWatcher(needs);
+  onTestFinished(() => watcher.stop());
+  watcher.start();
+  return {
+    chain,
+    files,
+    async submit({ sizeBytes, nodes, oldAbi }: Upload) {
+      const flowNodes = nodes.map(({ root, height }) => ({ root, height: BigInt(height) }));
+      const data = { length: sizeBytes, tags: "0xdf2f", nodes: flowNodes } as const;
+      const call = { address: flow, abi: flowAbi, functionName: "submit", value: parseEther("1") } as const;
+      const args = oldAbi ? ([data] as const) : ([{ data, submitter: DEMO_USER.address }] as const);
+      await mined(wallet, await wallet.writeContract({ ...call, args }));
+    },
+    async scanned() {
+      const height = await chain.height();
+      await until(() => watcher.status().scannedBlock === height);
+    },
+  };
+}
+
+function newNode(height: number) {
+  return { root: keccak256(bytesToHex(randomBytes(32))), height };
+}
+
+async function eventsOf(database: Database, root: Hex): Promise<readonly unknown[]> {
+  const rows = await database.rows<{ data: string }>(
+    "select data::text as data from outbox where topic = 'file.submitted' and subject = $1 order by id",
+    [root],
+  );
+  return rows.map(({ data }) => JSON.parse(data));
+}
