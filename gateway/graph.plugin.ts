@@ -1,8 +1,9 @@
-import { ApolloServer, type ApolloServerPlugin, HeaderMap } from "@apollo/server";
+import { ApolloServer, type ApolloServerPlugin } from "@apollo/server";
+import { fastifyApolloHandler } from "@as-integrations/fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { DocumentNode, ExecutionResult } from "graphql";
 import type { App } from "../src/app.ts";
-import type { Principal } from "../src/keys/principal.ts";
+import { ANONYMOUS, type Principal } from "../src/keys/principal.ts";
 import { toAppError } from "../src/rest/error-body.ts";
 import type { Graph, GraphContext } from "./graph.ts";
 import { LIMITS, refuseSubscription, showError } from "./policy.ts";
@@ -42,46 +43,25 @@ export async function graphPlugin(
       .code(failure.status)
       .send({ errors: [{ message: failure.message, extensions: { code: failure.code } }] });
   });
-  server.route({
+  const principals = new WeakMap<FastifyRequest, Principal>();
+  server.route<{ Reply: string }>({
     method: ["GET", "POST"],
     url: "/graphql",
     bodyLimit: LIMITS.bodyBytes,
-    handler: async (request, reply) => {
-      const principal = await app.authenticate(request.headers.authorization);
-      return answer(apollo, request, reply, { principal, signal: leavingOf(reply) });
+    // Before Apollo's part: a wrong credential is answered with the status that REST gives it.
+    preValidation: async (request) => {
+      principals.set(request, await app.authenticate(request.headers.authorization));
     },
+    handler: fastifyApolloHandler(apollo, {
+      context: async (request, reply) => ({
+        principal: principals.get(request) ?? ANONYMOUS,
+        signal: leavingOf(reply),
+      }),
+    }),
   });
 }
 
 type RequestContext = { readonly principal: Principal; readonly signal: AbortSignal };
-
-async function answer(
-  apollo: ApolloServer<RequestContext>,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  context: RequestContext,
-): Promise<unknown> {
-  const headers = new HeaderMap();
-  for (const [name, value] of Object.entries(request.headers))
-    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
-  const {
-    status,
-    headers: answered,
-    body,
-  } = await apollo.executeHTTPGraphQLRequest({
-    httpGraphQLRequest: {
-      method: request.method,
-      headers,
-      search: new URL(request.url, "http://gateway").search,
-      body: request.body,
-    },
-    context: async () => context,
-  });
-  for (const [name, value] of answered) reply.header(name, value);
-  reply.header("cache-control", "no-store").code(status ?? 200);
-  if (body.kind === "complete") return reply.send(body.string);
-  throw new Error("incremental delivery was refused before");
-}
 
 const onlyQueriesAndMutations: ApolloServerPlugin<RequestContext> = {
   async requestDidStart() {

@@ -5,6 +5,7 @@ import type { Principal } from "../src/keys/principal.ts";
 import { modules } from "../subgraphs/modules.ts";
 import { createContext } from "../subgraphs/shared/context.ts";
 import { PRINCIPAL_HEADER, sealPrincipal } from "../subgraphs/shared/principal-token.ts";
+import { checkScalars } from "../subgraphs/shared/scalars.ts";
 import { createEngine, type Engine } from "./engine/engine.ts";
 import type { SubgraphExecutor } from "./engine/subgraph-executor.ts";
 import { createLocalExecutor } from "./executor.local.ts";
@@ -41,6 +42,7 @@ export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph
     reportFailure: (subgraph, reason) =>
       app.log.error({ err: reason, subgraph }, "a subgraph did not answer"),
   });
+  checkScalars(engine.apiSchema);
   return {
     engine,
     apiSchema: engine.apiSchema,

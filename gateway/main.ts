@@ -1,14 +1,19 @@
 import { setDefaultResultOrder } from "node:dns";
+import { join } from "node:path";
 import closeWithGrace from "close-with-grace";
-import { type App, createApp } from "../src/app.ts";
+import { type App, createApp, databaseOf } from "../src/app.ts";
 import { NETWORKS, withAddresses } from "../src/chain/networks.ts";
-import { type Config, readConfig, SETTINGS } from "../src/config.ts";
+import { type Config, readConfig } from "../src/config.ts";
+import type { Database } from "../src/db/database.ts";
+import { lockFolder } from "../src/db/lock.ts";
+import { openDatabase } from "../src/db/open.ts";
 import type { Devnet } from "../src/devnet/devnet.ts";
 import { StartupError } from "../src/kernel/errors.ts";
 import { createLogger, type Logger } from "../src/kernel/log.ts";
-import { modules } from "../subgraphs/modules.ts";
 import { createSubgraphServer } from "../subgraphs/serve.ts";
 import { openGraph, type SubgraphPlaces } from "./graph.ts";
+import { listenAt } from "./listen.ts";
+import { needsOf, type RoleNeeds } from "./role-needs.ts";
 import { runOrExplain } from "./run-or-explain.ts";
 import { createServer } from "./server.ts";
 import { removeStatus, toBanner, toStatus, writeStatus } from "./welcome.ts";
@@ -26,7 +31,8 @@ type Ends = (() => Promise<unknown>)[];
 await runOrExplain(async () => {
   setDefaultResultOrder("ipv4first");
   const [role = "all", name = ""] = process.argv.slice(2);
-  if (!(ROLES as readonly string[]).includes(role)) throw new StartupError(`There is no role ${role}: ${ROLES.join(", ")}.`);
+  if (!(ROLES as readonly string[]).includes(role))
+    throw new StartupError(`There is no role ${role}: ${ROLES.join(", ")}.`);
   const config = readConfig();
   const log = createLogger(config.LOG_LEVEL);
   const ends: Ends = [];
@@ -42,14 +48,19 @@ await runOrExplain(async () => {
   });
 });
 
-async function start(role: (typeof ROLES)[number], name: string, config: Config, log: Logger, ends: Ends): Promise<void> {
+async function start(
+  role: (typeof ROLES)[number],
+  name: string,
+  config: Config,
+  log: Logger,
+  ends: Ends,
+): Promise<void> {
   if (role === "all") return startAll(config, log, ends);
-  if (!config.DATABASE_URL || !config.REDIS_URL)
-    throw new StartupError(`${missing(config.DATABASE_URL ? "REDIS_URL" : "DATABASE_URL")}: needed by start:${role}`);
+  const needs = needsOf(role, name, config);
   const app = await openApp(await knownConfig(config), log, ends);
   await app.start({ worker: role === "worker" });
-  if (role === "gateway") await startGateway(app, remotePlaces(config), ends);
-  else if (role === "subgraph") await startSubgraph(app, name, ends);
+  if (needs.role === "gateway") await startGateway(app, needs.places, ends);
+  else if (needs.role === "subgraph") await startSubgraph(app, needs, ends);
   else console.log("worker ready");
 }
 
@@ -61,9 +72,17 @@ async function startAll(config: Config, log: Logger, ends: Ends): Promise<void> 
     return;
   }
   const { startDevnet, DEVNET_MODEL } = await import("../src/devnet/devnet.ts");
-  const devnet = await startDevnet({ folder: config.DATA_DIR, log });
+  // Taken before anything is opened, and let go when the chain has written its last: two of them share no file.
+  const folder = join(config.DATA_DIR, "devnet");
+  const lock = lockFolder(folder);
+  ends.unshift(async () => lock.release());
+  const database = await openDatabase(databaseOf(config));
+  const devnet = await startDevnet({ folder, log }).catch(async (error: unknown) => {
+    await database.close();
+    throw error;
+  });
   ends.unshift(() => devnet.stop());
-  const app = await openApp(onDevnet(config, devnet), log, ends);
+  const app = await openApp(onDevnet(config, devnet), log, ends, async () => database);
   await app.start({ worker: true });
   const { prepareDemo } = await import("../src/devnet/demo.ts");
   const demo = await prepareDemo(app, devnet, config.DATA_DIR);
@@ -72,17 +91,18 @@ async function startAll(config: Config, log: Logger, ends: Ends): Promise<void> 
 
 /** A process that joins a network which runs already; on devnet its addresses follow from the code. */
 async function knownConfig(config: Config): Promise<Placed> {
-  if (config.NETWORK !== "devnet") return { config, network: withAddresses(NETWORKS[config.NETWORK], rpcOf(config)) };
-  if (!config.RPC_URL) throw new StartupError(`${missing("RPC_URL")}: a process of its own joins a chain that runs`);
+  if (config.NETWORK !== "devnet")
+    return { config, network: withAddresses(NETWORKS[config.NETWORK], rpcOf(config)) };
   const { knownDevnet } = await import("../src/devnet/devnet.ts");
-  return onDevnet(config, { ...knownDevnet(), rpcUrls: config.RPC_URL });
+  return onDevnet(config, { ...knownDevnet(), rpcUrls: config.RPC_URL ?? [] });
 }
 
 type Placed = { readonly config: Config; readonly network: App["network"] };
 
 function onDevnet(
   config: Config,
-  known: Pick<Devnet, "contracts" | "routerKey"> & ({ readonly rpcUrl: string } | { readonly rpcUrls: readonly string[] }),
+  known: Pick<Devnet, "contracts" | "routerKey"> &
+    ({ readonly rpcUrl: string } | { readonly rpcUrls: readonly string[] }),
 ): Placed {
   const { contracts, routerKey } = known;
   const network = withAddresses(NETWORKS.devnet, {
@@ -97,8 +117,13 @@ function onDevnet(
   return { config: { ...config, ROUTER_PRIVATE_KEY: config.ROUTER_PRIVATE_KEY ?? routerKey }, network };
 }
 
-async function openApp({ config, network }: Placed, log: Logger, ends: Ends): Promise<App> {
-  const app = await createApp(config, network, log);
+async function openApp(
+  { config, network }: Placed,
+  log: Logger,
+  ends: Ends,
+  open?: () => Promise<Database>,
+): Promise<App> {
+  const app = await createApp(config, network, log, open);
   ends.unshift(() => app.close());
   return app;
 }
@@ -114,7 +139,7 @@ async function startGateway(
   ends.unshift(() => graph.close());
   const server = await createServer(app, graph);
   ends.unshift(() => server.close());
-  await server.listen({ host: config.HOST, port: config.PORT });
+  await listenAt(server, { host: config.HOST, port: config.PORT, setting: "PORT" });
   const status = toStatus({ network: config.NETWORK, origin: server.listeningOrigin, ...(demo && { demo }) });
   if (places.kind === "local") {
     writeStatus(config.DATA_DIR, status);
@@ -123,41 +148,20 @@ async function startGateway(
   console.log(toBanner(status));
 }
 
-async function startSubgraph(app: App, name: string, ends: Ends): Promise<void> {
-  const module = modules.find((known) => known.name === name);
-  if (!module) throw new StartupError(`There is no subgraph ${name}: ${modules.map((known) => known.name).join(", ")}.`);
-  const server = await createSubgraphServer(app, module.build(), secretOf(app.config));
+async function startSubgraph(
+  app: App,
+  { module, secret }: Extract<RoleNeeds, { role: "subgraph" }>,
+  ends: Ends,
+): Promise<void> {
+  const server = await createSubgraphServer(app, module.build(), secret);
   ends.unshift(() => server.close());
-  await server.listen({ host: app.config.HOST, port: app.config.SUBGRAPH_PORT });
-  console.log(`subgraph ${name} ready at ${server.listeningOrigin}/graphql`);
-}
-
-function remotePlaces(config: Config): SubgraphPlaces {
-  const urls = {
-    accounts: config.ACCOUNTS_URL,
-    inference: config.INFERENCE_URL,
-    storage: config.STORAGE_URL,
-    chain: config.CHAIN_URL,
-  };
-  const given: Record<string, string> = {};
-  for (const [name, url] of Object.entries(urls)) {
-    if (!url) throw new StartupError(`${missing(`${name.toUpperCase()}_URL`)}: needed by start:gateway`);
-    given[name] = url;
-  }
-  return { kind: "remote", urls: given, secret: secretOf(config) };
-}
-
-function secretOf(config: Config): string {
-  if (!config.INTERNAL_SECRET) throw new StartupError(`${missing("INTERNAL_SECRET")}: needed between processes`);
-  return config.INTERNAL_SECRET;
+  const { HOST: host, SUBGRAPH_PORT: port } = app.config;
+  await listenAt(server, { host, port, setting: "SUBGRAPH_PORT" });
+  console.log(`subgraph ${module.name} ready at ${server.listeningOrigin}/graphql`);
 }
 
 function rpcOf(config: Config): { rpcUrls?: readonly string[] } {
   return config.RPC_URL ? { rpcUrls: config.RPC_URL } : {};
-}
-
-function missing(name: string): string {
-  return `${name}: is missing, for example ${name}=${SETTINGS[name as keyof typeof SETTINGS].example}`;
 }
 
 async function endAll(ends: Ends): Promise<void> {

@@ -22,7 +22,7 @@ export type FetchNode = SubgraphOperation & {
 };
 
 /** Several fetches of entities from one subgraph, merged into one request under aliases. */
-export type BatchFetchNode = SubgraphOperation & {
+type BatchFetchNode = SubgraphOperation & {
   readonly kind: "BatchFetch";
   readonly entityBatch: { readonly aliases: readonly EntityAlias[] };
 };
@@ -54,7 +54,7 @@ export type ConditionNode = {
 };
 
 /** The source of a subscription's events. It comes alone, or first in a Sequence. */
-export type SubscriptionNode = { readonly kind: "Subscription"; readonly primary: FetchNode };
+type SubscriptionNode = { readonly kind: "Subscription"; readonly primary: FetchNode };
 
 /** A way down into the data: a field, every item of a list, or only objects of these types. */
 export type PathSegment = { readonly Field: string } | { readonly TypeCondition: readonly string[] } | "@";
@@ -83,10 +83,10 @@ export type Rewrite =
   | ({ readonly kind: "ValueSetter" } & ValueSetter);
 
 /** Sets the value at a path. */
-export type ValueSetter = { readonly path: readonly RewriteSegment[]; readonly setValueTo: string };
+type ValueSetter = { readonly path: readonly RewriteSegment[]; readonly setValueTo: string };
 
 /** Renames the last key of a path. */
-export type KeyRenamer = { readonly path: readonly RewriteSegment[]; readonly renameKeyTo: string };
+type KeyRenamer = { readonly path: readonly RewriteSegment[]; readonly renameKeyTo: string };
 
 /** A way down for a rewrite; lists are walked through without a segment. */
 export type RewriteSegment = { readonly Key: string } | { readonly TypenameEquals: readonly string[] };

@@ -13,7 +13,7 @@ export async function runOrExplain(command: () => Promise<void>): Promise<void> 
 
 function explain(error: unknown): string | undefined {
   if (error instanceof StartupError) return error.message;
-  if (error instanceof Error && "code" in error && error.code === "EADDRINUSE" && "port" in error)
-    return `PORT: port ${String(error.port)} is in use by another process. Stop it, or set PORT to another one.`;
+  if (error instanceof Error && "syscall" in error && error.syscall === "mkdir" && "path" in error)
+    return `DATA_DIR: the folder ${String(error.path)} cannot be made (${error.message}).`;
   return undefined;
 }

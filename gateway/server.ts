@@ -33,7 +33,13 @@ export async function createServer(app: App, graph: Graph): Promise<FastifyInsta
   server.server.maxHeadersCount = MAX_HEADERS;
   const streams = createStreams(app, graph, introspection);
   const sockets = serveWebSockets(server.server, streams);
+  // A connection that was busy when the closing began would stay open, idle, until its keep-alive ends.
+  let closing = false;
+  server.server.on("request", ({ socket }, response) => {
+    response.once("finish", () => closing && socket.destroySoon());
+  });
   server.addHook("preClose", async () => {
+    closing = true;
     setTimeout(() => server.server.closeAllConnections(), DRAIN_MS).unref();
     await sockets.close();
   });

@@ -16,7 +16,7 @@ export type StreamedOperation = {
 };
 
 /** An operation as a client sends it. */
-export type OperationPayload = {
+type OperationPayload = {
   readonly query: string;
   readonly operationName?: string | null | undefined;
   readonly variables?: Readonly<Record<string, unknown>> | null | undefined;

@@ -10,7 +10,9 @@ await runOrExplain(async () => {
   try {
     const { faults, entries, openHolds } = await new LedgerService(database).verify();
     for (const { fault, subject } of faults) console.error(`${fault}: ${subject}`);
-    console.log(`${faults.length === 0 ? "The ledger is exact" : `${faults.length} faults`}: ${entries} entries, ${openHolds} open holds`);
+    console.log(
+      `${faults.length === 0 ? "The ledger is exact" : `${faults.length} faults`}: ${entries} entries, ${openHolds} open holds`,
+    );
     process.exitCode = faults.length === 0 ? 0 : 1;
   } finally {
     await database.close();

@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** What a running process tells about itself: for people as the banner, for programs as `npm run status -- --json`. */
@@ -47,7 +47,9 @@ export function toStatus(given: {
 /** The banner: first that this is no real network, then addresses, keys, and commands to paste. */
 export function toBanner({ network, development, urls, keys, commands }: Status): string {
   const lines = development
-    ? ["zerograph on a DEVELOPMENT NETWORK of this machine. Its money is play money and its wallet keys are public."]
+    ? [
+        "zerograph on a DEVELOPMENT NETWORK of this machine. Its money is play money and its wallet keys are public.",
+      ]
     : [`zerograph on ${network}`];
   lines.push(
     "",
@@ -73,6 +75,7 @@ export function toBanner({ network, development, urls, keys, commands }: Status)
 
 /** Leaves the status for `npm run status` in the data folder, readable by this user only. */
 export function writeStatus(folder: string, status: Status): void {
+  mkdirSync(folder, { recursive: true });
   writeFileSync(fileIn(folder), JSON.stringify(status, null, 2), { mode: 0o600 });
   chmodSync(fileIn(folder), 0o600);
 }
@@ -96,6 +99,12 @@ function fileIn(folder: string): string {
 }
 
 function curl(url: string, key: string, body: object, options = ""): string {
-  const parts = ["curl", options, url, `-H 'Authorization: Bearer ${key}'`, "-H 'Content-Type: application/json'"];
+  const parts = [
+    "curl",
+    options,
+    url,
+    `-H 'Authorization: Bearer ${key}'`,
+    "-H 'Content-Type: application/json'",
+  ];
   return `${parts.filter((part) => part !== "").join(" ")} -d '${JSON.stringify(body)}'`;
 }

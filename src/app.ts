@@ -4,6 +4,7 @@ import { DepositsService } from "./accounts/deposits.service.ts";
 import { HoldsService } from "./accounts/holds.service.ts";
 import { ChainService } from "./chain/chain.service.ts";
 import { CredentialsService } from "./chain/direct/credentials.service.ts";
+import { InferenceRegistry } from "./chain/direct/inference-registry.ts";
 import type { LogHandler } from "./chain/log-handler.ts";
 import { LogWatcher } from "./chain/log-watcher.ts";
 import type { Network } from "./chain/networks.ts";
@@ -11,9 +12,9 @@ import { createRpc, type Rpc } from "./chain/rpc.client.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { openDatabase } from "./db/open.ts";
-import type { Bus } from "./events/bus.ts";
 import { MemoryBus } from "./events/bus.memory.ts";
 import { RedisBus } from "./events/bus.redis.ts";
+import type { Bus } from "./events/bus.ts";
 import { EventsService } from "./events/events.service.ts";
 import { EventRelay } from "./events/relay.ts";
 import { AdmissionService } from "./inference/admission.service.ts";
@@ -23,6 +24,7 @@ import { ProviderClient } from "./inference/provider.client.ts";
 import { chainProviders } from "./inference/provider-source.chain.ts";
 import { RequestsService } from "./inference/requests.service.ts";
 import { systemClock } from "./kernel/clock.ts";
+import { StartupError } from "./kernel/errors.ts";
 import type { Hex } from "./kernel/hex.ts";
 import type { Logger } from "./kernel/log.ts";
 import { ApiKeyService } from "./keys/api-key.service.ts";
@@ -44,6 +46,7 @@ export type App = {
   readonly deposits: DepositsService;
   readonly holds: HoldsService;
   readonly chain: ChainService;
+  readonly registry: InferenceRegistry;
   readonly catalogue: CatalogueService;
   readonly chat: ChatService;
   readonly requests: RequestsService;
@@ -73,7 +76,9 @@ export async function createApp(
   open: () => Promise<Database> = () => openDatabase(databaseOf(config)),
 ): Promise<App> {
   const rpc = createRpc({ urls: network.rpcUrls, network: config.NETWORK, chainId: network.chainId, log });
-  await rpc.verifyChain();
+  await rpc.verifyChain().catch((error: Error) => {
+    throw new StartupError(error.message, { cause: error });
+  });
   const database = await open();
   try {
     const bus = config.REDIS_URL ? await RedisBus.create(config.REDIS_URL, { log }) : new MemoryBus();
@@ -84,18 +89,31 @@ export async function createApp(
   }
 }
 
-function wire(parts: { config: Config; network: Network; log: Logger; rpc: Rpc; database: Database; bus: Bus }): App {
+function wire(parts: {
+  config: Config;
+  network: Network;
+  log: Logger;
+  rpc: Rpc;
+  database: Database;
+  bus: Bus;
+}): App {
   const { config, network, log, rpc, database, bus } = parts;
   const clock = systemClock;
   const relay = new EventRelay(database, bus, log);
   const committed = () => relay.nudge();
   const authenticator = new AuthenticateService(database);
   const holds = new HoldsService({ database, log, committed });
-  const registry = addressOf(network, "computeInference");
+  const registryAddress = addressOf(network, "computeInference");
+  const registry = new InferenceRegistry(rpc.client, registryAddress);
   const wallet = privateKeyToAccount(config.ROUTER_PRIVATE_KEY ?? `0x${"0".repeat(63)}1`);
-  const credentials = new CredentialsService({ client: rpc.client, registry, wallet, clock });
+  const credentials = new CredentialsService({
+    client: rpc.client,
+    registry: registryAddress,
+    wallet,
+    clock,
+  });
   const providers = new ProviderClient({
-    secretFor: (provider) => credentials.secretFor(provider),
+    credentials,
     deadlines: {
       connectMs: config.PROVIDER_CONNECT_MS,
       firstByteMs: config.PROVIDER_FIRST_BYTE_MS,
@@ -105,7 +123,7 @@ function wire(parts: { config: Config; network: Network; log: Logger; rpc: Rpc; 
     connections: config.PROVIDER_CONNECTIONS,
   });
   const catalogue = new CatalogueService({
-    source: chainProviders(rpc.client, registry),
+    source: chainProviders(registry),
     log,
     refreshMs: config.CATALOGUE_REFRESH_MS,
   });
@@ -160,6 +178,7 @@ function wire(parts: { config: Config; network: Network; log: Logger; rpc: Rpc; 
     deposits,
     holds,
     chain,
+    registry,
     catalogue,
     chat,
     requests: new RequestsService(database),

@@ -23,14 +23,22 @@ export const SETTINGS = {
     about: "Which network: devnet starts everything that is missing on this machine, the others never do",
     example: "testnet",
   },
-  HOST: { schema: z.string().min(1).default("127.0.0.1"), about: "The address to listen on", example: "127.0.0.1" },
+  HOST: {
+    schema: z.string().min(1).default("127.0.0.1"),
+    about: "The address to listen on",
+    example: "127.0.0.1",
+  },
   PORT: { schema: port.default(4000), about: "The port of the gateway; 0 takes a free one", example: "4000" },
   SUBGRAPH_PORT: {
     schema: port.default(4100),
     about: "The port of a subgraph that runs as a process of its own; 0 takes a free one",
     example: "4101",
   },
-  DATA_DIR: { schema: z.string().min(1).default(".data"), about: "The folder of the embedded database", example: ".data" },
+  DATA_DIR: {
+    schema: z.string().min(1).default(".data"),
+    about: "The folder of the embedded database",
+    example: ".data",
+  },
   DATABASE_URL: {
     schema: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
     about: "A PostgreSQL server in place of the embedded database; needed by several processes",
@@ -91,7 +99,11 @@ export const SETTINGS = {
     about: "How often the providers are read from the chain",
     example: "15000",
   },
-  PROVIDER_CONNECT_MS: { schema: ms.default(5_000), about: "Deadline to connect to a provider", example: "5000" },
+  PROVIDER_CONNECT_MS: {
+    schema: ms.default(5_000),
+    about: "Deadline to connect to a provider",
+    example: "5000",
+  },
   PROVIDER_FIRST_BYTE_MS: {
     schema: ms.default(60_000),
     about: "Deadline for a provider's first byte",
@@ -118,10 +130,26 @@ export const SETTINGS = {
     about: "Signs who is asking between gateway and subgraph processes; the same in all of them",
     example: "a-secret-of-at-least-32-characters",
   },
-  ACCOUNTS_URL: { schema: httpUrl.optional(), about: "The accounts subgraph's process", example: "http://127.0.0.1:4101" },
-  INFERENCE_URL: { schema: httpUrl.optional(), about: "The inference subgraph's process", example: "http://127.0.0.1:4102" },
-  STORAGE_URL: { schema: httpUrl.optional(), about: "The storage subgraph's process", example: "http://127.0.0.1:4103" },
-  CHAIN_URL: { schema: httpUrl.optional(), about: "The chain subgraph's process", example: "http://127.0.0.1:4104" },
+  ACCOUNTS_URL: {
+    schema: httpUrl.optional(),
+    about: "The accounts subgraph's process",
+    example: "http://127.0.0.1:4101",
+  },
+  INFERENCE_URL: {
+    schema: httpUrl.optional(),
+    about: "The inference subgraph's process",
+    example: "http://127.0.0.1:4102",
+  },
+  STORAGE_URL: {
+    schema: httpUrl.optional(),
+    about: "The storage subgraph's process",
+    example: "http://127.0.0.1:4103",
+  },
+  CHAIN_URL: {
+    schema: httpUrl.optional(),
+    about: "The chain subgraph's process",
+    example: "http://127.0.0.1:4104",
+  },
   INTROSPECTION: {
     schema: z.enum(["on", "off"]).optional(),
     about: "Whether the graph tells its schema: on for devnet, off otherwise",
@@ -150,11 +178,15 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     const text = environment[name];
     const result = schema.safeParse(text === "" ? undefined : text);
     if (result.success) values[name] = result.data;
-    else mistakes.push(`${name}: ${result.error.issues[0]?.message ?? "malformed"}, for example ${name}=${example}`);
+    else
+      mistakes.push(
+        `${name}: ${result.error.issues[0]?.message ?? "malformed"}, for example ${name}=${example}`,
+      );
   }
   const config = values as Config;
   mistakes.push(...disagreements(config, mistakes.length > 0));
-  if (mistakes.length > 0) throw new StartupError(`The configuration is wrong:\n${mistakes.map((line) => `  ${line}\n`).join("")}`);
+  if (mistakes.length > 0)
+    throw new StartupError(`The configuration is wrong:\n${mistakes.map((line) => `  ${line}\n`).join("")}`);
   return config;
 }
 
@@ -166,6 +198,11 @@ function disagreements(config: Config, isPartial: boolean): readonly string[] {
   if (config.NETWORK !== "devnet" && !config.ROUTER_PRIVATE_KEY)
     found.push(missing("ROUTER_PRIVATE_KEY", `required with NETWORK=${config.NETWORK}`));
   if (config.REDIS_URL && !config.DATABASE_URL)
-    found.push(missing("DATABASE_URL", "required with REDIS_URL: several processes cannot share the embedded database"));
+    found.push(
+      missing(
+        "DATABASE_URL",
+        "required with REDIS_URL: several processes cannot share the embedded database",
+      ),
+    );
   return found;
 }

@@ -12,7 +12,11 @@ const KEEP_ALIVE_MS = 10_000;
  * Hosts one subgraph as a process of its own, by Mercurius: GraphQL over HTTP and graphql-transport-ws at `/graphql`.
  * It answers only callers who present a principal that a gateway signed with `secret`.
  */
-export async function createSubgraphServer(app: App, subgraph: Subgraph, secret: string): Promise<FastifyInstance> {
+export async function createSubgraphServer(
+  app: App,
+  subgraph: Subgraph,
+  secret: string,
+): Promise<FastifyInstance> {
   const server = Fastify({ bodyLimit: BODY_LIMIT_BYTES, forceCloseConnections: true });
   const contextOf = (token: unknown): Context => createContext(app, openPrincipal(token, secret));
   server.addHook("preValidation", async (request, reply) => {

@@ -24,7 +24,7 @@ export type EngineOptions<C> = {
 };
 
 /** One operation of a client. The document must be parsed and valid against the engine's `apiSchema`. */
-export type ExecutionRequest<C> = {
+type ExecutionRequest<C> = {
   readonly document: DocumentNode;
   readonly operationName?: string | null | undefined;
   readonly variables?: Readonly<JsonObject> | null | undefined;

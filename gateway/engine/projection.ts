@@ -1,7 +1,6 @@
 import {
   type DocumentNode,
   type GraphQLAbstractType,
-  type GraphQLEnumType,
   type GraphQLInterfaceType,
   type GraphQLObjectType,
   type GraphQLOutputType,
@@ -16,25 +15,22 @@ import {
   type OperationDefinitionNode,
 } from "graphql";
 import { collectFields, type Selected, type SelectedField } from "./collect-fields.ts";
+import {
+  BROKEN,
+  type Complete,
+  completeEnum,
+  completeList,
+  completeNonNull,
+  completeUnknownTypename,
+  type Projection,
+  violate,
+} from "./completion.ts";
 import type { Condition } from "./conditions.ts";
 import { type Fragments, readFragments } from "./fragments.ts";
-import { isObject, type JsonObject, type ResponsePath } from "./subgraph-executor.ts";
-import type { Violation } from "./violations.ts";
+import { isObject, type JsonObject } from "./subgraph-executor.ts";
 
 /** Shapes what the subgraphs answered into what the client asked for: its fields, its order, its nulls. */
 export type Project = (data: JsonObject, run: Projection) => JsonObject | null;
-
-/** One run of a projection. `path` is the place that is being looked at. */
-export type Projection = {
-  readonly variables: Readonly<JsonObject>;
-  readonly path: ResponsePath;
-  readonly violations: Violation[];
-};
-
-/** Shapes one value. `BROKEN` is a null where none may be: whoever holds the value becomes null. */
-type Complete = (value: unknown, run: Projection, key: string | number) => unknown;
-
-const BROKEN = Symbol("null in a place that is not nullable");
 
 type Shape = (source: JsonObject, run: Projection) => JsonObject | null;
 type ShapedField = {
@@ -98,17 +94,6 @@ function compileField(
   return compileValue(compiler, field.type, field.selected, `${type.name}.${field.name}`);
 }
 
-/** Only an interface object that no other subgraph told the type of comes here. */
-function completeUnknownTypename(type: GraphQLInterfaceType): Complete {
-  return (_, run, key) => {
-    run.violations.push({
-      path: [...run.path, key],
-      message: `The type of this ${type.name} is not known.`,
-    });
-    return BROKEN;
-  };
-}
-
 function compileValue(
   compiler: Compiler,
   type: GraphQLOutputType,
@@ -124,43 +109,6 @@ function compileValue(
   return isObjectType(type)
     ? completeObject(compiler, type, selected)
     : completeAbstract(compiler, type, selected);
-}
-
-function completeNonNull(complete: Complete, field: string): Complete {
-  return (value, run, key) => {
-    const result = complete(value, run, key);
-    if (result !== null) return result;
-    if (value === null || value === undefined) {
-      const message = `Cannot return null for non-nullable field ${field}.`;
-      run.violations.push({ path: [...run.path, key], message });
-    }
-    return BROKEN;
-  };
-}
-
-function completeList(complete: Complete, field: string): Complete {
-  return (value, run, key) => {
-    if (value === null || value === undefined) return null;
-    if (!Array.isArray(value)) return violate(run, key, `The value of ${field} is not a list.`);
-    const result: unknown[] = new Array(value.length);
-    let broken = false;
-    run.path.push(key);
-    for (let index = 0; index < value.length && !broken; index++) {
-      result[index] = complete(value[index], run, index);
-      broken = result[index] === BROKEN;
-    }
-    run.path.pop();
-    return broken ? null : result;
-  };
-}
-
-/** A value of the enum that only subgraphs may know becomes null, and its name stays here. */
-function completeEnum(type: GraphQLEnumType): Complete {
-  const known = new Set<unknown>(type.getValues().map((value) => value.name));
-  return (value, run, key) => {
-    if (value === null || value === undefined || known.has(value)) return value ?? null;
-    return violate(run, key, `Enum ${type.name} cannot represent this value.`);
-  };
 }
 
 function completeObject(
@@ -203,9 +151,4 @@ function shapeAt(shape: Shape, value: JsonObject, run: Projection, key: string |
   const result = shape(value, run);
   run.path.pop();
   return result;
-}
-
-function violate(run: Projection, key: string | number, message: string): null {
-  run.violations.push({ path: [...run.path, key], message });
-  return null;
 }

@@ -39,6 +39,8 @@ export async function openSubscription<C>(
   const onEnd = () => signal?.removeEventListener("abort", onAbort);
   const iterator = new MapIterator(events, { map, mapError, onEnd });
   signal?.addEventListener("abort", onAbort);
+  // It may have aborted while the source was opening, before anybody listened.
+  if (signal?.aborted) onAbort();
   return iterator;
 }
 

@@ -42,7 +42,10 @@ export class HoldsService {
     const answer = isFinal(first, request) ? first : await this.#placeAlone(request);
     if (!answer.keyAlive) throw new AppError("api_key_revoked", "This key was revoked.");
     if (answer.granted === undefined)
-      throw new AppError("insufficient_balance", "The balance does not cover this request. Deposit to go on.");
+      throw new AppError(
+        "insufficient_balance",
+        "The balance does not cover this request. Deposit to go on.",
+      );
     return answer.granted;
   }
 
@@ -68,7 +71,9 @@ export class HoldsService {
   /** Sweeps now and every 10 s until `stop`. */
   start(): void {
     const sweep = () =>
-      this.sweep().catch((error: unknown) => this.#needs.log.error({ err: error }, "sweeping expired holds failed"));
+      this.sweep().catch((error: unknown) =>
+        this.#needs.log.error({ err: error }, "sweeping expired holds failed"),
+      );
     void sweep();
     this.#sweeper = setInterval(sweep, SWEEP_EVERY_MS);
   }

@@ -13,7 +13,11 @@ export class LedgerService {
   }
 
   /** Checks every promise of the ledger (P1, P2) against every row. No fault means that the books are exact. */
-  async verify(): Promise<{ readonly faults: readonly LedgerFault[]; readonly entries: number; readonly openHolds: number }> {
+  async verify(): Promise<{
+    readonly faults: readonly LedgerFault[];
+    readonly entries: number;
+    readonly openHolds: number;
+  }> {
     const faults = await findLedgerFaults(this.#database);
     const [counts] = await this.#database.rows<{ entries: number; holds: number }>(COUNTS);
     return { faults, entries: counts?.entries ?? 0, openHolds: counts?.holds ?? 0 };

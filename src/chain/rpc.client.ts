@@ -9,7 +9,7 @@ import {
   type PublicClient,
   type RpcLog,
 } from "viem";
-import { AppError, StartupError } from "../kernel/errors.ts";
+import { AppError } from "../kernel/errors.ts";
 import { type Hex, isAddress, isHash32, lowerHex } from "../kernel/hex.ts";
 import type { Logger } from "../kernel/log.ts";
 import type { ChainBlock, ChainLog } from "./log-handler.ts";
@@ -65,12 +65,13 @@ export function createRpc({ urls, network, chainId, timeoutMs = 10_000, pollMs =
         if (answer.status === "rejected")
           log.warn({ host, reason: rpcReason(answer.reason) }, "an RPC endpoint does not answer");
         else if (answer.value !== chainId)
-          throw new StartupError(
+          throw new AppError(
+            "chain_error",
             `RPC_URL answers chain id ${answer.value}, NETWORK=${network} is ${chainId} (${host}).`,
           );
       });
       if (answers.every(({ status }) => status === "rejected"))
-        throw new StartupError(`RPC_URL does not answer: ${urls.map(hostOf).join(", ")}.`);
+        throw new AppError("chain_error", `RPC_URL does not answer: ${urls.map(hostOf).join(", ")}.`);
     },
     head: () => atBorder("the newest block", async () => toBlock(await client.getBlock())),
     block: (number) =>

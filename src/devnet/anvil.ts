@@ -136,9 +136,7 @@ async function untilAnswers(url: string, child: ChildProcess, errors: () => stri
     await sleep(POLL_MS);
   }
   child.stdin?.end();
-  throw new StartupError(
-    `The development chain did not start: ${errors().trim() || "no answer"}.`,
-  );
+  throw new StartupError(`The development chain did not start: ${errors().trim() || "no answer"}.`);
 }
 
 async function answers(url: string): Promise<boolean> {

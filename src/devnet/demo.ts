@@ -22,7 +22,9 @@ const LOOK_EVERY_MS = 50;
 /** Gives the demo account its two keys, the same at every start, and money by a deposit on chain when it has little. */
 export async function prepareDemo(app: App, devnet: Devnet, folder: string): Promise<Demo> {
   const account = lowerHex(DEMO_USER.address);
-  const keys = (await readKept(app, join(folder, "demo.json"))) ?? (await makeKeys(app, account, join(folder, "demo.json")));
+  const keys =
+    (await readKept(app, join(folder, "demo.json"))) ??
+    (await makeKeys(app, account, join(folder, "demo.json")));
   if ((await available(app, account)) < LOW_NEURON) {
     const { privateKey } = DEMO_USER;
     await depositToVault(devnet.rpcUrl, { fromKey: privateKey, account, amountNeuron: DEPOSIT_NEURON });

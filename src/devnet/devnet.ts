@@ -34,7 +34,11 @@ export function knownDevnet(): Pick<Devnet, "contracts" | "routerKey"> {
  */
 export async function startDevnet({ folder, log }: { folder: string; log: Logger }): Promise<Devnet> {
   mkdirSync(folder, { recursive: true });
-  const anvil = await startAnvil({ stateFile: join(folder, "anvil.json"), blockTimeSeconds: BLOCK_SECONDS, log });
+  const anvil = await startAnvil({
+    stateFile: join(folder, "anvil.json"),
+    blockTimeSeconds: BLOCK_SECONDS,
+    log,
+  });
   try {
     const contracts = await deployContracts(anvil.url);
     const provider = await startProvider({

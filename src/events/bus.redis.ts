@@ -54,7 +54,9 @@ export class RedisBus implements Bus {
     } catch (error) {
       const why = bus.#lastError ?? error;
       await bus.close();
-      throw new StartupError(`REDIS_URL: ${new URL(url).host} is out of reach (${textOf(why)})`, { cause: why });
+      throw new StartupError(`REDIS_URL: ${new URL(url).host} is out of reach (${textOf(why)})`, {
+        cause: why,
+      });
     }
     bus.#following = bus.#follow();
     return bus;

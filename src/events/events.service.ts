@@ -87,7 +87,7 @@ export function encodePosition(position: bigint): string {
 }
 
 /** The position in a cursor. Throws `invalid_cursor` for anything that `encodePosition` did not make. */
-export function decodePosition(cursor: string): bigint {
+function decodePosition(cursor: string): bigint {
   const [kind, text = ""] = decodeCursor(cursor, 2);
   if (kind !== "event" || !/^(0|[1-9]\d{0,18})$/.test(text) || BigInt(text) > MAX_POSITION)
     throw invalidCursor();

@@ -30,7 +30,11 @@ export type Ending = {
 export type Trace = {
   readonly request_id: string;
   readonly provider: string;
-  readonly billing: { readonly input_cost: string; readonly output_cost: string; readonly total_cost: string };
+  readonly billing: {
+    readonly input_cost: string;
+    readonly output_cost: string;
+    readonly total_cost: string;
+  };
 };
 
 /** A request that was let in: its money is held and its provider chosen. It must be settled, once. */

@@ -6,7 +6,10 @@ import { byPrice, isRoutable, type Model, type Provider } from "./provider.ts";
 export type ProviderSource = { load(): Promise<readonly Provider[]> };
 
 type Needs = { readonly source: ProviderSource; readonly log: Logger; readonly refreshMs: number };
-type Snapshot = { readonly providers: ReadonlyMap<string, Provider>; readonly models: ReadonlyMap<string, Model> };
+type Snapshot = {
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly models: ReadonlyMap<string, Model>;
+};
 
 const EMPTY: Snapshot = { providers: new Map(), models: new Map() };
 
@@ -28,7 +31,9 @@ export class CatalogueService {
   /** Reads the offers, and again every `refreshMs` until `stop`. A failed read is logged and tried again. */
   async start(): Promise<void> {
     const refresh = () =>
-      this.refresh().catch((error: unknown) => this.#needs.log.warn({ err: error }, "reading the providers failed"));
+      this.refresh().catch((error: unknown) =>
+        this.#needs.log.warn({ err: error }, "reading the providers failed"),
+      );
     await refresh();
     this.#timer = setInterval(refresh, this.#needs.refreshMs);
   }
@@ -63,7 +68,9 @@ export class CatalogueService {
   choose(modelId: string): Provider {
     const model = this.#snapshot.models.get(modelId);
     if (model?.serviceType !== "chatbot")
-      throw new AppError("model_not_found", `There is no chat model ${JSON.stringify(modelId)}.`, { param: "model" });
+      throw new AppError("model_not_found", `There is no chat model ${JSON.stringify(modelId)}.`, {
+        param: "model",
+      });
     const provider = model.providers.find(isRoutable);
     if (!provider) throw new AppError("no_available_provider", "No provider of this model is available now.");
     return provider;
@@ -74,7 +81,9 @@ function toSnapshot(loaded: readonly Provider[]): Snapshot {
   const sorted = loaded.toSorted((a, b) => (a.address < b.address ? -1 : 1));
   const providers = new Map(sorted.map((provider) => [provider.address as string, provider]));
   const byModel = Map.groupBy(sorted, ({ model }) => model);
-  const models = [...byModel].toSorted(([a], [b]) => (a < b ? -1 : 1)).flatMap(([id, offers]) => toModel(id, offers));
+  const models = [...byModel]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([id, offers]) => toModel(id, offers));
   return { providers, models: new Map(models.map((model) => [model.id, model])) };
 }
 

@@ -4,12 +4,18 @@ import { AppError } from "../kernel/errors.ts";
 import { countPromptTokens, countTokens } from "./tokens.ts";
 
 const MAX_CHOICES = 128;
-const tokens = z.int().min(1).max(2 ** 31 - 1);
+const tokens = z
+  .int()
+  .min(1)
+  .max(2 ** 31 - 1);
 
 /** The fields that the router itself reads; all others are the provider's to judge (facts 1.2). */
 const ChatBody = z.looseObject({
   model: z.string().min(1).max(256),
-  messages: z.array(z.looseObject({ role: z.string() })).min(1).max(10_000),
+  messages: z
+    .array(z.looseObject({ role: z.string() }))
+    .min(1)
+    .max(10_000),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   max_tokens: tokens.nullish(),
@@ -49,7 +55,8 @@ export function readChatRequest(bytes: Buffer): ChatRequest {
     wantsUsage: fields.stream_options?.include_usage ?? false,
     maxTokens: fields.max_completion_tokens ?? fields.max_tokens ?? undefined,
     choices: fields.n ?? 1,
-    promptTokens: countPromptTokens(fields.messages) + (fields.tools ? countTokens(JSON.stringify(fields.tools)) : 0),
+    promptTokens:
+      countPromptTokens(fields.messages) + (fields.tools ? countTokens(JSON.stringify(fields.tools)) : 0),
     bytes,
     fields,
   };
@@ -62,7 +69,8 @@ export function readChatRequest(bytes: Buffer): ChatRequest {
 export function providerBody(request: ChatRequest, maxTokens: number): Buffer {
   const { fields, stream } = request;
   const added: Record<string, unknown> = {};
-  if (stream && !request.wantsUsage) added.stream_options = { ...(fields.stream_options as object), include_usage: true };
+  if (stream && !request.wantsUsage)
+    added.stream_options = { ...(fields.stream_options as object), include_usage: true };
   if (request.maxTokens === undefined) added.max_tokens = maxTokens;
   const inTheWay = [...EXTENSIONS, ...Object.keys(added)].some((name) => name in fields);
   if (inTheWay) {

@@ -77,7 +77,10 @@ export class ChatStream implements ProviderListener {
 
   onChunk(chunk: Buffer): void {
     if (this.#closed) return;
-    if (!this.#isEventStream()) return this.#keepRefusal(chunk);
+    if (!this.#isEventStream()) {
+      this.#keepRefusal(chunk);
+      return;
+    }
     try {
       for (const event of this.#scanner.push(chunk)) this.#onEvent(event);
     } catch (error) {
@@ -101,7 +104,8 @@ export class ChatStream implements ProviderListener {
   }
 
   #keepRefusal(chunk: Buffer): void {
-    if (this.#refusal.reduce((sum, part) => sum + part.length, 0) < MAX_REFUSAL_BYTES) this.#refusal.push(chunk);
+    if (this.#refusal.reduce((sum, part) => sum + part.length, 0) < MAX_REFUSAL_BYTES)
+      this.#refusal.push(chunk);
   }
 
   #refused(): AppError {
@@ -112,7 +116,10 @@ export class ChatStream implements ProviderListener {
 
   #onEvent(event: Buffer): void {
     if (this.#closed) return;
-    if (event.includes("[DONE]") && eventData(event) === "[DONE]") return this.#complete();
+    if (event.includes("[DONE]") && eventData(event) === "[DONE]") {
+      this.#complete();
+      return;
+    }
     if (isError(event)) throw new Error("the provider sent an error event");
     if (event.includes('"finish_reason":"') || event.includes('"finish_reason": "')) this.#finished = true;
     if (event.includes('"usage"') && !event.includes('"usage":null') && this.#takeUsage(event)) return;
@@ -172,10 +179,18 @@ export class ChatStream implements ProviderListener {
     if (!this.#close()) return;
     this.#exchange?.abort(new Error("the answer failed"));
     const failure = error instanceof AppError ? error : unreachable(error);
-    if (!this.#started) return this.#over.reject(failure);
+    if (!this.#started) {
+      this.#over.reject(failure);
+      return;
+    }
     const ending: Ending = { outcome: "failed", errorCode: failure.code, ...this.#deliveredUsage() };
     this.#settle(ending, () => {
-      const told = { message: "The provider broke off.", type: "api_error", code: "upstream_error", param: null };
+      const told = {
+        message: "The provider broke off.",
+        type: "api_error",
+        code: "upstream_error",
+        param: null,
+      };
       this.#write(Buffer.from(`data: ${JSON.stringify({ error: told })}\n\n`));
       this.#sink.end();
     });
@@ -201,10 +216,7 @@ export class ChatStream implements ProviderListener {
 
   #settle(ending: Ending, then: (trace: Trace) => void): void {
     this.#settled = true;
-    this.#chat
-      .settle(ending)
-      .then(then)
-      .then(this.#over.resolve, this.#over.reject);
+    this.#chat.settle(ending).then(then).then(this.#over.resolve, this.#over.reject);
   }
 }
 

@@ -12,7 +12,11 @@ import { readUsage } from "./usage.ts";
 
 const CHAT_PATH = "/v1/proxy/chat/completions";
 
-type Needs = { readonly admission: AdmissionService; readonly providers: ProviderClient; readonly log: Logger };
+type Needs = {
+  readonly admission: AdmissionService;
+  readonly providers: ProviderClient;
+  readonly log: Logger;
+};
 
 /** A whole answer: the provider's own bytes with `x_0g_trace` appended. */
 export type ChatCompletion = { readonly body: Buffer; readonly responseKey: string | undefined };
@@ -81,7 +85,11 @@ export class ChatService {
 
   async #release(chat: AdmittedChat, error: unknown, aborted: boolean): Promise<void> {
     const errorCode = error instanceof AppError ? error.code : "internal_error";
-    if (!aborted) this.#needs.log.warn({ provider: chat.provider.address, errorCode, cause: causeOf(error) }, "a chat failed");
+    if (!aborted)
+      this.#needs.log.warn(
+        { provider: chat.provider.address, errorCode, cause: causeOf(error) },
+        "a chat failed",
+      );
     await chat.settle({ outcome: aborted ? "aborted" : "failed", errorCode });
   }
 }
@@ -94,7 +102,10 @@ function meter(answer: ProviderAnswer, chat: AdmittedChat): { usage: TokenUsage;
   return { usage: { inputTokens: chat.promptTokens, outputTokens }, estimated: true };
 }
 
-function readChat({ status, contentType, body }: ProviderAnswer): { choices: readonly unknown[]; usage: unknown } {
+function readChat({ status, contentType, body }: ProviderAnswer): {
+  choices: readonly unknown[];
+  usage: unknown;
+} {
   if (status !== 200) throw refusalOf(status, body);
   try {
     const answer: unknown = contentType.includes("json") ? JSON.parse(body.toString("utf8")) : undefined;

@@ -54,7 +54,8 @@ export function unreachable(cause: unknown): AppError {
  */
 export function refusalOf(status: number, body: Buffer): AppError {
   const blamesRequest = status === 400 || status === 413 || status === 422;
-  if (blamesRequest) return new AppError("invalid_body", `The provider refuses this request: ${reasonOf(body)}`);
+  if (blamesRequest)
+    return new AppError("invalid_body", `The provider refuses this request: ${reasonOf(body)}`);
   const cause = new Error(`status ${status}: ${body.toString("utf8", 0, 300)}`);
   return new AppError("provider_error", "The provider failed.", { cause });
 }

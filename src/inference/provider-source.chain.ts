@@ -1,61 +1,18 @@
-import type { PublicClient } from "viem";
-import { inferenceServingAbi } from "../chain/abi/inference-serving.ts";
-import { type Hex, lowerHex } from "../kernel/hex.ts";
+import type { InferenceRegistry } from "../chain/direct/inference-registry.ts";
 import type { ProviderSource } from "./catalogue.service.ts";
-import { type Provider, SERVICE_TYPES, type ServiceType } from "./provider.ts";
+import { SERVICE_TYPES, type ServiceType } from "./provider.ts";
 
-const PAGE = 50n;
-const MOST_PROVIDERS = 5_000n;
-
-/** Reads every offer from the inference registry, page by page; rows of a service type we do not know are left out. */
-export function chainProviders(client: PublicClient, registry: Hex): ProviderSource {
+/** Reads every offer from the inference registry; rows of a service type that the router does not know are left out. */
+export function chainProviders(registry: InferenceRegistry): ProviderSource {
   return {
     async load() {
-      const providers: Provider[] = [];
-      for (let offset = 0n, total = 1n; offset < total && offset < MOST_PROVIDERS; offset += PAGE) {
-        const [services, count] = await client.readContract({
-          address: registry,
-          abi: inferenceServingAbi,
-          functionName: "getAllServices",
-          args: [offset, PAGE],
-        });
-        total = count;
-        providers.push(...services.flatMap(toProvider));
-      }
-      return providers;
+      const services = await registry.all();
+      return services.flatMap((service) => {
+        const { serviceType } = service;
+        return isServiceType(serviceType) ? [{ ...service, serviceType }] : [];
+      });
     },
   };
-}
-
-type ServiceRow = {
-  readonly provider: Hex;
-  readonly serviceType: string;
-  readonly url: string;
-  readonly inputPrice: bigint;
-  readonly outputPrice: bigint;
-  readonly updatedAt: bigint;
-  readonly model: string;
-  readonly verifiability: string;
-  readonly teeSignerAddress: Hex;
-  readonly teeSignerAcknowledged: boolean;
-};
-
-function toProvider(row: ServiceRow): readonly Provider[] {
-  if (!isServiceType(row.serviceType)) return [];
-  return [
-    {
-      address: lowerHex(row.provider),
-      url: row.url.replace(/\/+$/, ""),
-      model: row.model,
-      serviceType: row.serviceType,
-      inputPrice: row.inputPrice,
-      outputPrice: row.outputPrice,
-      verifiability: row.verifiability,
-      teeSigner: lowerHex(row.teeSignerAddress),
-      teeAcknowledged: row.teeSignerAcknowledged,
-      updatedAt: new Date(Number(row.updatedAt) * 1_000),
-    },
-  ];
 }
 
 function isServiceType(text: string): text is ServiceType {

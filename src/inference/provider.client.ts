@@ -21,15 +21,18 @@ export type ProviderHead = {
 export type ProviderExchange = { abort(reason: Error): void; pause(): void; resume(): void };
 
 /** Deadlines of an exchange, milliseconds (promises P8). */
-export type ProviderDeadlines = {
+type ProviderDeadlines = {
   readonly connectMs: number;
   readonly firstByteMs: number;
   readonly silenceMs: number;
   readonly totalMs: number;
 };
 
+/** The router's credentials towards providers. `forget` drops one that its provider refused. */
+type Credentials = { secretFor(provider: Hex): Promise<string>; forget(provider: Hex): void };
+
 type Needs = {
-  readonly secretFor: (provider: Hex) => Promise<string>;
+  readonly credentials: Credentials;
   readonly deadlines: ProviderDeadlines;
   readonly connections: number;
 };
@@ -49,10 +52,18 @@ export class ProviderClient {
   }
 
   /** Posts JSON to `path` below the provider's URL. */
-  async post(provider: Provider, path: string, body: Buffer, listener: ProviderListener): Promise<ProviderExchange> {
-    const secret = await this.#needs.secretFor(provider.address);
+  async post(
+    provider: Provider,
+    path: string,
+    body: Buffer,
+    listener: ProviderListener,
+  ): Promise<ProviderExchange> {
+    const { credentials } = this.#needs;
+    const secret = await credentials.secretFor(provider.address);
     const url = new URL(provider.url + path);
-    const exchange = new Exchange(listener, this.#needs.deadlines.totalMs);
+    const exchange = new Exchange(listener, this.#needs.deadlines.totalMs, () =>
+      credentials.forget(provider.address),
+    );
     this.#poolOf(url.origin).dispatch(
       {
         method: "POST",
@@ -89,12 +100,14 @@ export class ProviderClient {
 class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
   readonly #listener: ProviderListener;
   readonly #deadline: NodeJS.Timeout;
+  readonly #onRefused: () => void;
   #controller: Dispatcher.DispatchController | undefined;
   #aborted: Error | undefined;
   #done = false;
 
-  constructor(listener: ProviderListener, totalMs: number) {
+  constructor(listener: ProviderListener, totalMs: number, onRefused: () => void) {
     this.#listener = listener;
+    this.#onRefused = onRefused;
     this.#deadline = setTimeout(() => this.abort(new Error("the provider took too long")), totalMs);
   }
 
@@ -109,6 +122,7 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
     headers: Record<string, string | string[] | undefined>,
   ): void {
     if (status < 200) return;
+    if (status === 401 || status === 403) this.#onRefused();
     const contentType = one(headers["content-type"]) ?? "";
     this.#listener.onHead({ status, contentType, responseKey: one(headers["zg-res-key"]) });
   }

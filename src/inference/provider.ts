@@ -1,25 +1,18 @@
-import type { Hex } from "../kernel/hex.ts";
-import type { Price } from "./pricing.ts";
+import type { InferenceService } from "../chain/direct/inference-registry.ts";
 
 /** The service types of the on-chain registry (facts 2). */
 export const SERVICE_TYPES = ["chatbot", "text-to-image", "image-editing", "speech-to-text"] as const;
 export type ServiceType = (typeof SERVICE_TYPES)[number];
 
-/** A provider's offer, as its registry row has it. Prices are neuron per token. */
-export type Provider = Price & {
-  /** Lower case. */
-  readonly address: Hex;
-  readonly url: string;
-  readonly model: string;
-  readonly serviceType: ServiceType;
-  readonly verifiability: string;
-  readonly teeSigner: Hex;
-  readonly teeAcknowledged: boolean;
-  readonly updatedAt: Date;
-};
+/** A provider's offer: its registry row, of a service type that the router knows. Prices are neuron per token. */
+export type Provider = Omit<InferenceService, "serviceType"> & { readonly serviceType: ServiceType };
 
 /** A model and who serves it, cheapest first. */
-export type Model = { readonly id: string; readonly serviceType: ServiceType; readonly providers: readonly Provider[] };
+export type Model = {
+  readonly id: string;
+  readonly serviceType: ServiceType;
+  readonly providers: readonly Provider[];
+};
 
 /** Whether a request may be sent to this provider: an http(s) URL, and a signer that the network acknowledged. */
 export function isRoutable(provider: Provider): boolean {

@@ -1,6 +1,12 @@
 import type { Database } from "../db/database.ts";
-import { AppError } from "../kernel/errors.ts";
-import { decodeCursor, encodeCursor, type Page, type PageRequest, pageLimit, toPage } from "../kernel/page.ts";
+import {
+  decodeTimeCursor,
+  encodeTimeCursor,
+  type Page,
+  type PageRequest,
+  pageLimit,
+  toPage,
+} from "../kernel/page.ts";
 import { InferenceRequestRow } from "./request.row.ts";
 
 /** A request that was let in. Costs are neuron and come with its end. */
@@ -37,25 +43,25 @@ export class RequestsService {
 
   /** The requests of an account, newest first. */
   async list(account: string, page: PageRequest): Promise<Page<InferenceRequest>> {
-    const older = page.after === undefined ? {} : { $or: olderThan(decodeCursor(page.after, 2)) };
-    const rows = await this.#database.em().find(
-      InferenceRequestRow,
-      { account, ...older },
-      { orderBy: { createdAt: "desc", id: "desc" }, limit: pageLimit(page) },
-    );
+    const older = page.after === undefined ? {} : { $or: olderThan(page.after) };
+    const rows = await this.#database
+      .em()
+      .find(
+        InferenceRequestRow,
+        { account, ...older },
+        { orderBy: { createdAt: "desc", id: "desc" }, limit: pageLimit(page) },
+      );
     return toPage(rows.map(toRequest), page);
   }
 }
 
 /** Where a list goes on after this request. */
 export function requestCursor(request: InferenceRequest): string {
-  return encodeCursor(request.createdAt.toISOString(), request.id);
+  return encodeTimeCursor(request.createdAt, request.id);
 }
 
-function olderThan([createdAt = "", id = ""]: readonly string[]) {
-  const at = new Date(createdAt);
-  if (Number.isNaN(at.getTime()))
-    throw new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
+function olderThan(after: string) {
+  const { at, id } = decodeTimeCursor(after);
   return [{ createdAt: { $lt: at } }, { createdAt: at, id: { $lt: id } }];
 }
 

@@ -15,7 +15,8 @@ export function countTokens(text: string): number {
   let done = 0;
   for (const { 0: run, index } of text.matchAll(LONG_RUNS)) {
     tokens += count(text.slice(done, index), AS_PLAIN_TEXT);
-    for (let at = 0; at < run.length; at += LONGEST_RUN) tokens += count(run.slice(at, at + LONGEST_RUN), AS_PLAIN_TEXT);
+    for (let at = 0; at < run.length; at += LONGEST_RUN)
+      tokens += count(run.slice(at, at + LONGEST_RUN), AS_PLAIN_TEXT);
     done = index + run.length;
   }
   return tokens + count(text.slice(done), AS_PLAIN_TEXT);
@@ -23,7 +24,10 @@ export function countTokens(text: string): number {
 
 /** Tokens of a conversation in OpenAI's shape: roles, names, texts, tool calls, and a few for the frame. */
 export function countPromptTokens(messages: readonly unknown[]): number {
-  return messages.reduce<number>((sum, message) => sum + TOKENS_PER_MESSAGE + countFields(message), TOKENS_PER_REPLY);
+  return messages.reduce<number>(
+    (sum, message) => sum + TOKENS_PER_MESSAGE + countFields(message),
+    TOKENS_PER_REPLY,
+  );
 }
 
 function countFields(message: unknown): number {

@@ -23,6 +23,7 @@ export function formatToken(neuron: bigint): string {
 /** Reads tokens as people write them (`"0.05"`) into neuron, exactly. Throws `invalid_parameter` for anything else. */
 export function parseToken(text: string): bigint {
   const parts = /^(0|[1-9]\d{0,59})(?:\.(\d{1,18}))?$/.exec(text);
-  if (!parts) throw new AppError("invalid_parameter", "An amount of tokens is a decimal number such as 0.05.");
+  if (!parts)
+    throw new AppError("invalid_parameter", "An amount of tokens is a decimal number such as 0.05.");
   return BigInt(parts[1] ?? "0") * NEURON_PER_TOKEN + BigInt((parts[2] ?? "").padEnd(18, "0"));
 }

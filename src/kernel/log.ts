@@ -7,7 +7,10 @@ const SECRET = /\b(app-sk-|sk-|mk-)[A-Za-z0-9+/=_-]{8,}/g;
 const MAX_TEXT = 8_192;
 
 /** A logger at `level`; `destination` is standard error unless a test wants the lines. */
-export function createLogger(level: string, destination: { write(line: string): void } = process.stderr): Logger {
+export function createLogger(
+  level: string,
+  destination: { write(line: string): void } = process.stderr,
+): Logger {
   return pino(
     {
       level,

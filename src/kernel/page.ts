@@ -6,7 +6,7 @@ export type PageRequest = { readonly first: number; readonly after?: string | un
 export type Page<T> = { readonly rows: readonly T[]; readonly hasNextPage: boolean };
 
 /** No page is longer than this. */
-export const MAX_PAGE = 100;
+const MAX_PAGE = 100;
 
 /** Checks `first` (1-100, else `invalid_parameter`) and returns how many rows to read: one more than asked. */
 export function pageLimit(page: PageRequest): number {
@@ -29,8 +29,25 @@ export function encodeCursor(...key: readonly string[]): string {
 export function decodeCursor(cursor: string, length: number): string[] {
   const key = parse(cursor);
   if (!Array.isArray(key) || key.length !== length || !key.every((part) => typeof part === "string"))
-    throw new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
+    throw invalidCursor();
   return key;
+}
+
+/** The cursor of a row in a list that is ordered by a time of whole milliseconds, and by id between equals. */
+export function encodeTimeCursor(at: Date, id: string): string {
+  return encodeCursor(at.toISOString(), id);
+}
+
+/** Reads what `encodeTimeCursor` made. Throws `invalid_cursor` for anything else. */
+export function decodeTimeCursor(cursor: string): { readonly at: Date; readonly id: string } {
+  const [time = "", id = ""] = decodeCursor(cursor, 2);
+  const at = new Date(time);
+  if (Number.isNaN(at.getTime())) throw invalidCursor();
+  return { at, id };
+}
+
+function invalidCursor(): AppError {
+  return new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
 }
 
 function parse(cursor: string): unknown {

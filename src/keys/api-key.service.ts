@@ -4,7 +4,14 @@ import { appendEvents } from "../events/outbox.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { AppError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
-import { decodeCursor, encodeCursor, type Page, type PageRequest, pageLimit, toPage } from "../kernel/page.ts";
+import {
+  decodeTimeCursor,
+  encodeTimeCursor,
+  type Page,
+  type PageRequest,
+  pageLimit,
+  toPage,
+} from "../kernel/page.ts";
 import { ApiKeyRow } from "./api-key.row.ts";
 import { hashSecret, newSecret, previewSecret } from "./secret.ts";
 
@@ -56,12 +63,14 @@ export class ApiKeyService {
 
   /** The keys of an account, oldest first. */
   async list(account: string, page: PageRequest): Promise<Page<ApiKey>> {
-    const after = page.after === undefined ? undefined : decodeCursor(page.after, 2);
-    const rows = await this.#needs.database.em().find(
-      ApiKeyRow,
-      { account, ...(after && { $or: newerThan(after) }) },
-      { orderBy: { createdAt: "asc", id: "asc" }, limit: pageLimit(page) },
-    );
+    const newer = page.after === undefined ? {} : { $or: newerThan(page.after) };
+    const rows = await this.#needs.database
+      .em()
+      .find(
+        ApiKeyRow,
+        { account, ...newer },
+        { orderBy: { createdAt: "asc", id: "asc" }, limit: pageLimit(page) },
+      );
     return toPage(rows.map(toApiKey), page);
   }
 
@@ -91,12 +100,11 @@ export class ApiKeyService {
 
 /** Where a list goes on after this key. */
 export function apiKeyCursor(key: ApiKey): string {
-  return encodeCursor(key.createdAt.toISOString(), key.id);
+  return encodeTimeCursor(key.createdAt, key.id);
 }
 
-function newerThan([createdAt = "", id = ""]: readonly string[]) {
-  const at = new Date(createdAt);
-  if (Number.isNaN(at.getTime())) throw new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
+function newerThan(after: string) {
+  const { at, id } = decodeTimeCursor(after);
   return [{ createdAt: { $gt: at } }, { createdAt: at, id: { $gt: id } }];
 }
 

@@ -18,7 +18,11 @@ export class ManagementKeyService {
   }
 
   /** Makes a key with these scopes. Its secret is in this answer and nowhere else; its hash is what is kept. */
-  async create(account: string, name: string, scopes: readonly Scope[]): Promise<{ id: string; secret: string }> {
+  async create(
+    account: string,
+    name: string,
+    scopes: readonly Scope[],
+  ): Promise<{ id: string; secret: string }> {
     const secret = newSecret("mk-");
     const id = newId();
     await this.#needs.database.transaction(async (tx) => {

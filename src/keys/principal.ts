@@ -8,7 +8,12 @@ export type Scope = (typeof SCOPES)[number];
 export type Principal =
   | { readonly kind: "anonymous" }
   | { readonly kind: "api-key"; readonly account: string; readonly keyId: string }
-  | { readonly kind: "management-key"; readonly account: string; readonly keyId: string; readonly scopes: readonly Scope[] }
+  | {
+      readonly kind: "management-key";
+      readonly account: string;
+      readonly keyId: string;
+      readonly scopes: readonly Scope[];
+    }
   | { readonly kind: "wallet-session"; readonly account: string; readonly sessionId: string };
 
 export const ANONYMOUS: Principal = { kind: "anonymous" };
@@ -25,7 +30,10 @@ export function authorize(principal: Principal, access: Exclude<Access, "public"
     throw new AppError("missing_authorization", "Send a key as `Authorization: Bearer <key>`.");
   if (access === "inference") {
     if (principal.kind === "api-key") return principal.account;
-    throw new AppError("insufficient_scope", "This credential is not allowed to run inference; use an sk- key.");
+    throw new AppError(
+      "insufficient_scope",
+      "This credential is not allowed to run inference; use an sk- key.",
+    );
   }
   if (principal.kind === "wallet-session") return principal.account;
   if (principal.kind === "management-key" && principal.scopes.includes(access)) return principal.account;

@@ -23,7 +23,10 @@ export function toErrorAnswer(
   const { status, type } = FAILURES[known.code];
   return {
     status,
-    headers: { "x-should-retry": String(RETRYABLE.has(known.code)), ...(status === 503 && { "retry-after": "1" }) },
+    headers: {
+      "x-should-retry": String(RETRYABLE.has(known.code)),
+      ...(status === 503 && { "retry-after": "1" }),
+    },
     body: {
       error: { message: known.message, type, code: known.code, param: known.param },
       request_id: requestId,

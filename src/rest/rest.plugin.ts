@@ -16,7 +16,9 @@ export const routes: readonly Route[] = [chatCompletions, listModels, listProvid
 /** Mounts the REST face. Every answer carries `X-Request-ID`, every failure the one error shape. */
 export async function restPlugin(server: FastifyInstance, { app }: { app: App }): Promise<void> {
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+  server.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) =>
+    done(null, body),
+  );
   server.setErrorHandler((error, request, reply) => fail(app, error, request, reply));
   for (const route of routes)
     server.route({
@@ -32,7 +34,12 @@ export function notFound(app: App, request: FastifyRequest, reply: FastifyReply)
   return fail(app, new AppError("not_found", "There is no such path."), request, reply);
 }
 
-async function handle(app: App, route: Route, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+async function handle(
+  app: App,
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
   const { own, shown } = requestIdsOf(request);
   // What is open to everyone is open also to those whose key is of no use, as official clients always send one.
   const principal = route.access === "public" ? ANONYMOUS : await app.authenticate(authorizationOf(request));
@@ -49,7 +56,11 @@ async function handle(app: App, route: Route, request: FastifyRequest, reply: Fa
 
 async function send(app: App, answer: Answer, requestId: string, reply: FastifyReply): Promise<unknown> {
   const headers = { "x-request-id": requestId };
-  if (answer.kind === "json") return reply.code(answer.status ?? 200).headers(headers).send(answer.value);
+  if (answer.kind === "json")
+    return reply
+      .code(answer.status ?? 200)
+      .headers(headers)
+      .send(answer.value);
   if (answer.kind === "bytes")
     return reply
       .headers({ ...headers, "content-type": "application/json; charset=utf-8", ...answer.headers })
@@ -75,11 +86,15 @@ function fail(app: App, error: unknown, request: FastifyRequest, reply: FastifyR
   const { shown: requestId } = requestIdsOf(request);
   const { status, headers, body } = toErrorAnswer(error, requestId);
   logUnexpected(app, body.error.code, error, requestId);
-  return reply.code(status).headers({ "x-request-id": requestId, ...headers }).send(body);
+  return reply
+    .code(status)
+    .headers({ "x-request-id": requestId, ...headers })
+    .send(body);
 }
 
 function logUnexpected(app: App, code: string, error: unknown, requestId: string): void {
-  if (code === "internal_error" || code === "unavailable") app.log.error({ err: error, requestId }, "a request failed");
+  if (code === "internal_error" || code === "unavailable")
+    app.log.error({ err: error, requestId }, "a request failed");
 }
 
 type RequestIds = { readonly own: string; readonly shown: string };

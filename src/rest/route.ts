@@ -30,7 +30,10 @@ export type Route = {
   readonly summary: string;
   readonly access: Access;
   readonly bodyLimitBytes: number;
-  run(app: App, call: Omit<RouteCall<unknown, unknown>, "account" | "body"> & { body: Buffer }): Promise<Answer>;
+  run(
+    app: App,
+    call: Omit<RouteCall<unknown, unknown>, "account" | "body"> & { body: Buffer },
+  ): Promise<Answer>;
 };
 
 const DEFAULT_BODY_LIMIT = 262_144;
@@ -39,7 +42,10 @@ const DEFAULT_BODY_LIMIT = 262_144;
  * Defines an endpoint. `query` and `body` are checked before `handle` is called, a fault in them is
  * `invalid_parameter` or `invalid_body`; with `body: "bytes"` the handler reads the body itself.
  */
-export function defineRoute<Query extends z.ZodType = z.ZodObject, Body extends z.ZodType | "bytes" = z.ZodObject>(given: {
+export function defineRoute<
+  Query extends z.ZodType = z.ZodObject,
+  Body extends z.ZodType | "bytes" = z.ZodObject,
+>(given: {
   method: Route["method"];
   url: Route["url"];
   summary: string;

@@ -49,10 +49,10 @@ export class AccountResolver {
   async deposits(
     @Root() { address }: AccountType,
     @Args(() => PageArgs) args: PageArgs,
-    @Ctx() { app, principal }: Context,
+    @Ctx() { services, principal }: Context,
   ): Promise<Connection<Deposit>> {
     authorizeOwn(principal, address, "account:read");
-    const page = await app.deposits.list(lowerHex(address), toPageRequest(args));
+    const page = await services.deposits.list(lowerHex(address), toPageRequest(args));
     return toConnection(page, args, ({ cursor }) => cursor);
   }
 
@@ -64,10 +64,10 @@ export class AccountResolver {
   async apiKeys(
     @Root() { address }: AccountType,
     @Args(() => PageArgs) args: PageArgs,
-    @Ctx() { app, principal }: Context,
+    @Ctx() { services, principal }: Context,
   ): Promise<Connection<ApiKey>> {
     authorizeOwn(principal, address, "keys:read");
-    const page = await app.apiKeys.list(address, toPageRequest(args));
+    const page = await services.apiKeys.list(address, toPageRequest(args));
     return toConnection(page, args, apiKeyCursor);
   }
 }

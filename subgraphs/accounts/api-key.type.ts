@@ -6,7 +6,7 @@ import { defineEnum } from "../shared/enumeration.ts";
 import { DateTimeScalar } from "../shared/scalars.ts";
 
 /** Whether a key may be used. */
-export const KeyStatus = defineEnum<ApiKey["status"]>("KeyStatus", "Whether a key may be used.", {
+const KeyStatus = defineEnum<ApiKey["status"]>("KeyStatus", "Whether a key may be used.", {
   active: "It may be used.",
   revoked: "It was ended for good.",
 });
@@ -17,7 +17,7 @@ export const KeyStatus = defineEnum<ApiKey["status"]>("KeyStatus", "Whether a ke
   description: "An `sk-` key, which pays for inference out of its account. Its secret is never readable.",
   simpleResolvers: true,
 })
-export class ApiKeyType {
+class ApiKeyType {
   @Field(() => ID, { description: "Its id." })
   id!: string;
 

@@ -33,5 +33,5 @@ type Subscribing = { readonly args: { readonly after?: string | null }; readonly
 
 function followBalance({ args, context }: Subscribing): Promise<EventStream<"balance.changed">> {
   const subject = authorize(context.principal, "account:read");
-  return context.app.events.follow({ topic: "balance.changed", subject }, args.after ?? undefined);
+  return context.services.events.follow({ topic: "balance.changed", subject }, args.after ?? undefined);
 }

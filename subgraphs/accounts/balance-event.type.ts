@@ -9,7 +9,7 @@ import { BalanceType } from "./balance.type.ts";
 import { InferenceRequestStub } from "./inference-request.stub.ts";
 
 /** Why a balance changed. */
-export const BalanceCause = defineEnum<Cause>("BalanceCause", "Why a balance changed.", {
+const BalanceCause = defineEnum<Cause>("BalanceCause", "Why a balance changed.", {
   deposit: "A deposit was credited.",
   deposit_reverted: "A deposit was taken back.",
   hold: "Money was set aside for a request.",
@@ -36,7 +36,7 @@ export class BalanceEventType extends EventType {
 
   @Field(() => InferenceRequestStub, {
     nullable: true,
-    description: "The request that caused it, if one did.",
+    description: "The request that caused it. Null for holds, which are made for several requests at once.",
   })
   request!: InferenceRequestStub | null;
 }

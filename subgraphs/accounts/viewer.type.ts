@@ -5,28 +5,20 @@ import { defineEnum } from "../shared/enumeration.ts";
 import { AccountType, toAccount } from "./account.type.ts";
 
 /** How a caller proved who they are. */
-export const PrincipalKind = defineEnum<Principal["kind"]>(
-  "PrincipalKind",
-  "How a caller proved who they are.",
-  {
-    anonymous: "Not at all.",
-    "api-key": "By an `sk-` key: inference, and nothing of the account.",
-    "management-key": "By an `mk-` key: what its scopes allow.",
-    "wallet-session": "By signing in with the account's wallet: everything.",
-  },
-);
+const PrincipalKind = defineEnum<Principal["kind"]>("PrincipalKind", "How a caller proved who they are.", {
+  anonymous: "Not at all.",
+  "api-key": "By an `sk-` key: inference, and nothing of the account.",
+  "management-key": "By an `mk-` key: what its scopes allow.",
+  "wallet-session": "By signing in with the account's wallet: everything.",
+});
 
 /** What a management key may be allowed to do (SPEC 2.3). */
-export const ManagementScope = defineEnum<Scope>(
-  "ManagementScope",
-  "What a management key may be allowed to do.",
-  {
-    "account:read": "Read the account's balance, deposits and requests.",
-    "keys:read": "List the account's `sk-` keys.",
-    "keys:create": "Make `sk-` keys.",
-    "keys:manage": "Change and revoke `sk-` keys.",
-  },
-);
+const ManagementScope = defineEnum<Scope>("ManagementScope", "What a management key may be allowed to do.", {
+  "account:read": "Read the account's balance, deposits and requests.",
+  "keys:read": "List the account's `sk-` keys.",
+  "keys:create": "Make `sk-` keys.",
+  "keys:manage": "Change and revoke `sk-` keys.",
+});
 
 /** Who is asking. */
 @ObjectType("Viewer", {

@@ -1,17 +1,16 @@
 import "../shared/reflect.ts";
 import { Field, ObjectType } from "type-graphql";
-import type { Provider, ServiceType as Type } from "../../src/inference/provider.ts";
+import type { InferenceService } from "../../src/chain/direct/inference-registry.ts";
 import { AddressScalar, DateTimeScalar, NeuronScalar } from "../shared/scalars.ts";
-import { ServiceType } from "../shared/service-type.ts";
 
 /** A row of the inference registry. */
 @ObjectType("InferenceService", {
   description: "A provider's row in the inference registry on chain.",
   simpleResolvers: true,
 })
-export class InferenceServiceType implements Omit<Provider, "address"> {
-  @Field(() => ServiceType, { description: "What the service does." })
-  serviceType!: Type;
+export class InferenceServiceType implements Omit<InferenceService, "address"> {
+  @Field(() => String, { description: "What the service does, such as `chatbot`, as the chain has it." })
+  serviceType!: string;
 
   @Field(() => String, { description: "The model that it offers." })
   model!: string;
@@ -31,7 +30,7 @@ export class InferenceServiceType implements Omit<Provider, "address"> {
   verifiability!: string;
 
   @Field(() => AddressScalar, { description: "Who signs in its enclave." })
-  teeSigner!: Provider["teeSigner"];
+  teeSigner!: InferenceService["teeSigner"];
 
   @Field(() => Boolean, { description: "Whether the registry's owner acknowledged that signer." })
   teeAcknowledged!: boolean;

@@ -16,13 +16,13 @@ type Block = Awaited<ReturnType<ChainService["head"]>>;
 @Resolver(() => NetworkType)
 export class NetworkResolver {
   @Query(() => NetworkType, { description: "The network that this service runs on." })
-  network(@Ctx() { app }: Context): Network {
-    return app.chain.network();
+  network(@Ctx() { services }: Context): Network {
+    return services.chain.network();
   }
 
   @Query(() => [NetworkType], { description: "The network that this service runs on, then the public ones." })
-  networks(@Ctx() { app }: Context): readonly Network[] {
-    return app.chain.networks();
+  networks(@Ctx() { services }: Context): readonly Network[] {
+    return services.chain.networks();
   }
 
   @Query(() => BlockType, {
@@ -34,17 +34,17 @@ export class NetworkResolver {
     @Arg("number", () => BigIntScalar, { nullable: true, description: "The block's height." }) number:
       | bigint
       | null,
-    @Ctx() { app }: Context,
+    @Ctx() { services }: Context,
   ): Promise<Block | undefined> {
-    return number == null ? app.chain.head() : app.chain.block(number);
+    return number == null ? services.chain.head() : services.chain.block(BigInt(number));
   }
 
   @Query(() => ContractType, { description: "A contract of the network that this service runs on." })
   contract(
     @Arg("name", () => ContractName, { description: "Which contract." }) name: Name,
-    @Ctx() { app }: Context,
+    @Ctx() { services }: Context,
   ): ContractType {
-    return toContract(app.chain.network(), name);
+    return toContract(services.chain.network(), name);
   }
 
   @FieldResolver(() => [ContractType], { description: "Its contracts, the precompiles among them." })
@@ -61,8 +61,8 @@ export class NetworkResolver {
   }
 
   @FieldResolver(() => Boolean, { description: "Whether this service runs on it." })
-  served(@Root() { id }: Network, @Ctx() { app }: Context): boolean {
-    return id === app.chain.network().id;
+  served(@Root() { id }: Network, @Ctx() { services }: Context): boolean {
+    return id === services.chain.network().id;
   }
 
   @FieldResolver(() => BlockType, {
@@ -70,14 +70,17 @@ export class NetworkResolver {
     description:
       "Its newest block, at most a second old. Null for a network that this service does not run on.",
   })
-  async head(@Root() { id }: Network, @Ctx() { app }: Context): Promise<Block | null> {
-    return id === app.chain.network().id ? app.chain.head() : null;
+  async head(@Root() { id }: Network, @Ctx() { services }: Context): Promise<Block | null> {
+    return id === services.chain.network().id ? services.chain.head() : null;
   }
 
   @FieldResolver(() => [WatcherStateType], {
     description: "How far we have read it. Empty for a network that this service does not run on.",
   })
-  async watchers(@Root() { id }: Network, @Ctx() { app }: Context): Promise<readonly WatcherStateType[]> {
-    return id === app.chain.network().id ? toWatcherStates(await app.chain.watchers()) : [];
+  async watchers(
+    @Root() { id }: Network,
+    @Ctx() { services }: Context,
+  ): Promise<readonly WatcherStateType[]> {
+    return id === services.chain.network().id ? toWatcherStates(await services.chain.watchers()) : [];
   }
 }

@@ -1,6 +1,7 @@
 import "../shared/reflect.ts";
 import { Ctx, FieldResolver, Resolver, Root } from "type-graphql";
-import type { Provider } from "../../src/inference/provider.ts";
+import type { InferenceService } from "../../src/chain/direct/inference-registry.ts";
+import { lowerHex } from "../../src/kernel/hex.ts";
 import type { Context } from "../shared/context.ts";
 import { InferenceServiceType } from "./inference-service.type.ts";
 import { ProviderStub } from "./provider.stub.ts";
@@ -10,9 +11,12 @@ import { ProviderStub } from "./provider.stub.ts";
 export class ProviderResolver {
   @FieldResolver(() => InferenceServiceType, {
     nullable: true,
-    description: "Its row in the registry, as it was last read. Null if it is not registered.",
+    description: "Its row in the registry, as it is now. Null if it is not registered.",
   })
-  onChain(@Root() { address }: ProviderStub, @Ctx() { app }: Context): Provider | undefined {
-    return app.catalogue.provider(address);
+  onChain(
+    @Root() { address }: ProviderStub,
+    @Ctx() { loaders }: Context,
+  ): Promise<InferenceService | undefined> {
+    return loaders.services.load(lowerHex(address));
   }
 }

@@ -8,7 +8,7 @@ type WatcherStatus =
   Awaited<ReturnType<ChainService["watchers"]>> extends ReadonlyMap<string, infer S> ? S : never;
 
 /** What a watcher of the chain is at. */
-export const WatcherPhase = defineEnum<WatcherStatus["state"]>(
+const WatcherPhase = defineEnum<WatcherStatus["state"]>(
   "WatcherPhase",
   "What a watcher of the chain is at.",
   {

@@ -18,10 +18,10 @@ export class AccountResolver {
   async requests(
     @Root() { address }: AccountStub,
     @Args(() => PageArgs) args: PageArgs,
-    @Ctx() { app, principal }: Context,
+    @Ctx() { services, principal }: Context,
   ): Promise<Connection<InferenceRequest>> {
     authorizeOwn(principal, address, "account:read");
-    const page = await app.requests.list(address, toPageRequest(args));
+    const page = await services.requests.list(address, toPageRequest(args));
     return toConnection(page, args, requestCursor);
   }
 }

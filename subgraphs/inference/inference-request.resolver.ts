@@ -37,8 +37,8 @@ export class InferenceRequestResolver {
     nullable: true,
     description: "The model that was asked, null when nobody offers it any more.",
   })
-  model(@Root() { model }: InferenceRequest, @Ctx() { app }: Context): Model | undefined {
-    return app.catalogue.model(model);
+  model(@Root() { model }: InferenceRequest, @Ctx() { services }: Context): Model | undefined {
+    return services.catalogue.model(model);
   }
 
   @FieldResolver(() => AddressScalar, { description: "The address of the provider that was asked." })
@@ -50,8 +50,8 @@ export class InferenceRequestResolver {
     nullable: true,
     description: "The provider that was asked, null when it is not registered any more.",
   })
-  provider(@Root() { provider }: InferenceRequest, @Ctx() { app }: Context): Provider | undefined {
-    return app.catalogue.provider(provider);
+  provider(@Root() { provider }: InferenceRequest, @Ctx() { services }: Context): Provider | undefined {
+    return services.catalogue.provider(provider);
   }
 
   @FieldResolver(() => AccountStub, { description: "Who pays for it." })

@@ -7,16 +7,12 @@ import { DateTimeScalar, NeuronScalar } from "../shared/scalars.ts";
 import { ServiceType } from "../shared/service-type.ts";
 
 /** How a request stands. */
-export const RequestStatus = defineEnum<InferenceRequest["status"]>(
-  "RequestStatus",
-  "How a request stands.",
-  {
-    running: "The provider is at it, and money is held for it.",
-    completed: "It was answered and paid for.",
-    failed: "It was not answered, and `errorCode` says why.",
-    aborted: "The client left before the end, and paid for what was delivered.",
-  },
-);
+const RequestStatus = defineEnum<InferenceRequest["status"]>("RequestStatus", "How a request stands.", {
+  running: "The provider is at it, and money is held for it.",
+  completed: "It was answered and paid for.",
+  failed: "It was not answered, and `errorCode` says why.",
+  aborted: "The client left before the end, and paid for what was delivered.",
+});
 
 /** What a request cost. */
 @ObjectType("Cost", {

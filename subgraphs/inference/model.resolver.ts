@@ -11,16 +11,16 @@ import { ProviderType } from "./provider.type.ts";
 @Resolver(() => ModelType)
 export class ModelResolver {
   @Query(() => ModelConnection, { description: "All models on offer, by id." })
-  models(@Args(() => PageArgs) args: PageArgs, @Ctx() { app }: Context): Connection<Model> {
-    return pageOf(app.catalogue.models(), args, ({ id }) => id);
+  models(@Args(() => PageArgs) args: PageArgs, @Ctx() { services }: Context): Connection<Model> {
+    return pageOf(services.catalogue.models(), args, ({ id }) => id);
   }
 
   @Query(() => ModelType, { nullable: true, description: "A model by its id, null if nobody offers it." })
   model(
     @Arg("id", () => ID, { description: "The model's id." }) id: string,
-    @Ctx() { app }: Context,
+    @Ctx() { services }: Context,
   ): Model | undefined {
-    return app.catalogue.model(id);
+    return services.catalogue.model(id);
   }
 
   @FieldResolver(() => PricingType, { nullable: true, description: "What its cheapest provider asks." })

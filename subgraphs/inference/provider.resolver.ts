@@ -12,16 +12,16 @@ import { ProviderConnection, ProviderType } from "./provider.type.ts";
 @Resolver(() => ProviderType)
 export class ProviderResolver {
   @Query(() => ProviderConnection, { description: "All providers, by address." })
-  providers(@Args(() => PageArgs) args: PageArgs, @Ctx() { app }: Context): Connection<Provider> {
-    return pageOf(app.catalogue.providers(), args, ({ address }) => address);
+  providers(@Args(() => PageArgs) args: PageArgs, @Ctx() { services }: Context): Connection<Provider> {
+    return pageOf(services.catalogue.providers(), args, ({ address }) => address);
   }
 
   @Query(() => ProviderType, { nullable: true, description: "A provider, null if it is not registered." })
   provider(
     @Arg("address", () => AddressScalar, { description: "The provider's address." }) address: string,
-    @Ctx() { app }: Context,
+    @Ctx() { services }: Context,
   ): Provider | undefined {
-    return app.catalogue.provider(address);
+    return services.catalogue.provider(address);
   }
 
   @FieldResolver()
@@ -30,8 +30,8 @@ export class ProviderResolver {
   }
 
   @FieldResolver(() => [ModelType], { description: "The models that it offers." })
-  models(@Root() { model }: Provider, @Ctx() { app }: Context): readonly Model[] {
-    const offered = app.catalogue.model(model);
+  models(@Root() { model }: Provider, @Ctx() { services }: Context): readonly Model[] {
+    const offered = services.catalogue.model(model);
     return offered ? [offered] : [];
   }
 
@@ -51,7 +51,7 @@ export class ProviderResolver {
 /** The provider behind an address that another subgraph sent. */
 export function findProvider(
   { address }: { readonly address: unknown },
-  { app }: Context,
+  { services }: Context,
 ): Provider | undefined {
-  return app.catalogue.provider(AddressScalar.parseValue(address));
+  return services.catalogue.provider(AddressScalar.parseValue(address));
 }

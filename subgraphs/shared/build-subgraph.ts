@@ -43,7 +43,7 @@ export type Subgraph = { readonly name: string; readonly sdl: string; readonly s
  * Finds an entity by the key that another subgraph sent; null when there is none. It is called once for each
  * entity: ask a loader. (A method's type, so that a resolver may name the key it expects.)
  */
-export type ReferenceResolver<C> = { find(reference: object, context: C): unknown }["find"];
+type ReferenceResolver<C> = { find(reference: object, context: C): unknown }["find"];
 
 /** What a subgraph has besides its resolvers. */
 export type SubgraphOptions<C> = {

@@ -16,7 +16,7 @@ import { CursorScalar } from "./scalars.ts";
   description: "Where a page lies in its list.",
   simpleResolvers: true,
 })
-export class PageInfoType {
+class PageInfoType {
   @Field(() => Boolean, { description: "Whether more comes after this page." })
   hasNextPage!: boolean;
 

@@ -1,6 +1,7 @@
 import DataLoader from "dataloader";
 import type { Balance } from "../../src/accounts/balance.service.ts";
 import type { App } from "../../src/app.ts";
+import type { InferenceService } from "../../src/chain/direct/inference-registry.ts";
 import type { InferenceRequest } from "../../src/inference/requests.service.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import type { ApiKey } from "../../src/keys/api-key.service.ts";
@@ -13,6 +14,8 @@ export type Loaders = {
   readonly apiKeys: DataLoader<string, ApiKey | undefined>;
   /** Of the principal's own account alone: another's request is undefined, as is none. */
   readonly requests: DataLoader<string, InferenceRequest | undefined>;
+  /** Rows of the inference registry, by provider in lower case. */
+  readonly services: DataLoader<Hex, InferenceService | undefined>;
   readonly files: DataLoader<Hex, File | undefined>;
 };
 
@@ -24,6 +27,7 @@ export function createLoaders(app: App, principal: Principal): Loaders {
     requests: batched(async (ids) =>
       principal.kind === "anonymous" ? ids.map(() => undefined) : app.requests.byIds(principal.account, ids),
     ),
+    services: batched((providers) => app.registry.byProviders(providers)),
     files: batched((roots) => app.files.byRoots(roots)),
   };
 }

@@ -14,14 +14,21 @@ const Sealed = z.object({
   principal: z.discriminatedUnion("kind", [
     z.object({ kind: z.literal("anonymous") }),
     z.object({ kind: z.literal("api-key"), account, keyId: z.string() }),
-    z.object({ kind: z.literal("management-key"), account, keyId: z.string(), scopes: z.array(z.enum(SCOPES)) }),
+    z.object({
+      kind: z.literal("management-key"),
+      account,
+      keyId: z.string(),
+      scopes: z.array(z.enum(SCOPES)),
+    }),
     z.object({ kind: z.literal("wallet-session"), account, sessionId: z.string() }),
   ]),
 });
 
 /** Signs a principal for the way between two processes of ours: base64url of JSON, `.`, and its HMAC-SHA256. */
 export function sealPrincipal(principal: Principal, secret: string, nowMs = Date.now()): string {
-  const text = Buffer.from(JSON.stringify({ principal, expiresAt: nowMs + LIFETIME_MS })).toString("base64url");
+  const text = Buffer.from(JSON.stringify({ principal, expiresAt: nowMs + LIFETIME_MS })).toString(
+    "base64url",
+  );
   return `${text}.${sign(text, secret).toString("base64url")}`;
 }
 

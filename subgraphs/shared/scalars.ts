@@ -14,7 +14,7 @@ import { type Hex, isAddress, isHash32, lowerHex } from "../../src/kernel/hex.ts
 import { toGraphFailure } from "./failures.ts";
 
 /** Taken in any letter case and kept in lower case; given out with the checksum of EIP-55. */
-export const AddressScalar = defineScalar<Hex>({
+export const AddressScalar = defineScalar({
   name: "Address",
   description:
     "An account or a contract: `0x` and 40 hexadecimal digits, with the checksum of EIP-55 on output.",
@@ -26,7 +26,7 @@ export const AddressScalar = defineScalar<Hex>({
 });
 
 /** Bytes of any length. */
-export const HexScalar = defineScalar<Hex>({
+export const HexScalar = defineScalar({
   name: "Hex",
   description: "Bytes: `0x` and an even number of hexadecimal digits.",
   read(text) {
@@ -37,7 +37,7 @@ export const HexScalar = defineScalar<Hex>({
 });
 
 /** A hash, a merkle root or a stream's id. */
-export const Hash32Scalar = defineScalar<Hex>({
+export const Hash32Scalar = defineScalar({
   name: "Hash32",
   description: "A hash of 32 bytes: `0x` and 64 hexadecimal digits.",
   read(text) {
@@ -48,28 +48,28 @@ export const Hash32Scalar = defineScalar<Hex>({
 });
 
 /** Money. A JSON number would lose digits, so it is refused. */
-export const NeuronScalar = defineScalar<bigint>({
+export const NeuronScalar = defineScalar({
   name: "Neuron",
   description: "An amount of money as a decimal string: 10^18 neuron are one token.",
-  read: parseNeuron,
+  read: (text) => parseNeuron(text).toString(),
   write: (value) => (typeof value === "bigint" ? value.toString() : undefined),
 });
 
 /** A height, a size or a position. */
-export const BigIntScalar = defineScalar<bigint>({
+export const BigIntScalar = defineScalar({
   name: "BigInt",
   description: "A whole number from 0 to 2^256 - 1 as a decimal string. Small ones may be sent as a number.",
   takesNumbers: true,
   read(text) {
     if (!/^(0|[1-9]\d{0,77})$/.test(text) || BigInt(text) >= 2n ** 256n)
       throw refused("A BigInt is a whole number from 0 to 2^256 - 1, as a decimal string.");
-    return BigInt(text);
+    return text;
   },
   write: (value) => (typeof value === "bigint" ? value.toString() : undefined),
 });
 
 /** A moment in UTC. */
-export const DateTimeScalar = defineScalar<Date>({
+export const DateTimeScalar = defineScalar({
   name: "DateTime",
   description: "A moment in ISO 8601 with its zone, such as `2026-01-31T12:00:00.000Z`; UTC on output.",
   read(text) {
@@ -79,13 +79,13 @@ export const DateTimeScalar = defineScalar<Date>({
       Number.isNaN(date.getTime())
     )
       throw refused("A DateTime is ISO 8601 with its zone, such as 2026-01-31T12:00:00Z.");
-    return date;
+    return date.toISOString();
   },
   write: (value) => (value instanceof Date ? value.toISOString() : undefined),
 });
 
 /** A place in a list or in a stream of events; only who made it reads it. */
-export const CursorScalar = defineScalar<string>({
+export const CursorScalar = defineScalar({
   name: "Cursor",
   description: "A place in a list or in a stream of events. Opaque: send it back as it came.",
   read(text) {
@@ -105,7 +105,7 @@ export const JsonScalar = new GraphQLScalarType<unknown, unknown>({
 });
 
 /** All scalars of the public graph that GraphQL itself does not bring. */
-export const SCALARS: readonly GraphQLScalarType[] = [
+const SCALARS: readonly GraphQLScalarType[] = [
   AddressScalar,
   HexScalar,
   Hash32Scalar,
@@ -135,10 +135,13 @@ export function checkScalars(schema: GraphQLSchema): void {
   }
 }
 
-type ScalarDefinition<T> = {
+type ScalarDefinition<T extends string> = {
   readonly name: string;
   readonly description: string;
-  /** Reads what a client sent. Throws an `AppError` whose text is for the client. */
+  /**
+   * Reads what a client sent into the one spelling that resolvers get. It stays text, because graphql-jit writes the
+   * literals of an operation into its code as JSON. Throws an `AppError` whose text is for the client.
+   */
   readonly read: (text: string) => T;
   /** Writes a value of ours, undefined for what is none: a bug. */
   readonly write: (value: unknown) => string | undefined;
@@ -146,7 +149,13 @@ type ScalarDefinition<T> = {
 };
 
 /** A scalar that travels as a string. */
-function defineScalar<T>({ name, description, read, write, takesNumbers = false }: ScalarDefinition<T>) {
+function defineScalar<T extends string>({
+  name,
+  description,
+  read,
+  write,
+  takesNumbers = false,
+}: ScalarDefinition<T>) {
   const parse = (value: unknown, node?: ValueNode): T => {
     const text = takesNumbers && Number.isSafeInteger(value) ? String(value) : value;
     try {

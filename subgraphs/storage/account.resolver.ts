@@ -16,9 +16,9 @@ export class AccountResolver {
   async submissions(
     @Root() { address }: AccountStub,
     @Args(() => PageArgs) args: PageArgs,
-    @Ctx() { app }: Context,
+    @Ctx() { services }: Context,
   ): Promise<Connection<Submission>> {
-    const page = await app.files.submissionsBy(lowerHex(address), toPageRequest(args));
+    const page = await services.files.submissionsBy(lowerHex(address), toPageRequest(args));
     return toConnection(page, args, ({ cursor }) => cursor);
   }
 }

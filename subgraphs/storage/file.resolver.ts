@@ -24,11 +24,11 @@ export class FileResolver {
       nullable: true,
       description: "The sequence number of a submission of it.",
     })
-    txSeq: bigint | null,
-    @Ctx() { app, loaders }: Context,
+    txSeq: string | null,
+    @Ctx() { services, loaders }: Context,
   ): Promise<File | undefined> {
     if (root != null && txSeq == null) return loaders.files.load(root);
-    if (txSeq != null && root == null) return app.files.byTxSeq(txSeq);
+    if (txSeq != null && root == null) return services.files.byTxSeq(BigInt(txSeq));
     throw new AppError(
       "invalid_parameter",
       "A file is named by its root or by a txSeq: exactly one of the two.",
@@ -54,9 +54,9 @@ export class FileResolver {
   async submissions(
     @Root() { root }: File,
     @Args(() => PageArgs) args: PageArgs,
-    @Ctx() { app }: Context,
+    @Ctx() { services }: Context,
   ): Promise<Connection<Submission>> {
-    const page = await app.files.submissionsOf(root, toPageRequest(args));
+    const page = await services.files.submissionsOf(root, toPageRequest(args));
     return toConnection(page, args, ({ cursor }) => cursor);
   }
 }

@@ -66,8 +66,13 @@ describeDatabases("holds", (kind) => {
       const granted = asked.filter((_, n) => answers[n]?.status === "fulfilled");
       expect(granted).toHaveLength(50);
       for (const answer of answers)
-        if (answer.status === "rejected") expect(answer.reason).toMatchObject({ code: "insufficient_balance" });
-      expect(await balanceOf(database, seeded.account)).toMatchObject({ held: 350n, available: 0n, total: 350n });
+        if (answer.status === "rejected")
+          expect(answer.reason).toMatchObject({ code: "insufficient_balance" });
+      expect(await balanceOf(database, seeded.account)).toMatchObject({
+        held: 350n,
+        available: 0n,
+        total: 350n,
+      });
       await Promise.all(granted.map(({ id }, n) => services[n % 2]?.settle(ending(id, 7n))));
       expect(await balanceOf(database, seeded.account)).toMatchObject({ held: 0n, total: 0n });
     }
@@ -101,10 +106,16 @@ describeDatabases("holds", (kind) => {
     const services = [holdsOn(database), holdsOn(database)];
     const hold = asking(seeded, 60n);
     await services[0]?.hold(hold);
-    const charged = await Promise.all(Array.from({ length: 20 }, (_, n) => services[n % 2]?.settle(ending(hold.id, 25n))));
+    const charged = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => services[n % 2]?.settle(ending(hold.id, 25n))),
+    );
     expect(charged.filter((neuron) => neuron === 25n)).toHaveLength(1);
     expect(charged.filter((neuron) => neuron === 0n)).toHaveLength(19);
-    expect(await balanceOf(database, seeded.account)).toMatchObject({ held: 0n, available: 75n, deposit: 75n });
+    expect(await balanceOf(database, seeded.account)).toMatchObject({
+      held: 0n,
+      available: 75n,
+      deposit: 75n,
+    });
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
@@ -116,8 +127,13 @@ describeDatabases("holds", (kind) => {
     await holds.hold(hold);
     expect(await holds.settle(ending(hold.id, 55n))).toBe(40n);
     expect(await balanceOf(database, seeded.account)).toMatchObject({ available: 60n, held: 0n });
-    const books = await database.rows("select book, amount::text from ledger_entry where account = 'router' order by book");
-    expect(books).toEqual([{ book: "loss", amount: "-15" }, { book: "revenue", amount: "55" }]);
+    const books = await database.rows(
+      "select book, amount::text from ledger_entry where account = 'router' order by book",
+    );
+    expect(books).toEqual([
+      { book: "loss", amount: "-15" },
+      { book: "revenue", amount: "55" },
+    ]);
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
@@ -133,7 +149,11 @@ describeDatabases("holds", (kind) => {
     const holds = holdsOn(database);
     const hold = asking(seeded, 50n);
     await holds.hold(hold);
-    expect(await balanceOf(database, seeded.account)).toMatchObject({ credit: 30n, deposit: 100n, held: 50n });
+    expect(await balanceOf(database, seeded.account)).toMatchObject({
+      credit: 30n,
+      deposit: 100n,
+      held: 50n,
+    });
     await holds.settle(ending(hold.id, 35n));
     expect(await balanceOf(database, seeded.account)).toMatchObject({ credit: 0n, deposit: 95n, held: 0n });
     expect(await findLedgerFaults(database)).toEqual([]);
@@ -159,10 +179,16 @@ describeDatabases("holds", (kind) => {
     let revoked = false;
     const late: string[] = [];
     const calls = Array.from({ length: 200 }, async (_, n) => {
-      if (n === 100) await apiKeys.revoke(seeded.account, seeded.keyId).then(() => void (revoked = true));
+      if (n === 100) {
+        await apiKeys.revoke(seeded.account, seeded.keyId);
+        revoked = true;
+      }
       const startedAfter = revoked;
       const hold = asking(seeded, 1n);
-      const admitted = await holds.hold(hold).then(() => true, () => false);
+      const admitted = await holds.hold(hold).then(
+        () => true,
+        () => false,
+      );
       if (admitted && startedAfter) late.push(hold.id);
     });
     await Promise.all(calls);

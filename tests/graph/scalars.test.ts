@@ -30,12 +30,12 @@ describe("what clients send", () => {
     [HexScalar, "0xAB", "0xab"],
     [HexScalar, "0x", "0x"],
     [Hash32Scalar, `0x${"A".repeat(64)}`, `0x${"a".repeat(64)}`],
-    [NeuronScalar, "340282366920938463463374607431768211456", 2n ** 128n],
-    [BigIntScalar, "18446744073709551616", 2n ** 64n],
-    [BigIntScalar, 12, 12n],
-    [DateTimeScalar, "2026-01-31T12:00:00+01:00", new Date("2026-01-31T11:00:00Z")],
+    [NeuronScalar, "340282366920938463463374607431768211456", "340282366920938463463374607431768211456"],
+    [BigIntScalar, "18446744073709551616", "18446744073709551616"],
+    [BigIntScalar, 12, "12"],
+    [DateTimeScalar, "2026-01-31T12:00:00+01:00", "2026-01-31T11:00:00.000Z"],
     [CursorScalar, "WyJldmVudCIsIjEiXQ", "WyJldmVudCIsIjEiXQ"],
-  ])("%s reads %j", (scalar, sent, read) => {
+  ])("%s reads %j as text", (scalar, sent, read) => {
     expect(scalar.parseValue(sent)).toEqual(read);
   });
 

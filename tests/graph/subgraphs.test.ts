@@ -2,8 +2,9 @@ import { getAddress } from "viem";
 import { expect, test } from "vitest";
 import { PROVIDER } from "../../src/devnet/accounts.ts";
 import type { Scope } from "../../src/keys/principal.ts";
+import { INPUT_PRICE, MODEL } from "../support/network.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
-import { INPUT_PRICE, MODEL, useStack } from "../support/stack.ts";
+import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
 const stack = useStack("embedded");
@@ -123,7 +124,7 @@ test("a balance is followed, and a reader who comes back by cursor misses nothin
   const key = await managementKey(mine, "account:read");
   const first = await follow(key, null, 2, () => chat(mine));
   expect(first).toMatchObject([
-    { cause: "HOLD", request: { status: expect.any(String) } },
+    { cause: "HOLD", request: null },
     { cause: "SETTLEMENT", request: { cost: { output: "15" } }, balance: { held: "0" } },
   ]);
   const again = await follow(key, String(first[0]?.cursor), 1, async () => {});
@@ -162,7 +163,7 @@ test("lists go on where a page ended", async () => {
   expect(data).toMatchObject({
     providers: { nodes: [{ address: PROVIDER.address }], pageInfo: { hasPreviousPage: false } },
   });
-  const { pageInfo } = data?.providers as { pageInfo: { endCursor: string } };
+  const { pageInfo } = (data?.providers ?? {}) as { pageInfo: { endCursor: string } };
   expect(await ask(undefined, query, { after: pageInfo.endCursor })).toMatchObject({
     data: { providers: { nodes: [], pageInfo: { hasNextPage: false, hasPreviousPage: true } } },
   });

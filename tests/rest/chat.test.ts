@@ -3,8 +3,9 @@ import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { countPromptTokens } from "../../src/inference/tokens.ts";
 import { newSecret } from "../../src/keys/secret.ts";
-import { INPUT_PRICE, MODEL, OUTPUT_PRICE, useStack } from "../support/stack.ts";
+import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/network.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
+import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
 const stack = useStack("embedded");
@@ -19,7 +20,11 @@ function client(seeded: Seeded): OpenAI {
   return new OpenAI({ baseURL: `${stack().origin}/v1`, apiKey: seeded.secret, maxRetries: 0 });
 }
 
-function post(secret: string | undefined, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+function post(
+  secret: string | undefined,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Response> {
   return fetch(`${stack().origin}/v1/chat/completions`, {
     method: "POST",
     headers: {
@@ -76,24 +81,28 @@ test("the official client gets a whole answer, billed at tokens times price to t
   await expectExactBooks();
 });
 
-test.each([true, false])("the official client streams an answer, with the usage chunk asked for: %s", async (wanted) => {
-  const seeded = await seedAccount(stack().app.database, 1_000_000n);
-  const chunks = await client(seeded).chat.completions.create({
-    model: MODEL,
-    messages,
-    max_tokens: 9,
-    stream: true,
-    ...(wanted && { stream_options: { include_usage: true } }),
-  });
-  const seen = await Array.fromAsync(chunks);
-  expect(seen.map((chunk) => chunk.choices[0]?.delta.content ?? "").join("")).toMatch(/\w+ \w+/);
-  const usage = seen.filter((chunk) => chunk.usage);
-  expect(usage).toHaveLength(wanted ? 1 : 0);
-  if (wanted) expect(usage[0]).toMatchObject({ x_0g_trace: { billing: { total_cost: String(costOf(9)) } } });
-  expect(seen.filter((chunk) => chunk.choices.length === 0)).toHaveLength(wanted ? 1 : 0);
-  expect(await onlyRequestOf(seeded)).toMatchObject({ status: "completed", cost: { total: costOf(9) } });
-  expect(await balanceOf(seeded)).toMatchObject({ total: 1_000_000n - costOf(9), held: 0n });
-});
+test.each([true, false])(
+  "the official client streams an answer, with the usage chunk asked for: %s",
+  async (wanted) => {
+    const seeded = await seedAccount(stack().app.database, 1_000_000n);
+    const chunks = await client(seeded).chat.completions.create({
+      model: MODEL,
+      messages,
+      max_tokens: 9,
+      stream: true,
+      ...(wanted && { stream_options: { include_usage: true } }),
+    });
+    const seen = await Array.fromAsync(chunks);
+    expect(seen.map((chunk) => chunk.choices[0]?.delta.content ?? "").join("")).toMatch(/\w+ \w+/);
+    const usage = seen.filter((chunk) => chunk.usage);
+    expect(usage).toHaveLength(wanted ? 1 : 0);
+    if (wanted)
+      expect(usage[0]).toMatchObject({ x_0g_trace: { billing: { total_cost: String(costOf(9)) } } });
+    expect(seen.filter((chunk) => chunk.choices.length === 0)).toHaveLength(wanted ? 1 : 0);
+    expect(await onlyRequestOf(seeded)).toMatchObject({ status: "completed", cost: { total: costOf(9) } });
+    expect(await balanceOf(seeded)).toMatchObject({ total: 1_000_000n - costOf(9), held: 0n });
+  },
+);
 
 test("a stream's events are the provider's own bytes, and its bill is told before [DONE]", async () => {
   const seeded = await seedAccount(stack().app.database, 1_000_000n);
@@ -112,7 +121,9 @@ test("100 parallel requests on money for exactly 50: 50 are answered, 50 refused
   expect(Map.groupBy(replies, ({ status }) => status).get(200)).toHaveLength(50);
   const refused = replies.filter(({ status }) => status === 402);
   expect(refused).toHaveLength(50);
-  expect(await refused[0]?.json()).toMatchObject({ error: { code: "insufficient_balance", type: "payment_error" } });
+  expect(await refused[0]?.json()).toMatchObject({
+    error: { code: "insufficient_balance", type: "payment_error" },
+  });
   expect(await balanceOf(seeded)).toMatchObject({ total: 0n, held: 0n });
   await expectExactBooks();
 });
@@ -151,7 +162,10 @@ test("a client that leaves mid-stream stops the provider within a second and pay
   expect(request.outputTokens).toBeGreaterThan(0);
   expect(request.outputTokens).toBeLessThan(20);
   expect(request.cost?.total).toBe(costOf(request.outputTokens ?? 0));
-  expect(await balanceOf(seeded)).toMatchObject({ held: 0n, total: 1_000_000n - costOf(request.outputTokens ?? 0) });
+  expect(await balanceOf(seeded)).toMatchObject({
+    held: 0n,
+    total: 1_000_000n - costOf(request.outputTokens ?? 0),
+  });
   await expectExactBooks();
 });
 
@@ -162,7 +176,10 @@ test("a client that leaves before its whole answer came pays nothing, and the pr
   provider.behaviour = { delayMs: 10_000 };
   const leaving = new AbortController();
   const { requests } = provider;
-  const reply = client(seeded).chat.completions.create({ model: MODEL, messages }, { signal: leaving.signal });
+  const reply = client(seeded).chat.completions.create(
+    { model: MODEL, messages },
+    { signal: leaving.signal },
+  );
   await until(() => provider.requests > requests);
   leaving.abort();
   await expect(reply).rejects.toThrow();
@@ -176,7 +193,9 @@ test("a stream that breaks mid-answer ends with an error event, without [DONE], 
   const { provider, app } = stack();
   const seeded = await seedAccount(app.database, 1_000_000n);
   provider.behaviour = { breakAfterEvents: 5 };
-  const text = await (await post(seeded.secret, { model: MODEL, messages, max_tokens: 30, stream: true })).text();
+  const text = await (
+    await post(seeded.secret, { model: MODEL, messages, max_tokens: 30, stream: true })
+  ).text();
   provider.behaviour = {};
   expect(text).toMatch(/data: \{"error":\{.*"code":"upstream_error".*\}\n\n$/);
   expect(text).not.toContain("[DONE]");
@@ -192,23 +211,39 @@ test.each([
   ["a page with status 200", { status: 200, contentType: "text/html", body: "<h1>sorry</h1>" }],
   ["an empty answer", { status: 200, contentType: "application/json", body: "" }],
   ["half an answer", { status: 200, contentType: "application/json", body: '{"choices":[{"ind' }],
-  ["an error in a good answer", { status: 200, contentType: "application/json", body: '{"error":{"message":"no"}}' }],
-  ["an error event first", { status: 200, contentType: "text/event-stream", body: 'data: {"error":{"message":"no"}}\n\n' }],
-] as const)("%s from the provider is 502 provider_error, plain and streamed, and nothing is billed", async (_, instead) => {
-  const { provider, app } = stack();
-  const seeded = await seedAccount(app.database, 1_000_000n);
-  provider.behaviour = { instead };
-  for (const stream of [false, true]) {
-    const reply = await post(seeded.secret, { model: MODEL, messages, stream });
-    expect(reply.status).toBe(502);
-    expect(await reply.json()).toMatchObject({ error: { code: "provider_error", type: "api_error" } });
-    expect(reply.headers.get("x-should-retry")).toBe("false");
-  }
-  provider.behaviour = {};
-  expect(await balanceOf(seeded)).toMatchObject({ held: 0n, total: 1_000_000n });
-});
+  [
+    "an error in a good answer",
+    { status: 200, contentType: "application/json", body: '{"error":{"message":"no"}}' },
+  ],
+  [
+    "an error event first",
+    { status: 200, contentType: "text/event-stream", body: 'data: {"error":{"message":"no"}}\n\n' },
+  ],
+] as const)(
+  "%s from the provider is 502 provider_error, plain and streamed, and nothing is billed",
+  async (_, instead) => {
+    const { provider, app } = stack();
+    const seeded = await seedAccount(app.database, 1_000_000n);
+    provider.behaviour = { instead };
+    for (const stream of [false, true]) {
+      const reply = await post(seeded.secret, { model: MODEL, messages, stream });
+      expect(reply.status).toBe(502);
+      expect(await reply.json()).toMatchObject({ error: { code: "provider_error", type: "api_error" } });
+      expect(reply.headers.get("x-should-retry")).toBe("false");
+    }
+    provider.behaviour = {};
+    expect(await balanceOf(seeded)).toMatchObject({ held: 0n, total: 1_000_000n });
+  },
+);
 
-test.each(["null", "-1", '"many"', '{"prompt_tokens":-1,"completion_tokens":2}', '{"prompt_tokens":1.5,"completion_tokens":2}', '{"prompt_tokens":1,"completion_tokens":1e999}'])(
+test.each([
+  "null",
+  "-1",
+  '"many"',
+  '{"prompt_tokens":-1,"completion_tokens":2}',
+  '{"prompt_tokens":1.5,"completion_tokens":2}',
+  '{"prompt_tokens":1,"completion_tokens":1e999}',
+])(
   "a provider that states the usage %s is billed by our own count, marked as estimated",
   async (usageJson) => {
     const { provider, app } = stack();
@@ -257,12 +292,18 @@ test.each([
   ["a message without a role", { model: MODEL, messages: [{ content: "x" }] }, "messages.0.role"],
   ["a limit of zero", { model: MODEL, messages, max_tokens: 0 }, "max_tokens"],
   ["a limit that is no number", { model: MODEL, messages, max_tokens: "7" }, "max_tokens"],
-  ["a prototype", `{"model":"${MODEL}","messages":[{"role":"user","content":"x"}],"__proto__":{"a":1}}`, "body"],
+  [
+    "a prototype",
+    `{"model":"${MODEL}","messages":[{"role":"user","content":"x"}],"__proto__":{"a":1}}`,
+    "body",
+  ],
 ] as const)("%s is 400 invalid_body and names the field", async (_, body, param) => {
   const seeded = await seedAccount(stack().app.database, 1_000n);
   const reply = await post(seeded.secret, body);
   expect(reply.status).toBe(400);
-  expect(await reply.json()).toMatchObject({ error: { code: "invalid_body", type: "invalid_request_error", param } });
+  expect(await reply.json()).toMatchObject({
+    error: { code: "invalid_body", type: "invalid_request_error", param },
+  });
   expect(await balanceOf(seeded)).toMatchObject({ held: 0n, total: 1_000n });
 });
 
@@ -303,7 +344,10 @@ test("a model that nobody offers is 404, a path that is none too, and a request 
   const reply = await post(seeded.secret, { model: "nobody's", messages }, { "x-request-id": "mine-1" });
   expect(reply.status).toBe(404);
   expect(reply.headers.get("x-request-id")).toBe("mine-1");
-  expect(await reply.json()).toMatchObject({ error: { code: "model_not_found", param: "model" }, request_id: "mine-1" });
+  expect(await reply.json()).toMatchObject({
+    error: { code: "model_not_found", param: "model" },
+    request_id: "mine-1",
+  });
   const nowhere = await fetch(`${stack().origin}/v1/nowhere`);
   expect(await failureOf(nowhere)).toEqual([404, "not_found"]);
 });
@@ -311,8 +355,12 @@ test("a model that nobody offers is 404, a path that is none too, and a request 
 test("a client may send the same request id again: each request is one charge", async () => {
   const seeded = await seedAccount(stack().app.database, 1_000_000n);
   const id = `mine-${seeded.keyId}`;
-  expect((await post(seeded.secret, { model: MODEL, messages, max_tokens: 3 }, { "x-request-id": id })).status).toBe(200);
-  expect((await post(seeded.secret, { model: MODEL, messages, max_tokens: 3 }, { "x-request-id": id })).status).toBe(200);
+  expect(
+    (await post(seeded.secret, { model: MODEL, messages, max_tokens: 3 }, { "x-request-id": id })).status,
+  ).toBe(200);
+  expect(
+    (await post(seeded.secret, { model: MODEL, messages, max_tokens: 3 }, { "x-request-id": id })).status,
+  ).toBe(200);
   expect(await balanceOf(seeded)).toMatchObject({ held: 0n, total: 1_000_000n - 2n * costOf(3) });
   await expectExactBooks();
 });
@@ -323,10 +371,19 @@ test("models and providers are listed for everyone, priced in neuron per token",
   expect(models.data.map(({ id }) => id)).toEqual([MODEL]);
   expect(await (await fetch(`${origin}/v1/models`)).json()).toMatchObject({
     object: "list",
-    data: [{ id: MODEL, object: "model", supported_formats: ["openai"], pricing: { prompt: "3", completion: "5" } }],
+    data: [
+      {
+        id: MODEL,
+        object: "model",
+        supported_formats: ["openai"],
+        pricing: { prompt: "3", completion: "5" },
+      },
+    ],
   });
   const offer = { model_id: MODEL, service_type: "chatbot", tee_acknowledged: true };
-  expect(await (await fetch(`${origin}/v1/providers?model=${MODEL}`)).json()).toMatchObject({ data: [offer] });
+  expect(await (await fetch(`${origin}/v1/providers?model=${MODEL}`)).json()).toMatchObject({
+    data: [offer],
+  });
   expect(await (await fetch(`${origin}/v1/providers?model=other`)).json()).toMatchObject({ data: [] });
   expect((await fetch(`${origin}/v1/providers?service_type=magic`)).status).toBe(400);
 });

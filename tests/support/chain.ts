@@ -21,10 +21,7 @@ const TOPIC = toEventSelector("event Deposited(address indexed account, uint256 
 // mstore(0, calldataload(32)); log2(0, 32, TOPIC, calldataload(0))
 const CODE: Hex = `0x6020356000526000357f${TOPIC}60206000a200`;
 
-/** A chain of this test's own, with the stand-in vault on it. It ends with the test. */
-export type TestChain = Awaited<ReturnType<typeof startChain>>;
-
-/** Starts it. At block 1 the vault is there; `port` is for a chain that takes another one's place. */
+/** Starts a chain of this test's own, with the stand-in vault on it; it ends with the test. At block 1 the vault is there; `port` is for a chain that takes another one's place. */
 export async function startChain({ port = 0 } = {}) {
   const anvil = await startAnvil({ port });
   onTestFinished(() => anvil.stop());

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 
 /** A JSON-RPC call on its way to the node. */
-export type RpcCall = { readonly id: number; readonly method: string; readonly params: readonly unknown[] };
+type RpcCall = { readonly id: number; readonly method: string; readonly params: readonly unknown[] };
 
 /** What becomes of a call: it passes, as it is or changed, is answered here, is cut off, or gets no answer. */
 export type Verdict =

@@ -28,8 +28,8 @@ async function bookDeposit(tx: { rows: Database["rows"] }, account: string, neur
   const id = newId();
   await tx.rows(
     `insert into deposit (id, account, amount, status, chain_id, transaction_hash, log_index, block_number, block_hash)
-     values ($1, $2, $3::numeric, 'confirmed', 16602, $1, 0, 1, '0x0')`,
-    [id, account, neuron.toString()],
+     values ($1, $2, $3::numeric, 'confirmed', 16602, $4, 0, 1, $4)`,
+    [id, account, neuron.toString(), `0x${id.replaceAll("-", "").padStart(64, "0")}`],
   );
   await creditDeposit(tx, { account, amount: neuron, transferId: `deposit:${id}` });
 }

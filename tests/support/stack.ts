@@ -5,14 +5,11 @@ import { createServer } from "../../gateway/server.ts";
 import { type App, createApp } from "../../src/app.ts";
 import { NETWORKS, withAddresses } from "../../src/chain/networks.ts";
 import { readConfig } from "../../src/config.ts";
-import { PROVIDER, ROUTER_WALLET } from "../../src/devnet/accounts.ts";
-import { fundRouterWallet, registerProvider } from "../../src/devnet/actors.ts";
-import { startAnvil } from "../../src/devnet/anvil.ts";
-import { deployContracts } from "../../src/devnet/deploy.ts";
-import { type StandInProvider, startProvider } from "../../src/devnet/provider.ts";
-import { countPromptTokens } from "../../src/inference/tokens.ts";
+import { ROUTER_WALLET } from "../../src/devnet/accounts.ts";
+import type { StandInProvider } from "../../src/devnet/provider.ts";
 import { createLogger } from "../../src/kernel/log.ts";
-import { type DatabaseKind, openTestDatabase } from "./database.ts";
+import { type DatabaseKind, type OnEnd, openTestDatabase } from "./database.ts";
+import { startNetwork } from "./network.ts";
 
 /** The whole product in one process, on a chain and with a provider of its own, listening on a free port. */
 export type Stack = {
@@ -23,15 +20,11 @@ export type Stack = {
   readonly provider: StandInProvider;
 };
 
-export const MODEL = "test-chat";
-export const INPUT_PRICE = 3n;
-export const OUTPUT_PRICE = 5n;
-
 /** Starts one stack for the tests of a file and ends it after them. Read it inside the tests. */
 export function useStack(kind: DatabaseKind, settings: Readonly<Record<string, string>> = {}): () => Stack {
   let stack: Stack | undefined;
-  const ends: (() => Promise<unknown>)[] = [];
-  const onEnd = (end: () => Promise<unknown>) => void ends.unshift(end);
+  const ends: (() => Promise<void>)[] = [];
+  const onEnd = (end: () => Promise<void>) => void ends.unshift(end);
   beforeAll(async () => {
     stack = await startStack(kind, settings, onEnd);
   });
@@ -47,31 +40,9 @@ export function useStack(kind: DatabaseKind, settings: Readonly<Record<string, s
 async function startStack(
   kind: DatabaseKind,
   settings: Readonly<Record<string, string>>,
-  onEnd: (end: () => Promise<unknown>) => void,
+  onEnd: OnEnd,
 ): Promise<Stack> {
-  const anvil = await startAnvil();
-  onEnd(() => anvil.stop());
-  const contracts = await deployContracts(anvil.url);
-  const accounts = { rpcUrl: anvil.url, inference: contracts.inference };
-  const provider = await startProvider({
-    address: PROVIDER.address,
-    model: MODEL,
-    countTokens: countPromptTokens,
-    accounts,
-  });
-  onEnd(() => provider.stop());
-  await registerProvider(anvil.url, {
-    providerKey: PROVIDER.privateKey,
-    url: provider.url,
-    model: MODEL,
-    inputPrice: INPUT_PRICE,
-    outputPrice: OUTPUT_PRICE,
-    serviceType: "chatbot",
-    verifiability: "TeeML",
-    additionalInfo: "{}",
-    teeSigner: PROVIDER.address,
-  });
-  await fundRouterWallet(anvil.url, { routerKey: ROUTER_WALLET.privateKey, provider: PROVIDER.address });
+  const { rpcUrl, contracts, provider } = await startNetwork(onEnd);
   const config = readConfig({
     NETWORK: "devnet",
     ROUTER_PRIVATE_KEY: ROUTER_WALLET.privateKey,
@@ -79,7 +50,7 @@ async function startStack(
     ...settings,
   });
   const network = withAddresses(NETWORKS.devnet, {
-    rpcUrls: [anvil.url],
+    rpcUrls: [rpcUrl],
     contracts: {
       routerVault: contracts.vault,
       computeLedger: contracts.ledger,
@@ -97,5 +68,5 @@ async function startStack(
   const server = await createServer(app, graph);
   onEnd(() => server.close());
   await server.listen({ host: "127.0.0.1", port: 0 });
-  return { app, server, origin: server.listeningOrigin, rpcUrl: anvil.url, provider };
+  return { app, server, origin: server.listeningOrigin, rpcUrl, provider };
 }

@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Tries until `attempt` neither throws nor answers false, and returns what it answered. */
-export async function until<T>(attempt: () => T | Promise<T>, patienceMs = 20_000): Promise<Exclude<T, false>> {
+export async function until<T>(
+  attempt: () => T | Promise<T>,
+  patienceMs = 20_000,
+): Promise<Exclude<T, false>> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
     try {

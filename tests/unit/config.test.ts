@@ -14,7 +14,12 @@ test("every example is itself a value that the setting takes", () => {
 });
 
 test("without any setting it is the development network on this machine alone", () => {
-  expect(readConfig({})).toMatchObject({ NETWORK: "devnet", HOST: "127.0.0.1", PORT: 4000, DATA_DIR: ".data" });
+  expect(readConfig({})).toMatchObject({
+    NETWORK: "devnet",
+    HOST: "127.0.0.1",
+    PORT: 4000,
+    DATA_DIR: ".data",
+  });
 });
 
 test("every mistake is named at once, each with its variable and an example", () => {
@@ -25,6 +30,10 @@ test("every mistake is named at once, each with its variable and an example", ()
 });
 
 test("settings that need each other say so", () => {
-  expect(() => readConfig({ NETWORK: "mainnet" })).toThrow("ROUTER_PRIVATE_KEY: required with NETWORK=mainnet");
-  expect(() => readConfig({ REDIS_URL: "redis://127.0.0.1" })).toThrow("DATABASE_URL: required with REDIS_URL");
+  expect(() => readConfig({ NETWORK: "mainnet" })).toThrow(
+    "ROUTER_PRIVATE_KEY: required with NETWORK=mainnet",
+  );
+  expect(() => readConfig({ REDIS_URL: "redis://127.0.0.1" })).toThrow(
+    "DATABASE_URL: required with REDIS_URL",
+  );
 });

@@ -12,7 +12,9 @@ function request(fields: object) {
 }
 
 test("a stream is cut into its events, wherever the network cut it, and no byte is lost or changed", () => {
-  const event = fc.string({ unit: "grapheme", maxLength: 20 }).map((text) => `data: ${JSON.stringify({ text })}\n\n`);
+  const event = fc
+    .string({ unit: "grapheme", maxLength: 20 })
+    .map((text) => `data: ${JSON.stringify({ text })}\n\n`);
   fc.assert(
     fc.property(fc.array(event), fc.array(fc.nat(30)), (events, cuts) => {
       const whole = Buffer.from(events.join(""));
@@ -30,13 +32,21 @@ test("a stream is cut into its events, wherever the network cut it, and no byte 
 
 test("an event may end with CR LF, carry a comment, or be too long", () => {
   const scanner = new EventScanner(64);
-  expect(scanner.push(Buffer.from("data: 1\r\n\r\n: ping\n\ndata: [DONE]\n\n")).map(eventData)).toEqual(["1", undefined, "[DONE]"]);
+  expect(scanner.push(Buffer.from("data: 1\r\n\r\n: ping\n\ndata: [DONE]\n\n")).map(eventData)).toEqual([
+    "1",
+    undefined,
+    "[DONE]",
+  ]);
   expect(() => scanner.push(Buffer.alloc(65, "x"))).toThrow("too long");
 });
 
 test("a quote is enough for every answer within its limit, and what is held affords just that", () => {
   const price = fc.record({ inputPrice: fc.bigInt(0n, 10n ** 18n), outputPrice: fc.bigInt(0n, 10n ** 18n) });
-  const ask = fc.record({ promptTokens: fc.nat(10_000), modelLimit: fc.integer({ min: 1, max: 10_000 }), choices: fc.integer({ min: 1, max: 4 }) });
+  const ask = fc.record({
+    promptTokens: fc.nat(10_000),
+    modelLimit: fc.integer({ min: 1, max: 10_000 }),
+    choices: fc.integer({ min: 1, max: 4 }),
+  });
   fc.assert(
     fc.property(price, ask, (prices, asked) => {
       const quote = quoteChat({ ...asked, maxTokens: undefined }, prices);
@@ -51,9 +61,13 @@ test("a quote is enough for every answer within its limit, and what is held affo
 });
 
 test("a body that needs no change is passed on byte for byte, spaces, order and long numbers included", () => {
-  const bytes = Buffer.from('{ "model":"m", "seed": 12345678901234567890, "max_tokens": 5,\n "messages":[{"role":"user","content":"é"}] }');
+  const bytes = Buffer.from(
+    '{ "model":"m", "seed": 12345678901234567890, "max_tokens": 5,\n "messages":[{"role":"user","content":"é"}] }',
+  );
   expect(providerBody(readChatRequest(bytes), 99)).toBe(bytes);
-  const streamed = Buffer.from('{"model":"m","seed":12345678901234567890,"stream":true,"messages":[{"role":"user","content":"x"}]} ');
+  const streamed = Buffer.from(
+    '{"model":"m","seed":12345678901234567890,"stream":true,"messages":[{"role":"user","content":"x"}]} ',
+  );
   expect(providerBody(readChatRequest(streamed), 99).toString()).toBe(
     '{"model":"m","seed":12345678901234567890,"stream":true,"messages":[{"role":"user","content":"x"}],"stream_options":{"include_usage":true},"max_tokens":99}',
   );
@@ -61,7 +75,13 @@ test("a body that needs no change is passed on byte for byte, spaces, order and 
 
 test("fields that speak to the router are not passed on, and the client's other stream options are", () => {
   const body = providerBody(
-    request({ stream: true, stream_options: { chunk_size: 3 }, provider: { sort: "price" }, verify_tee: true, top_k: 4 }),
+    request({
+      stream: true,
+      stream_options: { chunk_size: 3 },
+      provider: { sort: "price" },
+      verify_tee: true,
+      top_k: 4,
+    }),
     7,
   );
   expect(JSON.parse(body.toString())).toEqual({
@@ -82,10 +102,20 @@ test("the newer name of the limit counts, and a limit that is null is none", () 
 
 test("fields are appended to any object", () => {
   fc.assert(
-    fc.property(fc.dictionary(fc.string().filter((key) => key !== "__proto__"), fc.jsonValue(), { minKeys: 1 }), (object) => {
-      const bytes = appendFields(Buffer.from(JSON.stringify(object)), { "the trace": { cost: "1" } });
-      expect(JSON.parse(bytes.toString())).toEqual({ ...JSON.parse(JSON.stringify(object)), "the trace": { cost: "1" } });
-    }),
+    fc.property(
+      fc.dictionary(
+        fc.string().filter((key) => key !== "__proto__"),
+        fc.jsonValue(),
+        { minKeys: 1 },
+      ),
+      (object) => {
+        const bytes = appendFields(Buffer.from(JSON.stringify(object)), { "the trace": { cost: "1" } });
+        expect(JSON.parse(bytes.toString())).toEqual({
+          ...JSON.parse(JSON.stringify(object)),
+          "the trace": { cost: "1" },
+        });
+      },
+    ),
   );
 });
 
@@ -93,7 +123,8 @@ test("tokens are counted in time linear in the text, whatever it is made of", ()
   expect(countTokens("hello world")).toBe(2);
   expect(countTokens("<|endoftext|>")).toBeGreaterThan(1);
   const started = performance.now();
-  for (const text of ["漢", "a", " ", "!@#", "\n"]) expect(countTokens(text.repeat(100_000))).toBeGreaterThan(100);
+  for (const text of ["漢", "a", " ", "!@#", "\n"])
+    expect(countTokens(text.repeat(100_000))).toBeGreaterThan(100);
   expect(performance.now() - started).toBeLessThan(10_000);
 });
 
@@ -101,5 +132,9 @@ test("a prompt counts its texts, parts, names and tool calls", () => {
   const plain = countPromptTokens([{ role: "user", content: "hello world" }]);
   expect(countPromptTokens([{ role: "user", content: [{ type: "text", text: "hello world" }] }])).toBe(plain);
   expect(countPromptTokens([{ role: "user", name: "ann", content: "hello world" }])).toBeGreaterThan(plain);
-  expect(countPromptTokens([{ role: "assistant", tool_calls: [{ id: "1", function: { name: "f", arguments: "{}" } }] }])).toBeGreaterThan(5);
+  expect(
+    countPromptTokens([
+      { role: "assistant", tool_calls: [{ id: "1", function: { name: "f", arguments: "{}" } }] },
+    ]),
+  ).toBeGreaterThan(5);
 });

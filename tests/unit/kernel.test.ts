@@ -93,7 +93,10 @@ test("no secret reaches the log, wherever it stands in a line", () => {
   const lines: string[] = [];
   const log = createLogger("info", { write: (line) => void lines.push(line) });
   const secret = newSecret("sk-");
-  log.info({ headers: { authorization: `Bearer ${secret}` }, text: `key ${secret}`, err: new Error(secret) }, secret);
+  log.info(
+    { headers: { authorization: `Bearer ${secret}` }, text: `key ${secret}`, err: new Error(secret) },
+    secret,
+  );
   expect(lines.join()).not.toContain(secret.slice(8));
   expect(lines.join()).toContain("[redacted]");
 });

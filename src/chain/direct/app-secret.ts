@@ -31,7 +31,7 @@ const claimsSchema = z
  * What a direct-path secret says: `address` pays `provider`. Times are milliseconds since 1970, and an `expiresAt` of 0
  * is never (persistent secrets only). `generation` is that of the sub-account on chain.
  */
-export type AppSecretClaims = Readonly<z.infer<typeof claimsSchema>>;
+type AppSecretClaims = Readonly<z.infer<typeof claimsSchema>>;
 
 /** A secret taken apart: what it says, and the signature over `digest`, which nobody has checked yet. */
 export type AppSecret = AppSecretClaims & { readonly digest: Hex; readonly signature: Hex };

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { PublicClient } from "viem";
 import type { LocalAccount } from "viem/accounts";
 import type { Clock } from "../../kernel/clock.ts";
+import { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/hex.ts";
 import { inferenceServingAbi } from "../abi/inference-serving.ts";
 import { createAppSecret } from "./app-secret.ts";
@@ -29,7 +30,7 @@ export class CredentialsService {
     this.#needs = needs;
   }
 
-  /** The bearer for this provider. Throws what the chain read throws, and then asks again next time. */
+  /** The bearer for this provider. Throws `no_available_provider` when the chain cannot tell, and then asks again next time. */
   secretFor(provider: Hex): Promise<string> {
     const now = this.#needs.clock.now().getTime();
     const kept = this.#kept.get(provider);
@@ -47,12 +48,18 @@ export class CredentialsService {
 
   async #sign(provider: Hex, now: number): Promise<string> {
     const { client, registry, wallet } = this.#needs;
-    const account = await client.readContract({
-      address: registry,
-      abi: inferenceServingAbi,
-      functionName: "getAccount",
-      args: [wallet.address, provider],
-    });
+    const account = await client
+      .readContract({
+        address: registry,
+        abi: inferenceServingAbi,
+        functionName: "getAccount",
+        args: [wallet.address, provider],
+      })
+      .catch((cause: unknown) => {
+        throw new AppError("no_available_provider", "The router has no account with this provider now.", {
+          cause,
+        });
+      });
     return createAppSecret({
       account: wallet,
       provider,

@@ -1,4 +1,4 @@
-import { type ExecutionResult, GraphQLError, parse, validate } from "graphql";
+import { type ExecutionResult, parse, validate } from "graphql";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isObject } from "../../../gateway/engine/subgraph-executor.ts";
 import { until } from "../../support/until.ts";
@@ -9,52 +9,8 @@ import {
   remoteExecutor,
   startFederation,
 } from "./support/federation.ts";
+import { contexts, type Job, jobSubgraphs } from "./support/jobs.ts";
 import { Source } from "./support/sources.ts";
-
-type Job = { readonly id: string; readonly progress: number };
-
-/** The context of every request that the subgraph of providers answered. */
-const contexts: object[] = [];
-
-function subgraphs(jobs: Source<Job>) {
-  return {
-    jobs: {
-      sdl: `
-        type Query { job(id: ID!): Job }
-        type Subscription { jobProgress(id: ID!): Job! mine: String! refused: Job! }
-        type Job @key(fields: "id") { id: ID! progress: Int! provider: Provider! label: String }
-        type Provider @key(fields: "address") { address: ID! }
-      `,
-      resolvers: {
-        Query: { job: (_: unknown, { id }: { id: string }) => ({ id, progress: 0 }) },
-        Subscription: {
-          jobProgress: { subscribe: () => jobs.subscribe(), resolve: (job: Job) => job },
-          mine: {
-            subscribe: () => jobs.subscribe(),
-            resolve: (job: Job, _: object, { user }: { user: string }) => `${job.id} of ${user}`,
-          },
-          refused: {
-            subscribe: () => {
-              throw new GraphQLError("Not yours.", { extensions: { code: "insufficient_scope" } });
-            },
-          },
-        },
-        Job: { provider: () => ({ address: "0x1" }), label: ({ id }: Job) => `job ${id}` },
-      },
-    },
-    providers: {
-      sdl: `type Provider @key(fields: "address") { address: ID! uptime: Float }`,
-      resolvers: {
-        Provider: {
-          __resolveReference: ({ address }: { address: string }, context: object) => {
-            contexts.push(context);
-            return { address, uptime: 0.5 };
-          },
-        },
-      },
-    },
-  };
-}
 
 const PROGRESS = parse(`subscription ($id: ID!) {
   event: jobProgress(id: $id) { id percent: progress label provider { address uptime } }
@@ -67,7 +23,7 @@ describe.each(EXECUTORS)("subscriptions, %s", (kind) => {
   const jobs = new Source<Job>();
   let federation: Federation;
   beforeAll(async () => {
-    federation = await startFederation(subgraphs(jobs), kind);
+    federation = await startFederation(jobSubgraphs(jobs), kind);
   });
   afterAll(() => federation.close());
 
@@ -131,6 +87,16 @@ describe.each(EXECUTORS)("subscriptions, %s", (kind) => {
     await until(() => jobs.open === 0);
   });
 
+  test("a signal that aborts while the source opens ends it too", async () => {
+    await until(() => jobs.open === 0);
+    const abort = new AbortController();
+    const opening = open(PROGRESS, federation.engine, abort.signal);
+    abort.abort();
+    const stream = await opening.catch(() => undefined);
+    expect((await stream?.next())?.done ?? true).toBe(true);
+    await until(() => jobs.open === 0);
+  });
+
   test("a source that breaks throws: it never just ends", async () => {
     const stream = await opened();
     const waiting = stream.next();
@@ -185,7 +151,7 @@ describe.each(EXECUTORS)("subscriptions, %s", (kind) => {
 
 test("a principal that the subgraph does not know gets no stream", async () => {
   const jobs = new Source<Job>();
-  const federation = await startFederation(subgraphs(jobs), "remote");
+  const federation = await startFederation(jobSubgraphs(jobs), "remote");
   const request = { document: parse("subscription { mine }"), context: { user: "nobody" } };
   const stream = await federation.engine.subscribe(request);
   if (!isStream(stream)) throw new Error("no stream");

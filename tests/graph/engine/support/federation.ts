@@ -21,7 +21,7 @@ export const EXECUTORS = ["local", "remote"] as const;
 export type ExecutorKind = (typeof EXECUTORS)[number];
 
 /** A request that a subgraph got. */
-export type Asked = { readonly subgraph: string; readonly text: string; readonly variables: unknown };
+type Asked = { readonly subgraph: string; readonly text: string; readonly variables: unknown };
 
 /** A running federation: the engine, and what it asked of whom. */
 export type Federation = {

@@ -1,7 +1,7 @@
 import type { TestSubgraph } from "./federation.ts";
 
 /** An error that a client must see. */
-export type ExpectedError = {
+type ExpectedError = {
   readonly path?: readonly (string | number)[];
   readonly code: string;
   readonly message?: string;

@@ -1,0 +1,98 @@
+import { BaseError, ContractFunctionRevertedError, type PublicClient } from "viem";
+import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import { inferenceServingAbi } from "../abi/inference-serving.ts";
+import { chainError } from "../rpc.client.ts";
+
+/** A row of the inference registry (facts: router-and-chain 2). Prices are neuron per token or unit. */
+export type InferenceService = {
+  /** The provider's, in lower case. */
+  readonly address: Hex;
+  readonly serviceType: string;
+  readonly url: string;
+  readonly model: string;
+  readonly verifiability: string;
+  readonly inputPrice: bigint;
+  readonly outputPrice: bigint;
+  readonly teeSigner: Hex;
+  readonly teeAcknowledged: boolean;
+  readonly updatedAt: Date;
+};
+
+const PAGE = 50n;
+const MOST_SERVICES = 5_000n;
+
+/** Reads the inference registry on chain. Every failure of the chain is a `chain_error`. */
+export class InferenceRegistry {
+  readonly #client: PublicClient;
+  readonly #contract: { readonly address: Hex; readonly abi: typeof inferenceServingAbi };
+
+  constructor(client: PublicClient, address: Hex) {
+    this.#client = client;
+    this.#contract = { address, abi: inferenceServingAbi };
+  }
+
+  /** All rows, page by page, at most 5,000. */
+  async all(): Promise<readonly InferenceService[]> {
+    const services: InferenceService[] = [];
+    try {
+      for (let offset = 0n, total = 1n; offset < total && offset < MOST_SERVICES; offset += PAGE) {
+        const call = { ...this.#contract, functionName: "getAllServices", args: [offset, PAGE] } as const;
+        const [rows, count] = await this.#client.readContract(call);
+        total = count;
+        services.push(...rows.map(toService));
+      }
+    } catch (error) {
+      throw chainError("the inference registry", error);
+    }
+    return services;
+  }
+
+  /** The rows of these providers as they are now, in their order; undefined for one that is not registered. */
+  byProviders(providers: readonly Hex[]): Promise<readonly (InferenceService | undefined)[]> {
+    return Promise.all(providers.map((provider) => this.#byProvider(provider)));
+  }
+
+  async #byProvider(provider: Hex): Promise<InferenceService | undefined> {
+    try {
+      const call = { ...this.#contract, functionName: "getService", args: [provider] } as const;
+      return toService(await this.#client.readContract(call));
+    } catch (error) {
+      if (revertOf(error) === "ServiceNotExist") return undefined;
+      throw chainError("the inference registry", error);
+    }
+  }
+}
+
+type Row = {
+  readonly provider: Hex;
+  readonly serviceType: string;
+  readonly url: string;
+  readonly inputPrice: bigint;
+  readonly outputPrice: bigint;
+  readonly updatedAt: bigint;
+  readonly model: string;
+  readonly verifiability: string;
+  readonly teeSignerAddress: Hex;
+  readonly teeSignerAcknowledged: boolean;
+};
+
+function toService(row: Row): InferenceService {
+  return {
+    address: lowerHex(row.provider),
+    serviceType: row.serviceType,
+    url: row.url.replace(/\/+$/, ""),
+    model: row.model,
+    verifiability: row.verifiability,
+    inputPrice: row.inputPrice,
+    outputPrice: row.outputPrice,
+    teeSigner: lowerHex(row.teeSignerAddress),
+    teeAcknowledged: row.teeSignerAcknowledged,
+    updatedAt: new Date(Number(row.updatedAt) * 1_000),
+  };
+}
+
+function revertOf(error: unknown): string | undefined {
+  if (!(error instanceof BaseError)) return undefined;
+  const revert = error.walk((cause) => cause instanceof ContractFunctionRevertedError);
+  return revert instanceof ContractFunctionRevertedError ? revert.data?.errorName : undefined;
+}

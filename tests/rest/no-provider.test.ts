@@ -1,0 +1,89 @@
+import { expect, test } from "vitest";
+import { inferenceServingAbi } from "../../src/chain/abi/inference-serving.ts";
+import { DEPLOYER, PROVIDER, ROUTER_WALLET } from "../../src/devnet/accounts.ts";
+import { registerProvider } from "../../src/devnet/actors.ts";
+import { connectDevnet, mined } from "../../src/devnet/chain-client.ts";
+import { contractAddresses } from "../../src/devnet/deploy.ts";
+import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/network.ts";
+import { seedAccount } from "../support/seed.ts";
+import { useStack } from "../support/stack.ts";
+
+const stack = useStack("embedded");
+
+const row = {
+  providerKey: PROVIDER.privateKey,
+  model: MODEL,
+  inputPrice: INPUT_PRICE,
+  outputPrice: OUTPUT_PRICE,
+  serviceType: "chatbot",
+  verifiability: "TeeML",
+  additionalInfo: "{}",
+  teeSigner: PROVIDER.address,
+} as const;
+
+/** Asks plain and streamed; both must be refused alike, and nothing may be held or billed. */
+async function expectRefusal(status: number, code: string): Promise<void> {
+  const { app, origin } = stack();
+  const seeded = await seedAccount(app.database, 1_000_000n);
+  for (const stream of [false, true]) {
+    const reply = await fetch(`${origin}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${seeded.secret}` },
+      body: JSON.stringify({ model: MODEL, messages: [{ role: "user", content: "hi" }], stream }),
+    });
+    const { error } = (await reply.json()) as { error: { code: string } };
+    expect([reply.status, error.code]).toEqual([status, code]);
+  }
+  const [balance] = await app.balances.byAccounts([seeded.account]);
+  expect(balance).toMatchObject({ total: 1_000_000n, held: 0n });
+}
+
+test("a provider that cannot be reached is 502, and nothing is billed", async () => {
+  await registerProvider(stack().rpcUrl, { ...row, url: "http://127.0.0.1:9" });
+  await stack().app.catalogue.refresh();
+  await expectRefusal(502, "provider_error");
+  await registerProvider(stack().rpcUrl, { ...row, url: stack().provider.url });
+  await stack().app.catalogue.refresh();
+});
+
+test("a provider whose signer is not acknowledged, or whose address is none, is not asked: 503", async () => {
+  const owner = await connectDevnet(stack().rpcUrl, DEPLOYER.privateKey);
+  const contract = { address: contractAddresses().inference, abi: inferenceServingAbi } as const;
+  const args = [PROVIDER.address] as const;
+  const asked = stack().provider.requests;
+  await mined(
+    owner,
+    await owner.writeContract({ ...contract, functionName: "revokeTEESignerAcknowledgement", args }),
+  );
+  await stack().app.catalogue.refresh();
+  await expectRefusal(503, "no_available_provider");
+  await registerProvider(stack().rpcUrl, { ...row, url: "file:///etc/passwd" });
+  await stack().app.catalogue.refresh();
+  await expectRefusal(503, "no_available_provider");
+  expect(stack().provider.requests).toBe(asked);
+  await registerProvider(stack().rpcUrl, { ...row, url: stack().provider.url });
+  await stack().app.catalogue.refresh();
+});
+
+test("a credential that was revoked on chain is made anew after the provider refused it once", async () => {
+  const { app, origin, rpcUrl } = stack();
+  const seeded = await seedAccount(app.database, 1_000_000n);
+  const chat = async () => {
+    const reply = await fetch(`${origin}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${seeded.secret}` },
+      body: JSON.stringify({ model: MODEL, messages: [{ role: "user", content: "hi" }] }),
+    });
+    return reply.status;
+  };
+  expect(await chat()).toBe(200);
+  const wallet = await connectDevnet(rpcUrl, ROUTER_WALLET.privateKey);
+  const contract = { address: contractAddresses().inference, abi: inferenceServingAbi } as const;
+  const args = [PROVIDER.address] as const;
+  await mined(wallet, await wallet.writeContract({ ...contract, functionName: "revokeAllTokens", args }));
+  const statuses = new Set<number>();
+  for (let tries = 0; tries < 200 && !(statuses.has(502) && (await chat()) === 200); tries++)
+    statuses.add(await chat());
+  expect([...statuses].sort()).toEqual([200, 502]);
+  expect(await chat()).toBe(200);
+});

@@ -1,0 +1,101 @@
+import { createParser } from "eventsource-parser";
+import { createClient } from "graphql-ws";
+import { WebSocket } from "ws";
+
+/** A result as it comes over the wire. */
+export type GraphResult = {
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever its own query asked for
+  readonly data?: any;
+  readonly errors?: readonly {
+    message: string;
+    path?: readonly (string | number)[];
+    extensions?: { code?: string };
+  }[];
+};
+
+/** Posts a query; resolves with its status and result. */
+export async function ask(
+  origin: string,
+  secret: string | undefined,
+  query: string,
+  variables: object = {},
+): Promise<GraphResult & { status: number }> {
+  const reply = await fetch(`${origin}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...(secret && { authorization: `Bearer ${secret}` }) },
+    body: JSON.stringify({ query, variables }),
+  });
+  return { status: reply.status, ...((await reply.json()) as GraphResult) };
+}
+
+/** A subscription that is open: what came so far, how it ended, and its end. */
+export type Following = {
+  readonly results: GraphResult[];
+  readonly closed: Promise<unknown>;
+  stop(): Promise<void>;
+};
+
+/** Follows a subscription over graphql-transport-ws. Resolves when the socket is acknowledged. */
+export async function followSocket(
+  origin: string,
+  secret: string | undefined,
+  query: string,
+): Promise<Following> {
+  const results: GraphResult[] = [];
+  const client = createClient({
+    url: `${origin.replace(/^http/, "ws")}/graphql`,
+    webSocketImpl: WebSocket,
+    lazy: false,
+    retryAttempts: 0,
+    onNonLazyError: () => {},
+    connectionParams: secret === undefined ? {} : { authorization: `Bearer ${secret}` },
+  });
+  const closed = new Promise<unknown>((resolve) => client.on("closed", resolve));
+  const connected = new Promise((resolve) => client.on("connected", resolve));
+  client.subscribe<GraphResult["data"]>(
+    { query },
+    { next: (result) => void results.push(result as GraphResult), error: () => {}, complete: () => {} },
+  );
+  await Promise.race([connected, closed]);
+  return { results, closed, stop: async () => void (await client.dispose()) };
+}
+
+/** Follows a subscription over server-sent events. Resolves when the stream is open; throws what the server refused. */
+export async function followEvents(
+  origin: string,
+  secret: string | undefined,
+  query: string,
+): Promise<Following> {
+  const results: GraphResult[] = [];
+  const leaving = new AbortController();
+  const reply = await fetch(`${origin}/graphql/stream`, {
+    method: "POST",
+    signal: leaving.signal,
+    headers: {
+      accept: "text/event-stream",
+      "content-type": "application/json",
+      ...(secret && { authorization: `Bearer ${secret}` }),
+    },
+    body: JSON.stringify({ query }),
+  });
+  if (reply.status !== 200) throw new Error(`${reply.status} ${await reply.text()}`);
+  const parser = createParser({
+    onEvent: ({ event, data }) => {
+      if (event === "next") results.push(JSON.parse(data) as GraphResult);
+    },
+  });
+  const read = async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of reply.body ?? [])
+      parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }));
+  };
+  const closed = read().catch((error: unknown) => error);
+  return {
+    results,
+    closed,
+    async stop() {
+      leaving.abort();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import { openGraph } from "../../gateway/graph.ts";
+import { createServer } from "../../gateway/server.ts";
+import { modules } from "../../subgraphs/modules.ts";
+import { createSubgraphServer } from "../../subgraphs/serve.ts";
+import type { Stack } from "./stack.ts";
+
+const SECRET = "a secret of the tests, long enough to be taken";
+
+/** A second gateway over the same services, which asks each subgraph over HTTP and WebSocket, served by Mercurius. */
+export async function startRemoteGateway(
+  { app }: Stack,
+  onEnd: (end: () => Promise<unknown>) => void,
+): Promise<{ origin: string; urls: Readonly<Record<string, string>>; secret: string }> {
+  const urls: Record<string, string> = {};
+  for (const { name, build } of modules) {
+    const server = await createSubgraphServer(app, build(), SECRET);
+    onEnd(() => server.close());
+    urls[name] = await server.listen({ host: "127.0.0.1", port: 0 });
+  }
+  const graph = await openGraph({ kind: "remote", urls, secret: SECRET }, app);
+  onEnd(() => graph.close());
+  const server = await createServer(app, graph);
+  onEnd(() => server.close());
+  const origin = await server.listen({ host: "127.0.0.1", port: 0 });
+  return { origin, urls, secret: SECRET };
+}
