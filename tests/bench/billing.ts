@@ -1,0 +1,22 @@
+import pg from "pg";
+import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
+
+/** What the books say after a run: every request that was answered was held, settled and charged. */
+export async function checkBilling(postgresUrl: string, answered: number): Promise<string> {
+  const client = new pg.Client(postgresUrl);
+  await client.connect();
+  try {
+    const rows = async <Row>(sql: string) => (await client.query(sql)).rows as Row[];
+    const faults = await findLedgerFaults({ rows });
+    const [row] = await rows<{ settled: number; others: number }>(
+      `select count(*) filter (where state = 'settled' and r.total_cost > 0)::int as settled,
+         count(*) filter (where state <> 'settled')::int as others
+       from hold join inference_request r using (id)`,
+    );
+    if (faults.length > 0 || row?.settled !== answered || row.others > 0)
+      throw new Error(`${answered} requests were answered, the books say ${JSON.stringify({ row, faults })}`);
+    return `${answered} requests were held, settled and charged on PostgreSQL with fsync; the ledger has no fault`;
+  } finally {
+    await client.end();
+  }
+}

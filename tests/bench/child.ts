@@ -1,0 +1,55 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+
+/** A program in a process of its own, from when it said where it listens. */
+export type Child = { readonly origin: string; readonly process: ChildProcess; stop(): Promise<void> };
+
+const START_MS = 60_000;
+const ROOT = new URL("../..", import.meta.url);
+
+/**
+ * Runs a TypeScript file of this repository and waits until its output matches `ready`, whose first group is its
+ * origin. Throws with what it wrote when it ends before.
+ */
+export async function startChild(
+  file: string,
+  options: {
+    readonly ready: RegExp;
+    readonly env: Readonly<Record<string, string>>;
+    readonly nodeFlags?: readonly string[];
+  },
+): Promise<Child> {
+  const flags = [...(options.nodeFlags ?? []), "--import", "tsx", file];
+  const child = spawn(process.execPath, flags, {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...options.env },
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
+  const exited = once(child, "exit");
+  let output = "";
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const listen = (chunk: Buffer) => {
+    output += chunk.toString();
+    const origin = options.ready.exec(output)?.[1];
+    if (origin !== undefined) resolve(origin);
+  };
+  child.stdout?.on("data", listen);
+  child.stderr?.on("data", (chunk: Buffer) => {
+    listen(chunk);
+    process.stderr.write(chunk);
+  });
+  void exited.then(() => reject(new Error(`${file} ended: ${output.slice(-2_000)}`)));
+  const patience = setTimeout(() => reject(new Error(`${file} does not start: ${output}`)), START_MS);
+  const stop = async () => {
+    if (child.exitCode === null) child.kill("SIGTERM");
+    await exited;
+  };
+  try {
+    return { origin: await promise, process: child, stop };
+  } catch (error) {
+    child.kill("SIGKILL");
+    throw error;
+  } finally {
+    clearTimeout(patience);
+  }
+}

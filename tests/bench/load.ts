@@ -1,0 +1,86 @@
+import { type Dispatcher, Pool } from "undici";
+
+/** Something that answers chats. Requests take the bearers in turn. */
+export type Target = {
+  readonly name: string;
+  readonly origin: string;
+  readonly path: string;
+  readonly bearers: readonly string[];
+};
+
+/** How hard to press: so many connections, each with one request under way, for so long. */
+export type Load = { readonly body: Buffer; readonly connections: number; readonly durationMs: number };
+
+/** What came of it. Latency ends with the last byte, first byte is the first of the body; events are `data:` lines. */
+export type Measured = {
+  readonly requests: number;
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly firstByteP50Ms: number;
+  readonly eventsPerSecond: number;
+};
+
+type Sample = { readonly latencyMs: number; readonly firstByteMs: number; readonly events: number };
+
+/** Presses `target` and measures. Throws when an answer is not 200: an error is not throughput. */
+export async function press(target: Target, { body, connections, durationMs }: Load): Promise<Measured> {
+  const pool = new Pool(target.origin, { connections, pipelining: 1 });
+  const samples: Sample[] = [];
+  const startedMs = performance.now();
+  const worker = async (first: number) => {
+    for (let turn = first; performance.now() - startedMs < durationMs; turn += connections)
+      samples.push(await ask(pool, target, body, turn));
+  };
+  try {
+    await Promise.all(Array.from({ length: connections }, (_, first) => worker(first)));
+  } finally {
+    await pool.destroy();
+  }
+  const seconds = (performance.now() - startedMs) / 1_000;
+  const latencies = samples.map(({ latencyMs }) => latencyMs).sort((a, b) => a - b);
+  const firstBytes = samples.map(({ firstByteMs }) => firstByteMs).sort((a, b) => a - b);
+  return {
+    requests: samples.length,
+    perSecond: samples.length / seconds,
+    p50Ms: quantile(latencies, 0.5),
+    p99Ms: quantile(latencies, 0.99),
+    firstByteP50Ms: quantile(firstBytes, 0.5),
+    eventsPerSecond: samples.reduce((sum, { events }) => sum + events, 0) / seconds,
+  };
+}
+
+/** The value below which the share `q` of `sorted` lies. */
+export function quantile(sorted: readonly number[], q: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
+}
+
+function ask(pool: Pool, { path, bearers, name }: Target, body: Buffer, turn: number): Promise<Sample> {
+  const { promise, resolve, reject } = Promise.withResolvers<Sample>();
+  const startedMs = performance.now();
+  let firstByteMs = Number.NaN;
+  let events = 0;
+  let refused = "";
+  const handler: Dispatcher.DispatchHandler = {
+    onRequestStart() {},
+    onResponseStart(_, status) {
+      if (status !== 200) refused = `${name} answered ${status}: `;
+    },
+    onResponseData(_, chunk) {
+      if (Number.isNaN(firstByteMs)) firstByteMs = performance.now() - startedMs;
+      if (refused) refused += chunk.toString();
+      for (let at = chunk.indexOf("data:"); at !== -1; at = chunk.indexOf("data:", at + 5)) events++;
+    },
+    onResponseEnd() {
+      if (refused) reject(new Error(refused));
+      else resolve({ latencyMs: performance.now() - startedMs, firstByteMs, events });
+    },
+    onResponseError: (_, error) => reject(error),
+  };
+  const authorization = `Bearer ${bearers[turn % bearers.length]}`;
+  pool.dispatch(
+    { method: "POST", path, body, headers: { authorization, "content-type": "application/json" } },
+    handler,
+  );
+  return promise;
+}

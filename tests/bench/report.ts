@@ -1,0 +1,80 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { arch, cpus, release } from "node:os";
+import { type Measured, quantile, type Target } from "./load.ts";
+import type { Figure, Rounds, Scenario } from "./scenario.ts";
+
+const RESULTS = new URL("RESULTS.md", import.meta.url);
+const [BEGIN, END] = ["<!-- figures: written by npm run bench -->", "<!-- end of figures -->"];
+
+/** The table of a run, as Markdown: medians over the rounds; ratios are taken within a round, then their median. */
+export function toTable(
+  measured: Rounds,
+  base: { readonly direct: Target; readonly fastify: Target },
+): string {
+  const lines: string[] = [];
+  for (const [scenario, results] of measured) {
+    lines.push("", `**${scenario.name}**`, "", ...header(scenario.figures));
+    for (const [target, rounds] of results) {
+      const cells = scenario.figures.flatMap((figure) => [
+        format(median(rounds.map(figure.of)), figure),
+        ...[base.direct, base.fastify].map((to) => compare(figure, rounds, results.get(to) ?? [])),
+      ]);
+      lines.push(`| ${target.name} | ${cells.join(" | ")} |`);
+    }
+  }
+  return lines.join("\n");
+}
+
+/** Puts a run's table into RESULTS.md, in place of the last one. */
+export async function writeResults(table: string, notes: readonly string[]): Promise<void> {
+  const text = await readFile(RESULTS, "utf8");
+  const [before, rest = ""] = text.split(BEGIN);
+  const after = rest.split(END)[1] ?? "\n";
+  await writeFile(
+    RESULTS,
+    `${before}${BEGIN}\n${notes.map((note) => `- ${note}`).join("\n")}\n${table}\n\n${END}${after}`,
+  );
+}
+
+/** The machine and the versions of a run. */
+export function describeMachine(): string {
+  const [cpu] = cpus();
+  return `${cpus().length} cores (${cpu?.model.trim()}), Linux ${release()} ${arch()}, Node ${process.versions.node}`;
+}
+
+/** Whether rounds of the same thing differ so much that the run should be repeated: the widest spread, as a share. */
+export function spreadOf(measured: Rounds, target: Target): number {
+  const spreads = [...measured.values()].map((results) => {
+    const rates = (results.get(target) ?? []).map(({ perSecond }) => perSecond).sort((a, b) => a - b);
+    return (quantile(rates, 1) - quantile(rates, 0)) / quantile(rates, 0.5);
+  });
+  return Math.max(...spreads);
+}
+
+function header(figures: Scenario["figures"]): readonly string[] {
+  const names = figures.flatMap(({ label, compare: how }) =>
+    how === "quotient" ? [label, "x direct", "x fastify"] : [label, "over direct", "over fastify"],
+  );
+  return [`| | ${names.join(" | ")} |`, `|---|${names.map(() => "---:|").join("")}`];
+}
+
+function compare(figure: Figure, rounds: readonly Measured[], base: readonly Measured[]): string {
+  const pairs = rounds.flatMap((mine, round) => {
+    const theirs = base[round];
+    return theirs ? [[figure.of(mine), figure.of(theirs)] as const] : [];
+  });
+  if (figure.compare === "quotient") return median(pairs.map(([mine, theirs]) => mine / theirs)).toFixed(2);
+  const added = median(pairs.map(([mine, theirs]) => mine - theirs));
+  return `${added >= 0 ? "+" : ""}${added.toFixed(2)}`;
+}
+
+function format(value: number, { compare: how }: Figure): string {
+  return how === "quotient" ? Math.round(value).toString() : value.toFixed(2);
+}
+
+function median(values: readonly number[]): number {
+  return quantile(
+    values.toSorted((a, b) => a - b),
+    0.5,
+  );
+}

@@ -1,0 +1,58 @@
+import { loadavg } from "node:os";
+import { checkBilling } from "./billing.ts";
+import { withEnds } from "./ends.ts";
+import { press, type Target } from "./load.ts";
+import { describeMachine, spreadOf, toTable, writeResults } from "./report.ts";
+import { type Rounds, runRounds, type Scenario } from "./scenario.ts";
+import { streamed } from "./streamed.bench.ts";
+import { unary } from "./unary.bench.ts";
+import { openMarket, openPeer, openProduct } from "./world.ts";
+
+/**
+ * `npm run bench`: our product against a direct call and two bare proxies, everything a process of its own on this
+ * machine. At most 3 minutes; with `--quick` about 20 s and RESULTS.md is left alone.
+ */
+const QUICK = process.argv.includes("--quick");
+const PACE = QUICK ? { rounds: 2, durationMs: 100 } : { rounds: 5, durationMs: 850 };
+const WARM_UP = { connections: 16, durationMs: QUICK ? 400 : 2_000 };
+const NOISY = 0.4;
+
+await withEnds(async (onEnd) => {
+  const startedMs = performance.now();
+  const load = loadavg()[0] ?? 0;
+  const market = await openMarket(onEnd);
+  const [server, embedded, fastify, http] = await Promise.all([
+    openProduct("server", market, onEnd),
+    openProduct("embedded", market, onEnd),
+    openPeer("fastify-proxy", market, onEnd),
+    openPeer("http-proxy", market, onEnd),
+  ]);
+  const { direct } = market;
+  const everywhere = [direct, http, fastify, server.one, embedded.one];
+  const scenarios = [...unary, ...streamed];
+  const targetsOf = (scenario: Scenario) =>
+    unary.includes(scenario) ? [...everywhere, server.many] : everywhere;
+  let warmed = 0;
+  for (const target of [...everywhere, server.many])
+    for (const { body } of [unary[0], streamed[0]].filter((scenario) => scenario !== undefined)) {
+      const { requests } = await press(target, { body, ...WARM_UP, durationMs: WARM_UP.durationMs / 2 });
+      if (target.origin === server.one.origin) warmed += requests;
+    }
+  const measured = await runRounds(scenarios, targetsOf, { ...PACE, behave: market.behave });
+  const answered = warmed + requestsOf(measured, server.one) + requestsOf(measured, server.many);
+  const notes = [
+    `${new Date().toISOString().slice(0, 16)}Z, ${describeMachine()}; load before the run ${load.toFixed(1)}`,
+    `${PACE.rounds} rounds of ${PACE.durationMs} ms, targets in turn; figures are medians of the rounds`,
+    await checkBilling(server.postgresUrl ?? "", answered),
+    `the direct call's rate differs between rounds by up to ${Math.round(spreadOf(measured, direct) * 100)} %` +
+      (spreadOf(measured, direct) > NOISY ? ": the machine was NOISY, run it again" : ""),
+  ];
+  const table = toTable(measured, { direct, fastify });
+  console.log(`${notes.join("\n")}\n${table}\n\n${Math.round((performance.now() - startedMs) / 1_000)} s`);
+  if (!QUICK) await writeResults(table, notes);
+});
+
+function requestsOf(measured: Rounds, target: Target): number {
+  const rounds = [...measured.values()].flatMap((results) => results.get(target) ?? []);
+  return rounds.reduce((sum, { requests }) => sum + requests, 0);
+}

@@ -1,0 +1,134 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createPublicClient, http } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { CredentialsService } from "../../src/chain/direct/credentials.service.ts";
+import { type DatabaseConfig, openDatabase } from "../../src/db/open.ts";
+import { PROVIDER, ROUTER_WALLET } from "../../src/devnet/accounts.ts";
+import { startAnvil } from "../../src/devnet/anvil.ts";
+import { contractAddresses, deployContracts } from "../../src/devnet/deploy.ts";
+import type { ProviderBehaviour } from "../../src/devnet/provider.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { lowerHex } from "../../src/kernel/hex.ts";
+import type { OnEnd } from "../support/database.ts";
+import { offerAndFund } from "../support/network.ts";
+import { type Seeded, seedAccount } from "../support/seed.ts";
+import { type Child, startChild } from "./child.ts";
+import { startDurablePostgres } from "./durable-postgres.ts";
+import type { Target } from "./load.ts";
+
+/** The model that all targets are asked for. */
+export const MODEL = "bench-chat";
+/** The path of a chat at everything but the provider itself. */
+const CHAT = "/v1/chat/completions";
+const FORTUNE_NEURON = 10n ** 30n;
+const MANY = 64;
+const READY = /ready at (http\S+)/;
+const BANNER = /OpenAI clients +(http\S+)\/v1/;
+
+/** A chain with our contracts, and one funded stand-in provider on it, in a process of its own. */
+export type Market = {
+  readonly rpcUrl: string;
+  readonly direct: Target;
+  /** Sets how the provider answers from now on. */
+  behave(behaviour: ProviderBehaviour): void;
+};
+
+/** Starts the chain and the provider. */
+export async function openMarket(onEnd: OnEnd): Promise<Market> {
+  const anvil = await startAnvil();
+  onEnd(() => anvil.stop());
+  await deployContracts(anvil.url);
+  const provider = await startChild("tests/bench/stand-in.ts", {
+    ready: READY,
+    env: { RPC_URL: anvil.url, MODEL },
+  });
+  onEnd(() => provider.stop());
+  await offerAndFund(anvil.url, { url: provider.origin, model: MODEL });
+  const bearer = await new CredentialsService({
+    client: createPublicClient({ transport: http(anvil.url) }),
+    registry: contractAddresses().inference,
+    wallet: privateKeyToAccount(ROUTER_WALLET.privateKey),
+    clock: systemClock,
+  }).secretFor(lowerHex(PROVIDER.address));
+  return {
+    rpcUrl: anvil.url,
+    direct: {
+      name: "direct",
+      origin: provider.origin,
+      path: "/v1/proxy/chat/completions",
+      bearers: [bearer],
+    },
+    behave: (behaviour) => void provider.process.send(behaviour),
+  };
+}
+
+/** Starts a bare proxy, which needs no key of its callers. */
+export async function openPeer(name: string, { direct }: Market, onEnd: OnEnd): Promise<Target> {
+  const [bearer = ""] = direct.bearers;
+  const child = await startChild(`tests/bench/peers/${name}.ts`, {
+    ready: READY,
+    env: { PROVIDER_URL: direct.origin, BEARER: bearer },
+  });
+  onEnd(() => child.stop());
+  return { name, origin: child.origin, path: CHAT, bearers: ["none"] };
+}
+
+/** Our product, running: with one rich account, and with many of them. */
+export type Product = {
+  readonly one: Target;
+  readonly many: Target;
+  readonly process: Child;
+  /** The server's address, where it is on one. */
+  readonly postgresUrl: string | undefined;
+};
+
+/** Starts `gateway/main.ts` on a seeded database of `kind`, as `npm start` does. */
+export async function openProduct(
+  kind: "server" | "embedded",
+  { rpcUrl }: Market,
+  onEnd: OnEnd,
+  nodeFlags: readonly string[] = [],
+): Promise<Product> {
+  const folder = await mkdtemp(join(tmpdir(), "zerograph-bench-"));
+  onEnd(() => rm(folder, { recursive: true, force: true }));
+  const postgres = kind === "server" ? await startDurablePostgres() : undefined;
+  if (postgres) onEnd(() => postgres.stop());
+  const seeded = await seed(
+    postgres ? { kind: "server", url: postgres.url, poolSize: 4 } : { kind: "folder", path: folder },
+  );
+  const child = await startChild("gateway/main.ts", {
+    ready: BANNER,
+    nodeFlags,
+    env: {
+      NETWORK: "devnet",
+      PORT: "0",
+      LOG_LEVEL: "warn",
+      DATA_DIR: folder,
+      RPC_URL: rpcUrl,
+      ...(postgres && { DATABASE_URL: postgres.url }),
+    },
+  });
+  onEnd(() => child.stop());
+  const name = kind === "server" ? "zerograph" : "zerograph, PGlite";
+  const at = { origin: child.origin, path: CHAT };
+  const bearers = seeded.map(({ secret }) => secret);
+  return {
+    one: { name, ...at, bearers: bearers.slice(0, 1) },
+    many: { name: `${name}, ${MANY} accounts`, ...at, bearers },
+    process: child,
+    postgresUrl: postgres?.url,
+  };
+}
+
+async function seed(config: DatabaseConfig): Promise<readonly Seeded[]> {
+  const database = await openDatabase(config);
+  try {
+    const seeded: Seeded[] = [];
+    for (let n = 0; n < MANY; n++) seeded.push(await seedAccount(database, FORTUNE_NEURON));
+    return seeded;
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,47 @@
+import { expect } from "vitest";
+import { type Following, followEvents, followSocket } from "../support/graph-client.ts";
+import { until } from "../support/until.ts";
+import { chat, priceOf } from "./chat.ts";
+
+/** The subscription, from now on or behind a cursor. */
+export function balanceChanged(after?: string): string {
+  const behind = after === undefined ? "" : `(after: "${after}")`;
+  return `subscription { balanceChanged${behind} { id cursor cause balance { total held } } }`;
+}
+
+/** What it delivers. */
+export type BalanceEvent = {
+  id: string;
+  cursor: string;
+  cause: string;
+  balance: { total: string; held: string };
+};
+
+/** What a follower was told so far. */
+export function eventsOf({ results }: Following): readonly BalanceEvent[] {
+  return results.map(({ data }) => data.balanceChanged);
+}
+
+/** What a follower was told, once its last word is the settlement of an answer with so many tokens. */
+export function settledLast(follower: Following, tokens: number): readonly BalanceEvent[] | false {
+  const events = eventsOf(follower);
+  const [before, last] = events.slice(-2).map(({ balance }) => BigInt(balance.total));
+  return before !== undefined && last === before - priceOf(tokens) && events;
+}
+
+/** Follows the balance over both transports. A chat tells whether they are open: there is no other sign of it. */
+export async function followBoth(
+  origin: string,
+  managementKey: string,
+  secret: string,
+): Promise<readonly Following[]> {
+  const followers = await Promise.all([
+    followSocket(origin, managementKey, balanceChanged()),
+    followEvents(origin, managementKey, balanceChanged()),
+  ]);
+  await until(async () => {
+    expect((await chat(origin, secret, { max_tokens: 1 })).status).toBe(200);
+    return followers.every(({ results }) => results.length > 0);
+  });
+  return followers;
+}

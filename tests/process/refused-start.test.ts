@@ -1,0 +1,121 @@
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, expect, inject, onTestFinished, test } from "vitest";
+import { createServerDatabase } from "../support/database.ts";
+import { freePort } from "../support/postgres.ts";
+import { chainsOf, isAlive, newFolder, runProcess, startProcess } from "../support/process.ts";
+import { until } from "../support/until.ts";
+
+const PATIENCE_MS = 15_000;
+
+/** An endpoint that answers every call with the chain id of another network. */
+async function startOtherChain(): Promise<string> {
+  const server = createServer((_, response) =>
+    response
+      .setHeader("content-type", "application/json")
+      .end(JSON.stringify({ jsonrpc: "2.0", id: 1, result: "0x1" })),
+  ).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Runs a start that must fail, and gives what it says to the operator: log lines are JSON and stand beside it. */
+async function refusalOf(settings: Record<string, string>, args: readonly string[] = []): Promise<string> {
+  const startedMs = performance.now();
+  const { code, stdout, stderr } = await runProcess({
+    args,
+    settings: { DATA_DIR: newFolder(), ...settings },
+  });
+  expect(performance.now() - startedMs).toBeLessThan(PATIENCE_MS);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).not.toMatch(/^\s+at /m);
+  return stderr
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("{"))
+    .join("\n");
+}
+
+describe("a start that cannot be is refused in one line that names the setting at fault", () => {
+  test("a role and a subgraph that do not exist", async () => {
+    const [role, subgraph] = await Promise.all([
+      refusalOf({}, ["nonsense"]),
+      refusalOf({}, ["subgraph", "nonsense"]),
+    ]);
+    expect(role).toBe("There is no role nonsense: all, gateway, subgraph, worker.");
+    expect(subgraph).toBe("There is no subgraph nonsense: accounts, inference, storage, chain.");
+  });
+
+  test("settings that are wrong, and settings that a role lacks: a line for each", async () => {
+    const [wrong, lacking] = await Promise.all([
+      refusalOf({ PORT: "many", NETWORK: "moonnet", INTERNAL_SECRET: "short" }),
+      refusalOf({ DATABASE_URL: "postgresql://a@127.0.0.1:1/a", CHAIN_URL: "http://a" }, ["gateway"]),
+    ]);
+    expect(wrong.split("\n")).toEqual([
+      "The configuration is wrong:",
+      expect.stringMatching(/^ {2}NETWORK: .*NETWORK=/),
+      expect.stringMatching(/^ {2}PORT: .*PORT=4000$/),
+      expect.stringMatching(/^ {2}INTERNAL_SECRET: /),
+    ]);
+    expect(lacking.split("\n")[0]).toBe("The role gateway needs more settings:");
+    expect(lacking.match(/\w+(?=: is missing, for example)/g)).toEqual([
+      "REDIS_URL",
+      "RPC_URL",
+      "INTERNAL_SECRET",
+      "ACCOUNTS_URL",
+      "INFERENCE_URL",
+      "STORAGE_URL",
+    ]);
+  });
+
+  test("an RPC_URL that nobody answers, and one of another chain", async () => {
+    const other = await startOtherChain();
+    const [nobody, wrong] = await Promise.all([
+      refusalOf({ RPC_URL: `http://127.0.0.1:${await freePort()}` }),
+      refusalOf({ RPC_URL: other }),
+    ]);
+    expect(nobody).toMatch(/^RPC_URL does not answer: 127\.0\.0\.1:\d+\.$/);
+    expect(wrong).toMatch(/^RPC_URL answers chain id 1, NETWORK=devnet is 16602 \(127\.0\.0\.1:\d+\)\.$/);
+  });
+
+  test("a DATABASE_URL that nobody answers, and a DATA_DIR that is a file", async () => {
+    const file = join(newFolder(), "file");
+    writeFileSync(file, "");
+    const [database, folder] = await Promise.all([
+      refusalOf({ DATABASE_URL: `postgresql://zerograph@127.0.0.1:${await freePort()}/zerograph` }),
+      refusalOf({ DATA_DIR: file }),
+    ]);
+    expect(database).toMatch(/^DATABASE_URL: 127\.0\.0\.1:\d+\/zerograph cannot be used \(.+\)$/);
+    expect(folder).toMatch(/^DATA_DIR: .*$/);
+  });
+
+  test.skipIf(!inject("postgresUrl"))("a REDIS_URL that nobody answers", async () => {
+    const said = await refusalOf({
+      DATABASE_URL: await createServerDatabase(),
+      REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
+    });
+    expect(said).toMatch(/^REDIS_URL: 127\.0\.0\.1:\d+ is out of reach \(.+\)$/);
+  });
+
+  test("a PORT that another process has, and no chain is left behind", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    onTestFinished(() => void taken.close());
+    const { port } = taken.address() as AddressInfo;
+    const started = startProcess({ settings: { DATA_DIR: newFolder(), PORT: String(port) } });
+    const chain = await until(async () => (await chainsOf(started.pid))[0] ?? false, 30_000);
+    expect(await started.ended).toEqual({ code: 1, signal: null });
+    expect(started.stdout()).toBe("");
+    const said = started
+      .stderr()
+      .split("\n")
+      .filter((line) => line !== "" && !line.startsWith("{"));
+    expect(said).toEqual([
+      expect.stringMatching(new RegExp(`^PORT: port ${port} is in use by another process`)),
+    ]);
+    expect(await isAlive(chain)).toBe(false);
+  });
+});

@@ -1,0 +1,84 @@
+import { randomBytes } from "node:crypto";
+import type { Database } from "../../src/db/database.ts";
+import { openDatabase } from "../../src/db/open.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import type { Hex } from "../../src/kernel/hex.ts";
+import { ManagementKeyService } from "../../src/keys/management-key.service.ts";
+import { createServerDatabase, type OnEnd } from "../support/database.ts";
+import { startNetwork } from "../support/network.ts";
+import { freePort } from "../support/postgres.ts";
+import { newFolder, type ReadyProcess, startReady } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
+import { type Seeded, seedAccount } from "../support/seed.ts";
+
+/** The product as separate processes over one PostgreSQL and one Redis. */
+export type SplitProduct = {
+  readonly rpcUrl: string;
+  readonly internalSecret: string;
+  /** The test's own door to the same database. */
+  readonly database: Database;
+  readonly gateways: readonly [ReadyProcess, ReadyProcess];
+  readonly subgraphs: Map<SubgraphName, ReadyProcess>;
+  worker: ReadyProcess;
+  /** Starts a subgraph's process on the port that the gateways know. */
+  startSubgraph(name: SubgraphName): Promise<void>;
+  startWorker(): Promise<void>;
+};
+
+/** An account that can pay and be looked at. */
+export type Customer = Seeded & { readonly account: Hex; readonly managementKey: string };
+
+type SubgraphName = (typeof SUBGRAPHS)[number];
+
+const SUBGRAPHS = ["accounts", "inference", "storage", "chain"] as const;
+
+/** Starts a worker, four subgraphs and two gateways, side by side. */
+export async function startSplitProduct(onEnd: OnEnd): Promise<SplitProduct> {
+  const [{ rpcUrl }, redis, url, ...ports] = await Promise.all([
+    startNetwork(onEnd),
+    startRedis(),
+    createServerDatabase(onEnd),
+    ...SUBGRAPHS.map(() => freePort()),
+  ]);
+  onEnd(() => redis.stop());
+  const database = await openDatabase({ kind: "server", url, poolSize: 4 });
+  onEnd(() => database.close());
+  const internalSecret = randomBytes(24).toString("hex");
+  const places = SUBGRAPHS.map((name, n) => [`${name.toUpperCase()}_URL`, `http://127.0.0.1:${ports[n]}`]);
+  const settings = {
+    DATABASE_URL: url,
+    REDIS_URL: redis.url,
+    RPC_URL: rpcUrl,
+    INTERNAL_SECRET: internalSecret,
+    DATA_DIR: newFolder(onEnd),
+    ...Object.fromEntries(places),
+  };
+  const start = (...args: string[]) => startReady({ args, settings, onEnd });
+  const subgraphs: SplitProduct["subgraphs"] = new Map();
+  const startSubgraph = async (name: SubgraphName) => {
+    const port = String(ports[SUBGRAPHS.indexOf(name)]);
+    const place = { args: ["subgraph", name], settings: { ...settings, SUBGRAPH_PORT: port } };
+    subgraphs.set(name, await startReady({ ...place, onEnd }));
+  };
+  const [worker, first, second] = await Promise.all([
+    start("worker"),
+    start("gateway"),
+    start("gateway"),
+    ...SUBGRAPHS.map(startSubgraph),
+  ]);
+  const product: SplitProduct = {
+    ...{ rpcUrl, internalSecret, database, gateways: [first, second], subgraphs, worker, startSubgraph },
+    async startWorker() {
+      product.worker = await start("worker");
+    },
+  };
+  return product;
+}
+
+/** Opens an account with so much money, an `sk-` key, and an `mk-` key that may look at it. */
+export async function newCustomer(database: Database, neuron: bigint): Promise<Customer> {
+  const seeded = await seedAccount(database, neuron);
+  const keys = new ManagementKeyService({ database, clock: systemClock, committed: () => {} });
+  const { secret } = await keys.create(seeded.account, "test", ["account:read", "keys:read"]);
+  return { ...seeded, account: seeded.account as Hex, managementKey: secret };
+}

@@ -1,0 +1,184 @@
+import { type IncomingMessage, request } from "node:http";
+import { text } from "node:stream/consumers";
+import OpenAI from "openai";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { LedgerService } from "../../src/accounts/ledger.service.ts";
+import { DEMO_USER } from "../../src/devnet/accounts.ts";
+import { depositToVault } from "../../src/devnet/actors.ts";
+import { ANONYMOUS } from "../../src/keys/principal.ts";
+import { PRINCIPAL_HEADER, sealPrincipal } from "../../subgraphs/shared/principal-token.ts";
+import { ask, followEvents, followSocket } from "../support/graph-client.ts";
+import { MODEL } from "../support/network.ts";
+import { until } from "../support/until.ts";
+import { balanceChanged, eventsOf, followBoth, settledLast } from "./balance-followers.ts";
+import { chat, priceOf, QUESTION } from "./chat.ts";
+import { newCustomer, type SplitProduct, startSplitProduct } from "./split-product.ts";
+
+const ends: (() => Promise<void>)[] = [];
+const onEnd = (end: () => Promise<void>) => void ends.unshift(end);
+
+let product: SplitProduct;
+
+const skipped = !inject("postgresUrl") || !inject("redisUrl");
+if (skipped) console.warn("!! Several processes are NOT tested: this machine has no PostgreSQL or no Redis");
+
+describe.skipIf(skipped)("one product in seven processes", () => {
+  beforeAll(async () => {
+    product = await startSplitProduct(onEnd);
+  });
+  afterAll(async () => {
+    for (const end of ends) await end();
+  });
+
+  test("a deposit on chain is credited, and a change of the balance reaches both transports of a gateway", async () => {
+    const { secret, managementKey, account } = await newCustomer(product.database, 10_000n);
+    const [first, second] = origins();
+    const followers = await followBoth(second, managementKey, secret);
+    await depositToVault(product.rpcUrl, {
+      fromKey: DEMO_USER.privateKey,
+      account,
+      amountNeuron: 5_000_000n,
+    });
+    const client = new OpenAI({ baseURL: `${first}/v1`, apiKey: secret, maxRetries: 0 });
+    await until(async () => (await totalOf(second, managementKey)) > 5_000_000n);
+    const answer = await client.chat.completions.create({ model: MODEL, messages: QUESTION, max_tokens: 6 });
+    expect(answer.usage?.completion_tokens).toBe(6);
+    const told = await Promise.all(followers.map((follower) => until(() => settledLast(follower, 6))));
+    for (const events of told) {
+      const deposited = events.find(({ cause }) => cause === "DEPOSIT");
+      expect(deposited?.balance.total).toMatch(/^500\d{4}$/);
+      expect(events.at(-1)).toMatchObject({ cause: "SETTLEMENT", balance: { held: "0" } });
+    }
+    // What the second gateway delivered, the first replays behind the cursor of any of it.
+    const [events = []] = told;
+    const [oldest, ...later] = events;
+    const replay = await followEvents(first, managementKey, balanceChanged(oldest?.cursor));
+    await until(() => replay.results.length >= later.length);
+    expect(eventsOf(replay).slice(0, later.length)).toEqual(later);
+    await Promise.all([replay, ...followers].map((follower) => follower.stop()));
+  });
+
+  test("a request is joined with its provider, its row on chain, its account and its key across the processes", async () => {
+    const { secret, managementKey, account } = await newCustomer(product.database, 10_000n);
+    expect((await chat(origins()[0], secret, { max_tokens: 4 })).status).toBe(200);
+    const { data, errors } = await ask(origins()[1], managementKey, JOIN);
+    expect(errors).toBeUndefined();
+    const [node] = data.viewer.account.requests.nodes;
+    expect(node).toMatchObject({
+      status: "COMPLETED",
+      cost: { total: `${priceOf(4)}` },
+      model: { id: MODEL },
+      provider: { routable: true, onChain: { model: MODEL } },
+      account: { balance: { total: `${10_000n - priceOf(4)}`, held: "0" } },
+      apiKey: { name: "test" },
+    });
+    expect(node.account.address.toLowerCase()).toBe(account);
+    expect(data.network.head.number).toMatch(/^\d+$/);
+  });
+
+  test("a subgraph answers nobody without a principal that is signed and fresh", async () => {
+    const [payload = "", signature = ""] = sealPrincipal(ANONYMOUS, product.internalSecret).split(".");
+    const flipped = `${signature.startsWith("A") ? "B" : "A"}${signature.slice(1)}`;
+    const refused = [
+      undefined,
+      "",
+      "forged",
+      `${payload}.${flipped}`,
+      sealPrincipal(ANONYMOUS, `${product.internalSecret}x`),
+      sealPrincipal(ANONYMOUS, product.internalSecret, Date.now() - 31_000),
+    ];
+    for (const [, { origin }] of product.subgraphs) {
+      for (const token of refused) {
+        expect(await statusOf(origin, token)).toBe(401);
+        expect(await statusOf(origin, token, { upgrade: "anything" })).toBe(401);
+      }
+      expect(await statusOf(origin, sealPrincipal(ANONYMOUS, product.internalSecret))).toBe(200);
+    }
+  });
+
+  test("100 parallel chats through both gateways on money for 50: 50 are answered, 50 refused, nothing is left", async () => {
+    const { secret, managementKey } = await newCustomer(product.database, 50n * priceOf(5));
+    const replies = await Promise.all(
+      Array.from({ length: 100 }, (_, n) => chat(origins()[n % 2 === 0 ? 0 : 1], secret, { max_tokens: 5 })),
+    );
+    const statuses = Map.groupBy(replies, ({ status }) => status);
+    expect([statuses.get(200)?.length, statuses.get(402)?.length]).toEqual([50, 50]);
+    expect(await totalOf(origins()[0], managementKey)).toBe(0n);
+    expect(await new LedgerService(product.database).verify()).toMatchObject({ faults: [], openHolds: 0 });
+  });
+
+  test("with one subgraph killed the others' fields are answered, and after its restart all are", async () => {
+    const { managementKey } = await newCustomer(product.database, 777n);
+    const query = `{ viewer { account { balance { total } } } model(id: "${MODEL}") { id } }`;
+    await product.subgraphs.get("inference")?.end("SIGKILL");
+    const { status, data, errors } = await ask(origins()[0], managementKey, query);
+    expect(status).toBe(200);
+    expect(data).toEqual({ viewer: { account: { balance: { total: "777" } } }, model: null });
+    expect(errors?.map(({ path }) => path)).toEqual([["model"]]);
+    await product.startSubgraph("inference");
+    await until(async () => {
+      const again = await ask(origins()[0], managementKey, query);
+      return again.data.model?.id === MODEL && again.errors === undefined;
+    });
+  });
+
+  test("with the worker killed a deposit waits for its successor, and is credited once", async () => {
+    const { managementKey, account } = await newCustomer(product.database, 0n);
+    await product.worker.end("SIGKILL");
+    await depositToVault(product.rpcUrl, { fromKey: DEMO_USER.privateKey, account, amountNeuron: 42n });
+    expect(await totalOf(origins()[0], managementKey)).toBe(0n);
+    await product.startWorker();
+    await until(async () => (await totalOf(origins()[0], managementKey)) === 42n);
+    expect(await new LedgerService(product.database).verify()).toMatchObject({ faults: [] });
+  });
+
+  test("with one gateway killed the other goes on, and SIGTERM ends what is left in order", async () => {
+    const { secret, managementKey } = await newCustomer(product.database, 10_000n);
+    const following = await followSocket(origins()[1], managementKey, balanceChanged());
+    await product.gateways[0].end("SIGKILL");
+    await until(async () => {
+      expect((await chat(origins()[1], secret, { max_tokens: 2 })).status).toBe(200);
+      return following.results.length > 0;
+    });
+    const endings = await Promise.all(
+      [product.worker, product.gateways[1], ...product.subgraphs.values()].map(({ end }) => end()),
+    );
+    expect(new Set(endings.map(({ code, signal }) => code ?? signal))).toEqual(new Set([0]));
+    await following.stop();
+  });
+});
+
+const JOIN = `{
+  viewer { account { requests(first: 1) { nodes {
+    status cost { total } model { id } provider { routable onChain { model } }
+    account { address balance { total held } } apiKey { name }
+  } } } }
+  network { head { number } }
+}`;
+
+function origins(): readonly [string, string] {
+  const [first, second] = product.gateways;
+  return [first.origin, second.origin];
+}
+
+async function totalOf(origin: string, managementKey: string): Promise<bigint> {
+  const { data } = await ask(origin, managementKey, "{ viewer { account { balance { total } } } }");
+  return BigInt(data.viewer.account.balance.total);
+}
+
+async function statusOf(origin: string, token?: string, headers: object = {}): Promise<number | undefined> {
+  const asking = request(`${origin}/graphql`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      ...(token !== undefined && { [PRINCIPAL_HEADER]: token }),
+      ...headers,
+    },
+  });
+  asking.end(JSON.stringify({ query: "{ __typename }" }));
+  const reply = await new Promise<IncomingMessage>((resolve, reject) =>
+    asking.once("response", resolve).once("error", reject),
+  );
+  await text(reply);
+  return reply.statusCode;
+}

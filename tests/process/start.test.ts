@@ -1,0 +1,191 @@
+import { execFile, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync } from "node:fs";
+import { request } from "node:http";
+import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { lockFolder } from "../../src/db/lock.ts";
+import { ask } from "../support/graph-client.ts";
+import {
+  chainsOf,
+  isAlive,
+  newFolder,
+  type ReadyProcess,
+  runProcess,
+  startReady,
+} from "../support/process.ts";
+import { until } from "../support/until.ts";
+
+const ends: (() => Promise<void>)[] = [];
+const onEnd = (end: () => Promise<void>) => void ends.unshift(end);
+const hasCurl = spawnSync("curl", ["--version"]).status === 0;
+if (!hasCurl) console.warn("!! The printed commands are NOT tried: this machine has no curl");
+const ACCOUNT =
+  "{ viewer { account { balance { total held } requests(first: 100) { nodes { id status cost { total } } } } } }";
+
+let folder = "";
+let running: ReadyProcess;
+
+beforeAll(async () => {
+  folder = newFolder(onEnd);
+  running = await startReady({ settings: { DATA_DIR: folder }, onEnd });
+});
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+/** What a person copies out of the banner. */
+function pasted(banner = running.stdout()) {
+  const [chat = "", query = "", subscribe = ""] = banner
+    .split("\n")
+    .filter((line) => line.startsWith("curl "));
+  const [apiKey = "", managementKey = ""] = [/sk-\w+/, /mk-\w+/].map((key) => key.exec(banner)?.[0] ?? "");
+  return { chat, query, subscribe, apiKey, managementKey };
+}
+
+/** Runs a pasted line in a shell; exit code 28 is curl's own for `--max-time`. */
+async function paste(line: string, options = ""): Promise<string> {
+  const command = `${line} -sS ${options}; code=$?; [ $code = 28 ] || exit $code`;
+  return (await promisify(execFile)("bash", ["-c", command])).stdout;
+}
+
+function chat(body: object = {}, { apiKey } = pasted()): Promise<Response> {
+  return fetch(`${running.origin}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${apiKey}` },
+    body: JSON.stringify({ model: "devnet-chat", messages: [{ role: "user", content: "hello" }], ...body }),
+  });
+}
+
+async function account() {
+  const { data } = await ask(running.origin, pasted().managementKey, ACCOUNT);
+  return data.viewer.account;
+}
+
+test("a bare start says first that its network is for development, and tells its secrets to nobody but the reader", () => {
+  const [first] = running.stdout().trim().split("\n");
+  expect(first).toContain("DEVELOPMENT NETWORK");
+  const { apiKey, managementKey } = pasted();
+  expect(apiKey).toMatch(/^sk-\w{49}$/);
+  expect(managementKey).toMatch(/^mk-\w{49}$/);
+  expect(running.stderr()).not.toMatch(/[sm]k-\w/);
+});
+
+test.skipIf(!hasCurl)("the three printed commands work as they are pasted", async () => {
+  const { chat, query, subscribe } = pasted();
+  const events = paste(subscribe, "--max-time 5");
+  const seen = events.then((stream) => [...stream.matchAll(/"cause":"(\w+)"/g)].map(([, cause]) => cause));
+  let answer = "";
+  // The stream opens beside the chats: the first that it may miss is followed by others.
+  const asking = (async () => {
+    for (let n = 0; n < 3; n++) answer = await paste(chat);
+  })();
+  expect(await seen).toEqual(expect.arrayContaining(["HOLD", "SETTLEMENT"]));
+  await asking;
+  expect(answer).toMatch(/^data: \{[\s\S]*\n\ndata: \[DONE\]\n\n$/);
+  const { data } = JSON.parse(await paste(query));
+  const [newest] = data.viewer.account.requests.edges;
+  expect(newest.node).toMatchObject({
+    status: "COMPLETED",
+    provider: { address: expect.stringMatching(/^0x/) },
+  });
+  expect(BigInt(newest.node.cost.total)).toBeGreaterThan(0n);
+});
+
+test("npm run status tells the same as data, while the process runs", async () => {
+  const { chat, query, subscribe, apiKey, managementKey } = pasted();
+  const status = { script: "gateway/status.ts", args: ["--json"] };
+  const told = await runProcess({ ...status, settings: { DATA_DIR: folder } });
+  expect(told.code).toBe(0);
+  expect(JSON.parse(told.stdout)).toMatchObject({
+    running: true,
+    development: true,
+    pid: running.pid,
+    urls: { origin: running.origin, openai: `${running.origin}/v1`, graphql: `${running.origin}/graphql` },
+    keys: { apiKey, managementKey },
+    commands: { chat, query, subscribe },
+  });
+  const elsewhere = await runProcess({ ...status, settings: { DATA_DIR: newFolder() } });
+  expect([elsewhere.code, elsewhere.stdout]).toEqual([1, '{"running":false}\n']);
+});
+
+test("a folder in use is refused in one line before anything is written, and who uses it goes on", async () => {
+  const taken = newFolder();
+  const lock = lockFolder(taken);
+  const before = await account();
+  const refused = await Promise.all(
+    [folder, taken].map((path) => runProcess({ settings: { DATA_DIR: path } })),
+  );
+  lock.release();
+  for (const { code, stdout, stderr } of refused) {
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/^DATA_DIR: the folder \S+ is in use by another process\. .*\n$/);
+  }
+  expect(readdirSync(taken, { recursive: true }).join()).not.toMatch(/anvil|postgres|demo|status/);
+  expect(await account()).toEqual(before);
+  expect((await chat()).status).toBe(200);
+});
+
+test("SIGTERM lets a stream under way finish, and a restart finds keys, money and requests as they were", async () => {
+  const keys = pasted();
+  const [chain = 0] = await chainsOf(running.pid);
+  expect(await isAlive(chain)).toBe(true);
+  // Its head is read by the server, its body is still to come.
+  const half = request(`${running.origin}/v1/chat/completions`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      authorization: `Bearer ${keys.apiKey}`,
+      expect: "100-continue",
+    },
+  });
+  half.flushHeaders();
+  await once(half, "continue");
+  const before = await account();
+  const ending = running.end("SIGTERM");
+  await until(() =>
+    fetch(running.origin).then(
+      () => false,
+      () => true,
+    ),
+  );
+  const replied = once(half, "response");
+  half.end(
+    JSON.stringify({ model: "devnet-chat", stream: true, messages: [{ role: "user", content: "sea" }] }),
+  );
+  const [reply] = await replied;
+  expect(await text(reply)).toMatch(/data: \[DONE\]\n\n$/);
+  expect(await ending).toEqual({ code: 0, signal: null });
+  expect(await isAlive(chain)).toBe(false);
+  running = await startReady({ settings: { DATA_DIR: folder }, onEnd });
+  expect(pasted()).toMatchObject({ apiKey: keys.apiKey, managementKey: keys.managementKey });
+  const after = await account();
+  const [streamed, ...earlier] = after.requests.nodes;
+  expect(earlier).toEqual(before.requests.nodes);
+  expect(streamed.status).toBe("COMPLETED");
+  expect(BigInt(after.balance.total)).toBe(BigInt(before.balance.total) - BigInt(streamed.cost.total));
+});
+
+test("kill -9 under 20 chats takes the chain along, and every answer that came is billed once", async () => {
+  const [chain = 0] = await chainsOf(running.pid);
+  const answered: string[] = [];
+  const asking = Array.from({ length: 20 }, async (_, n) => {
+    const reply = await chat({ stream: n % 2 === 1 });
+    const body = await reply.text();
+    if (n % 2 === 1 ? body.endsWith("[DONE]\n\n") : true)
+      answered.push(reply.headers.get("x-request-id") ?? "");
+    if (answered.length === 5) running.end("SIGKILL");
+  });
+  await Promise.allSettled(asking);
+  expect(await running.ended).toMatchObject({ signal: "SIGKILL" });
+  await until(async () => !(await isAlive(chain)));
+  running = await startReady({ settings: { DATA_DIR: folder }, onEnd });
+  expect((await chat()).status).toBe(200);
+  const { requests } = await account();
+  const billed = requests.nodes.filter(({ status }: { status: string }) => status === "COMPLETED");
+  expect(billed.map(({ id }: { id: string }) => id)).toEqual(expect.arrayContaining(answered));
+  expect(await running.end()).toMatchObject({ code: 0 });
+  const verified = await runProcess({ script: "gateway/verify-ledger.ts", settings: { DATA_DIR: folder } });
+  expect(verified).toMatchObject({ code: 0, stdout: expect.stringContaining("The ledger is exact") });
+});
