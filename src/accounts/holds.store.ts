@@ -161,6 +161,7 @@ const PLACE = `
 /**
  * A hold leaves the state `open` once: whoever comes second finds no row. What was not charged goes back to where it
  * came from. Revenue is the full cost; a cost above the hold is balanced by the book `loss`.
+ * (The request is numbered behind `moved`, whose lock makes the numbers of an account follow its commits.)
  *
  * A plan is kept as long as its connection, also one made while the tables were empty: `any` has holds looked up by
  * their key even then, and `|| ''` keeps the planner off the index of open holds, full of dead entries under load.
@@ -195,8 +196,10 @@ const RESOLVE = `
     update inference_request r set status = a.outcome, input_tokens = a.input_tokens,
       output_tokens = a.output_tokens, usage_estimated = a.estimated, input_cost = a.input_cost,
       output_cost = a.output_cost, total_cost = s.charged, error_code = a.error_code,
-      first_byte_ms = a.first_byte_ms, duration_ms = a.duration_ms, finished_at = now()
-    from asked a join shares s on s.n = a.n where r.id = a.id
+      first_byte_ms = a.first_byte_ms, duration_ms = a.duration_ms, finished_at = now(),
+      credit_used = least(s.from_credit, s.charged), deposit_used = s.charged - least(s.from_credit, s.charged),
+      usage_id = case when a.input_tokens is not null or s.charged > 0 then nextval('usage_id') end
+    from asked a join shares s on s.n = a.n join moved m on m.address = s.account where r.id = a.id
   ), entries as (
     insert into ledger_entry (transfer_id, book, account, amount, cause)
     select 'settle:' || s.id, e.book, e.account, e.amount, s.state

@@ -1,0 +1,88 @@
+import {
+  encodeDeployData,
+  erc6492SignatureValidatorAbi,
+  erc6492SignatureValidatorByteCode,
+  hashMessage,
+  isErc6492Signature,
+  type PublicClient,
+  recoverAddress,
+  toHex,
+} from "viem";
+import { type Hex, lowerHex } from "../kernel/hex.ts";
+import { chainError } from "./rpc.client.ts";
+
+/** A text, and what is said to be a wallet's signature of it. */
+export type SignedText = { readonly address: Hex; readonly message: string; readonly signature: Hex };
+
+const GAS_CAP = 5_000_000n;
+const DEADLINE_MS = 5_000;
+const MAX_SIGNATURE_LENGTH = 32_768;
+/** Half of the order of secp256k1: of a signature and its mirror image, the lower is the one that counts (EIP-2). */
+const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+
+/**
+ * Whether a wallet signed this text by `personal_sign`: an ordinary wallet by recovery, else the contract at its
+ * address by EIP-1271, deployed or not yet (ERC-6492). A contract has 5 M gas and 5 s; one that reverts, burns its gas
+ * or answers nonsense has not signed. Throws `chain_error` when the chain cannot be asked.
+ */
+export async function verifyWalletSignature(client: PublicClient, signed: SignedText): Promise<boolean> {
+  const hash = hashMessage(signed.message);
+  if (await isSignedByKey(hash, signed)) return true;
+  if (signed.signature.length > MAX_SIGNATURE_LENGTH) return false;
+  return (await withDeadline(isSignedByContract(client, hash, signed))) ?? false;
+}
+
+/** 65 bytes with a low `s` and 0, 1, 27 or 28 behind. Anything else may still mean something to a contract. */
+async function isSignedByKey(hash: Hex, { address, signature }: SignedText): Promise<boolean> {
+  const [, r, s, v] = /^0x([0-9a-f]{64})([0-9a-f]{64})(00|01|1b|1c)$/i.exec(signature) ?? [];
+  if (r === undefined || s === undefined || BigInt(`0x${s}`) > HALF_ORDER) return false;
+  const yParity = v === "01" || v?.toLowerCase() === "1c" ? 1 : 0;
+  try {
+    const signer = await recoverAddress({ hash, signature: { r: `0x${r}`, s: `0x${s}`, yParity } });
+    return lowerHex(signer) === lowerHex(address);
+  } catch {
+    return false;
+  }
+}
+
+async function isSignedByContract(client: PublicClient, hash: Hex, signed: SignedText): Promise<boolean> {
+  const { address, signature } = signed;
+  try {
+    // An address without code would be judged by ecrecover again, with mirrored signatures among the good ones.
+    if (!isErc6492Signature(signature) && !(await client.getCode({ address }))) return false;
+    const data = encodeDeployData({
+      abi: erc6492SignatureValidatorAbi,
+      bytecode: erc6492SignatureValidatorByteCode,
+      args: [address, hash, signature],
+    });
+    const answer = await client.request(
+      { method: "eth_call", params: [{ data, gas: toHex(GAS_CAP) }, "latest"] },
+      { retryCount: 0 },
+    );
+    return answer === "0x01";
+  } catch (error) {
+    if (isRefusedByContract(error)) return false;
+    throw chainError("the wallet's contract was not asked", error);
+  }
+}
+
+/** Whether the node ran the call and it failed. (-32000 is how nodes say out of gas, -32003 and 3 how some say revert.) */
+function isRefusedByContract(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if ("code" in cause && [3, -32000, -32003, -32015].includes(Number(cause.code))) return true;
+  return false;
+}
+
+async function withDeadline<T>(work: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), DEADLINE_MS);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+    // Whoever comes late has nobody to tell.
+    work.catch(() => {});
+  }
+}
