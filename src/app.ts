@@ -1,3 +1,4 @@
+import type { BlockList } from "node:net";
 import { privateKeyToAccount } from "viem/accounts";
 import { BalanceService } from "./accounts/balance.service.ts";
 import { DepositsService } from "./accounts/deposits.service.ts";
@@ -9,6 +10,7 @@ import type { LogHandler } from "./chain/log-handler.ts";
 import { LogWatcher } from "./chain/log-watcher.ts";
 import type { Network } from "./chain/networks.ts";
 import { createRpc, type Rpc } from "./chain/rpc.client.ts";
+import { verifyWalletSignature } from "./chain/wallet-signature.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { openDatabase } from "./db/open.ts";
@@ -29,8 +31,13 @@ import type { Hex } from "./kernel/hex.ts";
 import type { Logger } from "./kernel/log.ts";
 import { ApiKeyService } from "./keys/api-key.service.ts";
 import { AuthenticateService } from "./keys/authenticate.service.ts";
+import { KeyUseService } from "./keys/key-use.service.ts";
 import { ManagementKeyService } from "./keys/management-key.service.ts";
 import type { Principal } from "./keys/principal.ts";
+import { SessionService } from "./keys/session.service.ts";
+import { SessionSweep } from "./keys/session-sweep.runner.ts";
+import { signInPlaces } from "./keys/sign-in-places.ts";
+import { trustedProxies } from "./keys/source-address.ts";
 import { FilesService } from "./storage/files.service.ts";
 
 /** Every service of the product, as both faces use them. */
@@ -42,6 +49,11 @@ export type App = {
   readonly events: EventsService;
   readonly apiKeys: ApiKeyService;
   readonly managementKeys: ManagementKeyService;
+  readonly sessions: SessionService;
+  /** Notes which key was used, when and from where. */
+  readonly keyUse: KeyUseService;
+  /** The proxies whose word on a request's source is taken. */
+  readonly trustedProxies: BlockList;
   readonly balances: BalanceService;
   readonly deposits: DepositsService;
   readonly holds: HoldsService;
@@ -165,6 +177,15 @@ function wire(parts: {
     });
   // Two cursors, since a halt of the deposits must not stop the files.
   const watchers = [watcherOf(DEPOSITS, deposits), watcherOf(FILES, files)];
+  const trusted = trustedProxies(config.TRUSTED_PROXIES ?? []);
+  const keyUse = new KeyUseService({ database, clock, log, trusted });
+  const sessions = new SessionService({
+    database,
+    clock,
+    places: signInPlaces({ origins: config.SIGN_IN_ORIGINS, chainId, isDevnet }),
+    verify: (signed) => verifyWalletSignature(rpc.client, signed),
+  });
+  const sessionSweep = new SessionSweep(database, log);
   const chat = new ChatService({ admission, providers, log });
   return {
     config,
@@ -174,6 +195,9 @@ function wire(parts: {
     events: new EventsService(database, bus),
     apiKeys: new ApiKeyService({ database, clock, committed }),
     managementKeys: new ManagementKeyService({ database, clock, committed }),
+    sessions,
+    keyUse,
+    trustedProxies: trusted,
     balances: new BalanceService(database),
     deposits,
     holds,
@@ -189,13 +213,16 @@ function wire(parts: {
       await catalogue.start();
       if (!worker) return;
       holds.start();
+      sessionSweep.start();
       for (const watcher of watchers) watcher.start();
     },
     async close() {
       await chat.drain();
       holds.stop();
+      await sessionSweep.stop();
       catalogue.stop();
       await Promise.all(watchers.map((watcher) => watcher.stop()));
+      await keyUse.drain();
       await relay.stop();
       await bus.close();
       await providers.close();

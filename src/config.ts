@@ -2,6 +2,7 @@ import { z } from "zod";
 import { NETWORK_NAMES } from "./chain/networks.ts";
 import { StartupError } from "./kernel/errors.ts";
 import type { Hex } from "./kernel/hex.ts";
+import { isAddressRange } from "./keys/source-address.ts";
 
 /** One setting: what it must be, and for people what it is for and an example. */
 type Setting = { readonly schema: z.ZodType; readonly about: string; readonly example: string };
@@ -11,10 +12,14 @@ const ms = z.coerce.number().int().min(1).max(3_600_000);
 const httpUrl = z.url({ protocol: /^https?$/ });
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "must be an address");
 const privateKey = z.string().regex(/^0x[0-9a-fA-F]{64}$/, "must be 0x and 64 hexadecimal digits");
-const urls = z
-  .string()
-  .transform((text) => text.split(",").map((part) => part.trim()))
-  .pipe(z.array(httpUrl).min(1));
+const list = z.string().transform((text) => text.split(",").map((part) => part.trim()));
+const urls = list.pipe(z.array(httpUrl).min(1));
+const origins = list.pipe(
+  z.array(httpUrl.refine((text) => /^https?:\/\/[^/]+\/?$/.test(text), "must be a scheme and a host")).min(1),
+);
+const addressRanges = list.pipe(
+  z.array(z.string().refine(isAddressRange, "must be IP addresses or CIDR ranges")).min(1),
+);
 
 /** Every environment variable that the product reads. `.env.example` lists the same, and a test compares the two. */
 export const SETTINGS = {
@@ -124,6 +129,18 @@ export const SETTINGS = {
     schema: z.coerce.number().int().min(1).max(1_000_000).default(4_096),
     about: "What an answer may have when the client sets no limit",
     example: "4096",
+  },
+  SIGN_IN_ORIGINS: {
+    schema: origins.optional(),
+    about:
+      "The sites on whose pages wallets may sign in, separated by commas; unset: nowhere, on devnet every page of this machine",
+    example: "https://app.example.com",
+  },
+  TRUSTED_PROXIES: {
+    schema: addressRanges.optional(),
+    about:
+      "Proxies before the gateway whose X-Forwarded-For is believed: IP addresses or CIDR ranges, separated by commas; unset: none",
+    example: "10.0.0.0/8,192.0.2.7",
   },
   INTERNAL_SECRET: {
     schema: z.string().min(32, "must have 32 characters or more").optional(),

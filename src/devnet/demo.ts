@@ -35,10 +35,17 @@ export async function prepareDemo(app: App, devnet: Devnet, folder: string): Pro
 
 async function makeKeys(app: App, account: string, file: string): Promise<z.infer<typeof Kept>> {
   const { secret: apiKey } = await app.apiKeys.create(account, "demo");
+  await endLostManagementKeys(app, account);
   const { secret: managementKey } = await app.managementKeys.create(account, "demo", SCOPES);
   writeFileSync(file, JSON.stringify({ apiKey, managementKey }), { mode: 0o600 });
   chmodSync(file, 0o600);
   return { apiKey, managementKey };
+}
+
+/** A name is given once: a key whose secret was lost with the file makes room for the new one. */
+async function endLostManagementKeys(app: App, account: string): Promise<void> {
+  const { rows } = await app.managementKeys.list(account, { first: 100 }, "active");
+  for (const { id, name } of rows) if (name === "demo") await app.managementKeys.revoke(account, id);
 }
 
 /** The keys of an earlier start, if this database knows them. */

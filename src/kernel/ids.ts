@@ -5,6 +5,11 @@ export function newId(): string {
   return randomUUID();
 }
 
+/** Whether `text` is a row id, in lower case. */
+export function isId(text: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+}
+
 /** A request id as `X-Request-ID` shows it: `req-` and 32 hexadecimal digits. */
 export function newRequestId(): string {
   return `req-${randomBytes(16).toString("hex")}`;

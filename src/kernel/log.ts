@@ -3,7 +3,7 @@ import pino, { type Logger as PinoLogger } from "pino";
 /** Structured lines on standard error: JSON, one object a line, secrets struck out. */
 export type Logger = PinoLogger;
 
-const SECRET = /\b(app-sk-|sk-|mk-)[A-Za-z0-9+/=_-]{8,}/g;
+const SECRET = /\b(app-sk-|sk-|mk-|ws-)[A-Za-z0-9+/=_-]{8,}/g;
 const MAX_TEXT = 8_192;
 
 /** A logger at `level`; `destination` is standard error unless a test wants the lines. */

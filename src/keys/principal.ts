@@ -18,8 +18,11 @@ export type Principal =
 
 export const ANONYMOUS: Principal = { kind: "anonymous" };
 
-/** Whom a door lets in: everyone, `sk-` keys, or management keys with a scope (a wallet session has every scope). */
-export type Access = "public" | "inference" | Scope;
+/**
+ * Whom a door lets in: everyone, `sk-` keys, wallet sessions alone, or management keys with a scope (a wallet session
+ * has every scope).
+ */
+export type Access = "public" | "inference" | "session" | Scope;
 
 /**
  * Returns the account in whose name `principal` may pass, or throws `missing_authorization` or `insufficient_scope`.
@@ -36,6 +39,8 @@ export function authorize(principal: Principal, access: Exclude<Access, "public"
     );
   }
   if (principal.kind === "wallet-session") return principal.account;
+  if (access === "session")
+    throw new AppError("insufficient_scope", "Only a wallet session may do this: sign in with the wallet.");
   if (principal.kind === "management-key" && principal.scopes.includes(access)) return principal.account;
   throw new AppError(
     "insufficient_scope",

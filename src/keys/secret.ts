@@ -1,13 +1,14 @@
 import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-/** The kinds of key secret, told apart by their prefix (SPEC 5.2). */
-export type KeyPrefix = "sk-" | "mk-";
+/** The kinds of secret, told apart by their prefix: two kinds of key (SPEC 5.2), and wallet sessions. */
+export type KeyPrefix = "sk-" | "mk-" | "ws-";
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const PREFIXES = ["sk-", "mk-", "ws-"] as const;
 const RANDOM_DIGITS = 43;
 const CHECK_DIGITS = 6;
-const SHAPE = new RegExp(`^(sk-|mk-)[0-9A-Za-z]{${RANDOM_DIGITS + CHECK_DIGITS}}$`);
+const SHAPE = new RegExp(`^(?:sk-|mk-|ws-)[0-9A-Za-z]{${RANDOM_DIGITS + CHECK_DIGITS}}$`);
 
 /**
  * A fresh secret: the prefix, 256 random bits as 43 base62 digits, and the CRC-32 of all that as 6 base62 digits,
@@ -23,7 +24,7 @@ export function readSecret(secret: string): KeyPrefix | undefined {
   if (!SHAPE.test(secret)) return undefined;
   const body = secret.slice(0, -CHECK_DIGITS);
   if (checkDigits(body) !== secret.slice(-CHECK_DIGITS)) return undefined;
-  return secret.startsWith("sk-") ? "sk-" : "mk-";
+  return PREFIXES.find((prefix) => secret.startsWith(prefix));
 }
 
 /** What is stored of a secret. 256 random bits need no slow hash: there is nothing to guess. */

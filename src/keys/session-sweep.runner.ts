@@ -10,6 +10,7 @@ export class SessionSweep {
   readonly #database: Database;
   readonly #log: Logger;
   #timer: NodeJS.Timeout | undefined;
+  #running: Promise<unknown> = Promise.resolve();
 
   constructor(database: Database, log: Logger) {
     this.#database = database;
@@ -28,15 +29,18 @@ export class SessionSweep {
 
   /** Sweeps now and every minute until `stop`. */
   start(): void {
-    const sweep = () =>
-      this.sweep().catch((error: unknown) =>
+    const sweep = () => {
+      this.#running = this.sweep().catch((error: unknown) =>
         this.#log.error({ err: error }, "deleting expired sessions failed"),
       );
-    void sweep();
+    };
+    sweep();
     this.#timer = setInterval(sweep, EVERY_MS);
   }
 
-  stop(): void {
+  /** Resolves when the sweep under way is over. */
+  async stop(): Promise<void> {
     clearInterval(this.#timer);
+    await this.#running;
   }
 }

@@ -5,8 +5,18 @@ import { type Hex, lowerHex } from "../kernel/hex.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Principal } from "./principal.ts";
 import { hashSecret, newSecret } from "./secret.ts";
-import { endSessions, insertSession, keepNonce, takeNonce } from "./session.store.ts";
+import {
+  endSessions,
+  findOpenSession,
+  insertSession,
+  keepNonce,
+  type SessionRow,
+  takeNonce,
+} from "./session.store.ts";
 import { readSignInMessage, refuseSignIn, type SignInPlaces } from "./sign-in-message.ts";
+
+/** An open session, as its holder may see it. */
+export type Session = SessionRow;
 
 /** A session as its holder gets it, once. The account is in lower case. */
 export type OpenedSession = { readonly token: string; readonly account: Hex; readonly expiresAt: Date };
@@ -54,6 +64,11 @@ export class SessionService {
     const account = lowerHex(address);
     const session = { id: newId(), account, tokenHash: hashSecret(token) };
     return { token, account, expiresAt: await insertSession(database, session, SESSION_SECONDS) };
+  }
+
+  /** An open session by its id; undefined once it has ended. */
+  find(id: string): Promise<Session | undefined> {
+    return findOpenSession(this.#needs.database, id);
   }
 
   /** Ends the session that asks, or all of its account's. Returns how many ended. */

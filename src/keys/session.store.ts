@@ -27,9 +27,12 @@ export async function insertSession(
 
 /** The session of a token, unless it has ended. */
 export async function findSession(queries: Queries, tokenHash: string): Promise<SessionRow | undefined> {
-  type Row = { id: string; account: string; expires_ms: string };
-  const [row] = await queries.rows<Row>(FIND, [tokenHash]);
-  return row && { id: row.id, account: row.account, expiresAt: toDate(row.expires_ms) };
+  return toSession(await queries.rows<FoundRow>(FIND, [tokenHash]));
+}
+
+/** The session of an id, unless it has ended. */
+export async function findOpenSession(queries: Queries, id: string): Promise<SessionRow | undefined> {
+  return toSession(await queries.rows<FoundRow>(FIND_BY_ID, [id]));
 }
 
 /** Ends one session of an account, or with `null` all of them. Returns how many. */
@@ -50,8 +53,7 @@ const KEEP_NONCE = `
   insert into sign_in_nonce (nonce, expires_at)
   values ($1::text, now() + $2::integer * interval '1 second') returning ${EXPIRES_MS}`;
 
-const TAKE_NONCE =
-  "delete from sign_in_nonce where nonce = $1::text and expires_at > now() returning nonce";
+const TAKE_NONCE = "delete from sign_in_nonce where nonce = $1::text and expires_at > now() returning nonce";
 
 const INSERT = `
   insert into wallet_session (id, account, token_hash, expires_at)
@@ -60,6 +62,9 @@ const INSERT = `
 const FIND = `
   select id::text, account, ${EXPIRES_MS} from wallet_session
   where token_hash = $1::text and expires_at > now()`;
+
+const FIND_BY_ID = `
+  select id::text, account, ${EXPIRES_MS} from wallet_session where id = $1::uuid and expires_at > now()`;
 
 const END = `
   delete from wallet_session where account = $1::text and ($2::uuid is null or id = $2::uuid)
@@ -76,6 +81,12 @@ const FORGET_SESSIONS = `
     select id from wallet_session where expires_at <= now() order by expires_at limit $1::integer
     for update skip locked
   ) returning 1`;
+
+type FoundRow = { readonly id: string; readonly account: string; readonly expires_ms: string };
+
+function toSession([row]: readonly FoundRow[]): SessionRow | undefined {
+  return row && { id: row.id, account: row.account, expiresAt: toDate(row.expires_ms) };
+}
 
 function toDate(ms: string | undefined): Date {
   return new Date(Number(ms));

@@ -4,10 +4,8 @@ import { type Hex, isAddress } from "../kernel/hex.ts";
 
 /** What a sign-in message must be made for: the sites that may ask for it, and the chain (EIP-4361). */
 export type SignInPlaces = {
-  /** The hosts, with their ports, on whose pages a wallet may be asked to sign. */
-  readonly domains: ReadonlySet<string>;
-  /** The origins that `URI` may point into. */
-  readonly origins: ReadonlySet<string>;
+  /** Whether a page of this URL's origin may ask a wallet to sign in. */
+  hasOrigin(url: URL): boolean;
   readonly chainId: number;
 };
 
@@ -19,29 +17,28 @@ const SKEW_MS = 60_000;
 
 /**
  * Reads a Sign-In with Ethereum message as strictly as EIP-4361 has it. Throws `sign_in_refused` for one that is
- * malformed, for another site, origin or chain, not yet or no longer valid, or dated more than 60 s ahead. Whether
- * its nonce is ours and who signed it is not looked at here.
+ * malformed, for another site or chain, not yet or no longer valid, or dated more than 60 s ahead. Whether its nonce
+ * is ours and who signed it is not looked at here.
  */
 export function readSignInMessage(text: string, places: SignInPlaces, now: Date): SignInMessage {
-  const message = parse(text);
-  const { address, domain, scheme, nonce } = message;
-  const origin = URL.canParse(message.uri) ? new URL(message.uri).origin : undefined;
+  const { address, nonce, ...message } = parse(text);
+  const nowMs = now.getTime();
+  const times = {
+    issuedMs: timeOf(message.issuedAt),
+    notBeforeMs: message.notBefore === undefined ? -Infinity : timeOf(message.notBefore),
+    expiresMs: message.expirationTime === undefined ? Infinity : timeOf(message.expirationTime),
+  };
   const rules: readonly (readonly [boolean, string])[] = [
-    [message.version === "1", "Its version must be 1."],
     [message.chainId === places.chainId, `Its chain id must be ${places.chainId}.`],
-    [places.domains.has(domain), "It is made for a domain that does not belong here."],
-    [
-      scheme === undefined || places.origins.has(`${scheme}://${domain}`),
-      "It is made for a scheme that does not belong here.",
-    ],
-    [origin !== undefined && places.origins.has(origin), "Its URI does not belong here."],
-    [timeOf(message.issuedAt) <= now.getTime() + SKEW_MS, "It is issued in the future."],
-    [isAbsent(message.notBefore) || timeOf(message.notBefore) <= now.getTime(), "It is not valid yet."],
-    [isAbsent(message.expirationTime) || timeOf(message.expirationTime) > now.getTime(), "It has expired."],
+    [isOwnDomain(message, places), "It is made for a domain that may not sign in here."],
+    [isOwnUri(message.uri, places), "Its URI does not belong here."],
+    [times.issuedMs <= nowMs + SKEW_MS, "It is issued in the future."],
+    [times.notBeforeMs <= nowMs, "It is not valid yet."],
+    [times.expiresMs > nowMs, "It has expired."],
+    [isAddress(address), "It names no wallet."],
   ];
   for (const [holds, reason] of rules) if (!holds) throw refuseSignIn(reason);
-  if (!isAddress(address)) throw refuseSignIn("It names no wallet.");
-  return { address, nonce };
+  return { address: address as Hex, nonce };
 }
 
 /** The one failure of a sign-in: 401 `sign_in_refused`, whatever the reason. */
@@ -62,8 +59,22 @@ function parse(text: string): ParsedMessage {
   }
 }
 
-function isAbsent(time: string | undefined): time is undefined {
-  return time === undefined;
+/** The domain is a bare host with its port, spelled as browsers do; without a scheme it may be of http or https. */
+function isOwnDomain(
+  { domain, scheme }: Pick<ParsedMessage, "domain" | "scheme">,
+  places: SignInPlaces,
+): boolean {
+  const schemes = scheme === undefined ? ["https", "http"] : [scheme];
+  return schemes.some((name) => {
+    const text = `${name}://${domain}`;
+    return URL.canParse(text) && new URL(text).host === domain && places.hasOrigin(new URL(text));
+  });
+}
+
+function isOwnUri(uri: string, places: SignInPlaces): boolean {
+  if (!URL.canParse(uri)) return false;
+  const url = new URL(uri);
+  return url.username === "" && url.password === "" && places.hasOrigin(url);
 }
 
 const DATE_TIME =

@@ -1,24 +1,26 @@
 import type { SignInPlaces } from "./sign-in-message.ts";
 
-type Given = {
-  /** What the operator lists; undefined where nothing is set. */
-  readonly domains: readonly string[] | undefined;
-  readonly uris: readonly string[] | undefined;
-  readonly chainId: number;
-  /** Where this process listens, if its own pages may be signed in to without being listed. */
-  readonly own: { readonly host: string; readonly port: number } | undefined;
-};
-
 /**
- * Where wallets may sign in: what the operator lists. Domains follow from the listed URIs where none are listed. On
- * a development network, where nothing is listed, it is the gateway's own address; elsewhere it is then nowhere.
+ * Where wallets may sign in: on the pages of these origins (`https://app.example.com`). Where none are listed it is
+ * nowhere, except that a development network takes every page on this machine.
  */
-export function signInPlaces({ domains, uris, chainId, own }: Given): SignInPlaces {
-  const hosts = own ? [...new Set([own.host, "localhost", "127.0.0.1"])] : [];
-  const origins = (uris ?? hosts.map((host) => `http://${host}:${own?.port}`)).map((uri) => new URL(uri).origin);
+export function signInPlaces({
+  origins,
+  chainId,
+  isDevnet,
+}: {
+  readonly origins: readonly string[] | undefined;
+  readonly chainId: number;
+  readonly isDevnet: boolean;
+}): SignInPlaces {
+  const listed = new Set(origins?.map((origin) => new URL(origin).origin));
+  const isOpen = origins === undefined && isDevnet;
   return {
-    domains: new Set(domains ?? origins.map((origin) => new URL(origin).host)),
-    origins: new Set(origins),
     chainId,
+    hasOrigin: (url) => listed.has(url.origin) || (isOpen && isLocal(url)),
   };
+}
+
+function isLocal({ protocol, hostname }: URL): boolean {
+  return protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
 }

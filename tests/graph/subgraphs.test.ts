@@ -1,6 +1,7 @@
 import { getAddress } from "viem";
 import { expect, test } from "vitest";
 import { PROVIDER } from "../../src/devnet/accounts.ts";
+import { newId } from "../../src/kernel/ids.ts";
 import type { Scope } from "../../src/keys/principal.ts";
 import { INPUT_PRICE, MODEL } from "../support/network.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
@@ -28,7 +29,7 @@ function codesOf({ errors = [] }: Answer): (string | undefined)[] {
 }
 
 async function managementKey({ account }: Seeded, ...scopes: Scope[]): Promise<string> {
-  return (await stack().app.managementKeys.create(account, "test", scopes)).secret;
+  return (await stack().app.managementKeys.create(account, newId(), scopes)).secret;
 }
 
 /** Sends a chat and waits until it is paid for; returns its id. */

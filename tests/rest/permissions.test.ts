@@ -28,7 +28,7 @@ async function callers(): Promise<readonly Caller[]> {
   await apiKeys.revoke(account, revoked.key.id);
   const management = SCOPE_SETS.map(async (scopes) => ({
     name: `mk- with ${scopes.join(" ") || "no scope"}`,
-    secret: (await managementKeys.create(account, "test", scopes)).secret,
+    secret: (await managementKeys.create(account, `test ${scopes.join(" ")}`, scopes)).secret,
     refused: (access: Access) => mayNot(access, scopes.includes(access as never), "insufficient_scope"),
   }));
   return [

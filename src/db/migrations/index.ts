@@ -1,12 +1,16 @@
 import { CreateAccounts } from "./01-accounts.ts";
 import { CreateEvents } from "./02-events.ts";
 import { CreateChain } from "./03-chain.ts";
+import { CreateSessions } from "./04-sessions.ts";
 import { CreateUsage } from "./05-usage.ts";
+import { LimitApiKeys } from "./06-api-keys.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
   { name: "01-accounts", class: CreateAccounts },
   { name: "02-events", class: CreateEvents },
   { name: "03-chain", class: CreateChain },
+  { name: "04-sessions", class: CreateSessions },
   { name: "05-usage", class: CreateUsage },
+  { name: "06-api-keys", class: LimitApiKeys },
 ] as const;
