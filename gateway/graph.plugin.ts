@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { DocumentNode, ExecutionResult } from "graphql";
 import type { App } from "../src/app.ts";
 import { ANONYMOUS, type Principal } from "../src/keys/principal.ts";
+import { hopOf } from "../src/keys/source-address.ts";
 import { toAppError } from "../src/rest/error-body.ts";
 import type { Graph, GraphContext } from "./graph.ts";
 import { LIMITS, refuseSubscription, showError } from "./policy.ts";
@@ -51,6 +52,10 @@ export async function graphPlugin(
     // Before Apollo's part: a wrong credential is answered with the status that REST gives it.
     preValidation: async (request) => {
       principals.set(request, await app.authenticate(request.headers.authorization));
+    },
+    onResponse: async (request, reply) => {
+      const principal = principals.get(request);
+      if (principal && reply.statusCode < 400) app.keyUse.record(principal, hopOf(request.raw));
     },
     handler: fastifyApolloHandler(apollo, {
       context: async (request, reply) => ({

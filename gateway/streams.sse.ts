@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 import type { OperationArgs, Response } from "graphql-sse";
 import { createHandler } from "graphql-sse/lib/use/fastify";
 import type { Principal } from "../src/keys/principal.ts";
+import { hopOf } from "../src/keys/source-address.ts";
 import { toAppError } from "../src/rest/error-body.ts";
 import { LIMITS } from "./policy.ts";
 import type { StreamedOperation, Streams } from "./streams.ts";
@@ -22,7 +23,7 @@ export async function ssePlugin(server: FastifyInstance, { streams }: { streams:
   const handler = createHandler<StreamContext>({
     async onSubscribe(request, { query, operationName, variables }) {
       try {
-        const principal = await streams.authenticate(request.raw.headers.authorization);
+        const principal = await streams.authenticate(request.raw.headers.authorization, hopOf(request.raw));
         const operation = streams.admit({ query, operationName, variables }, principal);
         return "document" in operation ? (operation as OperationArgs<StreamContext>) : refuse(400, operation);
       } catch (error) {

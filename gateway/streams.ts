@@ -2,6 +2,7 @@ import type { DocumentNode, ExecutionResult, GraphQLError, GraphQLSchema } from 
 import { getOperationAST } from "graphql";
 import type { App } from "../src/app.ts";
 import { ANONYMOUS, type Principal } from "../src/keys/principal.ts";
+import type { Hop } from "../src/keys/source-address.ts";
 import type { Graph } from "./graph.ts";
 import { createAdmission } from "./policy.ts";
 
@@ -24,8 +25,8 @@ type OperationPayload = {
 
 /** What all streaming transports share: who asks, whether it may be asked, and the asking. */
 export type Streams = {
-  /** Who presents this credential, as a header or as a connection parameter. Throws as REST does. */
-  authenticate(authorization: unknown): Promise<Principal>;
+  /** Who presents this credential, as a header or as a connection parameter. Throws as REST does. The use is noted. */
+  authenticate(authorization: unknown, hop: Hop): Promise<Principal>;
   /** Parses and validates an operation, by the rules of every transport. */
   admit(payload: OperationPayload, principal: Principal): StreamedOperation | readonly GraphQLError[];
   /** Runs an admitted operation: a stream for a subscription, one result for the rest. */
@@ -36,8 +37,12 @@ export type Streams = {
 export function createStreams(app: App, { engine, apiSchema }: Graph, introspection: boolean): Streams {
   const admit = createAdmission(apiSchema, introspection);
   return {
-    authenticate: async (authorization) =>
-      authorization === undefined ? ANONYMOUS : app.authenticate(String(authorization)),
+    async authenticate(authorization, hop) {
+      if (authorization === undefined) return ANONYMOUS;
+      const principal = await app.authenticate(String(authorization));
+      app.keyUse.record(principal, hop);
+      return principal;
+    },
     admit({ query, operationName, variables }, principal) {
       const admitted = admit(query);
       if (!("kind" in admitted)) return admitted;

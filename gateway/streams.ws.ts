@@ -6,6 +6,7 @@ import { useServer } from "graphql-ws/use/ws";
 import { type WebSocket, WebSocketServer } from "ws";
 import { AppError } from "../src/kernel/errors.ts";
 import { ANONYMOUS, type Principal } from "../src/keys/principal.ts";
+import { hopOf } from "../src/keys/source-address.ts";
 import { LIMITS } from "./policy.ts";
 import type { StreamedOperation, Streams } from "./streams.ts";
 
@@ -38,7 +39,10 @@ export function serveWebSockets(http: Server, streams: Streams): { close(): Prom
       async onConnect({ connectionParams, extra }) {
         const given = connectionParams?.authorization ?? connectionParams?.Authorization;
         try {
-          extra.principal = await streams.authenticate(given ?? extra.request.headers.authorization);
+          extra.principal = await streams.authenticate(
+            given ?? extra.request.headers.authorization,
+            hopOf(extra.request),
+          );
           return true;
         } catch (error) {
           if (error instanceof AppError) return false;

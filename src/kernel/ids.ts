@@ -5,9 +5,9 @@ export function newId(): string {
   return randomUUID();
 }
 
-/** Whether `text` is a row id, in lower case. */
+/** Whether `text` may be a row id, in any letter case. Anything else would make the database throw. */
 export function isId(text: string): boolean {
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 }
 
 /** A request id as `X-Request-ID` shows it: `req-` and 32 hexadecimal digits. */

@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { Database } from "../db/database.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { AppError } from "../kernel/errors.ts";
 import { type Hex, lowerHex } from "../kernel/hex.ts";
 import { newId } from "../kernel/ids.ts";
-import type { Principal } from "./principal.ts";
+import { authorize, type Principal } from "./principal.ts";
 import { hashSecret, newSecret } from "./secret.ts";
 import {
   endSessions,
@@ -71,11 +72,24 @@ export class SessionService {
     return findOpenSession(this.#needs.database, id);
   }
 
-  /** Ends the session that asks, or all of its account's. Returns how many ended. */
-  async signOut(
-    { account, sessionId }: Extract<Principal, { kind: "wallet-session" }>,
-    { everywhere }: { everywhere: boolean },
-  ): Promise<number> {
-    return endSessions(this.#needs.database, account, everywhere ? null : sessionId);
+  /** The session that asks. Throws `session_ended` when it ended meanwhile, `insufficient_scope` for any other caller. */
+  async current(principal: Principal): Promise<Session> {
+    const session = await this.find(sessionOf(principal));
+    if (!session) throw new AppError("session_ended", "This session has ended: sign in again.");
+    return session;
   }
+
+  /**
+   * Ends the session that asks, or all of its account's. Returns how many ended. Throws `insufficient_scope` for a
+   * caller without a session.
+   */
+  async signOut(principal: Principal, { everywhere }: { everywhere: boolean }): Promise<number> {
+    const account = authorize(principal, "session");
+    return endSessions(this.#needs.database, account, everywhere ? null : sessionOf(principal));
+  }
+}
+
+function sessionOf(principal: Principal): string {
+  authorize(principal, "session");
+  return principal.kind === "wallet-session" ? principal.sessionId : "";
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 
 /** Where a request came from, as the connection and the proxies before it tell. */
@@ -7,6 +8,11 @@ export type Hop = {
   /** `X-Forwarded-For`: the client first, then each proxy. Anyone may send it. */
   readonly forwardedFor: string | readonly string[] | undefined;
 };
+
+/** What a request as Node has it tells of its source. */
+export function hopOf({ socket, headers }: Pick<IncomingMessage, "socket" | "headers">): Hop {
+  return { peer: socket.remoteAddress, forwardedFor: headers["x-forwarded-for"] };
+}
 
 /** Of a longer list only the last entries are read: those that our own proxies wrote. */
 const MAX_ENTRIES = 50;

@@ -3,15 +3,35 @@ import type { App } from "../app.ts";
 import { AppError } from "../kernel/errors.ts";
 import { isRequestId, newRequestId } from "../kernel/ids.ts";
 import { ANONYMOUS } from "../keys/principal.ts";
+import { hopOf } from "../keys/source-address.ts";
 import { toErrorAnswer } from "./error-body.ts";
 import { eventSink } from "./event-sink.ts";
 import type { Answer, Route } from "./route.ts";
+import { getMe, getNonce, signIn, signOut } from "./v1/auth.ts";
 import { chatCompletions } from "./v1/chat/completions.ts";
+import {
+  createManagementKey,
+  listManagementKeys,
+  revokeManagementKey,
+  updateManagementKey,
+} from "./v1/management-keys.ts";
 import { listModels } from "./v1/models.ts";
 import { listProviders } from "./v1/providers.ts";
 
 /** Every REST endpoint there is. The server, the permission tests and OpenAPI walk this list. */
-export const routes: readonly Route[] = [chatCompletions, listModels, listProviders];
+export const routes: readonly Route[] = [
+  chatCompletions,
+  listModels,
+  listProviders,
+  getNonce,
+  signIn,
+  signOut,
+  getMe,
+  listManagementKeys,
+  createManagementKey,
+  updateManagementKey,
+  revokeManagementKey,
+];
 
 /** Mounts the REST face. Every answer carries `X-Request-ID`, every failure the one error shape. */
 export async function restPlugin(server: FastifyInstance, { app }: { app: App }): Promise<void> {
@@ -51,11 +71,13 @@ async function handle(
     requestId: own,
     signal: leavingOf(reply),
   });
-  return send(app, answer, shown, reply);
+  const sent = await send(app, answer, shown, reply);
+  if (reply.statusCode < 400) app.keyUse.record(principal, hopOf(request.raw));
+  return sent;
 }
 
 async function send(app: App, answer: Answer, requestId: string, reply: FastifyReply): Promise<unknown> {
-  const headers = { "x-request-id": requestId };
+  const headers = { "x-request-id": requestId, "cache-control": "no-store" };
   if (answer.kind === "json")
     return reply
       .code(answer.status ?? 200)
@@ -88,7 +110,7 @@ function fail(app: App, error: unknown, request: FastifyRequest, reply: FastifyR
   logUnexpected(app, body.error.code, error, requestId);
   return reply
     .code(status)
-    .headers({ "x-request-id": requestId, ...headers })
+    .headers({ "x-request-id": requestId, "cache-control": "no-store", ...headers })
     .send(body);
 }
 

@@ -1,3 +1,4 @@
+import secureJson from "secure-json-parse";
 import { z } from "zod";
 import type { App } from "../app.ts";
 import type { ChatSink } from "../inference/chat-stream.ts";
@@ -85,12 +86,12 @@ export function json(value: unknown, status = 200): Answer {
 function readBody(body: z.ZodType | "bytes" | undefined, bytes: Buffer): unknown {
   if (body === "bytes") return bytes;
   if (body === undefined) return {};
-  return check(body, parse(bytes), "invalid_body");
+  return check(body, bytes.length === 0 ? undefined : parse(bytes), "invalid_body");
 }
 
 function parse(bytes: Buffer): unknown {
   try {
-    return JSON.parse(bytes.toString("utf8"));
+    return secureJson.parse(bytes.toString("utf8"));
   } catch {
     throw new AppError("invalid_body", "The body is not valid JSON.", { param: "body" });
   }

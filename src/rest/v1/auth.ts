@@ -1,0 +1,55 @@
+import { z } from "zod";
+import type { Hex } from "../../kernel/hex.ts";
+import { defineRoute, json } from "../route.ts";
+
+const hex = z.string().regex(/^0x([0-9a-fA-F]{2})+$/, "must be 0x and pairs of hexadecimal digits");
+
+/** GET /v1/auth/nonce (facts 1.1): a nonce for one sign-in message within 5 minutes. */
+export const getNonce = defineRoute({
+  method: "GET",
+  url: "/v1/auth/nonce",
+  summary: "Get a nonce to sign in with",
+  access: "public",
+  async handle(app) {
+    const { nonce, expiresAt } = await app.sessions.createNonce();
+    return json({ nonce, expires_at: expiresAt.toISOString() });
+  },
+});
+
+/** POST /v1/auth/signin: opens a wallet session for a signed message (EIP-4361). The token is shown this once. */
+export const signIn = defineRoute({
+  method: "POST",
+  url: "/v1/auth/signin",
+  summary: "Sign in with a wallet",
+  access: "public",
+  body: z.strictObject({ message: z.string(), signature: hex }),
+  async handle(app, { body: { message, signature } }) {
+    const { token, account, expiresAt } = await app.sessions.signIn({ message, signature: signature as Hex });
+    return json({ token, expires_at: expiresAt.toISOString(), wallet_address: account });
+  },
+});
+
+/** POST /v1/auth/signout: ends the session that asks; with `{"all": true}` every session of its wallet. */
+export const signOut = defineRoute({
+  method: "POST",
+  url: "/v1/auth/signout",
+  summary: "End this wallet session, or all of the wallet's",
+  access: "session",
+  body: z.strictObject({ all: z.boolean().default(false) }).prefault({}),
+  async handle(app, { principal, body }) {
+    const ended = await app.sessions.signOut(principal, { everywhere: body.all });
+    return json({ message: "Signed out", sessions_ended: ended });
+  },
+});
+
+/** GET /v1/auth/me: who is signed in, and until when. */
+export const getMe = defineRoute({
+  method: "GET",
+  url: "/v1/auth/me",
+  summary: "See who is signed in",
+  access: "session",
+  async handle(app, { principal }) {
+    const { account, expiresAt } = await app.sessions.current(principal);
+    return json({ auth_type: "session", wallet_address: account, expires_at: expiresAt.toISOString() });
+  },
+});

@@ -1,0 +1,97 @@
+import { z } from "zod";
+import { AppError } from "../../kernel/errors.ts";
+import { type ManagementKey, managementKeyCursor } from "../../keys/management-key.service.ts";
+import { chooseScopes, PRESET_NAMES } from "../../keys/preset.ts";
+import { SCOPES } from "../../keys/principal.ts";
+import { defineRoute, json } from "../route.ts";
+
+const name = z.string().trim().min(1).max(100);
+const preset = z.enum(PRESET_NAMES);
+const scopes = z.array(z.enum(SCOPES)).max(SCOPES.length);
+
+/** GET /v1/management-keys (SPEC 2.3): the wallet's management keys, oldest first, revoked ones among them. */
+export const listManagementKeys = defineRoute({
+  method: "GET",
+  url: "/v1/management-keys",
+  summary: "List the management keys",
+  access: "session",
+  query: z.strictObject({
+    status: z.enum(["active", "revoked", "all"]).default("all"),
+    limit: z.coerce.number().int().min(1).max(100).default(100),
+    cursor: z.string().optional(),
+  }),
+  async handle(app, { account, query: { status, limit, cursor } }) {
+    const page = { first: limit, after: cursor };
+    const { rows, hasNextPage } = await app.managementKeys.list(
+      account,
+      page,
+      status === "all" ? undefined : status,
+    );
+    const last = rows.at(-1);
+    return json({
+      object: "list",
+      data: rows.map(view),
+      next_cursor: hasNextPage && last ? managementKeyCursor(last) : null,
+    });
+  },
+});
+
+/** POST /v1/management-keys: makes one, with a preset's scopes or one's own. `key` is shown this once. */
+export const createManagementKey = defineRoute({
+  method: "POST",
+  url: "/v1/management-keys",
+  summary: "Create a management key",
+  access: "session",
+  body: z.strictObject({ name, preset: preset.optional(), scopes: scopes.optional() }),
+  async handle(app, { account, body }) {
+    const chosen = chooseScopes(body);
+    if (!chosen) throw new AppError("invalid_body", "scopes: send scopes or a preset.", { param: "scopes" });
+    const { key, secret } = await app.managementKeys.create(account, body.name, chosen);
+    return json({ ...view(key), key: secret }, 201);
+  },
+});
+
+/** PATCH /v1/management-keys/{id}: renames it or gives it other scopes; null leaves a field as it is. */
+export const updateManagementKey = defineRoute({
+  method: "PATCH",
+  url: "/v1/management-keys/:id",
+  summary: "Change a management key",
+  access: "session",
+  body: z.strictObject({ name: name.nullish(), preset: preset.nullish(), scopes: scopes.nullish() }),
+  async handle(app, { account, params: { id = "" }, body }) {
+    const change = {
+      name: body.name ?? undefined,
+      preset: body.preset ?? undefined,
+      scopes: body.scopes ?? undefined,
+    };
+    return json(view(await app.managementKeys.update(account, id, change)));
+  },
+});
+
+/** DELETE /v1/management-keys/{id}: ends it for good; its next call is answered 401. */
+export const revokeManagementKey = defineRoute({
+  method: "DELETE",
+  url: "/v1/management-keys/:id",
+  summary: "Revoke a management key",
+  access: "session",
+  async handle(app, { account, params: { id = "" } }) {
+    const key = await app.managementKeys.revoke(account, id);
+    return json({ key_id: key.id, message: "Management key revoked" });
+  },
+});
+
+function view(key: ManagementKey) {
+  return {
+    key_id: key.id,
+    key_preview: key.preview,
+    key_type: "mgmt",
+    name: key.name,
+    scopes: key.scopes,
+    preset: key.preset,
+    status: key.status,
+    revoked: key.status === "revoked",
+    created_at: key.createdAt.toISOString(),
+    last_used_at: key.lastUsedAt?.toISOString() ?? null,
+    last_source_ip: key.lastSourceIp,
+  };
+}
