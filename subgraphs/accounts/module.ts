@@ -2,11 +2,17 @@ import { buildSubgraph, type Subgraph } from "../shared/build-subgraph.ts";
 import type { Context } from "../shared/context.ts";
 import { AccountResolver, findAccount, findApiKey } from "./account.resolver.ts";
 import { BalanceChangedSubscription } from "./balance-changed.subscription.ts";
+import { ManagementKeyResolver } from "./management-key.resolver.ts";
+import { SessionResolver } from "./session.resolver.ts";
 import { ViewerResolver } from "./viewer.resolver.ts";
 
 /** The subgraph of accounts: who is asking, money and keys. */
 export function build(): Subgraph {
-  return buildSubgraph<Context>("accounts", [ViewerResolver, AccountResolver, BalanceChangedSubscription], {
-    references: { Account: findAccount, ApiKey: findApiKey },
-  });
+  return buildSubgraph<Context>(
+    "accounts",
+    [ViewerResolver, SessionResolver, AccountResolver, ManagementKeyResolver, BalanceChangedSubscription],
+    {
+      references: { Account: findAccount, ApiKey: findApiKey },
+    },
+  );
 }

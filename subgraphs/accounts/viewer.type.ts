@@ -3,6 +3,7 @@ import { Field, ObjectType } from "type-graphql";
 import { type Principal, SCOPES, type Scope } from "../../src/keys/principal.ts";
 import { defineEnum } from "../shared/enumeration.ts";
 import { AccountType, toAccount } from "./account.type.ts";
+import { ManagementScope } from "./management-scope.type.ts";
 
 /** How a caller proved who they are. */
 const PrincipalKind = defineEnum<Principal["kind"]>("PrincipalKind", "How a caller proved who they are.", {
@@ -10,14 +11,6 @@ const PrincipalKind = defineEnum<Principal["kind"]>("PrincipalKind", "How a call
   "api-key": "By an `sk-` key: inference, and nothing of the account.",
   "management-key": "By an `mk-` key: what its scopes allow.",
   "wallet-session": "By signing in with the account's wallet: everything.",
-});
-
-/** What a management key may be allowed to do (SPEC 2.3). */
-const ManagementScope = defineEnum<Scope>("ManagementScope", "What a management key may be allowed to do.", {
-  "account:read": "Read the account's balance, deposits and requests.",
-  "keys:read": "List the account's `sk-` keys.",
-  "keys:create": "Make `sk-` keys.",
-  "keys:manage": "Change and revoke `sk-` keys.",
 });
 
 /** Who is asking. */

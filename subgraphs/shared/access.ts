@@ -8,8 +8,13 @@ export function RequiresScope(scope: Scope): ReturnType<typeof Directive> {
   return Directive(`@requiresScopes(scopes: [["${scope}"]])`);
 }
 
-/** Lets only the account itself pass, with `scope`; throws `missing_authorization` or `insufficient_scope`. */
-export function authorizeOwn(principal: Principal, account: string, scope: Scope): void {
-  if (authorize(principal, scope) === account) return;
+/** Tells the supergraph that a field needs a wallet session, for the gateway's policy. The resolver remains who decides. */
+export function RequiresSession(): ReturnType<typeof Directive> {
+  return Directive('@policy(policies: [["wallet-session"]])');
+}
+
+/** Lets only the account itself pass, with `access`; throws `missing_authorization` or `insufficient_scope`. */
+export function authorizeOwn(principal: Principal, account: string, access: Scope | "session"): void {
+  if (authorize(principal, access) === account) return;
   throw new AppError("insufficient_scope", "This credential is not allowed to read another account.");
 }
