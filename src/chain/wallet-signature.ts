@@ -1,10 +1,12 @@
 import {
   encodeDeployData,
+  encodeFunctionData,
   erc6492SignatureValidatorAbi,
   erc6492SignatureValidatorByteCode,
   hashMessage,
   isErc6492Signature,
   type PublicClient,
+  parseAbi,
   recoverAddress,
   toHex,
 } from "viem";
@@ -14,6 +16,9 @@ import { chainError } from "./rpc.client.ts";
 /** A text, and what is said to be a wallet's signature of it. */
 export type SignedText = { readonly address: Hex; readonly message: string; readonly signature: Hex };
 
+const WALLET = parseAbi(["function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)"]);
+/** What `isValidSignature` returns for a good signature, as the word it is on the wire (EIP-1271). */
+const TAKEN = `0x1626ba7e${"0".repeat(56)}`;
 const GAS_CAP = 5_000_000n;
 const DEADLINE_MS = 5_000;
 const MAX_SIGNATURE_LENGTH = 32_768;
@@ -47,29 +52,43 @@ async function isSignedByKey(hash: Hex, { address, signature }: SignedText): Pro
 
 async function isSignedByContract(client: PublicClient, hash: Hex, signed: SignedText): Promise<boolean> {
   const { address, signature } = signed;
-  try {
-    // An address without code would be judged by ecrecover again, with mirrored signatures among the good ones.
-    if (!isErc6492Signature(signature) && !(await client.getCode({ address }))) return false;
-    const data = encodeDeployData({
-      abi: erc6492SignatureValidatorAbi,
-      bytecode: erc6492SignatureValidatorByteCode,
-      args: [address, hash, signature],
-    });
-    const answer = await client.request(
-      { method: "eth_call", params: [{ data, gas: toHex(GAS_CAP) }, "latest"] },
+  const ask = (call: { to?: Hex; data: Hex }) =>
+    client.request(
+      { method: "eth_call", params: [{ ...call, gas: toHex(GAS_CAP) }, "latest"] },
       { retryCount: 0 },
     );
-    return answer === "0x01";
+  try {
+    if (isErc6492Signature(signature)) {
+      const data = encodeDeployData({
+        abi: erc6492SignatureValidatorAbi,
+        bytecode: erc6492SignatureValidatorByteCode,
+        args: [address, hash, signature],
+      });
+      return (await ask({ data })) === "0x01";
+    }
+    // Without code there, the call would succeed and answer nothing.
+    const answer = await ask({
+      to: address,
+      data: encodeFunctionData({ abi: WALLET, args: [hash, signature] }),
+    });
+    return answer.startsWith(TAKEN);
   } catch (error) {
     if (isRefusedByContract(error)) return false;
     throw chainError("the wallet's contract was not asked", error);
   }
 }
 
-/** Whether the node ran the call and it failed. (-32000 is how nodes say out of gas, -32003 and 3 how some say revert.) */
+/**
+ * Whether the node ran the call and the contract failed it: 3 is a revert, -32000 how most nodes say out of gas, -32003
+ * and -32015 how some say revert. -32603 is anything; then its text tells.
+ */
 function isRefusedByContract(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if ("code" in cause && [3, -32000, -32003, -32015].includes(Number(cause.code))) return true;
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (!("code" in cause)) continue;
+    if ([3, -32000, -32003, -32015].includes(Number(cause.code))) return true;
+    if (cause.code === -32603 && /\b(EVM|gas|revert(ed)?|opcode|execution)\b/i.test(cause.message))
+      return true;
+  }
   return false;
 }
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Hex } from "../../kernel/hex.ts";
 import { defineRoute, json } from "../route.ts";
 
-const hex = z.string().regex(/^0x([0-9a-fA-F]{2})+$/, "must be 0x and pairs of hexadecimal digits");
+const hex = z.string().regex(/^0x([0-9a-fA-F]{2})*$/, "must be 0x and pairs of hexadecimal digits");
 
 /** GET /v1/auth/nonce (facts 1.1): a nonce for one sign-in message within 5 minutes. */
 export const getNonce = defineRoute({
