@@ -103,6 +103,7 @@ export class ManagementKeyService {
     const row = await this.#write(async (tx) => {
       const found = await lockKey(tx, account, id);
       if (found.revokedAt) throw new AppError("key_revoked", "This key was revoked; it cannot be changed.");
+      if (change.name === undefined && !scopes) return found;
       if (change.name !== undefined) found.name = readKeyName(change.name);
       if (scopes) found.scopes = scopes;
       await commitChange(tx, found, "updated");
