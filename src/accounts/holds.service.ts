@@ -2,6 +2,7 @@ import type { Database } from "../db/database.ts";
 import { NaturalBatch } from "../kernel/batch.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
+import { KeyReachChanged } from "../keys/key-terms.ts";
 import {
   findExpired,
   type HoldAnswer,
@@ -34,18 +35,15 @@ export class HoldsService {
 
   /**
    * Sets aside up to `maximum` and records the request as running; resolves with the amount held. Throws
-   * `api_key_revoked`, or `insufficient_balance` when not even `minimum` is there.
+   * `api_key_revoked` or `api_key_expired`; `insufficient_balance` or `credit_limit_exceeded` when not even `minimum`
+   * is there or left of the key's limit; and `KeyReachChanged` when the provider was chosen by what the key might
+   * reach before.
    */
   async hold(request: HoldRequest): Promise<bigint> {
     const first = await this.#admissions.add(request);
     // In a batch a hold counts those before it at their maximum, so a refusal in company may be too strict: ask alone.
     const answer = isFinal(first, request) ? first : await this.#placeAlone(request);
-    if (!answer.keyAlive) throw new AppError("api_key_revoked", "This key was revoked.");
-    if (answer.granted === undefined)
-      throw new AppError(
-        "insufficient_balance",
-        "The balance does not cover this request. Deposit to go on.",
-      );
+    if (answer.granted === undefined) throw refusalOf(answer, request);
     return answer.granted;
   }
 
@@ -96,7 +94,25 @@ export class HoldsService {
 }
 
 function isFinal(answer: HoldAnswer, request: HoldRequest): boolean {
-  return answer.granted !== undefined || !answer.keyAlive || answer.available < request.minimum;
+  const { granted, key, reach, available } = answer;
+  const isJudged = granted !== undefined || key !== "alive" || reach !== undefined;
+  return isJudged || available < request.minimum || isOverLimit(answer, request);
+}
+
+function isOverLimit({ keyAvailable }: HoldAnswer, { minimum }: HoldRequest): boolean {
+  return keyAvailable !== undefined && keyAvailable < minimum;
+}
+
+function refusalOf(answer: HoldAnswer, request: HoldRequest): Error {
+  if (answer.key === "dead") return new AppError("api_key_revoked", "This key was revoked.");
+  if (answer.key === "expired") return new AppError("api_key_expired", "This key has expired.");
+  if (answer.reach) return new KeyReachChanged(answer.reach);
+  if (isOverLimit(answer, request))
+    return new AppError(
+      "credit_limit_exceeded",
+      "What is left of this key's credit limit does not cover this request.",
+    );
+  return new AppError("insufficient_balance", "The balance does not cover this request. Deposit to go on.");
 }
 
 function expiry(id: string): Settlement {

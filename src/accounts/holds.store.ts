@@ -1,4 +1,6 @@
 import type { Queries } from "../db/database.ts";
+import type { KeyReach, TrustFloor } from "../keys/key-terms.ts";
+import { spentSql } from "./key-spending.ts";
 import { balanceChanged } from "./ledger.store.ts";
 
 /** What an admission asks for: money to be set aside, and the request that it is for. */
@@ -15,13 +17,22 @@ export type HoldRequest = {
   readonly inputPrice: bigint;
   readonly outputPrice: bigint;
   readonly expiresInSeconds: number;
+  /** By which version of what the key may reach the provider was chosen; 0 unless told. */
+  readonly reachVersion?: number;
+  /** How far the provider can be trusted; `standard` unless told. */
+  readonly trustMode?: "standard" | TrustFloor;
 };
 
-/** `available` is what the account had left after the whole batch, neuron. */
+/**
+ * What became of an admission. `reach` is there when the key may reach something else than was thought. `available`
+ * and `keyAvailable` are what the account and the key's limit had left after the whole batch, neuron.
+ */
 export type HoldAnswer = {
   readonly granted: bigint | undefined;
-  readonly keyAlive: boolean;
+  readonly key: "alive" | "dead" | "expired";
+  readonly reach: KeyReach | undefined;
   readonly available: bigint;
+  readonly keyAvailable: bigint | undefined;
 };
 
 /** How a hold ends. A cost of zero releases it; a cost above the hold is capped, and the rest is the router's loss. */
@@ -31,6 +42,8 @@ export type Settlement = {
   readonly expired?: boolean;
   readonly inputTokens: number | undefined;
   readonly outputTokens: number | undefined;
+  /** The part of the input that the provider read from its cache, or wrote into it. */
+  readonly cache?: { readonly read: number; readonly write: number; readonly write1h: number };
   readonly usageEstimated: boolean;
   readonly inputCost: bigint;
   readonly outputCost: bigint;
@@ -57,14 +70,30 @@ export async function placeHolds(
     input_price: hold.inputPrice.toString(),
     output_price: hold.outputPrice.toString(),
     seconds: hold.expiresInSeconds,
+    reach: hold.reachVersion ?? 0,
+    trust_mode: hold.trustMode ?? "standard",
   }));
-  type Row = { amount: string | null; key_alive: boolean; available: string };
-  const rows = await queries.rows<Row>(PLACE, [JSON.stringify(asked)]);
-  return rows.map((row) => ({
+  const rows = await queries.rows<PlacedRow>(PLACE, [JSON.stringify(asked)]);
+  return rows.map(toHoldAnswer);
+}
+
+type PlacedRow = {
+  readonly amount: string | null;
+  readonly key_state: HoldAnswer["key"];
+  /** JSON text of a `KeyReach`. */
+  readonly reach: string | null;
+  readonly available: string;
+  readonly key_available: string | null;
+};
+
+function toHoldAnswer(row: PlacedRow): HoldAnswer {
+  return {
     granted: row.amount === null ? undefined : BigInt(row.amount),
-    keyAlive: row.key_alive,
+    key: row.key_state,
+    reach: row.reach === null ? undefined : (JSON.parse(row.reach) as KeyReach),
     available: BigInt(row.available),
-  }));
+    keyAvailable: row.key_available === null ? undefined : BigInt(row.key_available),
+  };
 }
 
 /** Ends a batch of holds in one statement. Answers per hold what was charged, undefined if it was not open. */
@@ -79,6 +108,9 @@ export async function resolveHolds(
     expired: settlement.expired ?? false,
     input_tokens: settlement.inputTokens,
     output_tokens: settlement.outputTokens,
+    cached: settlement.cache?.read ?? 0,
+    cache_write: settlement.cache?.write ?? 0,
+    cache_write_1h: settlement.cache?.write1h ?? 0,
     estimated: settlement.usageEstimated,
     input_cost: settlement.inputCost.toString(),
     output_cost: settlement.outputCost.toString(),
@@ -97,28 +129,38 @@ export async function findExpired(queries: Queries, limit: number): Promise<read
 }
 
 /**
- * Key rows are locked for share and `revoked_at` is read under that lock, so that no cache can bill a dead key: a
- * revocation either waits for this statement or is seen by it. Then the accounts are locked in order of address, and
- * each hold takes from what the ones before it in the batch left. Credit is used before deposit.
+ * Key rows are locked and read under that lock, so that no cache can bill a key that is revoked, expired, at its limit
+ * or kept from this provider: a change either waits for this statement or is seen by it. Then the accounts are locked
+ * in order of address (always keys before accounts), and each hold takes from what the ones before it in the batch
+ * left of the account and of the key's limit. Credit is used before deposit.
  */
 const PLACE = `
   with asked as (
     select * from jsonb_to_recordset($1::jsonb) as a(n int, id text, account text, key uuid, minimum numeric,
       maximum numeric, model text, provider text, service_type text, input_price numeric, output_price numeric,
-      seconds int)
+      seconds int, reach int, trust_mode text)
   ), live as (
-    select id, account from api_key
-    where id = any(array(select key from asked)) and revoked_at is null order by id for share
+    select k.id, k.account, k.expires_at <= now() as expired, k.terms_version,
+      jsonb_build_object('version', k.terms_version, 'models', k.allowed_models, 'providers', k.allowed_providers,
+        'trustMode', k.trust_mode)::text as reach,
+      k.credit_limit - k.held - ${spentSql("k")} as left_over
+    from api_key k
+    where k.id = any(array(select key from asked)) and k.revoked_at is null order by k.id for no key update
+  ), fit as (
+    select a.*, l.left_over as key_left_over
+    from asked a join live l on l.id = a.key and l.account = a.account
+    where l.expired is not true and l.terms_version = a.reach
   ), wallet as (
     select address, deposit, credit from account
-    where address in (select a.account from asked a join live l on l.id = a.key and l.account = a.account)
-    order by address for update
+    where address in (select account from fit) order by address for update
   ), placed as (
-    select a.*, w.credit, w.deposit + w.credit - coalesce(sum(a.maximum) over earlier, 0) as left_over
-    from asked a
-    join live l on l.id = a.key and l.account = a.account
-    join wallet w on w.address = a.account
-    window earlier as (partition by a.account order by a.n rows between unbounded preceding and 1 preceding)
+    select f.*, w.credit, least(
+      w.deposit + w.credit - coalesce(sum(f.maximum) over earlier, 0),
+      f.key_left_over - coalesce(sum(f.maximum) over earlier_of_key, 0)) as left_over
+    from fit f
+    join wallet w on w.address = f.account
+    window earlier as (partition by f.account order by f.n rows between unbounded preceding and 1 preceding),
+      earlier_of_key as (partition by f.key order by f.n rows between unbounded preceding and 1 preceding)
   ), granted as (
     select *, least(maximum, left_over) as amount from placed where left_over >= minimum
   ), split as (
@@ -132,13 +174,19 @@ const PLACE = `
     from (select account, sum(amount) as amount, sum(from_credit) as from_credit from split group by account) t
     where w.address = t.account
     returning w.*
+  ), counted as (
+    update api_key k set held = k.held + t.amount
+    from (select key, sum(amount) as amount from split group by key) t
+    where k.id = t.key
+    returning k.id, k.credit_limit - k.held - ${spentSql("k")} as left_over
   ), requests as (
     insert into inference_request (id, account, api_key_id, model, provider, service_type, status, input_price,
-      output_price)
-    select id, account, key, model, provider, service_type, 'running', input_price, output_price from split
+      output_price, trust_mode)
+    select id, account, key, model, provider, service_type, 'running', input_price, output_price, trust_mode
+    from split
   ), holds as (
-    insert into hold (id, account, amount, from_credit, state, expires_at)
-    select id, account, amount, from_credit, 'open', now() + make_interval(secs => seconds) from split
+    insert into hold (id, account, api_key_id, amount, from_credit, state, expires_at)
+    select id, account, key, amount, from_credit, 'open', now() + make_interval(secs => seconds) from split
   ), entries as (
     insert into ledger_entry (transfer_id, book, account, amount, cause)
     select 'hold:' || s.id, e.book, s.account, e.amount, 'hold'
@@ -149,18 +197,23 @@ const PLACE = `
     insert into outbox (topic, subject, data)
     select 'balance.changed', m.address, ${balanceChanged("m", "'hold'", "null")} from moved m
   )
-  select s.amount::text as amount, l.id is not null as key_alive,
-    coalesce(m.deposit + m.credit, w.deposit + w.credit, 0)::text as available
+  select s.amount::text as amount,
+    case when l.id is null then 'dead' when l.expired then 'expired' else 'alive' end as key_state,
+    case when l.terms_version <> a.reach then l.reach end as reach,
+    coalesce(m.deposit + m.credit, w.deposit + w.credit, 0)::text as available,
+    coalesce(c.left_over, l.left_over)::text as key_available
   from asked a
   left join split s on s.n = a.n
   left join live l on l.id = a.key and l.account = a.account
   left join wallet w on w.address = a.account
   left join moved m on m.address = a.account
+  left join counted c on c.id = a.key
   order by a.n`;
 
 /**
  * A hold leaves the state `open` once: whoever comes second finds no row. What was not charged goes back to where it
  * came from. Revenue is the full cost; a cost above the hold is balanced by the book `loss`.
+ * Keys are locked before accounts, as in `PLACE`, so that the two never wait for each other.
  * (The request is numbered behind `moved`, whose lock makes the numbers of an account follow its commits.)
  *
  * A plan is kept as long as its connection, also one made while the tables were empty: `any` has holds looked up by
@@ -169,20 +222,31 @@ const PLACE = `
 const RESOLVE = `
   with asked as (
     select * from jsonb_to_recordset($1::jsonb) as a(n int, id text, outcome text, expired boolean,
-      input_tokens bigint, output_tokens bigint, estimated boolean, input_cost numeric, output_cost numeric,
+      input_tokens bigint, output_tokens bigint, cached bigint, cache_write bigint, cache_write_1h bigint,
+      estimated boolean, input_cost numeric, output_cost numeric,
       error_code text, first_byte_ms int, duration_ms int)
   ), resolved as (
     update hold h set resolved_at = now(), state =
       case when a.expired then 'expired' when a.input_cost + a.output_cost > 0 then 'settled' else 'released' end
     from asked a where h.id = a.id and h.id = any(array(select id from asked)) and h.state || '' = 'open'
-    returning a.n, h.id, h.account, h.amount, h.from_credit, h.state, a.input_cost + a.output_cost as cost,
+    returning a.n, h.id, h.account, h.api_key_id, h.amount, h.from_credit, h.state,
+      a.input_cost + a.output_cost as cost,
       least(a.input_cost + a.output_cost, h.amount) as charged
   ), shares as (
     select *, from_credit - least(from_credit, charged) as credit_back,
       amount - from_credit - greatest(charged - from_credit, 0) as deposit_back
     from resolved
+  ), keys as (
+    select id from api_key where id in (select api_key_id from resolved) order by id for no key update
   ), wallet as (
-    select address from account where address in (select account from resolved) order by address for update
+    select address from account
+    where address in (select account from resolved) and (select count(*) from keys) >= 0 order by address for update
+  ), spent as (
+    update api_key k set held = k.held - t.amount, used = ${spentSql("k")} + t.charged,
+      spent_at = case when t.charged > 0 then greatest(k.spent_at, now()) else k.spent_at end
+    from (select s.api_key_id, sum(s.amount) as amount, sum(s.charged) as charged
+      from shares s join keys on keys.id = s.api_key_id group by s.api_key_id) t
+    where k.id = t.api_key_id
   ), moved as (
     update account w set
       deposit = w.deposit + t.deposit_back, credit = w.credit + t.credit_back,
@@ -194,7 +258,8 @@ const RESOLVE = `
     returning w.*
   ), finished as (
     update inference_request r set status = a.outcome, input_tokens = a.input_tokens,
-      output_tokens = a.output_tokens, usage_estimated = a.estimated, input_cost = a.input_cost,
+      output_tokens = a.output_tokens, cached_tokens = a.cached, cache_write_tokens = a.cache_write,
+      cache_write_1h_tokens = a.cache_write_1h, usage_estimated = a.estimated, input_cost = a.input_cost,
       output_cost = a.output_cost, total_cost = s.charged, error_code = a.error_code,
       first_byte_ms = a.first_byte_ms, duration_ms = a.duration_ms, finished_at = now(),
       credit_used = least(s.from_credit, s.charged), deposit_used = s.charged - least(s.from_credit, s.charged),

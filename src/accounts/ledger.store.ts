@@ -68,6 +68,18 @@ const FAULTS = `
         from hold where state = 'open' group by account) h on h.account = a.address
     where a.held <> coalesce(h.amount, 0) or a.held_credit <> coalesce(h.from_credit, 0)
   union all
+  select 'held of a key is not the sum of its open holds', k.id::text
+    from api_key k
+    left join (select api_key_id, sum(amount) as amount from hold where state = 'open' group by api_key_id) h
+      on h.api_key_id = k.id
+    where k.held <> coalesce(h.amount, 0)
+  union all
+  select 'a key without a period was not charged what it used', k.id::text
+    from api_key k
+    left join (select api_key_id, sum(total_cost) as cost from inference_request group by api_key_id) r
+      on r.api_key_id = k.id
+    where k.reset_period = 'never' and k.used <> coalesce(r.cost, 0)
+  union all
   select 'a confirmed deposit is not booked exactly once', d.id
     from deposit d left join ledger_entry e on e.transfer_id = 'deposit:' || d.id and e.book = 'deposit'
     where (d.status = 'confirmed') <> (e.id is not null) or e.amount <> d.amount

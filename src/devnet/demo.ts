@@ -34,8 +34,9 @@ export async function prepareDemo(app: App, devnet: Devnet, folder: string): Pro
 }
 
 async function makeKeys(app: App, account: string, file: string): Promise<z.infer<typeof Kept>> {
+  await endLostKeys(app.apiKeys, account);
   const { secret: apiKey } = await app.apiKeys.create(account, "demo");
-  await endLostManagementKeys(app, account);
+  await endLostKeys(app.managementKeys, account);
   const { secret: managementKey } = await app.managementKeys.create(account, "demo", SCOPES);
   writeFileSync(file, JSON.stringify({ apiKey, managementKey }), { mode: 0o600 });
   chmodSync(file, 0o600);
@@ -43,9 +44,9 @@ async function makeKeys(app: App, account: string, file: string): Promise<z.infe
 }
 
 /** A name is given once: a key whose secret was lost with the file makes room for the new one. */
-async function endLostManagementKeys(app: App, account: string): Promise<void> {
-  const { rows } = await app.managementKeys.list(account, { first: 100 }, "active");
-  for (const { id, name } of rows) if (name === "demo") await app.managementKeys.revoke(account, id);
+async function endLostKeys(keys: App["apiKeys"] | App["managementKeys"], account: string): Promise<void> {
+  const { rows } = await keys.list(account, { first: 100 }, "active");
+  for (const { id, name } of rows) if (name === "demo") await keys.revoke(account, id);
 }
 
 /** The keys of an earlier start, if this database knows them. */

@@ -1,6 +1,5 @@
-import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
-import { byPrice, isRoutable, type Model, type Provider } from "./provider.ts";
+import { byPrice, type Model, type Provider } from "./provider.ts";
 
 /** Where offers are read from: the chain's registry, or a file. */
 export type ProviderSource = { load(): Promise<readonly Provider[]> };
@@ -59,21 +58,6 @@ export class CatalogueService {
   /** The offer of this address, in any letter case. */
   provider(address: string): Provider | undefined {
     return this.#snapshot.providers.get(address.toLowerCase());
-  }
-
-  /**
-   * The offer that a chat of this model goes to: the cheapest that is routable. Throws `model_not_found`, or
-   * `no_available_provider` when all who offer the model cannot be used now.
-   */
-  choose(modelId: string): Provider {
-    const model = this.#snapshot.models.get(modelId);
-    if (model?.serviceType !== "chatbot")
-      throw new AppError("model_not_found", `There is no chat model ${JSON.stringify(modelId)}.`, {
-        param: "model",
-      });
-    const provider = model.providers.find(isRoutable);
-    if (!provider) throw new AppError("no_available_provider", "No provider of this model is available now.");
-    return provider;
   }
 }
 

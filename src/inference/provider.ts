@@ -20,6 +20,20 @@ export function isRoutable(provider: Provider): boolean {
   return url !== null && (url.protocol === "https:" || url.protocol === "http:") && provider.teeAcknowledged;
 }
 
+/** How far a provider can be trusted (facts 1.3): what the client sends is `private` to it, or its answers `verified`. */
+export const TRUST_MODES = ["standard", "verified", "private"] as const;
+export type TrustMode = (typeof TRUST_MODES)[number];
+
+/**
+ * The trust mode of an offer by its registry row: `standard` when nothing can be verified or its signer is not
+ * acknowledged, `verified` when a proxy in an enclave vouches for a model that runs elsewhere (`ProviderType`
+ * centralized), else `private`.
+ */
+export function trustModeOf({ verifiability, teeAcknowledged, isCentralized }: Provider): TrustMode {
+  if (verifiability === "" || !teeAcknowledged) return "standard";
+  return isCentralized ? "verified" : "private";
+}
+
 /** Orders offers of one model: the cheapest first, the address deciding between equals. */
 export function byPrice(a: Provider, b: Provider): number {
   const difference = a.inputPrice + a.outputPrice - (b.inputPrice + b.outputPrice);

@@ -3,18 +3,17 @@ import { Arg, Args, Ctx, FieldResolver, Query, Resolver, Root } from "type-graph
 import type { Balance } from "../../src/accounts/balance.service.ts";
 import type { Deposit } from "../../src/accounts/deposits.service.ts";
 import { lowerHex } from "../../src/kernel/hex.ts";
-import { type ApiKey, apiKeyCursor } from "../../src/keys/api-key.service.ts";
+import type { ApiKey } from "../../src/keys/api-key.service.ts";
 import { authorize } from "../../src/keys/principal.ts";
 import { authorizeOwn, RequiresScope } from "../shared/access.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../shared/connection.ts";
 import type { Context } from "../shared/context.ts";
 import { AddressScalar } from "../shared/scalars.ts";
 import { AccountType, toAccount } from "./account.type.ts";
-import { ApiKeyConnection } from "./api-key.type.ts";
 import { BalanceType } from "./balance.type.ts";
 import { DepositConnection } from "./deposit.type.ts";
 
-/** An account, its money and its keys. */
+/** An account and its money. */
 @Resolver(() => AccountType)
 export class AccountResolver {
   @RequiresScope("account:read")
@@ -54,21 +53,6 @@ export class AccountResolver {
     authorizeOwn(principal, address, "account:read");
     const page = await services.deposits.list(lowerHex(address), toPageRequest(args));
     return toConnection(page, args, ({ cursor }) => cursor);
-  }
-
-  @RequiresScope("keys:read")
-  @FieldResolver(() => ApiKeyConnection, {
-    nullable: true,
-    description: "The account's `sk-` keys, oldest first. Needs the scope `keys:read`.",
-  })
-  async apiKeys(
-    @Root() { address }: AccountType,
-    @Args(() => PageArgs) args: PageArgs,
-    @Ctx() { services, principal }: Context,
-  ): Promise<Connection<ApiKey>> {
-    authorizeOwn(principal, address, "keys:read");
-    const page = await services.apiKeys.list(address, toPageRequest(args));
-    return toConnection(page, args, apiKeyCursor);
   }
 }
 

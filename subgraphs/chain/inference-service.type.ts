@@ -35,6 +35,11 @@ export class InferenceServiceType implements Omit<InferenceService, "address"> {
   @Field(() => Boolean, { description: "Whether the registry's owner acknowledged that signer." })
   teeAcknowledged!: boolean;
 
+  @Field(() => Boolean, {
+    description: "Whether it is a proxy for a model that runs elsewhere, by its own word.",
+  })
+  isCentralized!: boolean;
+
   @Field(() => DateTimeScalar, { description: "When the provider last changed the row." })
   updatedAt!: Date;
 }

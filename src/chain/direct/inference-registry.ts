@@ -15,6 +15,8 @@ export type InferenceService = {
   readonly outputPrice: bigint;
   readonly teeSigner: Hex;
   readonly teeAcknowledged: boolean;
+  /** Whether its additional information says that a proxy speaks for a model that runs elsewhere. */
+  readonly isCentralized: boolean;
   readonly updatedAt: Date;
 };
 
@@ -72,6 +74,7 @@ type Row = {
   readonly updatedAt: bigint;
   readonly model: string;
   readonly verifiability: string;
+  readonly additionalInfo: string;
   readonly teeSignerAddress: Hex;
   readonly teeSignerAcknowledged: boolean;
 };
@@ -87,8 +90,24 @@ function toService(row: Row): InferenceService {
     outputPrice: row.outputPrice,
     teeSigner: lowerHex(row.teeSignerAddress),
     teeAcknowledged: row.teeSignerAcknowledged,
+    isCentralized: isCentralized(row.additionalInfo),
     updatedAt: new Date(Number(row.updatedAt) * 1_000),
   };
+}
+
+/** `additionalInfo` is the provider's own JSON text: whatever it is, it must not break the reading of its row. */
+function isCentralized(additionalInfo: string): boolean {
+  try {
+    const info: unknown = JSON.parse(additionalInfo);
+    return (
+      typeof info === "object" &&
+      info !== null &&
+      "ProviderType" in info &&
+      info.ProviderType === "centralized"
+    );
+  } catch {
+    return false;
+  }
 }
 
 function revertOf(error: unknown): string | undefined {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Provider, SERVICE_TYPES } from "../../inference/provider.ts";
+import { type Provider, SERVICE_TYPES, trustModeOf } from "../../inference/provider.ts";
 import { defineRoute, json } from "../route.ts";
 
 /** GET /v1/providers (facts 1.3): every offer, by its on-chain row. `model` and `model_id` are one filter. */
@@ -38,5 +38,6 @@ function view(offer: Provider) {
     supported_formats: ["openai"],
     tee_acknowledged: offer.teeAcknowledged,
     verifiability: offer.verifiability,
+    trust_mode: trustModeOf(offer),
   };
 }

@@ -1,0 +1,27 @@
+import type { Queries } from "../db/database.ts";
+
+/** SQL for when the period of a key's row began, `-infinity` for `never`. The same as `periodStart`. */
+const PERIOD_START = (key: string) => `coalesce(date_trunc(case ${key}.reset_period when 'daily' then 'day'
+      when 'weekly' then 'week' when 'monthly' then 'month' end, now(), 'UTC'), '-infinity')`;
+
+/** SQL for what a key has been charged in its present period, neuron. `key` is the name of its row, ours alone. */
+export function spentSql(key: string): string {
+  return `case when ${key}.spent_at >= ${PERIOD_START(key)} then ${key}.used else 0 end`;
+}
+
+/**
+ * Counts anew what a key was charged in its period, after that became another one. The caller has locked the key's
+ * row, so no settlement is under way.
+ */
+export async function recountSpending(tx: Queries, keyId: string): Promise<void> {
+  await tx.rows(RECOUNT, [keyId]);
+}
+
+const RECOUNT = `
+  update api_key k set
+    used = coalesce((
+      select sum(r.total_cost) from inference_request r
+      where r.api_key_id = k.id and r.usage_id is not null and r.finished_at >= ${PERIOD_START("k")}
+    ), 0),
+    spent_at = now()
+  where k.id = $1::uuid`;

@@ -1,0 +1,138 @@
+import { z } from "zod";
+import { formatToken, parseToken } from "../../kernel/amount.ts";
+import { isAddress } from "../../kernel/hex.ts";
+import { type ApiKey, apiKeyCursor, KEY_STATUSES } from "../../keys/api-key.service.ts";
+import { type KeyTerms, TRUST_FLOORS } from "../../keys/key-terms.ts";
+import { RESET_PERIODS } from "../../keys/reset-period.ts";
+import { defineRoute, json } from "../route.ts";
+
+const MAX_LISTED = 100;
+const text = z.string().trim().min(1).max(100);
+const tokens = z
+  .union([z.string(), z.number().transform(String)])
+  .refine((amount) => /^(0|[1-9]\d{0,59})(\.\d{1,18})?$/.test(amount), "must be tokens such as 0.05");
+
+/** The fields that POST and PATCH share. A null is as if the field was not sent; `""` takes a limit away. */
+const terms = {
+  credit_limit: z.union([z.literal(""), tokens]).nullish(),
+  reset_period: z.enum(RESET_PERIODS).nullish(),
+  expiration: z.union([z.literal(["", "no_expiration"]), z.iso.datetime({ offset: true })]).nullish(),
+  allowed_models: z.array(z.string().min(1).max(256)).max(MAX_LISTED).nullish(),
+  allowed_providers: z.array(z.string().refine(isAddress, "must be addresses")).max(MAX_LISTED).nullish(),
+  trust_mode: z.enum(["", ...TRUST_FLOORS]).nullish(),
+};
+
+const sameName = ({ name, label }: { name?: string | null | undefined; label?: string | null | undefined }) =>
+  name == null || label == null || name === label;
+const NAMES_DIFFER = { path: ["label"], message: "label and name are one field" };
+
+/** GET /v1/api-keys (SPEC 4.1, facts 1.3): the account's keys, oldest first; all of them unless `status` says. */
+export const listApiKeys = defineRoute({
+  method: "GET",
+  url: "/v1/api-keys",
+  summary: "List the API keys",
+  access: "keys:read",
+  query: z.strictObject({
+    status: z.enum([...KEY_STATUSES, "all"]).default("all"),
+    limit: z.coerce.number().int().min(1).max(100).default(100),
+    cursor: z.string().optional(),
+  }),
+  async handle(app, { account, query: { status, limit, cursor } }) {
+    const page = { first: limit, after: cursor };
+    const { rows, hasNextPage } = await app.apiKeys.list(
+      account,
+      page,
+      status === "all" ? undefined : status,
+    );
+    const last = rows.at(-1);
+    return json({
+      object: "list",
+      data: rows.map(view),
+      next_cursor: hasNextPage && last ? apiKeyCursor(last) : null,
+    });
+  },
+});
+
+/** POST /v1/api-keys: makes one, without limits unless told. `key` is shown this once. */
+export const createApiKey = defineRoute({
+  method: "POST",
+  url: "/v1/api-keys",
+  summary: "Create an API key",
+  access: "keys:create",
+  repetition: "secret",
+  body: z
+    .strictObject({ name: text.nullish(), label: text.nullish(), ...terms })
+    .refine(sameName, NAMES_DIFFER)
+    .refine(({ name, label }) => name != null || label != null, { path: ["name"], message: "required" }),
+  async handle(app, { account, body }) {
+    const { key, secret } = await app.apiKeys.create(account, body.name ?? body.label ?? "", toTerms(body));
+    return json({ ...view(key), key: secret }, 201);
+  },
+});
+
+/** PATCH /v1/api-keys/{id}: changes the fields that are sent, from the key's next request on. */
+export const updateApiKey = defineRoute({
+  method: "PATCH",
+  url: "/v1/api-keys/:id",
+  summary: "Change an API key",
+  access: "keys:manage",
+  body: z
+    .strictObject({ name: text.nullish(), label: text.nullish(), ...terms })
+    .refine(sameName, NAMES_DIFFER),
+  async handle(app, { account, params: { id = "" }, body }) {
+    const name = body.name ?? body.label;
+    const changes = { ...toTerms(body), ...(name != null && { name }) };
+    return json(view(await app.apiKeys.update(account, id, changes)));
+  },
+});
+
+/** DELETE /v1/api-keys/{id}: ends it for good; its next call is answered 401. */
+export const revokeApiKey = defineRoute({
+  method: "DELETE",
+  url: "/v1/api-keys/:id",
+  summary: "Revoke an API key",
+  access: "keys:manage",
+  async handle(app, { account, params: { id = "" } }) {
+    const key = await app.apiKeys.revoke(account, id);
+    return json({ key_id: key.id, message: "API key revoked" });
+  },
+});
+
+type Terms = z.output<z.ZodObject<typeof terms>>;
+
+function toTerms(body: Terms): Partial<Omit<KeyTerms, "name">> {
+  const { credit_limit, reset_period, expiration, allowed_models, allowed_providers, trust_mode } = body;
+  return {
+    ...(credit_limit != null && { creditLimit: credit_limit === "" ? null : parseToken(credit_limit) }),
+    ...(reset_period != null && { resetPeriod: reset_period }),
+    ...(expiration != null && {
+      expiresAt: expiration === "" || expiration === "no_expiration" ? null : new Date(expiration),
+    }),
+    ...(allowed_models != null && { allowedModels: allowed_models }),
+    ...(allowed_providers != null && { allowedProviders: allowed_providers }),
+    ...(trust_mode != null && { trustMode: trust_mode === "" ? null : trust_mode }),
+  };
+}
+
+/** Amounts are decimal strings of tokens here, as published; everywhere else they are neuron. */
+function view(key: ApiKey) {
+  return {
+    key_id: key.id,
+    key_preview: key.preview,
+    name: key.name,
+    label: key.name,
+    permission: key.permission,
+    status: key.status,
+    revoked: key.status === "revoked",
+    created_at: key.createdAt.toISOString(),
+    last_used_at: key.lastUsedAt?.toISOString() ?? null,
+    expires_at: key.expiresAt?.toISOString() ?? null,
+    credit_limit: key.creditLimit === null ? null : formatToken(key.creditLimit),
+    used: formatToken(key.used),
+    currency: "0g",
+    reset_period: key.resetPeriod,
+    allowed_models: key.allowedModels,
+    allowed_providers: key.allowedProviders,
+    trust_mode: key.trustMode,
+  };
+}

@@ -1,0 +1,250 @@
+import { expect, test } from "vitest";
+import { HoldsService } from "../../src/accounts/holds.service.ts";
+import type { HoldRequest, Settlement } from "../../src/accounts/holds.store.ts";
+import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
+import type { Database } from "../../src/db/database.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { newRequestId } from "../../src/kernel/ids.ts";
+import { createLogger } from "../../src/kernel/log.ts";
+import { ApiKeyService } from "../../src/keys/api-key.service.ts";
+import type { KeyTerms } from "../../src/keys/key-terms.ts";
+import { describeDatabases, openTestDatabase } from "../support/database.ts";
+import { type Seeded, seedAccount } from "../support/seed.ts";
+
+function holdsOn(database: Database): HoldsService {
+  return new HoldsService({ database, log: createLogger("silent"), committed: () => {} });
+}
+
+function keysOn(database: Database): ApiKeyService {
+  return new ApiKeyService({ database, clock: systemClock, committed: () => {} });
+}
+
+/** An account with plenty of money, and a second key of it with these terms. */
+async function seedLimited(database: Database, terms: Partial<KeyTerms>): Promise<Seeded> {
+  const seeded = await seedAccount(database, 1_000_000n);
+  const { key, secret } = await keysOn(database).create(seeded.account, "limited", terms);
+  return { account: seeded.account, keyId: key.id, secret };
+}
+
+function asking(seeded: Seeded, neuron: bigint, more: Partial<HoldRequest> = {}): HoldRequest {
+  return {
+    id: newRequestId(),
+    account: seeded.account,
+    keyId: seeded.keyId,
+    minimum: neuron,
+    maximum: neuron,
+    model: "m",
+    provider: "0x0",
+    serviceType: "chatbot",
+    inputPrice: 1n,
+    outputPrice: 1n,
+    expiresInSeconds: 60,
+    ...more,
+  };
+}
+
+function ending(id: string, cost: bigint): Settlement {
+  return {
+    id,
+    outcome: "completed",
+    inputTokens: 1,
+    outputTokens: 1,
+    usageEstimated: false,
+    inputCost: cost,
+    outputCost: 0n,
+    errorCode: undefined,
+    firstByteMs: undefined,
+    durationMs: 1,
+  };
+}
+
+async function usedOf(database: Database, { keyId }: Seeded): Promise<bigint | undefined> {
+  const [key] = await keysOn(database).byIds([keyId]);
+  return key?.used;
+}
+
+/** Moves what a key was charged into the past, as if the time had gone by. */
+function age(database: Database, { keyId }: Seeded, interval: string) {
+  return database.rows(
+    "update api_key set spent_at = spent_at - $2::text::interval where id = $1::uuid returning id",
+    [keyId, interval],
+  );
+}
+
+const OVER = { code: "credit_limit_exceeded" };
+
+describeDatabases("the limits of a key", (kind) => {
+  test("of 100 parallel holds on a limit for 50, in two processes, 50 are granted, whatever the balance", async () => {
+    const database = await openTestDatabase(kind);
+    for (let round = 0; round < 3; round++) {
+      const seeded = await seedLimited(database, { creditLimit: 350n });
+      const services = [holdsOn(database), holdsOn(database)];
+      const asked = Array.from({ length: 100 }, () => asking(seeded, 7n));
+      const answers = await Promise.allSettled(asked.map((hold, n) => services[n % 2]?.hold(hold)));
+      const granted = asked.filter((_, n) => answers[n]?.status === "fulfilled");
+      expect(granted).toHaveLength(50);
+      for (const answer of answers)
+        if (answer.status === "rejected") expect(answer.reason).toMatchObject(OVER);
+      await Promise.all(granted.map(({ id }, n) => services[n % 2]?.settle(ending(id, 7n))));
+      expect(await usedOf(database, seeded)).toBe(350n);
+      await expect(services[0]?.hold(asking(seeded, 1n))).rejects.toMatchObject(OVER);
+    }
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
+  test("an open hold counts in full, and what it did not cost is free again when it ends", async () => {
+    const database = await openTestDatabase(kind);
+    const seeded = await seedLimited(database, { creditLimit: 100n });
+    const holds = holdsOn(database);
+    const first = asking(seeded, 80n);
+    await holds.hold(first);
+    expect(await usedOf(database, seeded)).toBe(0n);
+    await expect(holds.hold(asking(seeded, 21n))).rejects.toMatchObject(OVER);
+    await holds.settle(ending(first.id, 30n));
+    expect(await usedOf(database, seeded)).toBe(30n);
+    expect(await holds.hold(asking(seeded, 0n, { minimum: 1n, maximum: 1_000n }))).toBe(70n);
+    await expect(holds.hold(asking(seeded, 1n))).rejects.toMatchObject(OVER);
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
+  test("in one batch, a small hold is not refused because a large one before it was", async () => {
+    const database = await openTestDatabase(kind);
+    const seeded = await seedLimited(database, { creditLimit: 10n });
+    const holds = holdsOn(database);
+    const first = holds.hold(asking(seeded, 1n));
+    const large = holds.hold(asking(seeded, 100n));
+    const small = holds.hold(asking(seeded, 9n));
+    await expect(large).rejects.toMatchObject(OVER);
+    expect([await first, await small]).toEqual([1n, 9n]);
+  });
+
+  test("two keys of one account and one batch have a limit each, and share the balance", async () => {
+    const database = await openTestDatabase(kind);
+    const seeded = await seedLimited(database, { creditLimit: 10n });
+    const other = await keysOn(database).create(seeded.account, "other", { creditLimit: 20n });
+    const holds = holdsOn(database);
+    const answers = await Promise.allSettled([
+      holds.hold(asking(seeded, 10n)),
+      holds.hold(asking({ ...seeded, keyId: other.key.id }, 20n)),
+      holds.hold(asking({ ...seeded, keyId: other.key.id }, 1n)),
+      holds.hold(asking(seeded, 1n)),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "rejected"]);
+  });
+
+  test.each([
+    ["daily", "1 day"],
+    ["weekly", "7 days"],
+    ["monthly", "31 days"],
+  ] as const)("a %s limit is whole again in the next period", async (resetPeriod, interval) => {
+    const database = await openTestDatabase(kind);
+    const seeded = await seedLimited(database, { creditLimit: 10n, resetPeriod });
+    const holds = holdsOn(database);
+    const first = asking(seeded, 10n);
+    await holds.hold(first);
+    await holds.settle(ending(first.id, 10n));
+    await expect(holds.hold(asking(seeded, 1n))).rejects.toMatchObject(OVER);
+    await age(database, seeded, interval);
+    expect(await usedOf(database, seeded)).toBe(0n);
+    const second = asking(seeded, 10n);
+    expect(await holds.hold(second)).toBe(10n);
+    await holds.settle(ending(second.id, 4n));
+    expect(await usedOf(database, seeded)).toBe(4n);
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
+  test("without a period, a limit is never whole again; with another period, spending is counted anew", async () => {
+    const database = await openTestDatabase(kind);
+    const seeded = await seedLimited(database, { creditLimit: 10n });
+    const holds = holdsOn(database);
+    const keys = keysOn(database);
+    const first = asking(seeded, 10n);
+    await holds.hold(first);
+    await holds.settle(ending(first.id, 10n));
+    await age(database, seeded, "400 days");
+    await database.rows(
+      "update inference_request set finished_at = finished_at - interval '400 days' where api_key_id = $1::uuid",
+      [seeded.keyId],
+    );
+    await expect(holds.hold(asking(seeded, 1n))).rejects.toMatchObject(OVER);
+    expect(await keys.update(seeded.account, seeded.keyId, { resetPeriod: "monthly" })).toMatchObject({
+      used: 0n,
+    });
+    const second = asking(seeded, 6n);
+    await holds.hold(second);
+    await holds.settle(ending(second.id, 6n));
+    expect(await keys.update(seeded.account, seeded.keyId, { resetPeriod: "daily" })).toMatchObject({
+      used: 6n,
+    });
+    expect(await keys.update(seeded.account, seeded.keyId, { resetPeriod: "never" })).toMatchObject({
+      used: 16n,
+    });
+    await expect(holds.hold(asking(seeded, 1n))).rejects.toMatchObject(OVER);
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
+  test("a limit that is set, raised or taken away while holds are open counts at once", async () => {
+    const database = await openTestDatabase(kind);
+    const seeded = await seedLimited(database, {});
+    const holds = holdsOn(database);
+    const keys = keysOn(database);
+    const open = asking(seeded, 60n);
+    await holds.hold(open);
+    await keys.update(seeded.account, seeded.keyId, { creditLimit: 60n });
+    await expect(holds.hold(asking(seeded, 1n))).rejects.toMatchObject(OVER);
+    await keys.update(seeded.account, seeded.keyId, { creditLimit: 61n });
+    await holds.hold(asking(seeded, 1n));
+    await keys.update(seeded.account, seeded.keyId, { creditLimit: null });
+    await holds.hold(asking(seeded, 1_000n));
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
+  test("a key past its expiry is refused, also by a process that knew it alive", async () => {
+    const database = await openTestDatabase(kind);
+    const seeded = await seedLimited(database, { expiresAt: new Date(Date.now() + 3_600_000) });
+    const holds = holdsOn(database);
+    await holds.hold(asking(seeded, 1n));
+    await database.rows("update api_key set expires_at = now() - interval '1 second' where id = $1::uuid", [
+      seeded.keyId,
+    ]);
+    await expect(holds.hold(asking(seeded, 1n))).rejects.toMatchObject({ code: "api_key_expired" });
+    expect(await keysOn(database).byIds([seeded.keyId])).toMatchObject([{ status: "expired" }]);
+  });
+
+  test("a provider that was chosen by an older reach of the key is not paid", async () => {
+    const database = await openTestDatabase(kind);
+    const seeded = await seedLimited(database, { allowedModels: ["m"] });
+    const holds = holdsOn(database);
+    await holds.hold(asking(seeded, 1n, { reachVersion: 1 }));
+    await keysOn(database).update(seeded.account, seeded.keyId, {
+      allowedModels: ["n"],
+      trustMode: "private",
+    });
+    await expect(holds.hold(asking(seeded, 1n, { reachVersion: 1 }))).rejects.toMatchObject({
+      reach: { version: 2, models: ["n"], providers: [], trustMode: "private" },
+    });
+    await holds.hold(asking(seeded, 1n, { reachVersion: 2 }));
+  });
+
+  test("while admissions, settlements and changes of the key race, the limit holds and nobody waits forever", async () => {
+    const database = await openTestDatabase(kind);
+    const seeded = await seedLimited(database, { creditLimit: 300n });
+    const services = [holdsOn(database), holdsOn(database)];
+    const keys = keysOn(database);
+    let charged = 0n;
+    const calls = Array.from({ length: 200 }, async (_, n) => {
+      const hold = asking(seeded, 5n);
+      const held = await services[n % 2]?.hold(hold).catch(() => undefined);
+      if (held === undefined) return;
+      const cost = await services[(n + 1) % 2]?.settle(ending(hold.id, 3n));
+      charged += cost ?? 0n;
+    });
+    const changes = Array.from({ length: 20 }, (_, n) =>
+      keys.update(seeded.account, seeded.keyId, { resetPeriod: n % 2 ? "never" : "daily", name: `k${n}` }),
+    );
+    await Promise.all([...calls, ...changes]);
+    expect(await usedOf(database, seeded)).toBe(charged);
+    expect(charged).toBeLessThanOrEqual(300n);
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+});
