@@ -36,9 +36,9 @@ export type StoredDeposit = NewDeposit & {
 export type DepositChange = { readonly id: string; readonly account: string; readonly amount: bigint };
 
 /**
- * Inserts deposits as `seen` and returns those that are new. One that was reverted is seen again in its new block; one
- * that stands is left as it is. After a reorganisation a transaction's logs may be numbered otherwise, so a reverted
- * row may come to stand for another log of the same transaction.
+ * Inserts deposits as `seen` and returns those that are new; one that is told twice is one. One that was reverted is
+ * seen again in its new block; one that stands is left as it is. After a reorganisation a transaction's logs may be
+ * numbered otherwise, so a reverted row may come to stand for another log of the same transaction.
  */
 export async function insertSeen(
   tx: Queries,
@@ -149,7 +149,8 @@ const CHANGED = "returning id, account, amount::text as amount";
 
 const INSERT = `
   insert into deposit (id, account, amount, status, chain_id, transaction_hash, log_index, block_number, block_hash)
-  select id, account, amount, 'seen', chain_id, transaction_hash, log_index, block_number, block_hash
+  select distinct on (chain_id, transaction_hash, log_index)
+    id, account, amount, 'seen', chain_id, transaction_hash, log_index, block_number, block_hash
   from jsonb_to_recordset($1::text::jsonb) as a(id text, account text, amount numeric, chain_id bigint,
     transaction_hash text, log_index int, block_number bigint, block_hash text)
   on conflict (chain_id, transaction_hash, log_index) do update

@@ -1,3 +1,5 @@
+import { AppError } from "../kernel/errors.ts";
+import type { Hex } from "../kernel/hex.ts";
 import type { ChainBlock, ChainLog } from "./log-handler.ts";
 import type { Mark } from "./log-watcher.store.ts";
 import { isRangeRefused, type LogFilter, type Rpc } from "./rpc.client.ts";
@@ -73,13 +75,18 @@ async function readNearPage(
       if (!block || !follows(block, blocks.at(-1) ?? after)) return undefined;
       blocks.push(block);
     }
-    const found = batch.map(async (block) =>
-      block ? rpc.logs({ ...wanted, where: { blockHash: block.hash } }) : [],
-    );
+    const found = batch.map(async (block) => (block ? readBlockLogs(rpc, wanted, block.hash) : []));
     logs.push(...(await Promise.all(found)).flat());
   }
   const end = blocks.at(-1);
   return end && { logs, marks: blocks, end };
+}
+
+/** Throws `chain_error` when the endpoint answers with logs of another block. */
+async function readBlockLogs(rpc: Rpc, wanted: Wanted, blockHash: Hex): Promise<readonly ChainLog[]> {
+  const logs = await rpc.logs({ ...wanted, where: { blockHash } });
+  if (logs.every((log) => log.blockHash === blockHash)) return logs;
+  throw new AppError("chain_error", "The chain's RPC answered with logs of another block.");
 }
 
 /** Halves a range for as long as the endpoint refuses it. */

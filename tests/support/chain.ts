@@ -6,11 +6,14 @@ import {
   publicActions,
   toEventSelector,
 } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { onTestFinished } from "vitest";
 import { DEMO_USER } from "../../src/devnet/accounts.ts";
 import { startAnvil } from "../../src/devnet/anvil.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
+
+/** A transaction as it was signed, to be mined again in another block, and its hash. */
+export type SignedDeposit = { readonly raw: Hex; readonly hash: Hex };
 
 type Reorg = { Method: "anvil_reorg"; Parameters: [number, [Hex, number][]]; ReturnType: null };
 
@@ -25,18 +28,22 @@ const CODE: Hex = `0x6020356000526000357f${TOPIC}60206000a200`;
 export async function startChain({ port = 0 } = {}) {
   const anvil = await startAnvil({ port });
   onTestFinished(() => anvil.stop());
-  const account = privateKeyToAccount(DEMO_USER.privateKey);
   const client = createTestClient({
     mode: "anvil",
     transport: http(anvil.url),
     cacheTime: 0,
     pollingInterval: 10,
   }).extend(publicActions);
-  const wallet = createWalletClient({ account, transport: http(anvil.url) });
   await client.setCode({ address: VAULT, bytecode: CODE });
   await client.mine({ blocks: 1 });
-  /** Mines a transaction with one deposit and gives it back signed, to be mined again elsewhere. */
-  async function deposit(to: Hex, amount: bigint, { at = VAULT } = {}): Promise<{ raw: Hex; hash: Hex }> {
+  /** Sends a transaction with one deposit, and gives it back signed. */
+  async function send(
+    to: Hex,
+    amount: bigint,
+    { at = VAULT, from = DEMO_USER.privateKey } = {},
+  ): Promise<SignedDeposit> {
+    const account = privateKeyToAccount(from);
+    const wallet = createWalletClient({ account, transport: http(anvil.url) });
     const data = encodeAbiParameters([{ type: "address" }, { type: "uint256" }], [to, amount]);
     const nonce = await client.getTransactionCount({ address: account.address });
     const fees = { gas: 100_000n, maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 10n ** 9n } as const;
@@ -51,18 +58,32 @@ export async function startChain({ port = 0 } = {}) {
       ...fees,
     });
     const hash = await client.sendRawTransaction({ serializedTransaction: raw });
-    await client.waitForTransactionReceipt({ hash });
     return { raw, hash };
+  }
+  /** Sends a deposit and waits until it is mined. */
+  async function deposit(...how: Parameters<typeof send>): Promise<SignedDeposit> {
+    const sent = await send(...how);
+    await client.waitForTransactionReceipt({ hash: sent.hash });
+    return sent;
   }
   return {
     url: anvil.url,
     port: anvil.port,
     vault: VAULT,
     client,
+    send,
     deposit,
     stop: () => anvil.stop(),
     mine: (blocks: number) => client.mine({ blocks }),
     height: () => client.getBlockNumber(),
+    /** Keys of senders that can pay for gas, each with its own nonces: their transactions may change places. Mines a block. */
+    async senders(count: number): Promise<readonly Hex[]> {
+      const keys = Array.from({ length: count }, () => generatePrivateKey());
+      for (const key of keys)
+        await client.setBalance({ address: privateKeyToAccount(key).address, value: 10n ** 18n });
+      await client.mine({ blocks: 1 });
+      return keys;
+    },
     /** Replaces the newest `depth` blocks; `again` are signed transactions and in which of the new blocks they are. */
     reorg: (depth: number, again: [Hex, number][] = []) =>
       client.request<Reorg>({ method: "anvil_reorg", params: [depth, again] }),
