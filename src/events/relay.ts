@@ -86,7 +86,7 @@ export class EventRelay {
       const nudged = this.#nudged;
       this.#nudged = false;
       this.#polled = false;
-      const more = (nudged || (await hasUnpublished(this.#database))) && (await this.#publish(nudged));
+      const more = (nudged || (await hasUnpublished(this.#database))) && (await this.publishBatch(nudged));
       if (more) this.#nudged = true;
       else await sleep(PACE_MS);
     }
@@ -96,7 +96,7 @@ export class EventRelay {
    * Publishes one batch; true when more may wait. Whoever was nudged waits for the lock, because the relay that holds
    * it may have looked before the nudging transaction committed.
    */
-  async #publish(wait: boolean): Promise<boolean> {
+  async publishBatch(wait = true): Promise<boolean> {
     const count = await this.#database.transaction(async (tx) => {
       const [lock] = await tx.rows<{ held?: boolean }>(wait ? LOCK : TRY_LOCK);
       if (lock?.held === false) return 0;

@@ -6,6 +6,7 @@ import pg from "pg";
 import { describe, inject, onTestFinished } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/open.ts";
+import { auditDatabase } from "./audit.ts";
 
 /** Where a test's database lives: in this process (PGlite), or on the PostgreSQL of the test run. */
 export type DatabaseKind = "embedded" | "server";
@@ -19,25 +20,38 @@ export function describeDatabases(name: string, body: (kind: DatabaseKind) => vo
 /** Takes what must run at the end: `onTestFinished`, or in a `beforeAll` a list of one's own. */
 export type OnEnd = (end: () => Promise<void>) => void;
 
-/** A database of this test's own, with all tables. It is closed, and dropped, when the test is finished. */
+/** A database of this test's own, with all tables. It is audited, closed, and dropped, when the test is finished. */
 export async function openTestDatabase(
   kind: DatabaseKind,
   { poolSize = 20, onEnd = onTestFinished as OnEnd } = {},
 ): Promise<Database> {
-  const open = async () => openDatabase({ kind: "server", url: await createServerDatabase(onEnd), poolSize });
-  const database = await (kind === "embedded" ? openEmbedded() : open());
-  onEnd(() => database.close());
+  if (kind === "server") {
+    const database = await openDatabase({ kind, url: await createServerDatabase(onEnd), poolSize });
+    onEnd(() => database.close());
+    return database;
+  }
+  const database = await openEmbedded();
+  onEnd(() => auditDatabase(database).finally(() => database.close()));
   return database;
 }
 
-/** The address of a new, empty database on the server. It is dropped when the test is finished. */
+/** The address of a new, empty database on the server. It is audited and dropped when the test is finished. */
 export async function createServerDatabase(onEnd: OnEnd = onTestFinished): Promise<string> {
   const admin = inject("postgresUrl");
   if (!admin) throw new Error("there is no PostgreSQL server on this machine");
   const name = `test_${randomUUID().replaceAll("-", "")}`;
   await onServer(admin, `create database ${name}`);
-  onEnd(() => onServer(admin, `drop database if exists ${name} with (force)`));
-  return Object.assign(new URL(admin), { pathname: `/${name}` }).href;
+  const url = Object.assign(new URL(admin), { pathname: `/${name}` }).href;
+  const drop = () => onServer(admin, `drop database if exists ${name} with (force)`);
+  onEnd(() => auditServerDatabase(url).finally(drop));
+  return url;
+}
+
+async function auditServerDatabase(url: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  const rows = async <Row>(sql: string) => (await client.query(sql)).rows as Row[];
+  await auditDatabase({ rows }).finally(() => client.end());
 }
 
 async function onServer(url: string, sql: string): Promise<void> {

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
+import { requireNoSecret } from "./audit.ts";
 import type { OnEnd } from "./database.ts";
 
 /** How a process ended: by itself with a code, or by a signal. */
@@ -36,7 +37,10 @@ export type ProcessOptions = {
 
 const ADDRESS = /OpenAI clients {3}(http:\S+)\/v1|ready at (http:\S+)\/graphql|worker ready/;
 
-/** Starts a process on free ports, knowing nothing of this one's environment. It is killed when the test is finished. */
+/**
+ * Starts a process on free ports, knowing nothing of this one's environment. It is killed, and its log looked through
+ * for secrets, when the test is finished.
+ */
 export function startProcess(options: ProcessOptions = {}): RunningProcess {
   const { script = "gateway/main.ts", args = [], settings = {}, onEnd = onTestFinished as OnEnd } = options;
   const child = spawn(resolve("scripts/node"), ["--import", "tsx", script, ...args], {
@@ -51,7 +55,10 @@ export function startProcess(options: ProcessOptions = {}): RunningProcess {
     if (!isGone(child)) child.kill(signal);
     return ended;
   };
-  onEnd(async () => void (await end("SIGKILL")));
+  onEnd(async () => {
+    await end("SIGKILL");
+    requireNoSecret(stderr(), "the log of a process");
+  });
   return {
     pid: child.pid ?? 0,
     stdout,

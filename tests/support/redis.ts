@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient } from "redis";
+import { auditRedis, type RedisReader } from "./audit.ts";
 import { findRedis } from "./find-redis.ts";
 import { freePort } from "./postgres.ts";
 import { until } from "./until.ts";
@@ -19,8 +20,11 @@ export type TestRedis = {
   stop(): Promise<void>;
 };
 
-/** Starts a redis-server, or throws when this machine has none and cannot get one. */
-export async function startRedis({ appendOnly = false } = {}): Promise<TestRedis> {
+/**
+ * Starts a redis-server, or throws when this machine has none and cannot get one. When it is stopped it is looked
+ * through for secrets, unless `audit` says otherwise.
+ */
+export async function startRedis({ appendOnly = false, audit = true } = {}): Promise<TestRedis> {
   const found = await findRedis();
   if (!found)
     throw new Error("no redis-server on PATH, and none to be had from apt-get (or set REDIS_SERVER)");
@@ -52,16 +56,31 @@ export async function startRedis({ appendOnly = false } = {}): Promise<TestRedis
     freeze: () => void server.kill("SIGSTOP"),
     thaw: () => void server.kill("SIGCONT"),
     async stop() {
-      await end("SIGTERM");
-      rmSync(home, { recursive: true, force: true });
+      const isUp = server.exitCode === null && server.signalCode === null;
+      try {
+        if (audit && isUp) await onServer(url, auditRedis);
+      } finally {
+        await end("SIGTERM");
+        rmSync(home, { recursive: true, force: true });
+      }
     },
   };
 }
 
 async function answers(url: string): Promise<void> {
+  await onServer(url, (client) => client.ping());
+}
+
+async function onServer(
+  url: string,
+  work: (client: RedisReader & { ping(): Promise<unknown> }) => Promise<unknown>,
+): Promise<void> {
   const client = createClient({ url, socket: { reconnectStrategy: false } });
   client.on("error", () => undefined);
   await client.connect();
-  await client.ping();
-  client.destroy();
+  try {
+    await work(client);
+  } finally {
+    client.destroy();
+  }
 }

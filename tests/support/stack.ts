@@ -5,11 +5,14 @@ import { createServer } from "../../gateway/server.ts";
 import { type App, createApp } from "../../src/app.ts";
 import { NETWORKS, withAddresses } from "../../src/chain/networks.ts";
 import { readConfig } from "../../src/config.ts";
+import type { Database } from "../../src/db/database.ts";
+import { openDatabase } from "../../src/db/open.ts";
 import { ROUTER_WALLET } from "../../src/devnet/accounts.ts";
 import type { StandInProvider } from "../../src/devnet/provider.ts";
 import { createLogger } from "../../src/kernel/log.ts";
-import { type DatabaseKind, type OnEnd, openTestDatabase } from "./database.ts";
-import { startNetwork } from "./network.ts";
+import { auditDatabase, requireNoSecret } from "./audit.ts";
+import { createServerDatabase, type DatabaseKind, type OnEnd, openTestDatabase } from "./database.ts";
+import { startNetwork, type TestNetwork } from "./network.ts";
 
 /** The whole product in one process, on a chain and with a provider of its own, listening on a free port. */
 export type Stack = {
@@ -20,29 +23,48 @@ export type Stack = {
   readonly provider: StandInProvider;
 };
 
+type Settings = Readonly<Record<string, string>>;
+
 /** Starts one stack for the tests of a file and ends it after them. Read it inside the tests. */
-export function useStack(kind: DatabaseKind, settings: Readonly<Record<string, string>> = {}): () => Stack {
-  let stack: Stack | undefined;
+export function useStack(kind: DatabaseKind, settings: Settings = {}): () => Stack {
+  return useStarted(async (onEnd) =>
+    startStack(await startNetwork(onEnd), settings, onEnd, () => openTestDatabase(kind, { onEnd: () => {} })),
+  );
+}
+
+/** Starts two stacks on one PostgreSQL server and one chain, as two processes would be; the first one is the worker. */
+export function useTwins(settings: Settings = {}): () => readonly [Stack, Stack] {
+  return useStarted(async (onEnd) => {
+    const [network, url] = await Promise.all([startNetwork(onEnd), createServerDatabase(onEnd)]);
+    const start = (worker: boolean) =>
+      startStack(network, settings, onEnd, () => openDatabase({ kind: "server", url, poolSize: 10 }), worker);
+    return [await start(true), await start(false)] as const;
+  });
+}
+
+function useStarted<T>(start: (onEnd: OnEnd) => Promise<T>): () => T {
+  let started: { readonly value: T } | undefined;
   const ends: (() => Promise<void>)[] = [];
   const onEnd = (end: () => Promise<void>) => void ends.unshift(end);
   beforeAll(async () => {
-    stack = await startStack(kind, settings, onEnd);
+    started = { value: await start(onEnd) };
   });
   afterAll(async () => {
     for (const end of ends) await end();
   });
   return () => {
-    if (!stack) throw new Error("the stack is started before the tests");
-    return stack;
+    if (!started) throw new Error("the stack is started before the tests");
+    return started.value;
   };
 }
 
 async function startStack(
-  kind: DatabaseKind,
-  settings: Readonly<Record<string, string>>,
+  { rpcUrl, contracts, provider }: TestNetwork,
+  settings: Settings,
   onEnd: OnEnd,
+  open: () => Promise<Database>,
+  worker = true,
 ): Promise<Stack> {
-  const { rpcUrl, contracts, provider } = await startNetwork(onEnd);
   const config = readConfig({
     NETWORK: "devnet",
     ROUTER_PRIVATE_KEY: ROUTER_WALLET.privateKey,
@@ -58,15 +80,25 @@ async function startStack(
       flow: contracts.flow,
     },
   });
-  const app = await createApp(config, network, createLogger(config.LOG_LEVEL), () =>
-    openTestDatabase(kind, { onEnd: () => {} }),
-  );
-  onEnd(() => app.close());
-  await app.start({ worker: true });
+  const lines: string[] = [];
+  const app = await createApp(config, network, createLogger("debug", { write: keepIn(lines) }), open);
+  onEnd(async () => {
+    await auditDatabase(app.database).finally(() => app.close());
+    requireNoSecret(lines.join(""), "the log");
+  });
+  await app.start({ worker });
   const graph = await openGraph({ kind: "local", app }, app);
   onEnd(() => graph.close());
   const server = await createServer(app, graph);
   onEnd(() => server.close());
   await server.listen({ host: "127.0.0.1", port: 0 });
   return { app, server, origin: server.listeningOrigin, rpcUrl, provider };
+}
+
+/** Keeps every line of the log, and shows those of errors. */
+function keepIn(lines: string[]): (line: string) => void {
+  return (line) => {
+    lines.push(line);
+    if (/^{"level":[56]0/.test(line)) process.stderr.write(line);
+  };
 }

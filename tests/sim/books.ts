@@ -1,0 +1,198 @@
+import type { HoldRequest, Settlement } from "../../src/accounts/holds.store.ts";
+import type { Database } from "../../src/db/database.ts";
+import { AppError } from "../../src/kernel/errors.ts";
+import type { SimChat } from "./chat.ts";
+import { LineBroke } from "./gate.ts";
+import type { StatedUsage } from "./provider.ts";
+
+/** The price that the simulated provider asks, neuron per token: no multiple of a power of two, above 2^53. */
+export const PRICE = { input: 70_000_000_000_000_003n, output: 110_000_000_000_000_007n };
+
+const DAY_MS = 86_400_000;
+
+/** A key as the model knows it. A limit is for a day (UTC), or for ever. */
+export type KeyBook = {
+  readonly id: string;
+  readonly account: string;
+  readonly limit: bigint | undefined;
+  readonly period: "daily" | "never";
+  isRevoked: boolean;
+  held: bigint;
+  spent: bigint;
+  spentAtMs: number;
+};
+
+type OpenHold = {
+  readonly account: string;
+  readonly keyId: string;
+  readonly amount: bigint;
+  readonly expiresAtMs: number;
+};
+
+/** The product did what it must not do. */
+export class Fault extends Error {
+  override readonly name = "Fault";
+}
+
+/**
+ * What the books must say, kept in a few lines of arithmetic beside the product. Every answer that the product gives
+ * is held against it when it is given. What the product could not tell, because a line broke, is read from the
+ * database (`reread`).
+ */
+export class Books {
+  readonly available = new Map<string, bigint>();
+  readonly keys = new Map<string, KeyBook>();
+  readonly holds = new Map<string, OpenHold>();
+  readonly chats = new Map<string, SimChat>();
+  /** Checks that need everything of this moment to be known. */
+  #later: (() => void)[] = [];
+
+  /** What an answer costs, neuron. */
+  priceOf(usage: StatedUsage | undefined): bigint {
+    if (!usage) return 0n;
+    return BigInt(usage.inputTokens) * PRICE.input + BigInt(usage.outputTokens) * PRICE.output;
+  }
+
+  granted(request: HoldRequest, amount: bigint, nowMs: number): void {
+    const key = this.#key(request.keyId);
+    demand(!key.isRevoked, `a hold was granted to a revoked key (${request.id})`);
+    demand(amount >= request.minimum && amount <= request.maximum, `a hold of ${amount} for ${request.id}`);
+    this.#add(request.account, -amount);
+    const expiresAtMs = nowMs + request.expiresInSeconds * 1_000;
+    this.holds.set(request.id, { account: request.account, keyId: key.id, amount, expiresAtMs });
+    key.held += amount;
+    const left = this.available.get(request.account) ?? 0n;
+    demand(left >= 0n, `${request.account} is overdrawn: ${left}`);
+    const leftOfKey = this.#leftOf(key, nowMs);
+    demand(leftOfKey === undefined || leftOfKey >= 0n, `key ${key.id} is over its limit: ${leftOfKey}`);
+  }
+
+  refused(request: HoldRequest, error: unknown, nowMs: number): void {
+    if (error instanceof LineBroke) {
+      this.#chat(request.id).isDisturbed = true;
+      return;
+    }
+    if (!(error instanceof AppError)) throw new Fault(`a hold failed: ${String(error)}`);
+    const key = this.#key(request.keyId);
+    const isJust = () => {
+      if (error.code === "api_key_revoked") return key.isRevoked;
+      const left = this.#leftOf(key, nowMs);
+      if (error.code === "credit_limit_exceeded") return left !== undefined && left < request.minimum;
+      const available = this.available.get(request.account) ?? 0n;
+      return error.code === "insufficient_balance" && available < request.minimum;
+    };
+    this.#later.push(() => demand(isJust(), `${request.id} was refused without reason: ${error.code}`));
+  }
+
+  settled({ id }: Settlement, charged: bigint, nowMs: number): void {
+    const hold = this.holds.get(id);
+    const chat = this.#chat(id);
+    if (!hold) {
+      demand(charged === 0n, `${charged} was charged for ${id}, whose hold had ended`);
+      return;
+    }
+    const owed = least(this.priceOf(chat.over?.owed), hold.amount);
+    demand(
+      charged === owed || (chat.isDisturbed && charged === 0n),
+      `${id} was charged ${charged} and owes ${owed}`,
+    );
+    this.#release(id, hold, charged, nowMs);
+  }
+
+  settleFailed({ id }: Settlement, error: unknown): void {
+    if (!(error instanceof LineBroke)) throw new Fault(`settling ${id} failed: ${String(error)}`);
+    this.#chat(id).isDisturbed = true;
+  }
+
+  /** Something out of the product's hands befell a request: its bill may be zero. */
+  disturb(id: string): void {
+    this.#chat(id).isDisturbed = true;
+  }
+
+  /** Judges what could not be judged before everything of this moment was known. */
+  judge(): void {
+    for (const check of this.#later.splice(0)) check();
+  }
+
+  /** Reads what accounts have: deposits are credited without a word to anybody here. */
+  async rereadAvailable(database: Database): Promise<void> {
+    for (const row of await database.rows<{ address: string; available: string }>(AVAILABLE))
+      this.available.set(row.address, BigInt(row.available));
+  }
+
+  /** Reads everything that a broken line kept from us. */
+  async reread(database: Database): Promise<void> {
+    type Hold = { id: string; account: string; key: string; amount: string; expires_ms: string };
+    type Key = { id: string; held: string; used: string; spent_ms: string | null };
+    this.holds.clear();
+    await this.rereadAvailable(database);
+    for (const row of await database.rows<Key>(KEYS)) {
+      const key = this.keys.get(row.id);
+      if (!key) continue;
+      key.held = BigInt(row.held);
+      key.spent = BigInt(row.used);
+      key.spentAtMs = Number(row.spent_ms ?? 0);
+    }
+    for (const row of await database.rows<Hold>(HOLDS)) {
+      const { id, account, key: keyId } = row;
+      const expiresAtMs = Number(row.expires_ms);
+      this.holds.set(id, { account, keyId, amount: BigInt(row.amount), expiresAtMs });
+    }
+  }
+
+  #release(id: string, hold: OpenHold, charged: bigint, nowMs: number): void {
+    this.holds.delete(id);
+    this.#add(hold.account, hold.amount - charged);
+    const key = this.#key(hold.keyId);
+    key.held -= hold.amount;
+    if (charged === 0n) return;
+    key.spent = this.#spentOf(key, nowMs) + charged;
+    key.spentAtMs = nowMs;
+  }
+
+  #leftOf(key: KeyBook, nowMs: number): bigint | undefined {
+    return key.limit === undefined ? undefined : key.limit - key.held - this.#spentOf(key, nowMs);
+  }
+
+  #spentOf({ period, spent, spentAtMs }: KeyBook, nowMs: number): bigint {
+    const isOver = period === "daily" && Math.floor(spentAtMs / DAY_MS) !== Math.floor(nowMs / DAY_MS);
+    return isOver ? 0n : spent;
+  }
+
+  #add(account: string, amount: bigint): void {
+    this.available.set(account, (this.available.get(account) ?? 0n) + amount);
+  }
+
+  #chat(id: string): SimChat {
+    const chat = this.chats.get(id);
+    if (!chat) throw new Fault(`nobody asked for ${id}`);
+    return chat;
+  }
+
+  #key(id: string): KeyBook {
+    const key = this.keys.get(id);
+    if (!key) throw new Fault(`there is no key ${id}`);
+    return key;
+  }
+}
+
+/** Throws a `Fault` with this text unless it is so. */
+export function demand(isSo: boolean, otherwise: string): void {
+  if (!isSo) throw new Fault(otherwise);
+}
+
+function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}
+
+const AVAILABLE = "select address, (deposit + credit)::text as available from account";
+
+const KEYS = `
+  select id::text as id, held::text as held, used::text as used,
+    (extract(epoch from spent_at) * 1000)::bigint::text as spent_ms
+  from api_key`;
+
+const HOLDS = `
+  select h.id, h.account, r.api_key_id::text as key, h.amount::text as amount,
+    (extract(epoch from h.expires_at) * 1000)::bigint::text as expires_ms
+  from hold h join inference_request r using (id) where h.state = 'open'`;

@@ -1,0 +1,27 @@
+import { BUGS } from "./plants.ts";
+import { openSimDatabase, runSeed } from "./run.ts";
+
+/**
+ * `npm run sim:bugs`: plants one bug after the other and shows that the simulation finds it; exits 1 when one stays
+ * hidden. `SIM_SEED` is where to begin, `SIM_STEPS` how long a run is.
+ */
+const FIRST_SEED = Number(process.env.SIM_SEED ?? 1);
+const STEPS = Number(process.env.SIM_STEPS ?? 2_000);
+const MOST_SEEDS = 40;
+
+let hidden = 0;
+for (const plant of BUGS) {
+  const database = await openSimDatabase(plant);
+  const startedMs = performance.now();
+  let found: string | undefined;
+  for (let seed = FIRST_SEED; seed < FIRST_SEED + MOST_SEEDS && found === undefined; seed++)
+    await runSeed(seed, { database, steps: STEPS, plant }).catch((error: Error) => {
+      found = error.message.split("\n")[0];
+    });
+  await database.close();
+  const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
+  if (found === undefined) hidden++;
+  console.log(`${plant.name}: ${found === undefined ? "NOT FOUND" : `found, ${found}`} (${seconds} s)`);
+}
+if (hidden > 0) console.error(`${hidden} of ${BUGS.length} bugs were not found`);
+process.exitCode = hidden > 0 ? 1 : 0;

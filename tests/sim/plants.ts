@@ -1,0 +1,118 @@
+import type { HoldsService } from "../../src/accounts/holds.service.ts";
+import type { Database } from "../../src/db/database.ts";
+import type { ProviderClient } from "../../src/inference/provider.client.ts";
+import { AppError } from "../../src/kernel/errors.ts";
+
+/** A bug as it is planted into the simulated processes from outside; `src` never has one. */
+export type Plant = {
+  readonly name: string;
+  /** Alters the statements that the processes send. */
+  readonly rewrite?: (sql: string) => string;
+  /** Alters the tables, once. */
+  readonly prepare?: (database: Database) => Promise<void>;
+  readonly holds?: (holds: HoldsService, database: Database) => HoldsService;
+  readonly providers?: (client: ProviderClient) => ProviderClient;
+};
+
+/** The product as it is. */
+export const NO_BUG: Plant = { name: "no bug" };
+
+/** The bugs that a simulation of money must find (promises P6). */
+export const BUGS: readonly Plant[] = [
+  {
+    name: "non-atomic hold",
+    holds: (holds, database) => changed(holds, { hold: (request) => readThenWrite(database, request) }),
+  },
+  {
+    name: "missing unique",
+    prepare: async (database) => {
+      await database.rows(
+        "alter table deposit drop constraint if exists deposit_chain_id_transaction_hash_log_index_key",
+      );
+    },
+    rewrite: (sql) => sql.replace(DISTINCT, "").replace(ON_CONFLICT, ""),
+  },
+  { name: "double settle", rewrite: (sql) => sql.replace(OPEN_ONLY, "") },
+  { name: "no expiry", holds: (holds) => changed(holds, { sweep: async () => 0 }) },
+  {
+    name: "float price",
+    holds: (holds) =>
+      changed(holds, {
+        settle: (settlement) =>
+          holds.settle({
+            ...settlement,
+            inputCost: BigInt(Number(settlement.inputCost)),
+            outputCost: BigInt(Number(settlement.outputCost)),
+          }),
+      }),
+  },
+  {
+    name: "forgotten abort",
+    providers: (client) =>
+      ({
+        post: async (...call: Parameters<ProviderClient["post"]>) => ({
+          ...(await client.post(...call)),
+          abort() {},
+        }),
+      }) as unknown as ProviderClient,
+  },
+];
+
+/** Parts of our SQL that plants take away. When one is not there any more its bug is not found, and says so. */
+const DISTINCT = /distinct on \(chain_id, transaction_hash, log_index\)/;
+const ON_CONFLICT =
+  /on conflict \(chain_id, transaction_hash, log_index\)[\s\S]*?where deposit\.status = 'reverted'/;
+const OPEN_ONLY = /and h\.state \|\| '' = 'open'/;
+
+function changed(
+  holds: HoldsService,
+  by: Partial<Pick<HoldsService, "hold" | "settle" | "sweep">>,
+): HoldsService {
+  const { hold, settle, sweep } = {
+    hold: holds.hold.bind(holds),
+    settle: holds.settle.bind(holds),
+    sweep: holds.sweep.bind(holds),
+    ...by,
+  };
+  return { hold, settle, sweep } as HoldsService;
+}
+
+/** What one writes first: look whether there is enough, then take it. */
+async function readThenWrite(
+  database: Database,
+  request: Parameters<HoldsService["hold"]>[0],
+): Promise<bigint> {
+  const rows = await database.rows<{ deposit: string }>(
+    "select deposit::text as deposit from account where address = $1",
+    [request.account],
+  );
+  const deposit = BigInt(rows[0]?.deposit ?? 0);
+  if (deposit < request.minimum) throw new AppError("insufficient_balance", "not enough");
+  const amount = deposit < request.maximum ? deposit : request.maximum;
+  await database.rows(TAKE, [
+    request.id,
+    request.account,
+    request.keyId,
+    amount.toString(),
+    (deposit - amount).toString(),
+    request.expiresInSeconds,
+  ]);
+  return amount;
+}
+
+const TAKE = `
+  with moved as (
+    update account set deposit = $5::numeric, held = held + $4::numeric where address = $2::text
+  ), counted as (
+    update api_key set held = held + $4::numeric where id = $3::uuid
+  ), request as (
+    insert into inference_request (id, account, api_key_id, model, provider, service_type, status, input_price,
+      output_price)
+    values ($1::text, $2::text, $3::uuid, 'sim', 'sim', 'chatbot', 'running', 1, 1)
+  ), placed as (
+    insert into hold (id, account, api_key_id, amount, from_credit, state, expires_at)
+    values ($1::text, $2::text, $3::uuid, $4::numeric, 0, 'open', now() + make_interval(secs => $6::int))
+  )
+  insert into ledger_entry (transfer_id, book, account, amount, cause)
+  values ('hold:' || $1::text, 'held', $2::text, $4::numeric, 'hold'),
+    ('hold:' || $1::text, 'deposit', $2::text, -$4::numeric, 'hold')`;

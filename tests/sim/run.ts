@@ -1,0 +1,70 @@
+import crypto from "node:crypto";
+import { syncBuiltinESMExports } from "node:module";
+import fc from "fast-check";
+import type { Database } from "../../src/db/database.ts";
+import { openDatabase } from "../../src/db/open.ts";
+import { takeOverNow } from "./clock.ts";
+import { NO_BUG, type Plant } from "./plants.ts";
+import { type Progress, runsOf } from "./steps.ts";
+import { World } from "./world.ts";
+
+/** What a run that went well has done. */
+export type Ran = { readonly steps: number; readonly statements: number; readonly chats: number };
+
+/** A database in memory for any number of runs, one after the other. Its time is the simulation's. */
+export async function openSimDatabase(plant: Plant = NO_BUG): Promise<Database> {
+  const database = await openDatabase({ kind: "memory" });
+  await takeOverNow(database);
+  await plant.prepare?.(database);
+  return database;
+}
+
+/**
+ * Runs one seed: so many steps, then everything is let end and the books are audited. Throws what was found, with
+ * the seed, the step, and what came before it.
+ */
+export async function runSeed(
+  seed: number,
+  { database, steps, plant = NO_BUG }: { database: Database; steps: number; plant?: Plant },
+): Promise<Ran> {
+  const [run = []] = fc.sample(runsOf(steps), { seed, numRuns: 1 });
+  const progress: Progress = { steps: 0, recent: [] };
+  const restore = seedRandomness(seed);
+  try {
+    const world = await World.create(database, plant);
+    await fc.asyncModelRun(() => ({ model: progress, real: world }), run);
+    await world.finish();
+    return { steps: progress.steps, statements: world.gate.runs, chats: world.books.chats.size };
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(
+      `SIM_SEED=${seed}, after step ${progress.steps} of ${steps}: ${why}\n  ${progress.recent.join(" ")}`,
+      { cause },
+    );
+  } finally {
+    restore();
+  }
+}
+
+/** Lets every id and secret of the process come from the seed, until the returned function is called. */
+function seedRandomness(seed: number): () => void {
+  const { randomBytes, randomUUID } = crypto;
+  let drawn = 0;
+  const draw = (size: number) =>
+    Buffer.concat(
+      Array.from({ length: Math.ceil(size / 32) }, () =>
+        crypto.createHash("sha256").update(`${seed}/${drawn++}`).digest(),
+      ),
+    ).subarray(0, size);
+  const uuid = () => {
+    const hex = draw(16).toString("hex");
+    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
+  };
+  const seeded = { randomBytes: draw, randomUUID: uuid } as unknown as typeof crypto;
+  Object.assign(crypto, seeded);
+  syncBuiltinESMExports();
+  return () => {
+    Object.assign(crypto, { randomBytes, randomUUID });
+    syncBuiltinESMExports();
+  };
+}

@@ -1,0 +1,3 @@
+import { simulate } from "./simulate.ts";
+
+simulate(1, 2);

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { openSimDatabase, runSeed } from "./run.ts";
+
+const { SIM_SEED, SIM_SEEDS = "200", SIM_STEPS = "2000" } = process.env;
+const SEEDS = Array.from({ length: Number(SIM_SEEDS) }, (_, n) => n + 1);
+const STEPS = Number(SIM_STEPS);
+
+/** Runs every `of`th seed from `part` on, or with `SIM_SEED` just that one. Every seed that fails is named. */
+export function simulate(part: number, of: number): void {
+  const seeds = SIM_SEED ? [Number(SIM_SEED)].filter(() => part === 0) : SEEDS.filter((n) => n % of === part);
+  test.skipIf(seeds.length === 0)(
+    `${seeds.length} runs of ${STEPS} steps each keep the books exact (part ${part + 1} of ${of})`,
+    async () => {
+      const database = await openSimDatabase();
+      const failures: string[] = [];
+      let chats = 0;
+      for (const seed of seeds)
+        await runSeed(seed, { database, steps: STEPS }).then(
+          (ran) => {
+            chats += ran.chats;
+          },
+          (error: Error) => failures.push(error.message),
+        );
+      await database.close();
+      expect(failures, failures.join("\n")).toEqual([]);
+      // A simulation in which nobody asks anything would find nothing.
+      if (!SIM_SEED) expect(chats).toBeGreaterThan(seeds.length * (STEPS / 50));
+    },
+  );
+}

@@ -1,0 +1,218 @@
+import fc from "fast-check";
+import { RPC_MOODS } from "./chain.ts";
+import type { SimExchange } from "./provider.ts";
+import { quiet, type World } from "./world.ts";
+
+/** Where a run is: which steps were taken, for the report of a failure. */
+export type Progress = { steps: number; readonly recent: string[] };
+
+type Act = (world: World, a: number, b: number) => void | Promise<void>;
+
+/**
+ * One step of a run, as a command of fast-check's: what happens next, and two numbers that say to whom and how. What
+ * does not apply lets the database go on instead.
+ */
+export class Step implements fc.AsyncCommand<Progress, World> {
+  readonly #kind: Kind;
+  readonly #a: number;
+  readonly #b: number;
+
+  constructor(kind: Kind, a: number, b: number) {
+    this.#kind = kind;
+    this.#a = a;
+    this.#b = b;
+  }
+
+  check(): boolean {
+    return true;
+  }
+
+  async run(progress: Progress, world: World): Promise<void> {
+    progress.steps++;
+    progress.recent.push(this.toString());
+    if (progress.recent.length > RECENT) progress.recent.shift();
+    await ACTS[this.#kind].act(world, this.#a, this.#b);
+    await quiet();
+    world.check();
+    if (progress.steps % VERIFY_EVERY === 0) await world.verify();
+  }
+
+  toString(): string {
+    return `${this.#kind}(${this.#a}, ${this.#b})`;
+  }
+}
+
+/** Runs of so many steps. Each has a mood of its own: what is frequent in one hardly happens in another. */
+export function runsOf(steps: number): fc.Arbitrary<readonly Step[]> {
+  const moods = fc.array(fc.nat(4), { minLength: KINDS.length, maxLength: KINDS.length });
+  return moods.chain((mood) =>
+    fc.array(
+      fc
+        .tuple(
+          fc.oneof(
+            ...KINDS.map((kind, n) => ({
+              weight: weightOf(kind, mood[n] ?? 0),
+              arbitrary: fc.constant(kind),
+            })),
+          ),
+          fc.nat(RANGE),
+          fc.nat(RANGE),
+        )
+        .map(([kind, a, b]) => new Step(kind, a, b)),
+      { minLength: steps, maxLength: steps },
+    ),
+  );
+}
+
+function weightOf(kind: Kind, mood: number): number {
+  return ACTS[kind].weight * (ALWAYS.has(kind) ? mood + 1 : mood);
+}
+
+const RECENT = 30;
+const VERIFY_EVERY = 500;
+const RANGE = 65_535;
+
+const exchangeOf = (world: World, a: number): SimExchange | undefined =>
+  world.providers.exchanges[a % world.providers.exchanges.length];
+const commit: Act = (world, a) => world.commit(a);
+const chatOf = (world: World, { request }: SimExchange) => world.books.chats.get(request);
+
+/** Lets the provider of some open exchange act; when there is none, the database goes on. */
+function provider(act: (world: World, exchange: SimExchange, b: number) => void): Act {
+  return (world, a, b) => {
+    const exchange = exchangeOf(world, a);
+    return exchange ? act(world, exchange, b) : commit(world, a, b);
+  };
+}
+
+/** `weight` is how often, beside the others. */
+const ACTS = {
+  ask: {
+    weight: 280,
+    act: (world, a, b) =>
+      world.ask({
+        router: a,
+        key: a >> 2,
+        stream: b % 2 === 0,
+        prompt: 1 + ((b >> 1) % 5),
+        limit: (b >> 4) % 9,
+      }),
+  },
+  answer: {
+    weight: 280,
+    act: provider((world, exchange, b) => {
+      const chat = chatOf(world, exchange);
+      if (!chat) return;
+      const words = 1 + (b % 6);
+      if (chat.isStream) {
+        world.providers.stream(exchange, words);
+        chat.words += words;
+        return;
+      }
+      chat.words = words;
+      // Some state what they used, and some of those too much.
+      if (b % 3 > 0) chat.stated = { inputTokens: chat.promptTokens, outputTokens: b % 3 === 1 ? words : 40 };
+      chat.completed();
+      world.providers.answer(exchange, words, chat.stated);
+    }),
+  },
+  finish: {
+    weight: 160,
+    act: provider((world, exchange, b) => {
+      const chat = chatOf(world, exchange);
+      if (!chat?.isStream || chat.words === 0) return;
+      if (b % 2 === 0) {
+        chat.stated = { inputTokens: chat.promptTokens, outputTokens: chat.words + (b % 3) };
+        world.providers.state(exchange, chat.stated);
+      }
+      if (b % 5 === 0) return;
+      chat.completed();
+      world.providers.finish(exchange);
+    }),
+  },
+  refuse: {
+    weight: 20,
+    act: provider((world, exchange, b) => {
+      const chat = chatOf(world, exchange);
+      if (!chat || chat.words > 0) return;
+      chat.failed();
+      world.providers.refuse(exchange, b % 2 === 0 ? 500 : 200);
+    }),
+  },
+  cut: {
+    weight: 20,
+    act: provider((world, exchange) => {
+      chatOf(world, exchange)?.failed();
+      world.providers.cut(exchange);
+    }),
+  },
+  leave: {
+    weight: 40,
+    act: (world, a) => {
+      const open = [...world.books.chats.values()].filter(
+        ({ isAnswered, hasLeft }) => !isAnswered && !hasLeft,
+      );
+      const chat = open[a % open.length];
+      chat?.left();
+      chat?.leave();
+    },
+  },
+  commit: { weight: 100, act: commit },
+  lose: { weight: 10, act: (world, a) => world.commit(a, "lost") },
+  unheard: { weight: 10, act: (world, a) => world.commit(a, "unheard") },
+  pay: {
+    weight: 40,
+    act: (world, a, b) => {
+      const account = world.accounts[a % world.accounts.length];
+      if (account) world.chain.pay(account, BigInt(b) * 10_000_000_000_000_007n);
+    },
+  },
+  mine: { weight: 40, act: (world) => world.chain.mine() },
+  reorg: { weight: 20, act: (world, a, b) => world.chain.reorg(1 + (a % 4), b * 40_503) },
+  endpoint: {
+    weight: 20,
+    act: (world, a) => {
+      world.rpcMood = RPC_MOODS[a % RPC_MOODS.length] ?? "good";
+    },
+  },
+  scan: { weight: 30, act: (world, a) => world.scan(a) },
+  publish: { weight: 8, act: (world, a) => world.publish(a) },
+  bus: {
+    weight: 6,
+    act: (world, a) => {
+      world.busFails = a % 3 === 0;
+    },
+  },
+  sweep: { weight: 12, act: (world, a) => world.sweep(a) },
+  wait: { weight: 60, act: (world, a) => world.clock.advance(a) },
+  waitLong: { weight: 3, act: (world, a) => world.clock.advance(a * 300) },
+  revoke: { weight: 1, act: (world, a) => world.revoke(a) },
+  crash: { weight: 5, act: (world, a, b) => world.crash(a, b) },
+} satisfies Record<string, { weight: number; act: Act }> as Record<Kind, { weight: number; act: Act }>;
+
+type Kind =
+  | "ask"
+  | "answer"
+  | "finish"
+  | "refuse"
+  | "cut"
+  | "leave"
+  | "commit"
+  | "lose"
+  | "unheard"
+  | "pay"
+  | "mine"
+  | "reorg"
+  | "endpoint"
+  | "scan"
+  | "publish"
+  | "bus"
+  | "sweep"
+  | "wait"
+  | "waitLong"
+  | "revoke"
+  | "crash";
+
+/** What happens in every run. */
+const ALWAYS: ReadonlySet<Kind> = new Set(["ask", "answer", "commit"]);
+const KINDS = Object.keys(ACTS) as Kind[];
