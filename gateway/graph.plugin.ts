@@ -6,6 +6,7 @@ import type { App } from "../src/app.ts";
 import { ANONYMOUS, type Principal } from "../src/keys/principal.ts";
 import { hopOf } from "../src/keys/source-address.ts";
 import { toAppError } from "../src/rest/error-body.ts";
+import { quotaHeaders } from "../src/rest/quota-headers.ts";
 import type { Graph, GraphContext } from "./graph.ts";
 import { LIMITS, refuseSubscription, showError } from "./policy.ts";
 
@@ -40,6 +41,7 @@ export async function graphPlugin(
   server.setErrorHandler((error, _request, reply) => {
     const failure = toAppError(error);
     if (failure.code === "internal_error") app.log.error({ err: error }, "a graph request failed");
+    if (failure.retryAfterSeconds !== undefined) reply.header("retry-after", failure.retryAfterSeconds);
     return reply
       .code(failure.status)
       .send({ errors: [{ message: failure.message, extensions: { code: failure.code } }] });
@@ -50,8 +52,9 @@ export async function graphPlugin(
     url: "/graphql",
     bodyLimit: LIMITS.bodyBytes,
     // Before Apollo's part: a wrong credential is answered with the status that REST gives it.
-    preValidation: async (request) => {
-      principals.set(request, await app.authenticate(request.headers.authorization));
+    preValidation: async (request, reply) => {
+      const visit = { authorization: request.headers.authorization, hop: hopOf(request.raw) };
+      principals.set(request, await app.door.enter(visit, (quota) => reply.headers(quotaHeaders(quota))));
     },
     onResponse: async (request, reply) => {
       const principal = principals.get(request);

@@ -1,10 +1,12 @@
 import type { DocumentNode, ExecutionResult, GraphQLError, GraphQLSchema } from "graphql";
 import { getOperationAST } from "graphql";
 import type { App } from "../src/app.ts";
-import { ANONYMOUS, type Principal } from "../src/keys/principal.ts";
+import type { AppError } from "../src/kernel/errors.ts";
+import type { Principal } from "../src/keys/principal.ts";
 import type { Hop } from "../src/keys/source-address.ts";
 import type { Graph } from "./graph.ts";
 import { createAdmission } from "./policy.ts";
+import { WatchedStream } from "./watched-stream.ts";
 
 /** One admitted operation, in the form that graphql-ws and graphql-sse hand around. */
 export type StreamedOperation = {
@@ -27,9 +29,14 @@ type OperationPayload = {
 export type Streams = {
   /** Who presents this credential, as a header or as a connection parameter. Throws as REST does. The use is noted. */
   authenticate(authorization: unknown, hop: Hop): Promise<Principal>;
+  /** Calls `ended` when the credential of who asks ends, unless the function returned was called before. */
+  watch(principal: Principal, ended: (why: AppError) => void): () => void;
   /** Parses and validates an operation, by the rules of every transport. */
   admit(payload: OperationPayload, principal: Principal): StreamedOperation | readonly GraphQLError[];
-  /** Runs an admitted operation: a stream for a subscription, one result for the rest. */
+  /**
+   * Runs an admitted operation: a stream for a subscription, one result for the rest. A stream ends, with a failure,
+   * when the credential does that it was opened with.
+   */
   run(operation: StreamedOperation): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult>;
 };
 
@@ -38,11 +45,12 @@ export function createStreams(app: App, { engine, apiSchema }: Graph, introspect
   const admit = createAdmission(apiSchema, introspection);
   return {
     async authenticate(authorization, hop) {
-      if (authorization === undefined) return ANONYMOUS;
-      const principal = await app.authenticate(String(authorization));
+      const given = authorization === undefined ? undefined : String(authorization);
+      const principal = await app.door.enter({ authorization: given, hop });
       app.keyUse.record(principal, hop);
       return principal;
     },
+    watch: (principal, ended) => app.credentialWatch.watch(principal, ended),
     admit({ query, operationName, variables }, principal) {
       const admitted = admit(query);
       if (!("kind" in admitted)) return admitted;
@@ -62,7 +70,10 @@ export function createStreams(app: App, { engine, apiSchema }: Graph, introspect
         context: { principal: contextValue },
       };
       const isStream = getOperationAST(document, operationName)?.operation === "subscription";
-      return isStream ? engine.subscribe(request) : engine.execute(request);
+      if (!isStream) return engine.execute(request);
+      const opened = await engine.subscribe(request);
+      if (!(Symbol.asyncIterator in opened)) return opened;
+      return new WatchedStream(opened, (ended) => app.credentialWatch.watch(contextValue, ended));
     },
   };
 }

@@ -2,7 +2,9 @@ import type { BlockList } from "node:net";
 import { privateKeyToAccount } from "viem/accounts";
 import { BalanceService } from "./accounts/balance.service.ts";
 import { DepositsService } from "./accounts/deposits.service.ts";
+import { FundsService } from "./accounts/funds.service.ts";
 import { HoldsService } from "./accounts/holds.service.ts";
+import { UsageService } from "./accounts/usage.service.ts";
 import { ChainService } from "./chain/chain.service.ts";
 import { CredentialsService } from "./chain/direct/credentials.service.ts";
 import { InferenceRegistry } from "./chain/direct/inference-registry.ts";
@@ -10,6 +12,7 @@ import type { LogHandler } from "./chain/log-handler.ts";
 import { LogWatcher } from "./chain/log-watcher.ts";
 import type { Network } from "./chain/networks.ts";
 import { createRpc, type Rpc } from "./chain/rpc.client.ts";
+import { VaultClient } from "./chain/vault.client.ts";
 import { verifyWalletSignature } from "./chain/wallet-signature.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
@@ -18,7 +21,9 @@ import { MemoryBus } from "./events/bus.memory.ts";
 import { RedisBus } from "./events/bus.redis.ts";
 import type { Bus } from "./events/bus.ts";
 import { EventsService } from "./events/events.service.ts";
+import { dropRedis, openRedis, type RedisConnection } from "./events/redis-connection.ts";
 import { EventRelay } from "./events/relay.ts";
+import { IdempotencyService } from "./idempotency/idempotency.service.ts";
 import { AdmissionService } from "./inference/admission.service.ts";
 import { CatalogueService } from "./inference/catalogue.service.ts";
 import { ChatService } from "./inference/chat.service.ts";
@@ -31,9 +36,14 @@ import type { Hex } from "./kernel/hex.ts";
 import type { Logger } from "./kernel/log.ts";
 import { ApiKeyService } from "./keys/api-key.service.ts";
 import { AuthenticateService } from "./keys/authenticate.service.ts";
+import { CredentialWatch } from "./keys/credential-watch.service.ts";
+import { DoorService, type RateLimits } from "./keys/door.service.ts";
 import { KeyUseService } from "./keys/key-use.service.ts";
 import { ManagementKeyService } from "./keys/management-key.service.ts";
 import type { Principal } from "./keys/principal.ts";
+import { MemoryRateLimit } from "./keys/rate-limit.memory.ts";
+import { RedisRateLimit } from "./keys/rate-limit.redis.ts";
+import type { RateLimit } from "./keys/rate-limit.ts";
 import { SessionService } from "./keys/session.service.ts";
 import { SessionSweep } from "./keys/session-sweep.runner.ts";
 import { signInPlaces } from "./keys/sign-in-places.ts";
@@ -55,6 +65,8 @@ export type App = {
   /** The proxies whose word on a request's source is taken. */
   readonly trustedProxies: BlockList;
   readonly balances: BalanceService;
+  readonly funds: FundsService;
+  readonly usage: UsageService;
   readonly deposits: DepositsService;
   readonly holds: HoldsService;
   readonly chain: ChainService;
@@ -63,6 +75,10 @@ export type App = {
   readonly chat: ChatService;
   readonly requests: RequestsService;
   readonly files: FilesService;
+  readonly idempotency: IdempotencyService;
+  readonly credentialWatch: CredentialWatch;
+  /** Where every request comes in, on every face. */
+  readonly door: DoorService;
   /** Who sends this `Authorization` header. */
   authenticate(authorization: string | undefined): Promise<Principal>;
   /** Begins the work of this process: publishing events and reading providers; a worker also watches the chain. */
@@ -94,7 +110,8 @@ export async function createApp(
   const database = await open();
   try {
     const bus = config.REDIS_URL ? await RedisBus.create(config.REDIS_URL, { log }) : new MemoryBus();
-    return wire({ config, network, log, rpc, database, bus });
+    const redis = config.REDIS_URL ? await openCounters(config.REDIS_URL, log) : undefined;
+    return wire({ config, network, log, rpc, database, bus, redis });
   } catch (error) {
     await database.close();
     throw error;
@@ -108,8 +125,9 @@ function wire(parts: {
   rpc: Rpc;
   database: Database;
   bus: Bus;
+  redis: RedisConnection | undefined;
 }): App {
-  const { config, network, log, rpc, database, bus } = parts;
+  const { config, network, log, rpc, database, bus, redis } = parts;
   const clock = systemClock;
   const relay = new EventRelay(database, bus, log);
   const committed = () => relay.nudge();
@@ -139,9 +157,11 @@ function wire(parts: {
     log,
     refreshMs: config.CATALOGUE_REFRESH_MS,
   });
+  const apiKeys = new ApiKeyService({ database, clock, committed });
   const admission = new AdmissionService({
     catalogue,
     holds,
+    reachOf: (keyId) => apiKeys.reachOf(keyId),
     clock,
     maxCompletionTokens: config.MAX_COMPLETION_TOKENS,
     holdSeconds: Math.ceil(config.PROVIDER_TOTAL_MS / 1_000) + HOLD_GRACE_SECONDS,
@@ -150,11 +170,14 @@ function wire(parts: {
   const confirmations = config.CONFIRMATIONS ?? (isDevnet ? 0 : CONFIRMATIONS);
   const chain = new ChainService({ rpc, network, queries: database, clock });
   const { chainId } = network;
+  const balances = new BalanceService(database);
+  const vaultAddress = config.VAULT_ADDRESS ?? addressOf(network, "routerVault");
+  const vault = new VaultClient({ client: rpc.client, vault: vaultAddress, clock });
   const deposits = new DepositsService({
     queries: database,
     chainId,
     vault: {
-      address: config.VAULT_ADDRESS ?? addressOf(network, "routerVault"),
+      address: vaultAddress,
       event: config.VAULT_EVENT,
       accountArgument: config.VAULT_ACCOUNT_ARGUMENT,
       amountArgument: config.VAULT_AMOUNT_ARGUMENT,
@@ -185,7 +208,14 @@ function wire(parts: {
     places: signInPlaces({ origins: config.SIGN_IN_ORIGINS, chainId, isDevnet }),
     verify: (signed) => verifyWalletSignature(rpc.client, signed),
   });
+  const door = new DoorService({ authenticator, limits: rateLimits(config, redis), trusted });
   const sessionSweep = new SessionSweep(database, log);
+  const idempotency = new IdempotencyService({
+    queries: database,
+    log,
+    deadlineSeconds: Math.ceil(config.PROVIDER_TOTAL_MS / 1_000) + HOLD_GRACE_SECONDS,
+  });
+  const credentialWatch = new CredentialWatch({ queries: database, bus, log });
   const chat = new ChatService({ admission, providers, log });
   return {
     config,
@@ -193,12 +223,14 @@ function wire(parts: {
     log,
     database,
     events: new EventsService(database, bus),
-    apiKeys: new ApiKeyService({ database, clock, committed }),
+    apiKeys,
     managementKeys: new ManagementKeyService({ database, clock, committed }),
     sessions,
     keyUse,
     trustedProxies: trusted,
-    balances: new BalanceService(database),
+    balances,
+    funds: new FundsService({ balances, vault }),
+    usage: new UsageService(database),
     deposits,
     holds,
     chain,
@@ -207,24 +239,31 @@ function wire(parts: {
     chat,
     requests: new RequestsService(database),
     files,
+    idempotency,
+    credentialWatch,
+    door,
     authenticate: (authorization) => authenticator.authenticate(authorization),
     async start({ worker }) {
       relay.start();
       await catalogue.start();
       if (!worker) return;
       holds.start();
+      idempotency.start();
       sessionSweep.start();
       for (const watcher of watchers) watcher.start();
     },
     async close() {
       await chat.drain();
       holds.stop();
+      await idempotency.stop();
+      await credentialWatch.stop();
       await sessionSweep.stop();
       catalogue.stop();
       await Promise.all(watchers.map((watcher) => watcher.stop()));
       await keyUse.drain();
       await relay.stop();
       await bus.close();
+      if (redis) dropRedis(redis);
       await providers.close();
       await database.close();
     },
@@ -236,6 +275,24 @@ export function databaseOf(config: Config) {
   if (config.DATABASE_URL)
     return { kind: "server", url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE } as const;
   return { kind: "folder", path: config.DATA_DIR } as const;
+}
+
+/** The connection that requests are counted by. It may break and come back: counting goes on without it. */
+async function openCounters(url: string, log: Logger): Promise<RedisConnection> {
+  const redis = openRedis(url, (error) => log.debug({ err: error }, "requests are not counted in Redis now"));
+  return redis.connect();
+}
+
+function rateLimits(config: Config, redis: RedisConnection | undefined): RateLimits {
+  const limitOf = (name: string, limit: number): RateLimit | undefined => {
+    if (limit === 0) return undefined;
+    return redis ? new RedisRateLimit(redis, name, limit) : new MemoryRateLimit(limit);
+  };
+  return {
+    perKey: limitOf("key", config.RATE_LIMIT_PER_KEY),
+    perAddress: limitOf("address", config.RATE_LIMIT_PER_ADDRESS),
+    failures: limitOf("failures", config.RATE_LIMIT_FAILURES),
+  };
 }
 
 function addressOf(network: Network, name: keyof Network["contracts"]): Hex {

@@ -9,6 +9,7 @@ type Setting = { readonly schema: z.ZodType; readonly about: string; readonly ex
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const ms = z.coerce.number().int().min(1).max(3_600_000);
+const requestsPerMinute = z.coerce.number().int().min(0).max(1_000_000_000);
 const httpUrl = z.url({ protocol: /^https?$/ });
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "must be an address");
 const privateKey = z.string().regex(/^0x[0-9a-fA-F]{64}$/, "must be 0x and 64 hexadecimal digits");
@@ -129,6 +130,21 @@ export const SETTINGS = {
     schema: z.coerce.number().int().min(1).max(1_000_000).default(4_096),
     about: "What an answer may have when the client sets no limit",
     example: "4096",
+  },
+  RATE_LIMIT_PER_KEY: {
+    schema: requestsPerMinute.default(600_000),
+    about: "Requests a minute of one key or session; 0 for no limit",
+    example: "6000",
+  },
+  RATE_LIMIT_PER_ADDRESS: {
+    schema: requestsPerMinute.default(60_000),
+    about: "Requests a minute without a credential from one address (of IPv6, one /64); 0 for no limit",
+    example: "600",
+  },
+  RATE_LIMIT_FAILURES: {
+    schema: requestsPerMinute.default(3_000),
+    about: "Wrong credentials a minute from one address (of IPv6, one /64); 0 for no limit",
+    example: "60",
   },
   SIGN_IN_ORIGINS: {
     schema: origins.optional(),

@@ -51,11 +51,18 @@ export class AppError extends Error {
   readonly code: ErrorCode;
   /** Which field of the request is at fault, as OpenAI's `error.param`. */
   readonly param: string | null;
+  /** When it makes sense to try again, if that is known. */
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: ErrorCode, message: string, options?: { cause?: unknown; param?: string }) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options?: { cause?: unknown; param?: string; retryAfterSeconds?: number },
+  ) {
     super(message, options);
     this.code = code;
     this.param = options?.param ?? null;
+    this.retryAfterSeconds = options?.retryAfterSeconds;
   }
 
   /** The HTTP status of this failure. */

@@ -14,9 +14,8 @@ const CACHED_MS = 10_000;
 export class AuthenticateService {
   readonly #database: Database;
   /**
-   * Live `sk-` keys by the hash of their secret. It may be up to 10 s behind a revocation without harm, because the
-   * admission statement re-reads `revoked_at`. `mk-` keys and sessions are never cached: nothing behind them checks
-   * again.
+   * Live `sk-` keys by the hash of their secret, for requests that an admission judges anew: it may be up to 10 s
+   * behind a revocation without harm. `mk-` keys and sessions are never remembered: nothing behind them checks again.
    */
   readonly #apiKeys = new QuickLru<string, Principal>({ maxSize: CACHED_KEYS, maxAge: CACHED_MS });
 
@@ -26,25 +25,37 @@ export class AuthenticateService {
 
   /**
    * Who sends this header; anonymous without one. Throws `invalid_api_key` for anything that is not a key of ours,
-   * with one text for every reason, `api_key_revoked` for a key that was revoked, and `session_ended` for the token of
-   * a session that is no more.
+   * with one text for every reason, `api_key_revoked` and `api_key_expired` for a key of no use any more, and
+   * `session_ended` for the token of a session that is no more. With `isAdmitted`, an `sk-` key may be remembered from
+   * the last 10 s: only for requests whose every answer goes through an admission.
    */
-  async authenticate(authorization: string | undefined): Promise<Principal> {
+  async authenticate(
+    authorization: string | undefined,
+    { isAdmitted = false }: { isAdmitted?: boolean } = {},
+  ): Promise<Principal> {
     if (authorization === undefined) return ANONYMOUS;
-    const secret = /^bearer +([^\s,]{1,512})$/i.exec(authorization)?.[1];
+    const secret = secretOf(authorization);
     const prefix = secret === undefined ? undefined : readSecret(secret);
     if (secret === undefined || !prefix) throw invalid();
     const hash = hashSecret(secret);
-    if (prefix === "sk-") return this.#byApiKey(hash);
+    if (prefix === "sk-") return (isAdmitted && this.#apiKeys.get(hash)) || this.#byApiKey(hash);
     return prefix === "mk-" ? this.#byManagementKey(hash) : this.#bySession(hash);
   }
 
+  /** Whether this header shows an `sk-` key that was valid within the last 10 s. */
+  remembers(authorization: string | undefined): boolean {
+    const secret = authorization === undefined ? undefined : secretOf(authorization);
+    return secret !== undefined && this.#apiKeys.has(hashSecret(secret));
+  }
+
   async #byApiKey(secretHash: string): Promise<Principal> {
-    const cached = this.#apiKeys.get(secretHash);
-    if (cached) return cached;
     const row = await this.#database.em().findOne(ApiKeyRow, { secretHash });
     if (!row) throw invalid();
-    if (row.revokedAt) throw new AppError("api_key_revoked", "This key was revoked.");
+    if (row.revokedAt || (row.expiresAt && row.expiresAt <= new Date())) {
+      this.#apiKeys.delete(secretHash);
+      if (row.revokedAt) throw new AppError("api_key_revoked", "This key was revoked.");
+      throw new AppError("api_key_expired", "This key has expired.");
+    }
     const principal: Principal = { kind: "api-key", account: row.account, keyId: row.id };
     this.#apiKeys.set(secretHash, principal);
     return principal;
@@ -62,6 +73,10 @@ export class AuthenticateService {
     if (!session) throw new AppError("session_ended", "This session has ended: sign in again.");
     return { kind: "wallet-session", account: session.account, sessionId: session.id };
   }
+}
+
+function secretOf(authorization: string): string | undefined {
+  return /^bearer +([^\s,]{1,512})$/i.exec(authorization)?.[1];
 }
 
 function invalid(): AppError {

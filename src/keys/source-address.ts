@@ -51,6 +51,16 @@ export function normaliseAddress(text: string): string | undefined {
   return [first >> 8, first & 255, second >> 8, second & 255].join(".");
 }
 
+/** What of a normalised address stands for one client: of IPv6 its first 64 bits, as a network has all that follow. */
+export function networkOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const [head = "", tail] = address.split("::");
+  const before = head === "" ? [] : head.split(":");
+  const after = tail === undefined || tail === "" ? [] : tail.split(":");
+  const zeros = tail === undefined ? 0 : 8 - before.length - after.length;
+  return `${[...before, ...Array<string>(zeros).fill("0"), ...after].slice(0, 4).join(":")}::/64`;
+}
+
 /** Whether `text` is an address, or a range of them in CIDR notation. */
 export function isAddressRange(text: string): boolean {
   return readRange(text) !== undefined;

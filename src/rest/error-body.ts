@@ -12,7 +12,13 @@ export type ErrorBody = {
 };
 
 /** Failures that a retry of the same request may cure; all others answer `x-should-retry: false`. */
-const RETRYABLE: ReadonlySet<string> = new Set(["no_available_provider", "unavailable"]);
+const RETRYABLE: ReadonlySet<string> = new Set([
+  "no_available_provider",
+  "unavailable",
+  "vault_unavailable",
+  "idempotency_in_progress",
+  "rate_limit_exceeded",
+]);
 
 /** Turns whatever was thrown into what the client sees. Only an `AppError` speaks for itself. */
 export function toErrorAnswer(
@@ -25,7 +31,9 @@ export function toErrorAnswer(
     status,
     headers: {
       "x-should-retry": String(RETRYABLE.has(known.code)),
-      ...(status === 503 && { "retry-after": "1" }),
+      ...((status === 503 || RETRYABLE.has(known.code)) && {
+        "retry-after": String(known.retryAfterSeconds ?? 1),
+      }),
     },
     body: {
       error: { message: known.message, type, code: known.code, param: known.param },

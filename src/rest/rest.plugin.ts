@@ -2,11 +2,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { App } from "../app.ts";
 import { AppError } from "../kernel/errors.ts";
 import { isRequestId, newRequestId } from "../kernel/ids.ts";
-import { ANONYMOUS } from "../keys/principal.ts";
+import type { Visit } from "../keys/door.service.ts";
 import { hopOf } from "../keys/source-address.ts";
+import type { Answer } from "./answer.ts";
 import { toErrorAnswer } from "./error-body.ts";
 import { eventSink } from "./event-sink.ts";
-import type { Answer, Route } from "./route.ts";
+import { quotaHeaders } from "./quota-headers.ts";
+import type { Route } from "./route.ts";
+import { getUsageByDay, getUsageHistory, getUsageStats } from "./v1/account/usage.ts";
+import { getAccount, getBalance, getFunds } from "./v1/account.ts";
+import { createApiKey, listApiKeys, revokeApiKey, updateApiKey } from "./v1/api-keys.ts";
 import { getMe, getNonce, signIn, signOut } from "./v1/auth.ts";
 import { chatCompletions } from "./v1/chat/completions.ts";
 import {
@@ -27,10 +32,20 @@ export const routes: readonly Route[] = [
   signIn,
   signOut,
   getMe,
+  listApiKeys,
+  createApiKey,
+  updateApiKey,
+  revokeApiKey,
   listManagementKeys,
   createManagementKey,
   updateManagementKey,
   revokeManagementKey,
+  getAccount,
+  getBalance,
+  getFunds,
+  getUsageStats,
+  getUsageByDay,
+  getUsageHistory,
 ];
 
 /** Mounts the REST face. Every answer carries `X-Request-ID`, every failure the one error shape. */
@@ -61,19 +76,39 @@ async function handle(
   reply: FastifyReply,
 ): Promise<unknown> {
   const { own, shown } = requestIdsOf(request);
-  // What is open to everyone is open also to those whose key is of no use, as official clients always send one.
-  const principal = route.access === "public" ? ANONYMOUS : await app.authenticate(authorizationOf(request));
-  const answer = await route.run(app, {
+  const idempotencyKey = idempotencyKeyOf(request);
+  const visit = {
+    authorization: authorizationOf(request, route),
+    hop: hopOf(request.raw),
+    // An answer that is repeated goes through no admission.
+    isAdmitted: route.isAdmitted && idempotencyKey === undefined,
+  };
+  const principal = await app.door.enter(visit, (quota) => reply.headers(quotaHeaders(quota)));
+  const run = route.run(app, {
     principal,
     params: request.params as Record<string, string>,
     query: request.query,
     body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
     requestId: own,
+    idempotencyKey,
     signal: leavingOf(reply),
   });
+  const answer = await (visit.isAdmitted ? confirmed(app, visit, run) : run);
   const sent = await send(app, answer, shown, reply);
-  if (reply.statusCode < 400) app.keyUse.record(principal, hopOf(request.raw));
+  if (reply.statusCode < 400) app.keyUse.record(principal, visit.hop);
   return sent;
+}
+
+/** A key that was remembered and failed before its admission may be dead: then that is what its holder is told. */
+async function confirmed(app: App, { authorization }: Visit, answer: Promise<Answer>): Promise<Answer> {
+  const confirm = async (error: unknown): Promise<never> => {
+    if (error instanceof AppError && error.status < 500 && error.status !== 401)
+      await app.authenticate(authorization);
+    throw error;
+  };
+  const known = await answer.catch(confirm);
+  if (known.kind !== "stream") return known;
+  return { kind: "stream", run: (sink) => known.run(sink).catch(confirm) };
 }
 
 async function send(app: App, answer: Answer, requestId: string, reply: FastifyReply): Promise<unknown> {
@@ -85,11 +120,12 @@ async function send(app: App, answer: Answer, requestId: string, reply: FastifyR
       .send(answer.value);
   if (answer.kind === "bytes")
     return reply
+      .code(answer.status ?? 200)
       .headers({ ...headers, "content-type": "application/json; charset=utf-8", ...answer.headers })
       .send(answer.bytes);
   reply.hijack();
   try {
-    await answer.run(eventSink(reply.raw, headers));
+    await answer.run(eventSink(reply.raw, { ...headersOf(reply), ...headers }));
   } catch (error) {
     if (reply.raw.headersSent) {
       app.log.error({ err: error, requestId }, "a stream could not be ended");
@@ -97,7 +133,12 @@ async function send(app: App, answer: Answer, requestId: string, reply: FastifyR
     } else {
       const { status, headers: more, body } = toErrorAnswer(error, requestId);
       logUnexpected(app, body.error.code, error, requestId);
-      reply.raw.writeHead(status, { ...headers, ...more, "content-type": "application/json; charset=utf-8" });
+      reply.raw.writeHead(status, {
+        ...headersOf(reply),
+        ...headers,
+        ...more,
+        "content-type": "application/json; charset=utf-8",
+      });
       reply.raw.end(JSON.stringify(body));
     }
   }
@@ -134,14 +175,28 @@ function requestIdsOf(request: FastifyRequest): RequestIds {
   return made;
 }
 
-/** Node keeps the first of two Authorization headers and drops the second; two are refused instead. */
-function authorizationOf(request: FastifyRequest): string | undefined {
+/** What was set on a reply before it was taken over. */
+function headersOf(reply: FastifyReply): Readonly<Record<string, string>> {
+  return reply.getHeaders() as Record<string, string>;
+}
+
+/**
+ * Node keeps the first of two Authorization headers and drops the second; two are refused instead. What is open to
+ * everyone is open also to those whose key is of no use, as official clients always send one.
+ */
+function authorizationOf(request: FastifyRequest, { access }: Route): string | undefined {
+  if (access === "public") return undefined;
   const { rawHeaders } = request.raw;
   let seen = 0;
   for (let at = 0; at < rawHeaders.length; at += 2)
     if (rawHeaders[at]?.length === 13 && rawHeaders[at]?.toLowerCase() === "authorization") seen++;
   if (seen > 1) throw new AppError("invalid_api_key", "Send one Authorization header.");
   return request.headers.authorization;
+}
+
+function idempotencyKeyOf({ headers }: FastifyRequest): string | undefined {
+  const key = headers["idempotency-key"];
+  return Array.isArray(key) ? key.join(", ") : key;
 }
 
 function leavingOf(reply: FastifyReply): AbortSignal {

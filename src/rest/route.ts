@@ -1,15 +1,10 @@
 import secureJson from "secure-json-parse";
 import { z } from "zod";
 import type { App } from "../app.ts";
-import type { ChatSink } from "../inference/chat-stream.ts";
 import { AppError } from "../kernel/errors.ts";
 import { type Access, authorize, type Principal } from "../keys/principal.ts";
-
-/** What a handler may answer with: JSON out of a value, ready bytes of JSON, or a stream of events. */
-export type Answer =
-  | { readonly kind: "json"; readonly value: unknown; readonly status?: number }
-  | { readonly kind: "bytes"; readonly bytes: Buffer; readonly headers?: Readonly<Record<string, string>> }
-  | { readonly kind: "stream"; run(sink: ChatSink): Promise<void> };
+import type { Answer } from "./answer.ts";
+import { answerOnce, type Repetition } from "./idempotent.ts";
 
 /** Who calls: the principal as it came, and the account in whose name it passed, empty on a public route. */
 export type RouteCall<Query, Body> = {
@@ -30,10 +25,18 @@ export type Route = {
   readonly url: `/${string}`;
   readonly summary: string;
   readonly access: Access;
+  /** Whether every answer goes through an admission, which judges the key anew. */
+  readonly isAdmitted: boolean;
   readonly bodyLimitBytes: number;
+  /** Whether, and how, a request that comes again with its `Idempotency-Key` is answered without being done again. */
+  readonly repetition: Repetition | undefined;
   run(
     app: App,
-    call: Omit<RouteCall<unknown, unknown>, "account" | "body"> & { body: Buffer },
+    call: Omit<RouteCall<unknown, unknown>, "account" | "body"> & {
+      readonly body: Buffer;
+      /** The header `Idempotency-Key`. */
+      readonly idempotencyKey: string | undefined;
+    },
   ): Promise<Answer>;
 };
 
@@ -53,7 +56,9 @@ export function defineRoute<
   access: Access;
   query?: Query;
   body?: Body;
+  isAdmitted?: boolean;
   bodyLimitBytes?: number;
+  repetition?: Repetition;
   handle(
     app: App,
     call: RouteCall<z.output<Query>, Body extends z.ZodType ? z.output<Body> : Buffer>,
@@ -65,15 +70,21 @@ export function defineRoute<
     url: given.url,
     summary: given.summary,
     access: given.access,
+    isAdmitted: given.isAdmitted ?? false,
     bodyLimitBytes: given.bodyLimitBytes ?? DEFAULT_BODY_LIMIT,
-    async run(app, call) {
+    repetition: given.repetition,
+    async run(app, { idempotencyKey: key, ...call }) {
       const account = given.access === "public" ? "" : authorize(call.principal, given.access);
-      return given.handle(app, {
-        ...call,
-        account,
-        query: check(query, call.query, "invalid_parameter") as z.output<Query>,
-        body: readBody(given.body, call.body) as never,
-      });
+      const handle = async () =>
+        given.handle(app, {
+          ...call,
+          account,
+          query: check(query, call.query, "invalid_parameter") as z.output<Query>,
+          body: readBody(given.body, call.body) as never,
+        });
+      if (key === undefined || given.repetition === undefined) return handle();
+      const { method, url } = given;
+      return answerOnce(app, { ...call, account, method, url, key }, given.repetition, handle);
     },
   };
 }

@@ -10,8 +10,10 @@ export const chatCompletions = defineRoute({
   url: "/v1/chat/completions",
   summary: "Create a chat completion",
   access: "inference",
+  isAdmitted: true,
   body: "bytes",
   bodyLimitBytes: MAX_CHAT_BYTES,
+  repetition: "replayed",
   async handle(app, { principal, body, requestId, signal }) {
     if (principal.kind !== "api-key") throw new AppError("insufficient_scope", "Use an sk- key.");
     const request = readChatRequest(body);

@@ -1,0 +1,114 @@
+import type { BlockList } from "node:net";
+import QuickLru from "quick-lru";
+import { AppError } from "../kernel/errors.ts";
+import type { AuthenticateService } from "./authenticate.service.ts";
+import { ANONYMOUS, type Principal } from "./principal.ts";
+import type { Quota, RateLimit } from "./rate-limit.ts";
+import { type Hop, networkOf, sourceAddress } from "./source-address.ts";
+
+/** A limit that is undefined is none. */
+export type RateLimits = {
+  /** Requests of one key or session. */
+  readonly perKey: RateLimit | undefined;
+  /** Requests from one address that show no credential. */
+  readonly perAddress: RateLimit | undefined;
+  /** Requests from one address with a credential that is not valid. */
+  readonly failures: RateLimit | undefined;
+};
+
+type Needs = {
+  readonly authenticator: AuthenticateService;
+  readonly limits: RateLimits;
+  readonly trusted: BlockList;
+};
+
+/** A request at the door. */
+export type Visit = {
+  readonly authorization: string | undefined;
+  readonly hop: Hop;
+  /** Whether an admission judges the key anew, so that a key may be known from memory. */
+  readonly isAdmitted?: boolean;
+};
+
+const REMEMBERED_ADDRESSES = 10_000;
+
+/** Every request passes here, on every face: who sends it, and whether that was too often. */
+export class DoorService {
+  readonly #needs: Needs;
+  /** Until when an address that sent too many wrong credentials is not listened to, milliseconds since 1970. */
+  readonly #deafUntil = new QuickLru<string, number>({ maxSize: REMEMBERED_ADDRESSES });
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /**
+   * Who sends the request; `tell` is told what they have left before anything is thrown. Throws what `authenticate`
+   * throws, and `rate_limit_exceeded`. An address with too many wrong credentials is refused without a look at the
+   * database, except for the keys that were used just before, as one address may be that of many clients.
+   */
+  async enter(visit: Visit, tell: (quota: Quota) => void = () => {}): Promise<Principal> {
+    const { authorization, isAdmitted = false } = visit;
+    if (authorization === undefined) return this.enterPublic(visit.hop, tell);
+    const { authenticator, limits } = this.#needs;
+    if (this.#deafUntil.size > 0) this.#refuseDeaf(visit);
+    let principal: Principal;
+    try {
+      principal = await authenticator.authenticate(authorization, { isAdmitted });
+    } catch (error) {
+      if (error instanceof AppError && error.status === 401) await this.#countFailure(visit.hop, tell);
+      throw error;
+    }
+    if (limits.perKey) judge(await limits.perKey.take(subjectOf(principal)), tell);
+    return principal;
+  }
+
+  /** Lets anyone in whose address did not ask too often, without a look at their credential. */
+  async enterPublic(hop: Hop, tell: (quota: Quota) => void = () => {}): Promise<Principal> {
+    const { perAddress } = this.#needs.limits;
+    if (perAddress) judge(await perAddress.take(this.#networkOf(hop)), tell);
+    return ANONYMOUS;
+  }
+
+  #refuseDeaf({ authorization, hop }: Visit): void {
+    const until = this.#deafUntil.get(this.#networkOf(hop)) ?? 0;
+    if (until <= Date.now() || this.#needs.authenticator.remembers(authorization)) return;
+    throw tooOften(new Date(until));
+  }
+
+  async #countFailure(hop: Hop, tell: (quota: Quota) => void): Promise<void> {
+    const { failures } = this.#needs.limits;
+    if (!failures) return;
+    const network = this.#networkOf(hop);
+    const quota = await failures.take(network);
+    if (quota.remaining === 0) this.#deafUntil.set(network, quota.resetAt.getTime());
+    if (quota.isOver) judge(quota, tell);
+  }
+
+  #networkOf(hop: Hop): string {
+    return networkOf(sourceAddress(hop, this.#needs.trusted) ?? "");
+  }
+}
+
+function subjectOf(principal: Principal): string {
+  switch (principal.kind) {
+    case "anonymous":
+      return "anonymous";
+    case "wallet-session":
+      return principal.sessionId;
+    default:
+      return principal.keyId;
+  }
+}
+
+function judge(quota: Quota, tell: (quota: Quota) => void): void {
+  tell(quota);
+  if (quota.isOver) throw tooOften(quota.resetAt);
+}
+
+function tooOften(resetAt: Date): AppError {
+  const retryAfterSeconds = Math.max(1, Math.ceil((resetAt.getTime() - Date.now()) / 1_000));
+  return new AppError("rate_limit_exceeded", `Too many requests. Try again in ${retryAfterSeconds} s.`, {
+    retryAfterSeconds,
+  });
+}
