@@ -1,6 +1,8 @@
 import { loadavg } from "node:os";
+import type { OnEnd } from "../support/database.ts";
 import { checkBilling } from "./billing.ts";
 import { withEnds } from "./ends.ts";
+import { benchLedger } from "./ledger.bench.ts";
 import { press, type Target } from "./load.ts";
 import { describeMachine, spreadOf, toTable, writeResults } from "./report.ts";
 import { type Rounds, runRounds, type Scenario } from "./scenario.ts";
@@ -10,14 +12,22 @@ import { openMarket, openPeer, openProduct } from "./world.ts";
 
 /**
  * `npm run bench`: our product against a direct call and two bare proxies, everything a process of its own on this
- * machine. At most 3 minutes; with `--quick` about 20 s and RESULTS.md is left alone.
+ * machine, and the ledger alone against other ways to write it. At most 4 minutes; with `--quick` about 40 s and
+ * RESULTS.md is left alone. `--ledger` measures the ledger alone, and leaves RESULTS.md alone as well.
  */
 const QUICK = process.argv.includes("--quick");
 const PACE = QUICK ? { rounds: 2, durationMs: 100 } : { rounds: 5, durationMs: 850 };
+const LEDGER_PACE = QUICK ? { rounds: 2, durationMs: 300 } : { rounds: 5, durationMs: 700 };
 const WARM_UP = { connections: 16, durationMs: QUICK ? 400 : 2_000 };
 const NOISY = 0.4;
 
-await withEnds(async (onEnd) => {
+await withEnds((onEnd) => (process.argv.includes("--ledger") ? runLedger(onEnd) : runAll(onEnd)));
+
+async function runLedger(onEnd: OnEnd): Promise<void> {
+  console.log(await benchLedger(LEDGER_PACE, onEnd));
+}
+
+async function runAll(onEnd: OnEnd): Promise<void> {
   const startedMs = performance.now();
   const load = loadavg()[0] ?? 0;
   const market = await openMarket(onEnd);
@@ -47,10 +57,10 @@ await withEnds(async (onEnd) => {
     `the direct call's rate differs between rounds by up to ${Math.round(spreadOf(measured, direct) * 100)} %` +
       (spreadOf(measured, direct) > NOISY ? ": the machine was NOISY, run it again" : ""),
   ];
-  const table = toTable(measured, { direct, fastify });
+  const table = `${toTable(measured, { direct, fastify })}\n${await benchLedger(LEDGER_PACE, onEnd)}`;
   console.log(`${notes.join("\n")}\n${table}\n\n${Math.round((performance.now() - startedMs) / 1_000)} s`);
   if (!QUICK) await writeResults(table, notes);
-});
+}
 
 function requestsOf(measured: Rounds, target: Target): number {
   const rounds = [...measured.values()].flatMap((results) => results.get(target) ?? []);
