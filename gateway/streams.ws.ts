@@ -15,7 +15,8 @@ const PING_MS = 12_000;
 
 /**
  * graphql-transport-ws at /graphql. The credential is the connection parameter `authorization`, or the header of the
- * upgrade; a wrong one closes the socket with 4403. So does one frame too large (1009) or one stream too many (4429).
+ * upgrade; a wrong one closes the socket with 4403, and so does one that ends while the socket is open. One frame too
+ * large closes it with 1009, one stream too many with 4429.
  */
 export function serveWebSockets(http: Server, streams: Streams): { close(): Promise<void> } {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: LIMITS.frameBytes });
@@ -32,6 +33,13 @@ export function serveWebSockets(http: Server, streams: Streams): { close(): Prom
     open.set(socket, now);
     return now;
   };
+  const closeWithCredential = (socket: WebSocket, principal: Principal) => {
+    if (socket.readyState !== socket.OPEN) return;
+    const stopWatching = streams.watch(principal, ({ message }) =>
+      socket.close(CloseCode.Forbidden, message),
+    );
+    socket.once("close", stopWatching);
+  };
   const run = (operation: ExecutionArgs) => streams.run(operation as StreamedOperation);
   const served = useServer<Record<string, unknown>, { principal: Principal }>(
     {
@@ -43,6 +51,7 @@ export function serveWebSockets(http: Server, streams: Streams): { close(): Prom
             given ?? extra.request.headers.authorization,
             hopOf(extra.request),
           );
+          closeWithCredential(extra.socket, extra.principal);
           return true;
         } catch (error) {
           if (error instanceof AppError) return false;

@@ -26,6 +26,19 @@ export class BalanceService {
     const asOf = new Date();
     return addresses.map((address) => toBalance(byAddress.get(address), asOf));
   }
+
+  /** The balance of one account. */
+  async byAccount(address: string): Promise<Balance> {
+    const [balance] = await this.byAccounts([address]);
+    if (!balance) throw new Error("every account has a balance");
+    return balance;
+  }
+
+  /** Since when we know an account; null for one that never signed in, paid in or had a key. */
+  async openedAt(address: string): Promise<Date | null> {
+    const [row] = await this.#database.rows<{ opened_ms: string }>(OPENED, [address]);
+    return row ? new Date(Number(row.opened_ms)) : null;
+  }
 }
 
 /** A balance out of its three independent figures, as an event or a row carries them. */
@@ -43,3 +56,7 @@ const BALANCES = `
   select address, (deposit + held - held_credit)::text as deposit, (credit + held_credit)::text as credit,
     held::text as held
   from account where address in (select jsonb_array_elements_text($1::jsonb))`;
+
+const OPENED = `
+  select floor(extract(epoch from created_at) * 1000)::bigint::text as opened_ms
+  from account where address = $1::text`;

@@ -1,7 +1,13 @@
 /** What a provider asks, in neuron per token, as its on-chain row says (facts 1.3). */
 export type Price = { readonly inputPrice: bigint; readonly outputPrice: bigint };
-/** Tokens that a request used, as integers of 0 to 2^53 - 1. */
-export type TokenUsage = { readonly inputTokens: number; readonly outputTokens: number };
+/** Tokens that a request used, as integers of 0 to 2^53 - 1. `cache` tells of the input's share, where it is known. */
+export type TokenUsage = {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cache?: CacheTokens;
+};
+/** Tokens of a question that the provider read from its cache, or wrote into it for minutes or for an hour. */
+export type CacheTokens = { readonly read: number; readonly write: number; readonly write1h: number };
 /** What a request costs, neuron. */
 export type Cost = { readonly input: bigint; readonly output: bigint; readonly total: bigint };
 

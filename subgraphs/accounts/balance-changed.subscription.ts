@@ -4,7 +4,7 @@ import type { EventStream } from "../../src/events/bus.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
 import { authorize } from "../../src/keys/principal.ts";
 import { RequiresScope } from "../shared/access.ts";
-import type { Context } from "../shared/context.ts";
+import { AFTER_DESCRIPTION, type Subscribing } from "../shared/event.type.ts";
 import { CursorScalar } from "../shared/scalars.ts";
 import { BalanceEventType, toBalanceEvent } from "./balance-event.type.ts";
 
@@ -20,16 +20,13 @@ export class BalanceChangedSubscription {
     @Root() event: DomainEvent<"balance.changed">,
     @Arg("after", () => CursorScalar, {
       nullable: true,
-      description:
-        "The cursor of the last event that was received: what was missed since comes first (24 h).",
+      description: AFTER_DESCRIPTION,
     })
     _after: string | null,
   ): BalanceEventType {
     return toBalanceEvent(event);
   }
 }
-
-type Subscribing = { readonly args: { readonly after?: string | null }; readonly context: Context };
 
 function followBalance({ args, context }: Subscribing): Promise<EventStream<"balance.changed">> {
   const subject = authorize(context.principal, "account:read");

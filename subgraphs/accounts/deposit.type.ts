@@ -6,7 +6,7 @@ import { defineEnum } from "../shared/enumeration.ts";
 import { BigIntScalar, DateTimeScalar, Hash32Scalar, NeuronScalar } from "../shared/scalars.ts";
 
 /** How far a deposit has come. */
-const DepositStatus = defineEnum<Deposit["status"]>("DepositStatus", "How far a deposit has come.", {
+export const DepositStatus = defineEnum<Deposit["status"]>("DepositStatus", "How far a deposit has come.", {
   seen: "It is on chain and waits for confirmations.",
   confirmed: "It is credited, for good.",
   reverted: "A reorganisation of the chain took it back before it was credited.",
@@ -17,7 +17,7 @@ const DepositStatus = defineEnum<Deposit["status"]>("DepositStatus", "How far a 
   description: "Money that was paid into the router's vault on chain.",
   simpleResolvers: true,
 })
-class DepositType {
+export class DepositType {
   @Field(() => ID, { description: "Its id." })
   id!: string;
 

@@ -2,6 +2,7 @@ import "./reflect.ts";
 import { Field, ID, InterfaceType } from "type-graphql";
 import { encodePosition } from "../../src/events/events.service.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
+import type { Context } from "./context.ts";
 import { CursorScalar, DateTimeScalar } from "./scalars.ts";
 
 /** What every event of a subscription has. */
@@ -21,6 +22,13 @@ export abstract class EventType {
   @Field(() => DateTimeScalar, { description: "When it happened." })
   at!: Date;
 }
+
+/** What the argument `after` of every subscription says. */
+export const AFTER_DESCRIPTION =
+  "The cursor of the last event that was received: what was missed since comes first (24 h).";
+
+/** What the source of a subscription is given. */
+export type Subscribing = { readonly args: { readonly after?: string | null }; readonly context: Context };
 
 /** The part of an event that all have in common. */
 export function toEvent({ id, position, at }: DomainEvent): EventType {

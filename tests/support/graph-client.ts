@@ -60,6 +60,19 @@ export async function followSocket(
   return { results, closed, stop: async () => void (await client.dispose()) };
 }
 
+/** Opens a socket that asks for nothing. Resolves with how it was closed. */
+export function openSocket(origin: string, secret: string): Promise<unknown> {
+  const client = createClient({
+    url: `${origin.replace(/^http/, "ws")}/graphql`,
+    webSocketImpl: WebSocket,
+    lazy: false,
+    retryAttempts: 0,
+    onNonLazyError: () => {},
+    connectionParams: { authorization: `Bearer ${secret}` },
+  });
+  return new Promise((resolve) => client.on("closed", resolve));
+}
+
 /** Follows a subscription over server-sent events. Resolves when the stream is open; throws what the server refused. */
 export async function followEvents(
   origin: string,

@@ -13,6 +13,9 @@ export class CreateUsage extends Migration {
         add column usage_id bigint,
         add column deposit_used numeric(78,0),
         add column credit_used numeric(78,0),
+        add column cached_tokens bigint not null default 0,
+        add column cache_write_tokens bigint not null default 0,
+        add column cache_write_1h_tokens bigint not null default 0,
         add column trust_mode text not null default 'standard'
           check (trust_mode in ('standard', 'verified', 'private'))`);
     this.addSql(`

@@ -42,6 +42,7 @@ export const createManagementKey = defineRoute({
   url: "/v1/management-keys",
   summary: "Create a management key",
   access: "session",
+  repetition: "secret",
   body: z.strictObject({ name, preset: preset.optional(), scopes: scopes.optional() }),
   async handle(app, { account, body }) {
     const chosen = chooseScopes(body);

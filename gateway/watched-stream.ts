@@ -1,0 +1,58 @@
+import { type ExecutionResult, GraphQLError } from "graphql";
+import type { AppError } from "../src/kernel/errors.ts";
+
+type Results = AsyncIterableIterator<ExecutionResult>;
+
+/**
+ * A subscription that ends with the credential it was opened with: its last result is the failure that says so.
+ * `watch` is told whom to call, and returns how to call it off; the source's `return()` must end it at once.
+ */
+export class WatchedStream implements Results {
+  readonly #source: Results;
+  readonly #stopWatching: () => void;
+  #why: AppError | undefined;
+
+  constructor(source: Results, watch: (ended: (why: AppError) => void) => () => void) {
+    this.#source = source;
+    this.#stopWatching = watch((why) => {
+      this.#why = why;
+      void source.return?.();
+    });
+  }
+
+  async next(): Promise<IteratorResult<ExecutionResult>> {
+    const result = this.#why
+      ? { done: true as const, value: undefined }
+      : await this.#source.next().catch((error: unknown) => this.#lose(error));
+    if (!result.done) return result;
+    this.#stopWatching();
+    const why = this.#why;
+    this.#why = undefined;
+    return why ? { done: false, value: failure(why) } : result;
+  }
+
+  async return(): Promise<IteratorResult<ExecutionResult>> {
+    this.#stopWatching();
+    this.#why = undefined;
+    return (await this.#source.return?.()) ?? { done: true, value: undefined };
+  }
+
+  /** graphql-sse lets go of streams that have it, and of no others. */
+  async throw(reason?: unknown): Promise<never> {
+    await this.return();
+    throw reason;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  #lose(error: unknown): never {
+    this.#stopWatching();
+    throw error;
+  }
+}
+
+function failure({ message, code }: AppError): ExecutionResult {
+  return { errors: [new GraphQLError(message, { extensions: { code } })] };
+}

@@ -1,0 +1,21 @@
+import type { EventStream } from "./bus.ts";
+import type { DomainEvent, Topic } from "./topics.ts";
+
+/** Of a stream, the events that `wanted` lets through. It ends when the stream does, and `return()` ends both at once. */
+export function filterStream<T extends Topic>(
+  stream: EventStream<T>,
+  wanted: (event: DomainEvent<T>) => boolean,
+): EventStream<T> {
+  return {
+    async next() {
+      for (;;) {
+        const result = await stream.next();
+        if (result.done || wanted(result.value)) return result;
+      }
+    },
+    return: () => stream.return?.() ?? Promise.resolve({ done: true, value: undefined }),
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}

@@ -1,0 +1,141 @@
+import type { Queries } from "../db/database.ts";
+import { AppError } from "../kernel/errors.ts";
+import type { Logger } from "../kernel/log.ts";
+import {
+  claimKey,
+  finishKey,
+  forgetKeys,
+  freeKey,
+  type IdempotentRequest,
+  type KeptAnswer,
+} from "./idempotency.store.ts";
+
+export type { IdempotentRequest, KeptAnswer } from "./idempotency.store.ts";
+
+type Needs = {
+  readonly queries: Queries;
+  readonly log: Logger;
+  /** After this a request that has not ended was lost with its process. */
+  readonly deadlineSeconds: number;
+};
+
+/** A request that has its key. It must be ended once, by one of these; none of them throws. */
+export type Claim = {
+  /** It was answered so. An answer over 4 MiB is not kept. */
+  keep(answer: KeptAnswer): Promise<void>;
+  /** It was done, and its answer is not to be kept: it shows a secret. */
+  keepNothing(): Promise<void>;
+  /** It failed: the key may be used again, unless it was charged all the same or nobody knows how far it came. */
+  fail(reason: unknown): Promise<void>;
+  /** Its answer did not reach its end: the key may be used again, unless something was charged. */
+  cut(): Promise<void>;
+};
+
+const MAX_KEY_LENGTH = 255;
+/** The longest answer that is kept for being repeated. */
+export const MAX_KEPT_BYTES = 4 * 1_048_576;
+const CLAIM_ATTEMPTS = 5;
+const SWEEP_EVERY_MS = 60_000;
+const SWEEP_BATCH = 1_000;
+
+/**
+ * Lets a client repeat a request without its being done twice (promises P4). The keys are in PostgreSQL, so it is all
+ * the same which process is asked again.
+ */
+export class IdempotencyService {
+  readonly #needs: Needs;
+  #sweeper: NodeJS.Timeout | undefined;
+  #sweeping: Promise<unknown> = Promise.resolve();
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /**
+   * Takes the key for a request, or gives the answer that the first request with it had. Throws
+   * `idempotency_key_reused` when that asked for something else, `idempotency_in_progress` while it runs,
+   * `idempotency_not_replayable` when its answer was not kept, and `invalid_parameter` for what is no key.
+   */
+  async begin(request: IdempotentRequest): Promise<Claim | KeptAnswer> {
+    checkKey(request.key);
+    for (let attempt = 0; attempt < CLAIM_ATTEMPTS; attempt++) {
+      const known = await claimKey(this.#needs.queries, request, this.#needs.deadlineSeconds);
+      if (known === undefined) continue;
+      if (known === "claimed") return this.#claimOf(request);
+      if (known.bodyHash !== request.bodyHash)
+        throw new AppError("idempotency_key_reused", "This Idempotency-Key was sent with another request.");
+      if (known.state === "kept") return known.answer;
+      throw notNow(known.state, known.requestId);
+    }
+    throw inProgress();
+  }
+
+  /** Deletes all keys older than 24 h. Returns how many. */
+  async sweep(): Promise<number> {
+    let gone = 0;
+    for (;;) {
+      const batch = await forgetKeys(this.#needs.queries, SWEEP_BATCH);
+      gone += batch;
+      if (batch < SWEEP_BATCH) return gone;
+    }
+  }
+
+  /** Sweeps now and every minute until `stop`. */
+  start(): void {
+    const sweep = () => {
+      this.#sweeping = this.sweep().catch((error: unknown) =>
+        this.#needs.log.error({ err: error }, "deleting old idempotency keys failed"),
+      );
+    };
+    sweep();
+    this.#sweeper = setInterval(sweep, SWEEP_EVERY_MS);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#sweeper);
+    await this.#sweeping;
+  }
+
+  #claimOf(request: IdempotentRequest): Claim {
+    const { queries, log } = this.#needs;
+    const noted = async (note: Promise<void>) => {
+      await note.catch((error: unknown) =>
+        log.error({ err: error, requestId: request.requestId }, "the end of a request could not be kept"),
+      );
+    };
+    return {
+      keep: (answer) =>
+        noted(finishKey(queries, request, answer.body.length > MAX_KEPT_BYTES ? "lost" : answer)),
+      keepNothing: () => noted(finishKey(queries, request, "secret")),
+      fail: (reason) => noted(freeKey(queries, request, isUnderstood(reason))),
+      cut: () => noted(freeKey(queries, request, false)),
+    };
+  }
+}
+
+/** Whether a failure says how far the request came; behind any other, it may have been done. */
+function isUnderstood(reason: unknown): boolean {
+  return reason instanceof AppError && reason.code !== "internal_error" && reason.code !== "unavailable";
+}
+
+function checkKey(key: string): void {
+  if (key.length > MAX_KEY_LENGTH || !/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key))
+    throw new AppError(
+      "invalid_parameter",
+      `Idempotency-Key: must be 1 to ${MAX_KEY_LENGTH} printable characters of ASCII.`,
+      { param: "Idempotency-Key" },
+    );
+}
+
+function notNow(state: "running" | "secret" | "lost", requestId: string): AppError {
+  if (state === "running") return inProgress();
+  const why = state === "secret" ? "showed a secret, which is shown once" : "was not kept";
+  return new AppError(
+    "idempotency_not_replayable",
+    `The request with this Idempotency-Key was taken as ${requestId}, and its answer ${why}. It is not done again.`,
+  );
+}
+
+function inProgress(): AppError {
+  return new AppError("idempotency_in_progress", "The request with this Idempotency-Key is still running.");
+}

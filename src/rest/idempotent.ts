@@ -1,0 +1,129 @@
+import type { App } from "../app.ts";
+import { hashRequest } from "../idempotency/canonical-body.ts";
+import { type Claim, type KeptAnswer, MAX_KEPT_BYTES } from "../idempotency/idempotency.service.ts";
+import type { ChatSink } from "../inference/chat-stream.ts";
+import type { Answer } from "./answer.ts";
+
+/**
+ * What a repetition of a request with the same `Idempotency-Key` gets: the first answer again, or, when that shows a
+ * secret, the word that it was done.
+ */
+export type Repetition = "replayed" | "secret";
+
+/** A request that came with a key. */
+export type KeyedRequest = {
+  readonly account: string;
+  readonly method: string;
+  readonly url: string;
+  readonly key: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  readonly requestId: string;
+};
+
+const JSON_TYPE = "application/json; charset=utf-8";
+const EVENTS_TYPE = "text/event-stream; charset=utf-8";
+
+/** Answers a request once: `handle` runs for the first with its key, and the others get what came of it (P4). */
+export async function answerOnce(
+  app: App,
+  request: KeyedRequest,
+  repetition: Repetition,
+  handle: () => Promise<Answer>,
+): Promise<Answer> {
+  const { account, method, url: route, key, params, body, requestId } = request;
+  const bodyHash = hashRequest(params, body);
+  const begun = await app.idempotency.begin({ account, method, route, key, bodyHash, requestId });
+  if (!("keep" in begun)) return replay(begun);
+  const answer = await handle().catch(async (error: unknown) => {
+    await begun.fail(error);
+    throw error;
+  });
+  if (answer.kind === "stream") return { kind: "stream", run: (sink) => keepStream(begun, answer.run, sink) };
+  if (repetition === "secret") await begun.keepNothing();
+  else await begun.keep(kept(answer));
+  return answer;
+}
+
+function replay({ status, headers, body }: KeptAnswer): Answer {
+  return { kind: "bytes", status, bytes: body, headers: { ...headers, "idempotent-replayed": "true" } };
+}
+
+function kept(answer: Exclude<Answer, { kind: "stream" }>): KeptAnswer {
+  const status = answer.status ?? 200;
+  if (answer.kind === "bytes")
+    return { status, headers: { "content-type": JSON_TYPE, ...answer.headers }, body: answer.bytes };
+  return { status, headers: { "content-type": JSON_TYPE }, body: Buffer.from(JSON.stringify(answer.value)) };
+}
+
+type Run = Extract<Answer, { kind: "stream" }>["run"];
+
+/** Passes a stream on and gathers it beside. It is kept when its reader got all of it. */
+async function keepStream(claim: Claim, run: Run, sink: ChatSink): Promise<void> {
+  const copy = new StreamCopy(sink);
+  try {
+    await run(copy);
+  } catch (error) {
+    await claim.fail(error);
+    throw error;
+  }
+  if (copy.isWhole) await claim.keep(copy.answer());
+  else await claim.cut();
+}
+
+class StreamCopy implements ChatSink {
+  readonly #sink: ChatSink;
+  readonly #chunks: Buffer[] = [];
+  #sizeBytes = 0;
+  #headers: Readonly<Record<string, string>> = {};
+  #left = false;
+  #ended = false;
+
+  constructor(sink: ChatSink) {
+    this.#sink = sink;
+    sink.onClose(() => {
+      this.#left = true;
+    });
+  }
+
+  get isWhole(): boolean {
+    return this.#ended && !this.#left && this.#sizeBytes <= MAX_KEPT_BYTES;
+  }
+
+  answer(): KeptAnswer {
+    return { status: 200, headers: this.#headers, body: Buffer.concat(this.#chunks) };
+  }
+
+  start(head: { readonly responseKey: string | undefined }): void {
+    const { responseKey } = head;
+    this.#headers = {
+      "content-type": EVENTS_TYPE,
+      ...(responseKey !== undefined && { "zg-res-key": responseKey }),
+    };
+    this.#sink.start(head);
+  }
+
+  write(bytes: Buffer): boolean {
+    this.#sizeBytes += bytes.length;
+    if (this.#sizeBytes <= MAX_KEPT_BYTES) this.#chunks.push(bytes);
+    else this.#chunks.length = 0;
+    return this.#sink.write(bytes);
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#sink.end();
+  }
+
+  isClosed(): boolean {
+    return this.#sink.isClosed();
+  }
+
+  onDrain(listener: () => void): void {
+    this.#sink.onDrain(listener);
+  }
+
+  onClose(listener: () => void): void {
+    this.#sink.onClose(listener);
+  }
+}

@@ -1,0 +1,72 @@
+import type { Balance } from "../../accounts/balance.service.ts";
+import { lowerHex } from "../../kernel/hex.ts";
+import { defineRoute, json } from "../route.ts";
+
+/** What amounts are counted in: neuron, 10^-18 of the network's token (facts 1.3). */
+export const CURRENCY = "0g";
+
+/** GET /v1/account (facts 1.1): the account with its balance. */
+export const getAccount = defineRoute({
+  method: "GET",
+  url: "/v1/account",
+  summary: "Read the account",
+  access: "account:read",
+  async handle(app, { account }) {
+    const [balance, openedAt] = await Promise.all([
+      app.balances.byAccount(account),
+      app.balances.openedAt(account),
+    ]);
+    const created_at = openedAt?.toISOString() ?? null;
+    return json({ object: "account", created_at, currency: CURRENCY, ...view(account, balance) });
+  },
+});
+
+/** GET /v1/account/balance (SPEC 4.1, facts 1.3): decimal strings of neuron, and what of it may be spent now. */
+export const getBalance = defineRoute({
+  method: "GET",
+  url: "/v1/account/balance",
+  summary: "Read the balance",
+  access: "account:read",
+  async handle(app, { account }) {
+    return json(view(account, await app.balances.byAccount(account)));
+  },
+});
+
+/** GET /v1/account/funds (facts 1.3): the balance beside what the vault on chain says, read within 3 s. */
+export const getFunds = defineRoute({
+  method: "GET",
+  url: "/v1/account/funds",
+  summary: "Read the funds, with the vault on chain",
+  access: "account:read",
+  async handle(app, { account }) {
+    const { router, paymentLayer } = await app.funds.of(lowerHex(account));
+    return json({
+      address: account,
+      currency: CURRENCY,
+      total: String(router.available),
+      router: {
+        deposit: String(router.deposit),
+        credit: String(router.credit),
+        pending_charge: String(router.held),
+        subtotal: String(router.available),
+      },
+      payment_layer: {
+        balance: String(paymentLayer.balance),
+        queried_at: paymentLayer.queriedAt.toISOString(),
+        shared_across_products: true,
+      },
+    });
+  },
+});
+
+function view(address: string, balance: Balance) {
+  return {
+    address,
+    deposit_balance: String(balance.deposit),
+    credit_balance: String(balance.credit),
+    total_balance: String(balance.total),
+    balance: String(balance.total),
+    held_balance: String(balance.held),
+    available_balance: String(balance.available),
+  };
+}

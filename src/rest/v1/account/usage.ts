@@ -1,0 +1,156 @@
+import { z } from "zod";
+import {
+  type UsageDay,
+  type UsageFilter,
+  type UsageRow,
+  type UsageTotals,
+  usageCursor,
+} from "../../../accounts/usage.service.ts";
+import { AppError } from "../../../kernel/errors.ts";
+import { defineRoute, json } from "../../route.ts";
+import { CURRENCY } from "../account.ts";
+
+const MAX_OFFSET = 1_000_000;
+const DAY_MS = 86_400_000;
+
+const filters = {
+  api_key_id: z.uuid().optional(),
+  source: z.enum(["wallet", "api_key"]).optional(),
+  start_date: z.iso.date().optional(),
+  end_date: z.iso.date().optional(),
+  trust_mode: z.enum(["standard", "verified", "private"]).optional(),
+  model_id: z.string().min(1).max(500).optional(),
+};
+const flag = z.enum(["true", "false"]).default("false");
+const count = (least: number, most: number, otherwise: number) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/, "must be a whole number")
+    .transform(Number)
+    .pipe(z.int().min(least).max(most))
+    .default(otherwise);
+
+/** GET /v1/account/usage/stats (facts 1.3): sums over every request that the filters let through. */
+export const getUsageStats = defineRoute({
+  method: "GET",
+  url: "/v1/account/usage/stats",
+  summary: "Sum up the usage",
+  access: "account:read",
+  query: z.strictObject(filters),
+  async handle(app, { account, query }) {
+    const totals = await app.usage.stats(account, filterOf(query));
+    return json({
+      total_requests: Number(totals.requests),
+      total_tokens: Number(totals.inputTokens + totals.outputTokens),
+      prompt_tokens: Number(totals.inputTokens),
+      completion_tokens: Number(totals.outputTokens),
+      total_cost: String(totals.cost),
+      currency: CURRENCY,
+    });
+  },
+});
+
+/** GET /v1/account/usage/daily (facts 1.3): sums by day of UTC and model, newest day first. */
+export const getUsageByDay = defineRoute({
+  method: "GET",
+  url: "/v1/account/usage/daily",
+  summary: "Sum up the usage by day and model",
+  access: "account:read",
+  query: z.strictObject({ ...filters, dimensions: z.enum(["trust_mode"]).optional() }),
+  async handle(app, { account, query }) {
+    const byTrustMode = query.dimensions === "trust_mode";
+    const days = await app.usage.daily(account, filterOf(query), { byTrustMode });
+    return json({ object: "list", currency: CURRENCY, data: days.map(viewDay) });
+  },
+});
+
+/** GET /v1/account/usage/history (facts 1.3): the requests one by one, newest first, by cursor or by offset. */
+export const getUsageHistory = defineRoute({
+  method: "GET",
+  url: "/v1/account/usage/history",
+  summary: "List the requests that were used",
+  access: "account:read",
+  query: z.strictObject({
+    ...filters,
+    limit: count(1, 100, 20),
+    offset: count(0, MAX_OFFSET, 0),
+    cursor: z.string().max(512).optional(),
+    include_total: flag,
+  }),
+  async handle(app, { account, query }) {
+    const { limit, offset, cursor, include_total } = query;
+    if (cursor !== undefined && offset > 0)
+      throw new AppError("invalid_parameter", "offset: send a cursor or an offset.", { param: "offset" });
+    const filter = filterOf(query);
+    const [{ rows, hasNextPage }, totals] = await Promise.all([
+      app.usage.history(account, filter, { first: limit, after: cursor, skip: offset }),
+      include_total === "true" ? app.usage.stats(account, filter) : undefined,
+    ]);
+    const last = hasNextPage ? rows.at(-1) : undefined;
+    return json({
+      object: "list",
+      currency: CURRENCY,
+      limit,
+      offset,
+      ...(totals && { total: Number(totals.requests) }),
+      ...(last && { next_cursor: usageCursor(last) }),
+      data: rows.map(viewRow),
+    });
+  },
+});
+
+type Filters = z.output<z.ZodObject<typeof filters>>;
+
+/** Dates are days of UTC, both included. */
+function filterOf(query: Filters): UsageFilter {
+  const { start_date, end_date } = query;
+  if (start_date !== undefined && end_date !== undefined && end_date < start_date)
+    throw new AppError("invalid_parameter", "end_date: is before start_date.", { param: "end_date" });
+  return {
+    apiKeyId: query.api_key_id,
+    source: query.source,
+    from: start_date === undefined ? undefined : new Date(start_date),
+    before: end_date === undefined ? undefined : new Date(Date.parse(end_date) + DAY_MS),
+    trustMode: query.trust_mode,
+    modelId: query.model_id,
+  };
+}
+
+function viewDay(day: UsageDay) {
+  return {
+    date: day.date,
+    model_id: day.model,
+    canonical_id: day.model,
+    request_count: Number(day.requests),
+    ...viewTokens(day),
+    cost: String(day.cost),
+    ...(day.trustMode !== null && { trust_mode: day.trustMode }),
+  };
+}
+
+function viewRow(row: UsageRow) {
+  return {
+    id: Number(row.id),
+    request_id: row.requestId,
+    created_at: row.createdAt.toISOString(),
+    model_id: row.model,
+    canonical_id: row.model,
+    provider_address: row.provider,
+    api_key_id: row.apiKeyId,
+    ...viewTokens(row),
+    cost: String(row.cost),
+    deposit_used: String(row.depositUsed),
+    credit_used: String(row.creditUsed),
+    trust_mode: row.trustMode,
+  };
+}
+
+function viewTokens(counted: UsageRow | (UsageTotals & { readonly date: string })) {
+  return {
+    input_tokens: Number(counted.inputTokens),
+    output_tokens: Number(counted.outputTokens),
+    cached_tokens: Number(counted.cachedTokens),
+    cache_write_tokens: Number(counted.cacheWriteTokens),
+    cache_write_1h_tokens: Number(counted.cacheWrite1hTokens),
+  };
+}

@@ -1,0 +1,45 @@
+import "../shared/reflect.ts";
+import { Arg, Ctx, FieldResolver, Resolver, Root, Subscription } from "type-graphql";
+import type { EventStream } from "../../src/events/bus.ts";
+import { filterStream } from "../../src/events/filtered-stream.ts";
+import type { DomainEvent } from "../../src/events/topics.ts";
+import type { ApiKey } from "../../src/keys/api-key.service.ts";
+import { authorize } from "../../src/keys/principal.ts";
+import { RequiresScope } from "../shared/access.ts";
+import type { Context } from "../shared/context.ts";
+import { AFTER_DESCRIPTION, type Subscribing } from "../shared/event.type.ts";
+import { CursorScalar } from "../shared/scalars.ts";
+import { findApiKey } from "./account.resolver.ts";
+import { ApiKeyType } from "./api-key.type.ts";
+import { KeyEventType, toKeyEvent } from "./key-event.type.ts";
+
+/** Tells an account of every change of its keys. */
+@Resolver(() => KeyEventType)
+export class KeyChangedSubscription {
+  @RequiresScope("keys:read")
+  @Subscription(() => KeyEventType, {
+    description:
+      "Every change of one's own keys; of `mk-` keys only a wallet session is told. Needs the scope `keys:read`.",
+    subscribe: followKeys,
+  })
+  keyChanged(
+    @Root() event: DomainEvent<"key.changed">,
+    @Arg("after", () => CursorScalar, { nullable: true, description: AFTER_DESCRIPTION })
+    _after: string | null,
+  ): KeyEventType {
+    return toKeyEvent(event);
+  }
+
+  @FieldResolver(() => ApiKeyType, { nullable: true, description: "The `sk-` key as it is now." })
+  async apiKey(@Root() { kind, keyId }: KeyEventType, @Ctx() context: Context): Promise<ApiKey | null> {
+    return kind === "api-key" ? findApiKey({ id: keyId }, context) : null;
+  }
+}
+
+async function followKeys({ args, context }: Subscribing): Promise<EventStream<"key.changed">> {
+  const { principal, services } = context;
+  const subject = authorize(principal, "keys:read");
+  const stream = await services.events.follow({ topic: "key.changed", subject }, args.after ?? undefined);
+  if (principal.kind === "wallet-session") return stream;
+  return filterStream(stream, ({ data }) => data.kind === "api-key");
+}

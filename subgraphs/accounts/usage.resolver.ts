@@ -1,0 +1,87 @@
+import "../shared/reflect.ts";
+import { Arg, Args, Ctx, FieldResolver, ObjectType, Resolver, Root } from "type-graphql";
+import { type UsageFilter, usageCursor } from "../../src/accounts/usage.service.ts";
+import { AppError } from "../../src/kernel/errors.ts";
+import { isId } from "../../src/kernel/ids.ts";
+import { authorizeOwn, RequiresScope } from "../shared/access.ts";
+import { type Connection, PageArgs, toConnection, toPageRequest } from "../shared/connection.ts";
+import type { Context } from "../shared/context.ts";
+import { AccountType } from "./account.type.ts";
+import {
+  toUsageRecord,
+  UsageArgs,
+  UsageDayType,
+  UsageRecordConnection,
+  UsageStatsType,
+} from "./usage.type.ts";
+
+/** What an account used, by one filter. */
+@ObjectType("Usage", { description: "What an account used, by one filter." })
+class UsageType {
+  address!: string;
+  filter!: UsageFilter;
+}
+
+/** Leads from an account to its usage. */
+@Resolver(() => AccountType)
+export class AccountUsageResolver {
+  @RequiresScope("account:read")
+  @FieldResolver(() => UsageType, {
+    nullable: true,
+    description: "The requests that delivered or cost something. Needs the scope `account:read`.",
+  })
+  usage(
+    @Root() { address }: AccountType,
+    @Args(() => UsageArgs) args: UsageArgs,
+    @Ctx() { principal }: Context,
+  ): UsageType {
+    authorizeOwn(principal, address, "account:read");
+    return { address, filter: toFilter(args) };
+  }
+}
+
+/** Sums and lists of what an account used. */
+@Resolver(() => UsageType)
+export class UsageResolver {
+  @FieldResolver(() => UsageStatsType, { description: "Sums over all of it." })
+  stats(@Root() { address, filter }: UsageType, @Ctx() { services }: Context): Promise<UsageStatsType> {
+    return services.usage.stats(address, filter);
+  }
+
+  @FieldResolver(() => [UsageDayType], { description: "Sums by day and model, newest day first." })
+  async daily(
+    @Root() { address, filter }: UsageType,
+    @Arg("byTrustMode", () => Boolean, {
+      defaultValue: false,
+      description: "Whether days are told apart by trust mode, too.",
+    })
+    byTrustMode: boolean,
+    @Ctx() { services }: Context,
+  ): Promise<readonly UsageDayType[]> {
+    const days = await services.usage.daily(address, filter, { byTrustMode });
+    return days.map((day) => ({ ...day, modelId: day.model, stats: day }));
+  }
+
+  @FieldResolver(() => UsageRecordConnection, { description: "The requests one by one, newest first." })
+  async history(
+    @Root() { address, filter }: UsageType,
+    @Args(() => PageArgs) args: PageArgs,
+    @Ctx() { services }: Context,
+  ): Promise<Connection<ReturnType<typeof toUsageRecord>>> {
+    const page = await services.usage.history(address, filter, toPageRequest(args));
+    return toConnection({ ...page, rows: page.rows.map(toUsageRecord) }, args, usageCursor);
+  }
+}
+
+function toFilter({ apiKeyId, source, from, before, modelId, trustMode }: UsageArgs): UsageFilter {
+  if (apiKeyId != null && !isId(apiKeyId))
+    throw new AppError("invalid_parameter", "apiKeyId: is not the id of a key.", { param: "apiKeyId" });
+  return {
+    apiKeyId: apiKeyId ?? undefined,
+    source: source ?? undefined,
+    from: from == null ? undefined : new Date(from),
+    before: before == null ? undefined : new Date(before),
+    modelId: modelId ?? undefined,
+    trustMode: trustMode ?? undefined,
+  };
+}

@@ -1,0 +1,272 @@
+import { describe, expect, inject, test } from "vitest";
+import { LedgerService } from "../../src/accounts/ledger.service.ts";
+import { hashRequest } from "../../src/idempotency/canonical-body.ts";
+import { countPromptTokens } from "../../src/inference/tokens.ts";
+import { newId } from "../../src/kernel/ids.ts";
+import { routes } from "../../src/rest/rest.plugin.ts";
+import { describeDatabases } from "../support/database.ts";
+import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/network.ts";
+import { type Seeded, seedAccount } from "../support/seed.ts";
+import { type Stack, useStack, useTwins } from "../support/stack.ts";
+import { until } from "../support/until.ts";
+
+const messages = [{ role: "user", content: "What is the sea?" }];
+const ASK = { model: MODEL, messages, max_tokens: 5 };
+const COST = BigInt(countPromptTokens(messages)) * INPUT_PRICE + 5n * OUTPUT_PRICE;
+
+type Reply = { status: number; code: string | undefined; text: string; headers: Headers };
+
+async function post(
+  { origin }: Stack,
+  secret: string,
+  key: string | undefined,
+  body: unknown = ASK,
+  path = "/v1/chat/completions",
+): Promise<Reply> {
+  const reply = await fetch(origin + path, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      authorization: `Bearer ${secret}`,
+      ...(key !== undefined && { "idempotency-key": key }),
+    },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+  const text = await reply.text();
+  const isJson = reply.headers.get("content-type")?.includes("json");
+  const code = isJson ? (JSON.parse(text) as { error?: { code: string } }).error?.code : undefined;
+  return { status: reply.status, code, text, headers: reply.headers };
+}
+
+async function chargedTo({ app }: Stack, { account }: Seeded, given = 1_000_000n): Promise<bigint> {
+  const { total, held } = await app.balances.byAccount(account);
+  expect(held).toBe(0n);
+  return given - total;
+}
+
+describeDatabases("an Idempotency-Key", (kind) => {
+  const stack = useStack(kind);
+  const newCustomer = (neuron = 1_000_000n) => seedAccount(stack().app.database, neuron);
+
+  async function keysOf({ account }: Seeded): Promise<readonly { state: string; body: string | null }[]> {
+    return stack().app.database.rows(
+      `select state, convert_from(body, 'UTF8') as body from idempotency_key where account = $1::text`,
+      [account],
+    );
+  }
+
+  test("gives the first answer again, byte for byte, and bills once", async () => {
+    const customer = await newCustomer();
+    const asked = stack().provider.requests;
+    const key = newId();
+    const first = await post(stack(), customer.secret, key);
+    const again = await post(stack(), customer.secret, key);
+    expect([first.status, first.headers.get("idempotent-replayed")]).toEqual([200, null]);
+    expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
+    expect(again.text).toBe(first.text);
+    for (const name of ["content-type", "zg-res-key"])
+      expect(again.headers.get(name)).toBe(first.headers.get(name));
+    expect(again.headers.get("x-request-id")).not.toBe(first.headers.get("x-request-id"));
+    expect(stack().provider.requests - asked).toBe(1);
+    expect(await chargedTo(stack(), customer)).toBe(COST);
+  });
+
+  test("counts a body by what it says: another order of members is the same, another word is not", async () => {
+    const customer = await newCustomer();
+    const key = newId();
+    const first = await post(stack(), customer.secret, key);
+    const turned = `{ "max_tokens": 5.0, "messages":[{"content":"What is the sea?","role":"user"}],\n"model":"${MODEL}" }`;
+    expect((await post(stack(), customer.secret, key, turned)).text).toBe(first.text);
+    const other = await post(stack(), customer.secret, key, { ...ASK, max_tokens: 6 });
+    expect([other.status, other.code, other.headers.get("x-should-retry")]).toEqual([
+      422,
+      "idempotency_key_reused",
+      "false",
+    ]);
+    expect(await chargedTo(stack(), customer)).toBe(COST);
+  });
+
+  test("20 parallel with one key: one charge, one call of the provider; the rest are told that it runs", async () => {
+    const customer = await newCustomer();
+    const asked = stack().provider.requests;
+    const key = newId();
+    stack().provider.behaviour = { delayMs: 300 };
+    const replies = await Promise.all(Array.from({ length: 20 }, () => post(stack(), customer.secret, key)));
+    stack().provider.behaviour = {};
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
+    for (const { status, code, headers } of replies.filter((reply) => reply.status !== 200))
+      expect([status, code, headers.get("x-should-retry"), headers.get("retry-after")]).toEqual([
+        409,
+        "idempotency_in_progress",
+        "true",
+        "1",
+      ]);
+    expect(stack().provider.requests - asked).toBe(1);
+    expect(await chargedTo(stack(), customer)).toBe(COST);
+    expect((await post(stack(), customer.secret, key)).headers.get("idempotent-replayed")).toBe("true");
+  });
+
+  test("is the account's own: another account with the same key has its own answer", async () => {
+    const [mine, other] = [await newCustomer(), await newCustomer()];
+    const key = newId();
+    await post(stack(), mine.secret, key);
+    const reply = await post(stack(), other.secret, key);
+    expect([reply.status, reply.headers.get("idempotent-replayed")]).toEqual([200, null]);
+    expect(await chargedTo(stack(), other)).toBe(COST);
+  });
+
+  test("is free again after a failure that cost nothing, and then answers", async () => {
+    const customer = await newCustomer();
+    const key = newId();
+    expect((await post(stack(), customer.secret, key, { model: MODEL })).status).toBe(400);
+    stack().provider.behaviour = { instead: { status: 500, contentType: "text/plain", body: "no" } };
+    expect((await post(stack(), customer.secret, key)).status).toBe(502);
+    stack().provider.behaviour = {};
+    expect(await keysOf(customer)).toEqual([]);
+    expect((await post(stack(), customer.secret, key)).headers.get("idempotent-replayed")).toBeNull();
+    const poor = await newCustomer(1n);
+    expect((await post(stack(), poor.secret, key)).code).toBe("insufficient_balance");
+    expect(await keysOf(poor)).toEqual([]);
+  });
+
+  test("gives a stream again that was read to its end, event for event", async () => {
+    const customer = await newCustomer();
+    const key = newId();
+    const ask = { ...ASK, stream: true };
+    const first = await post(stack(), customer.secret, key, ask);
+    expect(first.text).toMatch(/data: \[DONE\]\n\n$/);
+    const again = await until(async () => {
+      const reply = await post(stack(), customer.secret, key, ask);
+      return reply.code === "idempotency_in_progress" ? false : reply;
+    });
+    expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
+    expect([again.text, again.headers.get("content-type")]).toEqual([
+      first.text,
+      first.headers.get("content-type"),
+    ]);
+    expect(await chargedTo(stack(), customer)).toBe(COST);
+  });
+
+  test("of a stream whose reader left is not done again, as a part of it was paid for", async () => {
+    const customer = await newCustomer();
+    const key = newId();
+    const ask = { ...ASK, max_tokens: 50, stream: true };
+    stack().provider.behaviour = { chunkDelayMs: 20 };
+    const leaving = new AbortController();
+    const reply = await fetch(`${stack().origin}/v1/chat/completions`, {
+      method: "POST",
+      signal: leaving.signal,
+      headers: {
+        "content-type": "application/json",
+        authorization: `Bearer ${customer.secret}`,
+        "idempotency-key": key,
+      },
+      body: JSON.stringify(ask),
+    });
+    await reply.body?.getReader().read();
+    expect((await post(stack(), customer.secret, key, ask)).code).toBe("idempotency_in_progress");
+    leaving.abort();
+    const again = await until(async () => {
+      const told = await post(stack(), customer.secret, key, ask);
+      return told.code === "idempotency_in_progress" ? false : told;
+    });
+    stack().provider.behaviour = {};
+    expect([again.status, again.code]).toEqual([409, "idempotency_not_replayable"]);
+    expect(again.text).toContain(reply.headers.get("x-request-id"));
+    expect(await chargedTo(stack(), customer)).toBeGreaterThan(0n);
+  });
+
+  test("of a request that shows a secret keeps no secret, and makes no second key", async () => {
+    const customer = await newCustomer();
+    const { app } = stack();
+    const { secret: mk } = await app.managementKeys.create(customer.account, "maker", ["keys:create"]);
+    const key = newId();
+    const first = await post(stack(), mk, key, { name: "made once" }, "/v1/api-keys");
+    expect(first.status).toBe(201);
+    const again = await post(stack(), mk, key, { name: "made once" }, "/v1/api-keys");
+    expect([again.status, again.code]).toEqual([409, "idempotency_not_replayable"]);
+    expect(await keysOf(customer)).toEqual([{ state: "secret", body: null }]);
+    const { rows } = await app.apiKeys.list(customer.account, { first: 10 });
+    expect(rows.filter(({ name }) => name === "made once")).toHaveLength(1);
+  });
+
+  test.each(["", " ", "x".repeat(256), "a\tb"])(
+    "that is none (%j) is refused before anything is done",
+    async (key) => {
+      const customer = await newCustomer();
+      const reply = await stack().server.inject({
+        method: "POST",
+        url: "/v1/chat/completions",
+        headers: {
+          "content-type": "application/json",
+          authorization: `Bearer ${customer.secret}`,
+          "idempotency-key": key,
+        },
+        payload: ASK,
+      });
+      expect([reply.statusCode, reply.json().error.param]).toEqual([400, "Idempotency-Key"]);
+      expect(await chargedTo(stack(), customer)).toBe(0n);
+    },
+  );
+
+  test("is forgotten after 24 h, in batches; and a request lost with its process is not done again", async () => {
+    const customer = await newCustomer();
+    const [old, lost] = [newId(), newId()];
+    const { database, idempotency } = stack().app;
+    await post(stack(), customer.secret, old);
+    await post(stack(), customer.secret, lost);
+    const shift = (key: string, set: string) =>
+      database.rows(`update idempotency_key set ${set} where key = $1::text`, [key]);
+    await shift(lost, "state = 'running', deadline = now() - interval '1 second'");
+    expect((await post(stack(), customer.secret, lost)).code).toBe("idempotency_not_replayable");
+    await shift(old, "created_at = now() - interval '24 hours 1 second'");
+    const again = await post(stack(), customer.secret, old);
+    expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([200, null]);
+    await shift(old, "created_at = now() - interval '24 hours 1 second'");
+    expect(await idempotency.sweep()).toBe(1);
+    expect(await keysOf(customer)).toHaveLength(1);
+  });
+
+  test("leaves the books exact", async () => {
+    const { faults, openHolds } = await new LedgerService(stack().app.database).verify();
+    expect({ faults, openHolds }).toEqual({ faults: [], openHolds: 0 });
+  });
+});
+
+describe.skipIf(!inject("postgresUrl"))("two processes on one database", () => {
+  const twins = useTwins();
+
+  test("20 parallel over both: one charge and one call; both give the answer again afterwards", async () => {
+    const [one, other] = twins();
+    const customer = await seedAccount(one.app.database, 1_000_000n);
+    const key = newId();
+    one.provider.behaviour = { delayMs: 300 };
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => post(n % 2 ? one : other, customer.secret, key)),
+    );
+    one.provider.behaviour = {};
+    const [answered, ...others] = replies.filter(({ status }) => status === 200);
+    expect(others).toEqual([]);
+    expect(one.provider.requests).toBe(1);
+    expect(await chargedTo(one, customer)).toBe(COST);
+    for (const stack of [one, other])
+      expect((await post(stack, customer.secret, key)).text).toBe(answered?.text);
+  });
+});
+
+test("every route that bills or creates takes the key, and no other does", () => {
+  const taking = routes.filter(({ repetition }) => repetition !== undefined);
+  const expected = routes.filter(({ method, url }) => method === "POST" && !url.startsWith("/v1/auth/"));
+  expect(taking.map(({ url }) => url)).toEqual(expected.map(({ url }) => url));
+});
+
+test("the hash tells bodies apart by their meaning, and path parameters too", () => {
+  const hash = (text: string, params = {}) => hashRequest(params, Buffer.from(text));
+  expect(hash('{"a":1,"b":[1,2]}')).toBe(hash(' {"b":[1.0,2],"a":1e0}'));
+  expect(hash('{"b":[1,2]}')).not.toBe(hash('{"b":[2,1]}'));
+  expect(hash("{}", { id: "1" })).not.toBe(hash("{}", { id: "2" }));
+  expect(hash("not json")).not.toBe(hash("not  json"));
+  expect(hash('"not json"')).not.toBe(hash("not json"));
+  expect(hash("[".repeat(100_000))).not.toBe(hash("[".repeat(100_001)));
+  expect(hash(`${"[".repeat(9_999)}${"]".repeat(9_999)}`)).toMatch(/^[0-9a-f]{64}$/);
+});
