@@ -1,83 +1,118 @@
-import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import type { App } from "../../src/app.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { type Access, SCOPES, type Scope } from "../../src/keys/principal.ts";
-import { newSecret } from "../../src/keys/secret.ts";
+import { hashSecret, newSecret } from "../../src/keys/secret.ts";
+import { insertSession } from "../../src/keys/session.store.ts";
 import { seedAccount } from "./seed.ts";
-import { signInAs } from "./sign-in.ts";
-import type { Stack } from "./stack.ts";
+
+/** An account with money and one key of each kind, which calls are about. */
+export type Owner = {
+  readonly account: string;
+  readonly apiKeyId: string;
+  readonly managementKeyId: string;
+};
 
 /** Somebody who calls, and what the permission matrix of SPEC 5.3 says of it. */
 export type Caller = {
   readonly name: string;
+  /** Whether it is of another account than the owner's. */
+  readonly foreign: boolean;
   /** Makes its credential, fresh for one call: a session may end by the call. */
-  credential(stack: Stack): Promise<string | undefined>;
+  secret(app: App, owner: Owner): Promise<string | undefined>;
   /** The code with which it is refused at a door of this access; "" where it is let in. */
   refusal(access: Access): string;
 };
+
+/** Opens an account with one key of each kind. */
+export async function newOwner(app: App): Promise<Owner> {
+  const { account, keyId } = await seedAccount(app.database, 1_000n);
+  const { key } = await app.managementKeys.create(account, newId(), ["account:read"]);
+  return { account, apiKeyId: keyId, managementKeyId: key.id };
+}
 
 /** Every subset of the four scopes. */
 const SCOPE_SETS: readonly (readonly Scope[])[] = Array.from({ length: 2 ** SCOPES.length }, (_, bits) =>
   SCOPES.filter((_, at) => bits & (1 << at)),
 );
 
-/** Everyone of the matrix: nobody, the malformed, unknown, revoked and ended, `sk-`, `mk-` by every set of scopes, a session. */
+/**
+ * Everyone of the matrix: nobody, the malformed, unknown, revoked and ended, `sk-`, `mk-` by every set of scopes, a
+ * session, and the mightiest of another account.
+ */
 export const CALLERS: readonly Caller[] = [
-  stranger("nobody", "missing_authorization", async () => undefined),
-  stranger("a malformed key", "invalid_api_key", async () => "sk-1"),
-  stranger("a key with a wrong checksum", "invalid_api_key", async () => `mk-${"0".repeat(49)}`),
-  stranger("an unknown sk- key", "invalid_api_key", async () => newSecret("sk-")),
-  stranger("an unknown mk- key", "invalid_api_key", async () => newSecret("mk-")),
-  stranger("a revoked sk- key", "api_key_revoked", async ({ app }) => {
-    const { account, keyId, secret } = await seedAccount(app.database, 1_000n);
-    await app.apiKeys.revoke(account, keyId);
+  useless("nobody", "missing_authorization", async () => undefined),
+  useless("a malformed key", "invalid_api_key", async () => "sk-1"),
+  useless("a key with a wrong checksum", "invalid_api_key", async () => `mk-${"0".repeat(49)}`),
+  useless("an unknown sk- key", "invalid_api_key", async () => newSecret("sk-")),
+  useless("an unknown mk- key", "invalid_api_key", async () => newSecret("mk-")),
+  useless("a revoked sk- key", "api_key_revoked", async (app, { account }) => {
+    const { key, secret } = await app.apiKeys.create(account, newId());
+    await app.apiKeys.revoke(account, key.id);
     return secret;
   }),
-  stranger("a revoked mk- key", "api_key_revoked", async ({ app }) => {
-    const { account } = await seedAccount(app.database, 1_000n);
+  useless("a revoked mk- key", "api_key_revoked", async (app, { account }) => {
     const { key, secret } = await app.managementKeys.create(account, newId(), SCOPES);
     await app.managementKeys.revoke(account, key.id);
     return secret;
   }),
-  stranger("a session that is over", "session_ended", async ({ app, origin }) => {
-    const token = await openSession(origin);
+  useless("a session that is over", "session_ended", async (app, { account }) => {
+    const token = await openSession(app, account);
     await app.sessions.signOut(await app.authenticate(`Bearer ${token}`), { everywhere: false });
     return token;
   }),
-  {
-    name: "an sk- key",
-    credential: async ({ app }) => (await seedAccount(app.database, 1_000n)).secret,
-    refusal: (access) => (access === "public" || access === "inference" ? "" : "insufficient_scope"),
-  },
-  ...SCOPE_SETS.map((scopes) => ({
-    name: `an mk- key with ${scopes.join(" ") || "no scope"}`,
-    credential: async ({ app }: Stack) => {
-      const { account } = await seedAccount(app.database, 1_000n);
-      return (await app.managementKeys.create(account, newId(), scopes)).secret;
-    },
-    refusal: (access: Access) =>
-      access === "public" || (scopes as readonly Access[]).includes(access) ? "" : "insufficient_scope",
-  })),
-  {
-    name: "a wallet session",
-    credential: ({ origin }) => openSession(origin),
-    refusal: (access) => (access === "inference" ? "insufficient_scope" : ""),
-  },
+  apiKey("an sk- key", false),
+  ...SCOPE_SETS.map((scopes) =>
+    managementKey(`an mk- key with ${scopes.join(" ") || "no scope"}`, scopes, false),
+  ),
+  session("a wallet session", false),
+  apiKey("another account's sk- key", true),
+  managementKey("another account's mk- key with every scope", SCOPES, true),
+  session("another account's wallet session", true),
 ];
-
-/** The codes of a refusal; whoever is let in sees none of them. */
-export const REFUSALS: readonly string[] = [
-  "missing_authorization",
-  "invalid_api_key",
-  "api_key_revoked",
-  "session_ended",
-  "insufficient_scope",
-];
-
-async function openSession(origin: string): Promise<string> {
-  return (await signInAs(origin, privateKeyToAccount(generatePrivateKey()))).token;
-}
 
 /** One whom no door lets in but the public ones. */
-function stranger(name: string, code: string, credential: Caller["credential"]): Caller {
-  return { name, credential, refusal: (access) => (access === "public" ? "" : code) };
+function useless(name: string, code: string, secret: Caller["secret"]): Caller {
+  return { name, foreign: false, secret, refusal: (access) => (access === "public" ? "" : code) };
+}
+
+function apiKey(name: string, foreign: boolean): Caller {
+  return {
+    name,
+    foreign,
+    secret: async (app, owner) =>
+      (await app.apiKeys.create(await accountOf(app, owner, foreign), newId())).secret,
+    refusal: (access) => (access === "public" || access === "inference" ? "" : "insufficient_scope"),
+  };
+}
+
+function managementKey(name: string, scopes: readonly Access[] & readonly Scope[], foreign: boolean): Caller {
+  return {
+    name,
+    foreign,
+    secret: async (app, owner) => {
+      const account = await accountOf(app, owner, foreign);
+      return (await app.managementKeys.create(account, newId(), scopes)).secret;
+    },
+    refusal: (access) =>
+      access === "public" || (scopes as readonly Access[]).includes(access) ? "" : "insufficient_scope",
+  };
+}
+
+function session(name: string, foreign: boolean): Caller {
+  return {
+    name,
+    foreign,
+    secret: async (app, owner) => openSession(app, await accountOf(app, owner, foreign)),
+    refusal: (access) => (access === "inference" ? "insufficient_scope" : ""),
+  };
+}
+
+async function accountOf(app: App, { account }: Owner, foreign: boolean): Promise<string> {
+  return foreign ? (await seedAccount(app.database, 1_000n)).account : account;
+}
+
+async function openSession(app: App, account: string): Promise<string> {
+  const token = newSecret("ws-");
+  await insertSession(app.database, { id: newId(), account, tokenHash: hashSecret(token) }, 3_600);
+  return token;
 }
