@@ -1,0 +1,142 @@
+import { readFileSync } from "node:fs";
+import { type FieldDefinitionNode, parse } from "graphql";
+import { beforeAll, describe, expect, test } from "vitest";
+import { newId } from "../../src/kernel/ids.ts";
+import type { Access } from "../../src/keys/principal.ts";
+import { CALLERS, type Caller, newOwner, type Owner } from "../support/callers.ts";
+import { ask, followEvents, type GraphResult } from "../support/graph-client.ts";
+import { useStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
+
+const stack = useStack("embedded");
+
+/** Whom a field lets in, and what is heard behind the door: by everyone, and by another account. */
+type Row = {
+  readonly access: Access;
+  readonly query: (owner: Owner) => string;
+  readonly heard?: string;
+  readonly foreign?: string;
+  /** Whether it is asked of the viewer's account, which nobody and `sk-` keys have not: they get null and no failure. */
+  readonly ofViewer?: boolean;
+};
+
+const open = (query: string, heard = ""): Row => ({ access: "public", query: () => query, heard });
+const ofAccount = (field: string): Row => ({
+  access: "account:read",
+  query: ({ account }) => `{ account(address: "${account}") { ${field} } }`,
+  foreign: "insufficient_scope",
+});
+const ofViewer = (access: Access, field: string): Row => ({
+  access,
+  query: () => `{ viewer { account { ${field} { nodes { id } } } } }`,
+  ofViewer: true,
+});
+// Who is let in hears that the cursor is none: a stream that is refused never looks at it.
+const followed = (access: Access, field: string): Row => ({
+  access,
+  query: () => `subscription { ${field}(after: "none") { id } }`,
+  heard: "invalid_cursor",
+});
+const ofApiKey = (field: string, more = ""): Row => ({
+  access: "keys:manage",
+  query: ({ apiKeyId }) => `mutation { ${field}(id: "${apiKeyId}"${more}) { id } }`,
+  foreign: "api_key_not_found",
+});
+const ofManagementKey = (field: string, more = ""): Row => ({
+  access: "session",
+  query: ({ managementKeyId }) => `mutation { ${field}(id: "${managementKeyId}"${more}) { id } }`,
+  foreign: "management_key_not_found",
+});
+
+/** Every root field, and every field that the supergraph guards. */
+const MATRIX: Readonly<Record<string, Row>> = {
+  "Query.viewer": open("{ viewer { __typename } }"),
+  "Query.network": open("{ network { name } }"),
+  "Query.networks": open("{ networks { name } }"),
+  "Query.block": open("{ block { number } }"),
+  "Query.contract": open("{ contract(name: FLOW) { address } }"),
+  "Query.models": open("{ models { nodes { id } } }"),
+  "Query.model": open('{ model(id: "none") { id } }'),
+  "Query.providers": open("{ providers { nodes { id } } }"),
+  "Query.provider": open(`{ provider(address: "0x${"1".repeat(40)}") { id } }`),
+  "Query.file": open('{ file(txSeq: "1000000") { root } }'),
+  "Query.request": { access: "account:read", query: () => '{ request(id: "none") { id } }' },
+  "Query.account": ofAccount("address"),
+  "Account.balance": ofAccount("balance { total }"),
+  "Account.deposits": ofAccount("deposits { nodes { id } }"),
+  "Account.usage": ofAccount("usage { __typename }"),
+  "Account.requests": ofAccount("requests { nodes { id } }"),
+  "Account.apiKeys": ofViewer("keys:read", "apiKeys"),
+  "Account.managementKeys": ofViewer("session", "managementKeys"),
+  "Mutation.createApiKey": {
+    access: "keys:create",
+    query: () => `mutation { createApiKey(name: "${newId()}") { apiKey { id } } }`,
+  },
+  "Mutation.updateApiKey": ofApiKey("updateApiKey", ', name: "renamed"'),
+  "Mutation.revokeApiKey": ofApiKey("revokeApiKey"),
+  "Mutation.createManagementKey": {
+    access: "session",
+    query: () =>
+      `mutation { createManagementKey(name: "${newId()}", preset: READ_ONLY) { managementKey { id } } }`,
+  },
+  "Mutation.updateManagementKey": ofManagementKey("updateManagementKey", ', name: "renamed"'),
+  "Mutation.revokeManagementKey": ofManagementKey("revokeManagementKey"),
+  "Mutation.createSignInNonce": open("mutation { createSignInNonce { nonce } }"),
+  "Mutation.signIn": open(
+    'mutation { signIn(message: "none", signature: "0x00") { token } }',
+    "sign_in_refused",
+  ),
+  "Mutation.signOut": { access: "session", query: () => "mutation { signOut }" },
+  "Subscription.balanceChanged": followed("account:read", "balanceChanged"),
+  "Subscription.depositSeen": followed("account:read", "depositSeen"),
+  "Subscription.keyChanged": followed("keys:read", "keyChanged"),
+};
+
+test("every root field and every guarded field has its row, and no row is without its field", () => {
+  const supergraph = parse(readFileSync("schema/supergraph.graphql", "utf8"));
+  const found = supergraph.definitions.flatMap((type) =>
+    type.kind === "ObjectTypeDefinition"
+      ? (type.fields ?? [])
+          .filter((field) => isDoor(type.name.value, field))
+          .map(({ name }) => `${type.name.value}.${name.value}`)
+      : [],
+  );
+  expect(found.toSorted()).toEqual(Object.keys(MATRIX).toSorted());
+});
+
+describe.each(Object.entries(MATRIX))("%s", (field, row) => {
+  let owner: Owner;
+  beforeAll(async () => {
+    owner = await newOwner(stack().app);
+  });
+
+  test.each(CALLERS)("$name", async (caller) => {
+    const secret = await caller.secret(stack().app, owner);
+    const run = field.startsWith("Subscription") ? firstOf : ask;
+    const { errors } = await run(stack().origin, secret, row.query(owner));
+    expect(errors?.[0]?.extensions?.code ?? "").toBe(expected(caller, row));
+  });
+});
+
+function expected(caller: Caller, row: Row): string {
+  // A credential that is of no use is refused before the graph looks at what is asked.
+  const useless = caller.refusal("account:read");
+  if (!["", "insufficient_scope", "missing_authorization"].includes(useless)) return useless;
+  const refusal = caller.refusal(row.access);
+  if (row.ofViewer && (refusal === "missing_authorization" || caller.refusal("inference") === "")) return "";
+  return refusal || (caller.foreign && row.foreign) || row.heard || "";
+}
+
+async function firstOf(origin: string, secret: string | undefined, query: string): Promise<GraphResult> {
+  const following = await followEvents(origin, secret, query).catch((error: Error) => error);
+  // What is refused as a whole comes with the status that REST gives it.
+  if (following instanceof Error) return JSON.parse(following.message.slice(4));
+  const [first] = await until(() => following.results.length > 0 && following.results);
+  await following.stop();
+  return first ?? {};
+}
+
+function isDoor(type: string, { directives = [] }: FieldDefinitionNode): boolean {
+  if (["Query", "Mutation", "Subscription"].includes(type)) return true;
+  return directives.some(({ name }) => ["requiresScopes", "policy"].includes(name.value));
+}
