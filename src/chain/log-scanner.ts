@@ -28,6 +28,8 @@ export type ScanOptions = {
   readonly startBlock: bigint;
   /** A block is final for the handlers when this many follow it. */
   readonly confirmations: number;
+  /** Whether it must be called final by the chain as well, where the endpoint knows what is. */
+  readonly waitFinalized?: boolean;
   readonly handlers: readonly LogHandler[];
   readonly pageBlocks?: number;
   /** Called after every commit, for whoever publishes the events in it. */
@@ -101,16 +103,25 @@ export class LogScanner {
 
   /** False when the cursor is no longer where this page began. */
   async #commit(from: Mark | undefined, page: LogPage, head: bigint): Promise<boolean> {
-    const { name, handlers, confirmations } = this.#options;
+    const { name, handlers } = this.#options;
+    const final = await this.#newestFinal(page.end.number);
     const marks = from ? page.marks : await this.#withGenesis(page.marks);
     return this.#transaction({ from, to: page.end, head }, async (tx) => {
       await keepMarks(tx, name, marks, page.end.number - this.keptBlocks);
       for (const handler of handlers) {
         const own = page.logs.filter((log) => isFor(handler, log));
         if (own.length > 0) await handler.apply(tx, own);
-        await handler.confirm?.(tx, page.end.number - BigInt(confirmations));
+        await handler.confirm?.(tx, final);
       }
     });
+  }
+
+  /** The newest block of which the handlers may take what they took as final. */
+  async #newestFinal(end: bigint): Promise<bigint> {
+    const { rpc, confirmations, waitFinalized } = this.#options;
+    const deepEnough = end - BigInt(confirmations);
+    const finalized = waitFinalized ? await this.#pulse.orStop(rpc.finalized()) : undefined;
+    return finalized === undefined ? deepEnough : lesser(deepEnough, finalized);
   }
 
   async #rollBack(cursor: Mark, head: ChainBlock): Promise<Step> {

@@ -8,6 +8,7 @@ import {
   numberToHex,
   type PublicClient,
   type RpcLog,
+  RpcRequestError,
 } from "viem";
 import { AppError } from "../kernel/errors.ts";
 import { type Hex, isAddress, isHash32, lowerHex } from "../kernel/hex.ts";
@@ -32,6 +33,8 @@ export type Rpc = {
   head(): Promise<ChainBlock>;
   /** The block at a height, undefined if the endpoint has none there. */
   block(number: bigint): Promise<ChainBlock | undefined>;
+  /** The newest block that the chain calls final, undefined for an endpoint that knows no such block. */
+  finalized(): Promise<bigint | undefined>;
   logs(filter: LogFilter): Promise<readonly ChainLog[]>;
 };
 
@@ -44,6 +47,8 @@ type Options = {
   readonly pollMs?: number;
   readonly log: Logger;
 };
+
+const TOO_MANY_REQUESTS = -32_005;
 
 /** Speaks to the endpoints in their order: the next one is asked when one fails. Nothing is sent before the first call. */
 export function createRpc({ urls, network, chainId, timeoutMs = 10_000, pollMs = 2_000, log }: Options): Rpc {
@@ -83,6 +88,15 @@ export function createRpc({ urls, network, chainId, timeoutMs = 10_000, pollMs =
           throw error;
         }
       }),
+    finalized: () =>
+      atBorder("the final block", async () => {
+        try {
+          return toBlock(await client.getBlock({ blockTag: "finalized" })).number;
+        } catch (error) {
+          if (error instanceof BlockNotFoundError || isRefusal(error)) return undefined;
+          throw error;
+        }
+      }),
     logs: (filter) =>
       atBorder("logs", async () => {
         const range =
@@ -117,6 +131,12 @@ export function isRangeRefused(error: unknown): boolean {
   const http = cause.walk((inner) => (inner as Error).name === "HttpRequestError") as HttpRequestError | null;
   if (http) return http.status === 400 || http.status === 413;
   return cause.walk((inner) => ["RpcRequestError", "TimeoutError"].includes((inner as Error).name)) !== null;
+}
+
+/** Whether an endpoint answered that it cannot do what it was asked. One that was asked too often may do it later. */
+function isRefusal(error: unknown): boolean {
+  const isOne = (inner: unknown) => inner instanceof RpcRequestError && inner.code !== TOO_MANY_REQUESTS;
+  return isViemError(error) && error.walk(isOne) !== null;
 }
 
 async function atBorder<T>(what: string, work: () => Promise<T>): Promise<T> {

@@ -9,6 +9,7 @@ import { lowerHex } from "../../src/kernel/hex.ts";
 import { startChain } from "../support/chain.ts";
 import { describeDatabases, openTestDatabase } from "../support/database.ts";
 import { balanceOf, eventsOf, faultsOf, newAccount, watchDeposits } from "../support/deposits.ts";
+import { startRpcProxy } from "../support/rpc-proxy.ts";
 import { until } from "../support/until.ts";
 
 describeDatabases("deposits", (kind) => {
@@ -125,6 +126,36 @@ describeDatabases("deposits", (kind) => {
       code: "invalid_cursor",
     });
   });
+});
+
+test("where the chain says what is final, a deposit above that waits, however deep; where not, depth decides", async () => {
+  const [chain, database, account] = [await startChain(), await openTestDatabase("embedded"), newAccount()];
+  const proxy = await startRpcProxy(chain.url);
+  let final: string | undefined = "0x2";
+  proxy.judge = ({ method, params: [block] }) => {
+    if (method !== "eth_getBlockByNumber" || block !== "finalized") return "pass";
+    return final === undefined
+      ? { error: { code: -32_602, message: "unknown block tag" } }
+      : { params: [final, false] };
+  };
+  const { watcher, scanned } = watchDeposits(database, {
+    urls: [proxy.url],
+    confirmations: 1,
+    waitFinalized: true,
+  });
+  watcher.start();
+  for (const amount of [1n, 2n, 4n]) await chain.deposit(account, amount);
+  await chain.mine(5);
+  await scanned(9n);
+  expect(await balanceOf(database, account)).toBe(1n);
+  final = "0x3";
+  await chain.mine(1);
+  await scanned(10n);
+  expect(await balanceOf(database, account)).toBe(3n);
+  final = undefined;
+  await chain.mine(1);
+  await scanned(11n);
+  expect(await balanceOf(database, account)).toBe(7n);
 });
 
 test("only the vault's own event counts: not that of another contract", async () => {

@@ -86,6 +86,7 @@ export class SimChain {
       verifyChain: async () => {},
       head: async () => look().blocks.at(-1) as Block,
       block: async (number) => look().blocks[Number(number)],
+      finalized: async () => undefined,
       logs: async (filter) => {
         const { blocks, double } = look();
         const logs = blocks
