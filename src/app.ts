@@ -193,6 +193,7 @@ function wire(parts: {
       database,
       startBlock: config.START_BLOCK ?? network.storageStartBlock,
       confirmations,
+      waitFinalized: (config.WAIT_FINALIZED ?? (isDevnet ? "off" : "on")) === "on",
       handlers: [handler],
       log,
       committed,

@@ -100,6 +100,12 @@ export const SETTINGS = {
     about: "Blocks that must follow a deposit before it is credited: 12, on devnet 0",
     example: "12",
   },
+  WAIT_FINALIZED: {
+    schema: z.enum(["on", "off"]).optional(),
+    about:
+      "Whether a deposit must also be final by the chain's own word, where the RPC has one: off on devnet, on otherwise",
+    example: "on",
+  },
   CATALOGUE_REFRESH_MS: {
     schema: ms.default(15_000),
     about: "How often the providers are read from the chain",
