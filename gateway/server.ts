@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance } from "fastify";
 import type { App } from "../src/app.ts";
-import { notFound, restPlugin } from "../src/rest/rest.plugin.ts";
+import { badPath, notFound, restPlugin } from "../src/rest/rest.plugin.ts";
 import { graphPlugin } from "./graph.plugin.ts";
 import type { Graph } from "./graph.ts";
 import { ssePlugin } from "./streams.sse.ts";
@@ -29,6 +29,7 @@ export async function createServer(app: App, graph: Graph): Promise<FastifyInsta
     forceCloseConnections: "idle",
     return503OnClosing: false,
     routerOptions: { caseSensitive: true },
+    frameworkErrors: (_error, request, reply) => badPath(app, request, reply),
   });
   server.server.maxHeadersCount = MAX_HEADERS;
   const streams = createStreams(app, graph, introspection);

@@ -2,7 +2,7 @@ import { AppError } from "../kernel/errors.ts";
 import { SCOPES, type Scope } from "./principal.ts";
 
 /** The sets of scopes that a management key is offered with (SPEC 2.3); `custom` is any other. */
-export const PRESETS = {
+const PRESETS = {
   "read-only": ["account:read", "keys:read"],
   "key-manager": ["keys:read", "keys:manage"],
   "full-admin": SCOPES,

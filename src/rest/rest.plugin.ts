@@ -69,6 +69,11 @@ export function notFound(app: App, request: FastifyRequest, reply: FastifyReply)
   return fail(app, new AppError("not_found", "There is no such path."), request, reply);
 }
 
+/** The answer to a path that cannot be decoded, in the same shape as any failure. */
+export function badPath(app: App, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return fail(app, new AppError("invalid_parameter", "The path is not well-formed."), request, reply);
+}
+
 async function handle(
   app: App,
   route: Route,

@@ -167,6 +167,13 @@ test("another wallet's key is as if it were not there", async () => {
   expect((await stack().app.authenticate(`Bearer ${key}`)).kind).toBe("management-key");
 });
 
+test("a path that cannot be decoded is refused in the shape of every failure", async () => {
+  const { token } = await session();
+  const { status, body } = await call("DELETE", `${PATH}/%zz`, token);
+  expect([status, body.error.code]).toEqual([400, "invalid_parameter"]);
+  expect(body.request_id).toMatch(/^req-/);
+});
+
 test("a list is paged by cursor", async () => {
   const { token } = await session();
   const made = [];
