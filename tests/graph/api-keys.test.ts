@@ -1,0 +1,119 @@
+import { expect, test } from "vitest";
+import { newId } from "../../src/kernel/ids.ts";
+import { SCOPES, type Scope } from "../../src/keys/principal.ts";
+import { ask } from "../support/graph-client.ts";
+import { seedAccount } from "../support/seed.ts";
+import { useStack } from "../support/stack.ts";
+
+const stack = useStack("embedded");
+const PROVIDER = `0x${"aB".repeat(20)}`;
+
+const TERMS =
+  "name status expiresAt creditLimit used resetPeriod allowedModels allowedProviders trustMode permission lastUsedAt";
+const CREATE = `mutation ($name: String!, $limit: Neuron, $at: DateTime, $models: [String!], $providers: [Address!]) {
+  createApiKey(name: $name, creditLimit: $limit, resetPeriod: WEEKLY, expiresAt: $at, allowedModels: $models,
+    allowedProviders: $providers, trustMode: VERIFIED) { secret apiKey { id ${TERMS} } } }`;
+
+async function manager(scopes: readonly Scope[] = SCOPES) {
+  const { account, keyId } = await seedAccount(stack().app.database, 1_000_000n);
+  const { secret } = await stack().app.managementKeys.create(account, newId(), scopes);
+  return { account, keyId, secret, ask: askAs(secret) };
+}
+
+const askAs =
+  (secret: string) =>
+  (query: string, variables: object = {}) =>
+    ask(stack().origin, secret, query, variables);
+
+test("a key made by a mutation shows its secret once, is the key that REST lists, and is changed and revoked", async () => {
+  const { secret: manage, ask } = await manager();
+  const created = await ask(CREATE, {
+    name: "graph",
+    limit: "1500000000000000000",
+    at: "2099-01-01T00:00:00Z",
+    models: ["m"],
+    providers: [PROVIDER],
+  });
+  expect(created.errors).toBeUndefined();
+  const { secret, apiKey } = created.data.createApiKey;
+  expect(secret).toMatch(/^sk-[0-9A-Za-z]{49}$/);
+  const { id, ...terms } = apiKey;
+  expect(terms).toEqual({
+    name: "graph",
+    status: "ACTIVE",
+    expiresAt: "2099-01-01T00:00:00.000Z",
+    creditLimit: "1500000000000000000",
+    used: "0",
+    resetPeriod: "WEEKLY",
+    allowedModels: ["m"],
+    allowedProviders: [expect.stringMatching(new RegExp(PROVIDER, "i"))],
+    trustMode: "VERIFIED",
+    permission: "inference",
+    lastUsedAt: null,
+  });
+  const rest = await fetch(`${stack().origin}/v1/api-keys`, {
+    headers: { authorization: `Bearer ${manage}` },
+  });
+  const text = await rest.text();
+  expect(text).not.toContain(secret);
+  expect(JSON.parse(text).data).toMatchObject([
+    { name: "test" },
+    { key_id: id, name: "graph", credit_limit: "1.5", reset_period: "weekly" },
+  ]);
+
+  const change = `mutation ($id: ID!) { updateApiKey(id: $id, name: "new", creditLimit: null, allowedModels: [],
+    clear: [EXPIRES_AT, TRUST_MODE]) { ${TERMS} } }`;
+  expect((await ask(change, { id })).data.updateApiKey).toMatchObject({
+    name: "new",
+    creditLimit: "1500000000000000000",
+    expiresAt: null,
+    trustMode: null,
+    allowedModels: [],
+    allowedProviders: [expect.any(String)],
+  });
+  const revoke = "mutation ($id: ID!) { revokeApiKey(id: $id) { status } }";
+  for (let times = 0; times < 2; times++)
+    expect((await ask(revoke, { id })).data).toEqual({ revokeApiKey: { status: "REVOKED" } });
+  expect((await ask(change, { id })).errors?.[0]?.extensions?.code).toBe("key_revoked");
+  const list = `query ($status: KeyStatus) { viewer { account { apiKeys(status: $status, first: 5) {
+    nodes { name } pageInfo { hasNextPage } } } } }`;
+  const namesOf = async (status: string | null) =>
+    (await ask(list, { status })).data.viewer.account.apiKeys.nodes.map(({ name }: { name: string }) => name);
+  expect(await namesOf(null)).toEqual(["test", "new"]);
+  expect(await namesOf("ACTIVE")).toEqual(["test"]);
+  expect(await namesOf("REVOKED")).toEqual(["new"]);
+  expect(await namesOf("EXPIRED")).toEqual([]);
+});
+
+test("each mutation needs its own scope, and another's key is none", async () => {
+  const owner = await manager();
+  const id = owner.keyId;
+  const code = async (secret: string, query: string) =>
+    (await askAs(secret)(query, {})).errors?.[0]?.extensions?.code;
+  const withScope = async (scope: Scope) =>
+    (await stack().app.managementKeys.create(owner.account, newId(), [scope])).secret;
+  const create = `mutation { createApiKey(name: "${newId()}") { secret } }`;
+  const update = `mutation { updateApiKey(id: "${id}", name: "x") { name } }`;
+  const revoke = `mutation { revokeApiKey(id: "${id}") { status } }`;
+  const [creator, editor] = [await withScope("keys:create"), await withScope("keys:manage")];
+  expect(await code(editor, create)).toBe("insufficient_scope");
+  expect(await code(creator, update)).toBe("insufficient_scope");
+  expect(await code(creator, revoke)).toBe("insufficient_scope");
+  const stranger = await manager();
+  expect(await code(stranger.secret, update)).toBe("api_key_not_found");
+  expect(await code(stranger.secret, revoke)).toBe("api_key_not_found");
+  expect(await code(creator, create)).toBeUndefined();
+  expect(await code(creator, create)).toBe("duplicate_name");
+  expect(await code(editor, revoke)).toBeUndefined();
+});
+
+test("a revoked key is refused by the graph at once", async () => {
+  const { app, origin } = stack();
+  const { account, keyId, secret } = await seedAccount(app.database, 1_000n);
+  expect((await ask(origin, secret, "{ viewer { kind } }")).data.viewer.kind).toBe("API_KEY");
+  await app.apiKeys.revoke(account, keyId);
+  expect(await ask(origin, secret, "{ viewer { kind } }")).toMatchObject({
+    status: 401,
+    errors: [{ extensions: { code: "api_key_revoked" } }],
+  });
+});

@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openRedis, type RedisConnection } from "../../src/events/redis-connection.ts";
+import { newId } from "../../src/kernel/ids.ts";
+import { MemoryRateLimit } from "../../src/keys/rate-limit.memory.ts";
+import { RedisRateLimit } from "../../src/keys/rate-limit.redis.ts";
+import type { RateLimit } from "../../src/keys/rate-limit.ts";
+import { newSecret } from "../../src/keys/secret.ts";
+import { networkOf } from "../../src/keys/source-address.ts";
+import { findRedis } from "../support/find-redis.ts";
+import { MODEL } from "../support/network.ts";
+import { startRedis, type TestRedis } from "../support/redis.ts";
+import { seedAccount } from "../support/seed.ts";
+import { useStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
+
+const chatBody = JSON.stringify({
+  model: MODEL,
+  messages: [{ role: "user", content: "What is the sea?" }],
+  max_tokens: 2,
+});
+
+async function takeAll(limit: RateLimit, subject: string, times: number): Promise<boolean[]> {
+  const quotas = await Promise.all(Array.from({ length: times }, () => limit.take(subject)));
+  return quotas.map(({ isOver }) => isOver);
+}
+
+describe("over HTTP", () => {
+  const stack = useStack("embedded", {
+    RATE_LIMIT_PER_KEY: "5",
+    RATE_LIMIT_PER_ADDRESS: "8",
+    RATE_LIMIT_FAILURES: "6",
+    TRUSTED_PROXIES: "127.0.0.1",
+  });
+
+  /** A request as it comes from `address`, by a proxy that we trust. */
+  const send = (path: string, address: string, secret?: string, body?: string) =>
+    fetch(`${stack().origin}${path}`, {
+      method: body === undefined ? "GET" : "POST",
+      headers: {
+        "x-forwarded-for": address,
+        ...(secret && { authorization: `Bearer ${secret}` }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body }),
+    });
+
+  test("every answer says what its key has left, and the one too many is 429, billed nothing", async () => {
+    const { account, secret } = await seedAccount(stack().app.database, 10n ** 12n);
+    const before = Date.now();
+    for (let left = 4; left >= 0; left--) {
+      const stream = left % 2 === 1;
+      const reply = await send(
+        "/v1/chat/completions",
+        "192.0.2.1",
+        secret,
+        stream ? chatBody.replace("}]", '}],"stream":true') : chatBody,
+      );
+      expect(reply.status).toBe(200);
+      await reply.text();
+      expect(reply.headers.get("x-ratelimit-limit-requests")).toBe("5");
+      expect(reply.headers.get("x-ratelimit-remaining-requests")).toBe(String(left));
+      const reset = reply.headers.get("x-ratelimit-reset-requests") ?? "";
+      expect(reset).toBe(new Date(reset).toISOString());
+      expect(Date.parse(reset)).toBeGreaterThan(before);
+      expect(Date.parse(reset)).toBeLessThanOrEqual(Date.now() + 60_000);
+    }
+    // The graph spends from the same.
+    for (const [path, body] of [
+      ["/v1/chat/completions", chatBody],
+      ["/graphql", '{"query":"{ viewer { kind } }"}'],
+    ] as const) {
+      const reply = await send(path, "192.0.2.1", secret, body);
+      expect(reply.status).toBe(429);
+      expect(Number(reply.headers.get("retry-after"))).toBeGreaterThan(0);
+      expect(Number(reply.headers.get("retry-after"))).toBeLessThanOrEqual(60);
+      expect(reply.headers.get("x-ratelimit-remaining-requests")).toBe("0");
+      // biome-ignore lint/suspicious/noExplicitAny: two shapes of failure
+      const told: any = await reply.json();
+      if (path === "/graphql") expect(told.errors[0].extensions.code).toBe("rate_limit_exceeded");
+      else
+        expect(told.error).toEqual({
+          code: "rate_limit_exceeded",
+          type: "rate_limit_error",
+          message: expect.any(String),
+          param: null,
+        });
+    }
+    const { rows } = await stack().app.requests.list(account, { first: 10 });
+    expect(rows).toHaveLength(5);
+    const other = await seedAccount(stack().app.database, 10n ** 12n);
+    expect((await send("/v1/chat/completions", "192.0.2.1", other.secret, chatBody)).status).toBe(200);
+  });
+
+  test("requests without a credential are counted by address, of IPv6 by network", async () => {
+    const statuses = async (address: (n: number) => string) => {
+      const seen: number[] = [];
+      for (let n = 0; n < 9; n++) seen.push((await send("/v1/models", address(n))).status);
+      return seen;
+    };
+    const allowed = Array<number>(8).fill(200);
+    expect(await statuses(() => "192.0.2.2")).toEqual([...allowed, 429]);
+    expect(await statuses((n) => `2001:db8::${n + 1}`)).toEqual([...allowed, 429]);
+    expect(await statuses((n) => `192.0.2.${n + 100}`)).toEqual([...allowed, 200]);
+    expect((await send("/v1/chat/completions", "192.0.2.2", undefined, chatBody)).status).toBe(429);
+  });
+
+  test("wrong credentials are counted by address, and a good key of that address goes on", async () => {
+    const { secret } = await seedAccount(stack().app.database, 10n ** 12n);
+    const address = "192.0.2.3";
+    expect((await send("/v1/chat/completions", address, secret, chatBody)).status).toBe(200);
+    for (let n = 0; n < 6; n++)
+      expect((await send("/v1/account/balance", address, newSecret("mk-"))).status).toBe(401);
+    for (const wrong of [newSecret("mk-"), newSecret("sk-"), "sk-1"]) {
+      const reply = await send("/v1/account/balance", address, wrong);
+      expect([reply.status, reply.headers.has("retry-after")]).toEqual([429, true]);
+    }
+    expect((await send("/v1/chat/completions", address, secret, chatBody)).status).toBe(200);
+    expect((await send("/v1/account/balance", "192.0.2.4", newSecret("mk-"))).status).toBe(401);
+  });
+});
+
+describe("with no limits set", () => {
+  const stack = useStack("embedded", { RATE_LIMIT_PER_KEY: "0", RATE_LIMIT_PER_ADDRESS: "0" });
+
+  test("nothing is counted", async () => {
+    const reply = await fetch(`${stack().origin}/v1/models`);
+    expect([reply.status, reply.headers.has("x-ratelimit-limit-requests")]).toEqual([200, false]);
+  });
+});
+
+test("one client is an IPv4 address or an IPv6 network", () => {
+  expect(
+    ["192.0.2.1", "2001:db8::1", "2001:db8:0:0:1::", "::1", "2001:db8:1:2:3:4:5:6"].map(networkOf),
+  ).toEqual(["192.0.2.1", "2001:db8:0:0::/64", "2001:db8:0:0::/64", "0:0:0:0::/64", "2001:db8:1:2::/64"]);
+});
+
+const hasRedis = (await findRedis()) !== undefined;
+
+describe.each(["memory", "redis"] as const)("a limit in %s", (kind) => {
+  let redis: { server: TestRedis; connection: RedisConnection } | undefined;
+  beforeAll(async () => {
+    if (kind === "memory" || !hasRedis) return;
+    const server = await startRedis();
+    redis = { server, connection: await openRedis(server.url, () => {}).connect() };
+  });
+  afterAll(async () => {
+    redis?.connection.destroy();
+    await redis?.server.stop();
+  });
+  const limitOf = (limit: number): RateLimit =>
+    redis ? new RedisRateLimit(redis.connection, "test", limit) : new MemoryRateLimit(limit);
+
+  test.skipIf(kind === "redis" && !hasRedis)(
+    "lets through exactly as many as it says, for each subject, however parallel",
+    async () => {
+      const limit = limitOf(20);
+      const [one, other] = [newId(), newId()];
+      const over = await takeAll(limit, one, 50);
+      expect(over.filter((isOver) => !isOver)).toHaveLength(20);
+      expect(await limit.take(one)).toMatchObject({ limit: 20, remaining: 0, isOver: true });
+      expect(await limit.take(other)).toMatchObject({ limit: 20, remaining: 19, isOver: false });
+    },
+  );
+
+  test.skipIf(kind === "memory" || !hasRedis)("is one for all processes", async () => {
+    const subject = newId();
+    const both = await Promise.all([limitOf(20), limitOf(20)].map((limit) => takeAll(limit, subject, 20)));
+    expect(both.flat().filter((isOver) => !isOver)).toHaveLength(20);
+  });
+
+  test.skipIf(kind === "memory" || !hasRedis)(
+    "goes on by itself while Redis hangs or is gone, and comes back to it",
+    async () => {
+      if (!redis) throw new Error("Redis was started before");
+      const { server, connection } = redis;
+      for (const [fail, heal] of [
+        [async () => server.freeze(), async () => server.thaw()],
+        [() => server.kill(), () => server.start()],
+      ] as const) {
+        const limit = limitOf(20);
+        const subject = newId();
+        expect((await limit.take(subject)).remaining).toBe(19);
+        await fail();
+        const since = performance.now();
+        expect((await takeAll(limit, subject, 30)).filter((isOver) => !isOver)).toHaveLength(20);
+        expect(performance.now() - since).toBeLessThan(1_000);
+        const quick = performance.now();
+        await limit.take(newId());
+        expect(performance.now() - quick).toBeLessThan(100);
+        await heal();
+        await until(() => connection.isReady);
+        const after = newId();
+        await until(async () => {
+          await limit.take(after);
+          return (await connection.keys(`*${after}`)).length > 0;
+        });
+      }
+    },
+  );
+});
