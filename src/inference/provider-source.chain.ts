@@ -1,5 +1,6 @@
 import type { InferenceRegistry } from "../chain/direct/inference-registry.ts";
 import type { ProviderSource } from "./catalogue.service.ts";
+import { profileOf } from "./profile.ts";
 import { SERVICE_TYPES, type ServiceType } from "./provider.ts";
 
 /** Reads every offer from the inference registry; rows of a service type that the router does not know are left out. */
@@ -7,9 +8,10 @@ export function chainProviders(registry: InferenceRegistry): ProviderSource {
   return {
     async load() {
       const services = await registry.all();
-      return services.flatMap((service) => {
+      return services.flatMap(({ additionalInfo, ...service }) => {
         const { serviceType } = service;
-        return isServiceType(serviceType) ? [{ ...service, serviceType }] : [];
+        if (!isServiceType(serviceType)) return [];
+        return [{ ...service, serviceType, source: "chain" as const, profile: profileOf(additionalInfo) }];
       });
     },
   };

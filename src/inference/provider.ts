@@ -1,11 +1,20 @@
 import type { InferenceService } from "../chain/direct/inference-registry.ts";
+import type { Profile } from "./profile.ts";
 
 /** The service types of the on-chain registry (facts 2). */
 export const SERVICE_TYPES = ["chatbot", "text-to-image", "image-editing", "speech-to-text"] as const;
 export type ServiceType = (typeof SERVICE_TYPES)[number];
 
-/** A provider's offer: its registry row, of a service type that the router knows. Prices are neuron per token. */
-export type Provider = Omit<InferenceService, "serviceType"> & { readonly serviceType: ServiceType };
+/**
+ * A provider's offer: its registry row, of a service type that the router knows, or one of the same shape from
+ * PROVIDERS_FILE. Prices are neuron per token, of images per image and of speech per second (`outputPrice`).
+ */
+export type Provider = Omit<InferenceService, "serviceType" | "additionalInfo"> & {
+  readonly serviceType: ServiceType;
+  /** Who vouches for the offer: the chain, or the operator's own file, whose URLs are trusted. */
+  readonly source: "chain" | "file";
+  readonly profile: Profile;
+};
 
 /** A model and who serves it, cheapest first. */
 export type Model = {
@@ -14,10 +23,22 @@ export type Model = {
   readonly providers: readonly Provider[];
 };
 
-/** Whether a request may be sent to this provider: an http(s) URL, and a signer that the network acknowledged. */
+/**
+ * Whether a request may be sent to this provider: an http(s) URL, and a signer that the network acknowledged or the
+ * operator's own word.
+ */
 export function isRoutable(provider: Provider): boolean {
   const url = URL.parse(provider.url);
-  return url !== null && (url.protocol === "https:" || url.protocol === "http:") && provider.teeAcknowledged;
+  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) return false;
+  return provider.teeAcknowledged || provider.source === "file";
+}
+
+/**
+ * Where an endpoint of OpenAI's API, such as `/chat/completions`, is at this provider: below `/v1/proxy` of a broker
+ * (facts 2.1), directly below the URL of a server of PROVIDERS_FILE.
+ */
+export function endpointOf({ source, url }: Provider, path: `/${string}`): string {
+  return source === "chain" ? `${url}/v1/proxy${path}` : url + path;
 }
 
 /** How far a provider can be trusted (facts 1.3): what the client sends is `private` to it, or its answers `verified`. */

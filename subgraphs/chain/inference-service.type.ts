@@ -8,7 +8,7 @@ import { AddressScalar, DateTimeScalar, NeuronScalar } from "../shared/scalars.t
   description: "A provider's row in the inference registry on chain.",
   simpleResolvers: true,
 })
-export class InferenceServiceType implements Omit<InferenceService, "address"> {
+export class InferenceServiceType implements Omit<InferenceService, "address" | "additionalInfo"> {
   @Field(() => String, { description: "What the service does, such as `chatbot`, as the chain has it." })
   serviceType!: string;
 

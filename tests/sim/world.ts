@@ -524,6 +524,8 @@ const PROVIDER: Provider = {
   teeSigner: "0x00000000000000000000000000000000000000aa",
   teeAcknowledged: true,
   isCentralized: false,
+  source: "chain",
+  profile: { formats: ["openai"] },
   updatedAt: BEGIN,
 };
 

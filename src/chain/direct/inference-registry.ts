@@ -17,6 +17,8 @@ export type InferenceService = {
   readonly teeAcknowledged: boolean;
   /** Whether its additional information says that a proxy speaks for a model that runs elsewhere. */
   readonly isCentralized: boolean;
+  /** The provider's own JSON text about itself, which may be anything. */
+  readonly additionalInfo: string;
   readonly updatedAt: Date;
 };
 
@@ -91,6 +93,7 @@ function toService(row: Row): InferenceService {
     teeSigner: lowerHex(row.teeSignerAddress),
     teeAcknowledged: row.teeSignerAcknowledged,
     isCentralized: isCentralized(row.additionalInfo),
+    additionalInfo: row.additionalInfo,
     updatedAt: new Date(Number(row.updatedAt) * 1_000),
   };
 }
