@@ -4,6 +4,8 @@ import { fileURLToPath } from "node:url";
 import { type GraphQLSchema, getNamedType, isObjectType, printSchema } from "graphql";
 import { readSupergraph } from "../gateway/engine/api-schema.ts";
 import { TOPICS } from "../src/events/topics.ts";
+import { toOpenApi } from "../src/rest/openapi.ts";
+import { routes } from "../src/rest/rest.plugin.ts";
 import { modules } from "../subgraphs/modules.ts";
 import { composeSupergraph } from "./compose.ts";
 
@@ -19,6 +21,7 @@ export function generateSchema(): ReadonlyMap<string, string> {
     ...subgraphs.map(({ name, sdl }) => [join(SUBGRAPHS, `${name}.graphql`), toText(sdl)] as const),
     ["supergraph.graphql", toText(supergraph)],
     ["api.graphql", toText(printSchema(api))],
+    ["openapi.json", toText(JSON.stringify(toOpenApi(routes), null, 2))],
     ["events.json", toText(JSON.stringify({ topics: TOPICS, subscriptions: subscriptionsOf(api) }, null, 2))],
   ]);
 }

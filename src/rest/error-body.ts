@@ -1,15 +1,24 @@
-import { AppError, FAILURES } from "../kernel/errors.ts";
+import { z } from "zod";
+import { AppError, type ErrorCode, FAILURES } from "../kernel/errors.ts";
+
+const codes = Object.keys(FAILURES) as ErrorCode[];
+const types = [...new Set(codes.map((code) => FAILURES[code].type))];
 
 /** The body of every failure under /v1, in OpenAI's shape (facts 1.5). */
-export type ErrorBody = {
-  readonly error: {
-    readonly message: string;
-    readonly type: string;
-    readonly code: string;
-    readonly param: string | null;
-  };
-  readonly request_id: string;
-};
+export const ERROR_BODY = z
+  .strictObject({
+    error: z.strictObject({
+      message: z.string(),
+      type: z.enum(types),
+      code: z.enum(codes),
+      param: z.string().nullable().meta({ description: "The field at fault, where there is one." }),
+    }),
+    request_id: z.string(),
+  })
+  .meta({ id: "Error" });
+
+/** The body of a failure. */
+export type ErrorBody = z.output<typeof ERROR_BODY>;
 
 /** Failures that a retry of the same request may cure; all others answer `x-should-retry: false`. */
 const RETRYABLE: ReadonlySet<string> = new Set([

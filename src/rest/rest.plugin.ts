@@ -7,6 +7,7 @@ import { hopOf } from "../keys/source-address.ts";
 import type { Answer } from "./answer.ts";
 import { toErrorAnswer } from "./error-body.ts";
 import { eventSink } from "./event-sink.ts";
+import { toOpenApi } from "./openapi.ts";
 import { quotaHeaders } from "./quota-headers.ts";
 import type { Route } from "./route.ts";
 import { getUsageByDay, getUsageHistory, getUsageStats } from "./v1/account/usage.ts";
@@ -62,6 +63,11 @@ export async function restPlugin(server: FastifyInstance, { app }: { app: App })
       bodyLimit: route.bodyLimitBytes,
       handler: (request, reply) => handle(app, route, request, reply),
     });
+  let described: object | undefined;
+  server.get("/openapi.json", async () => {
+    described ??= toOpenApi(routes);
+    return described;
+  });
 }
 
 /** The answer to a path of no route, in the same shape as any failure. */

@@ -19,6 +19,13 @@ export type RouteCall<Query, Body> = {
   readonly signal: AbortSignal;
 };
 
+/** What a route answers when all went well: JSON, and what else it may answer in its place, by media type. */
+export type AnswerShape = {
+  readonly status?: number;
+  readonly json?: z.ZodType;
+  readonly media?: Readonly<Record<string, z.ZodType>>;
+};
+
 /** One endpoint as data: the server mounts it, the guard reads `access`, the tests and OpenAPI read all of it. */
 export type Route = {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
@@ -30,6 +37,11 @@ export type Route = {
   readonly bodyLimitBytes: number;
   /** Whether, and how, a request that comes again with its `Idempotency-Key` is answered without being done again. */
   readonly repetition: Repetition | undefined;
+  /** What it reads and answers, as OpenAPI tells it. `bodies` are by media type; `failure` where it is not `ERROR_BODY`. */
+  readonly query: z.ZodType;
+  readonly bodies: Readonly<Record<string, z.ZodType>>;
+  readonly answer: AnswerShape | undefined;
+  readonly failure: z.ZodType | undefined;
   run(
     app: App,
     call: Omit<RouteCall<unknown, unknown>, "account" | "body"> & {
@@ -41,10 +53,12 @@ export type Route = {
 };
 
 const DEFAULT_BODY_LIMIT = 262_144;
+const JSON_TYPE = "application/json";
 
 /**
  * Defines an endpoint. `query` and `body` are checked before `handle` is called, a fault in them is
- * `invalid_parameter` or `invalid_body`; with `body: "bytes"` the handler reads the body itself.
+ * `invalid_parameter` or `invalid_body`; with `body: "bytes"` the handler reads the body itself, and `bodies` says by
+ * media type what it reads.
  */
 export function defineRoute<
   Query extends z.ZodType = z.ZodObject,
@@ -56,6 +70,9 @@ export function defineRoute<
   access: Access;
   query?: Query;
   body?: Body;
+  bodies?: Route["bodies"];
+  answer?: AnswerShape;
+  failure?: z.ZodType;
   isAdmitted?: boolean;
   bodyLimitBytes?: number;
   repetition?: Repetition;
@@ -73,6 +90,10 @@ export function defineRoute<
     isAdmitted: given.isAdmitted ?? false,
     bodyLimitBytes: given.bodyLimitBytes ?? DEFAULT_BODY_LIMIT,
     repetition: given.repetition,
+    query,
+    bodies: given.bodies ?? (given.body && given.body !== "bytes" ? { [JSON_TYPE]: given.body } : {}),
+    answer: given.answer,
+    failure: given.failure,
     async run(app, { idempotencyKey: key, ...call }) {
       const account = given.access === "public" ? "" : authorize(call.principal, given.access);
       const handle = async () =>
@@ -87,6 +108,11 @@ export function defineRoute<
       return answerOnce(app, { ...call, account, method, url, key }, given.repetition, handle);
     },
   };
+}
+
+/** A list as every endpoint answers it. */
+export function listOf<Item extends z.ZodType>(item: Item) {
+  return { object: z.literal("list"), data: z.array(item) };
 }
 
 /** An answer of JSON. */

@@ -59,7 +59,8 @@ describe("the committed schema", () => {
 
   test("is composed of every subgraph", () => {
     const paths = modules.map(({ name }) => `subgraphs/${name}.graphql`);
-    expect([...generated.keys()]).toEqual([...paths, "supergraph.graphql", "api.graphql", "events.json"]);
+    const others = ["supergraph.graphql", "api.graphql", "openapi.json", "events.json"];
+    expect([...generated.keys()]).toEqual([...paths, ...others]);
   });
 });
 

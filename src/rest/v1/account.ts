@@ -1,9 +1,21 @@
+import { z } from "zod";
 import type { Balance } from "../../accounts/balance.service.ts";
 import { lowerHex } from "../../kernel/hex.ts";
 import { defineRoute, json } from "../route.ts";
+import { address, instant, neuron } from "../wire.ts";
 
 /** What amounts are counted in: neuron, 10^-18 of the network's token (facts 1.3). */
 export const CURRENCY = "0g";
+
+const balance = {
+  address,
+  deposit_balance: neuron,
+  credit_balance: neuron,
+  total_balance: neuron,
+  balance: neuron,
+  held_balance: neuron,
+  available_balance: neuron,
+};
 
 /** GET /v1/account (facts 1.1): the account with its balance. */
 export const getAccount = defineRoute({
@@ -11,6 +23,14 @@ export const getAccount = defineRoute({
   url: "/v1/account",
   summary: "Read the account",
   access: "account:read",
+  answer: {
+    json: z.strictObject({
+      object: z.literal("account"),
+      created_at: instant.nullable(),
+      currency: z.literal(CURRENCY),
+      ...balance,
+    }),
+  },
   async handle(app, { account }) {
     const [balance, openedAt] = await Promise.all([
       app.balances.byAccount(account),
@@ -27,6 +47,7 @@ export const getBalance = defineRoute({
   url: "/v1/account/balance",
   summary: "Read the balance",
   access: "account:read",
+  answer: { json: z.strictObject(balance) },
   async handle(app, { account }) {
     return json(view(account, await app.balances.byAccount(account)));
   },
@@ -38,6 +59,19 @@ export const getFunds = defineRoute({
   url: "/v1/account/funds",
   summary: "Read the funds, with the vault on chain",
   access: "account:read",
+  answer: {
+    json: z.strictObject({
+      address,
+      currency: z.literal(CURRENCY),
+      total: neuron,
+      router: z.strictObject({ deposit: neuron, credit: neuron, pending_charge: neuron, subtotal: neuron }),
+      payment_layer: z.strictObject({
+        balance: neuron,
+        queried_at: instant,
+        shared_across_products: z.literal(true),
+      }),
+    }),
+  },
   async handle(app, { account }) {
     const { router, paymentLayer } = await app.funds.of(lowerHex(account));
     return json({

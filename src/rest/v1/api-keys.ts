@@ -4,7 +4,8 @@ import { isAddress } from "../../kernel/hex.ts";
 import { type ApiKey, apiKeyCursor, KEY_STATUSES } from "../../keys/api-key.service.ts";
 import { type KeyTerms, TRUST_FLOORS } from "../../keys/key-terms.ts";
 import { RESET_PERIODS } from "../../keys/reset-period.ts";
-import { defineRoute, json } from "../route.ts";
+import { defineRoute, json, listOf } from "../route.ts";
+import { instant } from "../wire.ts";
 
 const MAX_LISTED = 100;
 const text = z.string().trim().min(1).max(100);
@@ -26,6 +27,29 @@ const sameName = ({ name, label }: { name?: string | null | undefined; label?: s
   name == null || label == null || name === label;
 const NAMES_DIFFER = { path: ["label"], message: "label and name are one field" };
 
+const decimal = z.string().regex(/^(0|[1-9]\d*)(\.\d{1,18})?$/);
+const item = z
+  .strictObject({
+    key_id: z.uuid(),
+    key_preview: z.string(),
+    name: z.string(),
+    label: z.string(),
+    permission: z.literal("inference"),
+    status: z.enum(KEY_STATUSES),
+    revoked: z.boolean(),
+    created_at: instant,
+    last_used_at: instant.nullable(),
+    expires_at: instant.nullable(),
+    credit_limit: decimal.nullable(),
+    used: decimal,
+    currency: z.literal("0g"),
+    reset_period: z.enum(RESET_PERIODS),
+    allowed_models: z.array(z.string()),
+    allowed_providers: z.array(z.string()),
+    trust_mode: z.enum(TRUST_FLOORS).nullable(),
+  })
+  .meta({ id: "ApiKey", description: "Amounts are in the network's token, as decimals." });
+
 /** GET /v1/api-keys (SPEC 4.1, facts 1.3): the account's keys, oldest first; all of them unless `status` says. */
 export const listApiKeys = defineRoute({
   method: "GET",
@@ -37,6 +61,7 @@ export const listApiKeys = defineRoute({
     limit: z.coerce.number().int().min(1).max(100).default(100),
     cursor: z.string().optional(),
   }),
+  answer: { json: z.strictObject({ ...listOf(item), next_cursor: z.string().nullable() }) },
   async handle(app, { account, query: { status, limit, cursor } }) {
     const page = { first: limit, after: cursor };
     const { rows, hasNextPage } = await app.apiKeys.list(
@@ -64,6 +89,7 @@ export const createApiKey = defineRoute({
     .strictObject({ name: text.nullish(), label: text.nullish(), ...terms })
     .refine(sameName, NAMES_DIFFER)
     .refine(({ name, label }) => name != null || label != null, { path: ["name"], message: "required" }),
+  answer: { status: 201, json: z.strictObject({ ...item.shape, key: z.string() }) },
   async handle(app, { account, body }) {
     const { key, secret } = await app.apiKeys.create(account, body.name ?? body.label ?? "", toTerms(body));
     return json({ ...view(key), key: secret }, 201);
@@ -79,6 +105,7 @@ export const updateApiKey = defineRoute({
   body: z
     .strictObject({ name: text.nullish(), label: text.nullish(), ...terms })
     .refine(sameName, NAMES_DIFFER),
+  answer: { json: item },
   async handle(app, { account, params: { id = "" }, body }) {
     const name = body.name ?? body.label;
     const changes = { ...toTerms(body), ...(name != null && { name }) };
@@ -92,6 +119,7 @@ export const revokeApiKey = defineRoute({
   url: "/v1/api-keys/:id",
   summary: "Revoke an API key",
   access: "keys:manage",
+  answer: { json: z.strictObject({ key_id: z.uuid(), message: z.string() }) },
   async handle(app, { account, params: { id = "" } }) {
     const key = await app.apiKeys.revoke(account, id);
     return json({ key_id: key.id, message: "API key revoked" });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Hex } from "../../kernel/hex.ts";
 import { defineRoute, json } from "../route.ts";
+import { address, instant, tally } from "../wire.ts";
 
 const hex = z.string().regex(/^0x([0-9a-fA-F]{2})*$/, "must be 0x and pairs of hexadecimal digits");
 
@@ -10,6 +11,7 @@ export const getNonce = defineRoute({
   url: "/v1/auth/nonce",
   summary: "Get a nonce to sign in with",
   access: "public",
+  answer: { json: z.strictObject({ nonce: z.string(), expires_at: instant }) },
   async handle(app) {
     const { nonce, expiresAt } = await app.sessions.createNonce();
     return json({ nonce, expires_at: expiresAt.toISOString() });
@@ -23,6 +25,7 @@ export const signIn = defineRoute({
   summary: "Sign in with a wallet",
   access: "public",
   body: z.strictObject({ message: z.string(), signature: hex }),
+  answer: { json: z.strictObject({ token: z.string(), expires_at: instant, wallet_address: address }) },
   async handle(app, { body: { message, signature } }) {
     const { token, account, expiresAt } = await app.sessions.signIn({ message, signature: signature as Hex });
     return json({ token, expires_at: expiresAt.toISOString(), wallet_address: account });
@@ -36,6 +39,7 @@ export const signOut = defineRoute({
   summary: "End this wallet session, or all of the wallet's",
   access: "session",
   body: z.strictObject({ all: z.boolean().default(false) }).prefault({}),
+  answer: { json: z.strictObject({ message: z.string(), sessions_ended: tally }) },
   async handle(app, { principal, body }) {
     const ended = await app.sessions.signOut(principal, { everywhere: body.all });
     return json({ message: "Signed out", sessions_ended: ended });
@@ -48,6 +52,9 @@ export const getMe = defineRoute({
   url: "/v1/auth/me",
   summary: "See who is signed in",
   access: "session",
+  answer: {
+    json: z.strictObject({ auth_type: z.literal("session"), wallet_address: address, expires_at: instant }),
+  },
   async handle(app, { principal }) {
     const { account, expiresAt } = await app.sessions.current(principal);
     return json({ auth_type: "session", wallet_address: account, expires_at: expiresAt.toISOString() });

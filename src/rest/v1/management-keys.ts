@@ -3,11 +3,28 @@ import { AppError } from "../../kernel/errors.ts";
 import { type ManagementKey, managementKeyCursor } from "../../keys/management-key.service.ts";
 import { chooseScopes, PRESET_NAMES } from "../../keys/preset.ts";
 import { SCOPES } from "../../keys/principal.ts";
-import { defineRoute, json } from "../route.ts";
+import { defineRoute, json, listOf } from "../route.ts";
+import { instant } from "../wire.ts";
 
 const name = z.string().trim().min(1).max(100);
 const preset = z.enum(PRESET_NAMES);
 const scopes = z.array(z.enum(SCOPES)).max(SCOPES.length);
+
+const item = z
+  .strictObject({
+    key_id: z.uuid(),
+    key_preview: z.string(),
+    key_type: z.literal("mgmt"),
+    name: z.string(),
+    scopes: z.array(z.enum(SCOPES)),
+    preset,
+    status: z.enum(["active", "revoked"]),
+    revoked: z.boolean(),
+    created_at: instant,
+    last_used_at: instant.nullable(),
+    last_source_ip: z.string().nullable(),
+  })
+  .meta({ id: "ManagementKey" });
 
 /** GET /v1/management-keys (SPEC 2.3): the wallet's management keys, oldest first, revoked ones among them. */
 export const listManagementKeys = defineRoute({
@@ -20,6 +37,7 @@ export const listManagementKeys = defineRoute({
     limit: z.coerce.number().int().min(1).max(100).default(100),
     cursor: z.string().optional(),
   }),
+  answer: { json: z.strictObject({ ...listOf(item), next_cursor: z.string().nullable() }) },
   async handle(app, { account, query: { status, limit, cursor } }) {
     const page = { first: limit, after: cursor };
     const { rows, hasNextPage } = await app.managementKeys.list(
@@ -44,6 +62,7 @@ export const createManagementKey = defineRoute({
   access: "session",
   repetition: "secret",
   body: z.strictObject({ name, preset: preset.optional(), scopes: scopes.optional() }),
+  answer: { status: 201, json: z.strictObject({ ...item.shape, key: z.string() }) },
   async handle(app, { account, body }) {
     const chosen = chooseScopes(body);
     if (!chosen) throw new AppError("invalid_body", "scopes: send scopes or a preset.", { param: "scopes" });
@@ -59,6 +78,7 @@ export const updateManagementKey = defineRoute({
   summary: "Change a management key",
   access: "session",
   body: z.strictObject({ name: name.nullish(), preset: preset.nullish(), scopes: scopes.nullish() }),
+  answer: { json: item },
   async handle(app, { account, params: { id = "" }, body }) {
     const change = {
       name: body.name ?? undefined,
@@ -75,6 +95,7 @@ export const revokeManagementKey = defineRoute({
   url: "/v1/management-keys/:id",
   summary: "Revoke a management key",
   access: "session",
+  answer: { json: z.strictObject({ key_id: z.uuid(), message: z.string() }) },
   async handle(app, { account, params: { id = "" } }) {
     const key = await app.managementKeys.revoke(account, id);
     return json({ key_id: key.id, message: "Management key revoked" });

@@ -7,7 +7,8 @@ import {
   usageCursor,
 } from "../../../accounts/usage.service.ts";
 import { AppError } from "../../../kernel/errors.ts";
-import { defineRoute, json } from "../../route.ts";
+import { defineRoute, json, listOf } from "../../route.ts";
+import { address, instant, neuron, tally } from "../../wire.ts";
 import { CURRENCY } from "../account.ts";
 
 const MAX_OFFSET = 1_000_000;
@@ -30,6 +31,43 @@ const count = (least: number, most: number, otherwise: number) =>
     .pipe(z.int().min(least).max(most))
     .default(otherwise);
 
+const currency = z.literal(CURRENCY);
+const trustMode = z.enum(["standard", "verified", "private"]);
+const tokens = {
+  input_tokens: tally,
+  output_tokens: tally,
+  cached_tokens: tally,
+  cache_write_tokens: tally,
+  cache_write_1h_tokens: tally,
+};
+const day = z
+  .strictObject({
+    date: z.iso.date(),
+    model_id: z.string(),
+    canonical_id: z.string(),
+    request_count: tally,
+    ...tokens,
+    cost: neuron,
+    trust_mode: trustMode.optional(),
+  })
+  .meta({ id: "UsageDay" });
+const row = z
+  .strictObject({
+    id: z.int(),
+    request_id: z.string(),
+    created_at: instant,
+    model_id: z.string(),
+    canonical_id: z.string(),
+    provider_address: address,
+    api_key_id: z.uuid().nullable(),
+    ...tokens,
+    cost: neuron,
+    deposit_used: neuron,
+    credit_used: neuron,
+    trust_mode: trustMode,
+  })
+  .meta({ id: "UsageRow" });
+
 /** GET /v1/account/usage/stats (facts 1.3): sums over every request that the filters let through. */
 export const getUsageStats = defineRoute({
   method: "GET",
@@ -37,6 +75,16 @@ export const getUsageStats = defineRoute({
   summary: "Sum up the usage",
   access: "account:read",
   query: z.strictObject(filters),
+  answer: {
+    json: z.strictObject({
+      total_requests: tally,
+      total_tokens: tally,
+      prompt_tokens: tally,
+      completion_tokens: tally,
+      total_cost: neuron,
+      currency,
+    }),
+  },
   async handle(app, { account, query }) {
     const totals = await app.usage.stats(account, filterOf(query));
     return json({
@@ -57,6 +105,7 @@ export const getUsageByDay = defineRoute({
   summary: "Sum up the usage by day and model",
   access: "account:read",
   query: z.strictObject({ ...filters, dimensions: z.enum(["trust_mode"]).optional() }),
+  answer: { json: z.strictObject({ ...listOf(day), currency }) },
   async handle(app, { account, query }) {
     const byTrustMode = query.dimensions === "trust_mode";
     const days = await app.usage.daily(account, filterOf(query), { byTrustMode });
@@ -77,6 +126,16 @@ export const getUsageHistory = defineRoute({
     cursor: z.string().max(512).optional(),
     include_total: flag,
   }),
+  answer: {
+    json: z.strictObject({
+      ...listOf(row),
+      currency,
+      limit: tally,
+      offset: tally,
+      total: tally.optional(),
+      next_cursor: z.string().optional(),
+    }),
+  },
   async handle(app, { account, query }) {
     const { limit, offset, cursor, include_total } = query;
     if (cursor !== undefined && offset > 0)

@@ -1,6 +1,7 @@
 import { readChatRequest } from "../../../inference/chat-request.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { defineRoute } from "../../route.ts";
+import { CHAT_ANSWER, CHAT_REQUEST } from "./completion-shape.ts";
 
 const MAX_CHAT_BYTES = 2 * 1_048_576;
 
@@ -12,6 +13,8 @@ export const chatCompletions = defineRoute({
   access: "inference",
   isAdmitted: true,
   body: "bytes",
+  bodies: { "application/json": CHAT_REQUEST },
+  answer: CHAT_ANSWER,
   bodyLimitBytes: MAX_CHAT_BYTES,
   repetition: "replayed",
   async handle(app, { principal, body, requestId, signal }) {
