@@ -71,7 +71,8 @@ async function startAll(config: Config, log: Logger, ends: Ends): Promise<void> 
     await startGateway(app, { kind: "local", app }, ends);
     return;
   }
-  const { startDevnet, DEVNET_MODEL } = await import("../src/devnet/devnet.ts");
+  const { startDevnet } = await import("../src/devnet/devnet.ts");
+  const { DEVNET_MODEL } = await import("../src/devnet/offers.ts");
   // Taken before anything is opened, and let go when the chain has written its last: two of them share no file.
   const folder = join(config.DATA_DIR, "devnet");
   const lock = lockFolder(folder);

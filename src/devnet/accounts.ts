@@ -31,3 +31,17 @@ export const DEMO_USER: DevAccount = {
   address: "0x90F79bf6EB2c4f870365E785982E1f101E93b906",
   privateKey: "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6",
 };
+
+/** Anvil's fifth to seventh: the stand-in providers of images, edits and speech. WARNING: their keys are PUBLIC, see DEPLOYER. */
+export const IMAGE_PROVIDER: DevAccount = {
+  address: "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65",
+  privateKey: "0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a",
+};
+export const EDIT_PROVIDER: DevAccount = {
+  address: "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc",
+  privateKey: "0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e872092edffba",
+};
+export const SPEECH_PROVIDER: DevAccount = {
+  address: "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+  privateKey: "0x92db14e403b83dfe3df233f83dfa3a0d7096f21ca9b0d6d6b8d88b2b4ec1564e",
+};

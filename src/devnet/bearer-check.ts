@@ -60,6 +60,12 @@ export class BearerCheck {
     }
   }
 
+  /** The wallet that signed the secret of this `Authorization` header, in lower case, or undefined when it is none. */
+  async callerOf(authorization: string | undefined): Promise<string | undefined> {
+    const secret = await this.#genuine(authorization?.slice("Bearer ".length) ?? "");
+    return secret?.address.toLowerCase();
+  }
+
   async #genuine(text: string): Promise<AppSecret | undefined> {
     const known = this.#secrets.get(text);
     if (known) return known;

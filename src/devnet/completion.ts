@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { sampleValue } from "./sample-value.ts";
 
 /** Each word is one token of the o200k and cl100k vocabularies, at the start of a text and after a space. */
 const WORDS = (
@@ -11,6 +12,7 @@ const DEFAULT_TOKENS = 16;
 const MOST_TOKENS = 64;
 
 const limit = z.int().min(1).nullish();
+const toolFunction = z.looseObject({ name: z.string(), parameters: z.unknown() });
 
 /** The part of an OpenAI chat request that the stand-in provider reads; everything else is let through unread. */
 export const chatRequestSchema = z.looseObject({
@@ -20,15 +22,27 @@ export const chatRequestSchema = z.looseObject({
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   max_tokens: limit,
   max_completion_tokens: limit,
+  tools: z.array(z.looseObject({ function: toolFunction.nullish() })).nullish(),
+  tool_choice: z
+    .union([z.string(), z.looseObject({ function: z.looseObject({ name: z.string() }).nullish() })])
+    .nullish(),
+  response_format: z
+    .looseObject({ type: z.string(), json_schema: z.looseObject({ schema: z.unknown() }).nullish() })
+    .nullish(),
 });
 
 /** A chat request that passed `chatRequestSchema`. */
 export type ChatRequest = z.infer<typeof chatRequestSchema>;
 
+/** A call of a tool, its arguments as JSON text. */
+export type ToolCall = { readonly id: string; readonly name: string; readonly argumentsJson: string };
+
 /** An answer before it has an id: its text as one piece a token, and what it is charged for. */
 export type Completion = {
   readonly pieces: readonly string[];
-  readonly finishReason: "stop" | "length";
+  readonly finishReason: "stop" | "length" | "tool_calls";
+  /** Set when a tool is called in place of a text. */
+  readonly toolCall?: ToolCall | undefined;
   /** OpenAI's `usage` object as JSON text. */
   readonly usageJson: string;
 };
@@ -38,7 +52,8 @@ export type CompletionHead = { readonly id: string; readonly model: string; read
 
 /**
  * Makes up an answer out of nothing but the messages: the same conversation always gets the same text. It has exactly
- * as many tokens as the smaller of the request's limits allows, at most 64, and 16 when there is no limit.
+ * as many tokens as the smaller of the request's limits allows, at most 64, and 16 when there is no limit. The first
+ * tool on offer is called unless its result is there already; a structured answer fits its schema.
  */
 export function composeCompletion(request: ChatRequest, promptTokens: number): Completion {
   const limits = [request.max_tokens, request.max_completion_tokens].filter(
@@ -51,17 +66,24 @@ export function composeCompletion(request: ChatRequest, promptTokens: number): C
     completion_tokens: tokens,
     total_tokens: promptTokens + tokens,
   };
+  const usageJson = JSON.stringify(usage);
+  const toolCall = toolCallOf(request);
+  if (toolCall) return { pieces: [], finishReason: "tool_calls", toolCall, usageJson };
+  const structured = structuredAnswer(request);
+  if (structured !== undefined) return { pieces: [structured], finishReason: "stop", usageJson };
   return {
-    pieces: pieces(request.messages, tokens),
+    pieces: inventWords(seedOf(request.messages), tokens),
     finishReason: tokens === wanted ? "length" : "stop",
-    usageJson: JSON.stringify(usage),
+    usageJson,
   };
 }
 
 /** The plain form: one `chat.completion` object, as JSON text. */
 export function toPlainAnswer({ id, model, created }: CompletionHead, completion: Completion): string {
-  const { pieces, finishReason, usageJson } = completion;
-  const message = { role: "assistant", content: pieces.join("") };
+  const { pieces, finishReason, toolCall, usageJson } = completion;
+  const message = toolCall
+    ? { role: "assistant", content: null, tool_calls: [toolCallBody(toolCall)] }
+    : { role: "assistant", content: pieces.join("") };
   const choices = [{ index: 0, message, finish_reason: finishReason }];
   const head = JSON.stringify({ id, object: "chat.completion", created, model, choices });
   return `${head.slice(0, -1)},"usage":${usageJson}}`;
@@ -81,6 +103,7 @@ export function toEvents(
     `data: ${head},"choices":[${JSON.stringify({ index: 0, delta, finish_reason: finishReason })}]}\n\n`;
   return [
     event({ role: "assistant", content: "" }, null),
+    ...(completion.toolCall ? toolCallDeltas(completion.toolCall).map((delta) => event(delta, null)) : []),
     ...inChunks(completion.pieces, chunks).map((content) => event({ content }, null)),
     event({}, completion.finishReason),
     ...(includeUsage ? [`data: ${head},"choices":[],"usage":${completion.usageJson}}\n\n`] : []),
@@ -88,19 +111,59 @@ export function toEvents(
   ];
 }
 
-function pieces(messages: readonly unknown[], tokens: number): string[] {
-  let state = createHash("sha256").update(JSON.stringify(messages)).digest().readUInt32LE(0);
-  return Array.from({ length: tokens }, (_, index) => {
+/** Words of one token each, the same for the same seed; all but the first begin with a space. */
+export function inventWords(seed: number, count: number): string[] {
+  let state = seed >>> 0;
+  return Array.from({ length: count }, (_, index) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     const word = WORDS[Math.floor((state / 2 ** 32) * WORDS.length)];
     return index === 0 ? `${word}` : ` ${word}`;
   });
 }
 
-function inChunks(pieces: readonly string[], chunks: number = pieces.length): readonly string[] {
+/** The parts of a text as a stream sends them: one a piece, or gathered into `chunks`. */
+export function inChunks(pieces: readonly string[], chunks: number = pieces.length): readonly string[] {
   const size = Math.ceil(pieces.length / Math.max(1, chunks));
   if (size <= 1) return pieces;
   return Array.from({ length: Math.ceil(pieces.length / size) }, (_, index) =>
     pieces.slice(index * size, (index + 1) * size).join(""),
   );
+}
+
+function seedOf(messages: readonly unknown[]): number {
+  return createHash("sha256").update(JSON.stringify(messages)).digest().readUInt32LE(0);
+}
+
+function toolCallOf({ tools, tool_choice: choice, messages }: ChatRequest): ToolCall | undefined {
+  if (choice === "none" || isToolResult(messages.at(-1))) return undefined;
+  const wanted = typeof choice === "object" ? choice?.function?.name : undefined;
+  const offered = (tools ?? []).flatMap((tool) => (tool.function ? [tool.function] : []));
+  const called = offered.find(({ name }) => wanted === undefined || name === wanted);
+  if (!called) return undefined;
+  const argumentsJson = JSON.stringify(sampleValue(called.parameters) ?? {});
+  return { id: `call_${seedOf(messages).toString(36)}`, name: called.name, argumentsJson };
+}
+
+function isToolResult(message: unknown): boolean {
+  return typeof message === "object" && message !== null && "role" in message && message.role === "tool";
+}
+
+function toolCallBody({ id, name, argumentsJson }: ToolCall) {
+  return { id, type: "function", function: { name, arguments: argumentsJson } };
+}
+
+/** The call's name first, then its arguments in two parts. */
+function toolCallDeltas(call: ToolCall): readonly object[] {
+  const { argumentsJson } = call;
+  const middle = Math.ceil(argumentsJson.length / 2);
+  const parts = [argumentsJson.slice(0, middle), argumentsJson.slice(middle)];
+  return [
+    { tool_calls: [{ index: 0, ...toolCallBody({ ...call, argumentsJson: "" }) }] },
+    ...parts.map((part) => ({ tool_calls: [{ index: 0, function: { arguments: part } }] })),
+  ];
+}
+
+function structuredAnswer({ response_format: format }: ChatRequest): string | undefined {
+  if (format?.type === "json_schema") return JSON.stringify(sampleValue(format.json_schema?.schema));
+  return format?.type === "json_object" ? '{"answer":"light"}' : undefined;
 }

@@ -3,16 +3,14 @@ import { join } from "node:path";
 import { countPromptTokens } from "../inference/tokens.ts";
 import type { Hex } from "../kernel/hex.ts";
 import type { Logger } from "../kernel/log.ts";
-import { PROVIDER, ROUTER_WALLET } from "./accounts.ts";
+import { ROUTER_WALLET } from "./accounts.ts";
 import { fundRouterWallet, registerProvider } from "./actors.ts";
 import { startAnvil } from "./anvil.ts";
+import type { AccountSource } from "./bearer-check.ts";
 import { contractAddresses, type DevnetContracts, deployContracts } from "./deploy.ts";
-import { startProvider } from "./provider.ts";
+import { DEVNET_OFFERS, type DevnetOffer } from "./offers.ts";
+import { type StandInProvider, startProvider } from "./provider.ts";
 
-/** The model that the stand-in provider offers, and its prices in neuron per token. */
-export const DEVNET_MODEL = "devnet-chat";
-const INPUT_PRICE = 2_000_000_000_000n;
-const OUTPUT_PRICE = 5_000_000_000_000n;
 const BLOCK_SECONDS = 15;
 
 /** What a machine without the network needs of it. */
@@ -29,8 +27,8 @@ export function knownDevnet(): Pick<Devnet, "contracts" | "routerKey"> {
 }
 
 /**
- * Starts the development network: a chain kept in `folder`, our contracts, one provider, and a router's wallet that
- * has paid it. It ends with `stop`, or with this process.
+ * Starts the development network: a chain kept in `folder`, our contracts, a provider of each service type, and a
+ * router's wallet that has paid them. It ends with `stop`, or with this process.
  */
 export async function startDevnet({ folder, log }: { folder: string; log: Logger }): Promise<Devnet> {
   mkdirSync(folder, { recursive: true });
@@ -39,37 +37,49 @@ export async function startDevnet({ folder, log }: { folder: string; log: Logger
     blockTimeSeconds: BLOCK_SECONDS,
     log,
   });
+  const providers: StandInProvider[] = [];
+  const stop = async () => {
+    await Promise.all(providers.map((provider) => provider.stop()));
+    await anvil.stop();
+  };
   try {
     const contracts = await deployContracts(anvil.url);
-    const provider = await startProvider({
-      address: PROVIDER.address,
-      model: DEVNET_MODEL,
-      countTokens: countPromptTokens,
-      accounts: { rpcUrl: anvil.url, inference: contracts.inference },
-    });
-    await registerProvider(anvil.url, {
-      providerKey: PROVIDER.privateKey,
-      url: provider.url,
-      model: DEVNET_MODEL,
-      inputPrice: INPUT_PRICE,
-      outputPrice: OUTPUT_PRICE,
-      serviceType: "chatbot",
-      verifiability: "TeeML",
-      additionalInfo: "{}",
-      teeSigner: PROVIDER.address,
-    });
-    await fundRouterWallet(anvil.url, { routerKey: ROUTER_WALLET.privateKey, provider: PROVIDER.address });
-    return {
-      rpcUrl: anvil.url,
-      contracts,
-      routerKey: ROUTER_WALLET.privateKey,
-      async stop() {
-        await provider.stop();
-        await anvil.stop();
-      },
-    };
+    const accounts = { rpcUrl: anvil.url, inference: contracts.inference };
+    for (const offer of DEVNET_OFFERS) providers.push(await offerService(offer, accounts));
+    return { rpcUrl: anvil.url, contracts, routerKey: ROUTER_WALLET.privateKey, stop };
   } catch (error) {
-    await anvil.stop();
+    await stop();
+    throw error;
+  }
+}
+
+/** Starts a stand-in provider, puts its offer into the registry and pays it from the router's wallet. */
+async function offerService(offer: DevnetOffer, accounts: AccountSource): Promise<StandInProvider> {
+  const { account, model, serviceType, inputPrice, outputPrice, info } = offer;
+  const { address, privateKey } = account;
+  const provider = await startProvider({
+    address,
+    model,
+    serviceType,
+    countTokens: countPromptTokens,
+    accounts,
+  });
+  try {
+    await registerProvider(accounts.rpcUrl, {
+      providerKey: privateKey,
+      url: provider.url,
+      model,
+      inputPrice,
+      outputPrice,
+      serviceType,
+      verifiability: "TeeML",
+      additionalInfo: JSON.stringify(info),
+      teeSigner: address,
+    });
+    await fundRouterWallet(accounts.rpcUrl, { routerKey: ROUTER_WALLET.privateKey, provider: address });
+    return provider;
+  } catch (error) {
+    await provider.stop();
     throw error;
   }
 }

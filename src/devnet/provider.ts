@@ -1,12 +1,12 @@
-import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ServiceType } from "../inference/provider.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Hex } from "../kernel/hex.ts";
 import { type AccountSource, BearerCheck } from "./bearer-check.ts";
-import { toEvents, toPlainAnswer } from "./completion.ts";
-import { type Composed, Composer } from "./composer.ts";
+import { type Endpoint, type EndpointAnswer, endpointsOf } from "./provider-endpoints.ts";
+import { type JobBehaviour, type JobReport, StandInJobs } from "./provider-jobs.ts";
 
 /** How the stand-in provider behaves, well or badly. Everything absent is as a good provider has it. */
 export type ProviderBehaviour = {
@@ -24,12 +24,16 @@ export type ProviderBehaviour = {
   readonly instead?: { readonly status: number; readonly contentType: string; readonly body: string };
   /** The connection breaks after so many events of a stream, or in the middle of a plain answer. */
   readonly breakAfterEvents?: number;
+  /** How asynchronous jobs go. */
+  readonly jobs?: JobBehaviour;
 };
 
 /** What a stand-in provider is: its address on chain, its model, and how it counts a prompt. */
 export type ProviderOptions = {
   readonly address: Hex;
   readonly model: string;
+  /** `chatbot` unless given. */
+  readonly serviceType?: ServiceType;
   /** Prompt tokens of a conversation, for `usage`. */
   readonly countTokens: (messages: readonly unknown[]) => number;
   /** Where sub-accounts are looked up; without it only the secret itself is checked. */
@@ -42,8 +46,9 @@ const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 /**
  * A stand-in for an inference provider's broker (facts: router-and-chain 2.1): a real HTTP server on 127.0.0.1 that
- * checks its callers as a real one does and answers `POST /v1/proxy/chat/completions`, plain and streamed, and
- * `GET /v1/models`. Failures are `{"error": string}`.
+ * checks its callers as a real one does and answers the endpoints of its service type below `/v1/proxy`, chats in
+ * OpenAI's and Anthropic's format, plain and streamed; images also as jobs below `/v1/async`; and `GET /v1/models`.
+ * Failures are `{"error": string}`.
  */
 export class StandInProvider {
   readonly url: string;
@@ -52,7 +57,9 @@ export class StandInProvider {
   readonly #server: Server;
   readonly #options: ProviderOptions;
   readonly #bearers: BearerCheck;
-  readonly #composer: Composer;
+  readonly #endpoints: ReadonlyMap<string, Endpoint>;
+  /** The asynchronous jobs that it was given. */
+  readonly jobs = new StandInJobs();
   #requests = 0;
   #aborted = 0;
 
@@ -63,16 +70,16 @@ export class StandInProvider {
     this.#options = options;
     this.behaviour = options.behaviour ?? {};
     this.#bearers = new BearerCheck(options.address, options.accounts);
-    this.#composer = new Composer(options.countTokens);
+    this.#endpoints = endpointsOf({ ...options, serviceType: options.serviceType ?? "chatbot" });
     server.on("request", (request, response) => void this.#handle(request, response));
   }
 
-  /** Chat requests that came in, refused ones too. */
+  /** Requests that came in, refused ones too. */
   get requests(): number {
     return this.#requests;
   }
 
-  /** Chat requests whose client went away before the end of the answer; counted at once. */
+  /** Requests whose client went away before the end of the answer; counted at once. */
   get aborted(): number {
     return this.#aborted;
   }
@@ -87,8 +94,9 @@ export class StandInProvider {
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const path = request.url?.split("?")[0];
-    if (request.method === "POST" && path === "/v1/proxy/chat/completions") {
+    const path = request.url?.split("?")[0] ?? "";
+    const endpoint = this.#endpoints.get(path.replace("/v1/async/images/", "/v1/proxy/images/"));
+    if (request.method === "POST" && endpoint) {
       this.#requests++;
       const gone = new AbortController();
       const ourBreak = this.behaviour.breakAfterEvents !== undefined;
@@ -96,26 +104,33 @@ export class StandInProvider {
         if (!response.writableFinished && !ourBreak) this.#aborted++;
         gone.abort();
       });
-      await this.#chat(request, response, gone.signal).catch(() => {
+      const isJob = path.startsWith("/v1/async/");
+      await this.#serve(request, response, { endpoint, isJob, gone: gone.signal }).catch(() => {
         if (gone.signal.aborted || response.headersSent) response.destroy();
         else refuse(response, 500, "Provider: internal error");
       });
+    } else if (request.method === "GET" && path.startsWith("/v1/async/jobs/")) {
+      await this.#poll(request, response, path.slice("/v1/async/jobs/".length));
     } else if (request.method === "GET" && path === "/v1/models") {
       const data = [{ id: this.#options.model, object: "model", created: 0, owned_by: "devnet" }];
-      sendJson(response, 200, JSON.stringify({ object: "list", data }));
+      sendText(response, 200, JSON.stringify({ object: "list", data }));
     } else refuse(response, 404, "Provider: no such endpoint");
   }
 
-  async #chat(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void> {
+  async #serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { endpoint, isJob, gone }: { endpoint: Endpoint; isJob: boolean; gone: AbortSignal },
+  ): Promise<void> {
     const behaviour = this.behaviour;
     const body = await readBody(request);
     if (body === undefined) return refuse(response, 413, "Provider: body too large");
-    const refusal = await this.#bearers.refusal(request.headers.authorization);
+    const { authorization, "content-type": contentType = "" } = request.headers;
+    const refusal = await this.#bearers.refusal(authorization);
     if (refusal) return refuse(response, refusal.status, refusal.error);
-    const known = this.#composer.compose(body);
-    if (!known) return refuse(response, 400, "Provider: not a chat request");
-    if (known.request.model !== this.#options.model)
-      return refuse(response, 400, `Provider: model ${known.request.model} is not served here`);
+    const { usageJson, chunks } = behaviour;
+    const answer = await endpoint({ body, contentType, usageJson, chunks });
+    if (answer.kind === "refused") return refuse(response, 400, `Provider: ${answer.reason}`);
     if (behaviour.delayMs) await sleep(behaviour.delayMs, undefined, { signal: gone });
     for (const [name, value] of Object.entries(behaviour.headers ?? {})) response.setHeader(name, value);
     const { instead } = behaviour;
@@ -123,43 +138,19 @@ export class StandInProvider {
       return void response
         .writeHead(instead.status, { "content-type": instead.contentType })
         .end(instead.body);
-    await this.#answer(response, known, behaviour, gone);
+    if (isJob && answer.kind === "whole") {
+      const owner = (await this.#bearers.callerOf(authorization)) ?? "";
+      return report(response, this.jobs.submit(owner, answer, behaviour.jobs ?? {}));
+    }
+    await send(response, answer, behaviour, gone);
   }
 
-  async #answer(
-    response: ServerResponse,
-    known: Composed,
-    behaviour: ProviderBehaviour,
-    gone: AbortSignal,
-  ): Promise<void> {
-    const { request } = known;
-    const { usageJson = known.completion.usageJson, chunks, chunkDelayMs, breakAfterEvents } = behaviour;
-    const completion = { ...known.completion, usageJson };
-    const head = {
-      id: `chatcmpl-${randomUUID()}`,
-      model: request.model,
-      created: Math.floor(Date.now() / 1_000),
-    };
-    response.setHeader("ZG-Res-Key", head.id);
-    if (!request.stream) {
-      const text = toPlainAnswer(head, completion);
-      if (breakAfterEvents === undefined) return sendJson(response, 200, text);
-      response.writeHead(200, {
-        "content-type": "application/json",
-        "content-length": Buffer.byteLength(text),
-      });
-      return void response.write(text.slice(0, text.length / 2), () => response.destroy());
-    }
-    response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
-    const includeUsage = request.stream_options?.include_usage === true;
-    const events = toEvents(head, completion, { includeUsage, chunks });
-    if (!chunkDelayMs && breakAfterEvents === undefined) return void response.end(events.join(""));
-    for (const [index, event] of events.entries()) {
-      if (index === breakAfterEvents) return void response.write("", () => response.destroy());
-      if (index > 0 && chunkDelayMs) await sleep(chunkDelayMs, undefined, { signal: gone });
-      if (!response.write(event)) await once(response, "drain", { signal: gone });
-    }
-    response.end();
+  async #poll(request: IncomingMessage, response: ServerResponse, jobId: string): Promise<void> {
+    const { authorization } = request.headers;
+    const refusal = await this.#bearers.refusal(authorization);
+    if (refusal) return refuse(response, refusal.status, refusal.error);
+    const owner = (await this.#bearers.callerOf(authorization)) ?? "";
+    report(response, this.jobs.poll(owner, jobId, this.behaviour.jobs ?? {}));
   }
 }
 
@@ -177,24 +168,54 @@ export async function startProvider(options: ProviderOptions): Promise<StandInPr
   return new StandInProvider(server, `http://127.0.0.1:${port}`, options);
 }
 
-async function readBody(request: IncomingMessage): Promise<string | undefined> {
+async function send(
+  response: ServerResponse,
+  answer: Exclude<EndpointAnswer, { kind: "refused" }>,
+  { breakAfterEvents, chunkDelayMs }: ProviderBehaviour,
+  gone: AbortSignal,
+): Promise<void> {
+  response.setHeader("ZG-Res-Key", answer.responseKey);
+  if (answer.kind === "whole") {
+    const { text, contentType } = answer;
+    if (breakAfterEvents === undefined) return sendText(response, 200, text, contentType);
+    response.writeHead(200, { "content-type": contentType, "content-length": Buffer.byteLength(text) });
+    return void response.write(text.slice(0, text.length / 2), () => response.destroy());
+  }
+  response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
+  if (!chunkDelayMs && breakAfterEvents === undefined) return void response.end(answer.events.join(""));
+  for (const [index, event] of answer.events.entries()) {
+    if (index === breakAfterEvents) return void response.write("", () => response.destroy());
+    if (index > 0 && chunkDelayMs) await sleep(chunkDelayMs, undefined, { signal: gone });
+    if (!response.write(event)) await once(response, "drain", { signal: gone });
+  }
+  response.end();
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
   let size = 0;
   for await (const part of request) {
     size += part.length;
     if (size <= MAX_BODY_BYTES) parts.push(part);
   }
-  return size > MAX_BODY_BYTES ? undefined : Buffer.concat(parts).toString("utf8");
+  return size > MAX_BODY_BYTES ? undefined : Buffer.concat(parts);
 }
 
-function sendJson(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, {
-    "content-type": "application/json",
-    "content-length": Buffer.byteLength(text),
-  });
+function sendText(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  contentType = "application/json",
+): void {
+  response.writeHead(status, { "content-type": contentType, "content-length": Buffer.byteLength(text) });
   response.end(text);
 }
 
+function report(response: ServerResponse, { status, body, retryAfterSeconds }: JobReport): void {
+  if (retryAfterSeconds !== undefined) response.setHeader("retry-after", String(retryAfterSeconds));
+  sendText(response, status, JSON.stringify(body));
+}
+
 function refuse(response: ServerResponse, status: number, error: string): void {
-  sendJson(response, status, JSON.stringify({ error }));
+  sendText(response, status, JSON.stringify({ error }));
 }

@@ -1,0 +1,25 @@
+import { Busboy } from "@fastify/busboy";
+
+/** A multipart form, read: its fields by name, the last of a name counting, and its files. */
+export type Form = {
+  readonly fields: ReadonlyMap<string, string>;
+  readonly files: ReadonlyMap<string, { readonly filename: string; readonly bytes: Buffer }>;
+};
+
+/** Reads a whole multipart body. Throws when it is none. */
+export function readForm(body: Buffer, contentType: string): Promise<Form> {
+  const { promise, resolve, reject } = Promise.withResolvers<Form>();
+  const fields = new Map<string, string>();
+  const files = new Map<string, { filename: string; bytes: Buffer }>();
+  const parser = new Busboy({ headers: { "content-type": contentType } });
+  parser.on("field", (name, value) => void fields.set(name, value));
+  parser.on("file", (name, stream, filename) => {
+    const parts: Buffer[] = [];
+    stream.on("data", (part: Buffer) => void parts.push(part));
+    stream.on("end", () => void files.set(name, { filename, bytes: Buffer.concat(parts) }));
+  });
+  parser.on("finish", () => resolve({ fields, files }));
+  parser.on("error", reject);
+  parser.end(body);
+  return promise;
+}

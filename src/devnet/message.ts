@@ -1,0 +1,121 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import { type Completion, chatRequestSchema, composeCompletion, inChunks } from "./completion.ts";
+
+const block = z.looseObject({ type: z.string(), text: z.string().optional() });
+const content = z.union([z.string(), z.array(block)]);
+
+const messagesRequestSchema = z.looseObject({
+  model: z.string(),
+  max_tokens: z.int().min(1).optional(),
+  messages: z.array(z.looseObject({ role: z.string(), content })).min(1),
+  system: content.nullish(),
+  stream: z.boolean().nullish(),
+  tools: z.array(z.looseObject({ name: z.string(), input_schema: z.unknown() })).nullish(),
+  tool_choice: z.looseObject({ type: z.string(), name: z.string().optional() }).nullish(),
+});
+
+/** A request in Anthropic's Messages format, as far as the stand-in provider reads it. */
+export type MessagesRequest = z.infer<typeof messagesRequestSchema>;
+
+/** Reads a request, or undefined when it is none. Only counting tokens goes without `max_tokens`. */
+export function readMessagesRequest(body: string): MessagesRequest | undefined {
+  try {
+    return messagesRequestSchema.safeParse(JSON.parse(body)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The conversation in OpenAI's shape, the system's part first, which is what tokens are counted of. */
+export function conversationOf({ system, messages }: MessagesRequest): readonly unknown[] {
+  return [...(system ? [{ role: "system", content: system }] : []), ...messages];
+}
+
+/** The answer to a request, made up as a chat's is. */
+export function composeMessage(request: MessagesRequest, promptTokens: number): Completion {
+  const { tools, tool_choice: choice, messages, model, max_tokens } = request;
+  const last = messages.at(-1)?.content;
+  const hasResult = Array.isArray(last) && last.some(({ type }) => type === "tool_result");
+  const isFree = choice?.type !== "none" && !hasResult;
+  const chat = chatRequestSchema.parse({
+    model,
+    messages: conversationOf(request),
+    max_tokens,
+    tools: isFree
+      ? tools?.map(({ name, input_schema }) => ({ function: { name, parameters: input_schema } }))
+      : [],
+    ...(choice?.name !== undefined && { tool_choice: { function: { name: choice.name } } }),
+  });
+  return composeCompletion(chat, promptTokens);
+}
+
+/** What an answer is made into: its id, model, and a `usage` object in place of the true one, as JSON text. */
+export type MessageHead = { readonly model: string; readonly usageJson?: string | undefined };
+
+/** The plain form: one `message` object, as JSON text, and its id. */
+export function toMessage({ model, usageJson }: MessageHead, completion: Completion) {
+  const id = `msg_${randomUUID().replaceAll("-", "")}`;
+  const head = { id, type: "message", role: "assistant", model, content: contentOf(completion) };
+  const end = { stop_reason: stopReason(completion), stop_sequence: null };
+  const text = JSON.stringify({ ...head, ...end });
+  return { id, text: `${text.slice(0, -1)},"usage":${usageJson ?? JSON.stringify(usageOf(completion))}}` };
+}
+
+/** The streamed form, one named server-sent event an item. */
+export function toMessageEvents(
+  { model, usageJson }: MessageHead,
+  completion: Completion,
+  chunks: number | undefined,
+): { readonly id: string; readonly events: readonly string[] } {
+  const id = `msg_${randomUUID().replaceAll("-", "")}`;
+  const { input_tokens, output_tokens } = usageOf(completion);
+  const begun = { id, type: "message", role: "assistant", model, content: [], stop_reason: null };
+  const message = { ...begun, stop_sequence: null, usage: { input_tokens, output_tokens: 1 } };
+  const [block] = contentOf(completion);
+  const empty = block?.type === "tool_use" ? { ...block, input: {} } : { type: "text", text: "" };
+  const delta = JSON.stringify({ stop_reason: stopReason(completion), stop_sequence: null });
+  const events = [
+    event("message_start", { message }),
+    event("content_block_start", { index: 0, content_block: empty }),
+    event("ping", {}),
+    ...deltasOf(completion, chunks).map((part) => event("content_block_delta", { index: 0, delta: part })),
+    event("content_block_stop", { index: 0 }),
+    `event: message_delta\ndata: {"type":"message_delta","delta":${delta},"usage":${usageJson ?? JSON.stringify({ output_tokens })}}\n\n`,
+    event("message_stop", {}),
+  ];
+  return { id, events };
+}
+
+type Block =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly input: unknown };
+
+function contentOf({ pieces, toolCall }: Completion): readonly Block[] {
+  if (!toolCall) return [{ type: "text", text: pieces.join("") }];
+  const { id, name, argumentsJson } = toolCall;
+  return [{ type: "tool_use", id: id.replace("call_", "toolu_"), name, input: JSON.parse(argumentsJson) }];
+}
+
+function deltasOf({ pieces, toolCall }: Completion, chunks: number | undefined): readonly object[] {
+  if (!toolCall) return inChunks(pieces, chunks).map((text) => ({ type: "text_delta", text }));
+  const { argumentsJson } = toolCall;
+  const middle = Math.ceil(argumentsJson.length / 2);
+  return [argumentsJson.slice(0, middle), argumentsJson.slice(middle)].map((partial_json) => ({
+    type: "input_json_delta",
+    partial_json,
+  }));
+}
+
+function stopReason({ finishReason }: Completion): string {
+  return { stop: "end_turn", length: "max_tokens", tool_calls: "tool_use" }[finishReason];
+}
+
+function usageOf({ usageJson }: Completion): { input_tokens: number; output_tokens: number } {
+  const { prompt_tokens, completion_tokens } = JSON.parse(usageJson) as Record<string, number>;
+  return { input_tokens: prompt_tokens ?? 0, output_tokens: completion_tokens ?? 0 };
+}
+
+function event(type: string, fields: object): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+}

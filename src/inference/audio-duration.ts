@@ -1,0 +1,32 @@
+/** Slower than any encoder in use: a sound whose length its bytes do not prove is taken for as long as this allows. */
+const SLOWEST_BYTES_PER_SECOND = 1_000;
+const PCM = 1;
+
+/** The length of a sound, whole seconds rounded up; `isExact` where it plays no longer by any reading of its bytes. */
+export type AudioDuration = { readonly seconds: number; readonly isExact: boolean };
+
+/**
+ * How long a sound plays: exactly for uncompressed WAV, else the most that its size allows. What a header merely
+ * claims, such as a count of samples, is not believed.
+ */
+export function audioDuration(bytes: Buffer): AudioDuration {
+  const exact = wavSeconds(bytes);
+  if (exact !== undefined) return { seconds: Math.max(1, Math.ceil(exact)), isExact: true };
+  return { seconds: Math.max(1, Math.ceil(bytes.length / SLOWEST_BYTES_PER_SECOND)), isExact: false };
+}
+
+function wavSeconds(bytes: Buffer): number | undefined {
+  if (bytes.toString("latin1", 0, 4) !== "RIFF" || bytes.toString("latin1", 8, 12) !== "WAVE")
+    return undefined;
+  let bytesPerSecond = 0;
+  for (let at = 12; at + 8 <= bytes.length; ) {
+    const name = bytes.toString("latin1", at, at + 4);
+    const size = bytes.readUInt32LE(at + 4);
+    if (name === "fmt " && at + 24 <= bytes.length && bytes.readUInt16LE(at + 8) === PCM)
+      bytesPerSecond =
+        (bytes.readUInt32LE(at + 12) * bytes.readUInt16LE(at + 10) * bytes.readUInt16LE(at + 22)) / 8;
+    if (name === "data") return bytesPerSecond > 0 ? (bytes.length - at - 8) / bytesPerSecond : undefined;
+    at += 8 + size + (size & 1);
+  }
+  return undefined;
+}
