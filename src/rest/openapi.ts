@@ -178,15 +178,11 @@ class Schemas {
   read(schema: z.ZodType, direction: Direction): Schema {
     const made = z.toJSONSchema(schema, { io: direction, unrepresentable: "any" });
     const { $schema: _, $defs = {}, ...own } = pointAtComponents(made) as Schema & { $defs?: object };
-    for (const [name, definition] of Object.entries($defs)) this.#name(name, definition as Schema);
-    const id = schema.meta()?.id;
-    if (id === undefined) return own;
-    return this.#name(id, own);
-  }
-
-  #name(name: string, { id: _, ...schema }: Schema): Schema {
-    this.#named[name] = schema;
-    return { $ref: `#/components/schemas/${name}` };
+    for (const [name, definition] of Object.entries($defs)) {
+      const { id: _id, ...named } = definition as Schema;
+      this.#named[name] = named;
+    }
+    return own;
   }
 }
 

@@ -1,0 +1,187 @@
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { SCOPES } from "../../src/keys/principal.ts";
+import { toOpenApi } from "../../src/rest/openapi.ts";
+import { routes } from "../../src/rest/rest.plugin.ts";
+import { MODEL } from "../support/network.ts";
+import { type OpenApi, OpenApiCheck } from "../support/openapi.ts";
+import { seedAccount } from "../support/seed.ts";
+import { localSignIn, signInAs } from "../support/sign-in.ts";
+import { useStack } from "../support/stack.ts";
+
+const stack = useStack("embedded");
+const check = new OpenApiCheck(toOpenApi(routes) as OpenApi);
+
+/** Who calls: a key of each kind of an account with money, and a wallet that is signed in. */
+type World = { readonly sk: string; readonly mk: string; readonly session: string; readonly account: string };
+
+/** A call that goes well. `path` is where the operation's own is not what is asked. */
+type Call = {
+  readonly as?: keyof Omit<World, "account">;
+  readonly path?: string;
+  readonly body?: unknown;
+};
+
+const messages = [{ role: "user", content: "Hello" }];
+const chat = { model: MODEL, messages, max_tokens: 3 };
+const newWallet = () => privateKeyToAccount(generatePrivateKey());
+
+let names = 0;
+const newName = () => `key ${++names}`;
+
+/** One call that goes well for each operation, and more where it may answer in several ways. */
+const CALLS: Readonly<Record<string, readonly ((world: World) => Promise<Call> | Call)[]>> = {
+  "POST /v1/chat/completions": [
+    () => ({ as: "sk", body: chat }),
+    () => ({ as: "sk", body: { ...chat, stream: true } }),
+  ],
+  "GET /v1/models": [() => ({})],
+  "GET /v1/providers": [() => ({})],
+  "GET /v1/auth/nonce": [() => ({})],
+  "POST /v1/auth/signin": [async () => ({ body: await signedMessage() })],
+  "POST /v1/auth/signout": [async () => ({ as: "session", body: {} })],
+  "GET /v1/auth/me": [() => ({ as: "session" })],
+  "GET /v1/api-keys": [() => ({ as: "mk", path: "/v1/api-keys?limit=1" })],
+  "POST /v1/api-keys": [
+    () => ({ as: "mk", body: { name: newName(), credit_limit: "1.5", trust_mode: "verified" } }),
+    () => ({ as: "mk", body: { name: newName(), expiration: "2126-01-01T00:00:00Z" } }),
+  ],
+  "PATCH /v1/api-keys/{id}": [
+    async (world) => ({
+      as: "mk",
+      path: `/v1/api-keys/${await newApiKey(world)}`,
+      body: { label: newName() },
+    }),
+  ],
+  "DELETE /v1/api-keys/{id}": [
+    async (world) => ({ as: "mk", path: `/v1/api-keys/${await newApiKey(world)}` }),
+  ],
+  "GET /v1/management-keys": [() => ({ as: "session" })],
+  "POST /v1/management-keys": [
+    () => ({ as: "session", body: { name: newName(), preset: "read-only" } }),
+    () => ({ as: "session", body: { name: newName(), scopes: ["keys:create"] } }),
+  ],
+  "PATCH /v1/management-keys/{id}": [
+    async (world) => ({
+      as: "session",
+      path: `/v1/management-keys/${await newManagementKey(world)}`,
+      body: { name: newName() },
+    }),
+  ],
+  "DELETE /v1/management-keys/{id}": [
+    async (world) => ({ as: "session", path: `/v1/management-keys/${await newManagementKey(world)}` }),
+  ],
+  "GET /v1/account": [() => ({ as: "mk" })],
+  "GET /v1/account/balance": [() => ({ as: "mk" }), () => ({ as: "session" })],
+  "GET /v1/account/funds": [() => ({ as: "mk" })],
+  "GET /v1/account/usage/stats": [() => ({ as: "mk" })],
+  "GET /v1/account/usage/daily": [
+    () => ({ as: "mk" }),
+    () => ({ as: "mk", path: "/v1/account/usage/daily?dimensions=trust_mode" }),
+  ],
+  "GET /v1/account/usage/history": [
+    () => ({ as: "mk" }),
+    () => ({ as: "mk", path: "/v1/account/usage/history?limit=1&include_total=true" }),
+  ],
+};
+
+describe("the description", () => {
+  test("is served, and is the one that is committed", async () => {
+    const reply = await fetch(`${stack().origin}/openapi.json`);
+    expect(reply.status).toBe(200);
+    expect(await reply.json()).toEqual(JSON.parse(JSON.stringify(toOpenApi(routes))));
+  });
+
+  test("tells of every route what it reads and answers", () => {
+    const silent = routes.filter(
+      ({ answer, method, bodies }) =>
+        !(answer?.json || answer?.media) || (method === "PATCH" && Object.keys(bodies).length === 0),
+    );
+    expect(silent.map(({ method, url }) => `${method} ${url} has no answer in defineRoute`)).toEqual([]);
+    expect(check.operations.length).toBe(routes.length);
+  });
+
+  test("is made of schemas that hold, and names each operation once", () => {
+    expect(check.compileAll()).toBeGreaterThan(10);
+    const ids = check.operations.map(([, { operationId }]) => operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const [name, { parameters }] of check.operations)
+      for (const [, variable] of name.matchAll(/\{(\w+)\}/g))
+        expect(parameters).toContainEqual(expect.objectContaining({ name: variable, in: "path" }));
+  });
+
+  test("refuses what is not described", () => {
+    const balance = { address: `0x${"0".repeat(40)}`, balance: 1 };
+    const faults = check.faults("GET /v1/account/balance", 200, "application/json", JSON.stringify(balance));
+    expect(faults.join("\n")).toMatch(/\/balance must be string/);
+    expect(faults.join("\n")).toMatch(/total_balance/);
+    expect(check.faults("GET /v1/account", 200, "text/html", "")).toEqual([
+      "200 of type text/html is not described",
+    ]);
+  });
+});
+
+describe("answers are as described:", () => {
+  let world: World;
+  beforeAll(async () => {
+    const { account, secret } = await seedAccount(stack().app.database, 10n ** 18n);
+    const { secret: mk } = await stack().app.managementKeys.create(account, "all", SCOPES);
+    const { token } = await signInAs(stack().origin, newWallet());
+    world = { account, sk: secret, mk, session: token };
+    // Rows for the lists.
+    await ask("POST /v1/chat/completions", { as: "sk", body: chat });
+    await ask("POST /v1/management-keys", { as: "session", body: { name: newName(), preset: "full-admin" } });
+  });
+
+  test.each(check.operations.map(([name]) => name))("%s", async (name) => {
+    const calls = CALLS[name];
+    if (!calls) throw new Error(`add a call of ${name} to tests/rest/openapi.test.ts`);
+    for (const makeCall of calls) {
+      const call = await makeCall(world);
+      const { status, faults } = await ask(name, call);
+      expect(faults, JSON.stringify(call)).toEqual([]);
+      expect(status, JSON.stringify(call)).toBeLessThan(300);
+      if (name === "POST /v1/auth/signout")
+        world = { ...world, session: (await signInAs(stack().origin, newWallet())).token };
+    }
+  });
+
+  test.each(check.operations.map(([name]) => name))("%s, refused", async (name) => {
+    const { status, faults } = await ask(name, { body: "{" });
+    expect(faults).toEqual([]);
+    expect(status).toBe(status < 300 ? 200 : status < 401 ? 400 : 401);
+  });
+
+  async function ask(name: string, call: Call) {
+    const [method = "", template = ""] = name.split(" ");
+    const { as, path = template.replace(/\{\w+\}/g, "none"), body } = call;
+    const sendsBody = body !== undefined && method !== "GET" && method !== "DELETE";
+    const reply = await fetch(stack().origin + path, {
+      method,
+      headers: {
+        ...(as && { authorization: `Bearer ${world[as]}` }),
+        ...(sendsBody && { "content-type": "application/json" }),
+      },
+      ...(sendsBody && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    const type = reply.headers.get("content-type") ?? "";
+    return { status: reply.status, faults: check.faults(name, reply.status, type, await reply.text()) };
+  }
+});
+
+async function signedMessage() {
+  const wallet = newWallet();
+  const { nonce } = (await (await fetch(`${stack().origin}/v1/auth/nonce`)).json()) as { nonce: string };
+  const message = localSignIn(wallet.address, nonce);
+  return { message, signature: await wallet.signMessage({ message }) };
+}
+
+async function newApiKey({ account }: World): Promise<string> {
+  return (await stack().app.apiKeys.create(account, newName())).key.id;
+}
+
+async function newManagementKey({ session }: World): Promise<string> {
+  const principal = await stack().app.authenticate(`Bearer ${session}`);
+  if (principal.kind !== "wallet-session") throw new Error("not a session");
+  return (await stack().app.managementKeys.create(principal.account, newName(), SCOPES)).key.id;
+}
