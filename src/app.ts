@@ -14,7 +14,7 @@ import type { Network } from "./chain/networks.ts";
 import { createRpc, type Rpc } from "./chain/rpc.client.ts";
 import { VaultClient } from "./chain/vault.client.ts";
 import { verifyWalletSignature } from "./chain/wallet-signature.ts";
-import type { Config } from "./config.ts";
+import { type Config, readVariable } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { openDatabase } from "./db/open.ts";
 import { MemoryBus } from "./events/bus.memory.ts";
@@ -29,6 +29,8 @@ import { CatalogueService } from "./inference/catalogue.service.ts";
 import { ChatService } from "./inference/chat.service.ts";
 import { ProviderClient } from "./inference/provider.client.ts";
 import { chainProviders } from "./inference/provider-source.chain.ts";
+import { FileProviders } from "./inference/provider-source.file.ts";
+import { joinedProviders } from "./inference/provider-source.joined.ts";
 import { RequestsService } from "./inference/requests.service.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { StartupError } from "./kernel/errors.ts";
@@ -142,8 +144,14 @@ function wire(parts: {
     wallet,
     clock,
   });
+  const fromFile = config.PROVIDERS_FILE
+    ? new FileProviders({ path: config.PROVIDERS_FILE, variable: readVariable })
+    : undefined;
   const providers = new ProviderClient({
-    credentials,
+    credentials: {
+      secretFor: async (provider) => fromFile?.keyOf(provider) ?? credentials.secretFor(provider),
+      forget: (provider) => credentials.forget(provider),
+    },
     deadlines: {
       connectMs: config.PROVIDER_CONNECT_MS,
       firstByteMs: config.PROVIDER_FIRST_BYTE_MS,
@@ -153,7 +161,7 @@ function wire(parts: {
     connections: config.PROVIDER_CONNECTIONS,
   });
   const catalogue = new CatalogueService({
-    source: chainProviders(registry),
+    source: fromFile ? joinedProviders([chainProviders(registry), fromFile], log) : chainProviders(registry),
     log,
     refreshMs: config.CATALOGUE_REFRESH_MS,
   });

@@ -106,9 +106,15 @@ export const SETTINGS = {
       "Whether a deposit must also be final by the chain's own word, where the RPC has one: off on devnet, on otherwise",
     example: "on",
   },
+  PROVIDERS_FILE: {
+    schema: z.string().min(1).optional(),
+    about:
+      "A JSON file of further providers: servers with OpenAI's API, their models and prices (see README)",
+    example: "providers.json",
+  },
   CATALOGUE_REFRESH_MS: {
     schema: ms.default(15_000),
-    about: "How often the providers are read from the chain",
+    about: "How often the providers are read from the chain and from PROVIDERS_FILE",
     example: "15000",
   },
   PROVIDER_CONNECT_MS: {
@@ -244,4 +250,9 @@ function disagreements(config: Config, isPartial: boolean): readonly string[] {
       ),
     );
   return found;
+}
+
+/** An environment variable that PROVIDERS_FILE names; undefined when it is unset or empty. */
+export function readVariable(name: string): string | undefined {
+  return process.env[name] || undefined;
 }

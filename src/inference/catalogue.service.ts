@@ -1,5 +1,6 @@
+import { StartupError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
-import { byPrice, type Model, type Provider } from "./provider.ts";
+import { byPrice, type Model, type Provider, SERVICE_TYPES, type ServiceType } from "./provider.ts";
 
 /** Where offers are read from: the chain's registry, or a file. */
 export type ProviderSource = { load(): Promise<readonly Provider[]> };
@@ -27,13 +28,16 @@ export class CatalogueService {
     this.#snapshot = toSnapshot(await this.#needs.source.load());
   }
 
-  /** Reads the offers, and again every `refreshMs` until `stop`. A failed read is logged and tried again. */
+  /**
+   * Reads the offers, and again every `refreshMs` until `stop`. A failed read is logged and tried again; the first
+   * throws a `StartupError` where the configuration is at fault.
+   */
   async start(): Promise<void> {
-    const refresh = () =>
-      this.refresh().catch((error: unknown) =>
-        this.#needs.log.warn({ err: error }, "reading the providers failed"),
-      );
-    await refresh();
+    const refresh = () => this.refresh().catch((error: unknown) => this.#warn(error));
+    await this.refresh().catch((error: unknown) => {
+      if (error instanceof StartupError) throw error;
+      this.#warn(error);
+    });
     this.#timer = setInterval(refresh, this.#needs.refreshMs);
   }
 
@@ -41,13 +45,20 @@ export class CatalogueService {
     clearInterval(this.#timer);
   }
 
+  #warn(error: unknown): void {
+    this.#needs.log.warn({ err: error }, "reading the providers failed");
+  }
+
   /** All models, by id. */
   models(): readonly Model[] {
     return [...this.#snapshot.models.values()];
   }
 
-  model(id: string): Model | undefined {
-    return this.#snapshot.models.get(id);
+  /** The model of this id; of several service types under one id, the one asked for or else the first. */
+  model(id: string, serviceType?: ServiceType): Model | undefined {
+    const { models } = this.#snapshot;
+    if (serviceType !== undefined) return models.get(keyOf({ id, serviceType }));
+    return SERVICE_TYPES.map((type) => models.get(keyOf({ id, serviceType: type }))).find(Boolean);
   }
 
   /** All offers, by address. */
@@ -61,17 +72,23 @@ export class CatalogueService {
   }
 }
 
+/** A name belongs to nobody: whoever offers another service under it makes another model. */
 function toSnapshot(loaded: readonly Provider[]): Snapshot {
   const sorted = loaded.toSorted((a, b) => (a.address < b.address ? -1 : 1));
   const providers = new Map(sorted.map((provider) => [provider.address as string, provider]));
-  const byModel = Map.groupBy(sorted, ({ model }) => model);
-  const models = [...byModel]
+  const offersOf = Map.groupBy(sorted, ({ model: id, serviceType }) => keyOf({ id, serviceType }));
+  const models = [...offersOf]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .flatMap(([id, offers]) => toModel(id, offers));
-  return { providers, models: new Map(models.map((model) => [model.id, model])) };
+    .flatMap(([key, offers]) => toModel(offers).map((model) => [key, model] as const));
+  return { providers, models: new Map(models) };
 }
 
-function toModel(id: string, offers: readonly Provider[]): readonly Model[] {
-  const serviceType = offers[0]?.serviceType;
-  return serviceType ? [{ id, serviceType, providers: offers.toSorted(byPrice) }] : [];
+function toModel(offers: readonly Provider[]): readonly Model[] {
+  const [first] = offers;
+  if (!first) return [];
+  return [{ id: first.model, serviceType: first.serviceType, providers: offers.toSorted(byPrice) }];
+}
+
+function keyOf({ id, serviceType }: Pick<Model, "id" | "serviceType">): string {
+  return `${id}\n${serviceType}`;
 }

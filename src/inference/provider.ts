@@ -14,6 +14,10 @@ export type Provider = Omit<InferenceService, "serviceType" | "additionalInfo"> 
   /** Who vouches for the offer: the chain, or the operator's own file, whose URLs are trusted. */
   readonly source: "chain" | "file";
   readonly profile: Profile;
+  /** What the server calls the model, where that is not `model`. */
+  readonly upstreamModel?: string | undefined;
+  /** Why it is never asked, whatever its state: what is wrong with its URL. Absent when nothing is. */
+  readonly unroutable?: string | undefined;
 };
 
 /** A model and who serves it, cheapest first. */
@@ -24,13 +28,11 @@ export type Model = {
 };
 
 /**
- * Whether a request may be sent to this provider: an http(s) URL, and a signer that the network acknowledged or the
- * operator's own word.
+ * Whether a request may be sent to this provider: an http(s) URL that we may go to, and a signer that the network
+ * acknowledged or the operator's own word.
  */
 export function isRoutable(provider: Provider): boolean {
-  const url = URL.parse(provider.url);
-  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) return false;
-  return provider.teeAcknowledged || provider.source === "file";
+  return provider.unroutable === undefined && (provider.teeAcknowledged || provider.source === "file");
 }
 
 /**
