@@ -27,11 +27,15 @@ import { IdempotencyService } from "./idempotency/idempotency.service.ts";
 import { AdmissionService } from "./inference/admission.service.ts";
 import { CatalogueService } from "./inference/catalogue.service.ts";
 import { ChatService } from "./inference/chat.service.ts";
+import { ExchangeService } from "./inference/exchange.service.ts";
+import { HealthService } from "./inference/health.service.ts";
 import { ProviderClient } from "./inference/provider.client.ts";
 import { chainProviders } from "./inference/provider-source.chain.ts";
 import { FileProviders } from "./inference/provider-source.file.ts";
 import { joinedProviders } from "./inference/provider-source.joined.ts";
 import { RequestsService } from "./inference/requests.service.ts";
+import { RoutingService } from "./inference/routing.service.ts";
+import { TokenPriceService } from "./inference/token-price.service.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { StartupError } from "./kernel/errors.ts";
 import type { Hex } from "./kernel/hex.ts";
@@ -50,6 +54,8 @@ import { SessionService } from "./keys/session.service.ts";
 import { SessionSweep } from "./keys/session-sweep.runner.ts";
 import { signInPlaces } from "./keys/sign-in-places.ts";
 import { trustedProxies } from "./keys/source-address.ts";
+import { Metrics } from "./metrics/metrics.ts";
+import { type Readiness, readinessOf } from "./metrics/readiness.ts";
 import { FilesService } from "./storage/files.service.ts";
 
 /** Every service of the product, as both faces use them. */
@@ -74,6 +80,14 @@ export type App = {
   readonly chain: ChainService;
   readonly registry: InferenceRegistry;
   readonly catalogue: CatalogueService;
+  /** How providers fare, as this process sees it. */
+  readonly health: HealthService;
+  /** Lets requests in. */
+  readonly admission: AdmissionService;
+  /** Carries admitted requests to providers. */
+  readonly exchanges: ExchangeService;
+  /** Tells who would be asked. */
+  readonly routing: RoutingService;
   readonly chat: ChatService;
   readonly requests: RequestsService;
   readonly files: FilesService;
@@ -81,6 +95,10 @@ export type App = {
   readonly credentialWatch: CredentialWatch;
   /** Where every request comes in, on every face. */
   readonly door: DoorService;
+  /** What this process counts; undefined without a METRICS_PORT. */
+  readonly metrics: Metrics | undefined;
+  /** Whether this process can serve, and which part of it cannot. */
+  readiness(): Promise<Readiness>;
   /** Who sends this `Authorization` header. */
   authenticate(authorization: string | undefined): Promise<Principal>;
   /** Begins the work of this process: publishing events and reading providers; a worker also watches the chain. */
@@ -90,6 +108,7 @@ export type App = {
 };
 
 const HOLD_GRACE_SECONDS = 60;
+const PROVIDER_TRIES = 3;
 const CONFIRMATIONS = 12;
 const DEVNET_POLL_MS = 250;
 const DEPOSITS = "deposits";
@@ -134,7 +153,8 @@ function wire(parts: {
   const relay = new EventRelay(database, bus, log);
   const committed = () => relay.nudge();
   const authenticator = new AuthenticateService(database);
-  const holds = new HoldsService({ database, log, committed });
+  const metrics = config.METRICS_PORT === undefined ? undefined : new Metrics();
+  const holds = new HoldsService({ database, log, committed, observer: metrics });
   const registryAddress = addressOf(network, "computeInference");
   const registry = new InferenceRegistry(rpc.client, registryAddress);
   const wallet = privateKeyToAccount(config.ROUTER_PRIVATE_KEY ?? `0x${"0".repeat(63)}1`);
@@ -159,19 +179,34 @@ function wire(parts: {
       totalMs: config.PROVIDER_TOTAL_MS,
     },
     connections: config.PROVIDER_CONNECTIONS,
+    allowsPrivate: network.id === "devnet",
   });
+  const health = new HealthService({ clock, coolDownMs: config.PROVIDER_COOL_DOWN_MS });
+  const exchanges = new ExchangeService({
+    providers,
+    health,
+    clock,
+    log,
+    tries: PROVIDER_TRIES,
+    totalMs: config.PROVIDER_TOTAL_MS,
+    firstTokenMs: config.PROVIDER_FIRST_TOKEN_MS,
+  });
+  const tokenPrice = new TokenPriceService({ setting: config.TOKEN_USD, clock, log });
   const catalogue = new CatalogueService({
-    source: fromFile ? joinedProviders([chainProviders(registry), fromFile], log) : chainProviders(registry),
+    source: fromFile
+      ? joinedProviders([chainProviders(registry, { allowsPrivate: network.id === "devnet" }), fromFile], log)
+      : chainProviders(registry, { allowsPrivate: network.id === "devnet" }),
     log,
     refreshMs: config.CATALOGUE_REFRESH_MS,
   });
   const apiKeys = new ApiKeyService({ database, clock, committed });
   const admission = new AdmissionService({
     catalogue,
+    health,
     holds,
     reachOf: (keyId) => apiKeys.reachOf(keyId),
+    tokenUsd: () => tokenPrice.current(),
     clock,
-    maxCompletionTokens: config.MAX_COMPLETION_TOKENS,
     holdSeconds: Math.ceil(config.PROVIDER_TOTAL_MS / 1_000) + HOLD_GRACE_SECONDS,
   });
   const isDevnet = network.id === "devnet";
@@ -225,7 +260,11 @@ function wire(parts: {
     deadlineSeconds: Math.ceil(config.PROVIDER_TOTAL_MS / 1_000) + HOLD_GRACE_SECONDS,
   });
   const credentialWatch = new CredentialWatch({ queries: database, bus, log });
-  const chat = new ChatService({ admission, providers, log });
+  const chat = new ChatService({
+    admission,
+    exchanges,
+    maxCompletionTokens: config.MAX_COMPLETION_TOKENS,
+  });
   return {
     config,
     network,
@@ -245,16 +284,30 @@ function wire(parts: {
     chain,
     registry,
     catalogue,
+    health,
+    admission,
+    exchanges,
+    routing: new RoutingService({ admission, catalogue, reachOf: (keyId) => apiKeys.reachOf(keyId) }),
     chat,
     requests: new RequestsService(database),
     files,
     idempotency,
     credentialWatch,
     door,
+    metrics,
+    readiness: () =>
+      readinessOf({
+        database: { required: true, check: async () => void (await database.ping()) },
+        events: { required: false, check: async () => void (await bus.newestPosition()) },
+        providers: {
+          required: false,
+          check: async () => (catalogue.providers().length > 0 ? undefined : "none known"),
+        },
+      }),
     authenticate: (authorization) => authenticator.authenticate(authorization),
     async start({ worker }) {
       relay.start();
-      await catalogue.start();
+      await Promise.all([catalogue.start(), tokenPrice.start()]);
       if (!worker) return;
       holds.start();
       idempotency.start();
@@ -262,12 +315,13 @@ function wire(parts: {
       for (const watcher of watchers) watcher.start();
     },
     async close() {
-      await chat.drain();
+      await exchanges.drain();
       holds.stop();
       await idempotency.stop();
       await credentialWatch.stop();
       await sessionSweep.stop();
       catalogue.stop();
+      tokenPrice.stop();
       await Promise.all(watchers.map((watcher) => watcher.stop()));
       await keyUse.drain();
       await relay.stop();

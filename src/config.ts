@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { NETWORK_NAMES } from "./chain/networks.ts";
+import { readUsd } from "./inference/routing.ts";
 import { StartupError } from "./kernel/errors.ts";
 import type { Hex } from "./kernel/hex.ts";
 import { isAddressRange } from "./keys/source-address.ts";
@@ -21,6 +22,16 @@ const origins = list.pipe(
 const addressRanges = list.pipe(
   z.array(z.string().refine(isAddressRange, "must be IP addresses or CIDR ranges")).min(1),
 );
+
+const words = list.pipe(
+  z.array(z.string().regex(/^[A-Za-z0-9]{1,32}$/, "must be words of letters and digits")).min(1),
+);
+const tokenUsd = z
+  .string()
+  .refine(
+    (text) => readUsd(text) !== undefined || httpUrl.safeParse(text).success,
+    "must be a decimal or a URL",
+  );
 
 /** Every environment variable that the product reads. `.env.example` lists the same, and a test compares the two. */
 export const SETTINGS = {
@@ -127,16 +138,38 @@ export const SETTINGS = {
     about: "Deadline for a provider's first byte",
     example: "60000",
   },
+  PROVIDER_FIRST_TOKEN_MS: {
+    schema: ms.default(10_000),
+    about: "Deadline for the first content of a stream, while another provider can be asked instead",
+    example: "10000",
+  },
   PROVIDER_SILENCE_MS: {
     schema: ms.default(60_000),
     about: "Longest silence between two chunks of a provider",
     example: "60000",
   },
   PROVIDER_TOTAL_MS: { schema: ms.default(600_000), about: "Deadline for a whole answer", example: "600000" },
+  PROVIDER_COOL_DOWN_MS: {
+    schema: ms.default(5_000),
+    about: "How long a provider that failed three times is left alone before a request probes it",
+    example: "5000",
+  },
   PROVIDER_CONNECTIONS: {
     schema: z.coerce.number().int().min(1).max(4_096).default(256),
     about: "Connections to one provider",
     example: "256",
+  },
+  PLATFORM_WORDS: {
+    schema: words.default(["0G", "Platform"]),
+    about:
+      "The words that may stand in the routing headers, X-<word>-Provider-Sort and so on, separated by commas",
+    example: "0G,Platform",
+  },
+  TOKEN_USD: {
+    schema: tokenUsd.optional(),
+    about:
+      "What one token of the network costs in dollars, a decimal, or the URL of a JSON document that says so in a field usd, price or usd_price; without it clients cannot cap prices in dollars",
+    example: "0.25",
   },
   MAX_COMPLETION_TOKENS: {
     schema: z.coerce.number().int().min(1).max(1_000_000).default(4_096),
@@ -199,6 +232,11 @@ export const SETTINGS = {
     schema: z.enum(["on", "off"]).optional(),
     about: "Whether the graph tells its schema: on for devnet, off otherwise",
     example: "on",
+  },
+  METRICS_PORT: {
+    schema: port.optional(),
+    about: "The port of /metrics for Prometheus, on 127.0.0.1 alone; 0 takes a free one; unset: no metrics",
+    example: "9464",
   },
   LOG_LEVEL: {
     schema: z.enum(["debug", "info", "warn", "error", "silent"]).default("info"),

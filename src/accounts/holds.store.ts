@@ -50,6 +50,17 @@ export type Settlement = {
   readonly errorCode: string | undefined;
   readonly firstByteMs: number | undefined;
   readonly durationMs: number | undefined;
+  /** Who answered, at which price, where that is known better than at the admission. */
+  readonly answeredBy?: {
+    readonly provider: string;
+    readonly inputPrice: bigint;
+    readonly outputPrice: bigint;
+    readonly trustMode: "standard" | TrustFloor;
+  };
+  /** What was used that is not counted in tokens. */
+  readonly units?: number | undefined;
+  /** How the request found its provider, as JSON. */
+  readonly routing?: unknown;
 };
 
 /** Admits a batch in one statement and in its order. See `PLACE`. */
@@ -117,9 +128,23 @@ export async function resolveHolds(
     error_code: settlement.errorCode,
     first_byte_ms: settlement.firstByteMs,
     duration_ms: settlement.durationMs,
+    provider: settlement.answeredBy?.provider,
+    input_price: settlement.answeredBy?.inputPrice.toString(),
+    output_price: settlement.answeredBy?.outputPrice.toString(),
+    trust_mode: settlement.answeredBy?.trustMode,
+    units: settlement.units,
+    routing: settlement.routing,
   }));
   const rows = await queries.rows<{ charged: string | null }>(RESOLVE, [JSON.stringify(asked)]);
   return rows.map(({ charged }) => (charged === null ? undefined : BigInt(charged)));
+}
+
+/** How many holds are open. */
+export async function countOpen(queries: Queries): Promise<number> {
+  const [row] = await queries.rows<{ open: string }>(
+    "select count(*)::text as open from hold where state = 'open'",
+  );
+  return Number(row?.open ?? 0);
 }
 
 /** Open holds past their expiry by the database's clock, oldest first. */
@@ -224,7 +249,8 @@ const RESOLVE = `
     select * from jsonb_to_recordset($1::jsonb) as a(n int, id text, outcome text, expired boolean,
       input_tokens bigint, output_tokens bigint, cached bigint, cache_write bigint, cache_write_1h bigint,
       estimated boolean, input_cost numeric, output_cost numeric,
-      error_code text, first_byte_ms int, duration_ms int)
+      error_code text, first_byte_ms int, duration_ms int, provider text, input_price numeric, output_price numeric,
+      trust_mode text, units bigint, routing jsonb)
   ), resolved as (
     update hold h set resolved_at = now(), state =
       case when a.expired then 'expired' when a.input_cost + a.output_cost > 0 then 'settled' else 'released' end
@@ -262,6 +288,9 @@ const RESOLVE = `
       cache_write_1h_tokens = a.cache_write_1h, usage_estimated = a.estimated, input_cost = a.input_cost,
       output_cost = a.output_cost, total_cost = s.charged, error_code = a.error_code,
       first_byte_ms = a.first_byte_ms, duration_ms = a.duration_ms, finished_at = now(),
+      provider = coalesce(a.provider, r.provider), input_price = coalesce(a.input_price, r.input_price),
+      output_price = coalesce(a.output_price, r.output_price), trust_mode = coalesce(a.trust_mode, r.trust_mode),
+      units = a.units, routing = a.routing,
       credit_used = least(s.from_credit, s.charged), deposit_used = s.charged - least(s.from_credit, s.charged),
       usage_id = case when a.input_tokens is not null or s.charged > 0 then nextval('usage_id') end
     from asked a join shares s on s.n = a.n join moved m on m.address = s.account where r.id = a.id

@@ -1,100 +1,60 @@
 import QuickLru from "quick-lru";
 import type { HoldsService } from "../accounts/holds.service.ts";
+import type { Transaction } from "../db/database.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { AppError } from "../kernel/errors.ts";
 import { type KeyReach, KeyReachChanged, UNRESTRICTED } from "../keys/key-terms.ts";
+import { Admitted, type Bill, type Caller } from "./admitted.ts";
 import type { CatalogueService } from "./catalogue.service.ts";
-import { type ChatRequest, providerBody } from "./chat-request.ts";
-import { chooseForChat } from "./choice.ts";
-import { affordableTokens, type Cost, costOf, quoteChat, type TokenUsage } from "./pricing.ts";
-import { type Provider, trustModeOf } from "./provider.ts";
+import { type Choice, choose } from "./choice.ts";
+import type { HealthService } from "./health.service.ts";
+import type { Price, Quote } from "./pricing.ts";
+import type { ApiFormat } from "./profile.ts";
+import { type Provider, type ServiceType, trustModeOf } from "./provider.ts";
+import type { RoutingWishes, Usd } from "./routing.ts";
 
 type Needs = {
   readonly catalogue: CatalogueService;
+  readonly health: Pick<HealthService, "of">;
   readonly holds: HoldsService;
   /** Reads what a key may reach, now. Throws `api_key_revoked` and `api_key_expired`. */
   readonly reachOf: (keyId: string) => Promise<KeyReach>;
+  /** Dollars for one token of the network; undefined when that is not known. Throws `unavailable`. */
+  readonly tokenUsd: () => Usd | undefined;
   readonly clock: Clock;
-  /** What an answer may have when the client sets no limit, tokens. */
-  readonly maxCompletionTokens: number;
   /** After this a hold that nobody ended is released: the total deadline of a request and a minute. */
   readonly holdSeconds: number;
 };
 
-/** Who asks, and under which id the request is known from now on. */
-export type Caller = { readonly account: string; readonly keyId: string; readonly requestId: string };
-
-/** How a request ended. `usage` is what is billed; none means that nothing was delivered. */
-export type Ending = {
-  readonly outcome: "completed" | "failed" | "aborted";
-  readonly usage?: TokenUsage | undefined;
-  readonly estimated?: boolean;
-  readonly errorCode?: string;
+/** A request before it is let in. */
+export type Ask = {
+  readonly model: string;
+  readonly serviceType: ServiceType;
+  /** The format of the endpoint that was called; `openai` for all that is no `/v1/messages`. */
+  readonly format: ApiFormat;
+  readonly wishes: RoutingWishes;
+  /** What must be held for it at this price. */
+  quote(price: Price): Quote;
+  /** What is sent to this provider, for which so much is held, neuron. Called once for every try. */
+  body(provider: Provider, heldNeuron: bigint): Buffer;
+  /** For what outlives this request. */
+  readonly job?: JobAsk;
 };
 
-/** A bill as the client sees it in `x_0g_trace`, decimal strings of neuron (facts 1.3). */
-export type Trace = {
-  readonly request_id: string;
-  readonly provider: string;
-  readonly billing: {
-    readonly input_cost: string;
-    readonly output_cost: string;
-    readonly total_cost: string;
-  };
+/** A request that goes on as a job: its id in the books, and what is committed with its hold, or neither is. */
+export type JobAsk = {
+  requestIdOf(first: Provider): string;
+  insert(
+    tx: Transaction,
+    placed: { readonly requestId: string; readonly candidates: readonly Provider[] },
+  ): Promise<void>;
 };
-
-/** A request that was let in: its money is held and its provider chosen. It must be settled, once. */
-export class AdmittedChat {
-  readonly provider: Provider;
-  readonly body: Buffer;
-  readonly promptTokens: number;
-  readonly #settle: (ending: Ending, cost: Cost, firstByteMs: number | undefined) => Promise<bigint>;
-  readonly #caller: Caller;
-  readonly #sinceStart: () => number;
-  #firstByteMs: number | undefined;
-
-  constructor(given: {
-    provider: Provider;
-    body: Buffer;
-    promptTokens: number;
-    caller: Caller;
-    sinceStart: () => number;
-    settle: (ending: Ending, cost: Cost, firstByteMs: number | undefined) => Promise<bigint>;
-  }) {
-    this.provider = given.provider;
-    this.body = given.body;
-    this.promptTokens = given.promptTokens;
-    this.#caller = given.caller;
-    this.#sinceStart = given.sinceStart;
-    this.#settle = given.settle;
-  }
-
-  /** Notes that the provider's first byte came now. */
-  markFirstByte(): void {
-    this.#firstByteMs ??= this.#sinceStart();
-  }
-
-  /** Bills the request and ends its hold. Resolves with the bill once that is committed. */
-  async settle(ending: Ending): Promise<Trace> {
-    const cost = costOf(ending.usage ?? { inputTokens: 0, outputTokens: 0 }, this.provider);
-    const charged = await this.#settle(ending, cost, this.#firstByteMs);
-    return {
-      request_id: this.#caller.requestId,
-      provider: this.provider.address,
-      billing: {
-        input_cost: cost.input.toString(),
-        output_cost: cost.output.toString(),
-        total_cost: charged.toString(),
-      },
-    };
-  }
-}
 
 const REMEMBERED_KEYS = 10_000;
 /** How often a request is chosen for again while its key's holder changes what it may reach. */
 const MOST_CHOICES = 5;
 
-/** Lets chat requests in: chooses the provider, fixes the price, and sets the money aside before anything is sent. */
+/** Lets requests in: chooses who may serve them, fixes the price, and sets the money aside before anything is sent. */
 export class AdmissionService {
   readonly #needs: Needs;
   /**
@@ -107,23 +67,36 @@ export class AdmissionService {
     this.#needs = needs;
   }
 
-  /**
-   * Admits a chat. Throws what `chooseForChat` and `HoldsService.hold` throw, and then nothing was held.
-   */
-  async admit(request: ChatRequest, caller: Caller): Promise<AdmittedChat> {
-    const { catalogue, clock } = this.#needs;
-    const startedMs = clock.monotonicMs();
+  /** Admits a request. Throws what `choose` and `HoldsService.hold` throw, and then nothing was held. */
+  async admit(ask: Ask, caller: Caller): Promise<Admitted> {
+    const startedMs = this.#needs.clock.monotonicMs();
     let reach = this.#reaches.get(caller.keyId) ?? UNRESTRICTED;
     for (let choices = 1; ; choices++) {
       try {
-        const provider = chooseForChat(request.model, catalogue.model(request.model), reach);
-        return await this.#hold(request, caller, { provider, reach, startedMs });
+        const choice = this.choose(ask, reach);
+        return await this.#hold(ask, caller, { choice, reach, startedMs });
       } catch (error) {
         const current = await this.#newReach(error, reach, caller.keyId);
         if (!current || choices === MOST_CHOICES) throw unchosen(error);
         reach = current;
       }
     }
+  }
+
+  /** Chooses as an admission does, and holds nothing. Throws what `choose` throws. */
+  choose(ask: Pick<Ask, "model" | "serviceType" | "format" | "wishes">, reach: KeyReach): Choice {
+    const { catalogue, health, tokenUsd } = this.#needs;
+    const { model, serviceType, format, wishes } = ask;
+    return choose(catalogue.model(model), {
+      model,
+      serviceType,
+      format,
+      wishes,
+      reach,
+      stateOf: (provider) => health.of(provider),
+      tokenUsd: wishes.caps && tokenUsd(),
+      isKnown: (provider) => catalogue.provider(provider) !== undefined,
+    });
   }
 
   /** What the key may reach now, if that is not what a choice failed by. */
@@ -136,53 +109,79 @@ export class AdmissionService {
     return reach;
   }
 
+  /**
+   * Holds for the dearest candidate, or as much of that as the balance has, if that is enough for one of them; those
+   * whom it does not pay for are not tried.
+   */
   async #hold(
-    request: ChatRequest,
+    ask: Ask,
     caller: Caller,
-    { provider, reach, startedMs }: { provider: Provider; reach: KeyReach; startedMs: number },
-  ): Promise<AdmittedChat> {
-    const { clock, holds, maxCompletionTokens, holdSeconds } = this.#needs;
-    const ask = {
-      promptTokens: request.promptTokens,
-      maxTokens: request.maxTokens,
-      modelLimit: maxCompletionTokens,
-      choices: request.choices,
-    };
-    const held = await holds.hold({
-      id: caller.requestId,
+    { choice, reach, startedMs }: { choice: Choice; reach: KeyReach; startedMs: number },
+  ): Promise<Admitted> {
+    const { clock, holds, holdSeconds } = this.#needs;
+    const quotes = choice.candidates.map((provider) => ask.quote(provider));
+    const [first] = choice.candidates;
+    if (!first) throw new Error("a choice without a candidate");
+    const requestId = ask.job?.requestIdOf(first) ?? caller.requestId;
+    const affordable = (heldNeuron: bigint) =>
+      choice.candidates.filter((_, at) => (quotes[at]?.minimum ?? 0n) <= heldNeuron);
+    const { job } = ask;
+    const request = {
+      id: requestId,
       account: caller.account,
       keyId: caller.keyId,
-      ...quoteChat(ask, provider),
-      model: request.model,
-      provider: provider.address,
-      serviceType: provider.serviceType,
-      inputPrice: provider.inputPrice,
-      outputPrice: provider.outputPrice,
+      minimum: quotes.reduce(
+        (least, { minimum }) => (minimum < least ? minimum : least),
+        quotes[0]?.minimum ?? 0n,
+      ),
+      maximum: quotes.reduce((most, { maximum }) => (maximum > most ? maximum : most), 0n),
+      model: ask.model,
+      provider: first.address,
+      serviceType: first.serviceType,
+      inputPrice: first.inputPrice,
+      outputPrice: first.outputPrice,
       expiresInSeconds: holdSeconds,
       reachVersion: reach.version,
-      trustMode: trustModeOf(provider),
+      trustMode: trustModeOf(first),
+    };
+    const held = await holds.hold(
+      request,
+      job && ((tx, granted) => job.insert(tx, { requestId, candidates: affordable(granted) })),
+    );
+    return new Admitted({
+      requestId,
+      candidates: affordable(held),
+      refused: choice.refused,
+      body: (provider) => ask.body(provider, held),
+      sinceStart: () => Math.round(clock.monotonicMs() - startedMs),
+      write: (bill) => this.#write(requestId, bill),
     });
-    const sinceStart = () => Math.round(clock.monotonicMs() - startedMs);
-    return new AdmittedChat({
-      provider,
-      body: providerBody(request, affordableTokens(ask, provider, held)),
-      promptTokens: request.promptTokens,
-      caller,
-      sinceStart,
-      settle: ({ outcome, usage, estimated, errorCode }, cost, firstByteMs) =>
-        holds.settle({
-          id: caller.requestId,
-          outcome,
-          inputTokens: usage?.inputTokens,
-          outputTokens: usage?.outputTokens,
-          ...(usage?.cache && { cache: usage.cache }),
-          usageEstimated: estimated ?? false,
-          inputCost: cost.input,
-          outputCost: cost.output,
-          errorCode,
-          firstByteMs,
-          durationMs: sinceStart(),
-        }),
+  }
+
+  #write(id: string, { ending, cost, provider, routing, firstByteMs, durationMs }: Bill): Promise<bigint> {
+    const { outcome, usage, estimated, errorCode } = ending;
+    const tokens = usage && "inputTokens" in usage ? usage : undefined;
+    const units = usage && "inputUnits" in usage ? usage : undefined;
+    return this.#needs.holds.settle({
+      id,
+      outcome,
+      inputTokens: tokens?.inputTokens,
+      outputTokens: tokens?.outputTokens,
+      ...(tokens?.cache && { cache: tokens.cache }),
+      units: units && units.inputUnits + units.outputUnits,
+      usageEstimated: estimated ?? false,
+      inputCost: cost.input,
+      outputCost: cost.output,
+      errorCode,
+      firstByteMs,
+      durationMs,
+      answeredBy: {
+        provider: provider.address,
+        inputPrice: provider.inputPrice,
+        outputPrice: provider.outputPrice,
+        trustMode: trustModeOf(provider),
+      },
+      routing,
     });
   }
 }
@@ -193,6 +192,10 @@ const BY_REACH: ReadonlySet<string> = new Set([
   "model_not_found",
   "no_available_provider",
   "no_provider_for_trust_mode",
+  "no_provider_within_max_price",
+  "pinned_provider_exceeds_max_price",
+  "provider_model_mismatch",
+  "provider_not_found",
 ]);
 
 function unchosen(error: unknown): unknown {

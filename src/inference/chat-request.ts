@@ -1,6 +1,9 @@
 import secureJson from "secure-json-parse";
 import { z } from "zod";
 import { AppError } from "../kernel/errors.ts";
+import { isAddress, lowerHex } from "../kernel/hex.ts";
+import { TRUST_FLOORS } from "../keys/key-terms.ts";
+import type { RoutingWishes } from "./routing.ts";
 import { countPromptTokens, countTokens } from "./tokens.ts";
 
 const MAX_CHOICES = 128;
@@ -8,6 +11,14 @@ const tokens = z
   .int()
   .min(1)
   .max(2 ** 31 - 1);
+
+/** The deprecated way to steer the choice of a provider: headers win field by field (facts 1.2). */
+const ProviderWishes = z.object({
+  sort: z.enum(["latency", "price"]).nullish(),
+  address: z.string().refine(isAddress, "must be an address").nullish(),
+  allow_fallbacks: z.boolean().nullish(),
+  trust_mode: z.enum(TRUST_FLOORS).nullish(),
+});
 
 /** The fields that the router itself reads; all others are the provider's to judge (facts 1.2). */
 const ChatBody = z.looseObject({
@@ -21,6 +32,7 @@ const ChatBody = z.looseObject({
   max_tokens: tokens.nullish(),
   max_completion_tokens: tokens.nullish(),
   n: z.int().min(1).max(MAX_CHOICES).nullish(),
+  provider: ProviderWishes.nullish(),
 });
 
 /** Fields that speak to the router and are not passed on (facts 1.2). */
@@ -35,6 +47,8 @@ export type ChatRequest = {
   readonly maxTokens: number | undefined;
   readonly choices: number;
   readonly promptTokens: number;
+  /** What its `provider` object asks for. */
+  readonly wishes: RoutingWishes;
   /** The client's own bytes, and what they say. */
   readonly bytes: Buffer;
   readonly fields: Readonly<Record<string, unknown>>;
@@ -57,8 +71,28 @@ export function readChatRequest(bytes: Buffer): ChatRequest {
     choices: fields.n ?? 1,
     promptTokens:
       countPromptTokens(fields.messages) + (fields.tools ? countTokens(JSON.stringify(fields.tools)) : 0),
+    wishes: toWishes(fields.provider),
     bytes,
     fields,
+  };
+}
+
+/** Reads the `provider` object of a body, which other endpoints have too. Throws `invalid_body`. */
+export function readProviderWishes(provider: unknown): RoutingWishes {
+  const result = ProviderWishes.nullish().safeParse(provider);
+  if (result.success) return toWishes(result.data);
+  const [issue] = result.error.issues;
+  const param = ["provider", ...(issue?.path ?? [])].join(".");
+  throw new AppError("invalid_body", `${param}: ${issue?.message ?? "malformed"}`, { param });
+}
+
+function toWishes(stated: z.output<typeof ProviderWishes> | null | undefined): RoutingWishes {
+  const { sort, address, allow_fallbacks: allowFallbacks, trust_mode: trustMode } = stated ?? {};
+  return {
+    ...(sort && { sort }),
+    ...(address && { pin: lowerHex(address) }),
+    ...(allowFallbacks != null && { allowFallbacks }),
+    ...(trustMode && { trustMode }),
   };
 }
 

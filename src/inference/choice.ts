@@ -1,42 +1,220 @@
 import { AppError } from "../kernel/errors.ts";
+import type { Hex } from "../kernel/hex.ts";
 import type { KeyReach } from "../keys/key-terms.ts";
-import { isRoutable, type Model, type Provider, trustModeOf } from "./provider.ts";
+import type { ApiFormat } from "./profile.ts";
+import { byPrice, isRoutable, type Model, type Provider, type ServiceType, trustModeOf } from "./provider.ts";
+import type { PriceCaps, RoutingWishes, Usd } from "./routing.ts";
+
+/** The state of a provider at the moment of a choice. */
+export type ProviderState = {
+  /** `open` after repeated failures: then it is left alone, but for one probe at a time. */
+  readonly circuit: "closed" | "open" | "half-open";
+  /** Whether it asked to be left alone for a while, and that is not over. */
+  readonly isResting: boolean;
+  /** How long its first byte takes, milliseconds; undefined when nobody asked it lately. */
+  readonly latencyMs: number | undefined;
+  /** Requests that it is answering now. */
+  readonly inFlight: number;
+};
+
+/** Why a provider is not asked. */
+export type RefusalReason =
+  | "not_pinned"
+  | "not_allowed_for_key"
+  | "format_not_supported"
+  | "unroutable"
+  | "signer_not_acknowledged"
+  | "below_trust_mode"
+  | "above_max_price"
+  | "circuit_open"
+  | "resting"
+  | "fallbacks_off"
+  | "enough_candidates";
+
+/** A provider that is not asked, and why. */
+export type Refused = { readonly provider: Hex; readonly reason: RefusalReason };
+
+/** Who is asked, in this order, and who is not. */
+export type Choice = { readonly candidates: readonly Provider[]; readonly refused: readonly Refused[] };
+
+/** All that a choice depends on. */
+export type Situation = {
+  readonly model: string;
+  readonly serviceType: ServiceType;
+  readonly format: ApiFormat;
+  readonly wishes: RoutingWishes;
+  /** What the key may reach. */
+  readonly reach: KeyReach;
+  readonly stateOf: (provider: Provider) => ProviderState;
+  /** Dollars for one token of the network; undefined when the router does not know. */
+  readonly tokenUsd: Usd | undefined;
+  /** Whether anybody of this address offers anything. */
+  readonly isKnown: (provider: Hex) => boolean;
+};
+
+/** The most providers that one request is tried with. */
+export const MOST_CANDIDATES = 3;
 
 /**
- * The offer that a chat of this model goes to: the cheapest of those that are routable and that the key may reach.
+ * Chooses who is asked: a pure function. Of the offers that may serve the request the healthy ones are ranked, and the
+ * first three are candidates; when none is healthy, all are taken for it, as asking is better than refusing.
+ *
  * Throws `access_denied` for a model, or for providers, that the key may not use; `model_not_found`;
- * `no_available_provider` when all who may serve it cannot be used now; `no_provider_for_trust_mode` when none of
- * these can be trusted as far as the key asks.
+ * `provider_not_found` and `provider_model_mismatch` for a pin; `invalid_body` for a format that nobody speaks;
+ * `no_available_provider` when all who may serve it cannot be used; `no_provider_for_trust_mode`;
+ * `no_provider_within_max_price` or `pinned_provider_exceeds_max_price`; `invalid_max_price_usd` when the router has
+ * no rate to compare by.
  */
-export function chooseForChat(modelId: string, model: Model | undefined, reach: KeyReach): Provider {
-  if (reach.models.length > 0 && !reach.models.includes(modelId))
-    throw denied(`This key may not use the model ${JSON.stringify(modelId)}.`);
-  if (model?.serviceType !== "chatbot")
-    throw new AppError("model_not_found", `There is no chat model ${JSON.stringify(modelId)}.`, {
-      param: "model",
-    });
-  const allowed = model.providers.filter((offer) => mayReach(offer, reach));
-  if (allowed.length === 0) throw denied("This key may not use any of the providers of this model.");
-  const routable = allowed.filter(isRoutable);
-  if (routable.length === 0)
-    throw new AppError("no_available_provider", "No provider of this model is available now.");
-  const trusted = routable.find((offer) => meetsFloor(offer, reach));
-  if (!trusted)
-    throw new AppError(
-      "no_provider_for_trust_mode",
-      `No provider of this model has the trust mode that this key asks for, ${reach.trustMode}.`,
-    );
-  return trusted;
+export function choose(offered: Model | undefined, situation: Situation): Choice {
+  const { model, serviceType, reach, wishes } = situation;
+  if (reach.models.length > 0 && !reach.models.includes(model))
+    throw denied(`This key may not use the model ${JSON.stringify(model)}.`);
+  const offers = offered?.providers.filter((offer) => offer.serviceType === serviceType) ?? [];
+  if (offers.length === 0) throw notFound(situation);
+  const refused: Refused[] = [];
+  let eligible: readonly Provider[] = offers;
+  for (const rule of RULES) {
+    const kept: Provider[] = [];
+    for (const offer of eligible) {
+      const reason = rule.reason(offer, situation);
+      if (reason === undefined) kept.push(offer);
+      else refused.push({ provider: offer.address, reason });
+    }
+    if (kept.length === 0) throw rule.failure(situation, eligible);
+    eligible = kept;
+  }
+  const states = new Map(eligible.map((offer) => [offer, situation.stateOf(offer)]));
+  const healthy = eligible.filter((offer) => isHealthy(states.get(offer)));
+  const ranked = (healthy.length > 0 ? healthy : eligible).toSorted(byWishes(wishes, states));
+  const isAlone = wishes.pin !== undefined || wishes.allowFallbacks === false;
+  const candidates = ranked.slice(0, isAlone ? 1 : MOST_CANDIDATES);
+  if (healthy.length > 0)
+    for (const offer of eligible)
+      if (!isHealthy(states.get(offer)))
+        refused.push({
+          provider: offer.address,
+          reason: states.get(offer)?.isResting ? "resting" : "circuit_open",
+        });
+  for (const { address } of ranked.slice(candidates.length))
+    refused.push({ provider: address, reason: isAlone ? "fallbacks_off" : "enough_candidates" });
+  return { candidates, refused };
 }
 
-function mayReach({ address }: Provider, { providers }: KeyReach): boolean {
-  return providers.length === 0 || providers.includes(address);
-}
+/** A ground for leaving offers out, and the failure when it leaves none. */
+type Rule = {
+  reason(offer: Provider, situation: Situation): RefusalReason | undefined;
+  failure(situation: Situation, left: readonly Provider[]): AppError;
+};
 
-function meetsFloor(offer: Provider, { trustMode }: KeyReach): boolean {
-  if (trustMode === null) return true;
+const RULES: readonly Rule[] = [
+  {
+    reason: ({ address }, { wishes: { pin } }) =>
+      pin === undefined || address === pin ? undefined : "not_pinned",
+    failure: ({ wishes: { pin }, isKnown, model }) =>
+      pin !== undefined && isKnown(pin)
+        ? new AppError(
+            "provider_model_mismatch",
+            `The provider ${pin} does not offer the model ${JSON.stringify(model)}.`,
+          )
+        : new AppError("provider_not_found", `provider not found: ${pin}`),
+  },
+  {
+    reason: ({ address }, { reach: { providers } }) =>
+      providers.length === 0 || providers.includes(address) ? undefined : "not_allowed_for_key",
+    failure: () => denied("This key may not use any of the providers of this model."),
+  },
+  {
+    reason: ({ profile }, { format }) =>
+      profile.formats.includes(format) ? undefined : "format_not_supported",
+    failure: ({ model, format }, left) => {
+      const formats = [...new Set(left.flatMap(({ profile }) => profile.formats))];
+      const other = format === "anthropic" ? "/v1/chat/completions" : "/v1/messages";
+      return new AppError(
+        "invalid_body",
+        `model ${JSON.stringify(model)} is not available on the ${format} API format (supported: ${formats.join(", ")}); use POST ${other} instead`,
+        { param: "model" },
+      );
+    },
+  },
+  {
+    reason: (offer) => {
+      if (isRoutable(offer)) return undefined;
+      return offer.unroutable === undefined ? "signer_not_acknowledged" : "unroutable";
+    },
+    failure: () => new AppError("no_available_provider", "No provider of this model is available now."),
+  },
+  {
+    reason: (offer, { reach, wishes }) =>
+      meetsFloor(offer, reach.trustMode) && meetsFloor(offer, wishes.trustMode ?? null)
+        ? undefined
+        : "below_trust_mode",
+    failure: ({ reach, wishes }) =>
+      new AppError(
+        "no_provider_for_trust_mode",
+        `No provider of this model has the trust mode that is asked for, ${[wishes.trustMode ?? reach.trustMode]}.`,
+      ),
+  },
+  {
+    reason: (offer, situation) => (isWithinCaps(offer, situation) ? undefined : "above_max_price"),
+    failure: ({ wishes: { pin } }) =>
+      pin === undefined
+        ? new AppError("no_provider_within_max_price", "No provider of this model is as cheap as that.")
+        : new AppError("pinned_provider_exceeds_max_price", "The provider asks more than the price given."),
+  },
+];
+
+function meetsFloor(offer: Provider, floor: KeyReach["trustMode"]): boolean {
+  if (floor === null) return true;
   const offered = trustModeOf(offer);
-  return offered === "private" || offered === trustMode;
+  return offered === "private" || offered === floor;
+}
+
+/** Caps are dollars for a million tokens, or for one image; 10^18 neuron are one token of the network. */
+function isWithinCaps(offer: Provider, { wishes: { caps }, tokenUsd }: Situation): boolean {
+  if (caps === undefined) return true;
+  if (tokenUsd === undefined)
+    throw new AppError(
+      "invalid_max_price_usd",
+      "This router does not know the price of its token, so it cannot cap a price in dollars.",
+    );
+  const isWithin = (priceNeuron: bigint, count: bigint, cap: keyof PriceCaps) => {
+    const most = caps[cap];
+    return most === undefined || priceNeuron * count * tokenUsd <= most * NEURON;
+  };
+  if (IMAGES.has(offer.serviceType)) return isWithin(offer.outputPrice, 1n, "image");
+  return (
+    isWithin(offer.inputPrice, 1_000_000n, "prompt") && isWithin(offer.outputPrice, 1_000_000n, "completion")
+  );
+}
+
+const NEURON = 10n ** 18n;
+const IMAGES: ReadonlySet<ServiceType> = new Set(["text-to-image", "image-editing"]);
+
+function isHealthy(state: ProviderState | undefined): boolean {
+  return state !== undefined && state.circuit !== "open" && !state.isResting;
+}
+
+/**
+ * By the client's wish, else the cheapest; between equals the least busy, then the quickest. Who was not asked lately
+ * counts as quick, so that it is asked and its latency known.
+ */
+function byWishes({ sort }: RoutingWishes, states: ReadonlyMap<Provider, ProviderState>) {
+  const latency = (offer: Provider) => states.get(offer)?.latencyMs ?? 0;
+  const load = (offer: Provider) => states.get(offer)?.inFlight ?? 0;
+  const price = ({ inputPrice, outputPrice }: Provider) => inputPrice + outputPrice;
+  return (a: Provider, b: Provider): number => {
+    if (sort === "latency" && latency(a) !== latency(b)) return latency(a) - latency(b);
+    const dearer = price(a) - price(b);
+    if (dearer !== 0n) return dearer < 0n ? -1 : 1;
+    return load(a) - load(b) || latency(a) - latency(b) || byPrice(a, b);
+  };
+}
+
+function notFound({ model, serviceType }: Situation): AppError {
+  const kind = serviceType === "chatbot" ? "chat" : serviceType;
+  return new AppError("model_not_found", `There is no ${kind} model ${JSON.stringify(model)}.`, {
+    param: "model",
+  });
 }
 
 function denied(message: string): AppError {

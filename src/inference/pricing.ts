@@ -1,4 +1,4 @@
-/** What a provider asks, in neuron per token, as its on-chain row says (facts 1.3). */
+/** What a provider asks, in neuron per token or other unit, as its on-chain row says (facts 1.3). */
 export type Price = { readonly inputPrice: bigint; readonly outputPrice: bigint };
 /** Tokens that a request used, as integers of 0 to 2^53 - 1. `cache` tells of the input's share, where it is known. */
 export type TokenUsage = {
@@ -6,15 +6,20 @@ export type TokenUsage = {
   readonly outputTokens: number;
   readonly cache?: CacheTokens;
 };
+/** What a request used that is not counted in tokens: images that were made, or seconds that were heard. Integers. */
+export type UnitUsage = { readonly inputUnits: number; readonly outputUnits: number };
+/** What is billed: each count times the price of its side. */
+export type Usage = TokenUsage | UnitUsage;
 /** Tokens of a question that the provider read from its cache, or wrote into it for minutes or for an hour. */
 export type CacheTokens = { readonly read: number; readonly write: number; readonly write1h: number };
 /** What a request costs, neuron. */
 export type Cost = { readonly input: bigint; readonly output: bigint; readonly total: bigint };
 
-/** Tokens times price, exactly. */
-export function costOf(usage: TokenUsage, price: Price): Cost {
-  const input = BigInt(usage.inputTokens) * price.inputPrice;
-  const output = BigInt(usage.outputTokens) * price.outputPrice;
+/** Count times price, exactly. */
+export function costOf(usage: Usage, price: Price): Cost {
+  const isUnits = "inputUnits" in usage;
+  const input = BigInt(isUnits ? usage.inputUnits : usage.inputTokens) * price.inputPrice;
+  const output = BigInt(isUnits ? usage.outputUnits : usage.outputTokens) * price.outputPrice;
   return { input, output, total: input + output };
 }
 
@@ -34,6 +39,12 @@ export function quoteChat(
     costOf({ inputTokens: promptTokens, outputTokens: tokens * choices }, price).total;
   const maximum = answered(maxTokens ?? modelLimit);
   return { minimum: maxTokens === undefined ? answered(1) : maximum, maximum };
+}
+
+/** Quotes what is known beforehand: so many units of each side. */
+export function quoteUnits(usage: UnitUsage, price: Price): Quote {
+  const { total } = costOf(usage, price);
+  return { minimum: total, maximum: total };
 }
 
 /** How long each answer may get for the amount that was held, in tokens. */

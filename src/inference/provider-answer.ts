@@ -1,37 +1,41 @@
 import { AppError } from "../kernel/errors.ts";
 import { redact } from "../kernel/log.ts";
-import type { AdmittedChat } from "./admission.service.ts";
-import type { ProviderClient, ProviderHead } from "./provider.client.ts";
+import { ForbiddenAddress } from "./address-guard.ts";
+import type { ProviderExchange, ProviderHead, ProviderListener } from "./provider.client.ts";
+import { ProviderFailure } from "./provider-failure.ts";
 
 /** A provider's whole answer. */
 export type ProviderAnswer = ProviderHead & { readonly body: Buffer };
 
-const MAX_ANSWER_BYTES = 16 * 1_048_576;
+/** The longest answer that is gathered unless told otherwise. */
+export const MAX_ANSWER_BYTES = 16 * 1_048_576;
 const MAX_REASON_LENGTH = 500;
 
-/** Posts an admitted request and gathers the answer, at most 16 MiB. Throws `provider_error` when none comes whole. */
-export async function collectAnswer(
-  providers: ProviderClient,
-  chat: AdmittedChat,
-  path: string,
-  signal: AbortSignal,
+/**
+ * Gathers one answer of at most `maxBytes`. `post` begins the exchange. Rejects with a `ProviderFailure` when none
+ * comes whole, and when `signal` aborts.
+ */
+export async function gatherAnswer(
+  post: (listener: ProviderListener) => Promise<ProviderExchange>,
+  given: { readonly signal: AbortSignal; readonly maxBytes?: number | undefined; onHead?(): void },
 ): Promise<ProviderAnswer> {
+  const { signal, maxBytes = MAX_ANSWER_BYTES } = given;
   const { promise, resolve, reject } = Promise.withResolvers<ProviderAnswer>();
   const chunks: Buffer[] = [];
   let size = 0;
   let head: ProviderHead = { status: 0, contentType: "", responseKey: undefined };
-  const exchange = await providers.post(chat.provider, path, chat.body, {
+  const exchange = await post({
     onHead(came) {
-      chat.markFirstByte();
+      given.onHead?.();
       head = came;
     },
     onChunk(chunk) {
       chunks.push(chunk);
       size += chunk.length;
-      if (size > MAX_ANSWER_BYTES) exchange.abort(new Error("the answer is too long"));
+      if (size > maxBytes) exchange.abort(new ProviderFailure("malformed", TOO_LONG));
     },
     onEnd: () => resolve({ ...head, body: Buffer.concat(chunks) }),
-    onError: (cause) => reject(unreachable(cause)),
+    onError: (cause) => reject(failureOf(cause)),
   });
   const onAbort = () => exchange.abort(new Error("the client left"));
   if (signal.aborted) onAbort();
@@ -43,30 +47,78 @@ export async function collectAnswer(
   }
 }
 
-/** The failure for a provider that could not be reached or broke off. Its own text stays in the log. */
-export function unreachable(cause: unknown): AppError {
-  return new AppError("provider_error", "The provider could not be reached or broke off.", { cause });
+const TOO_LONG = { message: "The provider's answer is too long." };
+
+const SILENCES: ReadonlySet<string> = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
+
+/** The failure behind an exchange that did not come to its end. Its own text stays in the log. */
+export function failureOf(cause: unknown): AppError {
+  if (cause instanceof AppError) return cause;
+  if (cause instanceof ForbiddenAddress) return new ProviderFailure("forbidden_address", { cause });
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  return new ProviderFailure(SILENCES.has(code) ? "silent" : "unreachable", { cause });
 }
+
+/** Reasons that clients act on; with them the request itself is at fault, whatever the status. */
+const REASONS = {
+  context_length_exceeded: "context_length_exceeded",
+  content_policy_violation: "content_policy_violation",
+  content_filter: "content_policy_violation",
+} as const;
 
 /**
- * The failure for a provider's answer of another status than 200. When it blames the request (400, 413, 422) its
- * reason is passed on, cut to 500 characters and without secrets; everything else is the router's business.
+ * The failure for a provider's answer of another status than 200. When it blames the request (400, 413, 422) it is an
+ * answer: its reason is passed on, cut to 500 characters and without secrets, and nobody else is asked. Everything
+ * else is a `ProviderFailure`.
  */
-export function refusalOf(status: number, body: Buffer): AppError {
-  const blamesRequest = status === 400 || status === 413 || status === 422;
-  if (blamesRequest)
-    return new AppError("invalid_body", `The provider refuses this request: ${reasonOf(body)}`);
-  const cause = new Error(`status ${status}: ${body.toString("utf8", 0, 300)}`);
-  return new AppError("provider_error", "The provider failed.", { cause });
+export function refusalOf(head: Pick<ProviderHead, "status" | "retryAfterMs">, body: Buffer): AppError {
+  const { status, retryAfterMs } = head;
+  const { reason, code } = readError(body);
+  if (status === 400 || status === 413 || status === 422) {
+    if (code === "model_not_found") return failed("model_missing", head, body);
+    return blame(code, reason);
+  }
+  if (status === 401 || status === 403) return failed("credential", head, body);
+  if (status === 404) return failed("model_missing", head, body);
+  const isBusy = status === 429 || (status === 503 && retryAfterMs !== undefined);
+  return failed(isBusy ? "busy" : "failed", head, body);
 }
 
-function reasonOf(body: Buffer): string {
+/** The failure for an error that came as if it were an answer: in a body with status 200, or as an event. */
+export function statedFailure(error: unknown): AppError {
+  const { reason, code } = readError(Buffer.from(JSON.stringify({ error })));
+  if (code in REASONS) return blame(code, reason);
+  return new ProviderFailure("failed", { message: "The provider failed.", cause: new Error(reason) });
+}
+
+function blame(code: string, reason: string): AppError {
+  const known = REASONS[code as keyof typeof REASONS] ?? "invalid_body";
+  return new AppError(known, `The provider refuses this request: ${reason}`);
+}
+
+function failed(
+  kind: ProviderFailure["kind"],
+  head: Pick<ProviderHead, "status" | "retryAfterMs">,
+  body: Buffer,
+) {
+  const { status, retryAfterMs } = head;
+  const cause = new Error(`status ${status}: ${body.toString("utf8", 0, 300)}`);
+  return new ProviderFailure(kind, { message: "The provider failed.", cause, status, retryAfterMs });
+}
+
+function readError(body: Buffer): { readonly reason: string; readonly code: string } {
   const text = body.toString("utf8");
   try {
     const { error } = JSON.parse(text) as { error?: unknown };
-    const reason = typeof error === "object" && error !== null && "message" in error ? error.message : error;
-    return redact(String(reason)).slice(0, MAX_REASON_LENGTH);
+    if (typeof error !== "object" || error === null) return { reason: shown(error), code: "" };
+    const { message, code, type } = error as Record<string, unknown>;
+    return { reason: shown(message), code: String(code ?? type ?? "") };
   } catch {
-    return "no reason was given";
+    return { reason: "no reason was given", code: "" };
   }
+}
+
+function shown(reason: unknown): string {
+  const text = typeof reason === "string" ? reason : (JSON.stringify(reason) ?? "no reason was given");
+  return redact(text).slice(0, MAX_REASON_LENGTH);
 }

@@ -1,17 +1,23 @@
 import type { InferenceRegistry } from "../chain/direct/inference-registry.ts";
+import { faultOf } from "./address-guard.ts";
 import type { ProviderSource } from "./catalogue.service.ts";
 import { profileOf } from "./profile.ts";
 import { SERVICE_TYPES, type ServiceType } from "./provider.ts";
 
 /** Reads every offer from the inference registry; rows of a service type that the router does not know are left out. */
-export function chainProviders(registry: InferenceRegistry): ProviderSource {
+export function chainProviders(
+  registry: InferenceRegistry,
+  rules: { readonly allowsPrivate: boolean },
+): ProviderSource {
   return {
     async load() {
       const services = await registry.all();
       return services.flatMap(({ additionalInfo, ...service }) => {
         const { serviceType } = service;
         if (!isServiceType(serviceType)) return [];
-        return [{ ...service, serviceType, source: "chain" as const, profile: profileOf(additionalInfo) }];
+        const unroutable = faultOf(service.url, rules);
+        const profile = profileOf(additionalInfo);
+        return [{ ...service, serviceType, source: "chain" as const, profile, unroutable }];
       });
     },
   };

@@ -1,6 +1,11 @@
-import { type Dispatcher, Pool } from "undici";
+import type { lookup } from "node:dns";
+import { isIP } from "node:net";
+import { buildConnector, type Dispatcher, Pool } from "undici";
 import type { Hex } from "../kernel/hex.ts";
-import type { Provider } from "./provider.ts";
+import { ForbiddenAddress, guardedLookup, isPublicAddress } from "./address-guard.ts";
+import { endpointOf, type Provider } from "./provider.ts";
+import { ProviderFailure } from "./provider-failure.ts";
+import { retryAfterOf } from "./retry-after.ts";
 
 /** What arrives from a provider, in order: one head, any number of chunks, then an end or an error. */
 export type ProviderListener = {
@@ -10,15 +15,26 @@ export type ProviderListener = {
   onError(error: Error): void;
 };
 
-/** `responseKey` is the provider's own id of the answer, `ZG-Res-Key`. */
+/** `responseKey` is the provider's own id of the answer, `ZG-Res-Key`. No other header of a provider is passed on. */
 export type ProviderHead = {
   readonly status: number;
   readonly contentType: string;
   readonly responseKey: string | undefined;
+  /** How long it asks to be left alone, milliseconds. */
+  readonly retryAfterMs?: number | undefined;
 };
 
 /** The reins of one exchange. After `abort` the listener hears one `onError`, or nothing if all had come. */
 export type ProviderExchange = { abort(reason: Error): void; pause(): void; resume(): void };
+
+/** What one exchange has otherwise than all others. */
+export type PostOptions = {
+  /** Of the body; `application/json` unless told. */
+  readonly contentType?: string | undefined;
+  /** Ours, for the provider; none of a client's are passed on. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly totalMs?: number | undefined;
+};
 
 /** Deadlines of an exchange, milliseconds (promises P8). */
 type ProviderDeadlines = {
@@ -35,13 +51,19 @@ type Needs = {
   readonly credentials: Credentials;
   readonly deadlines: ProviderDeadlines;
   readonly connections: number;
+  /** Whether providers of the chain may live on private addresses, as on the development network. */
+  readonly allowsPrivate: boolean;
+  /** Resolves names; the system's unless told. */
+  readonly resolve?: typeof lookup;
 };
 
 const MAX_HEADER_BYTES = 16_384;
+const RESPONSE_KEY = /^[\x21-\x7e]{1,256}$/;
 
 /**
  * Speaks HTTP with providers: one keep-alive pool per origin, undici's `dispatch` (half the cost of `request`, a
- * tenth of `fetch`), redirects off. Of the client's headers none is passed on.
+ * tenth of `fetch`), redirects off, and connections to public addresses alone. Of the client's headers none is passed
+ * on, and of the provider's only those that `ProviderHead` has.
  */
 export class ProviderClient {
   readonly #needs: Needs;
@@ -51,29 +73,25 @@ export class ProviderClient {
     this.#needs = needs;
   }
 
-  /** Posts JSON to `path` below the provider's URL. */
+  /** Posts to the endpoint `path` of OpenAI's API, such as `/chat/completions`, at a provider. */
   async post(
     provider: Provider,
-    path: string,
+    path: `/${string}`,
     body: Buffer,
     listener: ProviderListener,
+    options: PostOptions = {},
   ): Promise<ProviderExchange> {
-    const { credentials } = this.#needs;
-    const secret = await credentials.secretFor(provider.address);
-    const url = new URL(provider.url + path);
-    const exchange = new Exchange(listener, this.#needs.deadlines.totalMs, () =>
-      credentials.forget(provider.address),
-    );
-    this.#poolOf(url.origin).dispatch(
-      {
-        method: "POST",
-        path: url.pathname + url.search,
-        headers: { authorization: `Bearer ${secret}`, "content-type": "application/json", accept: "*/*" },
-        body,
-      },
-      exchange,
-    );
-    return exchange;
+    return this.#send("POST", provider, endpointOf(provider, path), listener, { ...options, body });
+  }
+
+  /** Reads the endpoint `path` of a provider, such as a job's. */
+  async get(
+    provider: Provider,
+    path: `/${string}`,
+    listener: ProviderListener,
+    options: PostOptions = {},
+  ): Promise<ProviderExchange> {
+    return this.#send("GET", provider, endpointOf(provider, path), listener, options);
   }
 
   async close(): Promise<void> {
@@ -81,20 +99,62 @@ export class ProviderClient {
     this.#pools.clear();
   }
 
-  #poolOf(origin: string): Pool {
-    const known = this.#pools.get(origin);
+  async #send(
+    method: "GET" | "POST",
+    provider: Provider,
+    endpoint: string,
+    listener: ProviderListener,
+    { body, contentType, headers, totalMs }: PostOptions & { readonly body?: Buffer },
+  ): Promise<ProviderExchange> {
+    const { credentials, deadlines } = this.#needs;
+    const secret = await credentials.secretFor(provider.address);
+    const url = new URL(endpoint);
+    const exchange = new Exchange(listener, totalMs ?? deadlines.totalMs, () =>
+      credentials.forget(provider.address),
+    );
+    this.#poolOf(url.origin, this.#needs.allowsPrivate || provider.source === "file").dispatch(
+      {
+        method,
+        path: url.pathname + url.search,
+        headers: {
+          ...headers,
+          ...(secret !== "" && { authorization: `Bearer ${secret}` }),
+          ...(body && { "content-type": contentType ?? "application/json" }),
+          accept: "*/*",
+        },
+        body: body ?? null,
+      },
+      exchange,
+    );
+    return exchange;
+  }
+
+  #poolOf(origin: string, allowsPrivate: boolean): Pool {
+    const key = allowsPrivate ? `private ${origin}` : origin;
+    const known = this.#pools.get(key);
     if (known) return known;
     const { connectMs, firstByteMs, silenceMs } = this.#needs.deadlines;
     const pool = new Pool(origin, {
       connections: this.#needs.connections,
-      connect: { timeout: connectMs },
+      connect: allowsPrivate ? { timeout: connectMs } : publicConnector(connectMs, this.#needs.resolve),
       headersTimeout: firstByteMs,
       bodyTimeout: silenceMs,
       maxHeaderSize: MAX_HEADER_BYTES,
     });
-    this.#pools.set(origin, pool);
+    this.#pools.set(key, pool);
     return pool;
   }
+}
+
+/** Connects to public addresses only. An address in the URL is never looked up, so it is judged here. */
+function publicConnector(timeout: number, resolve: typeof lookup | undefined): buildConnector.connector {
+  const connect = buildConnector({ timeout, lookup: guardedLookup(resolve) } as buildConnector.BuildOptions);
+  return (options, done) => {
+    const host = options.hostname.replace(/^\[|\]$/g, "");
+    if (isIP(host) !== 0 && !isPublicAddress(host))
+      return void done(new ForbiddenAddress(`${host} is not a public address`), null);
+    connect(options, done);
+  };
 }
 
 class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
@@ -108,7 +168,7 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
   constructor(listener: ProviderListener, totalMs: number, onRefused: () => void) {
     this.#listener = listener;
     this.#onRefused = onRefused;
-    this.#deadline = setTimeout(() => this.abort(new Error("the provider took too long")), totalMs);
+    this.#deadline = setTimeout(() => this.abort(new ProviderFailure("silent", TOO_LONG)), totalMs);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -117,14 +177,24 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
   }
 
   onResponseStart(
-    _controller: Dispatcher.DispatchController,
+    controller: Dispatcher.DispatchController,
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
     if (status < 200) return;
     if (status === 401 || status === 403) this.#onRefused();
-    const contentType = one(headers["content-type"]) ?? "";
-    this.#listener.onHead({ status, contentType, responseKey: one(headers["zg-res-key"]) });
+    const encoding = one(headers["content-encoding"]);
+    if (encoding !== undefined && encoding !== "identity") {
+      controller.abort(new ProviderFailure("malformed", { message: "The provider's answer is encoded." }));
+      return;
+    }
+    const responseKey = one(headers["zg-res-key"]);
+    this.#listener.onHead({
+      status,
+      contentType: one(headers["content-type"])?.toLowerCase() ?? "",
+      responseKey: responseKey !== undefined && RESPONSE_KEY.test(responseKey) ? responseKey : undefined,
+      retryAfterMs: status < 400 ? undefined : retryAfterOf(one(headers["retry-after"])),
+    });
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -160,6 +230,8 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
     return true;
   }
 }
+
+const TOO_LONG = { cause: new Error("the provider took too long") };
 
 function one(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;

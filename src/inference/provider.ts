@@ -36,11 +36,12 @@ export function isRoutable(provider: Provider): boolean {
 }
 
 /**
- * Where an endpoint of OpenAI's API, such as `/chat/completions`, is at this provider: below `/v1/proxy` of a broker
- * (facts 2.1), directly below the URL of a server of PROVIDERS_FILE.
+ * Where an endpoint of OpenAI's API, such as `/chat/completions`, is at this provider: below `/v1/proxy` of a broker,
+ * whose own `/async` is below `/v1` (facts 2.1); directly below the URL of a server of PROVIDERS_FILE.
  */
 export function endpointOf({ source, url }: Provider, path: `/${string}`): string {
-  return source === "chain" ? `${url}/v1/proxy${path}` : url + path;
+  if (source === "file") return url + path;
+  return path.startsWith("/async/") ? `${url}/v1${path}` : `${url}/v1/proxy${path}`;
 }
 
 /** How far a provider can be trusted (facts 1.3): what the client sends is `private` to it, or its answers `verified`. */

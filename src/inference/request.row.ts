@@ -1,5 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { NeuronType } from "../db/neuron.type.ts";
+import type { Routing } from "./admitted.ts";
 
 const neuron = () => p.type(NeuronType).$type<bigint>();
 
@@ -22,6 +23,8 @@ const schema = defineEntity({
     inputCost: neuron().nullable(),
     outputCost: neuron().nullable(),
     totalCost: neuron().nullable(),
+    units: p.bigint("number").nullable(),
+    routing: p.json<Routing>().nullable(),
     errorCode: p.text().nullable(),
     firstByteMs: p.integer().nullable(),
     durationMs: p.integer().nullable(),

@@ -7,6 +7,7 @@ import {
   pageLimit,
   toPage,
 } from "../kernel/page.ts";
+import type { Routing } from "./admitted.ts";
 import { InferenceRequestRow } from "./request.row.ts";
 
 /** A request that was let in. Costs are neuron and come with its end. */
@@ -20,6 +21,8 @@ export type InferenceRequest = Readonly<
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
   readonly cost: { readonly input: bigint; readonly output: bigint; readonly total: bigint } | null;
+  /** Who was asked for it and who was not; comes with its end. */
+  readonly routing: Routing | null;
   readonly errorCode: string | null;
   readonly firstByteMs: number | null;
   readonly durationMs: number | null;
@@ -80,6 +83,7 @@ function toRequest(row: InferenceRequestRow): InferenceRequest {
     outputTokens: row.outputTokens ?? null,
     usageEstimated: row.usageEstimated,
     cost: isBilled ? { input: inputCost, output: outputCost, total: totalCost } : null,
+    routing: row.routing ?? null,
     errorCode: row.errorCode ?? null,
     firstByteMs: row.firstByteMs ?? null,
     durationMs: row.durationMs ?? null,

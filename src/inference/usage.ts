@@ -13,16 +13,32 @@ const Details = z
 const Usage = z.object({
   prompt_tokens: count,
   completion_tokens: count,
+  total_tokens: count.nullish(),
   prompt_tokens_details: Details.optional().catch(undefined),
+  completion_tokens_details: z.object({ reasoning_tokens: detail }).optional().catch(undefined),
 });
 
 /**
  * The usage that a provider states, or undefined when it states none or nonsense (promises F27): each count must be
- * an integer of 0 to 2^53 - 1. A stated zero is a zero. What it says of its cache is noted where it makes sense.
+ * an integer of 0 to 2^53 - 1, and a sum the sum. A stated zero is a zero. What it says of its cache is noted where it makes sense.
  */
 export function readUsage(stated: unknown): TokenUsage | undefined {
   const result = Usage.safeParse(stated);
   if (!result.success) return undefined;
   const { prompt_tokens, completion_tokens, prompt_tokens_details: cache } = result.data;
+  if (!isSum(result.data)) return undefined;
   return { inputTokens: prompt_tokens, outputTokens: completion_tokens, ...(cache && { cache }) };
+}
+
+/** Whether an answer can have had so many tokens, the client having asked for at most so many. */
+export function isPlausible({ outputTokens }: TokenUsage, mostOutputTokens: number | undefined): boolean {
+  return mostOutputTokens === undefined || outputTokens <= mostOutputTokens;
+}
+
+/** Some count what a model thinks apart from what it says. */
+function isSum(usage: z.output<typeof Usage>): boolean {
+  const { prompt_tokens, completion_tokens, total_tokens } = usage;
+  const sum = prompt_tokens + completion_tokens;
+  const thought = usage.completion_tokens_details?.reasoning_tokens ?? 0;
+  return total_tokens == null || total_tokens === sum || total_tokens === sum + thought;
 }

@@ -1,4 +1,4 @@
-import type { ChatSink } from "../inference/chat-stream.ts";
+import type { StreamSink } from "../inference/stream-relay.ts";
 
 /** What a handler may answer with: JSON out of a value, ready bytes of JSON, or a stream of events. */
 export type Answer =
@@ -9,4 +9,4 @@ export type Answer =
       readonly status?: number;
       readonly headers?: Readonly<Record<string, string>>;
     }
-  | { readonly kind: "stream"; run(sink: ChatSink): Promise<void> };
+  | { readonly kind: "stream"; run(sink: StreamSink): Promise<void> };

@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
-import type { ChatSink } from "../inference/chat-stream.ts";
+import type { StreamSink } from "../inference/stream-relay.ts";
 
 /** A streamed answer on a plain HTTP response. The head is written with the first event. */
-export function eventSink(response: ServerResponse, headers: Readonly<Record<string, string>>): ChatSink {
+export function eventSink(response: ServerResponse, headers: Readonly<Record<string, string>>): StreamSink {
   let ended = false;
   return {
     start({ responseKey }) {

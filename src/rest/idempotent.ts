@@ -1,7 +1,7 @@
 import type { App } from "../app.ts";
 import { hashRequest } from "../idempotency/canonical-body.ts";
 import { type Claim, type KeptAnswer, MAX_KEPT_BYTES } from "../idempotency/idempotency.service.ts";
-import type { ChatSink } from "../inference/chat-stream.ts";
+import type { StreamSink } from "../inference/stream-relay.ts";
 import type { Answer } from "./answer.ts";
 
 /**
@@ -59,7 +59,7 @@ function kept(answer: Exclude<Answer, { kind: "stream" }>): KeptAnswer {
 type Run = Extract<Answer, { kind: "stream" }>["run"];
 
 /** Passes a stream on and gathers it beside. It is kept when its reader got all of it. */
-async function keepStream(claim: Claim, run: Run, sink: ChatSink): Promise<void> {
+async function keepStream(claim: Claim, run: Run, sink: StreamSink): Promise<void> {
   const copy = new StreamCopy(sink);
   try {
     await run(copy);
@@ -71,15 +71,15 @@ async function keepStream(claim: Claim, run: Run, sink: ChatSink): Promise<void>
   else await claim.cut();
 }
 
-class StreamCopy implements ChatSink {
-  readonly #sink: ChatSink;
+class StreamCopy implements StreamSink {
+  readonly #sink: StreamSink;
   readonly #chunks: Buffer[] = [];
   #sizeBytes = 0;
   #headers: Readonly<Record<string, string>> = {};
   #left = false;
   #ended = false;
 
-  constructor(sink: ChatSink) {
+  constructor(sink: StreamSink) {
     this.#sink = sink;
     sink.onClose(() => {
       this.#left = true;

@@ -23,10 +23,12 @@ import {
 } from "./v1/management-keys.ts";
 import { listModels } from "./v1/models.ts";
 import { listProviders } from "./v1/providers.ts";
+import { previewRouting } from "./v1/routing/preview.ts";
 
 /** Every REST endpoint there is. The server, the permission tests and OpenAPI walk this list. */
 export const routes: readonly Route[] = [
   chatCompletions,
+  previewRouting,
   listModels,
   listProviders,
   getNonce,
@@ -100,6 +102,7 @@ async function handle(
     params: request.params as Record<string, string>,
     query: request.query,
     body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+    rawHeaders: request.raw.rawHeaders,
     requestId: own,
     idempotencyKey,
     signal: leavingOf(reply),

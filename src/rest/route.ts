@@ -13,6 +13,8 @@ export type RouteCall<Query, Body> = {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
+  /** The client's headers as they came: name, value, name, value. */
+  readonly rawHeaders: readonly string[];
   /** Ours and unique: under this id the request is in the books. */
   readonly requestId: string;
   /** Aborts when the client leaves before its answer. */

@@ -13,9 +13,11 @@ import type { DomainEvent } from "../../src/events/topics.ts";
 import { AdmissionService } from "../../src/inference/admission.service.ts";
 import { CatalogueService } from "../../src/inference/catalogue.service.ts";
 import { ChatService } from "../../src/inference/chat.service.ts";
-import type { ChatSink } from "../../src/inference/chat-stream.ts";
+import { ExchangeService } from "../../src/inference/exchange.service.ts";
+import { HealthService } from "../../src/inference/health.service.ts";
 import type { ProviderClient } from "../../src/inference/provider.client.ts";
 import type { Provider } from "../../src/inference/provider.ts";
+import type { StreamSink } from "../../src/inference/stream-relay.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import { newRequestId } from "../../src/kernel/ids.ts";
@@ -130,6 +132,7 @@ export class World {
       maxTokens,
       choices: 1,
       promptTokens: given.prompt,
+      wishes: {},
       bytes: Buffer.from(JSON.stringify(fields)),
       fields,
     };
@@ -355,17 +358,24 @@ export class World {
     );
     const catalogue = new CatalogueService({ source: { load: async () => [PROVIDER] }, log, refreshMs: 1 });
     void catalogue.refresh();
+    const health = new HealthService({ clock: this.clock, coolDownMs: 1 });
     const admission = new AdmissionService({
       catalogue,
       holds,
       clock: this.clock,
+      health,
       reachOf: async () => UNRESTRICTED,
-      maxCompletionTokens: ANSWER_LIMIT,
+      tokenUsd: () => undefined,
       holdSeconds: HOLD_SECONDS,
     });
     const client = this.providers.client(process);
     const providers: ProviderClient = plant.providers?.(client) ?? client;
-    const chat = new ChatService({ admission, providers, log });
+    const exchanges = new ExchangeService({
+      ...{ providers, health, clock: this.clock, log },
+      // The simulation speaks of one provider, which is asked once.
+      ...{ tries: 1, totalMs: HOLD_SECONDS * 1_000, firstTokenMs: HOLD_SECONDS * 1_000 },
+    });
+    const chat = new ChatService({ admission, exchanges, maxCompletionTokens: ANSWER_LIMIT });
     const scanner = new LogScanner(
       {
         name: "deposits",
@@ -422,7 +432,7 @@ export class World {
     return watched as HoldsService;
   }
 
-  #sink(chat: SimChat, leaving: AbortSignal): ChatSink {
+  #sink(chat: SimChat, leaving: AbortSignal): StreamSink {
     let text = "";
     return {
       start() {},

@@ -4,6 +4,9 @@ import { CreateChain } from "./03-chain.ts";
 import { CreateSessions } from "./04-sessions.ts";
 import { CreateUsage } from "./05-usage.ts";
 import { LimitApiKeys } from "./06-api-keys.ts";
+import { KeepRouting } from "./07-routing.ts";
+import { CreateJobs } from "./08-jobs.ts";
+import { KeepEvidence } from "./09-evidence.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -13,4 +16,7 @@ export const migrations = [
   { name: "04-sessions", class: CreateSessions },
   { name: "05-usage", class: CreateUsage },
   { name: "06-api-keys", class: LimitApiKeys },
+  { name: "07-routing", class: KeepRouting },
+  { name: "08-jobs", class: CreateJobs },
+  { name: "09-evidence", class: KeepEvidence },
 ] as const;

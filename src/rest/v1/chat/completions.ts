@@ -1,6 +1,7 @@
 import { readChatRequest } from "../../../inference/chat-request.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { defineRoute } from "../../route.ts";
+import { readRouting } from "../../routing-headers.ts";
 import { CHAT_ANSWER, CHAT_REQUEST } from "./completion-shape.ts";
 
 const MAX_CHAT_BYTES = 2 * 1_048_576;
@@ -17,12 +18,14 @@ export const chatCompletions = defineRoute({
   answer: CHAT_ANSWER,
   bodyLimitBytes: MAX_CHAT_BYTES,
   repetition: "replayed",
-  async handle(app, { principal, body, requestId, signal }) {
+  async handle(app, { principal, body, rawHeaders, requestId, signal }) {
     if (principal.kind !== "api-key") throw new AppError("insufficient_scope", "Use an sk- key.");
+    const wishes = readRouting(rawHeaders, app.config.PLATFORM_WORDS);
     const request = readChatRequest(body);
     const caller = { account: principal.account, keyId: principal.keyId, requestId };
-    if (request.stream) return { kind: "stream", run: (sink) => app.chat.stream(request, caller, sink) };
-    const completion = await app.chat.complete(request, caller, signal);
+    if (request.stream)
+      return { kind: "stream", run: (sink) => app.chat.stream(request, caller, sink, wishes) };
+    const completion = await app.chat.complete(request, caller, signal, wishes);
     const headers = completion.responseKey === undefined ? {} : { "zg-res-key": completion.responseKey };
     return { kind: "bytes", bytes: completion.body, headers };
   },

@@ -1,0 +1,95 @@
+import { lookup as systemLookup } from "node:dns";
+import { BlockList, isIP, type LookupFunction } from "node:net";
+
+/** Why a provider's URL is not one that we go to; undefined when nothing is wrong with it (promises F23). */
+export function faultOf(
+  url: string,
+  { allowsPrivate }: { readonly allowsPrivate: boolean },
+): string | undefined {
+  const parsed = URL.parse(url);
+  if (parsed === null) return "not a URL";
+  const { protocol, hostname, port, username, password, search, hash } = parsed;
+  if (protocol !== "https:" && protocol !== "http:") return `scheme ${protocol}`;
+  if (username !== "" || password !== "") return "credentials in the URL";
+  if (search !== "" || hash !== "") return "a query or fragment in the URL";
+  if (allowsPrivate) return undefined;
+  if (protocol === "http:") return "not https";
+  if (port !== "" && Number(port) < 1_024 && port !== "80" && port !== "443") return `port ${port}`;
+  const host = hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+  if (isIP(host) !== 0) return isPublicAddress(host) ? undefined : "not a public address";
+  return /(^|\.)(localhost|local|internal|home\.arpa)$/.test(host) || !host.includes(".")
+    ? "not a public name"
+    : undefined;
+}
+
+/** Whether an IP address is of the public internet: not of this machine, a private network, or a reserved range. */
+export function isPublicAddress(address: string): boolean {
+  const family = isIP(address);
+  if (family === 4) return !PRIVATE.check(address, "ipv4");
+  if (family !== 6 || address.includes("%")) return false;
+  return isGlobalUnicast(address) ? !PRIVATE.check(address, "ipv6") : isPublicMapped(address);
+}
+
+/** A provider's name led to an address that we do not go to. */
+export class ForbiddenAddress extends Error {
+  override readonly name = "ForbiddenAddress";
+}
+
+/**
+ * Resolves a name for a connection and refuses it when any of its addresses is not public. The addresses that were
+ * judged are those that are connected to, so that a name which changes in between gains nothing (promises F24).
+ */
+export function guardedLookup(resolve: typeof systemLookup = systemLookup): LookupFunction {
+  return (hostname, options, done) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) return void done(error, "", 0);
+      const [first] = addresses;
+      if (!first || !addresses.every(({ address }) => isPublicAddress(address)))
+        return void done(new ForbiddenAddress(`${hostname} is at an address that is not public`), "", 0);
+      if (options.all) done(null, addresses);
+      else done(null, first.address, first.family);
+    });
+  };
+}
+
+function isGlobalUnicast(address: string): boolean {
+  return GLOBAL.check(address, "ipv6");
+}
+
+/** `::ffff:0:0/96`, an IPv4 address in the clothes of IPv6. */
+function isPublicMapped(address: string): boolean {
+  return MAPPED.check(address, "ipv6") && !PRIVATE.check(address, "ipv6");
+}
+
+const GLOBAL = new BlockList();
+GLOBAL.addSubnet("2000::", 3, "ipv6");
+
+const MAPPED = new BlockList();
+MAPPED.addSubnet("::ffff:0:0", 96, "ipv6");
+
+const PRIVATE = new BlockList();
+for (const [network, prefix] of [
+  ["0.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["100.64.0.0", 10],
+  ["127.0.0.0", 8],
+  ["169.254.0.0", 16],
+  ["172.16.0.0", 12],
+  ["192.0.0.0", 24],
+  ["192.0.2.0", 24],
+  ["192.88.99.0", 24],
+  ["192.168.0.0", 16],
+  ["198.18.0.0", 15],
+  ["198.51.100.0", 24],
+  ["203.0.113.0", 24],
+  ["224.0.0.0", 4],
+  ["240.0.0.0", 4],
+] as const)
+  PRIVATE.addSubnet(network, prefix, "ipv4");
+for (const [network, prefix] of [
+  ["2001::", 23],
+  ["2001:db8::", 32],
+  ["2002::", 16],
+  ["3fff::", 20],
+] as const)
+  PRIVATE.addSubnet(network, prefix, "ipv6");

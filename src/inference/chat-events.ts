@@ -1,0 +1,148 @@
+import type { Trace } from "./admitted.ts";
+import { answerText, carriesContent } from "./answer-text.ts";
+import { eventData } from "./event-scanner.ts";
+import type { TokenUsage } from "./pricing.ts";
+import { statedFailure } from "./provider-answer.ts";
+import { ProviderFailure } from "./provider-failure.ts";
+import type { EventKind, StreamReader } from "./stream-relay.ts";
+import { countTokens } from "./tokens.ts";
+import { isPlausible, readUsage } from "./usage.ts";
+
+const FOLD_CHARACTERS = 262_144;
+const BROKEN = {
+  error: { message: "The provider broke off.", type: "api_error", code: "upstream_error", param: null },
+};
+
+type Chunk = {
+  readonly id?: unknown;
+  readonly created?: unknown;
+  readonly model?: unknown;
+  readonly choices?: unknown;
+  readonly usage?: unknown;
+  readonly error?: unknown;
+};
+
+/**
+ * Reads OpenAI's stream of a chat. Every event must be whole JSON. The usage chunk is kept back, as it is the router's
+ * to show or hide, and so is `[DONE]`.
+ */
+export class ChatEvents implements StreamReader {
+  readonly #wantsUsage: boolean;
+  readonly #mostOutputTokens: number | undefined;
+  readonly #seen = new Set<unknown>();
+  readonly #finished = new Set<unknown>();
+  #usage: TokenUsage | undefined;
+  #usageChunk: string | undefined;
+  #isUsageChunkTrue = false;
+  #last: Chunk = {};
+  #text = "";
+  #tokens = 0;
+
+  constructor(given: { readonly wantsUsage: boolean; readonly mostOutputTokens: number | undefined }) {
+    this.#wantsUsage = given.wantsUsage;
+    this.#mostOutputTokens = given.mostOutputTokens;
+  }
+
+  get usage(): TokenUsage | undefined {
+    return this.#usage;
+  }
+
+  get isFinished(): boolean {
+    return this.#finished.size > 0 && this.#finished.size >= this.#seen.size;
+  }
+
+  read(event: Buffer): EventKind {
+    const data = eventData(event);
+    if (data === undefined || data === "") return "comment";
+    if (data === "[DONE]") return "end";
+    const chunk = parse(data);
+    if (chunk.error !== undefined && chunk.error !== null) throw statedFailure(chunk.error);
+    const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
+    const stated = chunk.usage !== undefined && chunk.usage !== null;
+    if (stated) this.#takeUsage(chunk.usage);
+    if (stated && choices.length === 0) {
+      this.#usageChunk = data;
+      return "withheld";
+    }
+    if (choices.length > 0) this.#last = chunk;
+    let kind: EventKind = "preamble";
+    for (const choice of choices) if (this.#takeChoice(choice)) kind = "content";
+    return kind;
+  }
+
+  countTokens(): number {
+    this.#fold();
+    return this.#tokens;
+  }
+
+  closing(trace: Trace, billed: TokenUsage): Buffer {
+    const told = this.#wantsUsage
+      ? `data: ${this.#shownUsage(trace, billed)}\n\n`
+      : `: x_0g_trace ${JSON.stringify(trace)}\n\n`;
+    return Buffer.from(`${told}data: [DONE]\n\n`);
+  }
+
+  broken(): Buffer {
+    return Buffer.from(`data: ${JSON.stringify(BROKEN)}\n\n`);
+  }
+
+  /** The provider's own usage chunk where what it says is what is billed, else one that says what is. */
+  #shownUsage(trace: Trace, { inputTokens, outputTokens }: TokenUsage): string {
+    const shown = JSON.stringify({ x_0g_trace: trace });
+    if (this.#usageChunk !== undefined && this.#isUsageChunkTrue)
+      return `${this.#usageChunk.slice(0, this.#usageChunk.lastIndexOf("}"))},${shown.slice(1)}`;
+    const { id, created, model } = this.#last;
+    return JSON.stringify({
+      id,
+      object: "chat.completion.chunk",
+      created,
+      model,
+      choices: [],
+      usage: {
+        prompt_tokens: inputTokens,
+        completion_tokens: outputTokens,
+        total_tokens: inputTokens + outputTokens,
+      },
+      x_0g_trace: trace,
+    });
+  }
+
+  #takeUsage(stated: unknown): void {
+    const usage = readUsage(stated);
+    this.#isUsageChunkTrue = usage !== undefined && isPlausible(usage, this.#mostOutputTokens);
+    if (this.#isUsageChunkTrue) this.#usage = usage;
+  }
+
+  /** Whether a choice carries content. */
+  #takeChoice(choice: unknown): boolean {
+    if (typeof choice !== "object" || choice === null) throw broken();
+    const { index = 0, finish_reason: reason } = choice as { index?: unknown; finish_reason?: unknown };
+    this.#seen.add(index);
+    if (typeof reason === "string" && reason !== "") this.#finished.add(index);
+    if (!carriesContent(choice)) return false;
+    this.#text += answerText(choice);
+    if (this.#text.length > FOLD_CHARACTERS) this.#fold();
+    return true;
+  }
+
+  #fold(): void {
+    if (this.#text === "") return;
+    this.#tokens += countTokens(this.#text);
+    this.#text = "";
+  }
+}
+
+function parse(data: string): Chunk {
+  let chunk: unknown;
+  try {
+    chunk = JSON.parse(data);
+  } catch (cause) {
+    throw broken(cause);
+  }
+  if (typeof chunk !== "object" || chunk === null || Array.isArray(chunk)) throw broken();
+  return chunk;
+}
+
+function broken(cause?: unknown): ProviderFailure {
+  return new ProviderFailure("malformed", { message: "The provider's stream is broken.", cause });
+}

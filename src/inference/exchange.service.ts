@@ -1,0 +1,246 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock } from "../kernel/clock.ts";
+import { AppError } from "../kernel/errors.ts";
+import type { Logger } from "../kernel/log.ts";
+import type { Admitted, Trace } from "./admitted.ts";
+import type { HealthService, Trial } from "./health.service.ts";
+import type { Usage } from "./pricing.ts";
+import type { PostOptions, ProviderClient } from "./provider.client.ts";
+import type { Provider } from "./provider.ts";
+import { gatherAnswer, type ProviderAnswer } from "./provider-answer.ts";
+import { type FailureKind, ProviderFailure } from "./provider-failure.ts";
+import type { Try } from "./provider-try.ts";
+import { StreamRelay, type StreamTerms } from "./stream-relay.ts";
+
+type Needs = {
+  readonly providers: ProviderClient;
+  readonly health: HealthService;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** How often providers are asked for one request, together. */
+  readonly tries: number;
+  /** Deadline of all tries together, milliseconds. */
+  readonly totalMs: number;
+  /** Deadline for the first content of a stream while another provider can be asked, milliseconds. */
+  readonly firstTokenMs: number;
+};
+
+/** What an answer says that is billed. */
+export type Reading = { readonly usage: Usage; readonly estimated: boolean };
+
+/** A whole answer that was billed. */
+export type Collected<R extends Reading> = {
+  readonly answer: ProviderAnswer;
+  readonly reading: R;
+  readonly provider: Provider;
+  readonly trace: Trace;
+};
+
+/** Failures after which the same provider may be asked again, when there is nobody else. */
+const PASSING: ReadonlySet<FailureKind> = new Set(["unreachable", "failed", "busy", "credential"]);
+const FIRST_BACKOFF_MS = 250;
+/** Longer than this nobody is kept waiting for a provider that is busy. */
+const MOST_PATIENCE_MS = 10_000;
+
+/**
+ * Carries an admitted request to its candidates, one after the other, until one answers: at most `tries` times, within
+ * one deadline, under one hold and for one charge (promises F32). Where no candidate is left that was not asked, one
+ * whose failure may pass is asked again, after what it asks for or a growing pause with jitter.
+ */
+export class ExchangeService {
+  readonly #needs: Needs;
+  readonly #running = new Set<Promise<unknown>>();
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /**
+   * Posts an admitted request to the endpoint `path` and gathers the whole answer; `read` judges it and says what is
+   * billed. It throws a `ProviderFailure` for an answer that is none, and then the next provider is asked; any other
+   * `AppError` is an answer to the client. Resolves when the bill is committed. Whatever goes wrong, the hold is ended.
+   */
+  async collect<R extends Reading>(
+    admitted: Admitted,
+    path: `/${string}`,
+    given: PostOptions & {
+      readonly signal: AbortSignal;
+      readonly maxBytes?: number;
+      read(answer: ProviderAnswer, provider: Provider): R;
+    },
+  ): Promise<Collected<R>> {
+    const { signal } = given;
+    try {
+      const collected = await this.tryEach(admitted, signal, async (attempt) => {
+        const { provider, totalMs } = attempt;
+        const body = admitted.bodyFor(provider);
+        const answer = await gatherAnswer(
+          (listener) => this.#needs.providers.post(provider, path, body, listener, { ...given, totalMs }),
+          { signal, maxBytes: given.maxBytes, onHead: () => attempt.firstByte() },
+        );
+        return { answer, reading: readAs(() => given.read(answer, provider)), provider };
+      });
+      const { usage, estimated } = collected.reading;
+      const trace = await admitted.settle({ outcome: "completed", usage, estimated });
+      return { ...collected, trace };
+    } catch (error) {
+      await this.release(admitted, error, signal.aborted);
+      throw error;
+    }
+  }
+
+  /**
+   * Calls `run` for one candidate after the other until it resolves. Throws the client's own failure at once, and the
+   * last provider's when none is left.
+   */
+  async tryEach<T>(admitted: Admitted, signal: AbortSignal, run: (attempt: Try) => Promise<T>): Promise<T> {
+    const { clock, health, tries, totalMs } = this.#needs;
+    const untilMs = clock.monotonicMs() + totalMs;
+    const queue = admitted.candidates.map((provider) => ({ provider, notBeforeMs: 0, failures: 0 }));
+    let last: AppError = new AppError("no_available_provider", "No provider of this model is available now.");
+    for (let n = 0; n < tries; n++) {
+      const next = queue.shift();
+      if (!next) break;
+      const waitMs = next.notBeforeMs - clock.monotonicMs();
+      if (waitMs > 0) {
+        if (clock.monotonicMs() + waitMs >= untilMs) break;
+        await sleep(waitMs, undefined, { signal }).catch(() => {});
+      }
+      if (signal.aborted) break;
+      const { provider } = next;
+      const trial = health.begin(provider);
+      admitted.beginAttempt(provider);
+      const attempt: Try = {
+        provider,
+        hasOther: queue.some((other) => other.failures === 0) && n + 1 < tries,
+        totalMs: Math.max(1, Math.ceil(untilMs - clock.monotonicMs())),
+        firstByte() {
+          admitted.markFirstByte();
+          trial.firstByte();
+        },
+        broke: (failure) => noteOn(trial, failure),
+      };
+      try {
+        const result = await run(attempt);
+        trial.succeed();
+        admitted.endAttempt("answered");
+        return result;
+      } catch (error) {
+        if (!(error instanceof AppError)) {
+          // Not the provider's doing: asking another one would not help, or bill twice.
+          trial.drop();
+          throw error;
+        }
+        last = failureOfTry(error);
+        if (signal.aborted) trial.drop();
+        else noteOn(trial, last);
+        admitted.endAttempt(signal.aborted ? "aborted" : "failed", last);
+        if (!(last instanceof ProviderFailure) || signal.aborted) throw last;
+        this.#logFailure(admitted, provider, last);
+        const pauseMs = pauseAfter(last, next.failures);
+        if (pauseMs !== undefined)
+          queue.push({ provider, notBeforeMs: clock.monotonicMs() + pauseMs, failures: next.failures + 1 });
+      }
+    }
+    throw exhausted(last);
+  }
+
+  /**
+   * Posts an admitted request to the endpoint `path` and passes its events on into `sink`. Resolves when it is over
+   * and billed. Rejects only while nothing was written; later failures are told in the stream. When the client leaves,
+   * the provider is cut off at once and what was delivered is billed.
+   */
+  async stream(
+    admitted: Admitted,
+    path: `/${string}`,
+    given: PostOptions & Pick<StreamTerms, "sink" | "newReader" | "inputTokens">,
+  ): Promise<void> {
+    const { firstTokenMs } = this.#needs;
+    const relay = new StreamRelay({ ...given, admitted, firstTokenMs });
+    try {
+      await this.tryEach(admitted, relay.left, (attempt) =>
+        relay.run(attempt, (listener) => {
+          const { provider, totalMs } = attempt;
+          const body = admitted.bodyFor(provider);
+          return this.#needs.providers.post(provider, path, body, listener, { ...given, totalMs });
+        }),
+      );
+    } catch (error) {
+      if (!relay.isSettled) await this.release(admitted, error, relay.left.aborted);
+      throw error;
+    }
+  }
+
+  /** Ends the hold of a request that failed, or whose client left, without a charge. */
+  async release(admitted: Admitted, error: unknown, isAborted: boolean): Promise<void> {
+    const errorCode = error instanceof AppError ? error.code : "internal_error";
+    await admitted.settle({ outcome: isAborted ? "aborted" : "failed", errorCode });
+  }
+
+  /** Has `drain` wait for a request, admission included. */
+  track<T>(request: Promise<T>): Promise<T> {
+    const done = request.finally(() => this.#running.delete(done));
+    this.#running.add(done);
+    return done;
+  }
+
+  /** Waits until every request under way is billed. */
+  async drain(): Promise<void> {
+    await Promise.allSettled(this.#running);
+  }
+
+  #logFailure({ requestId }: Admitted, { address }: Provider, failure: ProviderFailure): void {
+    this.#needs.log.warn(
+      {
+        requestId,
+        provider: address,
+        errorCode: failure.code,
+        reason: failure.kind,
+        cause: String(failure.cause ?? failure.message),
+      },
+      "a provider failed",
+    );
+  }
+}
+
+function noteOn(trial: Trial, failure: AppError): void {
+  if (failure instanceof ProviderFailure) trial.fail(failure);
+  // It answered: that the request was at fault is no fault of its.
+  else trial.succeed();
+}
+
+function readAs<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
+    throw new ProviderFailure("malformed", { message: "The provider's answer could not be read.", cause });
+  }
+}
+
+/** What a try failed by; without an account with the provider, there is no credential for it. */
+function failureOfTry(error: AppError): AppError {
+  if (error.code !== "no_available_provider") return error;
+  return new ProviderFailure("credential", { message: error.message, cause: error });
+}
+
+/** How long after a failure the same provider may be asked again, milliseconds; undefined for never. */
+function pauseAfter(failure: ProviderFailure, failures: number): number | undefined {
+  const { kind, retryAfterMs, upstreamStatus } = failure;
+  if (!PASSING.has(kind)) return undefined;
+  if (kind === "credential") return failures === 0 && upstreamStatus !== undefined ? 0 : undefined;
+  if (retryAfterMs !== undefined) return retryAfterMs <= MOST_PATIENCE_MS ? retryAfterMs : undefined;
+  return FIRST_BACKOFF_MS * 2 ** failures * (0.5 + Math.random() / 2);
+}
+
+/** What the client is told when nobody answered: that all are busy is no fault, and may be tried again. */
+function exhausted(last: AppError): AppError {
+  if (!(last instanceof ProviderFailure)) return last;
+  if (last.cause instanceof AppError) return last.cause;
+  if (last.kind !== "busy") return last;
+  const retryAfterSeconds = Math.max(1, Math.ceil((last.retryAfterMs ?? 1_000) / 1_000));
+  return new AppError("no_available_provider", "The providers of this model are busy. Try again.", {
+    cause: last,
+    retryAfterSeconds,
+  });
+}

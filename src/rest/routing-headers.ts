@@ -1,0 +1,84 @@
+import { type PriceCaps, type RoutingWishes, readUsd, type Usd } from "../inference/routing.ts";
+import { AppError } from "../kernel/errors.ts";
+import { isAddress, lowerHex } from "../kernel/hex.ts";
+import { TRUST_FLOORS } from "../keys/key-terms.ts";
+
+const CONTROLS = [
+  "sort",
+  "address",
+  "trust-mode",
+  "allow-fallbacks",
+  "max-price-usd-prompt",
+  "max-price-usd-completion",
+  "max-price-usd-image",
+] as const;
+type Control = (typeof CONTROLS)[number];
+
+/**
+ * Reads how a client steers the choice of its provider from `X-<word>-Provider-*` headers under any of the platform's
+ * words (SPEC 4.2, facts 1.4). Fields that were not sent are absent. Throws `invalid_provider_header` or
+ * `invalid_max_price_usd` for a malformed value and for a control that was sent twice.
+ */
+export function readRouting(rawHeaders: readonly string[], words: readonly string[]): RoutingWishes {
+  let sent: Map<Control, string> | undefined;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? "";
+    if (name.length < MIN_NAME || (name[0] !== "x" && name[0] !== "X")) continue;
+    const control = controlOf(name.toLowerCase(), words);
+    if (control === undefined) continue;
+    sent ??= new Map();
+    if (sent.has(control)) throw malformed(control, "was sent twice");
+    sent.set(control, rawHeaders[at + 1] ?? "");
+  }
+  return sent ? toWishes(sent) : {};
+}
+
+const MIN_NAME = "x-a-provider-sort".length;
+
+function controlOf(name: string, words: readonly string[]): Control | undefined {
+  const [, word, rest] = /^x-([a-z0-9]+)-provider-([a-z-]+)$/.exec(name) ?? [];
+  if (word === undefined || !words.some((known) => known.toLowerCase() === word)) return undefined;
+  return CONTROLS.find((control) => control === rest);
+}
+
+function toWishes(sent: ReadonlyMap<Control, string>): RoutingWishes {
+  const caps: PriceCaps = {
+    ...read(sent, "max-price-usd-prompt", priceOf, "prompt"),
+    ...read(sent, "max-price-usd-completion", priceOf, "completion"),
+    ...read(sent, "max-price-usd-image", priceOf, "image"),
+  };
+  return {
+    ...read(sent, "sort", (text) => (text === "latency" || text === "price" ? text : undefined), "sort"),
+    ...read(sent, "address", (text) => (isAddress(text) ? lowerHex(text) : undefined), "pin"),
+    ...read(sent, "trust-mode", (text) => TRUST_FLOORS.find((floor) => floor === text), "trustMode"),
+    ...read(sent, "allow-fallbacks", booleanOf, "allowFallbacks"),
+    ...(Object.keys(caps).length > 0 && { caps }),
+  };
+}
+
+function read<T, Name extends string>(
+  sent: ReadonlyMap<Control, string>,
+  control: Control,
+  parse: (text: string) => T | undefined,
+  name: Name,
+): { readonly [key in Name]?: T } {
+  const text = sent.get(control);
+  if (text === undefined) return {};
+  const value = parse(text);
+  if (value === undefined) throw malformed(control, "is malformed");
+  return { [name]: value } as { readonly [key in Name]?: T };
+}
+
+function priceOf(text: string): Usd | undefined {
+  return readUsd(text);
+}
+
+function booleanOf(text: string): boolean | undefined {
+  return text === "true" ? true : text === "false" ? false : undefined;
+}
+
+function malformed(control: Control, what: string): AppError {
+  const name = `X-*-Provider-${control.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())}`;
+  const code = control.startsWith("max-price") ? "invalid_max_price_usd" : "invalid_provider_header";
+  return new AppError(code, `The header ${name} ${what}.`, { param: name });
+}

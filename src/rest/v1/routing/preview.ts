@@ -1,0 +1,50 @@
+import { z } from "zod";
+import { readProviderWishes } from "../../../inference/chat-request.ts";
+import { endpointOf, type Provider, SERVICE_TYPES, type ServiceType } from "../../../inference/provider.ts";
+import { AppError } from "../../../kernel/errors.ts";
+import { defineRoute, json } from "../../route.ts";
+import { readRouting } from "../../routing-headers.ts";
+
+/** POST /v1/routing/preview (facts 1.2): who would be asked, in the order of failover. Nothing is asked or billed. */
+export const previewRouting = defineRoute({
+  method: "POST",
+  url: "/v1/routing/preview",
+  summary: "Preview which providers a request would be routed to",
+  access: "inference",
+  body: z.object({
+    service_type: z.enum(SERVICE_TYPES),
+    model: z.string().min(1).max(256).optional(),
+    provider: z.unknown().optional(),
+  }),
+  async handle(app, { principal, body, rawHeaders }) {
+    if (principal.kind !== "api-key") throw new AppError("insufficient_scope", "Use an sk- key.");
+    const wishes = {
+      ...readProviderWishes(body.provider),
+      ...readRouting(rawHeaders, app.config.PLATFORM_WORDS),
+    };
+    const { service_type: serviceType, model } = body;
+    const { providers, refused } = await app.routing.preview({ serviceType, model }, wishes, principal.keyId);
+    return json({
+      object: "routing.preview",
+      service_type: serviceType,
+      providers: providers.map(view),
+      refused,
+    });
+  },
+});
+
+const PATHS: Readonly<Record<ServiceType, `/${string}`>> = {
+  chatbot: "/chat/completions",
+  "text-to-image": "/images/generations",
+  "image-editing": "/images/edits",
+  "speech-to-text": "/audio/transcriptions",
+};
+
+function view(offer: Provider) {
+  return {
+    address: offer.address,
+    endpoint: endpointOf(offer, PATHS[offer.serviceType]),
+    canonical_id: offer.model,
+    model_id: offer.model,
+  };
+}
