@@ -29,6 +29,9 @@ import { CatalogueService } from "./inference/catalogue.service.ts";
 import { ChatService } from "./inference/chat.service.ts";
 import { ExchangeService } from "./inference/exchange.service.ts";
 import { HealthService } from "./inference/health.service.ts";
+import { ImageJobClient } from "./inference/image-job.client.ts";
+import { imageJobWork } from "./inference/image-job.runner.ts";
+import { IMAGE_JOB, ImageJobsService } from "./inference/image-jobs.service.ts";
 import { ProviderClient } from "./inference/provider.client.ts";
 import { chainProviders } from "./inference/provider-source.chain.ts";
 import { FileProviders } from "./inference/provider-source.file.ts";
@@ -36,6 +39,9 @@ import { joinedProviders } from "./inference/provider-source.joined.ts";
 import { RequestsService } from "./inference/requests.service.ts";
 import { RoutingService } from "./inference/routing.service.ts";
 import { TokenPriceService } from "./inference/token-price.service.ts";
+import { JobRunner } from "./jobs/job.runner.ts";
+import { JobsService } from "./jobs/jobs.service.ts";
+import { ResultSweep } from "./jobs/result-sweep.runner.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { StartupError } from "./kernel/errors.ts";
 import type { Hex } from "./kernel/hex.ts";
@@ -90,6 +96,8 @@ export type App = {
   readonly routing: RoutingService;
   readonly chat: ChatService;
   readonly requests: RequestsService;
+  readonly jobs: JobsService;
+  readonly imageJobs: ImageJobsService;
   readonly files: FilesService;
   readonly idempotency: IdempotencyService;
   readonly credentialWatch: CredentialWatch;
@@ -265,12 +273,38 @@ function wire(parts: {
     exchanges,
     maxCompletionTokens: config.MAX_COMPLETION_TOKENS,
   });
+  const events = new EventsService(database, bus);
+  const requests = new RequestsService(database);
+  const jobs = new JobsService({ database, events });
+  const imageJobRunner = new JobRunner({
+    database,
+    log,
+    committed,
+    kind: IMAGE_JOB,
+    parallel: config.JOBS_PARALLEL,
+    work: imageJobWork({
+      client: new ImageJobClient({ providers, catalogue, health }),
+      holds,
+      keptSeconds: config.JOB_RESULT_HOURS * 3_600,
+    }),
+  });
+  const imageJobs = new ImageJobsService({
+    database,
+    admission,
+    holds,
+    jobs,
+    requests,
+    submitted: () => imageJobRunner.nudge(),
+    committed,
+    deadlineSeconds: Math.ceil(config.JOB_TOTAL_MS / 1_000),
+  });
+  const resultSweep = new ResultSweep(database, log);
   return {
     config,
     network,
     log,
     database,
-    events: new EventsService(database, bus),
+    events,
     apiKeys,
     managementKeys: new ManagementKeyService({ database, clock, committed }),
     sessions,
@@ -289,7 +323,9 @@ function wire(parts: {
     exchanges,
     routing: new RoutingService({ admission, catalogue, reachOf: (keyId) => apiKeys.reachOf(keyId) }),
     chat,
-    requests: new RequestsService(database),
+    requests,
+    jobs,
+    imageJobs,
     files,
     idempotency,
     credentialWatch,
@@ -312,14 +348,17 @@ function wire(parts: {
       holds.start();
       idempotency.start();
       sessionSweep.start();
+      imageJobRunner.start();
+      resultSweep.start();
       for (const watcher of watchers) watcher.start();
     },
     async close() {
-      await exchanges.drain();
+      await Promise.all([exchanges.drain(), imageJobRunner.stop()]);
       holds.stop();
       await idempotency.stop();
       await credentialWatch.stop();
       await sessionSweep.stop();
+      await resultSweep.stop();
       catalogue.stop();
       tokenPrice.stop();
       await Promise.all(watchers.map((watcher) => watcher.stop()));

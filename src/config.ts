@@ -176,6 +176,17 @@ export const SETTINGS = {
     about: "What an answer may have when the client sets no limit",
     example: "4096",
   },
+  JOBS_PARALLEL: {
+    schema: z.coerce.number().int().min(1).max(10_000).default(64),
+    about: "Image jobs that a worker has under way at once",
+    example: "64",
+  },
+  JOB_TOTAL_MS: { schema: ms.default(1_800_000), about: "Deadline for an image job", example: "1800000" },
+  JOB_RESULT_HOURS: {
+    schema: z.coerce.number().int().min(1).max(8_760).default(24),
+    about: "How long the result of an image job is kept",
+    example: "24",
+  },
   RATE_LIMIT_PER_KEY: {
     schema: requestsPerMinute.default(600_000),
     about: "Requests a minute of one key or session; 0 for no limit",

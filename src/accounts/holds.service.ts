@@ -1,9 +1,10 @@
-import type { Database } from "../db/database.ts";
+import type { Database, Queries, Transaction } from "../db/database.ts";
 import { NaturalBatch } from "../kernel/batch.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import { KeyReachChanged } from "../keys/key-terms.ts";
 import {
+  countOpen,
   findExpired,
   type HoldAnswer,
   type HoldRequest,
@@ -12,7 +13,19 @@ import {
   type Settlement,
 } from "./holds.store.ts";
 
-type Needs = { readonly database: Database; readonly log: Logger; readonly committed: () => void };
+/** Who is told how requests are admitted and billed. `outcome` is `admitted`, or the code of the refusal. */
+export type HoldsObserver = {
+  admission(outcome: string): void;
+  admissionBatch(size: number): void;
+  settlementBatch(size: number): void;
+};
+
+type Needs = {
+  readonly database: Database;
+  readonly log: Logger;
+  readonly committed: () => void;
+  readonly observer?: HoldsObserver | undefined;
+};
 
 const SWEEP_EVERY_MS = 10_000;
 const SWEEP_BATCH = 500;
@@ -29,21 +42,36 @@ export class HoldsService {
 
   constructor(needs: Needs) {
     this.#needs = needs;
-    this.#admissions = new NaturalBatch((holds) => this.#commit(() => placeHolds(needs.database, holds)));
-    this.#settlements = new NaturalBatch((ends) => this.#commit(() => resolveHolds(needs.database, ends)));
+    const { observer } = needs;
+    this.#admissions = new NaturalBatch((holds) => {
+      observer?.admissionBatch(holds.length);
+      return this.#commit(() => placeHolds(needs.database, holds));
+    });
+    this.#settlements = new NaturalBatch((ends) => {
+      observer?.settlementBatch(ends.length);
+      return this.#commit(() => resolveHolds(needs.database, ends));
+    });
   }
 
   /**
    * Sets aside up to `maximum` and records the request as running; resolves with the amount held. Throws
    * `api_key_revoked` or `api_key_expired`; `insufficient_balance` or `credit_limit_exceeded` when not even `minimum`
    * is there or left of the key's limit; and `KeyReachChanged` when the provider was chosen by what the key might
-   * reach before.
+   * reach before. What `alongside` writes is committed with the hold, or neither is.
    */
-  async hold(request: HoldRequest): Promise<bigint> {
-    const first = await this.#admissions.add(request);
+  async hold(
+    request: HoldRequest,
+    alongside?: (tx: Transaction, grantedNeuron: bigint) => Promise<void>,
+  ): Promise<bigint> {
+    const first = await (alongside ? this.#placeWith(request, alongside) : this.#admissions.add(request));
     // In a batch a hold counts those before it at their maximum, so a refusal in company may be too strict: ask alone.
-    const answer = isFinal(first, request) ? first : await this.#placeAlone(request);
-    if (answer.granted === undefined) throw refusalOf(answer, request);
+    const answer = alongside || isFinal(first, request) ? first : await this.#placeAlone(request);
+    if (answer.granted === undefined) {
+      const refusal = refusalOf(answer, request);
+      if (refusal instanceof AppError) this.#needs.observer?.admission(refusal.code);
+      throw refusal;
+    }
+    this.#needs.observer?.admission("admitted");
     return answer.granted;
   }
 
@@ -55,6 +83,20 @@ export class HoldsService {
       return 0n;
     }
     return charged;
+  }
+
+  /**
+   * Ends a hold in a transaction of the caller's, who says when it is committed. Resolves with the neuron charged;
+   * undefined when the hold had ended before.
+   */
+  async settleIn(tx: Queries, settlement: Settlement): Promise<bigint | undefined> {
+    const [charged] = await resolveHolds(tx, [settlement]);
+    return charged;
+  }
+
+  /** How many holds are open, of all processes. */
+  open(): Promise<number> {
+    return countOpen(this.#needs.database);
   }
 
   /** Ends every hold past its expiry, without a charge. Returns how many. */
@@ -78,6 +120,20 @@ export class HoldsService {
 
   stop(): void {
     clearInterval(this.#sweeper);
+  }
+
+  #placeWith(
+    request: HoldRequest,
+    alongside: (tx: Transaction, grantedNeuron: bigint) => Promise<void>,
+  ): Promise<HoldAnswer> {
+    return this.#commit(() =>
+      this.#needs.database.transaction(async (tx) => {
+        const [answer] = await placeHolds(tx, [request]);
+        if (!answer) throw new Error("an admission was not answered");
+        if (answer.granted !== undefined) await alongside(tx, answer.granted);
+        return answer;
+      }),
+    );
   }
 
   async #placeAlone(request: HoldRequest): Promise<HoldAnswer> {

@@ -49,6 +49,15 @@ export class EventsService {
     }
   }
 
+  /** From where a reader of `topic` may resume who knows all that is committed now. */
+  async position(topic: Topic): Promise<bigint> {
+    const [newest, { oldest }] = await Promise.all([
+      newestPublished(this.#queries),
+      readHorizon(this.#queries, topic),
+    ]);
+    return newest > oldest ? newest : oldest;
+  }
+
   async #live(filter: EventFilter, onEnd: () => void): Promise<ReplayedStream> {
     return ReplayedStream.live(await this.#bus.subscribe(filter), onEnd);
   }
@@ -87,7 +96,7 @@ export function encodePosition(position: bigint): string {
 }
 
 /** The position in a cursor. Throws `invalid_cursor` for anything that `encodePosition` did not make. */
-function decodePosition(cursor: string): bigint {
+export function decodePosition(cursor: string): bigint {
   const [kind, text = ""] = decodeCursor(cursor, 2);
   if (kind !== "event" || !/^(0|[1-9]\d{0,18})$/.test(text) || BigInt(text) > MAX_POSITION)
     throw invalidCursor();

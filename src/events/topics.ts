@@ -26,17 +26,46 @@ export type TopicPayloads = {
     kind: "api-key" | "management-key";
     change: "created" | "updated" | "revoked";
   };
+  /** Subject: account address. Steps of one job are in order and numbered from 1 by `sequence`, without a gap. */
+  "job.progressed": JobStep;
   /** Subject: file root. */
   "file.submitted": { root: string; txSeq: string; size: string; removed: boolean };
 };
 
 export type BalanceCause = "deposit" | "deposit_reverted" | "hold" | "settlement" | "release" | "credit";
+/** A step of a job. `attempt` counts the providers that were tried; `result` is where a finished one can be read. */
+export type JobStep = {
+  account: string;
+  jobId: string;
+  sequence: number;
+  status: "pending" | "processing" | "completed" | "failed" | "cancelled";
+  step: JobStepName;
+  provider: string | null;
+  attempt: number;
+  /** From 0 to 1, where the provider tells. */
+  fraction: number | null;
+  result: string | null;
+  errorCode: string | null;
+  errorMessage: string | null;
+};
+
+export type JobStepName =
+  | "queued"
+  | "started"
+  | "resumed"
+  | "submitted"
+  | "running"
+  | "provider_failed"
+  | "completed"
+  | "failed"
+  | "cancelled";
 export type Topic = keyof TopicPayloads;
 
 export const TOPICS = [
   "balance.changed",
   "deposit.seen",
   "key.changed",
+  "job.progressed",
   "file.submitted",
 ] as const satisfies readonly Topic[];
 

@@ -1,0 +1,124 @@
+import type { Queries } from "../db/database.ts";
+import type { JobStep } from "../events/topics.ts";
+import type { JobState } from "./job.state.ts";
+
+/** A job as its owner may know it. `spec` is what `NewJob` had. */
+export type JobView = {
+  readonly id: string;
+  readonly account: string;
+  readonly requestId: string;
+  readonly state: JobState;
+  readonly spec: unknown;
+  readonly step: JobStep;
+  /** The id of the event that told `step`. */
+  readonly eventId: string;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly finishedAt: Date | null;
+  /** Until when the result is kept; null when there is none, or none any more. */
+  readonly resultExpiresAt: Date | null;
+};
+
+/** A job of this account. */
+export async function findJob(queries: Queries, account: string, id: string): Promise<JobView | undefined> {
+  const [row] = await queries.rows<JobRow>(FIND, [account, id]);
+  return row && toView(row);
+}
+
+/** At most `limit` jobs of an account, newest first, from behind `after`; of one state or all. */
+export async function listJobs(
+  queries: Queries,
+  account: string,
+  ask: {
+    readonly limit: number;
+    readonly state?: JobState | undefined;
+    readonly after?: { readonly at: Date; readonly id: string } | undefined;
+  },
+): Promise<readonly JobView[]> {
+  const after = ask.after && [ask.after.at.toISOString(), ask.after.id];
+  const parameters = [account, ask.limit, ask.state ?? null, ...(after ?? [null, null])];
+  return (await queries.rows<JobRow>(LIST, parameters)).map(toView);
+}
+
+/** The result of a job, while it is kept. */
+export async function readResult(queries: Queries, id: string): Promise<string | undefined> {
+  const [row] = await queries.rows<{ result: string | null }>(RESULT, [id]);
+  return row?.result ?? undefined;
+}
+
+/** Deletes at most `limit` results whose time is over and returns how many. */
+export async function forgetResults(queries: Queries, limit: number): Promise<number> {
+  return (await queries.rows(FORGET, [limit])).length;
+}
+
+/** The position of the event that told a job's newest step, while it is kept and once it is published. */
+export async function positionOf(
+  queries: Queries,
+  { account, eventId }: JobView,
+): Promise<bigint | "waiting" | "gone"> {
+  const [row] = await queries.rows<{ position: string | null }>(POSITION, [account, eventId]);
+  if (!row) return "gone";
+  return row.position === null ? "waiting" : BigInt(row.position);
+}
+
+type JobRow = {
+  readonly id: string;
+  readonly account: string;
+  readonly request_id: string;
+  readonly state: JobState;
+  readonly spec: string;
+  readonly step: string;
+  readonly event_id: string;
+  readonly created_ms: string;
+  readonly updated_ms: string;
+  readonly finished_ms: string | null;
+  readonly expires_ms: string | null;
+};
+
+function toView(row: JobRow): JobView {
+  const date = (ms: string | null) => (ms === null ? null : new Date(Number(ms)));
+  return {
+    id: row.id,
+    account: row.account,
+    requestId: row.request_id,
+    state: row.state,
+    spec: JSON.parse(row.spec),
+    step: JSON.parse(row.step) as JobStep,
+    eventId: row.event_id,
+    createdAt: new Date(Number(row.created_ms)),
+    updatedAt: new Date(Number(row.updated_ms)),
+    finishedAt: date(row.finished_ms),
+    resultExpiresAt: date(row.expires_ms),
+  };
+}
+
+const MS = (column: string, name: string) =>
+  `floor(extract(epoch from ${column}) * 1000)::bigint::text as ${name}`;
+
+const COLUMNS = `j.id::text as id, j.account, j.request_id, j.state, j.spec::text as spec, j.step::text as step,
+  j.event_id::text as event_id, ${MS("j.created_at", "created_ms")}, ${MS("j.updated_at", "updated_ms")},
+  ${MS("j.finished_at", "finished_ms")}, ${MS("c.expires_at", "expires_ms")}`;
+
+const FIND = `
+  select ${COLUMNS} from job j left join job_content c on c.id = j.id
+  where j.account = $1::text and j.id = $2::uuid`;
+
+const LIST = `
+  select ${COLUMNS} from job j left join job_content c on c.id = j.id
+  where j.account = $1::text and ($3::text is null or j.state = $3::text)
+    and ($4::timestamptz is null or (j.created_at, j.id) < ($4::timestamptz, $5::uuid))
+  order by j.created_at desc, j.id desc limit $2::integer`;
+
+const RESULT = "select result from job_content where id = $1::uuid and expires_at > now()";
+
+const FORGET = `
+  delete from job_content where id in (
+    select id from job_content where expires_at < now() order by expires_at limit $1::integer
+    for update skip locked
+  ) returning 1`;
+
+const POSITION = `
+  select position::text as position from outbox
+  where topic = 'job.progressed' and subject = $1::text and event_id = $2::uuid and position is not null
+  union all
+  select null from outbox where event_id = $2::uuid and position is null`;

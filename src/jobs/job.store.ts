@@ -1,0 +1,262 @@
+import type { Queries } from "../db/database.ts";
+import type { JobStep } from "../events/topics.ts";
+import { type JobState, statesBefore } from "./job.state.ts";
+
+/** A job as it is made. `spec` and `checkpoint` are plain JSON; `step` is its first, `queued`. */
+export type NewJob = {
+  readonly id: string;
+  readonly kind: string;
+  readonly account: string;
+  readonly requestId: string;
+  readonly spec: object;
+  readonly checkpoint: object;
+  readonly provider: string;
+  /** The body of the request, as it goes to the provider. */
+  readonly body: Buffer;
+  /** After so long it is ended, however it stands. */
+  readonly deadlineSeconds: number;
+  /** How much longer than that its money is held. */
+  readonly graceSeconds: number;
+};
+
+/** A job that a worker took. `fence` grows with each claim: only who knows the greatest may write. */
+export type ClaimedJob = {
+  readonly id: string;
+  readonly fence: number;
+  readonly account: string;
+  readonly requestId: string;
+  readonly spec: unknown;
+  readonly checkpoint: unknown;
+  readonly step: JobStep;
+  readonly body: Buffer;
+  /** Milliseconds that are left until its deadline; negative when that is past. */
+  readonly leftMs: number;
+  /** Milliseconds since it was made. */
+  readonly ageMs: number;
+};
+
+/** By whom a job is written. */
+export type Fenced = { readonly id: string; readonly fence: number };
+
+/** What a step changes of the one before. */
+export type StepChange = Partial<Omit<JobStep, "account" | "jobId" | "sequence" | "status">>;
+
+/** Writes a new job, its content and its first event, and lets its hold live as long as the job may. */
+export async function insertJob(tx: Queries, job: NewJob): Promise<void> {
+  const step: JobStep = {
+    account: job.account,
+    jobId: job.id,
+    sequence: 1,
+    status: "pending",
+    step: "queued",
+    provider: job.provider,
+    attempt: 0,
+    fraction: null,
+    result: null,
+    errorCode: null,
+    errorMessage: null,
+  };
+  await tx.rows(INSERT, [
+    job.id,
+    job.kind,
+    job.account,
+    job.requestId,
+    JSON.stringify(job.spec),
+    JSON.stringify(job.checkpoint),
+    JSON.stringify(step),
+    job.body.toString("base64"),
+    job.deadlineSeconds,
+    job.graceSeconds,
+  ]);
+}
+
+/** Takes at most `limit` jobs that nobody works on, oldest first, each for `leaseSeconds`. */
+export async function claimJobs(
+  queries: Queries,
+  ask: { readonly kind: string; readonly limit: number; readonly leaseSeconds: number },
+): Promise<readonly ClaimedJob[]> {
+  const rows = await queries.rows<ClaimedRow>(CLAIM, [ask.kind, ask.limit, ask.leaseSeconds]);
+  return rows.map((row) => ({
+    id: row.id,
+    fence: row.fence,
+    account: row.account,
+    requestId: row.request_id,
+    spec: JSON.parse(row.spec),
+    checkpoint: JSON.parse(row.checkpoint),
+    step: JSON.parse(row.step) as JobStep,
+    body: Buffer.from(row.body ?? "", "base64"),
+    leftMs: Number(row.left_ms),
+    ageMs: Number(row.age_ms),
+  }));
+}
+
+/** Prolongs leases. Answers the ids of those that are still held; the others were lost. */
+export async function renewLeases(
+  queries: Queries,
+  held: readonly Fenced[],
+  leaseSeconds: number,
+): Promise<ReadonlySet<string>> {
+  const rows = await queries.rows<{ id: string }>(RENEW, [JSON.stringify(held), leaseSeconds]);
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Gives a lease back, so that anybody may take the job `afterSeconds` from now on. */
+export async function releaseLease(
+  queries: Queries,
+  { id, fence }: Fenced,
+  afterSeconds: number,
+): Promise<void> {
+  await queries.rows(RELEASE, [id, fence, afterSeconds]);
+}
+
+/** Writes a step of a job under way, and its checkpoint. False when the lease was lost. */
+export async function advanceJob(
+  queries: Queries,
+  { id, fence }: Fenced,
+  checkpoint: object,
+  change: StepChange,
+): Promise<boolean> {
+  const parameters = [id, fence, JSON.stringify(checkpoint), JSON.stringify(change)];
+  return (await queries.rows(ADVANCE, parameters)).length > 0;
+}
+
+/** Writes a checkpoint without telling anybody. False when the lease was lost. */
+export async function saveCheckpoint(
+  queries: Queries,
+  { id, fence }: Fenced,
+  checkpoint: object,
+): Promise<boolean> {
+  return (await queries.rows(SAVE, [id, fence, JSON.stringify(checkpoint)])).length > 0;
+}
+
+/** Locks a job until the transaction ends. False when the lease was lost. */
+export async function lockLeased(tx: Queries, { id, fence }: Fenced): Promise<boolean> {
+  return (await tx.rows(LOCK_LEASED, [id, fence])).length > 0;
+}
+
+/** Ends a job that `lockLeased` has locked: completed with its result, which is kept for so long, or failed. */
+export async function endJob(
+  tx: Queries,
+  id: string,
+  end:
+    | { readonly state: "completed"; readonly result: string; readonly keptSeconds: number }
+    | { readonly state: "failed" },
+  change: StepChange,
+): Promise<void> {
+  if (end.state === "completed") await tx.rows(KEEP_RESULT, [id, end.result, end.keptSeconds]);
+  else await tx.rows(DROP_CONTENT, [id]);
+  const state = JSON.stringify({ ...change, status: end.state, step: end.state });
+  const rows = await tx.rows(end.state === "completed" ? COMPLETE : FAIL, [id, state]);
+  if (rows.length === 0) throw new Error(`job ${id} could not be ended`);
+}
+
+/** Locks a job of this account until the transaction ends, and answers how it stands. */
+export async function lockOwned(tx: Queries, account: string, id: string): Promise<JobState | undefined> {
+  const [row] = await tx.rows<{ state: JobState }>(LOCK_OWNED, [id, account]);
+  return row?.state;
+}
+
+/** Takes back a job that `lockOwned` has locked. False when it is not pending. */
+export async function cancelJob(tx: Queries, id: string): Promise<boolean> {
+  const change = JSON.stringify({ status: "cancelled", step: "cancelled" });
+  const rows = await tx.rows(CANCEL, [id, change]);
+  if (rows.length > 0) await tx.rows(DROP_CONTENT, [id]);
+  return rows.length > 0;
+}
+
+type ClaimedRow = {
+  readonly id: string;
+  readonly fence: number;
+  readonly account: string;
+  readonly request_id: string;
+  readonly spec: string;
+  readonly checkpoint: string;
+  readonly step: string;
+  readonly body: string | null;
+  readonly left_ms: string;
+  readonly age_ms: string;
+};
+
+const TELL = (moved: string) => `
+  insert into outbox (event_id, topic, subject, data)
+  select event_id, 'job.progressed', account, step from ${moved}`;
+
+/** The next step of a job out of a change, as JSON text in `parameter`. */
+const STEP = (parameter: string) => `
+  seq = j.seq + 1, event_id = gen_random_uuid(), updated_at = now(),
+  step = j.step || ${parameter}::text::jsonb || jsonb_build_object('sequence', j.seq + 1)`;
+
+const INSERT = `
+  with made as (
+    insert into job (id, kind, account, request_id, state, seq, spec, checkpoint, step, event_id, deadline)
+    values ($1::uuid, $2::text, $3::text, $4::text, 'pending', 1, $5::text::jsonb, $6::text::jsonb, $7::text::jsonb,
+      gen_random_uuid(), now() + make_interval(secs => $9::integer))
+    returning *
+  ), content as (
+    insert into job_content (id, request) select id, decode($8::text, 'base64') from made
+  ), held as (
+    update hold set expires_at = now() + make_interval(secs => $9::integer + $10::integer) where id = $4::text
+  )
+  ${TELL("made")}`;
+
+const CLAIM = `
+  with free as (
+    select id from job
+    where kind = $1::text and state in ${statesBefore("claim")} and (leased_until is null or leased_until < now())
+    order by created_at, id limit $2::integer for update skip locked
+  ), claimed as (
+    update job j set state = 'processing', fence = j.fence + 1,
+      leased_until = now() + make_interval(secs => $3::integer),
+      seq = j.seq + 1, event_id = gen_random_uuid(), updated_at = now(),
+      step = j.step || jsonb_build_object('sequence', j.seq + 1, 'status', 'processing', 'step',
+        case when j.state = 'pending' then 'started' else 'resumed' end)
+    from free where j.id = free.id
+    returning j.*
+  ), told as (${TELL("claimed")})
+  select c.id::text as id, c.fence, c.account, c.request_id, c.spec::text as spec, c.checkpoint::text as checkpoint,
+    c.step::text as step, encode(content.request, 'base64') as body,
+    floor(extract(epoch from c.deadline - now()) * 1000)::bigint::text as left_ms,
+    floor(extract(epoch from now() - c.created_at) * 1000)::bigint::text as age_ms
+  from claimed c left join job_content content on content.id = c.id
+  order by c.created_at, c.id`;
+
+const HELD = "j.id = $1::uuid and j.fence = $2::integer and j.state = 'processing'";
+
+const RENEW = `
+  update job j set leased_until = now() + make_interval(secs => $2::integer)
+  from jsonb_to_recordset($1::text::jsonb) as a(id uuid, fence int)
+  where j.id = a.id and j.fence = a.fence and j.state = 'processing'
+  returning j.id::text as id`;
+
+const RELEASE = `
+  update job j set leased_until = now() + make_interval(secs => $3::integer) where ${HELD} returning 1`;
+
+const ADVANCE = `
+  with moved as (
+    update job j set checkpoint = $3::text::jsonb, ${STEP("$4")} where ${HELD} returning j.*
+  ), told as (${TELL("moved")})
+  select 1 from moved`;
+
+const SAVE = `update job j set checkpoint = $3::text::jsonb where ${HELD} returning 1`;
+
+const LOCK_LEASED = `select 1 from job j where ${HELD} for update`;
+
+const END = (state: JobState, move: "complete" | "fail" | "cancel") => `
+  with moved as (
+    update job j set state = '${state}', leased_until = null, finished_at = now(), ${STEP("$2")}
+    where j.id = $1::uuid and j.state in ${statesBefore(move)}
+    returning j.*
+  ), told as (${TELL("moved")})
+  select 1 from moved`;
+
+const COMPLETE = END("completed", "complete");
+const FAIL = END("failed", "fail");
+const CANCEL = END("cancelled", "cancel");
+
+const KEEP_RESULT = `
+  update job_content set request = null, result = $2::text, expires_at = now() + make_interval(secs => $3::integer)
+  where id = $1::uuid`;
+
+const DROP_CONTENT = "delete from job_content where id = $1::uuid";
+
+const LOCK_OWNED = "select state from job where id = $1::uuid and account = $2::text for update";

@@ -1,0 +1,61 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import {
+  isFinal,
+  JOB_MOVES,
+  JOB_STATES,
+  type JobMove,
+  type JobState,
+  moveJob,
+  statesBefore,
+} from "../../src/jobs/job.state.ts";
+
+const RANK: Record<JobState, number> = { pending: 0, processing: 1, completed: 2, failed: 2, cancelled: 2 };
+
+const moves = fc.array(fc.constantFrom<JobMove>(...JOB_MOVES), { maxLength: 30 });
+
+/** Every state that a job passes through; moves that are not possible leave it where it is. */
+function walk(sequence: readonly JobMove[]): JobState[] {
+  const states: JobState[] = ["pending"];
+  for (const move of sequence) {
+    const state = states.at(-1) as JobState;
+    states.push(moveJob(state, move) ?? state);
+  }
+  return states;
+}
+
+test("whatever befalls a job, it never goes back and nothing follows its end", () => {
+  fc.assert(
+    fc.property(moves, (sequence) => {
+      const states = walk(sequence);
+      for (const [n, state] of states.entries()) {
+        const next = states[n + 1] ?? state;
+        expect(RANK[next]).toBeGreaterThanOrEqual(RANK[state]);
+        if (isFinal(state)) expect(next).toBe(state);
+      }
+    }),
+  );
+});
+
+test("only a job that no worker took can be taken back, and only one that a worker took can end otherwise", () => {
+  fc.assert(
+    fc.property(moves, (sequence) => {
+      const states = walk(sequence);
+      const end = states.at(-1);
+      if (end === "cancelled") expect(states).not.toContain("processing");
+      if (end === "completed" || end === "failed") expect(states).toContain("processing");
+    }),
+  );
+});
+
+test("a state is final if and only if no move leads out of it, and every move has a state to begin in", () => {
+  for (const state of JOB_STATES)
+    expect(isFinal(state)).toBe(JOB_MOVES.every((move) => moveJob(state, move) === undefined));
+  expect(JOB_MOVES.map(statesBefore)).toEqual([
+    "('pending', 'processing')",
+    "('processing')",
+    "('processing')",
+    "('processing')",
+    "('pending')",
+  ]);
+});
