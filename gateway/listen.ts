@@ -2,7 +2,11 @@ import type { FastifyInstance } from "fastify";
 import { StartupError } from "../src/kernel/errors.ts";
 
 /** Where a process is to listen, and the setting that says the port. */
-type Place = { readonly host: string; readonly port: number; readonly setting: "PORT" | "SUBGRAPH_PORT" };
+type Place = {
+  readonly host: string;
+  readonly port: number;
+  readonly setting: "PORT" | "SUBGRAPH_PORT" | "METRICS_PORT";
+};
 
 /** Begins to listen. Throws a `StartupError` that names the setting at fault when the address cannot be had. */
 export async function listenAt(server: FastifyInstance, { host, port, setting }: Place): Promise<void> {

@@ -13,6 +13,7 @@ import { createLogger, type Logger } from "../src/kernel/log.ts";
 import { createSubgraphServer } from "../subgraphs/serve.ts";
 import { openGraph, type SubgraphPlaces } from "./graph.ts";
 import { listenAt } from "./listen.ts";
+import { startMetrics } from "./metrics.ts";
 import { needsOf, type RoleNeeds } from "./role-needs.ts";
 import { runOrExplain } from "./run-or-explain.ts";
 import { createServer } from "./server.ts";
@@ -126,6 +127,11 @@ async function openApp(
 ): Promise<App> {
   const app = await createApp(config, network, log, open);
   ends.unshift(() => app.close());
+  if (app.metrics && config.METRICS_PORT !== undefined) {
+    const metrics = await startMetrics(app, app.metrics, config.METRICS_PORT);
+    ends.unshift(() => metrics.close());
+    console.log(`metrics ready at ${metrics.origin}/metrics`);
+  }
   return app;
 }
 

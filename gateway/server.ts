@@ -3,6 +3,8 @@ import type { App } from "../src/app.ts";
 import { badPath, notFound, restPlugin } from "../src/rest/rest.plugin.ts";
 import { graphPlugin } from "./graph.plugin.ts";
 import type { Graph } from "./graph.ts";
+import { serveHealth } from "./health.ts";
+import { countRequests } from "./metrics.ts";
 import { ssePlugin } from "./streams.sse.ts";
 import { createStreams } from "./streams.ts";
 import { serveWebSockets } from "./streams.ws.ts";
@@ -32,6 +34,7 @@ export async function createServer(app: App, graph: Graph): Promise<FastifyInsta
     frameworkErrors: (_error, request, reply) => badPath(app, request, reply),
   });
   server.server.maxHeadersCount = MAX_HEADERS;
+  if (app.metrics) countRequests(server, app.metrics);
   const streams = createStreams(app, graph, introspection);
   const sockets = serveWebSockets(server.server, streams);
   // A connection that was busy when the closing began would stay open, idle, until its keep-alive ends.
@@ -48,10 +51,6 @@ export async function createServer(app: App, graph: Graph): Promise<FastifyInsta
   await server.register(restPlugin, { app });
   await server.register(graphPlugin, { app, graph, introspection });
   await server.register(ssePlugin, { streams });
-  server.get("/healthz", async () => ({ status: "ok" }));
-  server.get("/readyz", async (_request, reply) => {
-    await app.database.ping().catch(() => reply.code(503));
-    return { status: reply.statusCode === 200 ? "ready" : "database unreachable" };
-  });
+  serveHealth(server, app);
   return server;
 }

@@ -73,7 +73,14 @@ export function createStreams(app: App, { engine, apiSchema }: Graph, introspect
       if (!isStream) return engine.execute(request);
       const opened = await engine.subscribe(request);
       if (!(Symbol.asyncIterator in opened)) return opened;
-      return new WatchedStream(opened, (ended) => app.credentialWatch.watch(contextValue, ended));
+      return new WatchedStream(opened, (ended) => {
+        const stopWatching = app.credentialWatch.watch(contextValue, ended);
+        const stopCounting = app.metrics?.subscription();
+        return () => {
+          stopWatching();
+          stopCounting?.();
+        };
+      });
     },
   };
 }

@@ -27,6 +27,7 @@ import { IdempotencyService } from "./idempotency/idempotency.service.ts";
 import { AdmissionService } from "./inference/admission.service.ts";
 import { CatalogueService } from "./inference/catalogue.service.ts";
 import { ChatService } from "./inference/chat.service.ts";
+import { EvidenceService } from "./inference/evidence.service.ts";
 import { ExchangeService } from "./inference/exchange.service.ts";
 import { HealthService } from "./inference/health.service.ts";
 import { ImageJobClient } from "./inference/image-job.client.ts";
@@ -96,6 +97,7 @@ export type App = {
   readonly routing: RoutingService;
   readonly chat: ChatService;
   readonly requests: RequestsService;
+  readonly evidence: EvidenceService;
   readonly jobs: JobsService;
   readonly imageJobs: ImageJobsService;
   readonly files: FilesService;
@@ -208,12 +210,22 @@ function wire(parts: {
     refreshMs: config.CATALOGUE_REFRESH_MS,
   });
   const apiKeys = new ApiKeyService({ database, clock, committed });
+  const evidence = new EvidenceService({
+    queries: database,
+    providers,
+    clock,
+    log,
+    timeoutMs: config.TEE_CHECK_MS,
+    observe: (verdict) => metrics?.evidence(verdict),
+  });
   const admission = new AdmissionService({
     catalogue,
     health,
     holds,
     reachOf: (keyId) => apiKeys.reachOf(keyId),
     tokenUsd: () => tokenPrice.current(),
+    evidence,
+    observer: metrics,
     clock,
     holdSeconds: Math.ceil(config.PROVIDER_TOTAL_MS / 1_000) + HOLD_GRACE_SECONDS,
   });
@@ -298,6 +310,18 @@ function wire(parts: {
     committed,
     deadlineSeconds: Math.ceil(config.JOB_TOTAL_MS / 1_000),
   });
+  metrics?.sample({
+    holdsOpen: () => holds.open(),
+    relayLagSeconds: () => relay.lagSeconds(),
+    watcherLags: async () =>
+      [...(await chain.watchers())].flatMap(([watcher, { lagBlocks }]) =>
+        lagBlocks === undefined ? [] : [{ watcher, blocks: Number(lagBlocks) }],
+      ),
+    circuits: () =>
+      catalogue
+        .providers()
+        .map((provider) => ({ provider: provider.address, state: health.of(provider).circuit })),
+  });
   const resultSweep = new ResultSweep(database, log);
   return {
     config,
@@ -324,6 +348,7 @@ function wire(parts: {
     routing: new RoutingService({ admission, catalogue, reachOf: (keyId) => apiKeys.reachOf(keyId) }),
     chat,
     requests,
+    evidence,
     jobs,
     imageJobs,
     files,

@@ -244,6 +244,11 @@ export const SETTINGS = {
     about: "Whether the graph tells its schema: on for devnet, off otherwise",
     example: "on",
   },
+  TEE_CHECK_MS: {
+    schema: ms.default(5_000),
+    about: "How long a provider's signature is waited for, when a client asks for verify_tee",
+    example: "5000",
+  },
   METRICS_PORT: {
     schema: port.optional(),
     about: "The port of /metrics for Prometheus, on 127.0.0.1 alone; 0 takes a free one; unset: no metrics",

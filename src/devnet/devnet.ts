@@ -63,6 +63,7 @@ async function offerService(offer: DevnetOffer, accounts: AccountSource): Promis
     serviceType,
     countTokens: countPromptTokens,
     accounts,
+    signerKey: privateKey,
   });
   try {
     await registerProvider(accounts.rpcUrl, {

@@ -7,6 +7,7 @@ import type { Hex } from "../kernel/hex.ts";
 import { type AccountSource, BearerCheck } from "./bearer-check.ts";
 import { type Endpoint, type EndpointAnswer, endpointsOf } from "./provider-endpoints.ts";
 import { type JobBehaviour, type JobReport, StandInJobs } from "./provider-jobs.ts";
+import { AnswerSigner, type SigningBehaviour } from "./provider-signature.ts";
 
 /** How the stand-in provider behaves, well or badly. Everything absent is as a good provider has it. */
 export type ProviderBehaviour = {
@@ -24,6 +25,8 @@ export type ProviderBehaviour = {
   readonly instead?: { readonly status: number; readonly contentType: string; readonly body: string };
   /** The connection breaks after so many events of a stream, or in the middle of a plain answer. */
   readonly breakAfterEvents?: number;
+  /** How it signs its answers. */
+  readonly signing?: SigningBehaviour;
   /** How asynchronous jobs go. */
   readonly jobs?: JobBehaviour;
 };
@@ -38,10 +41,13 @@ export type ProviderOptions = {
   readonly countTokens: (messages: readonly unknown[]) => number;
   /** Where sub-accounts are looked up; without it only the secret itself is checked. */
   readonly accounts?: AccountSource;
+  /** Signs its answers; without it, it has no signatures. */
+  readonly signerKey?: Hex;
   readonly port?: number;
   readonly behaviour?: ProviderBehaviour;
 };
 
+const SIGNATURES = "/v1/proxy/signature/";
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 /**
@@ -57,6 +63,7 @@ export class StandInProvider {
   readonly #server: Server;
   readonly #options: ProviderOptions;
   readonly #bearers: BearerCheck;
+  readonly #signer: AnswerSigner | undefined;
   readonly #endpoints: ReadonlyMap<string, Endpoint>;
   /** The asynchronous jobs that it was given. */
   readonly jobs = new StandInJobs();
@@ -70,6 +77,7 @@ export class StandInProvider {
     this.#options = options;
     this.behaviour = options.behaviour ?? {};
     this.#bearers = new BearerCheck(options.address, options.accounts);
+    this.#signer = options.signerKey && new AnswerSigner(options.signerKey);
     this.#endpoints = endpointsOf({ ...options, serviceType: options.serviceType ?? "chatbot" });
     server.on("request", (request, response) => void this.#handle(request, response));
   }
@@ -111,6 +119,8 @@ export class StandInProvider {
       });
     } else if (request.method === "GET" && path.startsWith("/v1/async/jobs/")) {
       await this.#poll(request, response, path.slice("/v1/async/jobs/".length));
+    } else if (request.method === "GET" && path.startsWith(SIGNATURES)) {
+      await this.#sign(request, response, decodeURIComponent(path.slice(SIGNATURES.length)));
     } else if (request.method === "GET" && path === "/v1/models") {
       const data = [{ id: this.#options.model, object: "model", created: 0, owned_by: "devnet" }];
       sendText(response, 200, JSON.stringify({ object: "list", data }));
@@ -142,7 +152,23 @@ export class StandInProvider {
       const owner = (await this.#bearers.callerOf(authorization)) ?? "";
       return report(response, this.jobs.submit(owner, answer, behaviour.jobs ?? {}));
     }
+    this.#signer?.remember(
+      answer.responseKey,
+      body,
+      answer.kind === "whole" ? answer.text : answer.events.join(""),
+    );
     await send(response, answer, behaviour, gone);
+  }
+
+  async #sign(request: IncomingMessage, response: ServerResponse, answerId: string): Promise<void> {
+    const refusal = await this.#bearers.refusal(request.headers.authorization);
+    if (refusal) return refuse(response, refusal.status, refusal.error);
+    const { signing = {} } = this.behaviour;
+    if (signing.delayMs) await sleep(signing.delayMs);
+    if (signing.instead) return sendText(response, signing.instead.status, signing.instead.body);
+    const signature = await this.#signer?.signatureOf(answerId, signing);
+    if (signature === undefined) return refuse(response, 404, "Provider: no signature of this answer");
+    sendText(response, 200, signature);
   }
 
   async #poll(request: IncomingMessage, response: ServerResponse, jobId: string): Promise<void> {

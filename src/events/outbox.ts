@@ -68,6 +68,15 @@ export async function hasUnpublished(queries: Queries): Promise<boolean> {
   return (await queries.rows(UNPUBLISHED)).length > 0;
 }
 
+/** Age of the oldest event that waits to be published, seconds; 0 when none waits. */
+export async function oldestUnpublishedSeconds(queries: Queries): Promise<number> {
+  const [row] = await queries.rows<{ age: string | null }>(
+    `select extract(epoch from clock_timestamp() - at)::text as age from outbox
+     where position is null order by id limit 1`,
+  );
+  return Math.max(0, Number(row?.age ?? 0));
+}
+
 /** Deletes at most `limit` published events older than 24 h and returns how many. */
 export async function forgetEvents(queries: Queries, limit: number): Promise<number> {
   const [row] = await queries.rows<{ gone: string }>(FORGET, [limit]);

@@ -2,7 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../db/database.ts";
 import type { Logger } from "../kernel/log.ts";
 import type { Bus } from "./bus.ts";
-import { forgetEvents, hasUnpublished, skipPositions, takePositions } from "./outbox.ts";
+import {
+  forgetEvents,
+  hasUnpublished,
+  oldestUnpublishedSeconds,
+  skipPositions,
+  takePositions,
+} from "./outbox.ts";
 
 const BATCH = 500;
 const POLL_MS = 1_000;
@@ -60,6 +66,11 @@ export class EventRelay {
   nudge(): void {
     this.#nudged = true;
     this.#wake();
+  }
+
+  /** Age of the oldest event that is not published yet, seconds; 0 when there is none. */
+  lagSeconds(): Promise<number> {
+    return oldestUnpublishedSeconds(this.#database);
   }
 
   /** Stops, after the step that is running. Events that are not published yet stay in the outbox. */

@@ -7,10 +7,12 @@ import { type KeyReach, KeyReachChanged, UNRESTRICTED } from "../keys/key-terms.
 import { Admitted, type Bill, type Caller } from "./admitted.ts";
 import type { CatalogueService } from "./catalogue.service.ts";
 import { type Choice, choose } from "./choice.ts";
+import type { EvidenceService } from "./evidence.service.ts";
 import type { HealthService } from "./health.service.ts";
 import type { Price, Quote } from "./pricing.ts";
 import type { ApiFormat } from "./profile.ts";
 import { type Provider, type ServiceType, trustModeOf } from "./provider.ts";
+import type { RequestObserver } from "./request-observer.ts";
 import type { RoutingWishes, Usd } from "./routing.ts";
 
 type Needs = {
@@ -21,6 +23,8 @@ type Needs = {
   readonly reachOf: (keyId: string) => Promise<KeyReach>;
   /** Dollars for one token of the network; undefined when that is not known. Throws `unavailable`. */
   readonly tokenUsd: () => Usd | undefined;
+  readonly evidence: Pick<EvidenceService, "check">;
+  readonly observer?: RequestObserver | undefined;
   readonly clock: Clock;
   /** After this a hold that nobody ended is released: the total deadline of a request and a minute. */
   readonly holdSeconds: number;
@@ -33,6 +37,8 @@ export type Ask = {
   /** The format of the endpoint that was called; `openai` for all that is no `/v1/messages`. */
   readonly format: ApiFormat;
   readonly wishes: RoutingWishes;
+  /** Whether the provider's signature of the answer is to be checked. */
+  readonly verifyTee?: boolean | undefined;
   /** What must be held for it at this price. */
   quote(price: Price): Quote;
   /** What is sent to this provider, for which so much is held, neuron. Called once for every try. */
@@ -154,14 +160,28 @@ export class AdmissionService {
       refused: choice.refused,
       body: (provider) => ask.body(provider, held),
       sinceStart: () => Math.round(clock.monotonicMs() - startedMs),
-      write: (bill) => this.#write(requestId, bill),
+      write: (bill) => this.#write(requestId, ask.model, bill),
+      ...(ask.verifyTee && {
+        verify: (provider, answerId) => this.#needs.evidence.check({ requestId, provider, answerId }),
+      }),
     });
   }
 
-  #write(id: string, { ending, cost, provider, routing, firstByteMs, durationMs }: Bill): Promise<bigint> {
+  #write(id: string, model: string, bill: Bill): Promise<bigint> {
+    const { ending, cost, provider, routing, firstByteMs, durationMs } = bill;
     const { outcome, usage, estimated, errorCode } = ending;
     const tokens = usage && "inputTokens" in usage ? usage : undefined;
     const units = usage && "inputUnits" in usage ? usage : undefined;
+    this.#needs.observer?.ended({
+      serviceType: provider.serviceType,
+      model,
+      outcome: outcome === "failed" ? (errorCode ?? outcome) : outcome,
+      inputTokens: tokens?.inputTokens,
+      outputTokens: tokens?.outputTokens,
+      tries: routing.attempts.length,
+      firstByteMs,
+      durationMs,
+    });
     return this.#needs.holds.settle({
       id,
       outcome,

@@ -15,6 +15,8 @@ export type Ending = {
   readonly errorCode?: string;
   /** Who answered; unless told, the provider that was tried last. */
   readonly provider?: Provider;
+  /** The provider's own id of the answer. */
+  readonly answerId?: string | undefined;
 };
 
 /** A bill as the client sees it in `x_0g_trace`, decimal strings of neuron (facts 1.3). */
@@ -26,6 +28,8 @@ export type Trace = {
     readonly output_cost: string;
     readonly total_cost: string;
   };
+  /** Whether the provider's signature holds; absent unless that was asked for. */
+  readonly tee_verified?: boolean;
 };
 
 /** One provider that was asked, and what came of it. */
@@ -52,6 +56,9 @@ export type Bill = {
   readonly durationMs: number;
 };
 
+/** Whether the signer of a provider signed an answer. Never throws. */
+type Verify = (provider: Provider, answerId: string | undefined) => Promise<boolean>;
+
 /**
  * A request that was let in: its money is held, and who may serve it is chosen. `candidates` are in order, three at
  * the most, and the hold covers the dearest. It must be settled, once.
@@ -61,6 +68,7 @@ export class Admitted {
   readonly candidates: readonly Provider[];
   readonly #body: (provider: Provider) => Buffer;
   readonly #write: (bill: Bill) => Promise<bigint>;
+  readonly #verify: Verify | undefined;
   readonly #sinceStart: () => number;
   readonly #refused: readonly Refused[];
   readonly #attempts: Attempt[] = [];
@@ -75,6 +83,7 @@ export class Admitted {
     body: (provider: Provider) => Buffer;
     sinceStart: () => number;
     write: (bill: Bill) => Promise<bigint>;
+    verify?: Verify | undefined;
   }) {
     this.requestId = given.requestId;
     this.candidates = given.candidates;
@@ -82,6 +91,12 @@ export class Admitted {
     this.#body = given.body;
     this.#sinceStart = given.sinceStart;
     this.#write = given.write;
+    this.#verify = given.verify;
+  }
+
+  /** Whether the signature of its answer is to be checked: then `settle` needs the answer's id. */
+  get isVerified(): boolean {
+    return this.#verify !== undefined;
   }
 
   /** What is sent to this candidate. */
@@ -116,12 +131,16 @@ export class Admitted {
     });
   }
 
-  /** Bills the request at the price of who answered and ends its hold. Resolves with the bill once that is committed. */
+  /**
+   * Bills the request at the price of who answered and ends its hold. Resolves with the bill once that is committed,
+   * and the answer's signature looked at where that was asked for.
+   */
   async settle(ending: Ending): Promise<Trace> {
     this.endAttempt(ending.outcome === "completed" ? "answered" : ending.outcome);
     const provider = ending.provider ?? this.#last ?? this.candidates[0];
     if (!provider) throw new Error("a request was admitted without a candidate");
     const cost = costOf(ending.usage ?? { inputTokens: 0, outputTokens: 0 }, provider);
+    const verified = ending.outcome === "completed" && this.#verify?.(provider, ending.answerId);
     const charged = await this.#write({
       ending,
       cost,
@@ -138,6 +157,7 @@ export class Admitted {
         output_cost: cost.output.toString(),
         total_cost: charged.toString(),
       },
+      ...(verified && { tee_verified: await verified }),
     };
   }
 }

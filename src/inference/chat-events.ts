@@ -47,6 +47,11 @@ export class ChatEvents implements StreamReader {
     return this.#usage;
   }
 
+  get answerId(): string | undefined {
+    const { id } = this.#last;
+    return typeof id === "string" ? id : undefined;
+  }
+
   get isFinished(): boolean {
     return this.#finished.size > 0 && this.#finished.size >= this.#seen.size;
   }

@@ -1,8 +1,9 @@
-import secureJson from "secure-json-parse";
 import { z } from "zod";
 import { AppError } from "../kernel/errors.ts";
 import { isAddress, lowerHex } from "../kernel/hex.ts";
 import { TRUST_FLOORS } from "../keys/key-terms.ts";
+import type { Provider } from "./provider.ts";
+import { forwardedBody, readFields, upstreamModel } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
 import { countPromptTokens, countTokens } from "./tokens.ts";
 
@@ -32,11 +33,9 @@ const ChatBody = z.looseObject({
   max_tokens: tokens.nullish(),
   max_completion_tokens: tokens.nullish(),
   n: z.int().min(1).max(MAX_CHOICES).nullish(),
+  verify_tee: z.boolean().nullish(),
   provider: ProviderWishes.nullish(),
 });
-
-/** Fields that speak to the router and are not passed on (facts 1.2). */
-const EXTENSIONS = ["provider", "verify_tee", "plugins", "attachments", "_e2ee"] as const;
 
 /** A chat request as the router needs to know it. */
 export type ChatRequest = {
@@ -46,6 +45,8 @@ export type ChatRequest = {
   readonly wantsUsage: boolean;
   readonly maxTokens: number | undefined;
   readonly choices: number;
+  /** Whether the provider's signature of the answer is to be checked. */
+  readonly verifyTee?: boolean;
   readonly promptTokens: number;
   /** What its `provider` object asks for. */
   readonly wishes: RoutingWishes;
@@ -56,19 +57,14 @@ export type ChatRequest = {
 
 /** Reads a chat request. Throws `invalid_body` naming the field at fault; a body that would touch a prototype is none. */
 export function readChatRequest(bytes: Buffer): ChatRequest {
-  const result = ChatBody.safeParse(parseJson(bytes));
-  if (!result.success) {
-    const [issue] = result.error.issues;
-    const param = issue?.path.join(".") || "body";
-    throw new AppError("invalid_body", `${param}: ${issue?.message ?? "malformed"}`, { param });
-  }
-  const fields = result.data;
+  const fields = readFields(ChatBody, bytes);
   return {
     model: fields.model,
     stream: fields.stream ?? false,
     wantsUsage: fields.stream_options?.include_usage ?? false,
     maxTokens: fields.max_completion_tokens ?? fields.max_tokens ?? undefined,
     choices: fields.n ?? 1,
+    verifyTee: fields.verify_tee ?? false,
     promptTokens:
       countPromptTokens(fields.messages) + (fields.tools ? countTokens(JSON.stringify(fields.tools)) : 0),
     wishes: toWishes(fields.provider),
@@ -100,32 +96,15 @@ function toWishes(stated: z.output<typeof ProviderWishes> | null | undefined): R
  * The body for the provider: the client's own bytes where nothing is to be changed; with fields appended at the end
  * where they are only to be added (numbers keep all their digits); written anew only where a field must go.
  */
-export function providerBody(request: ChatRequest, maxTokens: number): Buffer {
+export function providerBody(
+  request: ChatRequest,
+  maxTokens: number,
+  provider: Pick<Provider, "upstreamModel"> = {},
+): Buffer {
   const { fields, stream } = request;
-  const added: Record<string, unknown> = {};
+  const added: Record<string, unknown> = { ...upstreamModel(provider) };
   if (stream && !request.wantsUsage)
     added.stream_options = { ...(fields.stream_options as object), include_usage: true };
   if (request.maxTokens === undefined) added.max_tokens = maxTokens;
-  const inTheWay = [...EXTENSIONS, ...Object.keys(added)].some((name) => name in fields);
-  if (inTheWay) {
-    const kept = Object.entries(fields).filter(([name]) => !(EXTENSIONS as readonly string[]).includes(name));
-    return Buffer.from(JSON.stringify({ ...Object.fromEntries(kept), ...added }));
-  }
-  return appendFields(request.bytes, added);
-}
-
-/** Puts fields before the last brace of a JSON object that has at least one field, and leaves its bytes alone. */
-export function appendFields(object: Buffer, added: Readonly<Record<string, unknown>>): Buffer {
-  const text = JSON.stringify(added).slice(1, -1);
-  if (text === "") return object;
-  const end = object.lastIndexOf("}");
-  return Buffer.concat([object.subarray(0, end), Buffer.from(`,${text}}`)]);
-}
-
-function parseJson(bytes: Buffer): unknown {
-  try {
-    return secureJson.parse(bytes, { protoAction: "error", constructorAction: "error" });
-  } catch {
-    throw new AppError("invalid_body", "The body is not valid JSON.", { param: "body" });
-  }
+  return forwardedBody(request, added);
 }

@@ -2,9 +2,10 @@ import type { AdmissionService, Ask } from "./admission.service.ts";
 import type { Caller } from "./admitted.ts";
 import { readChat } from "./chat-answer.ts";
 import { ChatEvents } from "./chat-events.ts";
-import { appendFields, type ChatRequest, providerBody } from "./chat-request.ts";
+import { type ChatRequest, providerBody } from "./chat-request.ts";
 import type { ExchangeService } from "./exchange.service.ts";
 import { affordableTokens, quoteChat } from "./pricing.ts";
+import { appendFields } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
 import type { StreamSink } from "./stream-relay.ts";
 
@@ -90,8 +91,9 @@ export class ChatService {
       serviceType: "chatbot",
       format: "openai",
       wishes: { ...request.wishes, ...wishes },
+      verifyTee: request.verifyTee,
       quote: (price) => quoteChat(size, price),
-      body: (provider, held) => providerBody(request, affordableTokens(size, provider, held)),
+      body: (provider, held) => providerBody(request, affordableTokens(size, provider, held), provider),
     };
   }
 }

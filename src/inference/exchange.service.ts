@@ -41,6 +41,7 @@ const PASSING: ReadonlySet<FailureKind> = new Set(["unreachable", "failed", "bus
 const FIRST_BACKOFF_MS = 250;
 /** Longer than this nobody is kept waiting for a provider that is busy. */
 const MOST_PATIENCE_MS = 10_000;
+const MAX_ANSWER_ID = 256;
 
 /**
  * Carries an admitted request to its candidates, one after the other, until one answers: at most `tries` times, within
@@ -81,7 +82,9 @@ export class ExchangeService {
         return { answer, reading: readAs(() => given.read(answer, provider)), provider };
       });
       const { usage, estimated } = collected.reading;
-      const trace = await admitted.settle({ outcome: "completed", usage, estimated });
+      const { answer } = collected;
+      const answerId = answer.responseKey ?? (admitted.isVerified ? idIn(answer.body) : undefined);
+      const trace = await admitted.settle({ outcome: "completed", usage, estimated, answerId });
       return { ...collected, trace };
     } catch (error) {
       await this.release(admitted, error, signal.aborted);
@@ -207,6 +210,16 @@ function noteOn(trial: Trial, failure: AppError): void {
   if (failure instanceof ProviderFailure) trial.fail(failure);
   // It answered: that the request was at fault is no fault of its.
   else trial.succeed();
+}
+
+function idIn(body: Buffer): string | undefined {
+  try {
+    const answer: unknown = JSON.parse(body.toString("utf8"));
+    const id = typeof answer === "object" && answer !== null && "id" in answer ? answer.id : undefined;
+    return typeof id === "string" && id.length <= MAX_ANSWER_ID ? id : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function readAs<T>(read: () => T): T {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { type Hex, isAddress, lowerHex } from "../kernel/hex.ts";
 
 /** The request formats that a model may be asked in (SPEC 2.4). */
 export const API_FORMATS = ["openai", "anthropic"] as const;
@@ -19,6 +20,8 @@ export type Profile = {
   readonly defaultParameters?: Readonly<Record<string, unknown>> | undefined;
   readonly teeType?: string | undefined;
   readonly teeVerifier?: string | undefined;
+  /** Who signs the answers where the model is in an enclave apart from the provider's own. */
+  readonly targetSigner?: Hex | undefined;
   readonly providerName?: string | undefined;
   readonly providerCountry?: string | undefined;
   readonly expirationDate?: string | undefined;
@@ -46,6 +49,12 @@ const AdditionalInfo = z.object({
   DefaultParameters: parameters,
   TEEType: text,
   TEEVerifier: text,
+  TargetSeparated: z
+    .union([z.boolean(), z.literal("true").transform(() => true)])
+    .optional()
+    .catch(undefined),
+  TargetTeeAddress: z.string().refine(isAddress).optional().catch(undefined),
+  ProviderType: text,
   ProviderName: text,
   ProviderCountry: text,
   ExpirationDate: text,
@@ -69,10 +78,19 @@ export function profileOf(additionalInfo: string): Profile {
     defaultParameters: info.DefaultParameters,
     teeType: info.TEEType,
     teeVerifier: info.TEEVerifier,
+    targetSigner: targetSignerOf(info),
     providerName: info.ProviderName,
     providerCountry: info.ProviderCountry,
     expirationDate: info.ExpirationDate,
   };
+}
+
+/** The rule of facts 2.1: an enclave of its own counts for decentralized providers alone. */
+function targetSignerOf(info: z.output<typeof AdditionalInfo>): Hex | undefined {
+  const { TargetSeparated, TargetTeeAddress, ProviderType } = info;
+  if (!TargetSeparated || ProviderType !== "decentralized" || TargetTeeAddress === undefined)
+    return undefined;
+  return lowerHex(TargetTeeAddress);
 }
 
 function parse(json: string): unknown {

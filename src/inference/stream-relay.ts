@@ -31,6 +31,8 @@ export type StreamReader = {
   read(event: Buffer): EventKind;
   /** What the provider says it used, as far as it makes sense. */
   readonly usage: TokenUsage | undefined;
+  /** The provider's own id of the answer, as its events have it. */
+  readonly answerId?: string | undefined;
   /** Whether the answer is whole, the last event apart. */
   readonly isFinished: boolean;
   /** Tokens of the content that was read, by the router's own tokenizer. */
@@ -285,7 +287,8 @@ class StreamTry implements ProviderListener {
     if (!this.#close()) return;
     this.#exchange?.abort(new Error("the answer is whole"));
     const { usage, estimated } = this.#usage();
-    this.#settle({ outcome: "completed", usage, estimated }, (trace) => {
+    const answerId = this.#head?.responseKey ?? this.#reader.answerId;
+    this.#settle({ outcome: "completed", usage, estimated, answerId }, (trace) => {
       this.#start();
       this.#write(this.#reader.closing(trace, usage));
       this.#terms.sink.end();

@@ -366,6 +366,7 @@ export class World {
       health,
       reachOf: async () => UNRESTRICTED,
       tokenUsd: () => undefined,
+      evidence: { check: async () => false },
       holdSeconds: HOLD_SECONDS,
     });
     const client = this.providers.client(process);

@@ -27,6 +27,7 @@ export async function startNetwork(onEnd: OnEnd): Promise<TestNetwork> {
     model: MODEL,
     countTokens: countPromptTokens,
     accounts: { rpcUrl: anvil.url, inference: contracts.inference },
+    signerKey: PROVIDER.privateKey,
   });
   onEnd(() => provider.stop());
   await offerAndFund(anvil.url, { url: provider.url, model: MODEL });

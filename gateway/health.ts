@@ -1,0 +1,15 @@
+import type { FastifyInstance } from "fastify";
+import type { App } from "../src/app.ts";
+
+/** `/healthz`: the process lives. `/readyz`: it can serve, else 503; each part is named with how it is. */
+export function serveHealth(server: FastifyInstance, app: App): void {
+  server.get("/healthz", async (_request, reply) => {
+    reply.header("cache-control", "no-store");
+    return { status: "ok" };
+  });
+  server.get("/readyz", async (_request, reply) => {
+    const { ready, parts } = await app.readiness();
+    reply.code(ready ? 200 : 503).header("cache-control", "no-store");
+    return { status: ready ? "ready" : "not ready", parts };
+  });
+}

@@ -1,0 +1,84 @@
+import { type Hex, recoverMessageAddress } from "viem";
+import { z } from "zod";
+import { isAddress, lowerHex } from "../kernel/hex.ts";
+import type { Provider } from "./provider.ts";
+
+/**
+ * What a look at a provider's signature came to. `verified`: the acknowledged signer signed it. `other_signer`: somebody
+ * else did. `forged`: it does not belong to its text or to who claims it. `malformed`: it is no signature. `missing`:
+ * the provider has none for this answer, or the answer has no id. `unreachable`: it did not come in time.
+ * `not_acknowledged`: the network vouches for no signer of this provider.
+ */
+export const VERDICTS = [
+  "verified",
+  "other_signer",
+  "forged",
+  "malformed",
+  "missing",
+  "unreachable",
+  "not_acknowledged",
+] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+/** A provider's signature, and who is seen to have made it. */
+export type JudgedSignature = {
+  readonly verdict: Verdict;
+  /** What was signed: hashes of the request and of the answer, as the provider had them. */
+  readonly text: string | undefined;
+  readonly signature: Hex | undefined;
+  /** Whom the signature gives away, in lower case. */
+  readonly signer: Hex | undefined;
+};
+
+const MAX_TEXT = 4_096;
+
+/** A broker's answer to `GET /v1/proxy/signature/{id}` (facts 2.1). */
+const SignatureBody = z.object({
+  text: z.string().min(1).max(MAX_TEXT),
+  signature: z.string().regex(/^0x[0-9a-fA-F]{130}$/),
+  signing_address: z.string().refine(isAddress).optional(),
+  signing_algo: z.literal("ecdsa").optional(),
+});
+
+/**
+ * Whose signature this provider's answers carry: the signer of its registry row, or, when a decentralized provider
+ * keeps its model in an enclave apart (`TargetSeparated`), that enclave's. Undefined when the network acknowledged none.
+ */
+export function signerOf({ teeSigner, teeAcknowledged, profile }: Provider): Hex | undefined {
+  if (!teeAcknowledged) return undefined;
+  return profile.targetSigner ?? teeSigner;
+}
+
+/** Judges the body of a signature's answer by who should have signed (EIP-191). Never throws. */
+export async function judgeSignature(body: Buffer, expected: Hex): Promise<JudgedSignature> {
+  const stated = readBody(body);
+  if (!stated) return nothing("malformed");
+  const { text, signing_address: claimed } = stated;
+  const signature = stated.signature as Hex;
+  const signer = await recover(text, signature);
+  if (signer === undefined) return { verdict: "forged", text, signature, signer };
+  if (signer === expected) return { verdict: "verified", text, signature, signer };
+  const isHonest = claimed !== undefined && lowerHex(claimed) === signer;
+  return { verdict: isHonest ? "other_signer" : "forged", text, signature, signer };
+}
+
+/** A verdict without a signature. */
+export function nothing(verdict: Verdict): JudgedSignature {
+  return { verdict, text: undefined, signature: undefined, signer: undefined };
+}
+
+function readBody(body: Buffer): z.output<typeof SignatureBody> | undefined {
+  try {
+    return SignatureBody.safeParse(JSON.parse(body.toString("utf8"))).data;
+  } catch {
+    return undefined;
+  }
+}
+
+async function recover(text: string, signature: Hex): Promise<Hex | undefined> {
+  try {
+    return lowerHex(await recoverMessageAddress({ message: text, signature }));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,237 @@
+import {
+  type CollectFunction,
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  Registry,
+} from "prom-client";
+import type { HoldsObserver } from "../accounts/holds.service.ts";
+import type { EndedRequest, RequestObserver } from "../inference/request-observer.ts";
+
+/** What is read only when somebody asks for the metrics. Each may fail, and is left out then. */
+export type Sampled = {
+  readonly holdsOpen: () => Promise<number>;
+  /** Age of the oldest event that is not published yet, seconds; 0 when there is none. */
+  readonly relayLagSeconds: () => Promise<number>;
+  /** Blocks between what a watcher has read and the head of the chain. */
+  readonly watcherLags: () => Promise<readonly { readonly watcher: string; readonly blocks: number }[]>;
+  readonly circuits: () => readonly {
+    readonly provider: string;
+    readonly state: "closed" | "half-open" | "open";
+  }[];
+};
+
+const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
+const FIRST_CHUNK_SECONDS = [0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1, 2.5, 5, 7.5, 10, 30, 60];
+const HTTP_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 60];
+const TOKENS = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576];
+const BATCH = [1, 2, 4, 8, 16, 32, 64];
+const CIRCUITS = { closed: 0, "half-open": 1, open: 2 } as const;
+const MOST_MODELS = 100;
+const SAMPLE_MS = 2_000;
+const PROVIDER = "0g";
+
+/**
+ * What this process counts, in the format of Prometheus. What concerns inference is named as OpenTelemetry's
+ * conventions for GenAI name it, with `_` for `.` and the unit behind. No label takes values that clients make up:
+ * of models the first 100 have their own name, the others are `other`.
+ */
+export class Metrics implements HoldsObserver, RequestObserver {
+  readonly #registry = new Registry();
+  readonly #models = new Set<string>();
+  readonly #duration: Histogram;
+  readonly #firstChunk: Histogram;
+  readonly #tokens: Histogram;
+  readonly #tries: Histogram;
+  readonly #admissions: Counter;
+  readonly #admissionBatch: Histogram;
+  readonly #settlementBatch: Histogram;
+  readonly #evidence: Counter;
+  readonly #http: Histogram;
+  readonly #subscriptions: Gauge;
+
+  constructor() {
+    const registers = [this.#registry];
+    const labelNames = ["gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model"];
+    collectDefaultMetrics({ register: this.#registry });
+    this.#duration = new Histogram({
+      name: "gen_ai_client_operation_duration_seconds",
+      help: "gen_ai.client.operation.duration: how long requests for inference took, from admission to settlement",
+      labelNames: [...labelNames, "error_type"],
+      buckets: SECONDS,
+      registers,
+    });
+    this.#firstChunk = new Histogram({
+      name: "gen_ai_client_operation_time_to_first_chunk_seconds",
+      help: "gen_ai.client.operation.time_to_first_chunk: until the provider's first byte",
+      labelNames,
+      buckets: FIRST_CHUNK_SECONDS,
+      registers,
+    });
+    this.#tokens = new Histogram({
+      name: "gen_ai_client_token_usage",
+      help: "gen_ai.client.token.usage: tokens of one request as billed, by gen_ai.token.type",
+      labelNames: [...labelNames, "gen_ai_token_type"],
+      buckets: TOKENS,
+      registers,
+    });
+    this.#tries = new Histogram({
+      name: "zerograph_request_tries",
+      help: "How many providers were asked for one request",
+      labelNames: ["gen_ai_operation_name"],
+      buckets: [0, 1, 2, 3, 4, 5],
+      registers,
+    });
+    this.#admissions = new Counter({
+      name: "zerograph_admissions_total",
+      help: "Requests that asked to be admitted, by what became of them: admitted, or an error code",
+      labelNames: ["outcome"],
+      registers,
+    });
+    this.#admissionBatch = new Histogram({
+      name: "zerograph_admission_batch_size",
+      help: "How many requests one statement admitted",
+      buckets: BATCH,
+      registers,
+    });
+    this.#settlementBatch = new Histogram({
+      name: "zerograph_settlement_batch_size",
+      help: "How many requests one statement billed",
+      buckets: BATCH,
+      registers,
+    });
+    this.#evidence = new Counter({
+      name: "zerograph_evidence_total",
+      help: "Provider signatures that were checked, by verdict: verified, or why not",
+      labelNames: ["verdict"],
+      registers,
+    });
+    this.#http = new Histogram({
+      name: "http_server_request_duration_seconds",
+      help: "http.server.request.duration: how long HTTP requests took, streams until their end",
+      labelNames: ["http_request_method", "http_route", "http_response_status_code"],
+      buckets: HTTP_SECONDS,
+      registers,
+    });
+    this.#subscriptions = new Gauge({
+      name: "zerograph_subscriptions_open",
+      help: "Subscriptions of the graph that are open, over WebSocket and server-sent events",
+      registers,
+    });
+  }
+
+  /** `admitted`, or the code of the refusal. */
+  admission(outcome: string): void {
+    this.#admissions.inc({ outcome });
+  }
+
+  admissionBatch(size: number): void {
+    this.#admissionBatch.observe(size);
+  }
+
+  settlementBatch(size: number): void {
+    this.#settlementBatch.observe(size);
+  }
+
+  ended(request: EndedRequest): void {
+    const { serviceType, outcome, inputTokens, outputTokens, firstByteMs, durationMs, tries } = request;
+    const labels = {
+      gen_ai_operation_name: serviceType === "chatbot" ? "chat" : serviceType.replaceAll("-", "_"),
+      gen_ai_provider_name: PROVIDER,
+      gen_ai_request_model: this.#modelOf(request.model),
+    };
+    const error = outcome === "completed" ? {} : { error_type: outcome };
+    this.#duration.observe({ ...labels, ...error }, durationMs / 1_000);
+    this.#tries.observe({ gen_ai_operation_name: labels.gen_ai_operation_name }, tries);
+    if (firstByteMs !== undefined) this.#firstChunk.observe(labels, firstByteMs / 1_000);
+    if (inputTokens !== undefined)
+      this.#tokens.observe({ ...labels, gen_ai_token_type: "input" }, inputTokens);
+    if (outputTokens !== undefined)
+      this.#tokens.observe({ ...labels, gen_ai_token_type: "output" }, outputTokens);
+  }
+
+  evidence(verdict: string): void {
+    this.#evidence.inc({ verdict });
+  }
+
+  /** `route` is the pattern of the route, never the path that was asked. */
+  http(request: { method: string; route: string; status: number; durationMs: number }): void {
+    const { method, route, status, durationMs } = request;
+    const labels = {
+      http_request_method: method,
+      http_route: route,
+      http_response_status_code: String(status),
+    };
+    this.#http.observe(labels, durationMs / 1_000);
+  }
+
+  /** A subscription was opened; call what is returned when it is over. */
+  subscription(): () => void {
+    this.#subscriptions.inc();
+    let isOpen = true;
+    return () => {
+      if (isOpen) this.#subscriptions.dec();
+      isOpen = false;
+    };
+  }
+
+  /** Says where to look for what is read on demand. */
+  sample(sources: Sampled): void {
+    this.#sampled("zerograph_holds_open", "Holds that are open, of all processes", [], async (gauge) =>
+      gauge.set(await sources.holdsOpen()),
+    );
+    this.#sampled(
+      "zerograph_event_relay_lag_seconds",
+      "Age of the oldest event that is not published yet",
+      [],
+      async (gauge) => gauge.set(await sources.relayLagSeconds()),
+    );
+    this.#sampled(
+      "zerograph_watcher_lag_blocks",
+      "Blocks between what a watcher of the chain has read and the head",
+      ["watcher"],
+      async (gauge) => {
+        for (const { watcher, blocks } of await sources.watcherLags()) gauge.set({ watcher }, blocks);
+      },
+    );
+    this.#sampled(
+      "zerograph_provider_circuit_state",
+      "Circuit breakers that this process has: 0 closed, 1 half-open, 2 open",
+      ["provider"],
+      async (gauge) => {
+        for (const { provider, state } of sources.circuits()) gauge.set({ provider }, CIRCUITS[state]);
+      },
+    );
+  }
+
+  /** All of it as text, with the media type to serve it by. */
+  async text(): Promise<{ readonly type: string; readonly body: string }> {
+    return { type: this.#registry.contentType, body: await this.#registry.metrics() };
+  }
+
+  #sampled(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: (gauge: Gauge) => Promise<unknown>,
+  ): void {
+    const collect: CollectFunction<Gauge> = async function (this: Gauge) {
+      this.reset();
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise((resolve) => {
+        timer = setTimeout(resolve, SAMPLE_MS);
+      });
+      await Promise.race([read(this).catch(() => this.reset()), late]);
+      clearTimeout(timer);
+    };
+    new Gauge({ name, help, labelNames: [...labelNames], registers: [this.#registry], collect });
+  }
+
+  #modelOf(model: string): string {
+    if (this.#models.has(model)) return model;
+    if (this.#models.size >= MOST_MODELS) return "other";
+    this.#models.add(model);
+    return model;
+  }
+}
