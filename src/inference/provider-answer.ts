@@ -88,7 +88,7 @@ export function refusalOf(head: Pick<ProviderHead, "status" | "retryAfterMs">, b
 export function statedFailure(error: unknown): AppError {
   const { reason, code } = readError(Buffer.from(JSON.stringify({ error })));
   if (code in REASONS) return blame(code, reason);
-  return new ProviderFailure("failed", { message: "The provider failed.", cause: new Error(reason) });
+  return new ProviderFailure("failed", { message: "The provider failed.", cause: new Error(logged(code)) });
 }
 
 function blame(code: string, reason: string): AppError {
@@ -102,8 +102,13 @@ function failed(
   body: Buffer,
 ) {
   const { status, retryAfterMs } = head;
-  const cause = new Error(`status ${status}: ${body.toString("utf8", 0, 300)}`);
+  const cause = new Error(`status ${status} ${logged(readError(body).code)}`.trim());
   return new ProviderFailure(kind, { message: "The provider failed.", cause, status, retryAfterMs });
+}
+
+/** A provider's code is logged where it is a word; its text is not, as it may repeat the question. */
+function logged(code: string): string {
+  return /^[\w.-]{1,64}$/.test(code) ? code : "";
 }
 
 function readError(body: Buffer): { readonly reason: string; readonly code: string } {

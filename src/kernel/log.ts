@@ -5,6 +5,23 @@ export type Logger = PinoLogger;
 
 const SECRET = /\b(app-sk-|sk-|mk-|ws-)[A-Za-z0-9+/=_-]{8,}/g;
 const MAX_TEXT = 8_192;
+const MAX_MESSAGE = 1_000;
+const MAX_DEPTH = 4;
+const MAX_ITEMS = 100;
+
+/** Members that are never written, wherever they stand: credentials, what people ask and are answered, sealed keys. */
+const HIDDEN: ReadonlySet<string> = new Set([
+  "authorization",
+  "secret",
+  "token",
+  "privatekey",
+  "prompt",
+  "messages",
+  "content",
+  "body",
+  "sealedkey",
+  "sealedkeys",
+]);
 
 /** A logger at `level`; `destination` is standard error unless a test wants the lines. */
 export function createLogger(
@@ -16,14 +33,56 @@ export function createLogger(
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      redact: { paths: ["*.authorization", "authorization", "*.secret", "secret"], censor: "[redacted]" },
+      // pino's own would look into errors once more.
+      serializers: { err: (fields) => fields },
+      formatters: { log: (fields) => toFields(fields, 0) as Record<string, unknown> },
     },
     { write: (line: string) => destination.write(redact(line)) },
   );
 }
 
-/** Strikes key secrets out of any text and bounds it to 8 KiB, for what is about to be logged. */
+/** Strikes key secrets out of any text. */
 export function redact(text: string): string {
-  const short = text.length > MAX_TEXT * 4 ? `${text.slice(0, MAX_TEXT * 4)}…\n` : text;
-  return short.replace(SECRET, "$1[redacted]");
+  return text.replace(SECRET, "$1[redacted]");
+}
+
+/** Bounded in every direction, so that a line stays whole JSON: 8 KiB a text, 100 members, 4 levels. */
+function toFields(value: unknown, depth: number): unknown {
+  if (typeof value === "string") return cut(value, MAX_TEXT);
+  if (typeof value === "bigint") return value.toString();
+  if (typeof value !== "object" || value === null) return value;
+  if (value instanceof Error) return errorFields(value, depth);
+  if (value instanceof Date) return value;
+  if (depth >= MAX_DEPTH || ArrayBuffer.isView(value)) return "[cut]";
+  if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map((item) => toFields(item, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value)
+      .slice(0, MAX_ITEMS)
+      .map(([name, member]) => [
+        name,
+        HIDDEN.has(name.toLowerCase()) ? "[redacted]" : toFields(member, depth + 1),
+      ]),
+  );
+}
+
+/** Only what every error has: what drivers add, such as a query with its parameters, says too much. */
+function errorFields(error: Error, depth: number): object {
+  const { code } = error as { code?: unknown };
+  return {
+    type: error.name,
+    message: cut(error.message, MAX_MESSAGE),
+    ...((typeof code === "string" || typeof code === "number") && { code }),
+    stack: cut(framesOf(error), MAX_TEXT),
+    ...(error.cause !== undefined && depth < MAX_DEPTH && { cause: toFields(error.cause, depth + 1) }),
+  };
+}
+
+/** The stack without the message, which stands at its head and may be long. */
+function framesOf({ stack = "" }: Error): string {
+  const at = stack.search(/^ {4}at /m);
+  return at < 0 ? "" : stack.slice(at);
+}
+
+function cut(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text;
 }

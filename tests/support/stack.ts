@@ -21,6 +21,8 @@ export type Stack = {
   readonly origin: string;
   readonly rpcUrl: string;
   readonly provider: StandInProvider;
+  /** Every line that was logged so far. */
+  readonly logged: () => string;
 };
 
 type Settings = Readonly<Record<string, string>>;
@@ -92,7 +94,7 @@ async function startStack(
   const server = await createServer(app, graph);
   onEnd(() => server.close());
   await server.listen({ host: "127.0.0.1", port: 0 });
-  return { app, server, origin: server.listeningOrigin, rpcUrl, provider };
+  return { app, server, origin: server.listeningOrigin, rpcUrl, provider, logged: () => lines.join("") };
 }
 
 /** Keeps every line of the log, and shows those of errors. */

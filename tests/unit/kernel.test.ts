@@ -100,3 +100,37 @@ test("no secret reaches the log, wherever it stands in a line", () => {
   expect(lines.join()).not.toContain(secret.slice(8));
   expect(lines.join()).toContain("[redacted]");
 });
+
+test("a line of the log is whole JSON, says no prompt, and is bounded", () => {
+  const lines: string[] = [];
+  const log = createLogger("info", { write: (line) => void lines.push(line) });
+  const driver = Object.assign(new Error("x".repeat(100_000)), { code: "23505", query: "secret question" });
+  const request = { prompt: "secret question", messages: [{ content: "secret question" }], model: "m" };
+  log.info({
+    request,
+    err: new Error("outer", { cause: driver }),
+    label: `\r\n\u001b[31m${"é".repeat(1_000_000)}`,
+  });
+  log.info({
+    deep: { a: { b: { c: { d: { e: "secret question" } } } } },
+    many: Array(10_000).fill("item"),
+    big: 2n ** 70n,
+  });
+  expect(lines).toHaveLength(2);
+  for (const line of lines) {
+    expect(line.length).toBeLessThan(40_000);
+    for (const control of ["\r", "\n", "\u001b"]) expect(line.trimEnd()).not.toContain(control);
+    expect(line).not.toContain("secret question");
+  }
+  const [first, second] = lines.map((line) => JSON.parse(line));
+  expect(first).toMatchObject({
+    request: { prompt: "[redacted]", messages: "[redacted]", model: "m" },
+    err: {
+      type: "Error",
+      message: "outer",
+      cause: { code: "23505", message: expect.stringMatching(/^x{1000}…$/) },
+    },
+  });
+  expect(first.err.cause).not.toHaveProperty("query");
+  expect(second).toMatchObject({ big: (2n ** 70n).toString() });
+});
