@@ -25,6 +25,7 @@ import { dropRedis, openRedis, type RedisConnection } from "./events/redis-conne
 import { EventRelay } from "./events/relay.ts";
 import { IdempotencyService } from "./idempotency/idempotency.service.ts";
 import { AdmissionService } from "./inference/admission.service.ts";
+import { AudioService } from "./inference/audio.service.ts";
 import { CatalogueService } from "./inference/catalogue.service.ts";
 import { ChatService } from "./inference/chat.service.ts";
 import { EvidenceService } from "./inference/evidence.service.ts";
@@ -33,12 +34,15 @@ import { HealthService } from "./inference/health.service.ts";
 import { ImageJobClient } from "./inference/image-job.client.ts";
 import { imageJobWork } from "./inference/image-job.runner.ts";
 import { IMAGE_JOB, ImageJobsService } from "./inference/image-jobs.service.ts";
+import { ImagesService } from "./inference/images.service.ts";
+import { MessagesService } from "./inference/messages.service.ts";
 import { ProviderClient } from "./inference/provider.client.ts";
 import { chainProviders } from "./inference/provider-source.chain.ts";
 import { FileProviders } from "./inference/provider-source.file.ts";
 import { joinedProviders } from "./inference/provider-source.joined.ts";
 import { RequestsService } from "./inference/requests.service.ts";
 import { RoutingService } from "./inference/routing.service.ts";
+import type { Usd } from "./inference/routing.ts";
 import { TokenPriceService } from "./inference/token-price.service.ts";
 import { JobRunner } from "./jobs/job.runner.ts";
 import { JobsService } from "./jobs/jobs.service.ts";
@@ -96,6 +100,11 @@ export type App = {
   /** Tells who would be asked. */
   readonly routing: RoutingService;
   readonly chat: ChatService;
+  readonly messages: MessagesService;
+  readonly images: ImagesService;
+  readonly audio: AudioService;
+  /** Dollars for one token of the network, where that is known now. */
+  tokenUsd(): Usd | undefined;
   readonly requests: RequestsService;
   readonly evidence: EvidenceService;
   readonly jobs: JobsService;
@@ -347,6 +356,15 @@ function wire(parts: {
     exchanges,
     routing: new RoutingService({ admission, catalogue, reachOf: (keyId) => apiKeys.reachOf(keyId) }),
     chat,
+    messages: new MessagesService({
+      admission,
+      exchanges,
+      providers,
+      reachOf: (keyId) => apiKeys.reachOf(keyId),
+    }),
+    images: new ImagesService({ admission, exchanges }),
+    audio: new AudioService({ admission, exchanges }),
+    tokenUsd: () => tokenPrice.known(),
     requests,
     evidence,
     jobs,

@@ -1,5 +1,11 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ServiceType } from "../inference/provider.ts";
 import { AppError } from "../kernel/errors.ts";
@@ -60,6 +66,8 @@ export class StandInProvider {
   readonly url: string;
   /** From now on; may be set at any time. Requests under way keep what they began with. */
   behaviour: ProviderBehaviour;
+  /** Hears of every body that came, with its headers. */
+  onBody: ((body: Buffer, headers: IncomingHttpHeaders) => void) | undefined;
   readonly #server: Server;
   readonly #options: ProviderOptions;
   readonly #bearers: BearerCheck;
@@ -135,6 +143,7 @@ export class StandInProvider {
     const behaviour = this.behaviour;
     const body = await readBody(request);
     if (body === undefined) return refuse(response, 413, "Provider: body too large");
+    this.onBody?.(body, request.headers);
     const { authorization, "content-type": contentType = "" } = request.headers;
     const refusal = await this.#bearers.refusal(authorization);
     if (refusal) return refuse(response, refusal.status, refusal.error);

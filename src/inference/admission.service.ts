@@ -50,10 +50,7 @@ export type Ask = {
 /** A request that goes on as a job: its id in the books, and what is committed with its hold, or neither is. */
 export type JobAsk = {
   requestIdOf(first: Provider): string;
-  insert(
-    tx: Transaction,
-    placed: { readonly requestId: string; readonly candidates: readonly Provider[] },
-  ): Promise<void>;
+  insert(tx: Transaction, placed: { readonly requestId: string } & Choice): Promise<void>;
 };
 
 const REMEMBERED_KEYS = 10_000;
@@ -93,7 +90,7 @@ export class AdmissionService {
   choose(ask: Pick<Ask, "model" | "serviceType" | "format" | "wishes">, reach: KeyReach): Choice {
     const { catalogue, health, tokenUsd } = this.#needs;
     const { model, serviceType, format, wishes } = ask;
-    return choose(catalogue.model(model), {
+    return choose(catalogue.model(model, serviceType), {
       model,
       serviceType,
       format,
@@ -152,7 +149,7 @@ export class AdmissionService {
     };
     const held = await holds.hold(
       request,
-      job && ((tx, granted) => job.insert(tx, { requestId, candidates: affordable(granted) })),
+      job && ((tx, granted) => job.insert(tx, { requestId, ...choice, candidates: affordable(granted) })),
     );
     return new Admitted({
       requestId,

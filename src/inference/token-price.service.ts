@@ -36,6 +36,15 @@ export class TokenPriceService {
     throw new AppError("unavailable", "The price of the token in dollars is not known now.");
   }
 
+  /** The same for information: undefined also while it cannot be read. */
+  known(): Usd | undefined {
+    try {
+      return this.current();
+    } catch {
+      return undefined;
+    }
+  }
+
   /** Reads the price now, and again every minute until `stop`. A failed read is logged and tried again. */
   async start(): Promise<void> {
     if (this.#needs.setting === undefined || this.#fixed !== undefined) return;

@@ -5,6 +5,7 @@ import { isRequestId, newRequestId } from "../kernel/ids.ts";
 import type { Visit } from "../keys/door.service.ts";
 import { hopOf } from "../keys/source-address.ts";
 import type { Answer } from "./answer.ts";
+import { toAnthropicError } from "./anthropic-error.ts";
 import { toErrorAnswer } from "./error-body.ts";
 import { eventSink } from "./event-sink.ts";
 import { toOpenApi } from "./openapi.ts";
@@ -13,24 +14,36 @@ import type { Route } from "./route.ts";
 import { getUsageByDay, getUsageHistory, getUsageStats } from "./v1/account/usage.ts";
 import { getAccount, getBalance, getFunds } from "./v1/account.ts";
 import { createApiKey, listApiKeys, revokeApiKey, updateApiKey } from "./v1/api-keys.ts";
+import { createTranscription } from "./v1/audio/transcriptions.ts";
 import { getMe, getNonce, signIn, signOut } from "./v1/auth.ts";
 import { chatCompletions } from "./v1/chat/completions.ts";
+import { editImages } from "./v1/images/edits.ts";
+import { generateImages } from "./v1/images/generations.ts";
 import {
   createManagementKey,
   listManagementKeys,
   revokeManagementKey,
   updateManagementKey,
 } from "./v1/management-keys.ts";
-import { listModels } from "./v1/models.ts";
+import { countMessageTokens, createMessage } from "./v1/messages.ts";
+import { getModel, listModels } from "./v1/models.ts";
 import { listProviders } from "./v1/providers.ts";
 import { previewRouting } from "./v1/routing/preview.ts";
+import { listServiceTypes } from "./v1/service-types.ts";
 
 /** Every REST endpoint there is. The server, the permission tests and OpenAPI walk this list. */
 export const routes: readonly Route[] = [
   chatCompletions,
+  createMessage,
+  countMessageTokens,
+  generateImages,
+  editImages,
+  createTranscription,
   previewRouting,
   listModels,
+  getModel,
   listProviders,
+  listServiceTypes,
   getNonce,
   signIn,
   signOut,
@@ -54,9 +67,10 @@ export const routes: readonly Route[] = [
 /** Mounts the REST face. Every answer carries `X-Request-ID`, every failure the one error shape. */
 export async function restPlugin(server: FastifyInstance, { app }: { app: App }): Promise<void> {
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) =>
-    done(null, body),
-  );
+  for (const type of ["application/json", "multipart/form-data"])
+    server.addContentTypeParser(type, { parseAs: "buffer" }, (request, body, done) =>
+      done(isTaken(type, request) ? null : NOT_TAKEN, body),
+    );
   server.setErrorHandler((error, request, reply) => fail(app, error, request, reply));
   for (const route of routes)
     server.route({
@@ -108,7 +122,7 @@ async function handle(
     signal: leavingOf(reply),
   });
   const answer = await (visit.isAdmitted ? confirmed(app, visit, run) : run);
-  const sent = await send(app, answer, shown, reply);
+  const sent = await send(app, answer, shown, route.errors, reply);
   if (reply.statusCode < 400) app.keyUse.record(principal, visit.hop);
   return sent;
 }
@@ -125,8 +139,14 @@ async function confirmed(app: App, { authorization }: Visit, answer: Promise<Ans
   return { kind: "stream", run: (sink) => known.run(sink).catch(confirm) };
 }
 
-async function send(app: App, answer: Answer, requestId: string, reply: FastifyReply): Promise<unknown> {
-  const headers = { "x-request-id": requestId, "cache-control": "no-store" };
+async function send(
+  app: App,
+  answer: Answer,
+  requestId: string,
+  errors: Route["errors"],
+  reply: FastifyReply,
+): Promise<unknown> {
+  const headers = { ...idHeaders(requestId, errors), "cache-control": "no-store" };
   if (answer.kind === "json")
     return reply
       .code(answer.status ?? 200)
@@ -145,8 +165,7 @@ async function send(app: App, answer: Answer, requestId: string, reply: FastifyR
       app.log.error({ err: error, requestId }, "a stream could not be ended");
       reply.raw.destroy();
     } else {
-      const { status, headers: more, body } = toErrorAnswer(error, requestId);
-      logUnexpected(app, body.error.code, error, requestId);
+      const { status, headers: more, body } = failureOf(app, error, requestId, errors);
       reply.raw.writeHead(status, {
         ...headersOf(reply),
         ...headers,
@@ -161,12 +180,37 @@ async function send(app: App, answer: Answer, requestId: string, reply: FastifyR
 
 function fail(app: App, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { shown: requestId } = requestIdsOf(request);
-  const { status, headers, body } = toErrorAnswer(error, requestId);
-  logUnexpected(app, body.error.code, error, requestId);
+  const errors = routeOf(request)?.errors ?? "openai";
+  const { status, headers, body } = failureOf(app, error, requestId, errors);
   return reply
     .code(status)
-    .headers({ "x-request-id": requestId, "cache-control": "no-store", ...headers })
+    .headers({ ...idHeaders(requestId, errors), "cache-control": "no-store", ...headers })
     .send(body);
+}
+
+/** A failure in the shape of its endpoint. */
+function failureOf(app: App, error: unknown, requestId: string, errors: Route["errors"]) {
+  const { status, headers, body } = toErrorAnswer(error, requestId);
+  logUnexpected(app, body.error.code, error, requestId);
+  return errors === "openai" ? { status, headers, body } : { headers, ...toAnthropicError(status, body) };
+}
+
+/** Anthropic's clients look for the id under a name of its own. */
+function idHeaders(requestId: string, errors: Route["errors"]): Readonly<Record<string, string>> {
+  return { "x-request-id": requestId, ...(errors === "anthropic" && { "request-id": requestId }) };
+}
+
+const routesByUrl = new Map<string | undefined, Route>(routes.map((route) => [route.url, route]));
+
+function routeOf({ routeOptions }: FastifyRequest): Route | undefined {
+  return routesByUrl.get(routeOptions.url);
+}
+
+const NOT_TAKEN = new AppError("unsupported_media_type", "This endpoint takes no body of this type.");
+
+/** JSON is read everywhere; forms only where they belong. */
+function isTaken(type: string, request: FastifyRequest): boolean {
+  return type === "application/json" || type in (routeOf(request)?.bodies ?? {});
 }
 
 function logUnexpected(app: App, code: string, error: unknown, requestId: string): void {
@@ -196,15 +240,18 @@ function headersOf(reply: FastifyReply): Readonly<Record<string, string>> {
 
 /**
  * Node keeps the first of two Authorization headers and drops the second; two are refused instead. What is open to
- * everyone is open also to those whose key is of no use, as official clients always send one.
+ * everyone is open also to those whose key is of no use, as official clients always send one. Anthropic's send a key
+ * as `X-Api-Key`, which counts at its endpoints where there is no Authorization.
  */
-function authorizationOf(request: FastifyRequest, { access }: Route): string | undefined {
+function authorizationOf(request: FastifyRequest, { access, errors }: Route): string | undefined {
   if (access === "public") return undefined;
   const { rawHeaders } = request.raw;
   let seen = 0;
   for (let at = 0; at < rawHeaders.length; at += 2)
     if (rawHeaders[at]?.length === 13 && rawHeaders[at]?.toLowerCase() === "authorization") seen++;
   if (seen > 1) throw new AppError("invalid_api_key", "Send one Authorization header.");
+  const apiKey = request.headers["x-api-key"];
+  if (seen === 0 && errors === "anthropic" && typeof apiKey === "string") return `Bearer ${apiKey}`;
   return request.headers.authorization;
 }
 

@@ -4,6 +4,8 @@ import type { App } from "../app.ts";
 import { AppError } from "../kernel/errors.ts";
 import { type Access, authorize, type Principal } from "../keys/principal.ts";
 import type { Answer } from "./answer.ts";
+import { comparableBody } from "./comparable-body.ts";
+import { headerOf } from "./headers.ts";
 import { answerOnce, type Repetition } from "./idempotent.ts";
 
 /** Who calls: the principal as it came, and the account in whose name it passed, empty on a public route. */
@@ -34,6 +36,8 @@ export type Route = {
   readonly url: `/${string}`;
   readonly summary: string;
   readonly access: Access;
+  /** In whose shape failures are told. */
+  readonly errors: "openai" | "anthropic";
   /** Whether every answer goes through an admission, which judges the key anew. */
   readonly isAdmitted: boolean;
   readonly bodyLimitBytes: number;
@@ -75,6 +79,7 @@ export function defineRoute<
   bodies?: Route["bodies"];
   answer?: AnswerShape;
   failure?: z.ZodType;
+  errors?: Route["errors"];
   isAdmitted?: boolean;
   bodyLimitBytes?: number;
   repetition?: Repetition;
@@ -89,6 +94,7 @@ export function defineRoute<
     url: given.url,
     summary: given.summary,
     access: given.access,
+    errors: given.errors ?? "openai",
     isAdmitted: given.isAdmitted ?? false,
     bodyLimitBytes: given.bodyLimitBytes ?? DEFAULT_BODY_LIMIT,
     repetition: given.repetition,
@@ -107,7 +113,8 @@ export function defineRoute<
         });
       if (key === undefined || given.repetition === undefined) return handle();
       const { method, url } = given;
-      return answerOnce(app, { ...call, account, method, url, key }, given.repetition, handle);
+      const body = comparableBody(call.body, headerOf(call.rawHeaders, "content-type") ?? "");
+      return answerOnce(app, { ...call, body, account, method, url, key }, given.repetition, handle);
     },
   };
 }

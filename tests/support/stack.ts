@@ -44,7 +44,8 @@ export function useTwins(settings: Settings = {}): () => readonly [Stack, Stack]
   });
 }
 
-function useStarted<T>(start: (onEnd: OnEnd) => Promise<T>): () => T {
+/** Starts something before the tests of a file and ends it after them. Read it inside the tests. */
+export function useStarted<T>(start: (onEnd: OnEnd) => Promise<T>): () => T {
   let started: { readonly value: T } | undefined;
   const ends: (() => Promise<void>)[] = [];
   const onEnd = (end: () => Promise<void>) => void ends.unshift(end);

@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { appendFields, providerBody, readChatRequest } from "../../src/inference/chat-request.ts";
+import { providerBody, readChatRequest } from "../../src/inference/chat-request.ts";
 import { EventScanner, eventData } from "../../src/inference/event-scanner.ts";
 import { affordableTokens, costOf, quoteChat } from "../../src/inference/pricing.ts";
+import { appendFields } from "../../src/inference/request-fields.ts";
 import { countPromptTokens, countTokens } from "../../src/inference/tokens.ts";
 
 const messages = [{ role: "user", content: "hi" }];

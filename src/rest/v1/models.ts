@@ -1,33 +1,114 @@
-import type { Model } from "../../inference/provider.ts";
+import { z } from "zod";
+import type { Model, Provider } from "../../inference/provider.ts";
+import { SERVICE_TYPES } from "../../inference/provider.ts";
+import type { Usd } from "../../inference/routing.ts";
+import { AppError } from "../../kernel/errors.ts";
+import { manyOf } from "../query.ts";
 import { defineRoute, json } from "../route.ts";
+import { inputModalities, PROFILE_FIELDS, parametersOf, viewProfile } from "./offer-view.ts";
 
-/** GET /v1/models (SPEC 4.1, facts 1.3): every model on offer, priced by its cheapest provider. */
+const MODEL = z
+  .strictObject({
+    id: z.string(),
+    object: z.literal("model"),
+    created: z.int(),
+    owned_by: z.string(),
+    name: z.string(),
+    type: z.enum(SERVICE_TYPES),
+    ...PROFILE_FIELDS,
+    provider_count: z.int(),
+    tee_attested: z.boolean(),
+  })
+  .meta({ id: "Model" });
+
+const addresses = manyOf(z.string().regex(/^0x[0-9a-fA-F]{40}$/));
+const words = manyOf(z.string().min(1).max(100));
+
+/** GET /v1/models (SPEC 4.1, facts 1.3): every model on offer, told of and priced by its cheapest provider. */
 export const listModels = defineRoute({
   method: "GET",
   url: "/v1/models",
   summary: "List the models",
   access: "public",
-  async handle(app) {
-    return json({ object: "list", data: app.catalogue.models().map(view) });
+  query: z.object({
+    /** Of any of these providers. */
+    provider_address: addresses,
+    "provider_address[]": addresses,
+    /** Taking in all of these. */
+    input_modality: words,
+    "input_modality[]": words,
+    /** Knowing all of these. */
+    supported_parameter: words,
+    "supported_parameter[]": words,
+    pricing: z.literal("usd").optional(),
+    legacy: z.enum(["true", "false"]).optional(),
+  }),
+  answer: { json: z.strictObject({ object: z.literal("list"), data: z.array(MODEL) }) },
+  async handle(app, { query }) {
+    const providers = new Set(
+      [...query.provider_address, ...query["provider_address[]"]].map((text) => text.toLowerCase()),
+    );
+    const modalities = [...query.input_modality, ...query["input_modality[]"]];
+    const parameters = [...query.supported_parameter, ...query["supported_parameter[]"]];
+    const tokenUsd = app.tokenUsd();
+    if (query.pricing === "usd" && tokenUsd === undefined)
+      throw new AppError("unavailable", "The price of the token in dollars is not known here.");
+    const found = app.catalogue
+      .models()
+      .filter(
+        (model) =>
+          providers.size === 0 || model.providers.some(({ address }) => providers.has(address as string)),
+      )
+      .filter((model) => model.providers.some((offer) => takesIn(offer, modalities)))
+      .filter((model) => knows(model, parameters));
+    return json({ object: "list", data: found.map((model) => view(model, tokenUsd)) });
   },
 });
 
-function view(model: Model) {
-  const cheapest = model.providers[0];
+/** GET /v1/models/:id: one of them, as official clients ask for it. */
+export const getModel = defineRoute({
+  method: "GET",
+  url: "/v1/models/:id",
+  summary: "Get a model",
+  access: "public",
+  answer: { json: MODEL },
+  async handle(app, { params: { id = "" } }) {
+    const model = app.catalogue.model(id);
+    if (!model)
+      throw new AppError("model_not_found", `There is no model ${JSON.stringify(id)}.`, { param: "id" });
+    return json(view(model, app.tokenUsd()));
+  },
+});
+
+function takesIn(offer: Provider, modalities: readonly string[]): boolean {
+  const known = inputModalities(offer);
+  return modalities.every((modality) => known.includes(modality));
+}
+
+function knows({ providers }: Model, parameters: readonly string[]): boolean {
+  const known = parametersOf(providers.map(({ profile }) => profile));
+  return parameters.every((parameter) => known.has(parameter));
+}
+
+function view(model: Model, tokenUsd: Usd | undefined) {
+  const [cheapest] = model.providers;
+  if (!cheapest) throw new Error(`the model ${model.id} has no provider`);
   const newest = Math.max(...model.providers.map(({ updatedAt }) => updatedAt.getTime()));
+  const formats = [...new Set(model.providers.flatMap(({ profile }) => profile.formats))];
   return {
     id: model.id,
     object: "model",
     created: Math.floor(newest / 1_000),
     owned_by: "0G Foundation",
-    name: model.id,
+    name: cheapest.profile.name ?? model.id,
     type: model.serviceType,
-    supported_formats: ["openai"],
-    pricing: {
-      prompt: String(cheapest?.inputPrice ?? 0n),
-      completion: String(cheapest?.outputPrice ?? 0n),
-    },
+    ...viewProfile(cheapest, tokenUsd, formats),
     provider_count: model.providers.length,
-    verifiability: cheapest?.verifiability ?? "",
+    tee_attested: model.providers.some(isAttested),
   };
+}
+
+/** The one whose answers can be verified against a signer that the network acknowledged. */
+function isAttested({ teeAcknowledged, verifiability }: Provider): boolean {
+  return teeAcknowledged && verifiability !== "";
 }

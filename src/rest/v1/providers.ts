@@ -1,8 +1,41 @@
 import { z } from "zod";
-import { type Provider, SERVICE_TYPES, trustModeOf } from "../../inference/provider.ts";
-import { defineRoute, json } from "../route.ts";
+import type { App } from "../../app.ts";
+import {
+  isRoutable,
+  type Provider,
+  SERVICE_TYPES,
+  TRUST_MODES,
+  trustModeOf,
+} from "../../inference/provider.ts";
+import type { Usd } from "../../inference/routing.ts";
+import { defineRoute, json, listOf } from "../route.ts";
+import { address } from "../wire.ts";
+import { PROFILE_FIELDS, viewProfile } from "./offer-view.ts";
 
-/** GET /v1/providers (facts 1.3): every offer, by its on-chain row. `model` and `model_id` are one filter. */
+const PROVIDER = z
+  .strictObject({
+    address,
+    service_type: z.enum(SERVICE_TYPES),
+    type: z.enum(SERVICE_TYPES),
+    model_id: z.string(),
+    canonical_id: z.string(),
+    name: z.string(),
+    is_healthy: z.boolean().nullable().meta({ description: "Null before anybody asked it." }),
+    latency: z.number().nullable().meta({ description: "Milliseconds to its first byte, averaged." }),
+    uptime: z.number().nullable().meta({ description: "Per cent of its last requests that it answered." }),
+    ...PROFILE_FIELDS,
+    tee_acknowledged: z.boolean(),
+    tee_attested: z.boolean(),
+    trust_mode: z.enum(TRUST_MODES),
+    provider_name: z.string().optional(),
+    provider_country: z.string().optional(),
+    serving_domain: z.string().optional(),
+  })
+  .meta({ id: "Provider" });
+
+const PERCENT = 100;
+
+/** GET /v1/providers (facts 1.3): every offer. `model` and `model_id` are one filter. */
 export const listProviders = defineRoute({
   method: "GET",
   url: "/v1/providers",
@@ -14,30 +47,37 @@ export const listProviders = defineRoute({
     model_id: z.string().optional(),
     canonical_id: z.string().optional(),
   }),
+  answer: { json: z.strictObject(listOf(PROVIDER)) },
   async handle(app, { query }) {
-    const model = query.model ?? query.model_id ?? query.canonical_id;
+    const models = [query.model, query.model_id, query.canonical_id].filter((id) => id !== undefined);
     const wanted = app.catalogue
       .providers()
       .filter((offer) => query.service_type === undefined || offer.serviceType === query.service_type)
-      .filter((offer) => model === undefined || offer.model === model);
-    return json({ object: "list", data: wanted.map(view) });
+      .filter((offer) => models.every((id) => offer.model === id));
+    const tokenUsd = app.tokenUsd();
+    return json({ object: "list", data: wanted.map((offer) => view(app, offer, tokenUsd)) });
   },
 });
 
-function view(offer: Provider) {
+function view(app: App, offer: Provider, tokenUsd: Usd | undefined) {
+  const { circuit, isResting, latencyMs, uptime } = app.health.of(offer);
+  const isKnown = uptime !== undefined;
   return {
     address: offer.address,
     service_type: offer.serviceType,
+    type: offer.serviceType,
     model_id: offer.model,
     canonical_id: offer.model,
-    name: offer.model,
-    is_healthy: null,
-    latency: null,
-    uptime: null,
-    pricing: { prompt: String(offer.inputPrice), completion: String(offer.outputPrice) },
-    supported_formats: ["openai"],
+    name: offer.profile.name ?? offer.model,
+    is_healthy: !isRoutable(offer) ? false : isKnown ? circuit === "closed" && !isResting : null,
+    latency: latencyMs === undefined ? null : Math.round(latencyMs),
+    uptime: isKnown ? Math.round(uptime * PERCENT * PERCENT) / PERCENT : null,
+    ...viewProfile(offer, tokenUsd),
     tee_acknowledged: offer.teeAcknowledged,
-    verifiability: offer.verifiability,
+    tee_attested: offer.teeAcknowledged && offer.verifiability !== "",
     trust_mode: trustModeOf(offer),
+    provider_name: offer.profile.providerName,
+    provider_country: offer.profile.providerCountry,
+    serving_domain: offer.source === "chain" ? URL.parse(offer.url)?.hostname : undefined,
   };
 }

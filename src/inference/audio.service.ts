@@ -1,0 +1,82 @@
+import type { AdmissionService, Ask } from "./admission.service.ts";
+import type { Caller, Trace } from "./admitted.ts";
+import type { TranscriptionRequest } from "./audio-request.ts";
+import type { ExchangeService } from "./exchange.service.ts";
+import { quoteUnits } from "./pricing.ts";
+import { appendFields } from "./request-fields.ts";
+import type { RoutingWishes } from "./routing.ts";
+import { audioUnits, isJson, readTranscript } from "./transcript-answer.ts";
+
+const TRANSCRIPTIONS_PATH = "/audio/transcriptions";
+const TYPES = {
+  json: "application/json; charset=utf-8",
+  verbose_json: "application/json; charset=utf-8",
+  text: "text/plain; charset=utf-8",
+  srt: "application/x-subrip; charset=utf-8",
+  vtt: "text/vtt; charset=utf-8",
+} as const;
+
+type Needs = { readonly admission: AdmissionService; readonly exchanges: ExchangeService };
+
+/** What was said: the provider's own bytes, in JSON with `x_0g_trace` appended. */
+export type Transcript = {
+  readonly body: Buffer;
+  readonly contentType: string;
+  readonly trace: Trace;
+  readonly responseKey: string | undefined;
+};
+
+/** Has sound transcribed. One call is one charge, by the second of sound. */
+export class AudioService {
+  readonly #needs: Needs;
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /**
+   * Answers with what was said, after its bill is committed. Throws what admission throws, `provider_error` when no
+   * provider gives an answer, and the provider's own reason when it refuses the request.
+   */
+  transcribe(
+    request: TranscriptionRequest,
+    caller: Caller,
+    { signal, wishes }: { readonly signal: AbortSignal; readonly wishes: RoutingWishes },
+  ): Promise<Transcript> {
+    return this.#needs.exchanges.track(this.#transcribe(request, caller, signal, wishes));
+  }
+
+  async #transcribe(
+    request: TranscriptionRequest,
+    caller: Caller,
+    signal: AbortSignal,
+    wishes: RoutingWishes,
+  ): Promise<Transcript> {
+    const { admission, exchanges } = this.#needs;
+    const admitted = await admission.admit(askFor(request, wishes), caller);
+    const { answer, trace } = await exchanges.collect(admitted, TRANSCRIPTIONS_PATH, {
+      contentType: request.contentType,
+      signal,
+      read: (whole) => readTranscript(whole, request),
+    });
+    const { body, responseKey } = answer;
+    return {
+      body: isJson(request.format) ? appendFields(body, { x_0g_trace: trace }) : body,
+      contentType: TYPES[request.format],
+      trace,
+      responseKey,
+    };
+  }
+}
+
+function askFor(request: TranscriptionRequest, wishes: RoutingWishes): Ask {
+  return {
+    model: request.model,
+    serviceType: "speech-to-text",
+    format: "openai",
+    wishes: { ...request.wishes, ...wishes },
+    verifyTee: request.verifyTee,
+    quote: (price) => quoteUnits(audioUnits(request.duration.seconds), price),
+    body: (provider) => request.bodyFor(provider),
+  };
+}

@@ -1,0 +1,101 @@
+import { z } from "zod";
+import { AppError } from "../kernel/errors.ts";
+import { readProviderWishes } from "./chat-request.ts";
+import { type Form, formBody, readMultipart, textsOf } from "./multipart.ts";
+import type { Provider } from "./provider.ts";
+import { checkFields, forwardedBody, readFields, upstreamModel } from "./request-fields.ts";
+import type { RoutingWishes } from "./routing.ts";
+
+/** How many images one request may ask for. */
+const MOST_IMAGES = 10;
+const MOST_PICTURES = 16;
+const PICTURES = ["image", "image[]", "mask"];
+
+const responseFormat = z.literal("b64_json", "must be b64_json: answers by URL are not offered");
+const shared = {
+  model: z.string().min(1).max(256),
+  prompt: z.string().min(1).max(32_000),
+};
+
+/** The fields of an image request that the router itself reads; all others are the provider's to judge (facts 1.2). */
+export const IMAGE_REQUEST = z
+  .looseObject({
+    ...shared,
+    response_format: responseFormat.nullish(),
+    n: z.int().min(1).max(MOST_IMAGES).nullish(),
+    stream: z.literal(false, "images are not streamed").nullish(),
+    provider: z.unknown().optional(),
+    verify_tee: z.boolean().nullish(),
+  })
+  .meta({ id: "ImageRequest" });
+
+/** The texts of the form of an edit. */
+const EditTexts = z.looseObject({
+  ...shared,
+  response_format: responseFormat.optional(),
+  n: z
+    .string()
+    .regex(/^(10|[1-9])$/, `must be 1 to ${MOST_IMAGES}`)
+    .optional(),
+  stream: z.literal("false", "images are not streamed").optional(),
+});
+
+/** A request for images as the router needs to know it. */
+export type ImageRequest = {
+  readonly model: string;
+  readonly serviceType: "text-to-image" | "image-editing";
+  /** How many images are asked for. */
+  readonly count: number;
+  readonly wishes: RoutingWishes;
+  /** Whether the provider's signature of the answer is to be checked. */
+  readonly verifyTee?: boolean | undefined;
+  /** The type of the body, which is the same for every provider. */
+  readonly contentType: string;
+  /** What is sent to this provider. */
+  bodyFor(provider: Provider): Buffer;
+};
+
+/** Reads a request for new images. Throws `invalid_body` naming the field at fault. */
+export function readImageRequest(bytes: Buffer): ImageRequest {
+  const fields = readFields(IMAGE_REQUEST, bytes);
+  const format = fields.response_format == null ? { response_format: "b64_json" } : {};
+  return {
+    model: fields.model,
+    serviceType: "text-to-image",
+    count: fields.n ?? 1,
+    wishes: readProviderWishes(fields.provider),
+    verifyTee: fields.verify_tee ?? false,
+    contentType: "application/json",
+    bodyFor: (provider) => forwardedBody({ bytes, fields }, { ...format, ...upstreamModel(provider) }),
+  };
+}
+
+/** Reads the form of an edit: a picture or several, a prompt, maybe a mask. Throws `invalid_body`. */
+export function readImageEdit(bytes: Buffer, contentType: string): ImageRequest {
+  const form = readMultipart(bytes, contentType);
+  const { model, n, response_format } = checkFields(EditTexts, textsOf(form));
+  checkPictures(form);
+  const format = response_format === undefined ? { response_format: "b64_json" } : {};
+  return {
+    model,
+    serviceType: "image-editing",
+    count: Number(n ?? 1),
+    wishes: {},
+    contentType,
+    bodyFor: (provider) => formBody(form, { ...format, ...upstreamModel(provider) }),
+  };
+}
+
+function checkPictures({ parts }: Form): void {
+  const pictures = parts.filter(({ filename }) => filename !== undefined);
+  const strange = pictures.find(({ name }) => !PICTURES.includes(name));
+  if (strange) throw fault(strange.name, "is no file of an edit");
+  if (!pictures.some(({ name }) => name !== "mask")) throw fault("image", "is missing");
+  if (pictures.length > MOST_PICTURES) throw fault("image", `at most ${MOST_PICTURES} may be sent`);
+  const empty = pictures.find(({ bytes }) => bytes.length === 0);
+  if (empty) throw fault(empty.name, "is empty");
+}
+
+function fault(param: string, what: string): AppError {
+  return new AppError("invalid_body", `${param}: ${what}`, { param });
+}

@@ -1,0 +1,90 @@
+import type { AdmissionService, Ask } from "./admission.service.ts";
+import type { Caller } from "./admitted.ts";
+import type { ExchangeService } from "./exchange.service.ts";
+import type { ImageRequest } from "./image-request.ts";
+import { quoteUnits, type UnitUsage } from "./pricing.ts";
+import type { ProviderAnswer } from "./provider-answer.ts";
+import { appendFields } from "./request-fields.ts";
+import type { RoutingWishes } from "./routing.ts";
+import { noAnswer, readAnswerObject } from "./whole-answer.ts";
+
+const PATHS = { "text-to-image": "/images/generations", "image-editing": "/images/edits" } as const;
+const MAX_ANSWER_BYTES = 64 * 1_048_576;
+
+type Needs = { readonly admission: AdmissionService; readonly exchanges: ExchangeService };
+
+/** Images that were made: the provider's own bytes with `x_0g_trace` appended. */
+export type ImageAnswer = { readonly body: Buffer; readonly responseKey: string | undefined };
+
+/** Makes images while the client waits. Each image that comes is charged once, at the price of one. */
+export class ImagesService {
+  readonly #needs: Needs;
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /**
+   * Answers with images, after their bill is committed. Throws what admission throws, `provider_error` when no
+   * provider gives any, and the provider's own reason when it refuses the request.
+   */
+  create(
+    request: ImageRequest,
+    caller: Caller,
+    { signal, wishes }: { readonly signal: AbortSignal; readonly wishes: RoutingWishes },
+  ): Promise<ImageAnswer> {
+    return this.#needs.exchanges.track(this.#create(request, caller, signal, wishes));
+  }
+
+  async #create(
+    request: ImageRequest,
+    caller: Caller,
+    signal: AbortSignal,
+    wishes: RoutingWishes,
+  ): Promise<ImageAnswer> {
+    const { admission, exchanges } = this.#needs;
+    const admitted = await admission.admit(askForImages(request, wishes), caller);
+    const { answer, trace } = await exchanges.collect(admitted, PATHS[request.serviceType], {
+      contentType: request.contentType,
+      signal,
+      maxBytes: MAX_ANSWER_BYTES,
+      read: (whole) => ({ usage: readImages(whole, request.count), estimated: false }),
+    });
+    return { body: appendFields(answer.body, { x_0g_trace: trace }), responseKey: answer.responseKey };
+  }
+}
+
+/** The admission of a request for images: each is held for at the price of one. */
+export function askForImages(request: ImageRequest, wishes: RoutingWishes): Ask {
+  const { model, serviceType, count } = request;
+  return {
+    model,
+    serviceType,
+    format: "openai",
+    wishes: { ...request.wishes, ...wishes },
+    verifyTee: request.verifyTee,
+    quote: (price) => quoteUnits(imageUnits(count), price),
+    body: (provider) => request.bodyFor(provider),
+  };
+}
+
+/** What so many images are billed as. */
+export function imageUnits(count: number): UnitUsage {
+  return { inputUnits: 0, outputUnits: count };
+}
+
+/**
+ * Judges an answer of images, of which `asked` at the most are billed. Throws a `ProviderFailure` for what has no
+ * images, and the provider's reason when it blames the request.
+ */
+export function readImages(answer: ProviderAnswer, asked: number): UnitUsage {
+  const { data } = readAnswerObject(answer);
+  if (!Array.isArray(data) || data.length === 0 || !data.every(isImage))
+    throw noAnswer("The provider's answer has no images.");
+  return imageUnits(Math.min(data.length, asked));
+}
+
+function isImage(item: unknown): boolean {
+  if (typeof item !== "object" || item === null || !("b64_json" in item)) return false;
+  return typeof item.b64_json === "string" && item.b64_json !== "";
+}

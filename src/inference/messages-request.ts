@@ -1,0 +1,72 @@
+import { z } from "zod";
+import { readProviderWishes } from "./chat-request.ts";
+import type { Provider } from "./provider.ts";
+import { forwardedBody, type RequestFields, readFields, upstreamModel } from "./request-fields.ts";
+import type { RoutingWishes } from "./routing.ts";
+import { countPromptTokens, countTokens } from "./tokens.ts";
+
+const MAX_TOKENS = 2 ** 31 - 1;
+const block = z.looseObject({ type: z.string() });
+const content = z.union([z.string(), z.array(block).max(10_000)]);
+const message = z.looseObject({ role: z.enum(["user", "assistant", "system"]), content });
+const prompt = {
+  model: z.string().min(1).max(256),
+  messages: z.array(message).min(1).max(100_000),
+  system: content.nullish(),
+  tools: z.array(z.looseObject({})).nullish(),
+  provider: z.unknown().optional(),
+  verify_tee: z.boolean().nullish(),
+};
+
+/** The fields of Anthropic's Messages that the router itself reads; all others are the provider's to judge. */
+export const MESSAGES_REQUEST = z
+  .looseObject({
+    ...prompt,
+    max_tokens: z.int().min(1).max(MAX_TOKENS),
+    stream: z.boolean().nullish(),
+  })
+  .meta({ id: "MessagesRequest" });
+
+/** The same without an answer: what is counted. */
+export const TOKEN_COUNT_REQUEST = z.looseObject(prompt).meta({ id: "TokenCountRequest" });
+
+/** A prompt in Anthropic's format. */
+export type MessagesPrompt = RequestFields & {
+  readonly model: string;
+  readonly promptTokens: number;
+  readonly wishes: RoutingWishes;
+  /** Whether the provider's signature of the answer is to be checked. */
+  readonly verifyTee: boolean;
+};
+
+/** A request in Anthropic's format as the router needs to know it. */
+export type MessagesRequest = MessagesPrompt & { readonly maxTokens: number; readonly stream: boolean };
+
+/** Reads a request for a message. Throws `invalid_body` naming the field at fault. */
+export function readMessagesRequest(bytes: Buffer): MessagesRequest {
+  const fields = readFields(MESSAGES_REQUEST, bytes);
+  return { ...toPrompt(bytes, fields), maxTokens: fields.max_tokens, stream: fields.stream ?? false };
+}
+
+/** Reads a request for the count of a prompt. Throws `invalid_body` naming the field at fault. */
+export function readTokenCountRequest(bytes: Buffer): MessagesPrompt {
+  return toPrompt(bytes, readFields(TOKEN_COUNT_REQUEST, bytes));
+}
+
+/** What is sent to this provider. */
+export function messagesBody(prompt: RequestFields, provider: Provider): Buffer {
+  return forwardedBody(prompt, upstreamModel(provider));
+}
+
+function toPrompt(bytes: Buffer, fields: z.output<typeof TOKEN_COUNT_REQUEST>): MessagesPrompt {
+  const { model, messages, system, tools, provider } = fields;
+  const conversation = system ? [{ role: "system", content: system }, ...messages] : messages;
+  return {
+    model,
+    promptTokens: countPromptTokens(conversation) + (tools ? countTokens(JSON.stringify(tools)) : 0),
+    wishes: readProviderWishes(provider),
+    verifyTee: fields.verify_tee ?? false,
+    bytes,
+    fields,
+  };
+}

@@ -1,0 +1,67 @@
+import secureJson from "secure-json-parse";
+import type { z } from "zod";
+import { AppError } from "../kernel/errors.ts";
+
+/** A client's JSON body: its own bytes, and what they say. */
+export type RequestFields = {
+  readonly bytes: Buffer;
+  readonly fields: Readonly<Record<string, unknown>>;
+};
+
+/** Fields that speak to the router and are not passed on (facts 1.2). */
+const EXTENSIONS: ReadonlySet<string> = new Set([
+  "provider",
+  "verify_tee",
+  "plugins",
+  "attachments",
+  "_e2ee",
+]);
+
+/** Reads a JSON body. Throws `invalid_body` naming the field at fault; a body that would touch a prototype is none. */
+export function readFields<Schema extends z.ZodType>(schema: Schema, bytes: Buffer): z.output<Schema> {
+  return checkFields(schema, parseJson(bytes));
+}
+
+/** Checks what was read otherwise, such as a form. Throws `invalid_body` naming the field at fault. */
+export function checkFields<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const param = issue?.path.join(".") || "body";
+  throw new AppError("invalid_body", `${param}: ${issue?.message ?? "malformed"}`, { param });
+}
+
+/**
+ * The body for a provider: the client's own bytes where nothing is to be changed, with fields appended where they are
+ * only to be added (numbers keep all their digits), written anew only where a field must go or change.
+ */
+export function forwardedBody(
+  { bytes, fields }: RequestFields,
+  added: Readonly<Record<string, unknown>>,
+): Buffer {
+  const inTheWay = [...EXTENSIONS, ...Object.keys(added)].some((name) => name in fields);
+  if (!inTheWay) return appendFields(bytes, added);
+  const kept = Object.entries(fields).filter(([name]) => !EXTENSIONS.has(name));
+  return Buffer.from(JSON.stringify({ ...Object.fromEntries(kept), ...added }));
+}
+
+/** Puts fields before the last brace of a JSON object that has at least one field, and leaves its bytes alone. */
+export function appendFields(object: Buffer, added: Readonly<Record<string, unknown>>): Buffer {
+  const text = JSON.stringify(added).slice(1, -1);
+  if (text === "") return object;
+  const end = object.lastIndexOf("}");
+  return Buffer.concat([object.subarray(0, end), Buffer.from(`,${text}}`)]);
+}
+
+/** The field `model` as this provider's server calls it, where that is otherwise. */
+export function upstreamModel({ upstreamModel: model }: { readonly upstreamModel?: string | undefined }) {
+  return model === undefined ? {} : { model };
+}
+
+function parseJson(bytes: Buffer): unknown {
+  try {
+    return secureJson.parse(bytes, { protoAction: "error", constructorAction: "error" });
+  } catch {
+    throw new AppError("invalid_body", "The body is not valid JSON.", { param: "body" });
+  }
+}

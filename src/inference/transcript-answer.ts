@@ -1,0 +1,60 @@
+import type { TranscriptFormat, TranscriptionRequest } from "./audio-request.ts";
+import type { UnitUsage } from "./pricing.ts";
+import { type ProviderAnswer, refusalOf } from "./provider-answer.ts";
+import { noAnswer, readAnswerObject } from "./whole-answer.ts";
+
+/** What sound is taken to have when nobody tells its length: 128 kbit/s. */
+const USUAL_BYTES_PER_SECOND = 16_000;
+const STAMP = /-->\s*(?:(\d{1,3}):)?(\d{2}):(\d{2})[.,](\d{3})/g;
+
+/** A transcription's bill: seconds of sound, rounded up. */
+export type TranscriptReading = { readonly usage: UnitUsage; readonly estimated: boolean };
+
+/**
+ * Judges a transcription, and says what is billed: the seconds that the sound itself proves, else those that the
+ * answer states, else an estimate by its size. Throws a `ProviderFailure` for what is no transcription, and the
+ * provider's reason when it blames the request.
+ */
+export function readTranscript(
+  answer: ProviderAnswer,
+  { format, duration, sizeBytes }: Pick<TranscriptionRequest, "format" | "duration" | "sizeBytes">,
+): TranscriptReading {
+  const stated = isJson(format) ? secondsOfJson(answer) : secondsOfText(answer, format);
+  if (duration.isExact) return { usage: audioUnits(duration.seconds), estimated: false };
+  if (stated !== undefined && stated > 0 && stated <= duration.seconds)
+    return { usage: audioUnits(Math.ceil(stated)), estimated: false };
+  const usual = Math.ceil(sizeBytes / USUAL_BYTES_PER_SECOND);
+  return { usage: audioUnits(Math.min(usual, duration.seconds)), estimated: true };
+}
+
+/** Whether a transcription in this format is answered as JSON. */
+export function isJson(format: TranscriptFormat): boolean {
+  return format === "json" || format === "verbose_json";
+}
+
+/** What so many seconds of sound are billed as. */
+export function audioUnits(seconds: number): UnitUsage {
+  return { inputUnits: 0, outputUnits: seconds };
+}
+
+function secondsOfJson(answer: ProviderAnswer): number | undefined {
+  const { text, duration, usage } = readAnswerObject(answer);
+  if (typeof text !== "string") throw noAnswer("The provider's answer is not a transcription.");
+  const used = typeof usage === "object" && usage !== null && "seconds" in usage ? usage.seconds : undefined;
+  return [duration, used].map(Number).find((seconds) => Number.isFinite(seconds) && seconds > 0);
+}
+
+function secondsOfText(answer: ProviderAnswer, format: TranscriptFormat): number | undefined {
+  const { status, contentType, body } = answer;
+  if (status !== 200) throw refusalOf(answer, body);
+  const text = body.toString("utf8");
+  if (contentType.includes("html") || (contentType.includes("json") && text.startsWith("{")))
+    throw noAnswer("The provider's answer is not a transcription.");
+  if (format === "text") return undefined;
+  if (format === "vtt" && !text.startsWith("WEBVTT")) throw noAnswer("The provider's answer is not WebVTT.");
+  const ends = [...text.matchAll(STAMP)].map(
+    ([, hours = "0", minutes, seconds, ms]) =>
+      Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds) + Number(ms) / 1_000,
+  );
+  return ends.length > 0 ? Math.max(...ends) : undefined;
+}

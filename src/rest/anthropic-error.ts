@@ -1,0 +1,50 @@
+import { z } from "zod";
+import type { ErrorBody } from "./error-body.ts";
+
+const TYPES = [
+  "invalid_request_error",
+  "authentication_error",
+  "billing_error",
+  "permission_error",
+  "not_found_error",
+  "request_too_large",
+  "rate_limit_error",
+  "timeout_error",
+  "api_error",
+  "overloaded_error",
+] as const;
+type Type = (typeof TYPES)[number];
+
+/** The body of every failure of the Messages endpoints, in Anthropic's shape (promises P11). */
+export const ANTHROPIC_ERROR = z
+  .strictObject({
+    type: z.literal("error"),
+    error: z.strictObject({ type: z.enum(TYPES), message: z.string() }),
+    request_id: z.string(),
+  })
+  .meta({ id: "AnthropicError" });
+
+const OVERLOADED = 529;
+const BY_STATUS: Readonly<Record<number, Type>> = {
+  401: "authentication_error",
+  402: "billing_error",
+  403: "permission_error",
+  404: "not_found_error",
+  408: "timeout_error",
+  413: "request_too_large",
+  429: "rate_limit_error",
+};
+
+/** The same failure as Anthropic's API tells it: its types go by status, and having nobody to ask is 529. */
+export function toAnthropicError(
+  status: number,
+  { error, request_id }: ErrorBody,
+): { readonly status: number; readonly body: z.output<typeof ANTHROPIC_ERROR> } {
+  const isOverloaded = error.code === "no_available_provider";
+  const general = status >= 500 ? "api_error" : "invalid_request_error";
+  const type = isOverloaded ? "overloaded_error" : (BY_STATUS[status] ?? general);
+  return {
+    status: isOverloaded ? OVERLOADED : status,
+    body: { type: "error", error: { type, message: error.message }, request_id },
+  };
+}

@@ -1,0 +1,30 @@
+import type { Caller } from "../inference/admitted.ts";
+import { AppError } from "../kernel/errors.ts";
+import type { Answer } from "./answer.ts";
+import { headerOf, mediaTypeOf } from "./headers.ts";
+import type { RouteCall } from "./route.ts";
+
+type Call = Pick<RouteCall<unknown, unknown>, "principal" | "requestId" | "rawHeaders">;
+
+/** Who asks for inference. Throws `insufficient_scope` for whoever has no `sk-` key. */
+export function callerOf({ principal, requestId }: Call): Caller {
+  if (principal.kind !== "api-key") throw new AppError("insufficient_scope", "Use an sk- key.");
+  return { account: principal.account, keyId: principal.keyId, requestId };
+}
+
+/** The `Content-Type` of a body that is one of these. Throws `unsupported_media_type`. */
+export function contentTypeOf({ rawHeaders }: Call, taken: readonly string[]): string {
+  const contentType = headerOf(rawHeaders, "content-type") ?? "";
+  if (!taken.includes(mediaTypeOf(contentType)))
+    throw new AppError("unsupported_media_type", `Send the body as ${taken.join(" or ")}.`);
+  return contentType;
+}
+
+/** The answer of a provider, with its own id. */
+export function inferenceBytes(
+  { body, responseKey }: { readonly body: Buffer; readonly responseKey: string | undefined },
+  headers: Readonly<Record<string, string>> = {},
+): Answer {
+  const key = responseKey === undefined ? {} : { "zg-res-key": responseKey };
+  return { kind: "bytes", bytes: body, headers: { ...headers, ...key } };
+}

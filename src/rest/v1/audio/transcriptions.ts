@@ -1,0 +1,72 @@
+import { z } from "zod";
+import {
+  MAX_AUDIO_BYTES,
+  readTranscriptionForm,
+  readTranscriptionJson,
+  TRANSCRIPT_FORMATS,
+  TRANSCRIPTION_REQUEST,
+} from "../../../inference/audio-request.ts";
+import { mediaTypeOf } from "../../headers.ts";
+import { callerOf, contentTypeOf, inferenceBytes } from "../../inference-call.ts";
+import { defineRoute } from "../../route.ts";
+import { readRouting } from "../../routing-headers.ts";
+import { trace } from "../../wire.ts";
+
+/** The longest sound in base64, and its other fields. */
+const MAX_BODY_BYTES = Math.ceil((MAX_AUDIO_BYTES * 4) / 3) + 65_536;
+const JSON_TYPE = "application/json";
+const FORM_TYPE = "multipart/form-data";
+
+const FORM = z
+  .looseObject({
+    model: z.string(),
+    file: z.string().meta({ format: "binary", description: "The sound, 25 MiB at most." }),
+    language: z.string().optional(),
+    prompt: z.string().optional(),
+    response_format: z.enum(TRANSCRIPT_FORMATS).optional(),
+    temperature: z.string().optional(),
+  })
+  .meta({ id: "TranscriptionForm" });
+
+const TRANSCRIPT = z
+  .looseObject({
+    text: z.string(),
+    language: z.string().optional(),
+    duration: z.number().optional(),
+    x_0g_trace: trace,
+  })
+  .meta({ id: "Transcript" });
+
+/** POST /v1/audio/transcriptions (SPEC 4.1, facts 1.2): what was said, in five formats. */
+export const createTranscription = defineRoute({
+  method: "POST",
+  url: "/v1/audio/transcriptions",
+  summary: "Transcribe sound",
+  access: "inference",
+  isAdmitted: true,
+  query: z.object({ verify_tee: z.enum(["true", "false"]).optional() }),
+  body: "bytes",
+  bodies: { [FORM_TYPE]: FORM, [JSON_TYPE]: TRANSCRIPTION_REQUEST },
+  answer: {
+    json: TRANSCRIPT,
+    media: { "text/plain": z.string(), "application/x-subrip": z.string(), "text/vtt": z.string() },
+  },
+  bodyLimitBytes: MAX_BODY_BYTES,
+  repetition: "replayed",
+  async handle(app, call) {
+    const { body, signal, query } = call;
+    const caller = callerOf(call);
+    const wishes = readRouting(call.rawHeaders, app.config.PLATFORM_WORDS);
+    const contentType = contentTypeOf(call, [JSON_TYPE, FORM_TYPE]);
+    const read =
+      mediaTypeOf(contentType) === JSON_TYPE
+        ? readTranscriptionJson(body)
+        : readTranscriptionForm(body, contentType);
+    const request = { ...read, verifyTee: read.verifyTee || query.verify_tee === "true" };
+    const transcript = await app.audio.transcribe(request, caller, { signal, wishes });
+    return inferenceBytes(transcript, {
+      "content-type": transcript.contentType,
+      "x-0g-trace": JSON.stringify(transcript.trace),
+    });
+  },
+});

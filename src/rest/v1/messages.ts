@@ -1,0 +1,84 @@
+import { z } from "zod";
+import {
+  MESSAGES_REQUEST,
+  readMessagesRequest,
+  readTokenCountRequest,
+  TOKEN_COUNT_REQUEST,
+} from "../../inference/messages-request.ts";
+import { AppError } from "../../kernel/errors.ts";
+import { ANTHROPIC_ERROR } from "../anthropic-error.ts";
+import { headerOf } from "../headers.ts";
+import { callerOf, inferenceBytes } from "../inference-call.ts";
+import { defineRoute, json } from "../route.ts";
+import { readRouting } from "../routing-headers.ts";
+import { tally } from "../wire.ts";
+import { MESSAGE_ANSWER } from "./messages/message-shape.ts";
+
+const MAX_MESSAGES_BYTES = 2 * 1_048_576;
+const DEFAULT_VERSION = "2023-06-01";
+const VERSION = /^\d{4}-\d{2}-\d{2}$/;
+const BETA = /^[A-Za-z0-9._,\- ]{1,500}$/;
+
+/** POST /v1/messages (SPEC 4.1): Anthropic's Messages, whole or as a stream of events. */
+export const createMessage = defineRoute({
+  method: "POST",
+  url: "/v1/messages",
+  summary: "Create a message",
+  access: "inference",
+  isAdmitted: true,
+  errors: "anthropic",
+  body: "bytes",
+  bodies: { "application/json": MESSAGES_REQUEST },
+  answer: MESSAGE_ANSWER,
+  failure: ANTHROPIC_ERROR,
+  bodyLimitBytes: MAX_MESSAGES_BYTES,
+  repetition: "replayed",
+  async handle(app, call) {
+    const caller = callerOf(call);
+    const terms = {
+      headers: formatHeaders(call.rawHeaders),
+      wishes: readRouting(call.rawHeaders, app.config.PLATFORM_WORDS),
+    };
+    const request = readMessagesRequest(call.body);
+    if (request.stream)
+      return { kind: "stream", run: (sink) => app.messages.stream(request, caller, sink, terms) };
+    return inferenceBytes(await app.messages.create(request, caller, { ...terms, signal: call.signal }));
+  },
+});
+
+/** POST /v1/messages/count_tokens: the tokens of a prompt, not billed. */
+export const countMessageTokens = defineRoute({
+  method: "POST",
+  url: "/v1/messages/count_tokens",
+  summary: "Count the tokens of a message",
+  access: "inference",
+  errors: "anthropic",
+  body: "bytes",
+  bodies: { "application/json": TOKEN_COUNT_REQUEST },
+  answer: { json: z.strictObject({ input_tokens: tally }) },
+  failure: ANTHROPIC_ERROR,
+  bodyLimitBytes: MAX_MESSAGES_BYTES,
+  async handle(app, call) {
+    const caller = callerOf(call);
+    const terms = {
+      headers: formatHeaders(call.rawHeaders),
+      wishes: readRouting(call.rawHeaders, app.config.PLATFORM_WORDS),
+      signal: call.signal,
+    };
+    const prompt = readTokenCountRequest(call.body);
+    return json({ input_tokens: await app.messages.countTokens(prompt, caller, terms) });
+  },
+});
+
+/** Which version of the format a client speaks: the two headers that a provider is told of. */
+function formatHeaders(rawHeaders: readonly string[]): Readonly<Record<string, string>> {
+  const version = headerOf(rawHeaders, "anthropic-version") ?? DEFAULT_VERSION;
+  const beta = headerOf(rawHeaders, "anthropic-beta");
+  if (!VERSION.test(version)) throw malformed("anthropic-version");
+  if (beta !== undefined && !BETA.test(beta)) throw malformed("anthropic-beta");
+  return { "anthropic-version": version, ...(beta !== undefined && { "anthropic-beta": beta }) };
+}
+
+function malformed(name: string): AppError {
+  return new AppError("invalid_parameter", `The header ${name} is malformed.`, { param: name });
+}

@@ -1,0 +1,19 @@
+import { z } from "zod";
+import { tally, trace } from "../../wire.ts";
+
+/** A whole message, the provider's own with what it cost, or server-sent events that end with `message_stop`. */
+export const MESSAGE_ANSWER = {
+  json: z
+    .looseObject({
+      id: z.string(),
+      type: z.literal("message"),
+      role: z.literal("assistant"),
+      model: z.string(),
+      content: z.array(z.looseObject({ type: z.string() })),
+      stop_reason: z.string().nullable(),
+      usage: z.looseObject({ input_tokens: tally, output_tokens: tally }),
+      x_0g_trace: trace,
+    })
+    .meta({ id: "Message" }),
+  media: { "text/event-stream": z.string() },
+};

@@ -1,0 +1,103 @@
+import { formatUnits } from "viem";
+import { z } from "zod";
+import { API_FORMATS, type ApiFormat, type Profile } from "../../inference/profile.ts";
+import type { Provider, ServiceType } from "../../inference/provider.ts";
+import type { Usd } from "../../inference/routing.ts";
+import { neuron } from "../wire.ts";
+
+const names = z.array(z.string()).optional();
+const usd = z.string().regex(/^\d+(\.\d+)?$/);
+const priceOf = <T extends z.ZodType>(amount: T) =>
+  z.strictObject({
+    prompt: amount,
+    completion: amount,
+    image: amount.optional(),
+    second: amount.optional(),
+  });
+
+/** What is told of an offer beside its price, as far as its provider tells it (facts 1.3). */
+export const PROFILE_FIELDS = {
+  description: z.string().optional(),
+  context_length: z.int().optional(),
+  max_completion_tokens: z.int().optional(),
+  architecture: z.strictObject({
+    modality: z.string(),
+    input_modalities: z.array(z.string()),
+    output_modalities: z.array(z.string()),
+    tokenizer: z.string().optional(),
+    instruct_type: z.string().optional(),
+  }),
+  supported_formats: z.array(z.enum(API_FORMATS)),
+  supported_parameters: names,
+  default_parameters: z.record(z.string(), z.unknown()).optional(),
+  pricing: priceOf(neuron).meta({
+    id: "Pricing",
+    description: "Neuron per token, per image, or per second of sound.",
+  }),
+  pricing_usd: priceOf(usd)
+    .optional()
+    .meta({ id: "PricingUsd", description: "The same in US dollars, where the token's price is known." }),
+  verifiability: z.string(),
+  tee_type: z.string().optional(),
+  tee_verifier: z.string().optional(),
+  expiration_date: z.string().optional(),
+};
+
+/** The modalities of a service whose provider names none. */
+const MODALITIES: Readonly<Record<ServiceType, { readonly input: string[]; readonly output: string[] }>> = {
+  chatbot: { input: ["text"], output: ["text"] },
+  "text-to-image": { input: ["text"], output: ["image"] },
+  "image-editing": { input: ["text", "image"], output: ["image"] },
+  "speech-to-text": { input: ["audio"], output: ["text"] },
+};
+const USD_DIGITS = 36;
+
+/** What an offer takes in. */
+export function inputModalities({ profile, serviceType }: Provider): readonly string[] {
+  return profile.inputModalities ?? MODALITIES[serviceType].input;
+}
+
+/** What `PROFILE_FIELDS` describes; `formats` where others offer more. */
+export function viewProfile(
+  offer: Provider,
+  tokenUsd: Usd | undefined,
+  formats: readonly ApiFormat[] = offer.profile.formats,
+) {
+  const { profile, serviceType } = offer;
+  const input = inputModalities(offer);
+  const output = profile.outputModalities ?? MODALITIES[serviceType].output;
+  return {
+    description: profile.description,
+    context_length: profile.contextLength,
+    max_completion_tokens: profile.maxCompletionTokens,
+    architecture: {
+      modality: `${input.join("+")}->${output.join("+")}`,
+      input_modalities: input,
+      output_modalities: output,
+      tokenizer: profile.tokenizer,
+      instruct_type: profile.instructType,
+    },
+    supported_formats: formats,
+    supported_parameters: profile.supportedParameters,
+    default_parameters: profile.defaultParameters,
+    pricing: viewPrice(offer, String),
+    ...(tokenUsd !== undefined && {
+      pricing_usd: viewPrice(offer, (price) => formatUnits(price * tokenUsd, USD_DIGITS)),
+    }),
+    verifiability: offer.verifiability,
+    tee_type: profile.teeType,
+    tee_verifier: profile.teeVerifier,
+    expiration_date: profile.expirationDate,
+  };
+}
+
+/** Every parameter that is named by one of these profiles. */
+export function parametersOf(profiles: readonly Profile[]): ReadonlySet<string> {
+  return new Set(profiles.flatMap(({ supportedParameters }) => supportedParameters ?? []));
+}
+
+function viewPrice({ serviceType, inputPrice, outputPrice }: Provider, show: (price: bigint) => string) {
+  if (serviceType === "chatbot") return { prompt: show(inputPrice), completion: show(outputPrice) };
+  const unit = serviceType === "speech-to-text" ? "second" : "image";
+  return { prompt: show(inputPrice), completion: show(0n), [unit]: show(outputPrice) };
+}

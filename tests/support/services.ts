@@ -1,0 +1,94 @@
+import { EDIT_PROVIDER, IMAGE_PROVIDER, ROUTER_WALLET, SPEECH_PROVIDER } from "../../src/devnet/accounts.ts";
+import { fundRouterWallet, registerProvider } from "../../src/devnet/actors.ts";
+import { contractAddresses } from "../../src/devnet/deploy.ts";
+import { type StandInProvider, startProvider } from "../../src/devnet/provider.ts";
+import { countPromptTokens } from "../../src/inference/tokens.ts";
+import type { Stack } from "./stack.ts";
+import { useStarted } from "./stack.ts";
+
+/** Anvil's eighth account. WARNING: its key is PUBLIC. */
+const MESSAGES_PROVIDER = {
+  address: "0x14dC79964da2C08b23698B3D3cc7Ca32193d9955",
+  privateKey: "0x4bbbf85ce3377467afe5d46f804f221813b2bb87f24d81f60f1fcdbf7cbf4356",
+} as const;
+
+/** What the further providers of a test offer; the unit prices are those of an image or a second. */
+export const SERVICES = {
+  messages: {
+    account: MESSAGES_PROVIDER,
+    serviceType: "chatbot",
+    model: "test-claude",
+    inputPrice: 7n,
+    outputPrice: 11n,
+    info: {
+      SupportedFormats: ["openai", "anthropic"],
+      Name: "Test Claude",
+      ContextLength: 200_000,
+      InputModalities: ["text", "image"],
+      SupportedParameters: ["tools", "max_tokens"],
+    },
+  },
+  images: {
+    account: IMAGE_PROVIDER,
+    serviceType: "text-to-image",
+    model: "test-image",
+    inputPrice: 0n,
+    outputPrice: 1_000n,
+    info: {},
+  },
+  edits: {
+    account: EDIT_PROVIDER,
+    serviceType: "image-editing",
+    model: "test-edit",
+    inputPrice: 0n,
+    outputPrice: 2_000n,
+    info: {},
+  },
+  speech: {
+    account: SPEECH_PROVIDER,
+    serviceType: "speech-to-text",
+    model: "test-speech",
+    inputPrice: 0n,
+    outputPrice: 30n,
+    info: {},
+  },
+} as const;
+
+type ServiceName = keyof typeof SERVICES;
+
+/** One more provider of each of these services, beside the stack's own, known to its catalogue. */
+export function useServices<Name extends ServiceName>(
+  stack: () => Stack,
+  names: readonly Name[],
+): () => Readonly<Record<Name, StandInProvider>> {
+  return useStarted(async (onEnd) => {
+    const { app, rpcUrl } = stack();
+    const started: Partial<Record<Name, StandInProvider>> = {};
+    for (const name of names) {
+      const { account, serviceType, model, inputPrice, outputPrice, info } = SERVICES[name];
+      const provider = await startProvider({
+        address: account.address,
+        model,
+        serviceType,
+        countTokens: countPromptTokens,
+        accounts: { rpcUrl, inference: contractAddresses().inference },
+      });
+      onEnd(() => provider.stop());
+      await registerProvider(rpcUrl, {
+        providerKey: account.privateKey,
+        url: provider.url,
+        model,
+        inputPrice,
+        outputPrice,
+        serviceType,
+        verifiability: "TeeML",
+        additionalInfo: JSON.stringify(info),
+        teeSigner: account.address,
+      });
+      await fundRouterWallet(rpcUrl, { routerKey: ROUTER_WALLET.privateKey, provider: account.address });
+      started[name] = provider;
+    }
+    await app.catalogue.refresh();
+    return started as Readonly<Record<Name, StandInProvider>>;
+  });
+}
