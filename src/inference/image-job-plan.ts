@@ -1,4 +1,8 @@
+import type { Hex } from "../kernel/hex.ts";
 import { redact } from "../kernel/log.ts";
+import type { Attempt } from "./admitted.ts";
+import type { Refused } from "./choice.ts";
+import { type ImageRequest, readImageEdit, readImageRequest } from "./image-request.ts";
 import { type ProviderAnswer, refusalOf } from "./provider-answer.ts";
 import { ProviderFailure } from "./provider-failure.ts";
 
@@ -11,12 +15,16 @@ export type ImageJobSpec = {
   readonly model: string;
   readonly images: number;
   readonly contentType: string;
+  /** Whether the provider's signature of the result is to be checked. */
+  readonly verifyTee: boolean;
+  /** Who may not serve it, and why. */
+  readonly refused: readonly Refused[];
   readonly candidates: readonly ImageCandidate[];
 };
 
 /** Who may serve a job, in the order of the admission, at the price of the admission. */
 export type ImageCandidate = {
-  readonly address: string;
+  readonly address: Hex;
   readonly inputPrice: string;
   readonly outputPrice: string;
   readonly trustMode: "standard" | "verified" | "private";
@@ -31,6 +39,10 @@ export type ImageJobCheckpoint = {
   /** The provider's own id of the job, once it took it on. */
   readonly providerJobId: string | null;
   readonly lastFailure: JobFailure | null;
+  /** Those that were asked, in order. */
+  readonly attempts: readonly Attempt[];
+  /** The provider's own id of the result, by which it vouches for it. */
+  readonly answerId: string | null;
 };
 
 export type JobFailure = { readonly code: string; readonly message: string };
@@ -41,6 +53,8 @@ export const UNTRIED: ImageJobCheckpoint = {
   submissions: 0,
   providerJobId: null,
   lastFailure: null,
+  attempts: [],
+  answerId: null,
 };
 
 /** What is to be done next with a job. */
@@ -63,6 +77,14 @@ export function nextAction(
   const attempt = failures + 1;
   if (providerJobId !== null) return { kind: "poll", candidate, attempt };
   return { kind: submissions < MOST_SUBMISSIONS ? "submit" : "abandon", candidate, attempt };
+}
+
+/** Reads what a job was asked out of the client's own bytes, which were read so when it was made. */
+export function readJobRequest(
+  { operation, contentType }: Pick<ImageJobSpec, "operation" | "contentType">,
+  bytes: Buffer,
+): ImageRequest {
+  return operation === "generations" ? readImageRequest(bytes) : readImageEdit(bytes, contentType);
 }
 
 /** Whether the next attempt goes to a provider that failed before, which is then given time. */

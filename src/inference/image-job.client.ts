@@ -1,8 +1,9 @@
 import { AppError } from "../kernel/errors.ts";
 import type { CatalogueService } from "./catalogue.service.ts";
 import type { HealthService } from "./health.service.ts";
-import type { ImageJobSpec } from "./image-job-plan.ts";
-import type { PostOptions, ProviderClient, ProviderListener } from "./provider.client.ts";
+import type { ImageOperation } from "./image-job-plan.ts";
+import type { ImageRequest } from "./image-request.ts";
+import type { ProviderClient, ProviderListener } from "./provider.client.ts";
 import type { Provider } from "./provider.ts";
 import { gatherAnswer, type ProviderAnswer } from "./provider-answer.ts";
 import { ProviderFailure } from "./provider-failure.ts";
@@ -35,21 +36,22 @@ export class ImageJobClient {
    */
   async submit(
     address: string,
-    { operation, contentType }: Pick<ImageJobSpec, "operation" | "contentType">,
-    given: { readonly body: Buffer; readonly key: string; readonly signal: AbortSignal },
+    operation: ImageOperation,
+    given: { readonly request: ImageRequest; readonly key: string; readonly signal: AbortSignal },
   ): Promise<Told> {
     const provider = this.#needs.catalogue.provider(address);
     if (!provider) return undefined;
-    const options = { contentType, headers: { "idempotency-key": given.key } };
+    const { request, key } = given;
+    const body = request.bodyFor(provider);
+    const options = { contentType: request.contentType, headers: { "idempotency-key": key } };
     const trial = this.#needs.health.begin(provider);
-    const post = (path: `/${string}`, more: PostOptions) =>
+    const post = (path: `/${string}`) =>
       this.#gather(given.signal, (listener) =>
-        this.#needs.providers.post(provider, path, given.body, listener, { ...options, ...more }),
+        this.#needs.providers.post(provider, path, body, listener, options),
       );
     try {
-      const answer = hasJobs(provider) ? await post(`/async/images/${operation}`, {}) : undefined;
-      const known =
-        answer && !HAS_NO_JOBS.has(answer.status) ? answer : await post(`/images/${operation}`, {});
+      const answer = hasJobs(provider) ? await post(`/async/images/${operation}`) : undefined;
+      const known = answer && !HAS_NO_JOBS.has(answer.status) ? answer : await post(`/images/${operation}`);
       trial.succeed();
       return known;
     } catch (error) {

@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HoldsService } from "../accounts/holds.service.ts";
 import type { JobLease } from "../jobs/lease.ts";
+import type { Attempt } from "./admitted.ts";
+import type { CatalogueService } from "./catalogue.service.ts";
+import type { EvidenceService } from "./evidence.service.ts";
 import type { ImageJobClient } from "./image-job.client.ts";
 import {
   type ImageCandidate,
@@ -11,13 +14,19 @@ import {
   type JobFailure,
   nextAction,
   PROVIDER_FAILED,
+  readJobRequest,
   readReport,
   readSubmission,
 } from "./image-job-plan.ts";
+import type { ImageRequest } from "./image-request.ts";
+import type { RequestObserver } from "./request-observer.ts";
 
 type Needs = {
   readonly client: ImageJobClient;
   readonly holds: Pick<HoldsService, "settleIn">;
+  readonly catalogue: Pick<CatalogueService, "provider">;
+  readonly evidence: Pick<EvidenceService, "check">;
+  readonly observer?: RequestObserver | undefined;
   /** How long a result is kept, seconds. */
   readonly keptSeconds: number;
 };
@@ -42,6 +51,7 @@ class Work {
   readonly #needs: Needs;
   readonly #lease: JobLease;
   readonly #spec: ImageJobSpec;
+  readonly #request: ImageRequest;
   #checkpoint: ImageJobCheckpoint;
   #fraction: number | null;
   #isRunning: boolean;
@@ -50,6 +60,7 @@ class Work {
     this.#needs = needs;
     this.#lease = lease;
     this.#spec = lease.job.spec as ImageJobSpec;
+    this.#request = readJobRequest(this.#spec, lease.job.body);
     this.#checkpoint = lease.job.checkpoint as ImageJobCheckpoint;
     this.#fraction = lease.job.step.fraction;
     this.#isRunning = lease.job.step.fraction !== null;
@@ -76,7 +87,11 @@ class Work {
     await this.#save({ ...this.#checkpoint, submissions: submissions + 1 });
     const { address } = action.candidate;
     const key = `${job.id}-${action.attempt}`;
-    const answer = await client.submit(address, this.#spec, { body: job.body, key, signal });
+    const answer = await client.submit(address, this.#spec.operation, {
+      request: this.#request,
+      key,
+      signal,
+    });
     if (signal.aborted) return false;
     const submission = readSubmission(answer);
     if (submission.kind === "accepted") {
@@ -92,7 +107,7 @@ class Work {
       await this.#pause(answer?.retryAfterMs ?? FIRST_POLL_MS);
       return false;
     }
-    if (submission.kind === "done") return this.#complete(action, submission);
+    if (submission.kind === "done") return this.#complete(action, submission, answer?.responseKey ?? null);
     if (submission.kind === "refused") return this.#fail(submission.failure, action);
     await this.#next(action, submission.failure, answer?.retryAfterMs);
     return false;
@@ -109,7 +124,7 @@ class Work {
       const answer = await this.#needs.client.poll(address, jobId, { model: this.#spec.model, signal });
       if (signal.aborted) return false;
       const report = readReport(answer);
-      if (report.kind === "done") return this.#complete(action, report);
+      if (report.kind === "done") return this.#complete(action, report, answer?.responseKey ?? jobId);
       if (report.kind === "failed" || report.kind === "gone") {
         await this.#next(action, report.failure);
         return false;
@@ -143,7 +158,14 @@ class Work {
   /** Goes on to the next attempt. One provider that was busy is given the time that it asked for. */
   async #next({ candidate, attempt }: Candidate, failure: JobFailure, retryAfterMs?: number): Promise<void> {
     const { failures } = this.#checkpoint;
-    this.#checkpoint = { failures: failures + 1, submissions: 0, providerJobId: null, lastFailure: failure };
+    this.#checkpoint = {
+      ...this.#checkpoint,
+      failures: failures + 1,
+      submissions: 0,
+      providerJobId: null,
+      lastFailure: failure,
+      attempts: this.#attempted(candidate, "failed"),
+    };
     this.#isRunning = false;
     this.#fraction = null;
     await this.#lease.advance(this.#checkpoint, {
@@ -162,15 +184,20 @@ class Work {
   async #complete(
     { candidate, attempt }: Candidate,
     { result, images }: { readonly result: string; readonly images: number },
+    answerId: string | null,
   ): Promise<boolean> {
     const { holds, keptSeconds } = this.#needs;
     const { job } = this.#lease;
+    const attempts = this.#attempted(candidate, "answered");
+    await this.#save({ ...this.#checkpoint, answerId });
+    if (this.#spec.verifyTee) await this.#verify(candidate, answerId);
     const billed = Math.min(images, this.#spec.images);
     const outputPrice = BigInt(candidate.outputPrice);
     await this.#lease.end(async (tx) => {
       const charged = await holds.settleIn(tx, {
         ...this.#ending("completed"),
         units: billed,
+        routing: { attempts, refused: this.#spec.refused },
         outputCost: BigInt(billed) * outputPrice,
         answeredBy: {
           provider: candidate.address,
@@ -188,19 +215,53 @@ class Work {
       const change = { ...known, fraction: 1, result: resultPath(job.id, candidate.address) };
       return { state: "completed", result, keptSeconds, change };
     });
+    this.#observe("completed", attempts);
     return true;
   }
 
   /** Ends the job without a charge. */
   async #fail(failure: JobFailure, action?: Candidate): Promise<boolean> {
     const { holds } = this.#needs;
+    const { attempts } = this.#checkpoint;
+    const routing = {
+      attempts: action ? this.#attempted(action.candidate, "failed") : attempts,
+      refused: this.#spec.refused,
+    };
     await this.#lease.end(async (tx) => {
-      await holds.settleIn(tx, { ...this.#ending("failed"), errorCode: failure.code });
+      await holds.settleIn(tx, { ...this.#ending("failed"), errorCode: failure.code, routing });
       const provider = action && { provider: action.candidate.address, attempt: action.attempt };
       const change = { ...provider, fraction: null, errorCode: failure.code, errorMessage: failure.message };
       return { state: "failed", change };
     });
+    this.#observe(failure.code, routing.attempts);
     return true;
+  }
+
+  /** Asks the provider to vouch for its result; what is found is kept with the request. */
+  async #verify({ address }: ImageCandidate, answerId: string | null): Promise<void> {
+    const provider = this.#needs.catalogue.provider(address);
+    const { requestId } = this.#lease.job;
+    if (provider) await this.#needs.evidence.check({ requestId, provider, answerId: answerId ?? undefined });
+  }
+
+  #attempted({ address }: ImageCandidate, outcome: Attempt["outcome"]): readonly Attempt[] {
+    const { attempts } = this.#checkpoint;
+    const beforeMs = attempts.reduce((sum, { durationMs }) => sum + durationMs, 0);
+    const durationMs = Math.max(0, Math.round(this.#lease.ageMs - beforeMs));
+    return [...attempts, { provider: address, outcome, durationMs }];
+  }
+
+  #observe(outcome: string, attempts: readonly Attempt[]): void {
+    this.#needs.observer?.ended({
+      serviceType: this.#request.serviceType,
+      model: this.#spec.model,
+      outcome,
+      inputTokens: undefined,
+      outputTokens: undefined,
+      tries: attempts.length,
+      firstByteMs: undefined,
+      durationMs: Math.round(this.#lease.ageMs),
+    });
   }
 
   #ending(outcome: "completed" | "failed") {

@@ -7,8 +7,16 @@ import { AppError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { AdmissionService } from "./admission.service.ts";
 import type { Caller, Trace } from "./admitted.ts";
-import { type ImageJobSpec, type ImageOperation, UNTRIED } from "./image-job-plan.ts";
-import { quoteUnits } from "./pricing.ts";
+import type { CatalogueService } from "./catalogue.service.ts";
+import type { EvidenceService } from "./evidence.service.ts";
+import {
+  type ImageJobCheckpoint,
+  type ImageJobSpec,
+  type ImageOperation,
+  readJobRequest,
+  UNTRIED,
+} from "./image-job-plan.ts";
+import { askForImages } from "./images.service.ts";
 import { type Provider, trustModeOf } from "./provider.ts";
 import type { RequestsService } from "./requests.service.ts";
 import type { RoutingWishes } from "./routing.ts";
@@ -19,6 +27,8 @@ type Needs = {
   readonly holds: HoldsService;
   readonly jobs: JobsService;
   readonly requests: RequestsService;
+  readonly catalogue: Pick<CatalogueService, "provider">;
+  readonly evidence: Pick<EvidenceService, "check" | "byRequests">;
   /** Says that there is a job to be done. */
   readonly submitted: () => void;
   /** Says that events were committed. */
@@ -30,14 +40,14 @@ type Needs = {
 /** Image jobs are of this kind among all jobs. */
 export const IMAGE_JOB = "image";
 
-/** What is asked of an image job: the body as it goes to the provider, and how many images that means. */
+/** What is asked of an image job: the client's own body, and what its headers wish. */
 export type ImageJobAsk = {
   readonly operation: ImageOperation;
-  readonly model: string;
-  readonly images: number;
   readonly body: Buffer;
   readonly contentType: string;
   readonly wishes: RoutingWishes;
+  /** Whether the provider's signature is to be checked; `verify_tee` of the body says so too. */
+  readonly verifyTee?: boolean;
 };
 
 /** A job with what it came to: `result` as JSON text while it is kept, `trace` once it is paid for. */
@@ -47,7 +57,6 @@ export type ImageJobOutcome = {
   readonly trace: Trace | undefined;
 };
 
-const SERVICE_TYPES = { generations: "text-to-image", edits: "image-editing" } as const;
 /** Longer than a settlement takes that began within the deadline. */
 const GRACE_SECONDS = 60;
 
@@ -60,29 +69,27 @@ export class ImageJobsService {
   }
 
   /**
-   * Takes a job on: its hold and its row are committed together, before anything is sent. Throws what
-   * `AdmissionService.admit` throws, and then there is neither.
+   * Takes a job on: its hold and its row are committed together, before anything is sent. Throws `invalid_body` and
+   * what `AdmissionService.admit` throws, and then there is neither.
    */
   async submit(ask: ImageJobAsk, caller: Omit<Caller, "requestId">): Promise<JobView> {
     const { admission, jobs, submitted, deadlineSeconds } = this.#needs;
-    const { operation, model, images, contentType, body, wishes } = ask;
+    const { operation, contentType, body, wishes } = ask;
+    const request = readJobRequest(ask, body);
     const id = newId();
     await admission.admit(
       {
-        model,
-        serviceType: SERVICE_TYPES[operation],
-        format: "openai",
-        wishes,
-        quote: (price) => quoteUnits({ inputUnits: 0, outputUnits: images }, price),
-        body: () => body,
+        ...askForImages(request, wishes),
         job: {
           requestIdOf: (first) => `async-${first.address.slice(2, 10)}-${id}`,
-          insert: (tx, { requestId, candidates }) => {
+          insert: (tx, { requestId, candidates, refused }) => {
             const spec: ImageJobSpec = {
               operation,
-              model,
-              images,
+              model: request.model,
+              images: request.count,
               contentType,
+              verifyTee: (ask.verifyTee || request.verifyTee) ?? false,
+              refused,
               candidates: candidates.map(toCandidate),
             };
             return insertJob(tx, {
@@ -106,16 +113,35 @@ export class ImageJobsService {
     return jobs.get(caller.account, id);
   }
 
-  /** How a job of this account stands, and what it came to. Looking is free. Throws `async_job_not_found`. */
-  async outcome(account: string, id: string): Promise<ImageJobOutcome> {
+  /**
+   * How a job of this account stands, and what it came to. Looking is free. With `verifyTee` its provider is asked to
+   * vouch for a result that was not checked yet. Throws `async_job_not_found`.
+   */
+  async outcome(account: string, id: string, verifyTee = false): Promise<ImageJobOutcome> {
     const { jobs, requests } = this.#needs;
     const job = await jobs.get(account, id);
     if (job.state !== "completed") return { job, result: undefined, trace: undefined };
-    const [result, [request]] = await Promise.all([
+    const [result, [request], verified] = await Promise.all([
       jobs.result(job),
       requests.byIds(account, [job.requestId]),
+      this.#verdict(job, verifyTee),
     ]);
-    return { job, result, trace: request?.cost ? toTrace(job, request.provider, request.cost) : undefined };
+    if (!request?.cost) return { job, result, trace: undefined };
+    const trace = toTrace(job, request.provider, request.cost);
+    return { job, result, trace: verified === undefined ? trace : { ...trace, tee_verified: verified } };
+  }
+
+  /** Whether a result is vouched for; undefined when nobody asked. */
+  async #verdict(job: JobView, isAsked: boolean): Promise<boolean | undefined> {
+    const { evidence, catalogue } = this.#needs;
+    const { requestId, account } = job;
+    if (!isAsked && !(job.spec as ImageJobSpec).verifyTee) return undefined;
+    const [known] = await evidence.byRequests(account, [requestId]);
+    if (known) return known.verdict === "verified";
+    const provider = catalogue.provider(job.step.provider ?? "");
+    if (!provider) return false;
+    const { answerId } = job.checkpoint as ImageJobCheckpoint;
+    return evidence.check({ requestId, provider, answerId: answerId ?? undefined });
   }
 
   /**

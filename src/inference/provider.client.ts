@@ -193,7 +193,7 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
       status,
       contentType: one(headers["content-type"])?.toLowerCase() ?? "",
       responseKey: responseKey !== undefined && RESPONSE_KEY.test(responseKey) ? responseKey : undefined,
-      retryAfterMs: status < 400 ? undefined : retryAfterOf(one(headers["retry-after"])),
+      retryAfterMs: retryAfterOf(one(headers["retry-after"])),
     });
   }
 

@@ -9,6 +9,7 @@ export type JobView = {
   readonly requestId: string;
   readonly state: JobState;
   readonly spec: unknown;
+  readonly checkpoint: unknown;
   readonly step: JobStep;
   /** The id of the event that told `step`. */
   readonly eventId: string;
@@ -67,6 +68,7 @@ type JobRow = {
   readonly request_id: string;
   readonly state: JobState;
   readonly spec: string;
+  readonly checkpoint: string;
   readonly step: string;
   readonly event_id: string;
   readonly created_ms: string;
@@ -83,6 +85,7 @@ function toView(row: JobRow): JobView {
     requestId: row.request_id,
     state: row.state,
     spec: JSON.parse(row.spec),
+    checkpoint: JSON.parse(row.checkpoint),
     step: JSON.parse(row.step) as JobStep,
     eventId: row.event_id,
     createdAt: new Date(Number(row.created_ms)),
@@ -95,7 +98,8 @@ function toView(row: JobRow): JobView {
 const MS = (column: string, name: string) =>
   `floor(extract(epoch from ${column}) * 1000)::bigint::text as ${name}`;
 
-const COLUMNS = `j.id::text as id, j.account, j.request_id, j.state, j.spec::text as spec, j.step::text as step,
+const COLUMNS = `j.id::text as id, j.account, j.request_id, j.state, j.spec::text as spec,
+  j.checkpoint::text as checkpoint, j.step::text as step,
   j.event_id::text as event_id, ${MS("j.created_at", "created_ms")}, ${MS("j.updated_at", "updated_ms")},
   ${MS("j.finished_at", "finished_ms")}, ${MS("c.expires_at", "expires_ms")}`;
 

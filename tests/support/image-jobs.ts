@@ -1,0 +1,140 @@
+import { HoldsService } from "../../src/accounts/holds.service.ts";
+import type { Database } from "../../src/db/database.ts";
+import { MemoryBus } from "../../src/events/bus.memory.ts";
+import { EventsService } from "../../src/events/events.service.ts";
+import { AdmissionService } from "../../src/inference/admission.service.ts";
+import { CatalogueService } from "../../src/inference/catalogue.service.ts";
+import { EvidenceService } from "../../src/inference/evidence.service.ts";
+import { HealthService } from "../../src/inference/health.service.ts";
+import { ImageJobClient } from "../../src/inference/image-job.client.ts";
+import { imageJobWork } from "../../src/inference/image-job.runner.ts";
+import { IMAGE_JOB, type ImageJobAsk, ImageJobsService } from "../../src/inference/image-jobs.service.ts";
+import { ProviderClient } from "../../src/inference/provider.client.ts";
+import type { Provider } from "../../src/inference/provider.ts";
+import { RequestsService } from "../../src/inference/requests.service.ts";
+import { NO_WISHES } from "../../src/inference/routing.ts";
+import { JobRunner, type JobTiming } from "../../src/jobs/job.runner.ts";
+import { JobsService } from "../../src/jobs/jobs.service.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import type { Hex } from "../../src/kernel/hex.ts";
+import { createLogger } from "../../src/kernel/log.ts";
+import { ApiKeyService } from "../../src/keys/api-key.service.ts";
+import { type DatabaseKind, type OnEnd, openTestDatabase } from "./database.ts";
+import { startRelay } from "./events.ts";
+import type { JobBroker } from "./job-broker.ts";
+import { type Seeded, seedAccount } from "./seed.ts";
+
+export const IMAGE_MODEL = "test-images";
+/** Neuron for an image at each broker: the first is the cheapest, and so asked first. */
+export const IMAGE_PRICES = [100n, 130n, 170n] as const;
+
+/** The services of image jobs over brokers, on a database of their own. */
+export type JobWorld = {
+  readonly database: Database;
+  readonly jobs: JobsService;
+  readonly imageJobs: ImageJobsService;
+  readonly addresses: readonly Hex[];
+  seed(neuron?: bigint): Promise<Seeded>;
+  submit(seeded: Seeded, more?: Partial<ImageJobAsk> & { readonly images?: number }): Promise<string>;
+  /** A worker at work, as in a process of its own; it is stopped when the test is finished. */
+  startWorker(timing?: Partial<JobTiming>, parallel?: number): JobRunner;
+};
+
+/** Opens such a world. There is no worker in it yet. */
+export async function openJobWorld(
+  kind: DatabaseKind,
+  onEnd: OnEnd,
+  brokers: readonly JobBroker[],
+  { deadlineSeconds = 600 } = {},
+): Promise<JobWorld> {
+  const database = await openTestDatabase(kind, { onEnd });
+  const log = createLogger("silent");
+  const clock = systemClock;
+  const bus = new MemoryBus();
+  const relay = startRelay(database, bus);
+  const committed = () => relay.nudge();
+  const offers = brokers.map(toProvider);
+  const catalogue = new CatalogueService({ source: { load: async () => offers }, log, refreshMs: 3_600_000 });
+  await catalogue.refresh();
+  const health = new HealthService({ clock, coolDownMs: 1_000 });
+  const providers = new ProviderClient({
+    credentials: { secretFor: async () => "app-sk-test", forget() {} },
+    deadlines: { connectMs: 1_000, firstByteMs: 1_000, silenceMs: 1_000, totalMs: 5_000 },
+    connections: 16,
+    allowsPrivate: true,
+  });
+  onEnd(() => providers.close());
+  const evidence = new EvidenceService({ queries: database, providers, clock, log, timeoutMs: 1_000 });
+  const holds = new HoldsService({ database, log, committed });
+  const apiKeys = new ApiKeyService({ database, clock, committed });
+  const admission = new AdmissionService({
+    catalogue,
+    health,
+    holds,
+    reachOf: (keyId) => apiKeys.reachOf(keyId),
+    tokenUsd: () => undefined,
+    evidence,
+    clock,
+    holdSeconds: 60,
+  });
+  const jobs = new JobsService({ database, events: new EventsService(database, bus) });
+  const workers: JobRunner[] = [];
+  onEnd(async () => void (await Promise.all(workers.map((worker) => worker.stop()))));
+  const imageJobs = new ImageJobsService({
+    database,
+    admission,
+    holds,
+    jobs,
+    requests: new RequestsService(database),
+    catalogue,
+    evidence,
+    submitted: () => workers.map((worker) => worker.nudge()),
+    committed,
+    deadlineSeconds,
+  });
+  const client = new ImageJobClient({ providers, catalogue, health });
+  return {
+    database,
+    jobs,
+    imageJobs,
+    addresses: offers.map(({ address }) => address),
+    seed: (neuron = 10_000n) => seedAccount(database, neuron),
+    async submit({ account, keyId }, { images = 1, ...more } = {}) {
+      const ask: ImageJobAsk = {
+        operation: "generations",
+        body: Buffer.from(JSON.stringify({ model: IMAGE_MODEL, prompt: "the sea", n: images })),
+        contentType: "application/json",
+        wishes: NO_WISHES,
+        ...more,
+      };
+      return (await imageJobs.submit(ask, { account, keyId })).id;
+    },
+    startWorker(timing = {}, parallel = 16) {
+      const work = imageJobWork({ client, holds, catalogue, evidence, keptSeconds: 3_600 });
+      const needs = { database, log, committed, kind: IMAGE_JOB, parallel, work };
+      const worker = new JobRunner(needs, { pollMs: 50, ...timing });
+      workers.push(worker);
+      worker.start();
+      return worker;
+    },
+  };
+}
+
+function toProvider({ url }: JobBroker, n: number): Provider {
+  const address = `0x${String(n + 1).repeat(40)}` as Hex;
+  return {
+    address,
+    serviceType: "text-to-image",
+    url,
+    model: IMAGE_MODEL,
+    verifiability: "TeeML",
+    inputPrice: 0n,
+    outputPrice: IMAGE_PRICES[n] ?? 1_000n,
+    teeSigner: address,
+    teeAcknowledged: true,
+    isCentralized: false,
+    updatedAt: new Date(0),
+    source: "chain",
+    profile: { formats: ["openai"] },
+  };
+}
