@@ -54,8 +54,11 @@ export type StreamTerms = {
 };
 
 const STALL_MS = 60_000;
-/** How long the last event is waited for when the answer is whole. */
+/** How long the usage and the last event are waited for when the answer is whole, and the last event alone. */
 const ENDING_MS = 3_000;
+const LAST_EVENT_MS = 500;
+/** How long a provider may take to close its answer, so that the connection can be used again. */
+const LINGER_MS = 1_000;
 const MAX_REFUSAL_BYTES = 65_536;
 const MAX_PREAMBLE_BYTES = 1_048_576;
 const MAX_STREAM_BYTES = 64 * 1_048_576;
@@ -123,6 +126,7 @@ class StreamTry implements ProviderListener {
   #stall: NodeJS.Timeout | undefined;
   #firstToken: NodeJS.Timeout | undefined;
   #ending: NodeJS.Timeout | undefined;
+  #lingering: NodeJS.Timeout | undefined;
 
   constructor(terms: StreamTerms, attempt: Try) {
     this.#terms = terms;
@@ -170,6 +174,7 @@ class StreamTry implements ProviderListener {
   }
 
   onEnd(): void {
+    clearTimeout(this.#lingering);
     if (this.#closed) return;
     if (!this.#isEventStream()) {
       this.#fail(this.#refused());
@@ -179,13 +184,16 @@ class StreamTry implements ProviderListener {
     if (this.#closed) return;
     if (this.#reader.isFinished) this.#complete();
     else this.#fail(malformed("The provider's stream ended too early."));
+    clearTimeout(this.#lingering);
   }
 
   onError(error: Error): void {
+    clearTimeout(this.#lingering);
     if (this.#closed) return;
     // A line that breaks behind the whole answer takes nothing away from it.
     if (this.#reader.isFinished) this.#complete();
     else this.#fail(failureOf(error));
+    clearTimeout(this.#lingering);
   }
 
   onDrain(): void {
@@ -247,7 +255,9 @@ class StreamTry implements ProviderListener {
         break;
     }
     clearTimeout(this.#ending);
-    if (this.#reader.isFinished) this.#ending = setTimeout(() => this.#complete(), ENDING_MS);
+    if (!this.#reader.isFinished) return;
+    const patienceMs = this.#reader.usage ? LAST_EVENT_MS : ENDING_MS;
+    this.#ending = setTimeout(() => this.#complete(), patienceMs);
   }
 
   /** What came behind the last blank line may still be an event. */
@@ -285,7 +295,7 @@ class StreamTry implements ProviderListener {
 
   #complete(): void {
     if (!this.#close()) return;
-    this.#exchange?.abort(new Error("the answer is whole"));
+    this.#lingering = setTimeout(() => this.#exchange?.abort(new Error("the answer is whole")), LINGER_MS);
     const { usage, estimated } = this.#usage();
     const answerId = this.#head?.responseKey ?? this.#reader.answerId;
     this.#settle({ outcome: "completed", usage, estimated, answerId }, (trace) => {

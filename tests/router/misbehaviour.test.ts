@@ -1,0 +1,512 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { LedgerService } from "../../src/accounts/ledger.service.ts";
+import { countPromptTokens, countTokens } from "../../src/inference/tokens.ts";
+import { PRICES, useRouter } from "../support/router.ts";
+import {
+  breakOff,
+  completion,
+  DONE,
+  event,
+  events,
+  FINISH,
+  openStream,
+  ROLE,
+  type Script,
+  sendJson,
+  TEXT,
+  trickle,
+  USAGE,
+  USAGE_CHUNK,
+  WORDS,
+} from "../support/scripted-provider.ts";
+import { until } from "../support/until.ts";
+
+/**
+ * What the client is owed when the first of two providers misbehaves: the second's answer; the first's own; a refusal
+ * with this code; or what had come, and then word that it broke off.
+ */
+type Owed = "the second" | "the first" | "the first, counted" | "cut" | `refusal ${string}`;
+
+type Misbehaviour = {
+  readonly name: string;
+  readonly script: Script;
+  readonly plain?: Owed;
+  readonly streamed?: Owed;
+  /** How often the first provider may have been asked. */
+  readonly calls?: number;
+};
+
+const both = (owed: Owed) => ({ plain: owed, streamed: owed });
+const status =
+  (code: number, body: unknown = { error: { message: "no" } }, headers = {}): Script =>
+  (_, response) =>
+    sendJson(response, code, body, headers);
+const answer =
+  (fields: object): Script =>
+  (_, response) =>
+    sendJson(response, 200, completion(fields));
+const stream =
+  (pieces: readonly (string | Buffer)[], isCut = false): Script =>
+  async (_, response) => {
+    openStream(response);
+    await trickle(response, pieces);
+    if (isCut) await breakOff(response);
+    else response.end();
+  };
+/** Answers plain or streamed with this usage. */
+const usage =
+  (stated: unknown): Script =>
+  (call, response) => {
+    if (!call.body.stream) return sendJson(response, 200, completion({ usage: stated }));
+    openStream(response).end([...events().slice(0, -2), event(undefined, { usage: stated }), DONE].join(""));
+  };
+const words = WORDS.map((content) => event({ delta: { content } }));
+const choice = (fields: object) => ({ index: 0, message: { role: "assistant", content: TEXT }, ...fields });
+
+const MISBEHAVIOURS: readonly Misbehaviour[] = [
+  {
+    name: "resets the connection",
+    script: (_, response) => void response.socket?.resetAndDestroy(),
+    ...both("the second"),
+  },
+  { name: "closes without a word", script: (_, response) => void response.destroy(), ...both("the second") },
+  { name: "never answers", script: () => {}, ...both("the second"), calls: 1 },
+  {
+    name: "sends its head and nothing more",
+    script: (call, response) => {
+      if (call.body.stream) openStream(response).flushHeaders();
+      else response.writeHead(200, { "content-type": "application/json" }).flushHeaders();
+    },
+    ...both("the second"),
+    calls: 1,
+  },
+  {
+    name: "does not speak HTTP",
+    script: (_, response) => void response.socket?.end("SSH-2.0-OpenSSH_9.6\r\n"),
+    ...both("the second"),
+  },
+  {
+    name: "sends a broken chunk",
+    script: (_, response) =>
+      void response.socket?.end("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nhello\r\n"),
+    ...both("the second"),
+  },
+  {
+    name: "sends 60 KiB of headers",
+    script: status(200, completion(), { "x-padding": "x".repeat(61_440) }),
+    ...both("the second"),
+  },
+  {
+    name: "sends two different lengths",
+    script: (_, response) =>
+      void response.socket?.end("HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello"),
+    ...both("the second"),
+  },
+  { name: "fails with 500", script: status(500), ...both("the second"), calls: 1 },
+  {
+    name: "fails with 502 and a page",
+    script: (_, response) =>
+      void response.writeHead(502, { "content-type": "text/html" }).end("<h1>Bad gateway</h1>"),
+    ...both("the second"),
+  },
+  { name: "is unavailable", script: status(503), ...both("the second") },
+  { name: "is overloaded, 529", script: status(529), ...both("the second") },
+  {
+    name: "is busy and says for how long",
+    script: status(429, {}, { "retry-after": "30" }),
+    ...both("the second"),
+    calls: 1,
+  },
+  {
+    name: "is busy until a nonsense date",
+    script: status(429, {}, { "retry-after": "soon" }),
+    ...both("the second"),
+  },
+  { name: "refuses our credential", script: status(401), ...both("the second") },
+  { name: "is out of funds", script: status(402), ...both("the second") },
+  { name: "forbids", script: status(403), ...both("the second") },
+  { name: "does not know the path", script: status(404), ...both("the second"), calls: 1 },
+  {
+    name: "does not know the model",
+    script: status(400, { error: { message: "no such model", code: "model_not_found" } }),
+    ...both("the second"),
+  },
+  { name: "times out by its own word", script: status(408), ...both("the second") },
+  {
+    name: "redirects to metadata",
+    script: status(302, {}, { location: "http://169.254.169.254/latest/meta-data" }),
+    ...both("the second"),
+    calls: 1,
+  },
+  {
+    name: "redirects to itself",
+    script: status(307, {}, { location: "/v1/chat/completions" }),
+    ...both("the second"),
+    calls: 1,
+  },
+  { name: "answers 204", script: (_, response) => void response.writeHead(204).end(), ...both("the second") },
+  { name: "answers 206", script: status(206, completion()), ...both("the second") },
+  {
+    name: "answers a page with 200",
+    script: (_, response) =>
+      void response.writeHead(200, { "content-type": "text/html" }).end("<h1>hello</h1>"),
+    ...both("the second"),
+  },
+  {
+    name: "answers nothing with 200",
+    script: (_, response) => void response.writeHead(200, { "content-type": "application/json" }).end(),
+    ...both("the second"),
+  },
+  { name: "answers null", script: status(200, null), ...both("the second") },
+  { name: "answers a list", script: status(200, [completion()]), ...both("the second") },
+  {
+    name: "answers an error with 200",
+    script: status(200, { error: { message: "overloaded" } }),
+    ...both("the second"),
+  },
+  {
+    name: "answers compressed bytes",
+    script: status(200, completion(), { "content-encoding": "gzip" }),
+    ...both("the second"),
+  },
+  {
+    name: "answers half a JSON",
+    script: (_, response) =>
+      void response.writeHead(200, { "content-type": "application/json" }).end('{"choices":[{"mess'),
+    ...both("the second"),
+  },
+  {
+    name: "announces more than it sends",
+    script: async (_, response) => {
+      response.writeHead(200, { "content-type": "application/json", "content-length": "5000" });
+      response.write(JSON.stringify(completion()));
+      await breakOff(response);
+    },
+    ...both("the second"),
+  },
+  { name: "answers without choices", script: answer({ choices: [] }), plain: "the second" },
+  { name: "answers choices that are none", script: answer({ choices: "four" }), plain: "the second" },
+  {
+    name: "answers a choice without a message",
+    script: answer({ choices: [{ index: 0 }] }),
+    plain: "the second",
+  },
+  {
+    name: "answers an empty message without a reason",
+    script: answer({ choices: [choice({ message: { role: "assistant", content: "" } })] }),
+    plain: "the second",
+  },
+  {
+    name: "answers more than 16 MiB",
+    script: answer({ padding: "x".repeat(17 * 1_048_576) }),
+    plain: "the second",
+  },
+  {
+    name: "streams where a whole answer is due",
+    script: (_, response) => void openStream(response).end(events().join("")),
+    plain: "the second",
+  },
+  { name: "answers whole where a stream is due", script: status(200, completion()), streamed: "the second" },
+  {
+    name: "filters an answer",
+    script: (call, response) => {
+      if (!call.body.stream)
+        return sendJson(
+          response,
+          200,
+          completion({
+            choices: [
+              choice({ message: { role: "assistant", content: "" }, finish_reason: "content_filter" }),
+            ],
+          }),
+        );
+      openStream(response).end(
+        [ROLE, event({ delta: {}, finish_reason: "content_filter" }), USAGE_CHUNK, DONE].join(""),
+      );
+    },
+    ...both("the first"),
+    calls: 1,
+  },
+  {
+    name: "blames the length of the context",
+    script: status(400, { error: { message: "too long", code: "context_length_exceeded" } }),
+    ...both("refusal context_length_exceeded"),
+    calls: 1,
+  },
+  {
+    name: "blames the content",
+    script: status(400, { error: { message: "bad words", code: "content_policy_violation" } }),
+    ...both("refusal content_policy_violation"),
+    calls: 1,
+  },
+  {
+    name: "blames the content with 200",
+    script: status(200, { error: { message: "bad words", code: "content_filter" } }),
+    ...both("refusal content_policy_violation"),
+    calls: 1,
+  },
+  {
+    name: "blames a field",
+    script: status(422, { error: "temperature must be below 2" }),
+    ...both("refusal invalid_body"),
+    calls: 1,
+  },
+  {
+    name: "blames the request with a page",
+    script: (_, response) =>
+      void response.writeHead(400, { "content-type": "text/html" }).end("<h1>Bad</h1>"),
+    ...both("refusal invalid_body"),
+    calls: 1,
+  },
+  {
+    name: "begins with an error event",
+    script: stream([`data: {"error":{"message":"overloaded"}}\n\n`]),
+    streamed: "the second",
+  },
+  {
+    name: "sends its role and then an error",
+    script: stream([ROLE, `data: {"error":{"message":"overloaded"}}\n\n`]),
+    streamed: "the second",
+  },
+  { name: "sends its role and is cut", script: stream([ROLE], true), streamed: "the second" },
+  { name: "sends its role and [DONE]", script: stream([ROLE, DONE]), streamed: "the second" },
+  { name: "sends [DONE] alone", script: stream([DONE]), streamed: "the second" },
+  {
+    name: "sends comments for ever",
+    script: async (_, response) => {
+      openStream(response);
+      while (!response.destroyed) await trickle(response, [": ping\n\n"], 100);
+    },
+    streamed: "the second",
+    calls: 1,
+  },
+  {
+    name: "sends its role and is silent",
+    script: async (_, response) => {
+      openStream(response).write(ROLE);
+    },
+    streamed: "the second",
+    calls: 1,
+  },
+  {
+    name: "begins with broken JSON",
+    script: stream(['data: {"choices":[{"del\n\n', ...words, FINISH, DONE]),
+    streamed: "the second",
+  },
+  {
+    name: "sends an event without an end",
+    script: stream([`data: ${"x".repeat(1_100_000)}`]),
+    streamed: "the second",
+  },
+  { name: "is cut in mid-stream", script: stream([ROLE, ...words.slice(0, 4)], true), streamed: "cut" },
+  { name: "ends in mid-stream", script: stream([ROLE, ...words.slice(0, 4)]), streamed: "cut" },
+  {
+    name: "is silent in mid-stream",
+    script: async (_, response) => {
+      openStream(response);
+      await trickle(response, [ROLE, ...words.slice(0, 4)]);
+    },
+    streamed: "cut",
+  },
+  {
+    name: "breaks its JSON in mid-stream",
+    script: stream([
+      ROLE,
+      ...words.slice(0, 4),
+      'data: {"choices":[{"de\n\n',
+      ...words.slice(5),
+      FINISH,
+      DONE,
+    ]),
+    streamed: "cut",
+  },
+  {
+    name: "reports an error in mid-stream",
+    script: stream([ROLE, ...words.slice(0, 4), `data: {"error":{"message":"out of memory"}}\n\n`]),
+    streamed: "cut",
+  },
+  {
+    name: "turns to another protocol in mid-stream",
+    script: stream([ROLE, ...words.slice(0, 4), "data: [1]\n\n"]),
+    streamed: "cut",
+  },
+  { name: "forgets [DONE]", script: stream([ROLE, ...words, FINISH, USAGE_CHUNK]), streamed: "the first" },
+  {
+    name: "forgets [DONE] and stays on the line",
+    script: async (_, response) => {
+      openStream(response);
+      await trickle(response, [ROLE, ...words, FINISH, USAGE_CHUNK]);
+    },
+    streamed: "the first",
+  },
+  {
+    name: "forgets to say why it finished",
+    script: stream([ROLE, ...words, USAGE_CHUNK, DONE]),
+    streamed: "the first",
+  },
+  { name: "goes on after [DONE]", script: stream([...events(), ...words, DONE]), streamed: "the first" },
+  {
+    name: "forgets the last blank line",
+    script: stream([...events().slice(0, -1), "data: [DONE]"]),
+    streamed: "the first",
+  },
+  {
+    name: "is cut in the middle of characters and events",
+    script: async (_, response) => {
+      openStream(response);
+      const bytes = Buffer.from(events().join(""));
+      for (let at = 0; at < bytes.length; at += 7) await trickle(response, [bytes.subarray(at, at + 7)]);
+      response.end();
+    },
+    streamed: "the first",
+  },
+  {
+    name: "ends its lines with CR LF",
+    script: stream(events().map((text) => text.replaceAll("\n", "\r\n"))),
+    streamed: "the first",
+  },
+  { name: "states no usage", script: usage(undefined), ...both("the first, counted") },
+  { name: "states null usage", script: usage(null), ...both("the first, counted") },
+  {
+    name: "states negative usage",
+    script: usage({ prompt_tokens: -5, completion_tokens: 8 }),
+    ...both("the first, counted"),
+  },
+  {
+    name: "states usage in parts of tokens",
+    script: usage({ prompt_tokens: 1.5, completion_tokens: 8 }),
+    ...both("the first, counted"),
+  },
+  {
+    name: "states usage in words",
+    script: usage({ prompt_tokens: "nine", completion_tokens: "8" }),
+    ...both("the first, counted"),
+  },
+  {
+    name: "states usage beyond 2^53",
+    script: usage({ prompt_tokens: 9e15 * 2, completion_tokens: 8 }),
+    ...both("the first, counted"),
+  },
+  {
+    name: "states a sum that is none",
+    script: usage({ prompt_tokens: 9, completion_tokens: 8, total_tokens: 1_000 }),
+    ...both("the first, counted"),
+  },
+  {
+    name: "states more tokens than were asked for",
+    script: usage({ prompt_tokens: 9, completion_tokens: 51 }),
+    ...both("the first, counted"),
+  },
+  {
+    name: "claims that it costs nothing",
+    script: usage({ ...USAGE, cost: 0, total_cost: 0 }),
+    ...both("the first"),
+  },
+  {
+    name: "sets cookies and speaks for us",
+    script: (call, response) => {
+      const headers = {
+        "set-cookie": "a=b",
+        "access-control-allow-origin": "*",
+        server: "evil",
+        "x-request-id": "theirs",
+        "zg-res-key": "ключ\u0001".replace(/[^\x20-\x7e]/g, "?"),
+      };
+      if (!call.body.stream) return sendJson(response, 200, completion(), headers);
+      openStream(response, headers).end(events().join(""));
+    },
+    ...both("the first"),
+  },
+];
+
+const CASES = MISBEHAVIOURS.flatMap((misbehaviour, n) =>
+  (["plain", "streamed"] as const).flatMap((mode) => {
+    const owed = misbehaviour[mode];
+    return owed ? [{ ...misbehaviour, mode, owed, model: `m${n}-${mode}` }] : [];
+  }),
+);
+const [FIRST, SECOND] = PRICES;
+const PROMPT = countPromptTokens([{ role: "user", content: "What is the sea?" }]);
+const router = await useRouter({ models: CASES.map(({ model }) => model) });
+
+test("there are at least forty misbehaviours", () => {
+  expect(MISBEHAVIOURS.length).toBeGreaterThanOrEqual(40);
+});
+
+test.each(CASES)("a provider that $name, $mode: $owed", async ({ script, model, mode, owed, calls = 3 }) => {
+  const { app, scripted, seed, chat } = router();
+  const [first, second] = scripted;
+  if (!first || !second) throw new Error("two providers are needed");
+  first.scripts.set(model, script);
+  const seeded = await seed();
+  const reply = await chat(
+    seeded,
+    { model, max_tokens: 50, stream: mode === "streamed" },
+    { cookie: "session=1", "x-platform-internal": "1" },
+  );
+  const text = await reply.text();
+  const request = await until(async () => {
+    const { rows } = await app.requests.list(seeded.account, { first: 10 });
+    expect(rows).toHaveLength(1);
+    return rows[0] !== undefined && rows[0].status !== "running" && rows[0];
+  });
+  const charged = request.cost?.total ?? 0n;
+
+  expect(first.callsOf(model).length).toBeLessThanOrEqual(calls);
+  for (const { headers } of [...first.callsOf(model), ...second.callsOf(model)])
+    for (const name of ["cookie", "authorization", "x-platform-internal", "x-request-id"])
+      expect(headers[name]).toBeUndefined();
+  for (const name of ["set-cookie", "access-control-allow-origin", "server"])
+    expect(reply.headers.get(name)).toBeNull();
+  expect(reply.headers.get("x-request-id")).toBe(request.id);
+
+  const attempts = request.routing?.attempts ?? [];
+  const told = (price: (typeof PRICES)[number]) =>
+    BigInt(USAGE.prompt_tokens) * price.prompt + BigInt(USAGE.completion_tokens) * price.completion;
+  if (owed === "the second") {
+    expect([reply.status, request.status]).toEqual([200, "completed"]);
+    expect(readText(text, mode)).toBe(TEXT);
+    expect(charged).toBe(told(SECOND));
+    expect(attempts.map(({ outcome }) => outcome)).toEqual(["failed", "answered"]);
+    expect(request.provider).toBe(attempts[1]?.provider);
+    expect([first.callsOf(model).length, second.callsOf(model).length]).toEqual([1, 1]);
+  } else if (owed === "the first" || owed === "the first, counted") {
+    expect([reply.status, request.status]).toEqual([200, "completed"]);
+    expect(second.callsOf(model)).toHaveLength(0);
+    const counted = BigInt(PROMPT) * FIRST.prompt + BigInt(countTokens(TEXT)) * FIRST.completion;
+    expect(charged).toBe(owed === "the first" ? told(FIRST) : counted);
+    expect(request.usageEstimated).toBe(owed !== "the first");
+    if (mode === "streamed") expect(text.match(/data: \[DONE\]\n\n/g)).toHaveLength(1);
+  } else if (owed === "cut") {
+    expect([reply.status, request.status]).toEqual([200, "failed"]);
+    expect(text).toMatch(/data: \{"error":\{.*"code":"upstream_error".*\}\n\n$/);
+    expect(text).not.toContain("[DONE]");
+    const delivered = WORDS.slice(0, 4).join("");
+    expect(readText(text, mode)).toBe(delivered);
+    expect(charged).toBe(BigInt(PROMPT) * FIRST.prompt + BigInt(countTokens(delivered)) * FIRST.completion);
+    expect(second.callsOf(model)).toHaveLength(0);
+    expect(attempts.map(({ outcome }) => outcome)).toEqual(["failed"]);
+  } else {
+    const { error } = JSON.parse(text);
+    expect([reply.status, error.code]).toEqual([400, owed.slice("refusal ".length)]);
+    expect(reply.headers.get("x-should-retry")).toBe("false");
+    expect(second.callsOf(model)).toHaveLength(0);
+    expect(charged).toBe(0n);
+  }
+  const [balance] = await app.balances.byAccounts([seeded.account]);
+  expect(balance).toMatchObject({ held: 0n, total: 10_000_000n - charged });
+});
+
+test("after all of that the books are exact, and nothing is held", async () => {
+  await sleep(0);
+  const { faults, openHolds } = await new LedgerService(router().app.database).verify();
+  expect({ faults, openHolds }).toEqual({ faults: [], openHolds: 0 });
+});
+
+function readText(text: string, mode: "plain" | "streamed"): string {
+  if (mode === "plain") return JSON.parse(text).choices[0].message.content;
+  return [...text.matchAll(/^data: (\{.*\})$/gm)]
+    .map(([, data]) => JSON.parse(data ?? "").choices?.[0]?.delta.content ?? "")
+    .join("");
+}

@@ -1,0 +1,245 @@
+import { expect, test } from "vitest";
+import { LedgerService } from "../../src/accounts/ledger.service.ts";
+import { PRICES, type RouterStack, useRouter } from "../support/router.ts";
+import { sendJson, USAGE } from "../support/scripted-provider.ts";
+import type { Seeded } from "../support/seed.ts";
+import { until } from "../support/until.ts";
+
+const MODELS = ["m-plain", "m-other", "m-latency", "m-hold", "m-money", "m-pin"] as const;
+/** One neuron of price is 10^-12 USD for a million tokens. */
+const router = await useRouter({ models: MODELS, count: 3, settings: { TOKEN_USD: "1" } });
+
+type Preview = {
+  readonly providers: readonly {
+    readonly address: string;
+    readonly endpoint: string;
+    readonly model_id: string;
+  }[];
+  readonly refused: readonly { readonly provider: string; readonly reason: string }[];
+};
+
+async function preview(
+  seeded: Seeded,
+  body: object,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return fetch(`${router().origin}/v1/routing/preview`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${seeded.secret}`, ...headers },
+    body: JSON.stringify({ service_type: "chatbot", ...body }),
+  });
+}
+
+/** The addresses of the scripted providers for a model, in their order of price. */
+function addressesOf(model: string): readonly string[] {
+  return (router().app.catalogue.model(model)?.providers ?? []).map(({ address }) => address);
+}
+
+async function onlyRequestOf({ app }: RouterStack, seeded: Seeded) {
+  const { rows } = await app.requests.list(seeded.account, { first: 10 });
+  expect(rows).toHaveLength(1);
+  const [request] = rows;
+  if (!request) throw new Error("no request");
+  return request;
+}
+
+async function codeOf(reply: Response): Promise<[number, string]> {
+  const { error } = (await reply.json()) as { error: { code: string } };
+  return [reply.status, error.code];
+}
+
+test("the preview names who would be asked, in order, and is neither asked nor billed", async () => {
+  const seeded = await router().seed();
+  const reply = await preview(seeded, { model: "m-plain" });
+  expect(reply.status).toBe(200);
+  const { providers, refused } = (await reply.json()) as Preview;
+  expect(providers.map(({ address }) => address)).toEqual(addressesOf("m-plain"));
+  expect(providers[0]).toMatchObject({
+    endpoint: `${router().scripted[0]?.url}/chat/completions`,
+    model_id: "m-plain",
+  });
+  expect(refused).toEqual([]);
+  expect(router().scripted.every((provider) => provider.callsOf("m-plain").length === 0)).toBe(true);
+  const { rows } = await router().app.requests.list(seeded.account, { first: 1 });
+  expect(rows).toEqual([]);
+});
+
+test("the preview obeys headers and the body's provider object, and the header wins field by field", async () => {
+  const seeded = await router().seed();
+  const [first, second] = addressesOf("m-plain");
+  const look = async (body: object, headers: Record<string, string> = {}) =>
+    (await (await preview(seeded, { model: "m-plain", ...body }, headers)).json()) as Preview;
+  const pinned = await look({ provider: { address: first } });
+  expect(pinned.providers.map(({ address }) => address)).toEqual([first]);
+  const overruled = await look(
+    { provider: { address: first } },
+    { "x-platform-provider-address": String(second) },
+  );
+  expect(overruled.providers.map(({ address }) => address)).toEqual([second]);
+  expect(overruled.refused).toContainEqual({ provider: first, reason: "not_pinned" });
+  const alone = await look({}, { "x-0g-provider-allow-fallbacks": "false" });
+  expect(alone.providers).toHaveLength(1);
+  const capped = await look({}, { "x-0g-provider-max-price-usd-completion": "0.000000000007" });
+  expect(capped.providers).toHaveLength(2);
+  expect(capped.refused).toEqual([{ provider: addressesOf("m-plain")[2], reason: "above_max_price" }]);
+});
+
+test("a preview without a model is of every model of its service type", async () => {
+  const seeded = await router().seed();
+  const { providers } = (await (await preview(seeded, {})).json()) as Preview;
+  expect(new Set(providers.map(({ model_id }) => model_id))).toEqual(new Set([...MODELS, "test-chat"]));
+});
+
+const UNKNOWN = `0x${"9".repeat(40)}`;
+test.each<[Record<string, string>, object, number, string]>([
+  [{ "x-0g-provider-sort": "cheapest" }, {}, 400, "invalid_provider_header"],
+  [{ "x-platform-provider-address": "0x1" }, {}, 400, "invalid_provider_header"],
+  [{ "x-platform-provider-trust-mode": "standard" }, {}, 400, "invalid_provider_header"],
+  [{ "x-platform-provider-max-price-usd-prompt": "1,5" }, {}, 400, "invalid_max_price_usd"],
+  [
+    { "x-0g-provider-sort": "price", "x-platform-provider-sort": "price" },
+    {},
+    400,
+    "invalid_provider_header",
+  ],
+  [{ "x-0g-provider-max-price-usd-prompt": "0.000000000001" }, {}, 400, "no_provider_within_max_price"],
+  [{ "x-0g-provider-address": UNKNOWN }, {}, 404, "provider_not_found"],
+  [{ "x-0g-provider-trust-mode": "private" }, {}, 503, "no_provider_for_trust_mode"],
+  [{}, { provider: { sort: "best" } }, 400, "invalid_body"],
+  [{}, { provider: { address: "0x1" } }, 400, "invalid_body"],
+  [{}, { provider: { address: UNKNOWN } }, 404, "provider_not_found"],
+  [{}, { provider: "cheap" }, 400, "invalid_body"],
+])(
+  "%j %j is %s %s, plain and streamed: nobody is asked and nothing is billed",
+  async (headers, body, status, code) => {
+    const { seed, chat, app, scripted } = router();
+    const seeded = await seed();
+    const before = scripted.map((provider) => provider.callsOf("m-other").length);
+    for (const stream of [false, true])
+      expect(await codeOf(await chat(seeded, { model: "m-other", stream, ...body }, headers))).toEqual([
+        status,
+        code,
+      ]);
+    expect(scripted.map((provider) => provider.callsOf("m-other").length)).toEqual(before);
+    const [balance] = await app.balances.byAccounts([seeded.account]);
+    expect(balance).toMatchObject({ total: 10_000_000n, held: 0n });
+  },
+);
+
+test("a pin to a provider of another model, and a pinned provider that is too dear, have codes of their own", async () => {
+  const { seed, chat } = router();
+  const seeded = await seed();
+  const [, , dearest] = addressesOf("m-pin");
+  const other = addressesOf("m-plain")[0] ?? "";
+  const pin = (address: string, headers = {}) =>
+    chat(seeded, { model: "m-pin" }, { "x-0g-provider-address": address, ...headers });
+  expect(await codeOf(await pin(other))).toEqual([400, "provider_model_mismatch"]);
+  const cap = { "x-0g-provider-max-price-usd-completion": "0.000000000012" };
+  expect(await codeOf(await pin(dearest ?? "", cap))).toEqual([400, "pinned_provider_exceeds_max_price"]);
+});
+
+test("a pinned provider that fails is nobody else's to replace", async () => {
+  const { seed, chat, scripted } = router();
+  const seeded = await seed();
+  const [, second] = addressesOf("m-pin");
+  scripted[1]?.scripts.set("m-pin", (_, response) => sendJson(response, 404, { error: "gone" }));
+  const reply = await chat(seeded, { model: "m-pin" }, { "x-0g-provider-address": second ?? "" });
+  expect(await codeOf(reply)).toEqual([502, "provider_error"]);
+  expect(scripted.map((provider) => provider.callsOf("m-pin").length)).toEqual([0, 1, 0]);
+});
+
+test("by latency, the quickest is asked once all are known", async () => {
+  const { seed, chat, scripted } = router();
+  const seeded = await seed();
+  for (const [n, delayMs] of [400, 300, 5].entries())
+    scripted[n]?.scripts.set("m-latency", (_, response) => {
+      setTimeout(
+        () => sendJson(response, 200, { choices: [{ message: { content: "a" } }], usage: USAGE }),
+        delayMs,
+      );
+    });
+  const quick = { "x-0g-provider-sort": "latency" };
+  for (let n = 0; n < 3; n++) await chat(seeded, { model: "m-latency" }, quick);
+  expect(scripted.map((provider) => provider.callsOf("m-latency").length)).toEqual([1, 1, 1]);
+  for (let n = 0; n < 3; n++) await chat(seeded, { model: "m-latency" }, quick);
+  expect(scripted.map((provider) => provider.callsOf("m-latency").length)).toEqual([1, 1, 4]);
+});
+
+test("the hold covers the dearest of those who may answer, and the bill is of who did", async () => {
+  const { seed, chat, scripted, app } = router();
+  const seeded = await seed();
+  const release = Promise.withResolvers<void>();
+  const fail = (_: unknown, response: import("node:http").ServerResponse) => sendJson(response, 500, {});
+  scripted[0]?.scripts.set("m-hold", fail);
+  scripted[1]?.scripts.set("m-hold", fail);
+  scripted[2]?.scripts.set("m-hold", async (_, response) => {
+    await release.promise;
+    sendJson(response, 200, { choices: [{ message: { content: "a" } }], usage: USAGE });
+  });
+  const asked = chat(seeded, { model: "m-hold", max_tokens: 10 });
+  await until(() => (scripted[2]?.callsOf("m-hold").length ?? 0) > 0);
+  const [during] = await app.balances.byAccounts([seeded.account]);
+  const [, , dearest] = PRICES;
+  const prompt = BigInt((await tokensOf()) ?? 0);
+  expect(during?.held).toBe(prompt * dearest.prompt + 10n * dearest.completion);
+  release.resolve();
+  const answer = (await (await asked).json()) as {
+    x_0g_trace: { provider: string; billing: { total_cost: string } };
+  };
+  const due =
+    BigInt(USAGE.prompt_tokens) * dearest.prompt + BigInt(USAGE.completion_tokens) * dearest.completion;
+  expect(answer.x_0g_trace).toMatchObject({
+    provider: addressesOf("m-hold")[2],
+    billing: { total_cost: String(due) },
+  });
+  const request = await onlyRequestOf(router(), seeded);
+  expect(request).toMatchObject({ provider: addressesOf("m-hold")[2], cost: { total: due } });
+  expect(request.routing?.attempts.map(({ outcome, reason, status }) => [outcome, reason, status])).toEqual([
+    ["failed", "failed", 500],
+    ["failed", "failed", 500],
+    ["answered", undefined, undefined],
+  ]);
+});
+
+async function tokensOf(): Promise<number> {
+  const { countPromptTokens } = await import("../../src/inference/tokens.ts");
+  return countPromptTokens([{ role: "user", content: "What is the sea?" }]);
+}
+
+test("who has money for the cheapest alone is let in, and the dearer ones are not tried in its place", async () => {
+  const { seed, chat, scripted, app } = router();
+  const [cheapest] = PRICES;
+  const enough = BigInt(await tokensOf()) * cheapest.prompt + 10n * cheapest.completion;
+  const seeded = await seed(enough);
+  scripted[0]?.scripts.set("m-money", (_, response) => sendJson(response, 404, { error: "gone" }));
+  expect(await codeOf(await chat(seeded, { model: "m-money", max_tokens: 10 }))).toEqual([
+    502,
+    "provider_error",
+  ]);
+  expect(scripted.map((provider) => provider.callsOf("m-money").length)).toEqual([1, 0, 0]);
+  const [balance] = await app.balances.byAccounts([seeded.account]);
+  expect(balance).toMatchObject({ total: enough, held: 0n });
+  const poor = await seed(enough - 1n);
+  expect(await codeOf(await chat(poor, { model: "m-money", max_tokens: 10 }))).toEqual([
+    402,
+    "insufficient_balance",
+  ]);
+});
+
+test("a key that may reach one provider alone is routed to it, and its preview says why not to the others", async () => {
+  const { seed, chat, app, scripted } = router();
+  const seeded = await seed();
+  const [, second] = addressesOf("m-other");
+  await app.apiKeys.update(seeded.account, seeded.keyId, { allowedProviders: [second ?? ""] });
+  const before = scripted.map((provider) => provider.callsOf("m-other").length);
+  expect((await chat(seeded, { model: "m-other" })).status).toBe(200);
+  const after = scripted.map((provider) => provider.callsOf("m-other").length);
+  expect(after.map((count, n) => count - (before[n] ?? 0))).toEqual([0, 1, 0]);
+  const { refused } = (await (await preview(seeded, { model: "m-other" })).json()) as Preview;
+  expect(refused.map(({ reason }) => reason)).toEqual(["not_allowed_for_key", "not_allowed_for_key"]);
+});
+
+test("after all of that the books are exact", async () => {
+  const { faults, openHolds } = await new LedgerService(router().app.database).verify();
+  expect({ faults, openHolds }).toEqual({ faults: [], openHolds: 0 });
+});

@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll } from "vitest";
+import { type ScriptedProvider, startScripted } from "./scripted-provider.ts";
+import { type Seeded, seedAccount } from "./seed.ts";
+import { type Stack, useStack } from "./stack.ts";
+
+/** Neuron per token of each provider: the first is the cheapest, and so asked first. */
+export const PRICES = [
+  { prompt: 2n, completion: 3n },
+  { prompt: 5n, completion: 7n },
+  { prompt: 11n, completion: 13n },
+] as const;
+
+/** Deadlines short enough for tests, milliseconds. */
+export const QUICK = {
+  PROVIDER_CONNECT_MS: "1000",
+  PROVIDER_FIRST_BYTE_MS: "1500",
+  PROVIDER_FIRST_TOKEN_MS: "1000",
+  PROVIDER_SILENCE_MS: "1500",
+  PROVIDER_TOTAL_MS: "12000",
+  PROVIDER_COOL_DOWN_MS: "500",
+} as const;
+
+/** A stack whose providers are scripted servers, all of which offer all of `models`. */
+export type RouterStack = Stack & {
+  readonly scripted: readonly ScriptedProvider[];
+  /** Opens an account that is rich enough, or has just so much. */
+  seed(neuron?: bigint): Promise<Seeded>;
+  chat(seeded: Seeded, body: object, headers?: Record<string, string>): Promise<Response>;
+};
+
+/** Starts `count` scripted providers and a stack over them. To be called at the top level of a test file. */
+export async function useRouter(given: {
+  readonly models: readonly string[];
+  readonly count?: number;
+  readonly settings?: Readonly<Record<string, string>>;
+}): Promise<() => RouterStack> {
+  const { models, count = 2, settings = {} } = given;
+  const scripted = await Promise.all(Array.from({ length: count }, startScripted));
+  const folder = mkdtempSync(join(tmpdir(), "router-"));
+  const path = join(folder, "providers.json");
+  writeFileSync(
+    path,
+    JSON.stringify({ providers: scripted.map((provider, n) => entry(provider, n, models)) }),
+  );
+  const stack = useStack("embedded", { ...QUICK, ...settings, PROVIDERS_FILE: path });
+  afterAll(async () => {
+    await Promise.all(scripted.map((provider) => provider.stop()));
+    rmSync(folder, { recursive: true });
+  });
+  return () => {
+    const { app, origin } = stack();
+    return {
+      ...stack(),
+      scripted,
+      seed: (neuron = 10_000_000n) => seedAccount(app.database, neuron),
+      chat: (seeded, body, headers = {}) =>
+        fetch(`${origin}/v1/chat/completions`, {
+          method: "POST",
+          headers: {
+            "content-type": "application/json",
+            authorization: `Bearer ${seeded.secret}`,
+            ...headers,
+          },
+          body: JSON.stringify({ messages: [{ role: "user", content: "What is the sea?" }], ...body }),
+        }),
+    };
+  };
+}
+
+function entry({ url }: ScriptedProvider, n: number, models: readonly string[]) {
+  const { prompt, completion } = PRICES[n] ?? PRICES[0];
+  const pricing = { prompt: String(prompt), completion: String(completion) };
+  return { name: `scripted-${n}`, url, models: models.map((id) => ({ id, pricing })) };
+}

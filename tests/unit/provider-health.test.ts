@@ -1,0 +1,111 @@
+import { expect, test } from "vitest";
+import { HealthService } from "../../src/inference/health.service.ts";
+import type { Provider } from "../../src/inference/provider.ts";
+import { type FailureKind, ProviderFailure } from "../../src/inference/provider-failure.ts";
+import { retryAfterOf } from "../../src/inference/retry-after.ts";
+
+const PROVIDER = { address: "0x01", url: "https://a.example.com", model: "m" } as unknown as Provider;
+const COOL_DOWN_MS = 1_000;
+
+function start() {
+  let nowMs = 0;
+  const health = new HealthService({
+    clock: { now: () => new Date(nowMs), monotonicMs: () => nowMs },
+    coolDownMs: COOL_DOWN_MS,
+  });
+  const fail = (kind: FailureKind = "failed", retryAfterMs?: number) =>
+    health.begin(PROVIDER).fail(new ProviderFailure(kind, { retryAfterMs }));
+  const pass = (ms: number) => {
+    nowMs += ms;
+  };
+  return { health, fail, pass, circuit: () => health.of(PROVIDER).circuit };
+}
+
+test("a circuit opens at the third failure in a row, and a success in between begins anew", () => {
+  const { health, fail, circuit } = start();
+  fail();
+  fail();
+  health.begin(PROVIDER).succeed();
+  fail();
+  fail();
+  expect(circuit()).toBe("closed");
+  fail();
+  expect(circuit()).toBe("open");
+});
+
+test("after a pause one request probes it: its success closes the circuit, its failure doubles the pause, up to fourfold", () => {
+  const { health, fail, pass, circuit } = start();
+  for (let n = 0; n < 3; n++) fail();
+  for (const pauses of [1, 2, 4, 4]) {
+    pass(COOL_DOWN_MS * pauses - 1);
+    expect(circuit()).toBe("open");
+    pass(1);
+    expect(circuit()).toBe("half-open");
+    const probe = health.begin(PROVIDER);
+    expect(circuit()).toBe("open");
+    probe.fail(new ProviderFailure("failed"));
+    expect(circuit()).toBe("open");
+  }
+  pass(COOL_DOWN_MS * 4);
+  health.begin(PROVIDER).succeed();
+  expect(circuit()).toBe("closed");
+});
+
+test("a probe whose client left decides nothing: the next one probes", () => {
+  const { health, fail, pass, circuit } = start();
+  for (let n = 0; n < 3; n++) fail();
+  pass(COOL_DOWN_MS);
+  health.begin(PROVIDER).drop();
+  expect(circuit()).toBe("half-open");
+});
+
+test("who is busy is left alone for as long as it asks, and is not broken", () => {
+  const { health, fail, pass, circuit } = start();
+  for (let n = 0; n < 9; n++) fail("busy", 2_000);
+  expect(circuit()).toBe("closed");
+  expect(health.of(PROVIDER).isResting).toBe(true);
+  pass(2_000);
+  expect(health.of(PROVIDER).isResting).toBe(false);
+});
+
+test("an address that we do not go to opens the circuit at once", () => {
+  const { fail, circuit } = start();
+  fail("forbidden_address");
+  expect(circuit()).toBe("open");
+});
+
+test("latency follows what is measured and is forgotten after ten minutes; requests under way are counted; each ends once", () => {
+  const { health, pass } = start();
+  const trial = health.begin(PROVIDER);
+  pass(100);
+  trial.firstByte();
+  expect(health.of(PROVIDER)).toMatchObject({ latencyMs: 100, inFlight: 1, uptime: undefined });
+  trial.succeed();
+  trial.succeed();
+  trial.fail(new ProviderFailure("failed"));
+  expect(health.of(PROVIDER)).toMatchObject({ inFlight: 0, uptime: 1, circuit: "closed" });
+  const slower = health.begin(PROVIDER);
+  pass(600);
+  slower.firstByte();
+  slower.succeed();
+  expect(health.of(PROVIDER).latencyMs).toBeCloseTo(200);
+  pass(600_000);
+  expect(health.of(PROVIDER).latencyMs).toBeUndefined();
+});
+
+test("a provider that moved to another URL begins anew", () => {
+  const { health, fail } = start();
+  for (let n = 0; n < 3; n++) fail();
+  expect(health.of({ ...PROVIDER, url: "https://b.example.com" }).circuit).toBe("closed");
+});
+
+test("Retry-After is read as seconds or as a date, and nonsense is nothing", () => {
+  expect(retryAfterOf("2")).toBe(2_000);
+  expect(retryAfterOf("0.5")).toBe(500);
+  expect(retryAfterOf("999999999")).toBe(3_600_000);
+  const soon = retryAfterOf(new Date(Date.now() + 5_000).toUTCString());
+  expect(soon).toBeGreaterThan(3_000);
+  expect(soon).toBeLessThanOrEqual(5_000);
+  expect(retryAfterOf(new Date(0).toUTCString())).toBe(0);
+  for (const nonsense of ["soon", "-1", "1e3", "", "NaN"]) expect(retryAfterOf(nonsense)).toBeUndefined();
+});
