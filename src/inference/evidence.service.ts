@@ -2,11 +2,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Queries } from "../db/database.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/log.ts";
-import { type Evidence, keepEvidence, readEvidence } from "./evidence.store.ts";
+import { keepEvidence, readEvidence } from "./evidence.store.ts";
 import type { ProviderClient } from "./provider.client.ts";
 import type { Provider } from "./provider.ts";
 import { gatherAnswer } from "./provider-answer.ts";
-import { type JudgedSignature, judgeSignature, nothing, signerOf, type Verdict } from "./tee-signature.ts";
+import {
+  type Evidence,
+  type JudgedSignature,
+  judgeSignature,
+  nothing,
+  signerOf,
+  type Verdict,
+} from "./tee-signature.ts";
 
 type Needs = {
   readonly queries: Queries;

@@ -1,17 +1,6 @@
 import type { Queries } from "../db/database.ts";
 import type { Hex } from "../kernel/hex.ts";
-import type { JudgedSignature, Verdict } from "./tee-signature.ts";
-
-/** What is kept of the proof that a provider gave for an answer. */
-export type Evidence = JudgedSignature & {
-  readonly requestId: string;
-  readonly provider: Hex;
-  /** The provider's own id of the answer. */
-  readonly answerId: string | undefined;
-  /** Who should have signed; undefined when the network acknowledged nobody. */
-  readonly expectedSigner: Hex | undefined;
-  readonly checkedAt: Date;
-};
+import type { Evidence, Verdict } from "./tee-signature.ts";
 
 /** Keeps the evidence of a request. A request that is checked again, as a job is that is polled twice, keeps its newest. */
 export async function keepEvidence(queries: Queries, evidence: Omit<Evidence, "checkedAt">): Promise<void> {

@@ -30,6 +30,17 @@ export type JudgedSignature = {
   readonly signer: Hex | undefined;
 };
 
+/** What is kept of the proof that a provider gave for an answer. */
+export type Evidence = JudgedSignature & {
+  readonly requestId: string;
+  readonly provider: Hex;
+  /** The provider's own id of the answer. */
+  readonly answerId: string | undefined;
+  /** Who should have signed; undefined when the network acknowledged nobody. */
+  readonly expectedSigner: Hex | undefined;
+  readonly checkedAt: Date;
+};
+
 const MAX_TEXT = 4_096;
 
 /** A broker's answer to `GET /v1/proxy/signature/{id}` (facts 2.1). */

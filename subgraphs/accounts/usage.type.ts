@@ -10,14 +10,8 @@ import type {
 import { defineConnection } from "../shared/connection.ts";
 import { defineEnum } from "../shared/enumeration.ts";
 import { AddressScalar, BigIntScalar, DateTimeScalar, NeuronScalar } from "../shared/scalars.ts";
+import { TrustMode } from "../shared/trust-mode.ts";
 import { InferenceRequestStub } from "./inference-request.stub.ts";
-
-/** How far the provider of a request could be trusted. */
-const TrustMode = defineEnum<Trust>("TrustMode", "How far the provider of a request could be trusted.", {
-  standard: "Nothing was asked.",
-  verified: "Its answers can be verified.",
-  private: "What is sent to it is private to its enclave, too.",
-});
 
 /** By what a request was paid. */
 const UsageSource = defineEnum<Source>("UsageSource", "By what a request was paid.", {

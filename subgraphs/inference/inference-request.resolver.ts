@@ -8,9 +8,11 @@ import type { Context } from "../shared/context.ts";
 import { AddressScalar } from "../shared/scalars.ts";
 import { AccountStub } from "./account.stub.ts";
 import { ApiKeyStub } from "./api-key.stub.ts";
+import { EvidenceType, toEvidence } from "./evidence.type.ts";
 import { InferenceRequestType, RequestTimingType } from "./inference-request.type.ts";
 import { ModelType } from "./model.type.ts";
 import { ProviderType } from "./provider.type.ts";
+import { RequestRoutingType } from "./routing.type.ts";
 
 /** One's own requests, and what they were joined with. */
 @Resolver(() => InferenceRequestType)
@@ -67,6 +69,26 @@ export class InferenceRequestResolver {
   @FieldResolver(() => RequestTimingType, { description: "How long it took." })
   timing(@Root() { firstByteMs, durationMs }: InferenceRequest): RequestTimingType {
     return { firstByteMs, durationMs };
+  }
+
+  @FieldResolver(() => RequestRoutingType, {
+    nullable: true,
+    description: "How it found its provider, null until it ended.",
+  })
+  routing(@Root() { routing }: InferenceRequest): RequestRoutingType | null {
+    return routing && { tried: routing.attempts, refused: routing.refused };
+  }
+
+  @FieldResolver(() => EvidenceType, {
+    nullable: true,
+    description: "The provider's proof of its answer, null unless `verify_tee` asked for it.",
+  })
+  async evidence(
+    @Root() { id }: InferenceRequest,
+    @Ctx() { loaders }: Context,
+  ): Promise<EvidenceType | null> {
+    const found = await loaders.evidence.load(id);
+    return found ? toEvidence(found) : null;
   }
 }
 

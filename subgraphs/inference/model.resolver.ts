@@ -1,10 +1,12 @@
 import "../shared/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, ID, Query, Resolver, Root } from "type-graphql";
+import { API_FORMATS, type ApiFormat } from "../../src/inference/profile.ts";
 import type { Model, Provider } from "../../src/inference/provider.ts";
 import { type Connection, PageArgs, pageOf } from "../shared/connection.ts";
 import type { Context } from "../shared/context.ts";
 import { ModelConnection, ModelType } from "./model.type.ts";
 import { PricingType, toPricing } from "./pricing.type.ts";
+import { ApiFormatEnum, ModelProfileType, toProfile } from "./profile.type.ts";
 import { ProviderType } from "./provider.type.ts";
 
 /** The models on offer. */
@@ -26,6 +28,21 @@ export class ModelResolver {
   @FieldResolver(() => PricingType, { nullable: true, description: "What its cheapest provider asks." })
   pricing(@Root() { providers: [cheapest] }: Model): PricingType | null {
     return cheapest ? toPricing(cheapest) : null;
+  }
+
+  @FieldResolver(() => [ApiFormatEnum], {
+    description: "The formats in which one of its providers may be asked.",
+  })
+  supportedFormats(@Root() { providers }: Model): readonly ApiFormat[] {
+    return API_FORMATS.filter((format) => providers.some(({ profile }) => profile.formats.includes(format)));
+  }
+
+  @FieldResolver(() => ModelProfileType, {
+    nullable: true,
+    description: "What its cheapest provider tells of it.",
+  })
+  profile(@Root() { providers: [cheapest] }: Model): ModelProfileType | null {
+    return cheapest ? toProfile(cheapest.profile) : null;
   }
 
   @FieldResolver(() => [ProviderType], { description: "Who offers it, the cheapest first." })

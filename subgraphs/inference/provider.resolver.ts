@@ -1,11 +1,20 @@
 import "../shared/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, Query, Resolver, Root } from "type-graphql";
-import { isRoutable, type Model, type Provider } from "../../src/inference/provider.ts";
+import {
+  isRoutable,
+  type Model,
+  type Provider,
+  type TrustMode as Trust,
+  trustModeOf,
+} from "../../src/inference/provider.ts";
 import { type Connection, PageArgs, pageOf } from "../shared/connection.ts";
 import type { Context } from "../shared/context.ts";
 import { AddressScalar } from "../shared/scalars.ts";
+import { TrustMode } from "../shared/trust-mode.ts";
+import { ProviderHealthType, toHealth } from "./health.type.ts";
 import { ModelType } from "./model.type.ts";
 import { PricingType, toPricing } from "./pricing.type.ts";
+import { ModelProfileType, toProfile } from "./profile.type.ts";
 import { ProviderConnection, ProviderType } from "./provider.type.ts";
 
 /** Who offers models. */
@@ -38,6 +47,21 @@ export class ProviderResolver {
   @FieldResolver(() => PricingType, { description: "What it asks." })
   pricing(@Root() offer: Provider): PricingType {
     return toPricing(offer);
+  }
+
+  @FieldResolver(() => TrustMode, { description: "How far it can be trusted." })
+  trustMode(@Root() offer: Provider): Trust {
+    return trustModeOf(offer);
+  }
+
+  @FieldResolver(() => ProviderHealthType, { description: "How it fares, as far as this router knows." })
+  health(@Root() offer: Provider, @Ctx() { services }: Context): ProviderHealthType {
+    return toHealth(services.health.of(offer));
+  }
+
+  @FieldResolver(() => ModelProfileType, { description: "What it tells of its model." })
+  profile(@Root() { profile }: Provider): ModelProfileType {
+    return toProfile(profile);
   }
 
   @FieldResolver(() => Boolean, {

@@ -18,3 +18,10 @@ export function authorizeOwn(principal: Principal, account: string, access: Scop
   if (authorize(principal, access) === account) return;
   throw new AppError("insufficient_scope", "This credential is not allowed to read another account.");
 }
+
+/** Lets only an `sk-` key pass, and says whose it is; throws `missing_authorization` or `insufficient_scope`. */
+export function authorizeKey(principal: Principal): { readonly account: string; readonly keyId: string } {
+  const account = authorize(principal, "inference");
+  if (principal.kind === "api-key") return { account, keyId: principal.keyId };
+  throw new AppError("insufficient_scope", "Use an sk- key.");
+}

@@ -3,6 +3,7 @@ import type { Balance } from "../../src/accounts/balance.service.ts";
 import type { App } from "../../src/app.ts";
 import type { InferenceService } from "../../src/chain/direct/inference-registry.ts";
 import type { InferenceRequest } from "../../src/inference/requests.service.ts";
+import type { Evidence } from "../../src/inference/tee-signature.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import type { ApiKey } from "../../src/keys/api-key.service.ts";
 import type { Principal } from "../../src/keys/principal.ts";
@@ -14,6 +15,8 @@ export type Loaders = {
   readonly apiKeys: DataLoader<string, ApiKey | undefined>;
   /** Of the principal's own account alone: another's request is undefined, as is none. */
   readonly requests: DataLoader<string, InferenceRequest | undefined>;
+  /** Of the principal's own requests, by the request's id. */
+  readonly evidence: DataLoader<string, Evidence | undefined>;
   /** Rows of the inference registry, by provider in lower case. */
   readonly services: DataLoader<Hex, InferenceService | undefined>;
   readonly files: DataLoader<Hex, File | undefined>;
@@ -26,6 +29,11 @@ export function createLoaders(app: App, principal: Principal): Loaders {
     apiKeys: batched((ids) => app.apiKeys.byIds(ids)),
     requests: batched(async (ids) =>
       principal.kind === "anonymous" ? ids.map(() => undefined) : app.requests.byIds(principal.account, ids),
+    ),
+    evidence: batched(async (ids) =>
+      principal.kind === "anonymous"
+        ? ids.map(() => undefined)
+        : app.evidence.byRequests(principal.account, ids),
     ),
     services: batched((providers) => app.registry.byProviders(providers)),
     files: batched((roots) => app.files.byRoots(roots)),

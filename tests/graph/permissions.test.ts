@@ -48,6 +48,8 @@ const ofManagementKey = (field: string, more = ""): Row => ({
   foreign: "management_key_not_found",
 });
 
+const NO_CHAT = '{ model: "none", messages: [{ role: "user", content: "Hello" }] }';
+
 /** Every root field, and every field that the supergraph guards. */
 const MATRIX: Readonly<Record<string, Row>> = {
   "Query.viewer": open("{ viewer { __typename } }"),
@@ -87,6 +89,21 @@ const MATRIX: Readonly<Record<string, Row>> = {
     "sign_in_refused",
   ),
   "Mutation.signOut": { access: "session", query: () => "mutation { signOut }" },
+  "Query.routingPreview": {
+    access: "inference",
+    query: () => "{ routingPreview(serviceType: CHATBOT) { providers { id } } }",
+  },
+  // Who is let in hears that there is no such model: nobody else gets as far.
+  "Mutation.completeChat": {
+    access: "inference",
+    query: () => `mutation { completeChat(input: ${NO_CHAT}) { bill { requestId } } }`,
+    heard: "model_not_found",
+  },
+  "Subscription.chatCompletion": {
+    access: "inference",
+    query: () => `subscription { chatCompletion(input: ${NO_CHAT}) { bill { requestId } } }`,
+    heard: "model_not_found",
+  },
   "Subscription.balanceChanged": followed("account:read", "balanceChanged"),
   "Subscription.depositSeen": followed("account:read", "depositSeen"),
   "Subscription.keyChanged": followed("keys:read", "keyChanged"),

@@ -1,0 +1,49 @@
+import "../shared/reflect.ts";
+import { Arg, Resolver, Root, Subscription } from "type-graphql";
+import { type ChatPiece, feedChat } from "../../src/inference/chat-feed.ts";
+import { newRequestId } from "../../src/kernel/ids.ts";
+import { authorizeKey } from "../shared/access.ts";
+import type { Context } from "../shared/context.ts";
+import { ChatInput, ChatPieceType, toBill, toChatRequest } from "./chat.type.ts";
+import { toWishes } from "./routing.type.ts";
+
+type Subscribing = { readonly args: { readonly input: ChatInput }; readonly context: Context };
+
+/** Chats that are answered as they come. */
+@Resolver()
+export class ChatCompletionSubscription {
+  @Subscription(() => ChatPieceType, {
+    description:
+      "Has a model answer, piece by piece; the last piece is the bill. Who unsubscribes before pays for what came. " +
+      "Needs an `sk-` key.",
+    subscribe: openChat,
+  })
+  chatCompletion(
+    @Root() piece: ChatPiece,
+    @Arg("input", () => ChatInput, { description: "What is asked." }) _input: ChatInput,
+  ): ChatPieceType {
+    if (piece.kind === "end") {
+      const { inputTokens, outputTokens, trace } = piece;
+      return { delta: null, inputTokens, outputTokens, bill: toBill(trace) };
+    }
+    const { index, text, reasoning, toolCalls, finishReason } = piece;
+    return {
+      delta: {
+        index,
+        text: text ?? null,
+        reasoning: reasoning ?? null,
+        toolCalls: toolCalls ?? null,
+        finishReason: finishReason ?? null,
+      },
+      inputTokens: null,
+      outputTokens: null,
+      bill: null,
+    };
+  }
+}
+
+function openChat({ args: { input }, context }: Subscribing): AsyncIterableIterator<ChatPiece> {
+  const { services, principal } = context;
+  const caller = { ...authorizeKey(principal), requestId: newRequestId() };
+  return feedChat(services.chat, toChatRequest(input, { stream: true }), caller, toWishes(input.routing));
+}

@@ -1,0 +1,57 @@
+import "../shared/reflect.ts";
+import { Arg, Ctx, Mutation, Resolver } from "type-graphql";
+import type { Trace } from "../../src/inference/admitted.ts";
+import { newRequestId } from "../../src/kernel/ids.ts";
+import { authorizeKey } from "../shared/access.ts";
+import type { Context } from "../shared/context.ts";
+import { ChatCompletionType, ChatInput, toBill, toChatRequest } from "./chat.type.ts";
+import { toWishes } from "./routing.type.ts";
+
+/** Chats that are answered as a whole. */
+@Resolver()
+export class ChatResolver {
+  @Mutation(() => ChatCompletionType, {
+    nullable: true,
+    description:
+      "Has a model answer. It is billed, also when nobody waits for the answer any more. Needs an `sk-` key.",
+  })
+  async completeChat(
+    @Arg("input", () => ChatInput, { description: "What is asked." }) input: ChatInput,
+    @Ctx() { services, principal }: Context,
+  ): Promise<ChatCompletionType> {
+    const caller = { ...authorizeKey(principal), requestId: newRequestId() };
+    const request = toChatRequest(input, { stream: false });
+    const { signal } = new AbortController();
+    const { body } = await services.chat.complete(request, caller, signal, toWishes(input.routing));
+    return toCompletion(JSON.parse(body.toString("utf8")) as Answer);
+  }
+}
+
+type Answer = {
+  readonly choices: readonly {
+    readonly index?: number;
+    readonly finish_reason?: string | null;
+    readonly message: {
+      readonly content?: unknown;
+      readonly reasoning_content?: string | null;
+      readonly tool_calls?: readonly unknown[] | null;
+    };
+  }[];
+  readonly usage?: { readonly prompt_tokens?: number; readonly completion_tokens?: number } | null;
+  readonly x_0g_trace: Trace;
+};
+
+function toCompletion({ choices, usage, x_0g_trace: trace }: Answer): ChatCompletionType {
+  return {
+    choices: choices.map(({ index, finish_reason, message }, at) => ({
+      index: index ?? at,
+      text: typeof message.content === "string" ? message.content : null,
+      reasoning: message.reasoning_content ?? null,
+      toolCalls: message.tool_calls ?? null,
+      finishReason: finish_reason ?? null,
+    })),
+    inputTokens: usage?.prompt_tokens ?? null,
+    outputTokens: usage?.completion_tokens ?? null,
+    bill: toBill(trace),
+  };
+}

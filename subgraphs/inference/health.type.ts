@@ -1,0 +1,53 @@
+import "../shared/reflect.ts";
+import { Field, Int, ObjectType } from "type-graphql";
+import type { ProviderState } from "../../src/inference/choice.ts";
+import type { ProviderHealth } from "../../src/inference/health.service.ts";
+import { defineEnum } from "../shared/enumeration.ts";
+
+type Circuit = ProviderState["circuit"];
+
+/** Whether a provider is asked. */
+const CircuitState = defineEnum<Circuit>(
+  "CircuitState",
+  "Whether a provider is asked, by how it answered lately.",
+  {
+    closed: "It is.",
+    "half-open": "One request is sent to see whether it is well again.",
+    open: "It failed repeatedly and is left alone for a while.",
+  },
+);
+
+/** How a provider fares. */
+@ObjectType("ProviderHealth", {
+  description: "How a provider fares, by the requests that the answering process of the router sent to it.",
+  simpleResolvers: true,
+})
+export class ProviderHealthType {
+  @Field(() => CircuitState, { description: "Whether it is asked." })
+  circuit!: Circuit;
+
+  @Field(() => Int, {
+    nullable: true,
+    description: "How long its first byte takes, in milliseconds; null when nobody asked it lately.",
+  })
+  latencyMs!: number | null;
+
+  @Field(() => Int, {
+    nullable: true,
+    description: "How many of 100 requests it answers; null before the first.",
+  })
+  uptimePercent!: number | null;
+
+  @Field(() => Int, { description: "How many requests it is answering now." })
+  inFlight!: number;
+}
+
+/** What the graph tells of a provider's health. */
+export function toHealth({ circuit, latencyMs, uptime, inFlight }: ProviderHealth): ProviderHealthType {
+  return {
+    circuit,
+    latencyMs: latencyMs === undefined ? null : Math.round(latencyMs),
+    uptimePercent: uptime === undefined ? null : Math.round(uptime * 100),
+    inFlight,
+  };
+}

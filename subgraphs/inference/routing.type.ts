@@ -1,0 +1,165 @@
+import "../shared/reflect.ts";
+import { Field, InputType, Int, ObjectType } from "type-graphql";
+import type { Attempt } from "../../src/inference/admitted.ts";
+import type { RefusalReason as Reason, Refused } from "../../src/inference/choice.ts";
+import type { Provider, TrustMode as Trust } from "../../src/inference/provider.ts";
+import { type PriceCaps, type RoutingWishes, readUsd } from "../../src/inference/routing.ts";
+import { AppError } from "../../src/kernel/errors.ts";
+import type { Hex } from "../../src/kernel/hex.ts";
+import { defineEnum } from "../shared/enumeration.ts";
+import { AddressScalar } from "../shared/scalars.ts";
+import { TrustMode } from "../shared/trust-mode.ts";
+import { ProviderType } from "./provider.type.ts";
+
+type Sort = NonNullable<RoutingWishes["sort"]>;
+
+/** By what providers are ranked. */
+const ProviderSort = defineEnum<Sort>("ProviderSort", "By what providers are ranked.", {
+  latency: "The quickest first, by its first byte.",
+  price: "The cheapest first.",
+});
+
+/** Why a provider is not asked. */
+const RefusalReason = defineEnum<Reason>("RefusalReason", "Why a provider is not asked.", {
+  not_pinned: "Another one is asked for by its address.",
+  not_allowed_for_key: "The key may not use it.",
+  format_not_supported: "It does not speak the format of the request.",
+  unroutable: "Its URL is none that requests may be sent to.",
+  signer_not_acknowledged: "The network did not acknowledge its signer.",
+  below_trust_mode: "It cannot be trusted as far as is asked.",
+  above_max_price: "It costs more than is wanted.",
+  circuit_open: "It failed repeatedly and is left alone for a while.",
+  resting: "It asked to be left alone for a while.",
+  fallbacks_off: "Nobody may be asked in the place of the first.",
+  enough_candidates: "Enough others come before it.",
+});
+
+/** What came of asking a provider. */
+const AttemptOutcome = defineEnum<Attempt["outcome"]>("AttemptOutcome", "What came of asking a provider.", {
+  answered: "It answered.",
+  failed: "It did not answer, or broke off.",
+  aborted: "The client left.",
+});
+
+/** How to choose the provider. */
+@InputType("RoutingInput", {
+  description: "How to choose the provider; what is left out is the router's to choose.",
+})
+export class RoutingInput {
+  @Field(() => ProviderSort, { nullable: true, description: "Which provider comes first." })
+  sort?: Sort | null;
+
+  @Field(() => AddressScalar, { nullable: true, description: "The one provider to ask, and no other." })
+  provider?: Hex | null;
+
+  @Field(() => Boolean, {
+    nullable: true,
+    description: "Whether another provider may be asked when one fails; true unless told.",
+  })
+  allowFallbacks?: boolean | null;
+
+  @Field(() => TrustMode, { nullable: true, description: "How far a provider must be trusted at the least." })
+  trustMode?: Trust | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description: "What input may cost at the most: USD for a million tokens, such as `0.25`.",
+  })
+  maxPriceUsdPrompt?: string | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description: "What output may cost at the most: USD for a million tokens.",
+  })
+  maxPriceUsdCompletion?: string | null;
+
+  @Field(() => String, { nullable: true, description: "What one image may cost at the most: USD." })
+  maxPriceUsdImage?: string | null;
+}
+
+/** What the router takes a `RoutingInput` for. Throws `invalid_max_price_usd`. */
+export function toWishes(input: RoutingInput | null | undefined): RoutingWishes {
+  const { sort, provider, allowFallbacks, trustMode } = input ?? {};
+  const caps: PriceCaps = {
+    ...capOf("prompt", "maxPriceUsdPrompt", input),
+    ...capOf("completion", "maxPriceUsdCompletion", input),
+    ...capOf("image", "maxPriceUsdImage", input),
+  };
+  return {
+    ...(sort && { sort }),
+    ...(provider && { pin: provider }),
+    ...(allowFallbacks != null && { allowFallbacks }),
+    ...(trustMode && trustMode !== "standard" && { trustMode }),
+    ...(Object.keys(caps).length > 0 && { caps }),
+  };
+}
+
+type CapField = "maxPriceUsdPrompt" | "maxPriceUsdCompletion" | "maxPriceUsdImage";
+
+function capOf(name: keyof PriceCaps, field: CapField, input: RoutingInput | null | undefined): PriceCaps {
+  const text = input?.[field];
+  if (text == null) return {};
+  const usd = readUsd(text);
+  if (usd !== undefined) return { [name]: usd };
+  throw new AppError("invalid_max_price_usd", `${field} is a decimal of USD, such as 0.25.`, {
+    param: field,
+  });
+}
+
+/** A provider that is not asked. */
+@ObjectType("RefusedProvider", { description: "A provider that is not asked.", simpleResolvers: true })
+export class RefusedProviderType {
+  @Field(() => AddressScalar, { description: "Its address." })
+  provider!: Hex;
+
+  @Field(() => RefusalReason, { description: "Why it is not." })
+  reason!: Reason;
+}
+
+/** Asking a provider. */
+@ObjectType("RoutingAttempt", {
+  description: "That a provider was asked, and what came of it.",
+  simpleResolvers: true,
+})
+export class RoutingAttemptType {
+  @Field(() => AddressScalar, { description: "The address of who was asked." })
+  provider!: Hex;
+
+  @Field(() => AttemptOutcome, { description: "What came of it." })
+  outcome!: Attempt["outcome"];
+
+  @Field(() => String, {
+    nullable: true,
+    description: "Why it failed, in a word such as `silent` or `busy`.",
+  })
+  reason?: string | undefined;
+
+  @Field(() => Int, { nullable: true, description: "The HTTP status that it failed with." })
+  status?: number | undefined;
+
+  @Field(() => Int, { description: "How long it took, in milliseconds." })
+  durationMs!: number;
+}
+
+/** How a request found its provider. */
+@ObjectType("RequestRouting", { description: "How a request found its provider.", simpleResolvers: true })
+export class RequestRoutingType {
+  @Field(() => [RoutingAttemptType], { description: "Who was asked, in this order." })
+  tried!: readonly Attempt[];
+
+  @Field(() => [RefusedProviderType], { description: "Who was not, and why." })
+  refused!: readonly Refused[];
+}
+
+/** Who would be asked. */
+@ObjectType("RoutingPreview", {
+  description: "Who would be asked now, and who would not. Nothing is asked or billed.",
+  simpleResolvers: true,
+})
+export class RoutingPreviewType {
+  @Field(() => [ProviderType], { description: "Who would be asked, in the order of failover." })
+  providers!: readonly Provider[];
+
+  @Field(() => [RefusedProviderType], { description: "Who would not, and why." })
+  refused!: readonly Refused[];
+}

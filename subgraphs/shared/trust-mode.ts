@@ -1,0 +1,9 @@
+import type { TrustMode as Trust } from "../../src/inference/provider.ts";
+import { defineEnum } from "./enumeration.ts";
+
+/** How far a provider can be trusted. */
+export const TrustMode = defineEnum<Trust>("TrustMode", "How far a provider can be trusted.", {
+  standard: "Nothing vouches for it.",
+  verified: "Its answers can be verified.",
+  private: "What is sent to it is private to its enclave, too.",
+});

@@ -1,0 +1,347 @@
+import { createClient } from "graphql-ws";
+import { afterEach, describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { LedgerService } from "../../src/accounts/ledger.service.ts";
+import { PROVIDER } from "../../src/devnet/accounts.ts";
+import { countPromptTokens } from "../../src/inference/tokens.ts";
+import { ask, followEvents, followSocket, type GraphResult } from "../support/graph-client.ts";
+import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/network.ts";
+import { type Seeded, seedAccount } from "../support/seed.ts";
+import { useStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
+
+const stack = useStack("embedded");
+const messages = [{ role: "user", content: "What is the sea?" }];
+const PROMPT = countPromptTokens(messages);
+
+afterEach(() => {
+  stack().provider.behaviour = {};
+});
+
+const INPUT = `{ model: "${MODEL}", messages: [{ role: "user", content: "What is the sea?" }], maxTokens: 5 }`;
+const withMore = (more: string) => INPUT.replace(/ }$/, `, ${more} }`);
+const BILL = "bill { requestId provider cost { input output total } teeVerified }";
+const CHAT = `choices { index text reasoning finishReason } inputTokens outputTokens ${BILL}`;
+const PIECE = `delta { index text finishReason } inputTokens outputTokens ${BILL}`;
+
+function complete(secret: string | undefined, input = INPUT) {
+  return ask(stack().origin, secret, `mutation { completeChat(input: ${input}) { ${CHAT} } }`);
+}
+
+const costOf = (outputTokens: number) => ({
+  input: String(BigInt(PROMPT) * INPUT_PRICE),
+  output: String(BigInt(outputTokens) * OUTPUT_PRICE),
+  total: String(BigInt(PROMPT) * INPUT_PRICE + BigInt(outputTokens) * OUTPUT_PRICE),
+});
+
+async function readerOf({ account }: Seeded): Promise<string> {
+  return (await stack().app.managementKeys.create(account, "reader", ["account:read"])).secret;
+}
+
+async function requestsOf(seeded: Seeded) {
+  return (await stack().app.requests.list(seeded.account, { first: 10 })).rows;
+}
+
+async function expectExactBooks(): Promise<void> {
+  const { faults, openHolds } = await new LedgerService(stack().app.database).verify();
+  expect({ faults, openHolds }).toEqual({ faults: [], openHolds: 0 });
+}
+
+describe("completeChat", () => {
+  test("answers as REST does, and costs the same", async () => {
+    const seeded = await seedAccount(stack().app.database, 10n ** 9n);
+    const { data, errors } = await complete(seeded.secret);
+    expect(errors).toBeUndefined();
+    const rest = await fetch(`${stack().origin}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${seeded.secret}` },
+      body: JSON.stringify({ model: MODEL, messages, max_tokens: 5 }),
+    });
+    const answer = (await rest.json()) as {
+      choices: { message: { content: string } }[];
+      x_0g_trace: { billing: object };
+    };
+    expect(data.completeChat).toEqual({
+      choices: [
+        { index: 0, text: answer.choices[0]?.message.content, reasoning: null, finishReason: "length" },
+      ],
+      inputTokens: PROMPT,
+      outputTokens: 5,
+      bill: {
+        requestId: expect.stringMatching(/^req-/),
+        provider: PROVIDER.address,
+        cost: costOf(5),
+        teeVerified: null,
+      },
+    });
+    expect(answer.x_0g_trace.billing).toMatchObject({ total_cost: costOf(5).total });
+    expect((await requestsOf(seeded)).map(({ cost }) => cost?.total.toString())).toEqual([
+      costOf(5).total,
+      costOf(5).total,
+    ]);
+    await expectExactBooks();
+  });
+
+  test("passes on what it does not know, and refuses what REST refuses", async () => {
+    const { secret } = await seedAccount(stack().app.database, 10n ** 9n);
+    const several = await complete(secret, withMore("options: { n: 1, temperature: 0.5, stream: true }"));
+    expect(several.data.completeChat.choices).toHaveLength(1);
+    const failures: readonly [string, string][] = [
+      [withMore("options: { n: 0 }"), "invalid_body"],
+      [INPUT.replace(MODEL, "none"), "model_not_found"],
+      [INPUT.replace(/messages: \[.*\]/, "messages: []"), "invalid_body"],
+      [withMore('routing: { maxPriceUsdPrompt: "1e3" }'), "invalid_max_price_usd"],
+      [withMore(`routing: { provider: "0x${"1".repeat(40)}" }`), "provider_not_found"],
+    ];
+    for (const [input, code] of failures)
+      expect((await complete(secret, input)).errors?.[0]?.extensions?.code, input).toBe(code);
+    const poor = await seedAccount(stack().app.database, 1n);
+    expect((await complete(poor.secret)).errors?.[0]?.extensions?.code).toBe("insufficient_balance");
+    expect(await requestsOf(poor)).toEqual([]);
+  });
+
+  test("tells a provider's failure by its code, and bills nothing", async () => {
+    const seeded = await seedAccount(stack().app.database, 10n ** 9n);
+    stack().provider.behaviour = {
+      instead: { status: 500, contentType: "text/plain", body: "a secret host" },
+    };
+    const { data, errors } = await complete(seeded.secret);
+    expect(data.completeChat).toBeNull();
+    expect(errors?.[0]?.extensions?.code).toBe("provider_error");
+    expect(JSON.stringify(errors)).not.toContain("secret host");
+    expect((await requestsOf(seeded))[0]?.cost?.total ?? 0n).toBe(0n);
+    await expectExactBooks();
+  });
+});
+
+describe("chatCompletion", () => {
+  const query = `subscription { chatCompletion(input: ${INPUT}) { ${PIECE} } }`;
+
+  test.each([
+    ["WebSocket", followSocket],
+    ["server-sent events", followEvents],
+  ])("tells tokens as they come and ends with the cost, over %s", async (_name, follow) => {
+    const seeded = await seedAccount(stack().app.database, 10n ** 9n);
+    stack().provider.behaviour = { chunkDelayMs: 20 };
+    const following = await follow(stack().origin, seeded.secret, query);
+    const pieces = await piecesOf(following);
+    await following.stop();
+    expect(pieces.length).toBeGreaterThanOrEqual(6);
+    const whole = await complete(seeded.secret);
+    const text = pieces.map(({ delta }) => delta?.text ?? "").join("");
+    expect(text).toBe(whole.data.completeChat.choices[0].text);
+    expect(pieces.at(-2)?.delta?.finishReason).toBe("length");
+    expect(pieces.at(-1)).toEqual({
+      delta: null,
+      inputTokens: PROMPT,
+      outputTokens: 5,
+      bill: {
+        requestId: expect.stringMatching(/^req-/),
+        provider: PROVIDER.address,
+        cost: costOf(5),
+        teeVerified: null,
+      },
+    });
+    await expectExactBooks();
+  });
+
+  test("ends by itself behind the bill", async () => {
+    const { secret } = await seedAccount(stack().app.database, 10n ** 9n);
+    const results: unknown[] = [];
+    await new Promise<void>((resolve, reject) => {
+      const client = createClient({
+        url: `${stack().origin.replace(/^http/, "ws")}/graphql`,
+        webSocketImpl: WebSocket,
+        connectionParams: { authorization: `Bearer ${secret}` },
+      });
+      client.subscribe(
+        { query },
+        {
+          next: (result) => void results.push(result),
+          error: reject,
+          complete: () => resolve(client.dispose()),
+        },
+      );
+    });
+    expect(results.at(-1)).toMatchObject({ data: { chatCompletion: { bill: { cost: costOf(5) } } } });
+  });
+
+  test.each([
+    ["WebSocket", followSocket],
+    ["server-sent events", followEvents],
+  ])(
+    "who unsubscribes over %s cuts the provider off within 1 s and pays for what came",
+    async (_name, follow) => {
+      const seeded = await seedAccount(stack().app.database, 10n ** 9n);
+      stack().provider.behaviour = { chunkDelayMs: 100 };
+      const aborted = stack().provider.aborted;
+      const long = query.replace("maxTokens: 5", "maxTokens: 60");
+      const following = await follow(stack().origin, seeded.secret, long);
+      await until(() => following.results.length >= 3);
+      const leftMs = performance.now();
+      await following.stop();
+      await until(() => stack().provider.aborted > aborted);
+      expect(performance.now() - leftMs).toBeLessThan(1_000);
+      const request = await until(async () => {
+        const [row] = await requestsOf(seeded);
+        return row !== undefined && row.status !== "running" && row;
+      });
+      expect(request.status).toBe("aborted");
+      expect(request.outputTokens).toBeGreaterThanOrEqual(2);
+      expect(request.outputTokens).toBeLessThan(20);
+      expect(request.cost?.total.toString()).toBe(costOf(request.outputTokens ?? 0).total);
+      await expectExactBooks();
+    },
+  );
+
+  test("who leaves before the first token pays nothing", async () => {
+    const seeded = await seedAccount(stack().app.database, 10n ** 9n);
+    stack().provider.behaviour = { delayMs: 5_000 };
+    const requests = stack().provider.requests;
+    const following = await followSocket(stack().origin, seeded.secret, query);
+    await until(() => stack().provider.requests > requests);
+    await following.stop();
+    const [request] = await until(async () => {
+      const rows = await requestsOf(seeded);
+      return rows.some(({ status }) => status === "aborted") && rows;
+    });
+    expect(request?.cost?.total ?? 0n).toBe(0n);
+    await expectExactBooks();
+  });
+
+  test("a provider that breaks off ends it with a failure and no bill", async () => {
+    const seeded = await seedAccount(stack().app.database, 10n ** 9n);
+    stack().provider.behaviour = { breakAfterEvents: 4 };
+    const following = await followEvents(stack().origin, seeded.secret, query);
+    await until(() => following.results.some(({ errors }) => errors !== undefined));
+    await following.stop();
+    expect(following.results.at(-1)?.errors?.[0]?.extensions?.code).toBe("provider_error");
+    expect(following.results.some(({ data }) => data?.chatCompletion?.bill)).toBe(false);
+    const [request] = await requestsOf(seeded);
+    expect(request).toMatchObject({ status: "failed", errorCode: expect.any(String) });
+    expect(request?.cost?.total).toBeGreaterThan(0n);
+    await expectExactBooks();
+  });
+
+  test("an answer of many pieces comes whole", async () => {
+    const { secret } = await seedAccount(stack().app.database, 10n ** 9n);
+    stack().provider.behaviour = { chunks: 64 };
+    const following = await followEvents(
+      stack().origin,
+      secret,
+      query.replace("maxTokens: 5", "maxTokens: 64"),
+    );
+    const pieces = await piecesOf(following);
+    await following.stop();
+    expect(pieces.at(-1)?.outputTokens).toBe(64);
+  });
+});
+
+describe("routingPreview", () => {
+  const preview = (secret: string, args: string) =>
+    ask(
+      stack().origin,
+      secret,
+      `{ routingPreview(${args}) { providers { address trustMode health { circuit inFlight } } refused { provider reason } } }`,
+    );
+
+  test("tells who would be asked, and why others would not, and bills nothing", async () => {
+    const seeded = await seedAccount(stack().app.database, 10n ** 9n);
+    const { data } = await preview(seeded.secret, `serviceType: CHATBOT, model: "${MODEL}"`);
+    expect(data.routingPreview).toEqual({
+      providers: [
+        { address: PROVIDER.address, trustMode: "PRIVATE", health: { circuit: "CLOSED", inFlight: 0 } },
+      ],
+      refused: [],
+    });
+    expect(await requestsOf(seeded)).toEqual([]);
+  });
+
+  test("refuses as a request would be", async () => {
+    const { secret } = await seedAccount(stack().app.database, 0n);
+    const codeOf = async (args: string) => (await preview(secret, args)).errors?.[0]?.extensions?.code;
+    expect(await codeOf('serviceType: CHATBOT, model: "none"')).toBe("model_not_found");
+    expect(
+      await codeOf(`serviceType: CHATBOT, model: "${MODEL}", routing: { maxPriceUsdPrompt: "-1" }`),
+    ).toBe("invalid_max_price_usd");
+  });
+});
+
+describe("a request", () => {
+  test("is joined with its money, its routing and its evidence, for its own account alone", async () => {
+    const seeded = await seedAccount(stack().app.database, 10n ** 9n);
+    const { data } = await complete(seeded.secret, withMore("verifyTee: true"));
+    expect(data.completeChat.bill.teeVerified).toBe(true);
+    const request = `{ request(id: "${data.completeChat.bill.requestId}") {
+      cost { total } timing { firstByteMs durationMs } provider { address profile { formats } }
+      model { id supportedFormats }
+      routing { tried { provider outcome reason status durationMs } refused { provider reason } }
+      evidence { verified verdict provider answerId text signature signer expectedSigner checkedAt }
+    } }`;
+    const own = await ask(stack().origin, await readerOf(seeded), request);
+    expect(own.errors).toBeUndefined();
+    expect(own.data.request).toEqual({
+      cost: { total: costOf(5).total },
+      timing: { firstByteMs: expect.any(Number), durationMs: expect.any(Number) },
+      provider: { address: PROVIDER.address, profile: { formats: ["OPENAI"] } },
+      model: { id: MODEL, supportedFormats: ["OPENAI"] },
+      routing: {
+        tried: [
+          {
+            provider: PROVIDER.address,
+            outcome: "ANSWERED",
+            reason: null,
+            status: null,
+            durationMs: expect.any(Number),
+          },
+        ],
+        refused: [],
+      },
+      evidence: {
+        verified: true,
+        verdict: "VERIFIED",
+        provider: PROVIDER.address,
+        answerId: expect.stringMatching(/^chatcmpl-/),
+        text: expect.stringMatching(/^[0-9a-f]{64}:[0-9a-f]{64}$/),
+        signature: expect.stringMatching(/^0x[0-9a-f]{130}$/),
+        signer: PROVIDER.address,
+        expectedSigner: PROVIDER.address,
+        checkedAt: expect.any(String),
+      },
+    });
+    const other = await seedAccount(stack().app.database, 0n);
+    expect((await ask(stack().origin, await readerOf(other), request)).data.request).toBeNull();
+  });
+
+  test("has no evidence where none was asked for, and tells what was tried in vain", async () => {
+    const seeded = await seedAccount(stack().app.database, 10n ** 9n);
+    stack().provider.behaviour = { instead: { status: 500, contentType: "text/plain", body: "" } };
+    await complete(seeded.secret);
+    const { data } = await ask(
+      stack().origin,
+      await readerOf(seeded),
+      "{ viewer { account { requests { nodes { status errorCode evidence { verdict } routing { tried { outcome status reason } } } } } } }",
+    );
+    const [request] = data.viewer.account.requests.nodes;
+    expect(request).toMatchObject({ status: "FAILED", errorCode: "provider_error", evidence: null });
+    expect(request.routing.tried.length).toBeGreaterThanOrEqual(1);
+    for (const attempt of request.routing.tried)
+      expect(attempt).toEqual({ outcome: "FAILED", status: 500, reason: "failed" });
+  });
+});
+
+type Piece = {
+  readonly delta: { readonly text: string | null; readonly finishReason: string | null } | null;
+  readonly outputTokens: number | null;
+  readonly bill: object | null;
+};
+
+async function piecesOf({
+  results,
+}: {
+  readonly results: readonly GraphResult[];
+}): Promise<readonly Piece[]> {
+  await until(() => results.some(({ data, errors }) => errors !== undefined || data?.chatCompletion?.bill));
+  expect(results.flatMap(({ errors = [] }) => errors)).toEqual([]);
+  return results.map(({ data }) => data.chatCompletion as Piece);
+}
