@@ -209,6 +209,7 @@ function wire(parts: {
     tries: PROVIDER_TRIES,
     totalMs: config.PROVIDER_TOTAL_MS,
     firstTokenMs: config.PROVIDER_FIRST_TOKEN_MS,
+    stallMs: config.CLIENT_STALL_MS,
   });
   const tokenPrice = new TokenPriceService({ setting: config.TOKEN_USD, clock, log });
   const catalogue = new CatalogueService({
@@ -306,6 +307,9 @@ function wire(parts: {
     work: imageJobWork({
       client: new ImageJobClient({ providers, catalogue, health }),
       holds,
+      catalogue,
+      evidence,
+      observer: metrics,
       keptSeconds: config.JOB_RESULT_HOURS * 3_600,
     }),
   });
@@ -315,6 +319,8 @@ function wire(parts: {
     holds,
     jobs,
     requests,
+    catalogue,
+    evidence,
     submitted: () => imageJobRunner.nudge(),
     committed,
     deadlineSeconds: Math.ceil(config.JOB_TOTAL_MS / 1_000),

@@ -1,8 +1,7 @@
 import type { HoldsService } from "../accounts/holds.service.ts";
 import type { Database } from "../db/database.ts";
 import { cancelJob, insertJob, lockOwned } from "../jobs/job.store.ts";
-import type { JobView } from "../jobs/job-view.store.ts";
-import { type JobsService, jobNotFound } from "../jobs/jobs.service.ts";
+import { type JobsService, type JobView, jobNotFound } from "../jobs/jobs.service.ts";
 import { AppError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { AdmissionService } from "./admission.service.ts";
@@ -109,8 +108,9 @@ export class ImageJobsService {
       },
       { ...caller, requestId: id },
     );
+    const job = await jobs.get(caller.account, id);
     submitted();
-    return jobs.get(caller.account, id);
+    return job;
   }
 
   /**
@@ -129,6 +129,11 @@ export class ImageJobsService {
     if (!request?.cost) return { job, result, trace: undefined };
     const trace = toTrace(job, request.provider, request.cost);
     return { job, result, trace: verified === undefined ? trace : { ...trace, tee_verified: verified } };
+  }
+
+  /** Those that a job may be asked of by, in lower case: whoever may serve it. */
+  providersOf({ spec }: JobView): readonly string[] {
+    return (spec as ImageJobSpec).candidates.map(({ address }) => address);
   }
 
   /** Whether a result is vouched for; undefined when nobody asked. */

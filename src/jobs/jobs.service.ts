@@ -16,6 +16,8 @@ import { isFinal, type JobState } from "./job.state.ts";
 import { JobStream } from "./job-stream.ts";
 import { findJob, type JobView, listJobs, positionOf, readResult } from "./job-view.store.ts";
 
+export type { JobView } from "./job-view.store.ts";
+
 type Needs = { readonly database: Database; readonly events: EventsService };
 
 const MOST_PRESENT = 100;

@@ -14,6 +14,9 @@ import type { Route } from "./route.ts";
 import { getUsageByDay, getUsageHistory, getUsageStats } from "./v1/account/usage.ts";
 import { getAccount, getBalance, getFunds } from "./v1/account.ts";
 import { createApiKey, listApiKeys, revokeApiKey, updateApiKey } from "./v1/api-keys.ts";
+import { submitImageEdit } from "./v1/async/images/edits.ts";
+import { submitImages } from "./v1/async/images/generations.ts";
+import { cancelAsyncJob, getAsyncJob } from "./v1/async/jobs.ts";
 import { createTranscription } from "./v1/audio/transcriptions.ts";
 import { getMe, getNonce, signIn, signOut } from "./v1/auth.ts";
 import { chatCompletions } from "./v1/chat/completions.ts";
@@ -38,6 +41,10 @@ export const routes: readonly Route[] = [
   countMessageTokens,
   generateImages,
   editImages,
+  submitImages,
+  submitImageEdit,
+  getAsyncJob,
+  cancelAsyncJob,
   createTranscription,
   previewRouting,
   listModels,

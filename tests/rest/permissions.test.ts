@@ -8,7 +8,7 @@ import { useStack } from "../support/stack.ts";
 const stack = useStack("embedded");
 
 /** What whoever is let in may hear of an empty body, or of a key of another account. */
-const HEARD = ["invalid_body", "api_key_not_found", "management_key_not_found"];
+const HEARD = ["invalid_body", "async_job_not_found", "api_key_not_found", "management_key_not_found"];
 
 describe.each(routes)("$method $url", ({ method, url, access }) => {
   let owner: Owner;

@@ -1,0 +1,28 @@
+import { IMAGE_REQUEST } from "../../../../inference/image-request.ts";
+import { callerOf } from "../../../inference-call.ts";
+import { defineRoute } from "../../../route.ts";
+import { readRouting } from "../../../routing-headers.ts";
+import { SUBMITTED_JOB, submittedJob } from "../job-shape.ts";
+
+/** POST /v1/async/images/generations (SPEC 4.1): a job that makes images from a prompt. */
+export const submitImages = defineRoute({
+  method: "POST",
+  url: "/v1/async/images/generations",
+  summary: "Submit a job that creates images",
+  access: "inference",
+  isAdmitted: true,
+  body: "bytes",
+  bodies: { "application/json": IMAGE_REQUEST },
+  answer: SUBMITTED_JOB,
+  repetition: "replayed",
+  async handle(app, call) {
+    const wishes = readRouting(call.rawHeaders, app.config.PLATFORM_WORDS);
+    const ask = {
+      operation: "generations",
+      body: call.body,
+      contentType: "application/json",
+      wishes,
+    } as const;
+    return submittedJob(await app.imageJobs.submit(ask, callerOf(call)));
+  },
+});

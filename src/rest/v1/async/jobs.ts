@@ -1,0 +1,62 @@
+import { z } from "zod";
+import type { ImageJobOutcome } from "../../../inference/image-jobs.service.ts";
+import { jobNotFound } from "../../../jobs/jobs.service.ts";
+import { isAddress } from "../../../kernel/hex.ts";
+import type { Answer } from "../../answer.ts";
+import { defineRoute } from "../../route.ts";
+import { ASYNC_JOB, jobAnswer } from "./job-shape.ts";
+
+const NO_RESULT = "The result is not kept any more.";
+
+const query = z.object({
+  provider_address: z
+    .string()
+    .refine(isAddress, "must be an address")
+    .transform((text) => text.toLowerCase())
+    .optional(),
+  model: z.string().optional(),
+  verify_tee: z.enum(["true", "false"]).optional(),
+});
+
+/** GET /v1/async/jobs/{jobId} (SPEC 4.1): how a job stands, and its images once it is done. Looking is free. */
+export const getAsyncJob = defineRoute({
+  method: "GET",
+  url: "/v1/async/jobs/:jobId",
+  summary: "Read an image job",
+  access: "inference",
+  query,
+  answer: ASYNC_JOB,
+  async handle(app, { account, params, query: { provider_address: asked, verify_tee } }) {
+    const outcome = await app.imageJobs.outcome(account, params.jobId ?? "", verify_tee === "true");
+    if (asked !== undefined && !app.imageJobs.providersOf(outcome.job).includes(asked)) throw jobNotFound();
+    return show(outcome);
+  },
+});
+
+/** DELETE /v1/async/jobs/{jobId} (ours): takes back a job that is pending. */
+export const cancelAsyncJob = defineRoute({
+  method: "DELETE",
+  url: "/v1/async/jobs/:jobId",
+  summary: "Cancel an image job that is pending",
+  access: "inference",
+  answer: ASYNC_JOB,
+  async handle(app, { account, params }) {
+    const job = await app.imageJobs.cancel(account, params.jobId ?? "");
+    return show({ job, result: undefined, trace: undefined });
+  },
+});
+
+function show({ job, result, trace }: ImageJobOutcome): Answer {
+  const isGone = job.state === "completed" && result === undefined;
+  const errorMessage = isGone ? NO_RESULT : job.state === "failed" ? job.step.errorMessage : null;
+  const fields = {
+    jobId: job.id,
+    status: job.state,
+    provider_address: job.step.provider,
+    createdAt: job.createdAt.toISOString(),
+    updatedAt: job.updatedAt.toISOString(),
+    ...(errorMessage !== null && { errorMessage }),
+    ...(trace && { x_0g_trace: trace }),
+  };
+  return jobAnswer(job, fields, { data: result });
+}
