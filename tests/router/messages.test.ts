@@ -1,0 +1,246 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { countPromptTokens } from "../../src/inference/tokens.ts";
+import { requireBooks } from "../support/bill.ts";
+import { MODEL } from "../support/network.ts";
+import { rest } from "../support/rest-client.ts";
+import { type Seeded, seedAccount } from "../support/seed.ts";
+import { SERVICES, useServices } from "../support/services.ts";
+import { useStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
+
+type Message = {
+  readonly content: readonly [{ readonly text: string }];
+  readonly usage: { readonly input_tokens: number; readonly output_tokens: number };
+  readonly x_0g_trace: { readonly billing: { readonly total_cost: string } };
+};
+type Failure = {
+  readonly type: "error";
+  readonly error: { readonly type: string; readonly message: string };
+};
+
+const stack = useStack("embedded");
+const services = useServices(stack, ["messages"]);
+const { model, inputPrice, outputPrice } = SERVICES.messages;
+const messages = [{ role: "user", content: "Say something." }];
+const PROMPT = countPromptTokens(messages);
+const START = 1_000_000n;
+
+let owner: Seeded;
+beforeEach(async () => {
+  owner = await seedAccount(stack().app.database, START);
+  services().messages.behaviour = {};
+  services().messages.onBody = undefined;
+});
+
+test("a message is the provider's own with its bill, charged exactly", async () => {
+  const { status, body, headers } = await create<Message>({ max_tokens: 5 });
+  expect(status).toBe(200);
+  expect(body).toMatchObject({ type: "message", role: "assistant", stop_reason: "max_tokens" });
+  const cost = BigInt(PROMPT) * inputPrice + 5n * outputPrice;
+  expect(body.usage).toEqual({ input_tokens: PROMPT, output_tokens: 5 });
+  expect(body.x_0g_trace.billing.total_cost).toBe(String(cost));
+  expect(headers.get("request-id")).toBe(headers.get("x-request-id"));
+  expect(headers.get("zg-res-key")).toMatch(/^msg_/);
+  await requireBooks(stack().app, owner, { available: START - cost });
+});
+
+test("a stream is the provider's events, the bill as a comment before the last", async () => {
+  const text = await stream({ max_tokens: 5 });
+  const names = [...text.matchAll(/^event: (.*)$/gm)].map(([, name]) => name);
+  expect(names.slice(0, 3)).toEqual(["message_start", "content_block_start", "ping"]);
+  expect(names.slice(-3)).toEqual(["content_block_stop", "message_delta", "message_stop"]);
+  expect(text).toMatch(
+    /: x_0g_trace {"request_id".*}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n$/,
+  );
+  const cost = BigInt(PROMPT) * inputPrice + 5n * outputPrice;
+  expect(text).toContain(`"total_cost":"${cost}"`);
+  await requireBooks(stack().app, owner, { available: START - cost });
+});
+
+test("what was read from or written to a cache is input, and the history tells of it", async () => {
+  services().messages.behaviour = {
+    usageJson: JSON.stringify({
+      input_tokens: 10,
+      output_tokens: 3,
+      cache_read_input_tokens: 20,
+      cache_creation_input_tokens: 30,
+      cache_creation: { ephemeral_5m_input_tokens: 25, ephemeral_1h_input_tokens: 5 },
+    }),
+  };
+  const { body } = await create<Message>({ max_tokens: 100 });
+  expect(body.x_0g_trace.billing.total_cost).toBe(String(60n * inputPrice + 3n * outputPrice));
+  const { secret } = await stack().app.managementKeys.create(owner.account, "m", ["account:read"]);
+  const history = await rest<{ data: object[] }>(stack().origin, "/v1/account/usage/history", secret);
+  expect(history.body.data[0]).toMatchObject({
+    input_tokens: 60,
+    output_tokens: 3,
+    cached_tokens: 20,
+    cache_write_tokens: 25,
+    cache_write_1h_tokens: 5,
+  });
+});
+
+test.each([
+  "null",
+  '{"input_tokens":-1,"output_tokens":1}',
+  '{"input_tokens":1,"output_tokens":9e15}',
+  '"x"',
+])("usage %s is not believed: the tokens are counted", async (usageJson) => {
+  services().messages.behaviour = { usageJson };
+  const { status } = await create<Message>({ max_tokens: 5 });
+  expect(status).toBe(200);
+  await requireBooks(stack().app, owner, {
+    available: START - BigInt(PROMPT) * inputPrice - 5n * outputPrice,
+  });
+});
+
+test("a model that does not speak the format is refused in the published words", async () => {
+  const { status, body } = await create<Failure>({ model: MODEL });
+  expect(status).toBe(400);
+  expect(body).toEqual({
+    type: "error",
+    error: {
+      type: "invalid_request_error",
+      message: `model "${MODEL}" is not available on the anthropic API format (supported: openai); use POST /v1/chat/completions instead`,
+    },
+    request_id: expect.any(String),
+  });
+});
+
+test("the key may come as X-Api-Key; version and beta reach the provider, nothing else does", async () => {
+  const seen: Readonly<Record<string, unknown>>[] = [];
+  services().messages.onBody = (_body, headers) => void seen.push(headers);
+  const headers = {
+    "x-api-key": owner.secret,
+    "anthropic-version": "2023-06-01",
+    "anthropic-beta": "tools-2024",
+  };
+  const { status } = await rest(stack().origin, "/v1/messages", undefined, {
+    body: { model, max_tokens: 3, messages },
+    headers: { ...headers, cookie: "a=b" },
+  });
+  expect(status).toBe(200);
+  expect(seen[0]).toMatchObject({ "anthropic-version": "2023-06-01", "anthropic-beta": "tools-2024" });
+  expect(seen[0]).not.toHaveProperty("cookie");
+  expect(seen[0]).not.toHaveProperty("x-api-key");
+  const malformed = await rest<Failure>(stack().origin, "/v1/messages", owner.secret, {
+    body: { model, max_tokens: 3, messages },
+    headers: { "anthropic-version": "latest" },
+  });
+  expect([malformed.status, malformed.body.error.type]).toEqual([400, "invalid_request_error"]);
+});
+
+test("X-Api-Key counts at no other endpoint", async () => {
+  const { status } = await rest(stack().origin, "/v1/chat/completions", undefined, {
+    body: { model, messages },
+    headers: { "x-api-key": owner.secret },
+  });
+  expect(status).toBe(401);
+});
+
+describe("failures are in Anthropic's shape", () => {
+  test.each([
+    ["no key", { secret: undefined }, 401, "authentication_error"],
+    ["a management key", { secret: "mk" }, 403, "permission_error"],
+    ["a model that is not there", { fields: { model: "none" } }, 404, "not_found_error"],
+    ["no limit", { fields: { max_tokens: undefined } }, 400, "invalid_request_error"],
+    ["more than the balance", { fields: { max_tokens: 2_000_000 } }, 402, "billing_error"],
+    ["a body that is too large", { fields: { system: "x".repeat(2_100_000) } }, 413, "request_too_large"],
+    ["no JSON", { text: "{" }, 400, "invalid_request_error"],
+  ])(
+    "%s",
+    async (_what, given: { secret?: string | undefined; fields?: object; text?: string }, status, type) => {
+      const { secret: mk } = await stack().app.managementKeys.create(owner.account, `k${Math.random()}`, []);
+      const secret = "secret" in given ? (given.secret === "mk" ? mk : undefined) : owner.secret;
+      const body = given.text ?? { model, max_tokens: 3, messages, ...given.fields };
+      const reply = await rest<Failure>(stack().origin, "/v1/messages", secret, { body });
+      expect([reply.status, reply.body.type, reply.body.error.type]).toEqual([status, "error", type]);
+      expect(Object.keys(reply.body.error).toSorted()).toEqual(["message", "type"]);
+      expect(reply.headers.get("request-id")).toBe(reply.headers.get("x-request-id"));
+    },
+  );
+
+  test("a provider that fails is 502 before the first event, and an error event after it", async () => {
+    services().messages.behaviour = { instead: { status: 500, contentType: "text/plain", body: "oops" } };
+    const { status, body } = await create<Failure>({ stream: true });
+    expect([status, body.error.type]).toEqual([502, "api_error"]);
+    services().messages.behaviour = { breakAfterEvents: 6, chunkDelayMs: 5 };
+    const text = await stream({});
+    expect(text).toMatch(/event: error\ndata: {"type":"error","error":{"type":"api_error",.*}}\n\n$/);
+    expect(text).not.toContain("message_stop");
+    // Three of its words were delivered.
+    await requireBooks(stack().app, owner, {
+      available: START - BigInt(PROMPT) * inputPrice - 3n * outputPrice,
+    });
+  });
+
+  test("a provider's refusal is passed on with its reason", async () => {
+    const error = { type: "error", error: { type: "invalid_request_error", message: "messages: too odd" } };
+    services().messages.behaviour = {
+      instead: { status: 400, contentType: "application/json", body: JSON.stringify(error) },
+    };
+    const { status, body } = await create<Failure>({});
+    expect([status, body.error.type]).toEqual([400, "invalid_request_error"]);
+    expect(body.error.message).toContain("messages: too odd");
+  });
+});
+
+test("a client that leaves pays for what it got", async () => {
+  services().messages.behaviour = { chunkDelayMs: 50 };
+  const leaving = new AbortController();
+  const reply = await fetch(`${stack().origin}/v1/messages`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${owner.secret}`, "content-type": "application/json" },
+    body: JSON.stringify({ model, max_tokens: 60, messages, stream: true }),
+    signal: leaving.signal,
+  });
+  await reply.body?.getReader().read();
+  const { aborted } = services().messages;
+  leaving.abort();
+  await until(async () => expect(services().messages.aborted).toBe(aborted + 1));
+  await until(async () => {
+    const [balance] = await stack().app.balances.byAccounts([owner.account]);
+    expect(balance?.held).toBe(0n);
+    expect(balance?.available).toBeLessThan(START - BigInt(PROMPT) * inputPrice);
+    expect(balance?.available).toBeGreaterThan(START - BigInt(PROMPT) * inputPrice - 60n * outputPrice);
+  });
+});
+
+describe("POST /v1/messages/count_tokens", () => {
+  const count = (fields: object = {}) =>
+    rest<{ input_tokens: number }>(stack().origin, "/v1/messages/count_tokens", owner.secret, {
+      body: { model, messages, ...fields },
+    });
+
+  test("is the provider's count, our own where it has none, and not billed", async () => {
+    expect((await count()).body).toEqual({ input_tokens: PROMPT });
+    const instead = (status: number, body: string) => ({
+      instead: { status, contentType: "application/json", body },
+    });
+    services().messages.behaviour = instead(200, '{"input_tokens":7}');
+    expect((await count()).body).toEqual({ input_tokens: 7 });
+    services().messages.behaviour = instead(404, '{"error":"Provider: no such endpoint"}');
+    expect((await count()).body).toEqual({ input_tokens: PROMPT });
+    await requireBooks(stack().app, owner, { available: START });
+  });
+
+  test("is refused like a message", async () => {
+    expect((await count({ model: MODEL })).status).toBe(400);
+    expect((await count({ messages: [] })).status).toBe(400);
+  });
+});
+
+function create<T>(fields: object) {
+  return rest<T>(stack().origin, "/v1/messages", owner.secret, {
+    body: { model, max_tokens: 10, messages, ...fields },
+  });
+}
+
+async function stream(fields: object): Promise<string> {
+  const reply = await fetch(`${stack().origin}/v1/messages`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${owner.secret}`, "content-type": "application/json" },
+    body: JSON.stringify({ model, max_tokens: 10, messages, stream: true, ...fields }),
+  });
+  return reply.text();
+}
