@@ -1,0 +1,145 @@
+import { describe, expect, test } from "vitest";
+import { PROVIDER } from "../../src/devnet/accounts.ts";
+import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/network.ts";
+import { type RestFailure, rest } from "../support/rest-client.ts";
+import { seedAccount } from "../support/seed.ts";
+import { SERVICES, useServices } from "../support/services.ts";
+import { useStack } from "../support/stack.ts";
+
+type Entry = Readonly<Record<string, unknown>> & { readonly id: string };
+type List = { readonly object: string; readonly data: readonly Entry[] };
+
+const stack = useStack("embedded", { TOKEN_USD: "2.5" });
+useServices(stack, ["messages", "images", "speech"]);
+const CLAUDE = SERVICES.messages.model;
+const IMAGE = SERVICES.images.model;
+const SPEECH = SERVICES.speech.model;
+
+const get = <T = List>(path: string) => rest<T>(stack().origin, path);
+const ids = async (query: string) =>
+  (await get(`/v1/models?${query}`)).body.data.map(({ id }) => id).toSorted();
+
+describe("GET /v1/models", () => {
+  test("tells all that the provider tells of its model, its price in neuron and in dollars", async () => {
+    const { body } = await get("/v1/models");
+    expect(body.object).toBe("list");
+    const claude = body.data.find(({ id }) => id === CLAUDE);
+    expect(claude).toEqual({
+      id: CLAUDE,
+      object: "model",
+      created: expect.any(Number),
+      owned_by: "0G Foundation",
+      name: "Test Claude",
+      type: "chatbot",
+      context_length: 200_000,
+      architecture: {
+        modality: "text+image->text",
+        input_modalities: ["text", "image"],
+        output_modalities: ["text"],
+      },
+      supported_formats: ["openai", "anthropic"],
+      supported_parameters: ["tools", "max_tokens"],
+      pricing: { prompt: "7", completion: "11" },
+      pricing_usd: { prompt: "0.0000000000000000175", completion: "0.0000000000000000275" },
+      provider_count: 1,
+      verifiability: "TeeML",
+      tee_attested: true,
+    });
+    expect(body.data.find(({ id }) => id === IMAGE)).toMatchObject({
+      type: "text-to-image",
+      pricing: { prompt: "0", completion: "0", image: "1000" },
+      architecture: { modality: "text->image" },
+      supported_formats: ["openai"],
+    });
+    expect(body.data.find(({ id }) => id === SPEECH)).toMatchObject({ pricing: { second: "30" } });
+  });
+
+  test("is filtered by provider (any), modality (all) and parameter (all), in both spellings", async () => {
+    const [chat, claude] = [PROVIDER.address, SERVICES.messages.account.address];
+    expect(await ids(`provider_address=${chat}`)).toEqual([MODEL]);
+    expect(await ids(`provider_address=${chat}&provider_address=${claude}`)).toEqual(
+      [MODEL, CLAUDE].toSorted(),
+    );
+    expect(await ids(`provider_address[]=${chat.toLowerCase()}&provider_address[]=${claude}`)).toHaveLength(
+      2,
+    );
+    expect(await ids("input_modality=audio")).toEqual([SPEECH]);
+    expect(await ids("input_modality=text&input_modality=image")).toEqual([CLAUDE]);
+    expect(await ids("input_modality[]=text&input_modality[]=audio")).toEqual([]);
+    expect(await ids("supported_parameter=tools&supported_parameter=max_tokens")).toEqual([CLAUDE]);
+    expect(await ids("supported_parameter=tools&supported_parameter=seed")).toEqual([]);
+    expect(await ids(`supported_parameter=tools&provider_address=${chat}`)).toEqual([]);
+    expect(await ids("pricing=usd&legacy=true")).toHaveLength(4);
+  });
+
+  test("refuses what is malformed", async () => {
+    for (const query of ["provider_address=0x1", "pricing=eur", "legacy=yes", "input_modality="])
+      expect((await get<RestFailure>(`/v1/models?${query}`)).body.error.code, query).toBe(
+        "invalid_parameter",
+      );
+  });
+
+  test("one model is got by its id", async () => {
+    expect((await get<Entry>(`/v1/models/${CLAUDE}`)).body.name).toBe("Test Claude");
+    const none = await get<RestFailure>("/v1/models/a%2Fb");
+    expect([none.status, none.body.error.code]).toEqual([404, "model_not_found"]);
+  });
+});
+
+describe("GET /v1/providers", () => {
+  test("tells of every offer what is known, and how it fares once it was asked", async () => {
+    const { body } = await get(`/v1/providers?model=${MODEL}`);
+    expect(body.data).toEqual([
+      {
+        address: PROVIDER.address.toLowerCase(),
+        service_type: "chatbot",
+        type: "chatbot",
+        model_id: MODEL,
+        canonical_id: MODEL,
+        name: MODEL,
+        is_healthy: null,
+        latency: null,
+        uptime: null,
+        architecture: { modality: "text->text", input_modalities: ["text"], output_modalities: ["text"] },
+        supported_formats: ["openai"],
+        pricing: { prompt: String(INPUT_PRICE), completion: String(OUTPUT_PRICE) },
+        pricing_usd: expect.any(Object),
+        verifiability: "TeeML",
+        tee_acknowledged: true,
+        tee_attested: true,
+        trust_mode: "private",
+        serving_domain: "127.0.0.1",
+      },
+    ]);
+    const { secret } = await seedAccount(stack().app.database, 10_000n);
+    const messages = [{ role: "user", content: "x" }];
+    await rest(stack().origin, "/v1/chat/completions", secret, {
+      body: { model: MODEL, messages, max_tokens: 1 },
+    });
+    const asked = await get(`/v1/providers?model=${MODEL}`);
+    expect(asked.body.data[0]).toMatchObject({ is_healthy: true, latency: expect.any(Number), uptime: 100 });
+  });
+
+  test("is filtered by service and by model under each of its names", async () => {
+    const found = async (query: string) =>
+      (await get(`/v1/providers?${query}`)).body.data.map((one) => one.model_id);
+    expect(await found("service_type=speech-to-text")).toEqual([SPEECH]);
+    expect(await found("service_type=image-editing")).toEqual([]);
+    for (const name of ["model", "model_id", "canonical_id"])
+      expect(await found(`${name}=${IMAGE}`), name).toEqual([IMAGE]);
+    expect(await found(`model=${IMAGE}&model_id=${MODEL}`)).toEqual([]);
+    expect((await get("/v1/providers?service_type=magic")).status).toBe(400);
+  });
+});
+
+test("GET /v1/service-types counts who offers what", async () => {
+  expect((await get("/v1/service-types")).body).toEqual({
+    object: "list",
+    data: [
+      { type: "chatbot", label: "Chat", provider_count: 2 },
+      { type: "text-to-image", label: "Text to image", provider_count: 1 },
+      { type: "image-editing", label: "Image editing", provider_count: 0 },
+      { type: "speech-to-text", label: "Speech to text", provider_count: 1 },
+    ],
+  });
+});

@@ -1,0 +1,116 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { requireBooks } from "../support/bill.ts";
+import { MODEL } from "../support/network.ts";
+import { type RestFailure, rest } from "../support/rest-client.ts";
+import { seedAccount } from "../support/seed.ts";
+import { useStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
+
+type Chat = { readonly x_0g_trace: { readonly provider: string } };
+type List = { readonly data: readonly Readonly<Record<string, unknown>>[] };
+
+const folder = mkdtempSync(join(tmpdir(), "providers-"));
+const file = join(folder, "providers.json");
+const KEY = "TEST_PROVIDERS_FILE_KEY";
+
+/** A server with OpenAI's API and nothing of the chain's. */
+const seen: { readonly path: string; readonly headers: IncomingMessage["headers"]; readonly body: string }[] =
+  [];
+const server: Server = createServer(async (request, response) => {
+  const parts = await Array.fromAsync(request as AsyncIterable<Buffer>);
+  const body = Buffer.concat(parts).toString("utf8");
+  seen.push({ path: request.url ?? "", headers: request.headers, body });
+  const choices = [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }];
+  const usage = { prompt_tokens: 4, completion_tokens: 2, total_tokens: 6 };
+  response.setHeader("content-type", "application/json");
+  response.end(
+    JSON.stringify({ id: "x", object: "chat.completion", created: 1, model: "m", choices, usage }),
+  );
+});
+// Before the stack's own: its file must be there when it starts.
+beforeAll(async () => {
+  process.env[KEY] = "server-key";
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  write([model("local"), model(MODEL)]);
+});
+const stack = useStack("embedded", { PROVIDERS_FILE: file, CATALOGUE_REFRESH_MS: "200" });
+afterAll(() => {
+  server.close();
+  delete process.env[KEY];
+  rmSync(folder, { recursive: true });
+});
+
+test("an offer of the file stands beside those of the chain, and is told of as it is", async () => {
+  const { body } = await rest<List>(stack().origin, "/v1/providers?model=local");
+  expect(body.data).toMatchObject([
+    {
+      model_id: "local",
+      provider_name: "workshop",
+      pricing: { prompt: "1", completion: "2" },
+      trust_mode: "standard",
+      tee_acknowledged: false,
+      is_healthy: null,
+    },
+  ]);
+  expect(body.data[0]).not.toHaveProperty("serving_domain");
+  const both = await rest<List>(stack().origin, `/v1/providers?model=${MODEL}`);
+  expect(both.body.data).toHaveLength(2);
+});
+
+test("it is asked with its own key and its own name for the model, and billed at the file's price", async () => {
+  const owner = await seedAccount(stack().app.database, 100n);
+  const reply = await chat("local", owner.secret);
+  expect(reply.status).toBe(200);
+  const asked = seen.at(-1);
+  expect(asked?.path).toBe("/v1/chat/completions");
+  expect(asked?.headers.authorization).toBe("Bearer server-key");
+  expect(JSON.parse(asked?.body ?? "")).toMatchObject({ model: "upstream:local", max_tokens: 3 });
+  await requireBooks(stack().app, owner, { available: 100n - 4n - 4n });
+});
+
+test("it makes good for a provider of the chain that fails", async () => {
+  stack().provider.behaviour = { instead: { status: 500, contentType: "text/plain", body: "x" } };
+  const { secret } = await seedAccount(stack().app.database, 1_000n);
+  const reply = await rest<Chat>(stack().origin, "/v1/chat/completions", secret, {
+    body: { model: MODEL, max_tokens: 3, messages: [{ role: "user", content: "x" }] },
+  });
+  expect([reply.status, seen.at(-1)?.path]).toEqual([200, "/v1/chat/completions"]);
+  stack().provider.behaviour = {};
+});
+
+test("a change of the file counts without a restart, and a mistake in it leaves all as it was", async () => {
+  writeFileSync(file, "{");
+  await stack().app.catalogue.refresh();
+  expect(stack().app.catalogue.model("local")).toBeDefined();
+  expect(stack().app.catalogue.model(MODEL)?.providers).toHaveLength(2);
+  write([model("other")]);
+  await until(async () => {
+    expect(stack().app.catalogue.model("local")).toBeUndefined();
+    expect(stack().app.catalogue.model("other")).toBeDefined();
+  });
+  const { secret } = await seedAccount(stack().app.database, 100n);
+  expect((await chat("other", secret)).status).toBe(200);
+  const gone = await chat<RestFailure>("local", secret);
+  expect(gone.body.error.code).toBe("model_not_found");
+});
+
+function chat<T = Chat>(id: string, secret: string) {
+  return rest<T>(stack().origin, "/v1/chat/completions", secret, {
+    body: { model: id, max_tokens: 3, messages: [{ role: "user", content: "x" }] },
+  });
+}
+
+function model(id: string) {
+  return { id, upstream_id: `upstream:${id}`, pricing: { prompt: "1", completion: "2" } };
+}
+
+function write(models: readonly object[]): void {
+  const address = server.address();
+  const port = typeof address === "object" && address ? address.port : 0;
+  const provider = { name: "workshop", url: `http://127.0.0.1:${port}/v1`, api_key_env: KEY, models };
+  writeFileSync(file, JSON.stringify({ providers: [provider] }));
+}
