@@ -72,6 +72,7 @@ export function useServices<Name extends ServiceName>(
         serviceType,
         countTokens: countPromptTokens,
         accounts: { rpcUrl, inference: contractAddresses().inference },
+        signerKey: account.privateKey,
       });
       onEnd(() => provider.stop());
       await registerProvider(rpcUrl, {

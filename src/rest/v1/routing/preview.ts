@@ -4,6 +4,7 @@ import { endpointOf, type Provider, SERVICE_TYPES, type ServiceType } from "../.
 import { AppError } from "../../../kernel/errors.ts";
 import { defineRoute, json } from "../../route.ts";
 import { readRouting } from "../../routing-headers.ts";
+import { address } from "../../wire.ts";
 
 /** POST /v1/routing/preview (facts 1.2): who would be asked, in the order of failover. Nothing is asked or billed. */
 export const previewRouting = defineRoute({
@@ -16,6 +17,16 @@ export const previewRouting = defineRoute({
     model: z.string().min(1).max(256).optional(),
     provider: z.unknown().optional(),
   }),
+  answer: {
+    json: z.strictObject({
+      object: z.literal("routing.preview"),
+      service_type: z.enum(SERVICE_TYPES),
+      providers: z.array(
+        z.strictObject({ address, endpoint: z.string(), canonical_id: z.string(), model_id: z.string() }),
+      ),
+      refused: z.array(z.strictObject({ provider: address, reason: z.string() })),
+    }),
+  },
   async handle(app, { principal, body, rawHeaders }) {
     if (principal.kind !== "api-key") throw new AppError("insufficient_scope", "Use an sk- key.");
     const wishes = {
