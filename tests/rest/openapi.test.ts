@@ -78,7 +78,7 @@ const CALLS: Readonly<Record<string, readonly ((world: World) => Promise<Call> |
     () => ({ as: "sk", body: { service_type: "text-to-image", model: SERVICES.images.model } }),
   ],
   "GET /v1/models": [() => ({})],
-  "GET /v1/models/{id}": [() => ({ path: `/v1/models/${MODEL}` })],
+  "GET /v1/models/{model}": [() => ({ path: `/v1/models/${MODEL}` })],
   "GET /v1/service-types": [() => ({})],
   "GET /v1/providers": [() => ({})],
   "GET /v1/auth/nonce": [() => ({})],

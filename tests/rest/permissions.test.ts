@@ -8,9 +8,22 @@ import { useStack } from "../support/stack.ts";
 const stack = useStack("embedded");
 
 /** What whoever is let in may hear of an empty body, or of a key of another account. */
-const HEARD = ["invalid_body", "async_job_not_found", "api_key_not_found", "management_key_not_found"];
+const HEARD = [
+  "invalid_body",
+  "unsupported_media_type",
+  "model_not_found",
+  "async_job_not_found",
+  "api_key_not_found",
+  "management_key_not_found",
+];
+/** The types by which Anthropic's shape tells a status. */
+const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
+  400: "invalid_request_error",
+  401: "authentication_error",
+  403: "permission_error",
+};
 
-describe.each(routes)("$method $url", ({ method, url, access }) => {
+describe.each(routes)("$method $url", ({ method, url, access, errors }) => {
   let owner: Owner;
   beforeAll(async () => {
     owner = await newOwner(stack().app);
@@ -30,7 +43,10 @@ describe.each(routes)("$method $url", ({ method, url, access }) => {
     });
     const code: string | undefined = reply.json().error?.code;
     const refused = refusal(access) as ErrorCode | "";
-    if (refused !== "") {
+    if (errors === "anthropic") {
+      const status = refused === "" ? 400 : FAILURES[refused].status;
+      expect([reply.statusCode, reply.json().error.type]).toEqual([status, ANTHROPIC_TYPES[status]]);
+    } else if (refused !== "") {
       expect(code).toBe(refused);
       expect(reply.statusCode).toBe(FAILURES[refused].status);
     } else if (foreign && url.includes(":id")) {

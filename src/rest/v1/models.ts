@@ -65,17 +65,17 @@ export const listModels = defineRoute({
   },
 });
 
-/** GET /v1/models/:id: one of them, as official clients ask for it. */
+/** GET /v1/models/:model: one of them, as official clients ask for it. */
 export const getModel = defineRoute({
   method: "GET",
-  url: "/v1/models/:id",
+  url: "/v1/models/:model",
   summary: "Get a model",
   access: "public",
   answer: { json: MODEL },
-  async handle(app, { params: { id = "" } }) {
+  async handle(app, { params: { model: id = "" } }) {
     const model = app.catalogue.model(id);
     if (!model)
-      throw new AppError("model_not_found", `There is no model ${JSON.stringify(id)}.`, { param: "id" });
+      throw new AppError("model_not_found", `There is no model ${JSON.stringify(id)}.`, { param: "model" });
     return json(view(model, app.tokenUsd()));
   },
 });
