@@ -136,6 +136,11 @@ export class ImageJobsService {
     return (spec as ImageJobSpec).candidates.map(({ address }) => address);
   }
 
+  /** The id of the model that a job asks. */
+  modelOf({ spec }: JobView): string {
+    return (spec as ImageJobSpec).model;
+  }
+
   /** Whether a result is vouched for; undefined when nobody asked. */
   async #verdict(job: JobView, isAsked: boolean): Promise<boolean | undefined> {
     const { evidence, catalogue } = this.#needs;

@@ -19,6 +19,14 @@ export function authorizeOwn(principal: Principal, account: string, access: Scop
   throw new AppError("insufficient_scope", "This credential is not allowed to read another account.");
 }
 
+/**
+ * Lets who may ask for jobs, an `sk-` key, and who may read the account see its jobs, and says whose they are; throws
+ * `missing_authorization` or `insufficient_scope`.
+ */
+export function authorizeJobs(principal: Principal): string {
+  return authorize(principal, principal.kind === "api-key" ? "inference" : "account:read");
+}
+
 /** Lets only an `sk-` key pass, and says whose it is; throws `missing_authorization` or `insufficient_scope`. */
 export function authorizeKey(principal: Principal): { readonly account: string; readonly keyId: string } {
   const account = authorize(principal, "inference");

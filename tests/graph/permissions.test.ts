@@ -16,6 +16,8 @@ type Row = {
   readonly query: (owner: Owner) => string;
   readonly heard?: string;
   readonly foreign?: string;
+  /** Another access that lets in as well. */
+  readonly orAccess?: Access;
   /** Whether it is asked of the viewer's account, which nobody and `sk-` keys have not: they get null and no failure. */
   readonly ofViewer?: boolean;
 };
@@ -49,6 +51,8 @@ const ofManagementKey = (field: string, more = ""): Row => ({
 });
 
 const NO_CHAT = '{ model: "none", messages: [{ role: "user", content: "Hello" }] }';
+
+const JOBS = { access: "account:read", orAccess: "inference" } as const;
 
 /** Every root field, and every field that the supergraph guards. */
 const MATRIX: Readonly<Record<string, Row>> = {
@@ -99,11 +103,41 @@ const MATRIX: Readonly<Record<string, Row>> = {
     query: () => `mutation { completeChat(input: ${NO_CHAT}) { bill { requestId } } }`,
     heard: "model_not_found",
   },
+  "Mutation.generateImages": {
+    access: "inference",
+    query: () =>
+      'mutation { generateImages(input: { model: "none", prompt: "a sea" }) { bill { requestId } } }',
+    heard: "model_not_found",
+  },
+  "Mutation.transcribe": {
+    access: "inference",
+    query: () =>
+      'mutation { transcribe(input: { model: "none", fileBase64: "AAAA" }) { bill { requestId } } }',
+    heard: "model_not_found",
+  },
   "Subscription.chatCompletion": {
     access: "inference",
     query: () => `subscription { chatCompletion(input: ${NO_CHAT}) { bill { requestId } } }`,
     heard: "model_not_found",
   },
+  "Query.imageJob": { ...JOBS, query: () => '{ imageJob(id: "none") { id } }' },
+  "Query.imageJobs": { ...JOBS, query: () => "{ imageJobs { nodes { id } } }" },
+  "Mutation.submitImageJob": {
+    access: "inference",
+    query: () => 'mutation { submitImageJob(input: { model: "none", prompt: "sea" }) { id } }',
+    heard: "model_not_found",
+  },
+  "Mutation.cancelImageJob": {
+    access: "inference",
+    query: () => 'mutation { cancelImageJob(id: "none") { id } }',
+    heard: "async_job_not_found",
+  },
+  "Subscription.imageJobProgress": {
+    ...JOBS,
+    query: () => 'subscription { imageJobProgress(id: "none") { id } }',
+    heard: "async_job_not_found",
+  },
+  "Subscription.imageJobsProgress": { ...followed("account:read", "imageJobsProgress"), ...JOBS },
   "Subscription.balanceChanged": followed("account:read", "balanceChanged"),
   "Subscription.depositSeen": followed("account:read", "depositSeen"),
   "Subscription.keyChanged": followed("keys:read", "keyChanged"),
@@ -139,7 +173,7 @@ function expected(caller: Caller, row: Row): string {
   // A credential that is of no use is refused before the graph looks at what is asked.
   const useless = caller.refusal("account:read");
   if (!["", "insufficient_scope", "missing_authorization"].includes(useless)) return useless;
-  const refusal = caller.refusal(row.access);
+  const refusal = (row.orAccess && caller.refusal(row.orAccess)) === "" ? "" : caller.refusal(row.access);
   if (row.ofViewer && (refusal === "missing_authorization" || caller.refusal("inference") === "")) return "";
   return refusal || (caller.foreign && row.foreign) || row.heard || "";
 }

@@ -1,0 +1,67 @@
+import "../shared/reflect.ts";
+import { Field, Float, ID, Int, ObjectType } from "type-graphql";
+import type { DomainEvent, JobStep, JobStepName } from "../../src/events/topics.ts";
+import { defineEnum } from "../shared/enumeration.ts";
+import { EventType, toEvent } from "../shared/event.type.ts";
+import { AddressScalar } from "../shared/scalars.ts";
+import { JobStatus } from "./image-job.type.ts";
+
+/** What befell a job. */
+const JobStepKind = defineEnum<JobStepName>("JobStep", "What befell a job.", {
+  queued: "It was taken on, and its money is held.",
+  started: "A worker took it.",
+  resumed: "Another worker took it over.",
+  submitted: "A provider has it.",
+  running: "The provider is at it.",
+  provider_failed: "The provider failed; another may be asked.",
+  completed: "It is done and paid for.",
+  failed: "It ended without a result, and cost nothing.",
+  cancelled: "It was taken back.",
+});
+
+/** A step of a job. */
+@ObjectType("ImageJobEvent", {
+  description: "A step of an image job.",
+  implements: EventType,
+  simpleResolvers: true,
+})
+export class ImageJobEventType extends EventType {
+  @Field(() => ID, { description: "The job's id." })
+  jobId!: string;
+
+  @Field(() => Int, { description: "The step's number in its job, from 1. It only grows." })
+  sequence!: number;
+
+  @Field(() => JobStepKind, { description: "What befell the job." })
+  step!: JobStepName;
+
+  @Field(() => JobStatus, { description: "How the job stands by it." })
+  status!: JobStep["status"];
+
+  @Field(() => AddressScalar, { nullable: true, description: "The address of the provider it is about." })
+  provider!: string | null;
+
+  @Field(() => Int, { description: "The how-manieth provider that is, 0 before any was asked." })
+  attempt!: number;
+
+  @Field(() => Float, {
+    nullable: true,
+    description: "How far it has come, 0 to 1, where the provider tells.",
+  })
+  fraction!: number | null;
+
+  @Field(() => String, { nullable: true, description: "Where a completed job can be read: a path of REST." })
+  result!: string | null;
+
+  @Field(() => String, { nullable: true, description: "Why it, or a provider, failed: a code." })
+  errorCode!: string | null;
+
+  @Field(() => String, { nullable: true, description: "The same for people." })
+  errorMessage!: string | null;
+}
+
+/** A step of a job as the graph tells of it. */
+export function toJobEvent(event: DomainEvent<"job.progressed">): ImageJobEventType {
+  const { account: _owner, ...step } = event.data;
+  return { ...toEvent(event), ...step };
+}

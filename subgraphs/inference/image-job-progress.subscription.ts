@@ -1,0 +1,68 @@
+import "../shared/reflect.ts";
+import { Arg, Ctx, FieldResolver, ID, Resolver, Root, Subscription } from "type-graphql";
+import type { EventStream } from "../../src/events/bus.ts";
+import type { DomainEvent } from "../../src/events/topics.ts";
+import type { JobView } from "../../src/jobs/jobs.service.ts";
+import { authorizeJobs } from "../shared/access.ts";
+import type { Context } from "../shared/context.ts";
+import { AFTER_DESCRIPTION } from "../shared/event.type.ts";
+import { CursorScalar } from "../shared/scalars.ts";
+import { findImageJob } from "./image-job.resolver.ts";
+import { ImageJobType } from "./image-job.type.ts";
+import { ImageJobEventType, toJobEvent } from "./image-job-event.type.ts";
+
+type Subscribing<Args> = {
+  readonly args: Args & { readonly after?: string | null };
+  readonly context: Context;
+};
+
+/** Tells of every step of one's own image jobs. */
+@Resolver(() => ImageJobEventType)
+export class ImageJobProgressSubscription {
+  @Subscription(() => ImageJobEventType, {
+    description:
+      "Every step of one of one's own image jobs: how it stands first, to its end, with which the stream ends too. " +
+      "Needs an `sk-` key or the scope `account:read`.",
+    subscribe: followOne,
+  })
+  imageJobProgress(
+    @Root() event: DomainEvent<"job.progressed">,
+    @Arg("id", () => ID, { description: "The job's id." }) _id: string,
+    @Arg("after", () => CursorScalar, { nullable: true, description: AFTER_DESCRIPTION })
+    _after: string | null,
+  ): ImageJobEventType {
+    return toJobEvent(event);
+  }
+
+  @Subscription(() => ImageJobEventType, {
+    description:
+      "Every step of all of one's own image jobs: how those stand first that have not ended. " +
+      "Needs an `sk-` key or the scope `account:read`.",
+    subscribe: followAll,
+  })
+  imageJobsProgress(
+    @Root() event: DomainEvent<"job.progressed">,
+    @Arg("after", () => CursorScalar, { nullable: true, description: AFTER_DESCRIPTION })
+    _after: string | null,
+  ): ImageJobEventType {
+    return toJobEvent(event);
+  }
+
+  @FieldResolver(() => ImageJobType, { nullable: true, description: "The job as it is now." })
+  job(@Root() { jobId }: ImageJobEventType, @Ctx() context: Context): Promise<JobView | undefined> {
+    return findImageJob({ id: jobId }, context);
+  }
+}
+
+async function followOne({
+  args,
+  context,
+}: Subscribing<{ readonly id: string }>): Promise<EventStream<"job.progressed">> {
+  const account = authorizeJobs(context.principal);
+  return context.services.jobs.followOne(account, args.id, args.after ?? undefined);
+}
+
+async function followAll({ args, context }: Subscribing<object>): Promise<EventStream<"job.progressed">> {
+  const account = authorizeJobs(context.principal);
+  return context.services.jobs.followAll(account, args.after ?? undefined);
+}

@@ -1,0 +1,179 @@
+import "../shared/reflect.ts";
+import { Arg, Args, Ctx, FieldResolver, Float, ID, Int, Mutation, Query, Resolver, Root } from "type-graphql";
+import type { Model, Provider } from "../../src/inference/provider.ts";
+import type { InferenceRequest } from "../../src/inference/requests.service.ts";
+import { type JobView, jobCursor } from "../../src/jobs/jobs.service.ts";
+import { authorizeJobs, authorizeKey } from "../shared/access.ts";
+import { type Connection, PageArgs, toConnection, toPageRequest } from "../shared/connection.ts";
+import type { Context } from "../shared/context.ts";
+import { AddressScalar } from "../shared/scalars.ts";
+import {
+  ImageJobConnection,
+  ImageJobInput,
+  ImageJobType,
+  JobImageType,
+  JobStatus,
+  toJobBody,
+} from "./image-job.type.ts";
+import { InferenceRequestType } from "./inference-request.type.ts";
+import { ModelType } from "./model.type.ts";
+import { ProviderType } from "./provider.type.ts";
+import { toWishes } from "./routing.type.ts";
+
+const WHO = "Needs an `sk-` key or the scope `account:read`.";
+
+/** One's own image jobs. */
+@Resolver(() => ImageJobType)
+export class ImageJobResolver {
+  @Query(() => ImageJobType, {
+    nullable: true,
+    description: `One of one's own image jobs, null if there is none with this id. ${WHO}`,
+  })
+  imageJob(
+    @Arg("id", () => ID, { description: "The job's id." }) id: string,
+    @Ctx() context: Context,
+  ): Promise<JobView | undefined> {
+    return findImageJob({ id }, context);
+  }
+
+  @Query(() => ImageJobConnection, {
+    nullable: true,
+    description: `One's own image jobs, newest first. ${WHO}`,
+  })
+  async imageJobs(
+    @Arg("status", () => JobStatus, { nullable: true, description: "Only those that stand so." })
+    status: JobView["state"] | null,
+    @Args(() => PageArgs) args: PageArgs,
+    @Ctx() { services, principal }: Context,
+  ): Promise<Connection<JobView>> {
+    const account = authorizeJobs(principal);
+    const page = await services.jobs.list(account, toPageRequest(args), status ?? undefined);
+    return toConnection(page, args, jobCursor);
+  }
+
+  @Mutation(() => ImageJobType, {
+    nullable: true,
+    description: "Takes a job on that makes images; its money is held from now on. Needs an `sk-` key.",
+  })
+  async submitImageJob(
+    @Arg("input", () => ImageJobInput, { description: "What is to be made." }) input: ImageJobInput,
+    @Ctx() { services, principal }: Context,
+  ): Promise<JobView> {
+    const caller = authorizeKey(principal);
+    const wishes = toWishes(input.routing);
+    const ask = { operation: "generations", body: toJobBody(input), contentType: JSON_TYPE, wishes } as const;
+    return services.imageJobs.submit(ask, caller);
+  }
+
+  @Mutation(() => ImageJobType, {
+    nullable: true,
+    description: "Takes back a job that is pending, and frees its money. Needs an `sk-` key.",
+  })
+  async cancelImageJob(
+    @Arg("id", () => ID, { description: "The job's id." }) id: string,
+    @Ctx() { services, principal }: Context,
+  ): Promise<JobView> {
+    return services.imageJobs.cancel(authorizeKey(principal).account, id);
+  }
+
+  @FieldResolver(() => JobStatus, { description: "How it stands." })
+  status(@Root() { state }: JobView): JobView["state"] {
+    return state;
+  }
+
+  @FieldResolver(() => Int, { description: "The number of its newest step." })
+  sequence(@Root() { step }: JobView): number {
+    return step.sequence;
+  }
+
+  @FieldResolver(() => Int, { description: "How many providers were asked." })
+  attempt(@Root() { step }: JobView): number {
+    return step.attempt;
+  }
+
+  @FieldResolver(() => Float, {
+    nullable: true,
+    description: "How far it has come, 0 to 1, where that is known.",
+  })
+  fraction(@Root() { step }: JobView): number | null {
+    return step.fraction;
+  }
+
+  @FieldResolver(() => String, {
+    nullable: true,
+    description: "Why it failed: a code as `extensions.code` has it.",
+  })
+  errorCode(@Root() { state, step }: JobView): string | null {
+    return state === "failed" ? step.errorCode : null;
+  }
+
+  @FieldResolver(() => String, { nullable: true, description: "Why it failed, for people." })
+  errorMessage(@Root() { state, step }: JobView): string | null {
+    return state === "failed" ? step.errorMessage : null;
+  }
+
+  @FieldResolver(() => String, { description: "The id of the model that was asked." })
+  modelId(@Root() job: JobView, @Ctx() { services }: Context): string {
+    return services.imageJobs.modelOf(job);
+  }
+
+  @FieldResolver(() => ModelType, {
+    nullable: true,
+    description: "The model that was asked, null when nobody offers it any more.",
+  })
+  model(@Root() job: JobView, @Ctx() { services }: Context): Model | undefined {
+    return services.catalogue.model(services.imageJobs.modelOf(job));
+  }
+
+  @FieldResolver(() => AddressScalar, {
+    nullable: true,
+    description: "The address of the provider it is with.",
+  })
+  providerAddress(@Root() { step }: JobView): string | null {
+    return step.provider;
+  }
+
+  @FieldResolver(() => ProviderType, {
+    nullable: true,
+    description: "The provider it is with, null when it is not registered any more.",
+  })
+  provider(@Root() { step }: JobView, @Ctx() { services }: Context): Provider | undefined {
+    return services.catalogue.provider(step.provider ?? "");
+  }
+
+  @FieldResolver(() => InferenceRequestType, {
+    nullable: true,
+    description: "What it is in the books; null for `sk-` keys, which do not read them.",
+  })
+  async request(
+    @Root() { requestId }: JobView,
+    @Ctx() { principal, loaders }: Context,
+  ): Promise<InferenceRequest | null> {
+    if (principal.kind === "api-key") return null;
+    return (await loaders.requests.load(requestId)) ?? null;
+  }
+
+  @FieldResolver(() => [JobImageType], {
+    nullable: true,
+    description: "Its images, null before it is completed and when they are not kept any more.",
+  })
+  async images(@Root() job: JobView, @Ctx() { services }: Context): Promise<readonly JobImageType[] | null> {
+    const result = job.state === "completed" ? await services.jobs.result(job) : undefined;
+    if (result === undefined) return null;
+    const { data } = JSON.parse(result) as { data: { b64_json: string; revised_prompt?: string }[] };
+    return data.map(({ b64_json, revised_prompt }) => ({
+      b64Json: b64_json,
+      revisedPrompt: revised_prompt ?? null,
+    }));
+  }
+}
+
+const JSON_TYPE = "application/json";
+
+/** The job behind an id; undefined for another account's, as for none. */
+export async function findImageJob(
+  { id }: { readonly id: string },
+  { principal, services }: Context,
+): Promise<JobView | undefined> {
+  return services.jobs.find(authorizeJobs(principal), id);
+}

@@ -1,0 +1,159 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { requireBooks } from "../support/bill.ts";
+import { ask, type Following, followEvents, followSocket } from "../support/graph-client.ts";
+import { type Seeded, seedAccount } from "../support/seed.ts";
+import { SERVICES, useServices } from "../support/services.ts";
+import { useStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
+
+const stack = useStack("embedded");
+const services = useServices(stack, ["images"]);
+const IMAGE = SERVICES.images;
+const FOLLOW = { socket: followSocket, events: followEvents } as const;
+const TRANSPORTS = Object.keys(FOLLOW) as (keyof typeof FOLLOW)[];
+const STEP = "{ id cursor at jobId sequence step status provider attempt fraction result job { id status } }";
+
+type Step = {
+  readonly id: string;
+  readonly cursor: string;
+  readonly jobId: string;
+  readonly sequence: number;
+  readonly step: string;
+  readonly status: string;
+  readonly provider: string | null;
+  readonly result: string | null;
+};
+
+let owner: Seeded;
+beforeEach(async () => {
+  owner = await seedAccount(stack().app.database, 10_000n);
+  services().images.behaviour = { jobs: { processingMs: 300, retryAfterSeconds: 0 } };
+});
+
+async function submit(secret = owner.secret): Promise<string> {
+  const input = `{ model: "${IMAGE.model}", prompt: "a sea", size: "8x8" }`;
+  const { data, errors } = await ask(
+    stack().origin,
+    secret,
+    `mutation { submitImageJob(input: ${input}) { id status modelId providerAddress } }`,
+  );
+  expect(errors).toBeUndefined();
+  expect(data.submitImageJob).toMatchObject({ status: "PENDING", modelId: IMAGE.model });
+  return data.submitImageJob.id;
+}
+
+function follow(transport: keyof typeof FOLLOW, field: string, secret = owner.secret): Promise<Following> {
+  return FOLLOW[transport](stack().origin, secret, `subscription { ${field} ${STEP} }`);
+}
+
+function stepsOf({ results }: Following): Step[] {
+  return results.map(({ data }) => data.imageJobProgress ?? data.imageJobsProgress);
+}
+
+function isOver(following: Following, id: string): boolean {
+  return stepsOf(following).some(({ jobId, status }) => jobId === id && status === "COMPLETED");
+}
+
+/** That sequences grow, without a gap unless the first was how the job stood. */
+function requireInOrder(steps: readonly Step[]): void {
+  const sequences = steps.map(({ sequence }) => sequence);
+  expect(sequences).toEqual(sequences.map((_, n) => (sequences[0] ?? 0) + n));
+}
+
+describe.each(TRANSPORTS)("over %s", (transport) => {
+  test("a job is followed to its end, twice at once, and from any cursor again", async () => {
+    const all = await follow(transport, "imageJobsProgress");
+    await until(() => stack().app.events.openStreams > 0);
+    const id = await submit();
+    const one = await follow(transport, `imageJobProgress(id: "${id}")`);
+    await until(() => isOver(all, id) && isOver(one, id));
+    requireInOrder(stepsOf(one));
+    const told = stepsOf(all);
+    requireInOrder(told);
+    expect(told.map(({ step }) => step)).toEqual(["QUEUED", "STARTED", "SUBMITTED", "RUNNING", "COMPLETED"]);
+    expect(told.at(-1)).toMatchObject({
+      status: "COMPLETED",
+      result: `/v1/async/jobs/${id}?provider_address=${IMAGE.account.address.toLowerCase()}`,
+    });
+    // Whatever both were told is the same event.
+    const ids = new Map(told.map((step) => [step.sequence, step.id]));
+    for (const step of stepsOf(one)) expect(step.id).toBe(ids.get(step.sequence));
+    const again = await follow(transport, `imageJobProgress(id: "${id}", after: "${told[1]?.cursor}")`);
+    await until(() => isOver(again, id));
+    expect(stepsOf(again).map(({ id: event }) => event)).toEqual(told.slice(2).map(({ id: event }) => event));
+    const late = await follow(transport, `imageJobProgress(id: "${id}")`);
+    await until(() => late.results.length === 1);
+    expect(stepsOf(late)[0]).toMatchObject({ id: told.at(-1)?.id, sequence: 5, status: "COMPLETED" });
+    await Promise.all([all, one, again, late].map((following) => following.stop()));
+    await until(() => stack().app.events.openStreams === 0);
+    await requireBooks(stack().app, owner, { available: 9_000n });
+  });
+
+  test("from the cursor of how it stood, all that came later is told", async () => {
+    const id = await submit();
+    const first = await follow(transport, `imageJobProgress(id: "${id}")`);
+    await until(() => first.results.length > 0);
+    await first.stop();
+    const [present] = stepsOf(first);
+    const later = await follow(transport, `imageJobProgress(id: "${id}", after: "${present?.cursor}")`);
+    await until(() => isOver(later, id));
+    requireInOrder(stepsOf(later));
+    expect(stepsOf(later)[0]?.sequence).toBeLessThanOrEqual((present?.sequence ?? 0) + 1);
+    await later.stop();
+  });
+
+  test("one who comes late to all of them is told first of those under way, and never backwards", async () => {
+    services().images.behaviour = { jobs: { processingMs: 1_500, retryAfterSeconds: 0 } };
+    const ids = await Promise.all([submit(), submit()]);
+    await until(async () => {
+      const { data } = await ask(
+        stack().origin,
+        owner.secret,
+        "{ imageJobs(status: PROCESSING) { nodes { id } } }",
+      );
+      return data.imageJobs.nodes.length === 2;
+    });
+    const late = await follow(transport, "imageJobsProgress");
+    await until(() => ids.every((id) => isOver(late, id)));
+    for (const id of ids) requireInOrder(stepsOf(late).filter(({ jobId }) => jobId === id));
+    await late.stop();
+  });
+
+  test("another account is told that there is no such job, and nothing of it", async () => {
+    const stranger = await seedAccount(stack().app.database, 10_000n);
+    const all = await follow(transport, "imageJobsProgress", stranger.secret);
+    const id = await submit();
+    const refused = await follow(transport, `imageJobProgress(id: "${id}")`, stranger.secret).catch(
+      (error: Error) => error.message,
+    );
+    if (typeof refused === "string") expect(refused).toContain("async_job_not_found");
+    const mine = await follow(transport, `imageJobProgress(id: "${id}")`);
+    await until(() => isOver(mine, id));
+    expect(all.results).toEqual([]);
+    if (typeof refused !== "string") expect(refused.results.every(({ data }) => data == null)).toBe(true);
+    await Promise.all([all, mine, ...(typeof refused === "string" ? [] : [refused])].map((f) => f.stop()));
+  });
+});
+
+test("a job is joined with its images, model, provider and what it is in the books", async () => {
+  const id = await submit();
+  const { secret } = await stack().app.managementKeys.create(owner.account, "reader", ["account:read"]);
+  const query = `{ imageJob(id: "${id}") {
+    id status sequence attempt errorCode resultExpiresAt images { b64Json }
+    model { id } provider { id } request { id cost { total } } } }`;
+  const job = await until(async () => {
+    const { data, errors } = await ask(stack().origin, secret, query);
+    expect(errors).toBeUndefined();
+    return data.imageJob.status === "COMPLETED" && data.imageJob;
+  });
+  expect(job).toMatchObject({
+    images: [{ b64Json: expect.stringMatching(/^iVBOR/) }],
+    model: { id: IMAGE.model },
+    provider: { id: IMAGE.account.address.toLowerCase() },
+    request: { id: expect.stringContaining(id), cost: { total: "1000" } },
+  });
+  const stranger = await seedAccount(stack().app.database, 0n);
+  expect((await ask(stack().origin, stranger.secret, query)).data.imageJob).toBeNull();
+  const mine = await ask(stack().origin, owner.secret, `{ imageJobs { nodes { id request { id } } } }`);
+  expect(mine.data.imageJobs.nodes).toEqual([{ id, request: null }]);
+});
