@@ -3,14 +3,18 @@ import { afterEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { PROVIDER } from "../../src/devnet/accounts.ts";
+import { sizeOfPng } from "../../src/devnet/picture.ts";
 import { countPromptTokens } from "../../src/inference/tokens.ts";
 import { ask, followEvents, followSocket, type GraphResult } from "../support/graph-client.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/network.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
+import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
+import { toWav } from "../support/wav.ts";
 
 const stack = useStack("embedded");
+useServices(stack, ["images", "speech"]);
 const messages = [{ role: "user", content: "What is the sea?" }];
 const PROMPT = countPromptTokens(messages);
 
@@ -234,6 +238,66 @@ describe("chatCompletion", () => {
     const pieces = await piecesOf(following);
     await following.stop();
     expect(pieces.at(-1)?.outputTokens).toBe(64);
+  });
+});
+
+describe("generateImages and transcribe", () => {
+  test("make real pictures, at the price of each", async () => {
+    const seeded = await seedAccount(stack().app.database, 10n ** 9n);
+    const input = `{ model: "${SERVICES.images.model}", prompt: "a sea", n: 2, size: "32x16", verifyTee: true }`;
+    const { data, errors } = await ask(
+      stack().origin,
+      seeded.secret,
+      `mutation { generateImages(input: ${input}) { images { b64Json } ${BILL} } }`,
+    );
+    expect(errors).toBeUndefined();
+    const sizes = data.generateImages.images.map(({ b64Json }: { b64Json: string }) =>
+      sizeOfPng(Buffer.from(b64Json, "base64")),
+    );
+    expect(sizes).toEqual([
+      { width: 32, height: 16 },
+      { width: 32, height: 16 },
+    ]);
+    expect(data.generateImages.bill).toMatchObject({
+      provider: SERVICES.images.account.address,
+      cost: { total: String(2n * SERVICES.images.outputPrice) },
+      teeVerified: true,
+    });
+    await expectExactBooks();
+  });
+
+  test("write down what is said, at the price of its seconds", async () => {
+    const seeded = await seedAccount(stack().app.database, 10n ** 9n);
+    const { data, errors } = await ask(
+      stack().origin,
+      seeded.secret,
+      `mutation Write($sound: String!) {
+        transcribe(input: { model: "${SERVICES.speech.model}", fileBase64: $sound, verifyTee: true }) { text segments ${BILL} }
+      }`,
+      { sound: toWav(3).toString("base64") },
+    );
+    expect(errors).toBeUndefined();
+    expect(data.transcribe).toMatchObject({
+      text: expect.stringMatching(/\w/),
+      bill: { cost: { total: String(3n * SERVICES.speech.outputPrice) }, teeVerified: true },
+    });
+    await expectExactBooks();
+  });
+
+  test("refuse what REST refuses", async () => {
+    const { secret } = await seedAccount(stack().app.database, 10n ** 9n);
+    const codeOf = async (field: string) =>
+      (await ask(stack().origin, secret, `mutation { ${field} { bill { requestId } } }`)).errors?.[0]
+        ?.extensions?.code;
+    const { model } = SERVICES.images;
+    expect(await codeOf(`generateImages(input: { model: "${model}", prompt: "" })`)).toBe("invalid_body");
+    expect(await codeOf(`generateImages(input: { model: "${model}", prompt: "a", n: 11 })`)).toBe(
+      "invalid_body",
+    );
+    expect(await codeOf(`generateImages(input: { model: "${MODEL}", prompt: "a" })`)).toBe("model_not_found");
+    expect(await codeOf(`transcribe(input: { model: "${SERVICES.speech.model}", fileBase64: "" })`)).toBe(
+      "invalid_body",
+    );
   });
 });
 

@@ -1,0 +1,56 @@
+import "../shared/reflect.ts";
+import { Arg, Ctx, Field, Mutation, ObjectType, Resolver } from "type-graphql";
+import type { Trace } from "../../src/inference/admitted.ts";
+import { readImageRequest } from "../../src/inference/image-request.ts";
+import { newRequestId } from "../../src/kernel/ids.ts";
+import { authorizeKey } from "../shared/access.ts";
+import type { Context } from "../shared/context.ts";
+import { InferenceBillType, toBill } from "./chat.type.ts";
+import { ImageJobInput, JobImageType, toJobBody } from "./image-job.type.ts";
+import { toWishes } from "./routing.type.ts";
+
+/** Images that were made at once. */
+@ObjectType("GeneratedImages", { description: "Images that were made and paid for.", simpleResolvers: true })
+export class GeneratedImagesType {
+  @Field(() => [JobImageType], { description: "The images." })
+  images!: readonly JobImageType[];
+
+  @Field(() => InferenceBillType, { description: "What they cost, and who made them." })
+  bill!: InferenceBillType;
+}
+
+/** Images that are waited for. */
+@Resolver()
+export class ImagesResolver {
+  @Mutation(() => GeneratedImagesType, {
+    nullable: true,
+    description:
+      "Has images made and waits for them; `submitImageJob` does not. It is billed, also when nobody waits any more. " +
+      "Needs an `sk-` key.",
+  })
+  async generateImages(
+    @Arg("input", () => ImageJobInput, { description: "What is to be made." }) input: ImageJobInput,
+    @Ctx() { services, principal }: Context,
+  ): Promise<GeneratedImagesType> {
+    const caller = { ...authorizeKey(principal), requestId: newRequestId() };
+    const { signal } = new AbortController();
+    const wishes = toWishes(input.routing);
+    const { body } = await services.images.create(readImageRequest(toJobBody(input)), caller, {
+      signal,
+      wishes,
+    });
+    const { data, x_0g_trace: trace } = JSON.parse(body.toString("utf8")) as Answer;
+    return {
+      images: data.map(({ b64_json, revised_prompt }) => ({
+        b64Json: b64_json,
+        revisedPrompt: revised_prompt ?? null,
+      })),
+      bill: toBill(trace),
+    };
+  }
+}
+
+type Answer = {
+  readonly data: readonly { readonly b64_json: string; readonly revised_prompt?: string | null }[];
+  readonly x_0g_trace: Trace;
+};

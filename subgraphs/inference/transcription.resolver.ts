@@ -1,0 +1,44 @@
+import "../shared/reflect.ts";
+import { Arg, Ctx, Mutation, Resolver } from "type-graphql";
+import { newRequestId } from "../../src/kernel/ids.ts";
+import { authorizeKey } from "../shared/access.ts";
+import type { Context } from "../shared/context.ts";
+import { toBill } from "./chat.type.ts";
+import { toWishes } from "./routing.type.ts";
+import { TranscriptionInput, TranscriptionType, toTranscriptionRequest } from "./transcription.type.ts";
+
+/** Sounds that are written down. */
+@Resolver()
+export class TranscriptionResolver {
+  @Mutation(() => TranscriptionType, {
+    nullable: true,
+    description:
+      "Has a sound written down. It is billed, also when nobody waits for the answer any more. Needs an `sk-` key.",
+  })
+  async transcribe(
+    @Arg("input", () => TranscriptionInput, { description: "What is to be written down." })
+    input: TranscriptionInput,
+    @Ctx() { services, principal }: Context,
+  ): Promise<TranscriptionType> {
+    const caller = { ...authorizeKey(principal), requestId: newRequestId() };
+    const { signal } = new AbortController();
+    const wishes = toWishes(input.routing);
+    const { body, trace } = await services.audio.transcribe(toTranscriptionRequest(input), caller, {
+      signal,
+      wishes,
+    });
+    const { text, language, segments } = JSON.parse(body.toString("utf8")) as Answer;
+    return {
+      text,
+      language: language ?? null,
+      segments: Array.isArray(segments) ? segments : null,
+      bill: toBill(trace),
+    };
+  }
+}
+
+type Answer = {
+  readonly text: string;
+  readonly language?: string | null;
+  readonly segments?: readonly unknown[] | null;
+};
