@@ -148,6 +148,11 @@ export const SETTINGS = {
     about: "Longest silence between two chunks of a provider",
     example: "60000",
   },
+  CLIENT_STALL_MS: {
+    schema: ms.default(60_000),
+    about: "How long a client may leave a stream unread; then it counts as gone",
+    example: "60000",
+  },
   PROVIDER_TOTAL_MS: { schema: ms.default(600_000), about: "Deadline for a whole answer", example: "600000" },
   PROVIDER_COOL_DOWN_MS: {
     schema: ms.default(5_000),

@@ -115,7 +115,7 @@ export class ChatEvents implements StreamReader {
   #takeUsage(stated: unknown): void {
     const usage = readUsage(stated);
     this.#isUsageChunkTrue = usage !== undefined && isPlausible(usage, this.#mostOutputTokens);
-    if (this.#isUsageChunkTrue) this.#usage = usage;
+    this.#usage = this.#isUsageChunkTrue ? usage : undefined;
   }
 
   /** Whether a choice carries content. */

@@ -23,6 +23,8 @@ type Needs = {
   readonly totalMs: number;
   /** Deadline for the first content of a stream while another provider can be asked, milliseconds. */
   readonly firstTokenMs: number;
+  /** How long a client may leave a stream unread, milliseconds; then it counts as gone. */
+  readonly stallMs: number;
 };
 
 /** What an answer says that is billed. */
@@ -109,7 +111,7 @@ export class ExchangeService {
         if (clock.monotonicMs() + waitMs >= untilMs) break;
         await sleep(waitMs, undefined, { signal }).catch(() => {});
       }
-      if (signal.aborted) break;
+      if (signal.aborted) throw new AppError("provider_error", "The client left.");
       const { provider } = next;
       const trial = health.begin(provider);
       admitted.beginAttempt(provider);
@@ -158,8 +160,8 @@ export class ExchangeService {
     path: `/${string}`,
     given: PostOptions & Pick<StreamTerms, "sink" | "newReader" | "inputTokens">,
   ): Promise<void> {
-    const { firstTokenMs } = this.#needs;
-    const relay = new StreamRelay({ ...given, admitted, firstTokenMs });
+    const { firstTokenMs, stallMs } = this.#needs;
+    const relay = new StreamRelay({ ...given, admitted, firstTokenMs, stallMs });
     try {
       await this.tryEach(admitted, relay.left, (attempt) =>
         relay.run(attempt, (listener) => {

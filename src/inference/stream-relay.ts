@@ -51,9 +51,9 @@ export type StreamTerms = {
   /** Tokens of the question by the router's own count. */
   readonly inputTokens: number;
   readonly firstTokenMs: number;
+  readonly stallMs: number;
 };
 
-const STALL_MS = 60_000;
 /** How long the usage and the last event are waited for when the answer is whole, and the last event alone. */
 const ENDING_MS = 3_000;
 const LAST_EVENT_MS = 500;
@@ -290,7 +290,7 @@ class StreamTry implements ProviderListener {
   #write(bytes: Buffer): void {
     if (this.#terms.sink.write(bytes) || this.#stall) return;
     this.#exchange?.pause();
-    this.#stall = setTimeout(() => this.onClientLeft(), STALL_MS);
+    this.#stall = setTimeout(() => this.onClientLeft(), this.#terms.stallMs);
   }
 
   #complete(): void {

@@ -69,7 +69,10 @@ export class SimChat {
     return this.isStream && this.words > 0 ? this.#usage() : undefined;
   }
 
+  /** What the provider states, unless that is more than it was asked for; else what was counted. */
   #usage(): StatedUsage {
-    return this.stated ?? { inputTokens: this.promptTokens, outputTokens: this.words };
+    const { stated, maxTokens = Number.POSITIVE_INFINITY } = this;
+    if (stated && stated.outputTokens <= maxTokens) return stated;
+    return { inputTokens: this.promptTokens, outputTokens: this.words };
   }
 }

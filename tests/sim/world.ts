@@ -374,7 +374,7 @@ export class World {
     const exchanges = new ExchangeService({
       ...{ providers, health, clock: this.clock, log },
       // The simulation speaks of one provider, which is asked once.
-      ...{ tries: 1, totalMs: HOLD_SECONDS * 1_000, firstTokenMs: HOLD_SECONDS * 1_000 },
+      ...{ tries: 1, totalMs: HOLD_SECONDS * 1_000, firstTokenMs: HOLD_SECONDS * 1_000, stallMs: 60_000 },
     });
     const chat = new ChatService({ admission, exchanges, maxCompletionTokens: ANSWER_LIMIT });
     const scanner = new LogScanner(
