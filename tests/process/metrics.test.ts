@@ -1,0 +1,32 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { startProcess, startReady } from "../support/process.ts";
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "metrics-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+test("a process with a METRICS_PORT serves /metrics and its health there, and ends with it", async () => {
+  const started = await startReady({ settings: { DATA_DIR: newFolder(), METRICS_PORT: "0" } });
+  const [, place = ""] = await started.saw(/metrics ready at (http:\/\/127\.0\.0\.1:\d+)\/metrics/);
+  const metrics = await (await fetch(`${place}/metrics`)).text();
+  expect(metrics).toContain("zerograph_holds_open 0");
+  expect(metrics).toMatch(/zerograph_watcher_lag_blocks\{watcher="deposits"\} \d/);
+  expect(await (await fetch(`${place}/readyz`)).json()).toMatchObject({ status: "ready" });
+  expect((await fetch(`${started.origin}/metrics`)).status).toBe(404);
+  expect((await fetch(`${started.origin}/openapi.json`)).status).toBe(200);
+  expect(await started.end()).toEqual({ code: 0, signal: null });
+  await expect(fetch(`${place}/metrics`)).rejects.toThrow();
+});
+
+test("a METRICS_PORT that is taken is named before anything else is asked of it", async () => {
+  const first = await startReady({ settings: { DATA_DIR: newFolder(), METRICS_PORT: "0" } });
+  const [, port = ""] = await first.saw(/metrics ready at http:\/\/127\.0\.0\.1:(\d+)/);
+  const second = startProcess({ settings: { DATA_DIR: newFolder(), METRICS_PORT: port } });
+  expect((await second.ended).code).toBe(1);
+  expect(second.stderr()).toContain(`METRICS_PORT: port ${port} is in use`);
+});
