@@ -53,7 +53,7 @@ export type Situation = {
 };
 
 /** The most providers that one request is tried with. */
-export const MOST_CANDIDATES = 3;
+const MOST_CANDIDATES = 3;
 
 /**
  * Chooses who is asked: a pure function. Of the offers that may serve the request the healthy ones are ranked, and the

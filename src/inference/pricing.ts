@@ -11,7 +11,7 @@ export type UnitUsage = { readonly inputUnits: number; readonly outputUnits: num
 /** What is billed: each count times the price of its side. */
 export type Usage = TokenUsage | UnitUsage;
 /** Tokens of a question that the provider read from its cache, or wrote into it for minutes or for an hour. */
-export type CacheTokens = { readonly read: number; readonly write: number; readonly write1h: number };
+type CacheTokens = { readonly read: number; readonly write: number; readonly write1h: number };
 /** What a request costs, neuron. */
 export type Cost = { readonly input: bigint; readonly output: bigint; readonly total: bigint };
 

@@ -8,7 +8,7 @@ import { ProviderFailure } from "./provider-failure.ts";
 export type ProviderAnswer = ProviderHead & { readonly body: Buffer };
 
 /** The longest answer that is gathered unless told otherwise. */
-export const MAX_ANSWER_BYTES = 16 * 1_048_576;
+const MAX_ANSWER_BYTES = 16 * 1_048_576;
 const MAX_REASON_LENGTH = 500;
 
 /**

@@ -14,7 +14,7 @@ export const PRICES = [
 ] as const;
 
 /** Deadlines short enough for tests, milliseconds. */
-export const QUICK = {
+const QUICK = {
   PROVIDER_CONNECT_MS: "1000",
   PROVIDER_FIRST_BYTE_MS: "1500",
   PROVIDER_FIRST_TOKEN_MS: "1000",
