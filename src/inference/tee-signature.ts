@@ -9,16 +9,14 @@ import type { Provider } from "./provider.ts";
  * the provider has none for this answer, or the answer has no id. `unreachable`: it did not come in time.
  * `not_acknowledged`: the network vouches for no signer of this provider.
  */
-export const VERDICTS = [
-  "verified",
-  "other_signer",
-  "forged",
-  "malformed",
-  "missing",
-  "unreachable",
-  "not_acknowledged",
-] as const;
-export type Verdict = (typeof VERDICTS)[number];
+export type Verdict =
+  | "verified"
+  | "other_signer"
+  | "forged"
+  | "malformed"
+  | "missing"
+  | "unreachable"
+  | "not_acknowledged";
 
 /** A provider's signature, and who is seen to have made it. */
 export type JudgedSignature = {

@@ -108,7 +108,7 @@ function capOf(name: keyof PriceCaps, field: CapField, input: RoutingInput | nul
 
 /** A provider that is not asked. */
 @ObjectType("RefusedProvider", { description: "A provider that is not asked.", simpleResolvers: true })
-export class RefusedProviderType {
+class RefusedProviderType {
   @Field(() => AddressScalar, { description: "Its address." })
   provider!: Hex;
 
@@ -121,7 +121,7 @@ export class RefusedProviderType {
   description: "That a provider was asked, and what came of it.",
   simpleResolvers: true,
 })
-export class RoutingAttemptType {
+class RoutingAttemptType {
   @Field(() => AddressScalar, { description: "The address of who was asked." })
   provider!: Hex;
 

@@ -1,5 +1,5 @@
 import { createClient } from "graphql-ws";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { PROVIDER } from "../../src/devnet/accounts.ts";
@@ -7,6 +7,7 @@ import { sizeOfPng } from "../../src/devnet/picture.ts";
 import { countPromptTokens } from "../../src/inference/tokens.ts";
 import { ask, followEvents, followSocket, type GraphResult } from "../support/graph-client.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/network.ts";
+import { startRemoteGateway } from "../support/remote-gateway.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
@@ -18,9 +19,24 @@ useServices(stack, ["images", "speech"]);
 const messages = [{ role: "user", content: "What is the sea?" }];
 const PROMPT = countPromptTokens(messages);
 
+/** The same graph, whose subgraphs are asked over HTTP and WebSocket. */
+let remote = "";
+const ends: (() => Promise<unknown>)[] = [];
+beforeAll(async () => {
+  remote = (await startRemoteGateway(stack(), (end) => void ends.unshift(end))).origin;
+});
 afterEach(() => {
   stack().provider.behaviour = {};
 });
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+const WAYS = [
+  ["WebSocket", followSocket, () => stack().origin],
+  ["server-sent events", followEvents, () => stack().origin],
+  ["WebSocket of a gateway apart from its subgraphs", followSocket, () => remote],
+] as const;
 
 const INPUT = `{ model: "${MODEL}", messages: [{ role: "user", content: "What is the sea?" }], maxTokens: 5 }`;
 const withMore = (more: string) => INPUT.replace(/ }$/, `, ${more} }`);
@@ -121,33 +137,33 @@ describe("completeChat", () => {
 describe("chatCompletion", () => {
   const query = `subscription { chatCompletion(input: ${INPUT}) { ${PIECE} } }`;
 
-  test.each([
-    ["WebSocket", followSocket],
-    ["server-sent events", followEvents],
-  ])("tells tokens as they come and ends with the cost, over %s", async (_name, follow) => {
-    const seeded = await seedAccount(stack().app.database, 10n ** 9n);
-    stack().provider.behaviour = { chunkDelayMs: 20 };
-    const following = await follow(stack().origin, seeded.secret, query);
-    const pieces = await piecesOf(following);
-    await following.stop();
-    expect(pieces.length).toBeGreaterThanOrEqual(6);
-    const whole = await complete(seeded.secret);
-    const text = pieces.map(({ delta }) => delta?.text ?? "").join("");
-    expect(text).toBe(whole.data.completeChat.choices[0].text);
-    expect(pieces.at(-2)?.delta?.finishReason).toBe("length");
-    expect(pieces.at(-1)).toEqual({
-      delta: null,
-      inputTokens: PROMPT,
-      outputTokens: 5,
-      bill: {
-        requestId: expect.stringMatching(/^req-/),
-        provider: PROVIDER.address,
-        cost: costOf(5),
-        teeVerified: null,
-      },
-    });
-    await expectExactBooks();
-  });
+  test.each(WAYS)(
+    "tells tokens as they come and ends with the cost, over %s",
+    async (_name, follow, origin) => {
+      const seeded = await seedAccount(stack().app.database, 10n ** 9n);
+      stack().provider.behaviour = { chunkDelayMs: 20 };
+      const following = await follow(origin(), seeded.secret, query);
+      const pieces = await piecesOf(following);
+      await following.stop();
+      expect(pieces.length).toBeGreaterThanOrEqual(6);
+      const whole = await complete(seeded.secret);
+      const text = pieces.map(({ delta }) => delta?.text ?? "").join("");
+      expect(text).toBe(whole.data.completeChat.choices[0].text);
+      expect(pieces.at(-2)?.delta?.finishReason).toBe("length");
+      expect(pieces.at(-1)).toEqual({
+        delta: null,
+        inputTokens: PROMPT,
+        outputTokens: 5,
+        bill: {
+          requestId: expect.stringMatching(/^req-/),
+          provider: PROVIDER.address,
+          cost: costOf(5),
+          teeVerified: null,
+        },
+      });
+      await expectExactBooks();
+    },
+  );
 
   test("ends by itself behind the bill", async () => {
     const { secret } = await seedAccount(stack().app.database, 10n ** 9n);
@@ -170,17 +186,14 @@ describe("chatCompletion", () => {
     expect(results.at(-1)).toMatchObject({ data: { chatCompletion: { bill: { cost: costOf(5) } } } });
   });
 
-  test.each([
-    ["WebSocket", followSocket],
-    ["server-sent events", followEvents],
-  ])(
+  test.each(WAYS)(
     "who unsubscribes over %s cuts the provider off within 1 s and pays for what came",
-    async (_name, follow) => {
+    async (_name, follow, origin) => {
       const seeded = await seedAccount(stack().app.database, 10n ** 9n);
       stack().provider.behaviour = { chunkDelayMs: 100 };
       const aborted = stack().provider.aborted;
       const long = query.replace("maxTokens: 5", "maxTokens: 60");
-      const following = await follow(stack().origin, seeded.secret, long);
+      const following = await follow(origin(), seeded.secret, long);
       await until(() => following.results.length >= 3);
       const leftMs = performance.now();
       await following.stop();
