@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance } from "fastify";
 import type { App } from "../src/app.ts";
 import { badPath, notFound, restPlugin } from "../src/rest/rest.plugin.ts";
+import { limitBodyTime } from "./body-deadline.ts";
 import { graphPlugin } from "./graph.plugin.ts";
 import type { Graph } from "./graph.ts";
 import { serveHealth } from "./health.ts";
@@ -10,7 +11,8 @@ import { createStreams } from "./streams.ts";
 import { serveWebSockets } from "./streams.ws.ts";
 
 const HEADERS_MS = 15_000;
-const REQUEST_MS = 30_000;
+/** Behind the deadlines of bodies, for what no route reads. */
+const REQUEST_GRACE_MS = 10_000;
 const KEEP_ALIVE_MS = 65_000;
 /** Answers under way have this long; then they are cut off, and billed for what was delivered. */
 const DRAIN_MS = 30_000;
@@ -26,7 +28,7 @@ export async function createServer(app: App, graph: Graph): Promise<FastifyInsta
     (app.config.INTROSPECTION ?? (app.config.NETWORK === "devnet" ? "on" : "off")) === "on";
   const server = Fastify({
     http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_MS },
-    requestTimeout: REQUEST_MS,
+    requestTimeout: Math.max(app.config.BODY_MS, app.config.UPLOAD_MS) + REQUEST_GRACE_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: "idle",
     return503OnClosing: false,
@@ -35,6 +37,7 @@ export async function createServer(app: App, graph: Graph): Promise<FastifyInsta
   });
   server.server.maxHeadersCount = MAX_HEADERS;
   if (app.metrics) countRequests(server, app.metrics);
+  limitBodyTime(server, { bodyMs: app.config.BODY_MS, uploadMs: app.config.UPLOAD_MS });
   const streams = createStreams(app, graph, introspection);
   const sockets = serveWebSockets(server.server, streams);
   // A connection that was busy when the closing began would stay open, idle, until its keep-alive ends.

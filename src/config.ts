@@ -192,6 +192,12 @@ export const SETTINGS = {
     about: "How long the result of an image job is kept",
     example: "24",
   },
+  BODY_MS: { schema: ms.default(30_000), about: "Deadline for the body of a request", example: "30000" },
+  UPLOAD_MS: {
+    schema: ms.default(120_000),
+    about: "Deadline for a body of sound or pictures",
+    example: "120000",
+  },
   RATE_LIMIT_PER_KEY: {
     schema: requestsPerMinute.default(600_000),
     about: "Requests a minute of one key or session; 0 for no limit",

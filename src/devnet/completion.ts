@@ -35,7 +35,7 @@ export const chatRequestSchema = z.looseObject({
 export type ChatRequest = z.infer<typeof chatRequestSchema>;
 
 /** A call of a tool, its arguments as JSON text. */
-export type ToolCall = { readonly id: string; readonly name: string; readonly argumentsJson: string };
+type ToolCall = { readonly id: string; readonly name: string; readonly argumentsJson: string };
 
 /** An answer before it has an id: its text as one piece a token, and what it is charged for. */
 export type Completion = {

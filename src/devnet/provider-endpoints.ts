@@ -15,7 +15,7 @@ import { drawPicture, type PictureSize, sizeOfPng } from "./picture.ts";
 import { readTranscriptionRequest, transcribe } from "./transcript.ts";
 
 /** What a request brings; `usageJson` and `chunks` are of the behaviour. */
-export type EndpointCall = {
+type EndpointCall = {
   readonly body: Buffer;
   readonly contentType: string;
   readonly usageJson?: string | undefined;

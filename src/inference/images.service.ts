@@ -69,7 +69,7 @@ export function askForImages(request: ImageRequest, wishes: RoutingWishes): Ask 
 }
 
 /** What so many images are billed as. */
-export function imageUnits(count: number): UnitUsage {
+function imageUnits(count: number): UnitUsage {
   return { inputUnits: 0, outputUnits: count };
 }
 
@@ -77,7 +77,7 @@ export function imageUnits(count: number): UnitUsage {
  * Judges an answer of images, of which `asked` at the most are billed. Throws a `ProviderFailure` for what has no
  * images, and the provider's reason when it blames the request.
  */
-export function readImages(answer: ProviderAnswer, asked: number): UnitUsage {
+function readImages(answer: ProviderAnswer, asked: number): UnitUsage {
   const { data } = readAnswerObject(answer);
   if (!Array.isArray(data) || data.length === 0 || !data.every(isImage))
     throw noAnswer("The provider's answer has no images.");

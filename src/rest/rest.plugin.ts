@@ -3,6 +3,7 @@ import type { App } from "../app.ts";
 import { AppError } from "../kernel/errors.ts";
 import { isRequestId, newRequestId } from "../kernel/ids.ts";
 import type { Visit } from "../keys/door.service.ts";
+import { authorize, type Principal } from "../keys/principal.ts";
 import { hopOf } from "../keys/source-address.ts";
 import type { Answer } from "./answer.ts";
 import { toAnthropicError } from "./anthropic-error.ts";
@@ -84,6 +85,9 @@ export async function restPlugin(server: FastifyInstance, { app }: { app: App })
       method: route.method,
       url: route.url,
       bodyLimit: route.bodyLimitBytes,
+      ...(route.bodyLimitBytes > LARGE_BODY_BYTES && {
+        onRequest: (request: FastifyRequest, reply: FastifyReply) => enterFirst(app, route, request, reply),
+      }),
       handler: (request, reply) => handle(app, route, request, reply),
     });
   let described: object | undefined;
@@ -103,6 +107,27 @@ export function badPath(app: App, request: FastifyRequest, reply: FastifyReply):
   return fail(app, new AppError("invalid_parameter", "The path is not well-formed."), request, reply);
 }
 
+/** What may not be read before it is known who sends it. */
+const LARGE_BODY_BYTES = 4 * 1_048_576;
+const entered = new WeakMap<FastifyRequest, Principal>();
+
+/** Lets a request in before its large body is read, so that nobody without a right to it is listened to. */
+async function enterFirst(
+  app: App,
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const visit = { authorization: authorizationOf(request, route), hop: hopOf(request.raw) };
+  const principal = await enter(app, visit, reply);
+  if (route.access !== "public") authorize(principal, route.access);
+  entered.set(request, principal);
+}
+
+function enter(app: App, visit: Visit, reply: FastifyReply): Promise<Principal> {
+  return app.door.enter(visit, (quota) => reply.headers(quotaHeaders(quota)));
+}
+
 async function handle(
   app: App,
   route: Route,
@@ -117,7 +142,7 @@ async function handle(
     // An answer that is repeated goes through no admission.
     isAdmitted: route.isAdmitted && idempotencyKey === undefined,
   };
-  const principal = await app.door.enter(visit, (quota) => reply.headers(quotaHeaders(quota)));
+  const principal = entered.get(request) ?? (await enter(app, visit, reply));
   const run = route.run(app, {
     principal,
     params: request.params as Record<string, string>,

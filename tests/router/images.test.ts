@@ -84,7 +84,6 @@ describe("POST /v1/images/generations", () => {
       verify_tee: false,
       provider: { sort: "price" },
       size: "8x8",
-      seed: 12345678901234567890n,
     });
     await generate({ size: "8x8" });
     expect(JSON.parse(seen[0] ?? "")).not.toHaveProperty("provider");
