@@ -1,0 +1,154 @@
+import { expect, onTestFinished, test } from "vitest";
+import { LedgerService } from "../../src/accounts/ledger.service.ts";
+import type { Database } from "../../src/db/database.ts";
+import { claimJobs, renewLeases } from "../../src/jobs/job.store.ts";
+import { JobLease, LeaseLost } from "../../src/jobs/lease.ts";
+import { type DatabaseKind, describeDatabases, type OnEnd } from "../support/database.ts";
+import { IMAGE_PRICES, openJobWorld } from "../support/image-jobs.ts";
+import { type BrokerScript, done, startJobBroker, working } from "../support/job-broker.ts";
+import { until } from "../support/until.ts";
+
+const onEnd = onTestFinished as OnEnd;
+const CLAIM = { kind: "image", limit: 10, leaseSeconds: 20 } as const;
+
+async function open(kind: DatabaseKind, script: BrokerScript = {}) {
+  const broker = await startJobBroker(onEnd, script);
+  const world = await openJobWorld(kind, onEnd, [broker]);
+  return { world, broker, seeded: await world.seed(10_000n) };
+}
+
+/** What happens when nobody renews a lease for long enough. */
+async function expireLeases(database: Database): Promise<void> {
+  await database.rows(
+    "update job set leased_until = now() - interval '1 second' where state = 'processing' and leased_until > now()",
+  );
+}
+
+describeDatabases("leases", (kind) => {
+  test("of many workers that claim at once each job goes to one", async () => {
+    const { world, seeded } = await open(kind);
+    const ids = await Promise.all(Array.from({ length: 12 }, () => world.submit(seeded)));
+    const claims = await Promise.all(
+      Array.from({ length: 6 }, () => claimJobs(world.database, { ...CLAIM, limit: 3 })),
+    );
+    const claimed = claims.flat().map(({ id }) => id);
+    expect(claimed.toSorted()).toEqual(ids.toSorted());
+    expect(await claimJobs(world.database, CLAIM)).toEqual([]);
+  });
+
+  test("a lease that is renewed is kept, and one that ran out is another's, whose fence is greater", async () => {
+    const { world, seeded } = await open(kind);
+    await world.submit(seeded);
+    const [first] = await claimJobs(world.database, CLAIM);
+    if (!first) throw new Error("nothing was claimed");
+    expect(await renewLeases(world.database, [first], 20)).toEqual(new Set([first.id]));
+    await expireLeases(world.database);
+    const [second] = await claimJobs(world.database, CLAIM);
+    expect(second).toMatchObject({ id: first.id, fence: first.fence + 1, step: { step: "resumed" } });
+    expect(await renewLeases(world.database, [first], 20)).toEqual(new Set());
+  });
+
+  test("who lost its lease can write nothing: no checkpoint, no step, no end, no charge", async () => {
+    const { world, seeded } = await open(kind);
+    const id = await world.submit(seeded);
+    const [first] = await claimJobs(world.database, CLAIM);
+    if (!first) throw new Error("nothing was claimed");
+    const loser = new JobLease({ database: world.database, committed: () => {} }, first, 20_000);
+    await expireLeases(world.database);
+    await claimJobs(world.database, CLAIM);
+    const before = await world.jobs.get(seeded.account, id);
+    await expect(loser.save({ failures: 9 })).rejects.toBeInstanceOf(LeaseLost);
+    await expect(loser.advance({}, { step: "running" })).rejects.toBeInstanceOf(LeaseLost);
+    await expect(
+      loser.end(async () => {
+        throw new Error("it must not come so far");
+      }),
+    ).rejects.toBeInstanceOf(LeaseLost);
+    expect(loser.signal.aborted).toBe(true);
+    expect(await world.jobs.get(seeded.account, id)).toEqual(before);
+  });
+
+  test("a job never goes back, whoever writes it", async () => {
+    const { world, seeded } = await open(kind);
+    const id = await world.submit(seeded);
+    await world.imageJobs.cancel(seeded.account, id);
+    for (const state of ["pending", "processing", "completed"])
+      await expect(
+        world.database.rows("update job set state = $2::text where id = $1::uuid", [id, state]),
+      ).rejects.toThrow();
+    expect(await world.jobs.get(seeded.account, id)).toMatchObject({ state: "cancelled" });
+  });
+
+  test("a worker that hangs is overtaken; the job is paid for once though both have the result", async () => {
+    const { world, broker, seeded } = await open(kind, { poll: () => working() });
+    const id = await world.submit(seeded);
+    world.startWorker({ renewMs: 3_600_000, pollMs: 20 });
+    await until(() => broker.polls > 0);
+    world.startWorker({ renewMs: 3_600_000, pollMs: 20 });
+    await expireLeases(world.database);
+    await until(async () => {
+      const rows = await world.database.rows("select 1 from job where id = $1::uuid and fence = 2", [id]);
+      return rows.length === 1;
+    });
+    broker.script = { poll: () => done() };
+    await until(async () => (await world.jobs.get(seeded.account, id)).state === "completed");
+    expect(broker.submissions).toHaveLength(1);
+    const [row] = await world.database.rows<{ paid: string; times: number }>(
+      `select sum(amount)::text as paid, count(*)::int as times from ledger_entry
+       where book = 'revenue' and transfer_id like 'settle:async-%'`,
+    );
+    expect(row).toEqual({ paid: String(IMAGE_PRICES[0]), times: 1 });
+    expect(await new LedgerService(world.database).verify()).toMatchObject({ faults: [], openHolds: 0 });
+  });
+
+  test("a worker that dies between sending and noting has its job sent once more, and never a third time", async () => {
+    const { world, broker, seeded } = await open(kind, { submission: () => "silent" });
+    const id = await world.submit(seeded);
+    for (const sent of [1, 2]) {
+      const worker = world.startWorker({ pollMs: 20 });
+      await until(() => broker.submissions.length === sent);
+      // Stopped before an answer came: as it stands in the books, it may have been sent.
+      await worker.stop();
+    }
+    broker.script = {};
+    world.startWorker({ pollMs: 20 });
+    await until(async () => (await world.jobs.get(seeded.account, id)).finishedAt !== null);
+    expect(await world.jobs.get(seeded.account, id)).toMatchObject({
+      state: "completed",
+      // The third time is an attempt of its own, under a key of its own.
+      step: { attempt: 2 },
+    });
+    const keys = broker.submissions.map(({ headers }) => headers["idempotency-key"]);
+    expect(keys).toEqual([`${id}-1`, `${id}-1`, `${id}-2`]);
+  });
+
+  test("a worker takes as many jobs as it may, and the others wait for it", async () => {
+    const { world, broker, seeded } = await open(kind, { poll: () => working() });
+    const ids = await Promise.all(Array.from({ length: 5 }, () => world.submit(seeded)));
+    const worker = world.startWorker({ pollMs: 20 }, 2);
+    await until(() => broker.jobs.length === 2);
+    expect(worker.running).toBe(2);
+    const { rows } = await world.jobs.list(seeded.account, { first: 10 }, "pending");
+    expect(rows).toHaveLength(3);
+    broker.script = {};
+    await until(async () =>
+      (await Promise.all(ids.map((id) => world.jobs.get(seeded.account, id)))).every(
+        ({ state }) => state === "completed",
+      ),
+    );
+  });
+
+  test("a worker that is stopped gives its jobs back, and another goes on at once where it was", async () => {
+    const { world, broker, seeded } = await open(kind, { poll: () => working(0.25) });
+    const id = await world.submit(seeded);
+    const first = world.startWorker({ pollMs: 20 });
+    await until(async () => (await world.jobs.get(seeded.account, id)).step.fraction === 0.25);
+    await first.stop();
+    broker.script = {};
+    const stoppedMs = performance.now();
+    world.startWorker({ pollMs: 20 });
+    await until(async () => (await world.jobs.get(seeded.account, id)).state === "completed");
+    expect(performance.now() - stoppedMs).toBeLessThan(10_000);
+    expect(broker.submissions).toHaveLength(1);
+  });
+});
