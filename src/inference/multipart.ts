@@ -60,7 +60,7 @@ export function formBody(
   const added = Object.entries(texts).map(([name, text]) => ({ name, bytes: Buffer.from(text) }));
   if (bytes && added.length === 0) return bytes;
   const boundary = boundaryOf(contentType);
-  const chunks = [...parts.filter(({ name }) => !(name in texts)), ...added].flatMap((part) => [
+  const chunks = [...parts.filter(({ name }) => !Object.hasOwn(texts, name)), ...added].flatMap((part) => [
     Buffer.from(`--${boundary}\r\n${headOf(part)}\r\n`),
     part.bytes,
     CRLF,

@@ -1,12 +1,16 @@
+import { isUtf8 } from "node:buffer";
 import secureJson from "secure-json-parse";
 import type { z } from "zod";
 import { AppError } from "../kernel/errors.ts";
+import { measureJson } from "./json-shape.ts";
 
 /** A client's JSON body: its own bytes, and what they say. */
 export type RequestFields = {
   readonly bytes: Buffer;
   readonly fields: Readonly<Record<string, unknown>>;
 };
+
+const MAX_DEPTH = 64;
 
 /** Fields that speak to the router and are not passed on (facts 1.2). */
 const EXTENSIONS: ReadonlySet<string> = new Set([
@@ -39,7 +43,7 @@ export function forwardedBody(
   { bytes, fields }: RequestFields,
   added: Readonly<Record<string, unknown>>,
 ): Buffer {
-  const inTheWay = [...EXTENSIONS, ...Object.keys(added)].some((name) => name in fields);
+  const inTheWay = [...EXTENSIONS, ...Object.keys(added)].some((name) => Object.hasOwn(fields, name));
   if (!inTheWay) return appendFields(bytes, added);
   const kept = Object.entries(fields).filter(([name]) => !EXTENSIONS.has(name));
   return Buffer.from(JSON.stringify({ ...Object.fromEntries(kept), ...added }));
@@ -58,10 +62,25 @@ export function upstreamModel({ upstreamModel: model }: { readonly upstreamModel
   return model === undefined ? {} : { model };
 }
 
+/**
+ * A body that another parser might read otherwise is none: with a field that comes twice, of which one would be
+ * billed and the other done, or with bytes that are no UTF-8.
+ */
 function parseJson(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw malformed("The body is not UTF-8.");
+  let value: unknown;
   try {
-    return secureJson.parse(bytes, { protoAction: "error", constructorAction: "error" });
+    value = secureJson.parse(bytes, { protoAction: "error", constructorAction: "error" });
   } catch {
-    throw new AppError("invalid_body", "The body is not valid JSON.", { param: "body" });
+    throw malformed("The body is not valid JSON.");
   }
+  const { members, depth } = measureJson(bytes);
+  if (depth > MAX_DEPTH) throw malformed("The body is nested too deeply.");
+  if (typeof value === "object" && value !== null && !Array.isArray(value))
+    if (Object.keys(value).length !== members) throw malformed("A field of the body comes twice.");
+  return value;
+}
+
+function malformed(message: string): AppError {
+  return new AppError("invalid_body", message, { param: "body" });
 }

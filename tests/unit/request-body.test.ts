@@ -1,0 +1,146 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { audioDuration } from "../../src/inference/audio-duration.ts";
+import { measureJson } from "../../src/inference/json-shape.ts";
+import { type FormPart, formBody, newForm, readMultipart, textsOf } from "../../src/inference/multipart.ts";
+import { forwardedBody, readFields } from "../../src/inference/request-fields.ts";
+import { toWav } from "../support/wav.ts";
+
+describe("a JSON body", () => {
+  const read = (json: string | Buffer) => readFields(z.looseObject({}), Buffer.from(json as string));
+
+  test("is measured as it is parsed, whatever is in its strings", () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
+        const { members } = measureJson(Buffer.from(JSON.stringify(object)));
+        expect(members).toBe(Object.keys(object).length);
+      }),
+    );
+  });
+
+  test.each([
+    ["a field that comes twice", '{"n":10,"n":1}', "comes twice"],
+    ["a field that comes twice in disguise", '{"n":1,"\\u006e":10}', "comes twice"],
+    ["65 objects deep", `${'{"a":'.repeat(65)}1${"}".repeat(65)}`, "too deeply"],
+    ["100,000 lists deep", `{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`, "too deeply"],
+    ["broken UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), "not UTF-8"],
+    ["a prototype", '{"__proto__":{}}', "not valid JSON"],
+    ["half of it", "{", "not valid JSON"],
+  ])("with %s is refused", (_what, json, reason) => {
+    const startedMs = performance.now();
+    expect(() => read(json)).toThrow(reason);
+    expect(performance.now() - startedMs).toBeLessThan(200);
+  });
+
+  test("goes on as it came where nothing changes, and without the router's own fields", () => {
+    const bytes = Buffer.from('{ "seed": 12345678901234567890, "n": 1 }');
+    const fields = read(bytes);
+    expect(forwardedBody({ bytes, fields }, {})).toBe(bytes);
+    expect(forwardedBody({ bytes, fields }, { size: "8x8" }).toString()).toBe(
+      '{ "seed": 12345678901234567890, "n": 1 ,"size":"8x8"}',
+    );
+    const steered = Buffer.from('{"n":1,"provider":{"sort":"price"},"verify_tee":true}');
+    expect(forwardedBody({ bytes: steered, fields: read(steered) }, {}).toString()).toBe('{"n":1}');
+  });
+});
+
+describe("a form", () => {
+  const name = fc.string({ minLength: 1 }).filter((text) => !/["\\\r\n%]/.test(text));
+  const part = fc.record({
+    name,
+    filename: fc.option(name, { nil: undefined }),
+    bytes: fc.uint8Array().map((bytes) => Buffer.from(bytes)),
+  });
+
+  test("is read as it was written", () => {
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 20 }), (parts) => {
+        const form = newForm(parts);
+        const read = readMultipart(formBody(form, {}), form.contentType);
+        expect(read.parts.map(plain)).toEqual(parts.map(plain));
+      }),
+    );
+  });
+
+  test("is read as the platform writes it", async () => {
+    const form = new FormData();
+    form.set("model", "m");
+    form.set('a "quoted"\r\nname', "x");
+    form.append("image[]", new Blob(["\r\n--\r\n"], { type: "image/png" }), 'odd "name".png');
+    const request = new Request("http://127.0.0.1/", { method: "POST", body: form });
+    const bytes = Buffer.from(await request.arrayBuffer());
+    const { parts } = readMultipart(bytes, request.headers.get("content-type") ?? "");
+    expect(parts.map(plain)).toEqual([
+      { name: "model", filename: undefined, text: "m" },
+      { name: "a %22quoted%22%0D%0Aname", filename: undefined, text: "x" },
+      { name: "image[]", filename: "odd %22name%22.png", text: "\r\n--\r\n" },
+    ]);
+  });
+
+  test("with a text in place of its own has just that, and is its own bytes otherwise", () => {
+    const made = newForm([text("model", "m"), text("prompt", "p")]);
+    const bytes = formBody(made, {});
+    const form = readMultipart(bytes, made.contentType);
+    expect(formBody(form, {})).toBe(bytes);
+    const other = readMultipart(formBody(form, { model: "upstream" }), made.contentType);
+    expect(textsOf(other)).toEqual({ model: "upstream", prompt: "p" });
+  });
+
+  test("with a field twice, or cut anywhere, is none", () => {
+    const made = newForm([text("n", "1"), text("n", "10")]);
+    const bytes = formBody(made, {});
+    expect(() => textsOf(readMultipart(bytes, made.contentType))).toThrow("sent twice");
+    for (let end = 0; end < bytes.length - 4; end++)
+      expect(() => readMultipart(bytes.subarray(0, end), made.contentType), String(end)).toThrow(
+        "not well-formed",
+      );
+  });
+
+  test("never throws anything but what names the fault", () => {
+    const made = newForm([text("model", "m")]);
+    const good = formBody(made, {});
+    fc.assert(
+      fc.property(fc.nat(good.length - 1), fc.nat(255), (at, byte) => {
+        const bytes = Buffer.from(good);
+        bytes[at] = byte;
+        try {
+          readMultipart(bytes, made.contentType);
+        } catch (error) {
+          expect(error).toMatchObject({ code: "invalid_body" });
+        }
+      }),
+    );
+  });
+});
+
+describe("the length of a sound", () => {
+  test("is proved by uncompressed WAV alone, and else the most that its size allows", () => {
+    expect(audioDuration(toWav(8.5))).toEqual({ seconds: 9, isExact: true });
+    expect(audioDuration(toWav(0))).toEqual({ seconds: 1, isExact: true });
+    expect(audioDuration(Buffer.alloc(4_500, 1))).toEqual({ seconds: 5, isExact: false });
+  });
+
+  test("is not what a header claims", () => {
+    const short = toWav(8);
+    short.writeUInt32LE(1, 40);
+    expect(audioDuration(short).seconds).toBe(8);
+    const compressed = toWav(8);
+    compressed.writeUInt16LE(2, 20);
+    expect(audioDuration(compressed)).toEqual({ seconds: 65, isExact: false });
+    for (const at of [22, 24, 34]) {
+      const zero = toWav(8);
+      zero.writeUInt16LE(0, at);
+      if (at === 24) zero.writeUInt32LE(0, at);
+      expect(audioDuration(zero).isExact, String(at)).toBe(false);
+    }
+  });
+});
+
+function text(name: string, value: string): FormPart {
+  return { name, bytes: Buffer.from(value) };
+}
+
+function plain({ name, filename, bytes }: FormPart) {
+  return { name, filename, text: bytes.toString("latin1") };
+}
