@@ -100,10 +100,11 @@ export function providerBody(
   request: ChatRequest,
   maxTokens: number,
   provider: Pick<Provider, "upstreamModel"> = {},
+  { asksUsage = true }: { readonly asksUsage?: boolean } = {},
 ): Buffer {
   const { fields, stream } = request;
   const added: Record<string, unknown> = { ...upstreamModel(provider) };
-  if (stream && !request.wantsUsage)
+  if (stream && asksUsage && !request.wantsUsage)
     added.stream_options = { ...(fields.stream_options as object), include_usage: true };
   if (request.maxTokens === undefined) added.max_tokens = maxTokens;
   return forwardedBody(request, added);

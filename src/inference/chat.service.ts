@@ -1,3 +1,5 @@
+import QuickLru from "quick-lru";
+import type { AppError } from "../kernel/errors.ts";
 import type { AdmissionService, Ask } from "./admission.service.ts";
 import type { Caller } from "./admitted.ts";
 import { readChat } from "./chat-answer.ts";
@@ -5,10 +7,13 @@ import { ChatEvents } from "./chat-events.ts";
 import { type ChatRequest, providerBody } from "./chat-request.ts";
 import type { ExchangeService } from "./exchange.service.ts";
 import { affordableTokens, quoteChat } from "./pricing.ts";
+import type { Provider } from "./provider.ts";
+import { ProviderFailure } from "./provider-failure.ts";
 import { appendFields } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
 import type { StreamSink } from "./stream-relay.ts";
 
+const REMEMBERED_PROVIDERS = 1_000;
 const CHAT_PATH = "/chat/completions";
 
 type Needs = {
@@ -24,6 +29,8 @@ export type ChatCompletion = { readonly body: Buffer; readonly responseKey: stri
 /** Runs chat completions: hold, forward, settle. One call is one charge, whatever happens in between. */
 export class ChatService {
   readonly #needs: Needs;
+  /** Providers that refuse to be asked for their usage in streams. */
+  readonly #tellsNoUsage = new QuickLru<string, true>({ maxSize: REMEMBERED_PROVIDERS });
 
   constructor(needs: Needs) {
     this.#needs = needs;
@@ -79,8 +86,18 @@ export class ChatService {
     await exchanges.stream(admitted, CHAT_PATH, {
       sink,
       inputTokens: promptTokens,
+      ourFault: (refusal, provider) => (wantsUsage ? undefined : this.#learn(refusal, keyOf(provider))),
       newReader: () => new ChatEvents({ wantsUsage, mostOutputTokens }),
     });
+  }
+
+  /** Some servers do not know the option by which their usage is asked for. Nobody is told who asked for it himself. */
+  #learn(refusal: AppError, key: string): ProviderFailure | undefined {
+    if (refusal.code !== "invalid_body" || !/stream_options|include_usage/.test(refusal.message))
+      return undefined;
+    if (this.#tellsNoUsage.has(key)) return undefined;
+    this.#tellsNoUsage.set(key, true);
+    return new ProviderFailure("field", { message: refusal.message, cause: refusal });
   }
 
   #askOf(request: ChatRequest, wishes: RoutingWishes | undefined): Ask {
@@ -93,7 +110,14 @@ export class ChatService {
       wishes: { ...request.wishes, ...wishes },
       verifyTee: request.verifyTee,
       quote: (price) => quoteChat(size, price),
-      body: (provider, held) => providerBody(request, affordableTokens(size, provider, held), provider),
+      body: (provider, held) =>
+        providerBody(request, affordableTokens(size, provider, held), provider, {
+          asksUsage: !this.#tellsNoUsage.has(keyOf(provider)),
+        }),
     };
   }
+}
+
+function keyOf({ address, url }: Provider): string {
+  return `${address} ${url}`;
 }

@@ -39,7 +39,7 @@ export type Collected<R extends Reading> = {
 };
 
 /** Failures after which the same provider may be asked again, when there is nobody else. */
-const PASSING: ReadonlySet<FailureKind> = new Set(["unreachable", "failed", "busy", "credential"]);
+const PASSING: ReadonlySet<FailureKind> = new Set(["unreachable", "failed", "busy", "credential", "field"]);
 const FIRST_BACKOFF_MS = 250;
 /** Longer than this nobody is kept waiting for a provider that is busy. */
 const MOST_PATIENCE_MS = 10_000;
@@ -158,18 +158,26 @@ export class ExchangeService {
   async stream(
     admitted: Admitted,
     path: `/${string}`,
-    given: PostOptions & Pick<StreamTerms, "sink" | "newReader" | "inputTokens">,
+    given: PostOptions &
+      Pick<StreamTerms, "sink" | "newReader" | "inputTokens"> & {
+        /** What a refusal is, where it is not the client's fault but ours. */
+        ourFault?(refusal: AppError, provider: Provider): ProviderFailure | undefined;
+      },
   ): Promise<void> {
     const { firstTokenMs, stallMs } = this.#needs;
     const relay = new StreamRelay({ ...given, admitted, firstTokenMs, stallMs });
     try {
-      await this.tryEach(admitted, relay.left, (attempt) =>
-        relay.run(attempt, (listener) => {
-          const { provider, totalMs } = attempt;
-          const body = admitted.bodyFor(provider);
-          return this.#needs.providers.post(provider, path, body, listener, { ...given, totalMs });
-        }),
-      );
+      await this.tryEach(admitted, relay.left, async (attempt) => {
+        const { provider, totalMs } = attempt;
+        try {
+          await relay.run(attempt, (listener) => {
+            const body = admitted.bodyFor(provider);
+            return this.#needs.providers.post(provider, path, body, listener, { ...given, totalMs });
+          });
+        } catch (error) {
+          throw (error instanceof AppError && given.ourFault?.(error, provider)) || error;
+        }
+      });
     } catch (error) {
       if (!relay.isSettled) await this.release(admitted, error, relay.left.aborted);
       throw error;
@@ -244,6 +252,7 @@ function pauseAfter(failure: ProviderFailure, failures: number): number | undefi
   const { kind, retryAfterMs, upstreamStatus } = failure;
   if (!PASSING.has(kind)) return undefined;
   if (kind === "credential") return failures === 0 && upstreamStatus !== undefined ? 0 : undefined;
+  if (kind === "field") return 0;
   if (retryAfterMs !== undefined) return retryAfterMs <= MOST_PATIENCE_MS ? retryAfterMs : undefined;
   return FIRST_BACKOFF_MS * 2 ** failures * (0.5 + Math.random() / 2);
 }

@@ -2,7 +2,7 @@ import { AppError } from "../kernel/errors.ts";
 
 /**
  * What went wrong with a provider: it could not be reached or broke off, kept silent, lives where we do not go, is too
- * busy, refused our own credential, does not have the model, failed by its own word, or answered what is no answer.
+ * busy, refused our own credential or a field that we had added, does not have the model, failed by its own word, or answered what is no answer.
  */
 export type FailureKind =
   | "unreachable"
@@ -10,6 +10,7 @@ export type FailureKind =
   | "forbidden_address"
   | "busy"
   | "credential"
+  | "field"
   | "model_missing"
   | "failed"
   | "malformed";

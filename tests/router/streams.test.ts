@@ -26,6 +26,7 @@ const MODELS = [
   "late",
   "many",
   "leaves-first",
+  "no-usage",
 ] as const;
 const router = await useRouter({
   models: MODELS,
@@ -207,6 +208,30 @@ test("several choices are finished when each of them is", async () => {
   const text = await (await chat(seeded, { model: "many", stream: true, n: 2, max_tokens: 50 })).text();
   expect(text).toContain('"b1"');
   expect(text.endsWith(DONE)).toBe(true);
+});
+
+test("a provider that refuses the option we add is asked without it, now and later, and no client notices", async () => {
+  const { scripted, seed, chat } = router();
+  const seeded = await seed();
+  for (const provider of scripted)
+    provider.scripts.set("no-usage", (call, response, n) => {
+      if (call.body.stream_options === undefined) return good(call, response, n);
+      sendJson(response, 400, { error: { message: "Unrecognized field: stream_options" } });
+    });
+  const ask = async (body: object = {}) =>
+    chat(
+      seeded,
+      { model: "no-usage", stream: true, max_tokens: 50, ...body },
+      { "x-0g-provider-allow-fallbacks": "false" },
+    );
+  for (const calls of [2, 3]) {
+    const text = await (await ask()).text();
+    expect(text.endsWith(DONE)).toBe(true);
+    expect(scripted.flatMap((provider) => provider.callsOf("no-usage"))).toHaveLength(calls);
+  }
+  expect(scripted[0]?.calls.at(-1)?.body).not.toHaveProperty("stream_options");
+  const asked = await ask({ stream_options: { include_usage: true } });
+  expect(asked.status).toBe(400);
 });
 
 test("after all of that the books are exact", async () => {
