@@ -1,3 +1,4 @@
+import { type DocumentNode, getOperationAST } from "graphql";
 import { Pool } from "undici";
 import {
   isObject,
@@ -19,6 +20,8 @@ export type RemoteExecutorOptions<C> = {
   readonly connectionParams: (context: C) => JsonObject;
   /** How long a request may take, and the opening of a subscription. */
   readonly timeoutMs?: number;
+  /** How long a mutation may take, where that is longer: one that waits for a provider is billed when it comes. */
+  readonly mutationTimeoutMs?: number | undefined;
   readonly maxAnswerBytes?: number;
   readonly maxConnections?: number;
   /** A subscription's peer is asked this often whether it is there ... */
@@ -37,23 +40,32 @@ const DEFAULTS = {
 
 /** Asks a subgraph over the network. An answer that is no GraphQL is no answer. */
 export function createRemoteExecutor<C>(options: RemoteExecutorOptions<C>): SubgraphExecutor<C> {
-  const { url, headers, connectionParams, timeoutMs, maxAnswerBytes, maxConnections, pingMs, pongTimeoutMs } =
-    {
-      ...DEFAULTS,
-      ...options,
-    };
+  const { url, headers, connectionParams, mutationTimeoutMs } = options;
+  const { timeoutMs, maxAnswerBytes, maxConnections, pingMs, pongTimeoutMs } = { ...DEFAULTS, ...options };
   const { origin, pathname, search } = new URL(url);
-  const pool = new Pool(origin, { connections: maxConnections, connect: { timeout: timeoutMs } });
-  const fixed = {
-    path: pathname + search,
-    timeoutMs,
-    maxBytes: maxAnswerBytes,
-  };
+  const pool = new Pool(origin, {
+    connections: maxConnections,
+    connect: { timeout: timeoutMs },
+    // Every request has a deadline of its own.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  const fixed = { path: pathname + search, maxBytes: maxAnswerBytes };
+  const deadlineOf = (document: DocumentNode) =>
+    mutationTimeoutMs !== undefined && getOperationAST(document)?.operation === "mutation"
+      ? mutationTimeoutMs
+      : timeoutMs;
   return {
-    async execute({ text, variables, context, signal }) {
+    async execute({ document, text, variables, context, signal }) {
       const body = JSON.stringify({ query: text, variables });
       const sent = { ...headers(context), "content-type": "application/json", accept: "application/json" };
-      const answer = await httpPost(pool, { ...fixed, headers: sent, body, signal });
+      const answer = await httpPost(pool, {
+        ...fixed,
+        timeoutMs: deadlineOf(document),
+        headers: sent,
+        body,
+        signal,
+      });
       return readResult(answer.text, answer.status);
     },
     subscribe({ text, variables, context }) {

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { GraphQLSchema } from "graphql";
 import type { App } from "../src/app.ts";
+import type { Config } from "../src/config.ts";
 import type { Principal } from "../src/keys/principal.ts";
 import { modules } from "../subgraphs/modules.ts";
 import { createContext } from "../subgraphs/shared/context.ts";
@@ -34,7 +35,7 @@ type Executors = Record<string, SubgraphExecutor<GraphContext>>;
 export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph> {
   const supergraphSdl = await readFile(new URL("../schema/supergraph.graphql", import.meta.url), "utf8");
   const executors =
-    places.kind === "local" ? localExecutors(places.app) : remoteExecutors(places.urls, places.secret);
+    places.kind === "local" ? localExecutors(places.app) : remoteExecutors(places, waitOf(app.config));
   const engine = createEngine<GraphContext>({
     supergraphSdl,
     planner: createPlanner(supergraphSdl),
@@ -66,7 +67,21 @@ function localExecutors(app: App): Executors {
   );
 }
 
-function remoteExecutors(urls: Readonly<Record<string, string>>, secret: string): Executors {
+/** The subgraph whose mutations wait for providers. */
+const INFERENCE = "inference";
+const GRACE_MS = 5_000;
+/** What a provider may answer with: images in base64. */
+const MAX_IMAGES_BYTES = 64 * 1_048_576;
+
+/** The longest that an answer may take: a provider's own deadline, and the look at its signature. */
+function waitOf({ PROVIDER_TOTAL_MS, TEE_CHECK_MS }: Config): number {
+  return PROVIDER_TOTAL_MS + TEE_CHECK_MS + GRACE_MS;
+}
+
+function remoteExecutors(
+  { urls, secret }: Extract<SubgraphPlaces, { kind: "remote" }>,
+  inferenceMs: number,
+): Executors {
   const identity = ({ principal }: GraphContext) => ({
     [PRINCIPAL_HEADER]: sealPrincipal(principal, secret),
   });
@@ -77,6 +92,7 @@ function remoteExecutors(urls: Readonly<Record<string, string>>, secret: string)
         url: new URL("/graphql", url).href,
         headers: identity,
         connectionParams: identity,
+        ...(name === INFERENCE && { mutationTimeoutMs: inferenceMs, maxAnswerBytes: MAX_IMAGES_BYTES }),
       }),
     ]),
   );

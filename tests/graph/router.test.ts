@@ -134,6 +134,15 @@ describe("completeChat", () => {
   });
 });
 
+test("a mutation that takes a provider longer than 5 s is waited for across processes, too", async () => {
+  const seeded = await seedAccount(stack().app.database, 10n ** 9n);
+  stack().provider.behaviour = { delayMs: 6_000 };
+  const mutation = `mutation { completeChat(input: ${INPUT}) { ${CHAT} } }`;
+  const { data, errors } = await ask(remote, seeded.secret, mutation);
+  expect(errors).toBeUndefined();
+  expect(data.completeChat.bill.cost).toEqual(costOf(5));
+});
+
 describe("chatCompletion", () => {
   const query = `subscription { chatCompletion(input: ${INPUT}) { ${PIECE} } }`;
 
