@@ -7,7 +7,7 @@ export type TokenUsage = {
   readonly cache?: CacheTokens;
 };
 /** Tokens of a question that the provider read from its cache, or wrote into it for minutes or for an hour. */
-export type CacheTokens = { readonly read: number; readonly write: number; readonly write1h: number };
+type CacheTokens = { readonly read: number; readonly write: number; readonly write1h: number };
 /** What a request costs, neuron. */
 export type Cost = { readonly input: bigint; readonly output: bigint; readonly total: bigint };
 
