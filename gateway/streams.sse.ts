@@ -16,9 +16,16 @@ type StreamContext = Principal & Record<PropertyKey, unknown>;
  */
 export async function ssePlugin(server: FastifyInstance, { streams }: { streams: Streams }): Promise<void> {
   const run = (operation: unknown) => streams.run(operation as StreamedOperation);
-  const refuse = (status: number, errors: readonly object[]): Response => [
+  const refuse = (status: number, errors: readonly object[], retryAfterSeconds?: number): Response => [
     JSON.stringify({ errors }),
-    { status, statusText: "Refused", headers: { "content-type": "application/json; charset=utf-8" } },
+    {
+      status,
+      statusText: "Refused",
+      headers: {
+        "content-type": "application/json; charset=utf-8",
+        ...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),
+      },
+    },
   ];
   const handler = createHandler<StreamContext>({
     async onSubscribe(request, { query, operationName, variables }) {
@@ -27,8 +34,8 @@ export async function ssePlugin(server: FastifyInstance, { streams }: { streams:
         const operation = streams.admit({ query, operationName, variables }, principal);
         return "document" in operation ? (operation as OperationArgs<StreamContext>) : refuse(400, operation);
       } catch (error) {
-        const { status, message, code } = toAppError(error);
-        return refuse(status, [{ message, extensions: { code } }]);
+        const { status, message, code, retryAfterSeconds } = toAppError(error);
+        return refuse(status, [{ message, extensions: { code } }], retryAfterSeconds);
       }
     },
     execute: run,

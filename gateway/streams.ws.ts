@@ -16,7 +16,7 @@ const PING_MS = 12_000;
 /**
  * graphql-transport-ws at /graphql. The credential is the connection parameter `authorization`, or the header of the
  * upgrade; a wrong one closes the socket with 4403, and so does one that ends while the socket is open. One frame too
- * large closes it with 1009, one stream too many with 4429.
+ * large closes it with 1009, one stream too many or a rate limit with 4429.
  */
 export function serveWebSockets(http: Server, streams: Streams): { close(): Promise<void> } {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: LIMITS.frameBytes });
@@ -54,8 +54,10 @@ export function serveWebSockets(http: Server, streams: Streams): { close(): Prom
           closeWithCredential(extra.socket, extra.principal);
           return true;
         } catch (error) {
-          if (error instanceof AppError) return false;
-          throw error;
+          if (!(error instanceof AppError)) throw error;
+          if (error.code === "rate_limit_exceeded")
+            extra.socket.close(CloseCode.TooManyInitialisationRequests, error.message);
+          return false;
         }
       },
       onSubscribe({ extra }, _id, payload) {

@@ -35,8 +35,8 @@ async function openServer(config: { url: string; poolSize: number }): Promise<Da
     pool: { min: 0, max: config.poolSize },
     driverOptions: { connectionTimeoutMillis: 5_000 },
   });
-  const pool = await orm.em.getConnection().getNativeClient();
   try {
+    const pool = await orm.em.getConnection().getNativeClient();
     const session = await pool.connect();
     try {
       await session.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
@@ -45,13 +45,13 @@ async function openServer(config: { url: string; poolSize: number }): Promise<Da
     } finally {
       session.release();
     }
+    return new Database(orm as unknown as MikroORM, { pool });
   } catch (cause) {
     await orm.close(true);
     const { host, pathname } = new URL(config.url);
     const why = cause instanceof Error ? cause.message || String(cause) : String(cause);
     throw new StartupError(`DATABASE_URL: ${host}${pathname} cannot be used (${why})`, { cause });
   }
-  return new Database(orm as unknown as MikroORM, { pool });
 }
 
 async function openEmbedded(config: Exclude<DatabaseConfig, { kind: "server" }>): Promise<Database> {
@@ -75,12 +75,16 @@ async function openEmbedded(config: Exclude<DatabaseConfig, { kind: "server" }>)
   }
 }
 
-function common(): Pick<Options, "entities" | "extensions" | "migrations" | "logger" | "forceUtcTimezone"> {
+function common(): Pick<
+  Options,
+  "entities" | "extensions" | "migrations" | "logger" | "forceUtcTimezone" | "ensureDatabase"
+> {
   return {
     entities: [...entities],
     extensions: [Migrator],
     migrations: { migrationsList: [...migrations], snapshot: false, silent: true },
     forceUtcTimezone: true,
+    ensureDatabase: false,
     logger: () => {},
   };
 }

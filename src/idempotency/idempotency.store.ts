@@ -24,7 +24,7 @@ export type KnownRequest = { readonly bodyHash: string; readonly requestId: stri
 );
 
 /** How long a key is remembered. */
-export const KEPT_HOURS = 24;
+const KEPT_HOURS = 24;
 
 /**
  * Takes a key for this request, or says what is known of it; undefined when another process took it this moment, and

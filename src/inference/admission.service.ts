@@ -48,7 +48,7 @@ export type Ask = {
 };
 
 /** A request that goes on as a job: its id in the books, and what is committed with its hold, or neither is. */
-export type JobAsk = {
+type JobAsk = {
   requestIdOf(first: Provider): string;
   insert(tx: Transaction, placed: { readonly requestId: string } & Choice): Promise<void>;
 };

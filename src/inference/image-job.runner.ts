@@ -292,6 +292,6 @@ class Work {
 }
 
 /** Where the result of a job is read. */
-export function resultPath(jobId: string, provider: string): string {
+function resultPath(jobId: string, provider: string): string {
   return `/v1/async/jobs/${jobId}?provider_address=${provider}`;
 }

@@ -45,8 +45,7 @@ export function endpointOf({ source, url }: Provider, path: `/${string}`): strin
 }
 
 /** How far a provider can be trusted (facts 1.3): what the client sends is `private` to it, or its answers `verified`. */
-export const TRUST_MODES = ["standard", "verified", "private"] as const;
-export type TrustMode = (typeof TRUST_MODES)[number];
+export type TrustMode = "standard" | "verified" | "private";
 
 /**
  * The trust mode of an offer by its registry row: `standard` when nothing can be verified or its signer is not

@@ -4,7 +4,7 @@ import { type ClaimedJob, claimJobs, releaseLease, renewLeases } from "./job.sto
 import { JobLease, LeaseLost } from "./lease.ts";
 
 /** What is done with a job that was claimed. It ends the job through its lease, or throws to have it tried again. */
-export type JobWork = (lease: JobLease) => Promise<void>;
+type JobWork = (lease: JobLease) => Promise<void>;
 
 type Needs = {
   readonly database: Database;

@@ -85,6 +85,6 @@ describe("an endpoint that fails", () => {
     await until(() => proxy.calls.length > 0);
     const before = performance.now();
     await watcher.stop();
-    expect(performance.now() - before).toBeLessThan(200);
+    expect(performance.now() - before).toBeLessThan(2_000);
   });
 });

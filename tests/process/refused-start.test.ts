@@ -9,7 +9,8 @@ import { freePort } from "../support/postgres.ts";
 import { chainsOf, isAlive, newFolder, runProcess, startProcess } from "../support/process.ts";
 import { until } from "../support/until.ts";
 
-const PATIENCE_MS = 15_000;
+/** A refusal comes by itself; how soon depends on how busy the machine is. */
+const PATIENCE_MS = 90_000;
 
 /** An endpoint that answers every call with the chain id of another network. */
 async function startOtherChain(): Promise<string> {

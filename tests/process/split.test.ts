@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { DEMO_USER } from "../../src/devnet/accounts.ts";
 import { depositToVault } from "../../src/devnet/actors.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { ManagementKeyService } from "../../src/keys/management-key.service.ts";
 import { ANONYMOUS } from "../../src/keys/principal.ts";
 import { PRINCIPAL_HEADER, sealPrincipal } from "../../subgraphs/shared/principal-token.ts";
 import { ask, followEvents, followSocket } from "../support/graph-client.ts";
@@ -57,6 +59,29 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     await until(() => replay.results.length >= later.length);
     expect(eventsOf(replay).slice(0, later.length)).toEqual(later);
     await Promise.all([replay, ...followers].map((follower) => follower.stop()));
+  });
+
+  test("a key that is revoked closes what is open with it on both gateways, over both transports", async () => {
+    const { secret, managementKey, account } = await newCustomer(product.database, 10_000n);
+    const [onFirst, onSecond] = await Promise.all(
+      origins().map((origin) => followBoth(origin, managementKey, secret)),
+    );
+    const followers = [...(onFirst ?? []), ...(onSecond ?? [])];
+    const since = performance.now();
+    const keys = new ManagementKeyService({
+      database: product.database,
+      clock: systemClock,
+      committed: () => {},
+    });
+    const { rows } = await keys.list(account, { first: 1 });
+    await keys.revoke(account, rows[0]?.id ?? "");
+    const closed = await Promise.all(followers.map((follower) => follower.closed));
+    expect(performance.now() - since).toBeLessThan(5_000);
+    expect(closed.filter((event) => (event as { code?: number } | undefined)?.code === 4403)).toHaveLength(2);
+    const told = followers.flatMap(({ results }) => results.at(-1)?.errors ?? []);
+    expect(
+      told.filter(({ extensions }) => extensions?.code === "api_key_revoked").length,
+    ).toBeGreaterThanOrEqual(2);
   });
 
   test("a request is joined with its provider, its row on chain, its account and its key across the processes", async () => {

@@ -1,11 +1,49 @@
 import type { InjectOptions, LightMyRequestResponse } from "fastify";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type ErrorCode, FAILURES } from "../../src/kernel/errors.ts";
+import type { Access } from "../../src/keys/principal.ts";
 import { routes } from "../../src/rest/rest.plugin.ts";
 import { CALLERS, newOwner, type Owner } from "../support/callers.ts";
 import { useStack } from "../support/stack.ts";
 
 const stack = useStack("embedded");
+
+/** Whom SPEC 5.3 lets in, said once more and by hand: a route without a row here fails. */
+const ACCESS: Readonly<Record<string, Access>> = {
+  "POST /v1/chat/completions": "inference",
+  "POST /v1/messages": "inference",
+  "POST /v1/messages/count_tokens": "inference",
+  "POST /v1/images/generations": "inference",
+  "POST /v1/images/edits": "inference",
+  "POST /v1/audio/transcriptions": "inference",
+  "POST /v1/async/images/generations": "inference",
+  "POST /v1/async/images/edits": "inference",
+  "GET /v1/async/jobs/:jobId": "inference",
+  "DELETE /v1/async/jobs/:jobId": "inference",
+  "POST /v1/routing/preview": "inference",
+  "GET /v1/models": "public",
+  "GET /v1/models/:model": "public",
+  "GET /v1/providers": "public",
+  "GET /v1/service-types": "public",
+  "GET /v1/auth/nonce": "public",
+  "POST /v1/auth/signin": "public",
+  "POST /v1/auth/signout": "session",
+  "GET /v1/auth/me": "session",
+  "GET /v1/api-keys": "keys:read",
+  "POST /v1/api-keys": "keys:create",
+  "PATCH /v1/api-keys/:id": "keys:manage",
+  "DELETE /v1/api-keys/:id": "keys:manage",
+  "GET /v1/management-keys": "session",
+  "POST /v1/management-keys": "session",
+  "PATCH /v1/management-keys/:id": "session",
+  "DELETE /v1/management-keys/:id": "session",
+  "GET /v1/account": "account:read",
+  "GET /v1/account/balance": "account:read",
+  "GET /v1/account/funds": "account:read",
+  "GET /v1/account/usage/stats": "account:read",
+  "GET /v1/account/usage/daily": "account:read",
+  "GET /v1/account/usage/history": "account:read",
+};
 
 /** What whoever is let in may hear of an empty body, or of a key of another account. */
 const HEARD = [
@@ -23,7 +61,8 @@ const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
   403: "permission_error",
 };
 
-describe.each(routes)("$method $url", ({ method, url, access, errors }) => {
+describe.each(routes)("$method $url", ({ method, url, errors }) => {
+  const access = ACCESS[`${method} ${url}`] ?? "public";
   let owner: Owner;
   beforeAll(async () => {
     owner = await newOwner(stack().app);
@@ -56,10 +95,10 @@ describe.each(routes)("$method $url", ({ method, url, access, errors }) => {
   });
 });
 
-test("the matrix has a row for every route, and is as large as it was meant to be", () => {
-  expect(new Set(routes.map(({ method, url }) => `${method} ${url}`)).size).toBe(routes.length);
-  for (const { method, url } of routes) expect(stack().server.hasRoute({ method, url }), url).toBe(true);
-  expect(routes.length * CALLERS.length).toBeGreaterThanOrEqual(420);
+test("every route has its row, and no row is without its route", () => {
+  const found = routes.map(({ method, url, access }) => [`${method} ${url}`, access]);
+  expect(Object.fromEntries(found)).toEqual(ACCESS);
+  expect(found.length * CALLERS.length).toBeGreaterThanOrEqual(420);
 });
 
 test("every refusal has the shape of OpenAI's errors, a request id, and no hint of what is inside", async () => {

@@ -31,7 +31,8 @@ describeDatabases("usage", (kind) => {
   }
 
   async function get<T>({ mk }: Customer, path: string, query: Record<string, unknown> = {}): Promise<T> {
-    const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
+    const search = new URLSearchParams();
+    for (const [name, value] of Object.entries(query)) search.set(name, String(value));
     const { status, body } = await rest<T>(stack().origin, `/v1/account/usage/${path}?${search}`, mk);
     expect({ status, body }).toMatchObject({ status: 200 });
     return body;

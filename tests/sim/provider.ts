@@ -19,11 +19,6 @@ const WORD = " sea";
 export class SimProviders {
   /** Those that are open, oldest first. */
   readonly exchanges: SimExchange[] = [];
-  readonly #onPosted: (request: string) => void;
-
-  constructor(onPosted: (request: string) => void) {
-    this.#onPosted = onPosted;
-  }
 
   /** What a process calls in place of the HTTP client. */
   client(process: { readonly id: number }): ProviderClient {
@@ -31,7 +26,6 @@ export class SimProviders {
       const { user } = JSON.parse(body.toString()) as { user: string };
       const exchange: SimExchange = { request: user, process: process.id, listener, isOpen: true };
       this.exchanges.push(exchange);
-      this.#onPosted(user);
       return {
         abort: (reason: Error) => this.#close(exchange, () => listener.onError(reason)),
         pause() {},

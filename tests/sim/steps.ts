@@ -10,7 +10,7 @@ type Act = (world: World, a: number, b: number) => void | Promise<void>;
 
 /**
  * One step of a run, as a command of fast-check's: what happens next, and two numbers that say to whom and how. What
- * does not apply lets the database go on instead.
+ * does not apply passes, or lets the database go on instead.
  */
 export class Step implements fc.AsyncCommand<Progress, World> {
   readonly #kind: Kind;
@@ -77,18 +77,19 @@ const exchangeOf = (world: World, a: number): SimExchange | undefined =>
 const commit: Act = (world, a) => world.commit(a);
 const chatOf = (world: World, { request }: SimExchange) => world.books.chats.get(request);
 
-/** Lets the provider of some open exchange act; when there is none, the database goes on. */
+/** Lets the provider of some open exchange act; when there is none, the database may go on. */
 function provider(act: (world: World, exchange: SimExchange, b: number) => void): Act {
   return (world, a, b) => {
     const exchange = exchangeOf(world, a);
-    return exchange ? act(world, exchange, b) : commit(world, a, b);
+    if (exchange) return act(world, exchange, b);
+    return b % 4 === 0 ? commit(world, a, b) : undefined;
   };
 }
 
 /** `weight` is how often, beside the others. */
 const ACTS = {
   ask: {
-    weight: 280,
+    weight: 150,
     act: (world, a, b) =>
       world.ask({
         router: a,
@@ -99,7 +100,7 @@ const ACTS = {
       }),
   },
   answer: {
-    weight: 280,
+    weight: 480,
     act: provider((world, exchange, b) => {
       const chat = chatOf(world, exchange);
       if (!chat) return;
@@ -157,7 +158,7 @@ const ACTS = {
       chat?.leave();
     },
   },
-  commit: { weight: 100, act: commit },
+  commit: { weight: 70, act: commit },
   lose: { weight: 10, act: (world, a) => world.commit(a, "lost") },
   unheard: { weight: 10, act: (world, a) => world.commit(a, "unheard") },
   pay: {
@@ -167,7 +168,7 @@ const ACTS = {
       if (account) world.chain.pay(account, BigInt(b) * 10_000_000_000_000_007n);
     },
   },
-  mine: { weight: 40, act: (world) => world.chain.mine() },
+  mine: { weight: 120, act: (world) => world.chain.mine() },
   reorg: { weight: 20, act: (world, a, b) => world.chain.reorg(1 + (a % 4), b * 40_503) },
   endpoint: {
     weight: 20,
@@ -175,7 +176,7 @@ const ACTS = {
       world.rpcMood = RPC_MOODS[a % RPC_MOODS.length] ?? "good";
     },
   },
-  scan: { weight: 30, act: (world, a) => world.scan(a) },
+  scan: { weight: 24, act: (world, a) => world.scan(a) },
   publish: { weight: 8, act: (world, a) => world.publish(a) },
   bus: {
     weight: 6,
@@ -184,7 +185,7 @@ const ACTS = {
     },
   },
   sweep: { weight: 12, act: (world, a) => world.sweep(a) },
-  wait: { weight: 60, act: (world, a) => world.clock.advance(a) },
+  wait: { weight: 200, act: (world, a) => world.clock.advance(a) },
   waitLong: { weight: 3, act: (world, a) => world.clock.advance(a * 300) },
   revoke: { weight: 1, act: (world, a) => world.revoke(a) },
   crash: { weight: 5, act: (world, a, b) => world.crash(a, b) },

@@ -1,59 +1,28 @@
-import { DepositsService } from "../../src/accounts/deposits.service.ts";
-import { HoldsService } from "../../src/accounts/holds.service.ts";
-import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
-import { DEFAULT_VAULT_EVENT } from "../../src/accounts/vault-event.ts";
-import { LogScanner } from "../../src/chain/log-scanner.ts";
+import type { HoldsService } from "../../src/accounts/holds.service.ts";
 import { readCursor } from "../../src/chain/log-watcher.store.ts";
-import { Pulse } from "../../src/chain/pulse.ts";
 import type { Database } from "../../src/db/database.ts";
 import type { Bus } from "../../src/events/bus.ts";
 import { hasUnpublished } from "../../src/events/outbox.ts";
-import { EventRelay } from "../../src/events/relay.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
-import { AdmissionService } from "../../src/inference/admission.service.ts";
-import { CatalogueService } from "../../src/inference/catalogue.service.ts";
-import { ChatService } from "../../src/inference/chat.service.ts";
-import { ExchangeService } from "../../src/inference/exchange.service.ts";
-import { HealthService } from "../../src/inference/health.service.ts";
-import type { ProviderClient } from "../../src/inference/provider.client.ts";
-import type { Provider } from "../../src/inference/provider.ts";
 import type { StreamSink } from "../../src/inference/stream-relay.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import { newRequestId } from "../../src/kernel/ids.ts";
-import { createLogger } from "../../src/kernel/log.ts";
 import { ApiKeyService } from "../../src/keys/api-key.service.ts";
-import { UNRESTRICTED } from "../../src/keys/key-terms.ts";
 import { seedAccount } from "../support/seed.ts";
+import { auditEnd, auditLedger } from "./audit.ts";
 import { Books, demand, Fault, type KeyBook, PRICE } from "./books.ts";
-import { CHAIN_ID, type RpcMood, SimChain } from "./chain.ts";
+import { type RpcMood, SimChain } from "./chain.ts";
 import { SimChat } from "./chat.ts";
 import { SimClock } from "./clock.ts";
 import { Gate, GatedDatabase, LineBroke, type SimProcess } from "./gate.ts";
 import type { Plant } from "./plants.ts";
 import { SimProviders } from "./provider.ts";
+import { bootRouter, CONFIRMATIONS, depositsOn, HOLD_SECONDS, MODEL, type Router, VAULT } from "./router.ts";
 
-const log = createLogger("silent");
-const VAULT: Hex = "0x00000000000000000000000000000000000da017";
-const MODEL = "sim-chat";
-const CONFIRMATIONS = 4;
-const HOLD_SECONDS = 660;
 /** How often something is tried in the end before it is judged as it is. */
 const PATIENCE = 12;
-const ANSWER_LIMIT = 12;
 const BEGIN = new Date("2031-03-01T20:00:00Z");
-
-/** One life of a router process, wired as `createApp` does, over simulated parts. */
-type Router = {
-  readonly process: SimProcess;
-  readonly holds: HoldsService;
-  readonly chat: ChatService;
-  readonly scanner: LogScanner;
-  readonly relay: EventRelay;
-  isScanning: boolean;
-  isSweeping: boolean;
-  isPublishing: boolean;
-};
 
 /** Everything that a run is made of: two routers on one database, a chain, providers, clients, and the model. */
 export class World {
@@ -61,7 +30,7 @@ export class World {
   readonly gate = new Gate();
   readonly clock: SimClock;
   readonly chain: SimChain;
-  readonly providers = new SimProviders(() => {});
+  readonly providers = new SimProviders();
   readonly accounts: Hex[] = [];
   routers: Router[] = [];
   rpcMood: RpcMood = "good";
@@ -72,7 +41,6 @@ export class World {
   readonly #database: Database;
   readonly #plant: Plant;
   readonly #apiKeys: ApiKeyService;
-  readonly #deposits: DepositsService;
   #fault: Error | undefined;
   #newestPosition = 0n;
   #hasSwept = false;
@@ -82,8 +50,7 @@ export class World {
     this.#plant = plant;
     this.clock = new SimClock(database);
     this.#apiKeys = new ApiKeyService({ database, clock: this.clock, committed: () => {} });
-    this.#deposits = this.#depositsOn(database);
-    this.chain = new SimChain({ vault: VAULT, topic: this.#deposits.topics[0] ?? "0x" });
+    this.chain = new SimChain({ vault: VAULT, topic: depositsOn(database).topics[0] ?? "0x" });
   }
 
   /** A world with three accounts of little money and five keys, on an empty database. */
@@ -154,39 +121,15 @@ export class World {
   }
 
   scan(n: number): void {
-    const router = this.routers[n % this.routers.length];
-    if (!router || router.isScanning) return;
-    router.isScanning = true;
-    router.scanner
-      .step()
-      .catch((error: unknown) => !isExpected(error) && this.#note(error))
-      .finally(() => {
-        router.isScanning = false;
-      });
+    this.#begin(n, "scan", ({ scanner }) => scanner.step());
   }
 
   sweep(n: number): void {
-    const router = this.routers[n % this.routers.length];
-    if (!router || router.isSweeping) return;
-    router.isSweeping = true;
-    router.holds
-      .sweep()
-      .catch((error: unknown) => !isExpected(error) && this.#note(error))
-      .finally(() => {
-        router.isSweeping = false;
-      });
+    this.#begin(n, "sweep", ({ holds }) => holds.sweep());
   }
 
   publish(n: number): void {
-    const router = this.routers[n % this.routers.length];
-    if (!router || router.isPublishing) return;
-    router.isPublishing = true;
-    router.relay
-      .publishBatch()
-      .catch((error: unknown) => !isExpected(error) && this.#note(error))
-      .finally(() => {
-        router.isPublishing = false;
-      });
+    this.#begin(n, "publish", ({ relay }) => relay.publishBatch());
   }
 
   revoke(n: number): void {
@@ -279,7 +222,8 @@ export class World {
       this.publish(n);
       await this.drain();
     }
-    await this.#audit();
+    const { books, told } = this;
+    await auditEnd(this.#database, { books, told, paidIn: this.chain.paidIn() });
   }
 
   async drain(): Promise<void> {
@@ -289,28 +233,8 @@ export class World {
   }
 
   /** The books of the database, which must be exact at any moment. */
-  async verify(): Promise<void> {
-    const faults = await findLedgerFaults(this.#database);
-    demand(faults.length === 0, `the ledger is not exact: ${JSON.stringify(faults.slice(0, 3))}`);
-  }
-
-  async #audit(): Promise<void> {
-    await this.verify();
-    demand(this.books.holds.size === 0, `${this.books.holds.size} holds are open in the end`);
-    type Account = { address: Hex; deposit: string; credit: string; held: string };
-    const accounts = await this.#database.rows<Account>(ACCOUNTS);
-    for (const { address, deposit, held } of accounts) {
-      demand(held === "0", `${held} of ${address} is held in the end`);
-      const said = this.books.available.get(address);
-      demand(BigInt(deposit) === said, `${address} has ${deposit}, and should have ${said}`);
-      const last = this.told.findLast(
-        (event) => event.topic === "balance.changed" && event.subject === address,
-      );
-      const toldDeposit = last?.topic === "balance.changed" ? last.data.deposit : deposit;
-      demand(toldDeposit === deposit, `subscribers were told ${toldDeposit} of ${address}, it is ${deposit}`);
-    }
-    await this.#auditDeposits();
-    await this.#auditRequests();
+  verify(): Promise<void> {
+    return auditLedger(this.#database);
   }
 
   async #isRead(): Promise<boolean> {
@@ -318,79 +242,18 @@ export class World {
     return cursor?.number === BigInt(this.chain.height);
   }
 
-  async #auditDeposits(): Promise<void> {
-    type Row = { account: Hex; amount: string };
-    const rows = await this.#database.rows<Row>(CREDITED);
-    const credited = new Map(rows.map(({ account, amount }) => [account, BigInt(amount)]));
-    const paid = this.chain.paidIn();
-    for (const account of new Set([...credited.keys(), ...paid.keys()])) {
-      const [has, should] = [credited.get(account) ?? 0n, paid.get(account) ?? 0n];
-      demand(has === should, `${account} was credited ${has}, the chain says ${should}`);
-    }
-  }
-
-  async #auditRequests(): Promise<void> {
-    type Row = { id: string; status: string; cost: string | null; held: string };
-    const rows = await this.#database.rows<Row>(REQUESTS);
-    for (const { id, status, cost, held } of rows) {
-      const chat = this.books.chats.get(id);
-      if (!chat) throw new Fault(`nobody asked for ${id}`);
-      const owed = this.books.priceOf(chat.over?.owed);
-      const due = owed < BigInt(held) ? owed : BigInt(held);
-      const paid = BigInt(cost ?? -1);
-      if (chat.bill !== undefined)
-        demand(paid === chat.bill, `${id} was billed ${chat.bill} and paid ${paid}`);
-      demand(paid === due || (chat.isDisturbed && paid === 0n), `${id} paid ${paid} and owes ${due}`);
-      if (!chat.isDisturbed)
-        demand(status === chat.over?.outcome, `${id} is ${status}, not ${chat.over?.outcome}`);
-    }
-  }
-
   #boot(id: number): Router {
     const process = { id, alive: true };
-    const plant = this.#plant;
-    const database = new GatedDatabase(this.#database, this.gate, process, plant.rewrite);
-    const committed = () => {};
-    const holds = this.#watched(
-      plant.holds?.(new HoldsService({ database, log, committed }), database) ??
-        new HoldsService({ database, log, committed }),
+    return bootRouter({
       process,
-    );
-    const catalogue = new CatalogueService({ source: { load: async () => [PROVIDER] }, log, refreshMs: 1 });
-    void catalogue.refresh();
-    const health = new HealthService({ clock: this.clock, coolDownMs: 1 });
-    const admission = new AdmissionService({
-      catalogue,
-      holds,
+      database: new GatedDatabase(this.#database, this.gate, process, this.#plant.rewrite),
       clock: this.clock,
-      health,
-      reachOf: async () => UNRESTRICTED,
-      tokenUsd: () => undefined,
-      evidence: { check: async () => false },
-      holdSeconds: HOLD_SECONDS,
+      rpc: this.chain.rpc(() => this.rpcMood),
+      client: this.providers.client(process),
+      bus: this.#bus(),
+      plant: this.#plant,
+      watch: (holds) => this.#watched(holds, process),
     });
-    const client = this.providers.client(process);
-    const providers: ProviderClient = plant.providers?.(client) ?? client;
-    const exchanges = new ExchangeService({
-      ...{ providers, health, clock: this.clock, log },
-      // The simulation speaks of one provider, which is asked once.
-      ...{ tries: 1, totalMs: HOLD_SECONDS * 1_000, firstTokenMs: HOLD_SECONDS * 1_000, stallMs: 60_000 },
-    });
-    const chat = new ChatService({ admission, exchanges, maxCompletionTokens: ANSWER_LIMIT });
-    const scanner = new LogScanner(
-      {
-        name: "deposits",
-        rpc: this.chain.rpc(() => this.rpcMood),
-        database,
-        startBlock: 0n,
-        confirmations: CONFIRMATIONS,
-        handlers: [this.#depositsOn(database)],
-      },
-      new Pulse(),
-    );
-    const relay = new EventRelay(database, this.#bus(), log);
-    const idle = { isScanning: false, isSweeping: false, isPublishing: false };
-    return { process, holds, chat, scanner, relay, ...idle };
   }
 
   /** The holds with the model beside them: it hears what the product is told, at that moment. */
@@ -467,16 +330,6 @@ export class World {
     };
   }
 
-  #depositsOn(database: Database): DepositsService {
-    return new DepositsService({
-      queries: database,
-      chainId: CHAIN_ID,
-      vault: { address: VAULT, ...DEFAULT_VAULT_EVENT },
-      confirmations: CONFIRMATIONS,
-      scannedBlock: async () => (await readCursor(database, "deposits"))?.number,
-    });
-  }
-
   async #open(neuron: bigint): Promise<void> {
     const { account, keyId } = await seedAccount(this.#database, 0n);
     this.accounts.push(account as Hex);
@@ -494,6 +347,16 @@ export class World {
 
   #know(key: Pick<KeyBook, "id" | "account" | "limit" | "period">): void {
     this.books.keys.set(key.id, { ...key, isRevoked: false, held: 0n, spent: 0n, spentAtMs: 0 });
+  }
+
+  /** Begins some work of a router's that it does one at a time. */
+  #begin(n: number, what: string, work: (router: Router) => Promise<unknown>): void {
+    const router = this.routers[n % this.routers.length];
+    if (!router || router.busy.has(what)) return;
+    router.busy.add(what);
+    work(router)
+      .catch((error: unknown) => !isExpected(error) && this.#note(error))
+      .finally(() => router.busy.delete(what));
   }
 
   #note(error: unknown): void {
@@ -524,33 +387,6 @@ function readBill(chat: SimChat, text: string): void {
   chat.bill = BigInt(bill);
 }
 
-const PROVIDER: Provider = {
-  address: "0x00000000000000000000000000000000000000aa",
-  serviceType: "chatbot",
-  url: "https://provider.invalid",
-  model: MODEL,
-  verifiability: "TeeML",
-  inputPrice: PRICE.input,
-  outputPrice: PRICE.output,
-  teeSigner: "0x00000000000000000000000000000000000000aa",
-  teeAcknowledged: true,
-  isCentralized: false,
-  source: "chain",
-  profile: { formats: ["openai"] },
-  updatedAt: BEGIN,
-};
-
 const EMPTY = `
   truncate account, api_key, inference_request, hold, ledger_entry, deposit, outbox, outbox_forgotten,
     watcher_cursor, watcher_block restart identity cascade`;
-
-const ACCOUNTS = `
-  select address, deposit::text as deposit, credit::text as credit, held::text as held from account`;
-
-const CREDITED = `
-  select account, sum(amount)::text as amount from ledger_entry
-  where book = 'deposit' and cause = 'deposit' group by account`;
-
-const REQUESTS = `
-  select r.id, r.status, r.total_cost::text as cost, h.amount::text as held
-  from inference_request r join hold h using (id)`;

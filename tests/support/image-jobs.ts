@@ -24,7 +24,7 @@ import { startRelay } from "./events.ts";
 import type { JobBroker } from "./job-broker.ts";
 import { type Seeded, seedAccount } from "./seed.ts";
 
-export const IMAGE_MODEL = "test-images";
+const IMAGE_MODEL = "test-images";
 /** Neuron for an image at each broker: the first is the cheapest, and so asked first. */
 export const IMAGE_PRICES = [100n, 130n, 170n] as const;
 

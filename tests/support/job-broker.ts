@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import type { OnEnd } from "./database.ts";
 
 /** What a broker has heard of one job of its. */
-export type BrokerJob = { readonly id: string; readonly body: Buffer; polls: number };
+type BrokerJob = { readonly id: string; readonly body: Buffer; polls: number };
 
 /** How a broker answers; `n` counts from 0. Without an answer it does well: done at the second poll, with one image. */
 export type BrokerScript = {

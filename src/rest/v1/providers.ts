@@ -4,7 +4,7 @@ import {
   isRoutable,
   type Provider,
   SERVICE_TYPES,
-  TRUST_MODES,
+  type TrustMode,
   trustModeOf,
 } from "../../inference/provider.ts";
 import type { Usd } from "../../inference/routing.ts";
@@ -26,7 +26,7 @@ const PROVIDER = z
     ...PROFILE_FIELDS,
     tee_acknowledged: z.boolean(),
     tee_attested: z.boolean(),
-    trust_mode: z.enum(TRUST_MODES),
+    trust_mode: z.enum(["standard", "verified", "private"] satisfies TrustMode[]),
     provider_name: z.string().optional(),
     provider_country: z.string().optional(),
     serving_domain: z.string().optional(),
