@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { openSimDatabase, runSeed } from "./run.ts";
 
-const { SIM_SEED, SIM_SEEDS = "30", SIM_STEPS = "2000" } = process.env;
+const { SIM_SEED, SIM_SEEDS = "8", SIM_STEPS = "2000" } = process.env;
 const SEEDS = Array.from({ length: Number(SIM_SEEDS) }, (_, n) => n + 1);
 const STEPS = Number(SIM_STEPS);
 
