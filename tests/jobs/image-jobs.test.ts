@@ -138,7 +138,7 @@ describeDatabases("image jobs", (kind) => {
       poll: () => ({ status: 200, body: { status: "failed", errorMessage: "sk-0123456789 broke" } }),
     };
     const { world, brokers, seeded } = await open(kind, failing);
-    brokers[0]?.jobs.push({ id: "x", body: Buffer.alloc(0), polls: 0 });
+    brokers[0]?.jobs.push({ id: "x", key: "x-1", body: Buffer.alloc(0), polls: 0 });
     const id = await world.submit(seeded);
     world.startWorker();
     const job = await ended(world, seeded, id);
@@ -250,7 +250,8 @@ describeDatabases("image jobs", (kind) => {
       committed: () => {},
     });
     expect(await holds.sweep()).toBe(1);
-    if (brokers[0]) brokers[0].script = { poll: (_, { id }) => (id === "broker-1" ? done() : working()) };
+    if (brokers[0])
+      brokers[0].script = { poll: (_, { key }) => (key === `${released}-1` ? done() : working()) };
     expect(await ended(world, seeded, released)).toMatchObject({ state: "failed" });
     expect((await world.imageJobs.outcome(seeded.account, released)).result).toBeUndefined();
     expect(await world.jobs.get(seeded.account, late)).toMatchObject({ state: "processing" });

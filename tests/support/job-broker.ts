@@ -3,7 +3,13 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import type { OnEnd } from "./database.ts";
 
 /** What a broker has heard of one job of its. */
-type BrokerJob = { readonly id: string; readonly body: Buffer; polls: number };
+type BrokerJob = {
+  readonly id: string;
+  /** The idempotency key of its submission: the product's job and the attempt. */
+  readonly key: string;
+  readonly body: Buffer;
+  polls: number;
+};
 
 /** How a broker answers; `n` counts from 0. Without an answer it does well: done at the second poll, with one image. */
 export type BrokerScript = {
@@ -50,7 +56,8 @@ export async function startJobBroker(onEnd: OnEnd, script: BrokerScript = {}): P
           headers: { "retry-after": "0" },
         };
         const reply = said ?? accepted;
-        if (reply.status === 202) broker.jobs.push({ id, body: Buffer.concat(parts), polls: 0 });
+        const key = String(request.headers["idempotency-key"]);
+        if (reply.status === 202) broker.jobs.push({ id, key, body: Buffer.concat(parts), polls: 0 });
         send(response, reply);
       } else {
         const job = broker.jobs.find(({ id }) => path.endsWith(`/${id}`));
