@@ -5,12 +5,11 @@ import { DepositsService } from "./accounts/deposits.service.ts";
 import { FundsService } from "./accounts/funds.service.ts";
 import { HoldsService } from "./accounts/holds.service.ts";
 import { UsageService } from "./accounts/usage.service.ts";
-import { ChainService } from "./chain/chain.service.ts";
+import type { ChainService } from "./chain/chain.service.ts";
 import { CredentialsService } from "./chain/direct/credentials.service.ts";
 import { InferenceRegistry } from "./chain/direct/inference-registry.ts";
-import type { LogHandler } from "./chain/log-handler.ts";
-import { LogWatcher } from "./chain/log-watcher.ts";
 import type { Network } from "./chain/networks.ts";
+import { addressOf, openChainRoom } from "./chain/room.ts";
 import { createRpc, type Rpc } from "./chain/rpc.client.ts";
 import { VaultClient } from "./chain/vault.client.ts";
 import { verifyWalletSignature } from "./chain/wallet-signature.ts";
@@ -49,7 +48,6 @@ import { JobsService } from "./jobs/jobs.service.ts";
 import { ResultSweep } from "./jobs/result-sweep.runner.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { StartupError } from "./kernel/errors.ts";
-import type { Hex } from "./kernel/hex.ts";
 import type { Logger } from "./kernel/log.ts";
 import { ApiKeyService } from "./keys/api-key.service.ts";
 import { AuthenticateService } from "./keys/authenticate.service.ts";
@@ -67,7 +65,9 @@ import { signInPlaces } from "./keys/sign-in-places.ts";
 import { trustedProxies } from "./keys/source-address.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { type Readiness, readinessOf } from "./metrics/readiness.ts";
-import { FilesService } from "./storage/files.service.ts";
+import type { Parts } from "./parts.ts";
+import type { FilesService } from "./storage/files.service.ts";
+import { openStorageRoom } from "./storage/room.ts";
 
 /** Every service of the product, as both faces use them. */
 export type App = {
@@ -128,10 +128,7 @@ export type App = {
 
 const HOLD_GRACE_SECONDS = 60;
 const PROVIDER_TRIES = 3;
-const CONFIRMATIONS = 12;
-const DEVNET_POLL_MS = 250;
 const DEPOSITS = "deposits";
-const FILES = "files";
 
 /**
  * Builds every service by hand, in the order in which they need each other. It never listens. `open` opens the
@@ -158,7 +155,7 @@ export async function createApp(
   }
 }
 
-function wire(parts: {
+function wire(given: {
   config: Config;
   network: Network;
   log: Logger;
@@ -167,10 +164,14 @@ function wire(parts: {
   bus: Bus;
   redis: RedisConnection | undefined;
 }): App {
-  const { config, network, log, rpc, database, bus, redis } = parts;
+  const { config, network, log, rpc, database, bus, redis } = given;
   const clock = systemClock;
   const relay = new EventRelay(database, bus, log);
   const committed = () => relay.nudge();
+  const events = new EventsService(database, bus);
+  const parts: Parts = { config, network, log, clock, rpc, database, events, committed };
+  const chainRoom = openChainRoom(parts);
+  const storageRoom = openStorageRoom(parts, chainRoom);
   const authenticator = new AuthenticateService(database);
   const metrics = config.METRICS_PORT === undefined ? undefined : new Metrics();
   const holds = new HoldsService({ database, log, committed, observer: metrics });
@@ -240,8 +241,7 @@ function wire(parts: {
     holdSeconds: Math.ceil(config.PROVIDER_TOTAL_MS / 1_000) + HOLD_GRACE_SECONDS,
   });
   const isDevnet = network.id === "devnet";
-  const confirmations = config.CONFIRMATIONS ?? (isDevnet ? 0 : CONFIRMATIONS);
-  const chain = new ChainService({ rpc, network, queries: database, clock });
+  const { chain, confirmations } = chainRoom;
   const { chainId } = network;
   const balances = new BalanceService(database);
   const vaultAddress = config.VAULT_ADDRESS ?? addressOf(network, "routerVault");
@@ -258,22 +258,7 @@ function wire(parts: {
     confirmations,
     scannedBlock: async () => (await chain.watchers()).get(DEPOSITS)?.scannedBlock,
   });
-  const files = new FilesService({ queries: database, chainId, flow: addressOf(network, "flow") });
-  const watcherOf = (name: string, handler: LogHandler) =>
-    new LogWatcher({
-      name,
-      rpc,
-      database,
-      startBlock: config.START_BLOCK ?? network.storageStartBlock,
-      confirmations,
-      waitFinalized: (config.WAIT_FINALIZED ?? (isDevnet ? "off" : "on")) === "on",
-      handlers: [handler],
-      log,
-      committed,
-      ...(isDevnet && { pollMs: DEVNET_POLL_MS, resetOnNewGenesis: true }),
-    });
-  // Two cursors, since a halt of the deposits must not stop the files.
-  const watchers = [watcherOf(DEPOSITS, deposits), watcherOf(FILES, files)];
+  chainRoom.follow(DEPOSITS, deposits);
   const trusted = trustedProxies(config.TRUSTED_PROXIES ?? []);
   const keyUse = new KeyUseService({ database, clock, log, trusted });
   const sessions = new SessionService({
@@ -295,7 +280,6 @@ function wire(parts: {
     exchanges,
     maxCompletionTokens: config.MAX_COMPLETION_TOKENS,
   });
-  const events = new EventsService(database, bus);
   const requests = new RequestsService(database);
   const jobs = new JobsService({ database, events });
   const imageJobRunner = new JobRunner({
@@ -375,7 +359,7 @@ function wire(parts: {
     evidence,
     jobs,
     imageJobs,
-    files,
+    files: storageRoom.files,
     idempotency,
     credentialWatch,
     door,
@@ -399,7 +383,8 @@ function wire(parts: {
       sessionSweep.start();
       imageJobRunner.start();
       resultSweep.start();
-      for (const watcher of watchers) watcher.start();
+      chainRoom.work?.();
+      storageRoom.work?.();
     },
     async close() {
       await Promise.all([exchanges.drain(), imageJobRunner.stop()]);
@@ -410,7 +395,7 @@ function wire(parts: {
       await resultSweep.stop();
       catalogue.stop();
       tokenPrice.stop();
-      await Promise.all(watchers.map((watcher) => watcher.stop()));
+      await Promise.all([chainRoom.stop(), storageRoom.stop()]);
       await keyUse.drain();
       await relay.stop();
       await bus.close();
@@ -444,10 +429,4 @@ function rateLimits(config: Config, redis: RedisConnection | undefined): RateLim
     perAddress: limitOf("address", config.RATE_LIMIT_PER_ADDRESS),
     failures: limitOf("failures", config.RATE_LIMIT_FAILURES),
   };
-}
-
-function addressOf(network: Network, name: keyof Network["contracts"]): Hex {
-  const { address } = network.contracts[name];
-  if (!address) throw new Error(`${network.name} has no contract ${name}`);
-  return address;
 }

@@ -6,6 +6,8 @@ export type Target = {
   readonly origin: string;
   readonly path: string;
   readonly bearers: readonly string[];
+  /** What it wants to be told besides. */
+  readonly headers?: Readonly<Record<string, string>>;
 };
 
 /** How hard to press: so many connections, each with one request under way, for so long. */
@@ -55,7 +57,12 @@ export function quantile(sorted: readonly number[], q: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
 }
 
-function ask(pool: Pool, { path, bearers, name }: Target, body: Buffer, turn: number): Promise<Sample> {
+function ask(
+  pool: Pool,
+  { path, bearers, name, headers }: Target,
+  body: Buffer,
+  turn: number,
+): Promise<Sample> {
   const { promise, resolve, reject } = Promise.withResolvers<Sample>();
   const startedMs = performance.now();
   let firstByteMs = Number.NaN;
@@ -79,7 +86,12 @@ function ask(pool: Pool, { path, bearers, name }: Target, body: Buffer, turn: nu
   };
   const authorization = `Bearer ${bearers[turn % bearers.length]}`;
   pool.dispatch(
-    { method: "POST", path, body, headers: { authorization, "content-type": "application/json" } },
+    {
+      method: "POST",
+      path,
+      body,
+      headers: { authorization, "content-type": "application/json", ...headers },
+    },
     handler,
   );
   return promise;

@@ -6,18 +6,18 @@ import type { Figure, Rounds, Scenario } from "./scenario.ts";
 const RESULTS = new URL("RESULTS.md", import.meta.url);
 const [BEGIN, END] = ["<!-- figures: written by npm run bench -->", "<!-- end of figures -->"];
 
+/** What all others are compared with, under a short name. */
+export type Base = { readonly name: string; readonly target: Target };
+
 /** The table of a run, as Markdown: medians over the rounds; ratios are taken within a round, then their median. */
-export function toTable(
-  measured: Rounds,
-  base: { readonly direct: Target; readonly fastify: Target },
-): string {
+export function toTable(measured: Rounds, bases: readonly Base[]): string {
   const lines: string[] = [];
   for (const [scenario, results] of measured) {
-    lines.push("", `**${scenario.name}**`, "", ...header(scenario.figures));
+    lines.push("", `**${scenario.name}**`, "", ...header(scenario.figures, bases));
     for (const [target, rounds] of results) {
       const cells = scenario.figures.flatMap((figure) => [
         format(median(rounds.map(figure.of)), figure),
-        ...[base.direct, base.fastify].map((to) => compare(figure, rounds, results.get(to) ?? [])),
+        ...bases.map(({ target: to }) => compare(figure, rounds, results.get(to) ?? [])),
       ]);
       lines.push(`| ${target.name} | ${cells.join(" | ")} |`);
     }
@@ -51,10 +51,11 @@ export function spreadOf(measured: Rounds, target: Target): number {
   return Math.max(...spreads);
 }
 
-function header(figures: Scenario["figures"]): readonly string[] {
-  const names = figures.flatMap(({ label, compare: how }) =>
-    how === "quotient" ? [label, "x direct", "x fastify"] : [label, "over direct", "over fastify"],
-  );
+function header(figures: Scenario["figures"], bases: readonly Base[]): readonly string[] {
+  const names = figures.flatMap(({ label, compare: how }) => [
+    label,
+    ...bases.map(({ name }) => (how === "quotient" ? `x ${name}` : `over ${name}`)),
+  ]);
   return [`| | ${names.join(" | ")} |`, `|---|${names.map(() => "---:|").join("")}`];
 }
 

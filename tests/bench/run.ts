@@ -8,10 +8,10 @@ import { describeMachine, spreadOf, toTable, writeResults } from "./report.ts";
 import { type Rounds, runRounds, type Scenario } from "./scenario.ts";
 import { streamed } from "./streamed.bench.ts";
 import { unary } from "./unary.bench.ts";
-import { openMarket, openPeer, openProduct } from "./world.ts";
+import { openMarket, openPeer, openPortkey, openProduct } from "./world.ts";
 
 /**
- * `npm run bench`: our product against a direct call and two bare proxies, everything a process of its own on this
+ * `npm run bench`: our product against a direct call, two bare proxies and Portkey, everything a process of its own on this
  * machine, and the ledger alone against other ways to write it. At most 4 minutes; with `--quick` about 40 s and
  * RESULTS.md is left alone. `--ledger` measures the ledger alone, and leaves RESULTS.md alone as well.
  */
@@ -31,14 +31,16 @@ async function runAll(onEnd: OnEnd): Promise<void> {
   const startedMs = performance.now();
   const load = loadavg()[0] ?? 0;
   const market = await openMarket(onEnd);
-  const [server, embedded, fastify, http] = await Promise.all([
+  const [server, embedded, fastify, http, portkey] = await Promise.all([
     openProduct("server", market, onEnd),
     openProduct("embedded", market, onEnd),
     openPeer("fastify-proxy", market, onEnd),
     openPeer("http-proxy", market, onEnd),
+    openPortkey(market, onEnd),
   ]);
   const { direct } = market;
-  const everywhere = [direct, http, fastify, server.one, embedded.one];
+  const everywhere = [direct, http, fastify, portkey, server.one, embedded.one];
+  const bases = Object.entries({ direct, fastify, portkey }).map(([name, target]) => ({ name, target }));
   const scenarios = [...unary, ...streamed];
   const targetsOf = (scenario: Scenario) =>
     unary.includes(scenario) ? [...everywhere, server.many] : everywhere;
@@ -57,7 +59,7 @@ async function runAll(onEnd: OnEnd): Promise<void> {
     `the direct call's rate differs between rounds by up to ${Math.round(spreadOf(measured, direct) * 100)} %` +
       (spreadOf(measured, direct) > NOISY ? ": the machine was NOISY, run it again" : ""),
   ];
-  const table = `${toTable(measured, { direct, fastify })}\n${await benchLedger(LEDGER_PACE, onEnd)}`;
+  const table = `${toTable(measured, bases)}\n${await benchLedger(LEDGER_PACE, onEnd)}`;
   console.log(`${notes.join("\n")}\n${table}\n\n${Math.round((performance.now() - startedMs) / 1_000)} s`);
   if (!QUICK) await writeResults(table, notes);
 }

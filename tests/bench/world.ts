@@ -75,6 +75,17 @@ export async function openPeer(name: string, { direct }: Market, onEnd: OnEnd): 
   return { name, origin: child.origin, path: CHAT, bearers: ["none"] };
 }
 
+/** Starts Portkey's gateway, which is told with each request where the provider is. */
+export async function openPortkey({ direct }: Market, onEnd: OnEnd): Promise<Target> {
+  const child = await startChild("tests/bench/peers/portkey.ts", { ready: READY, env: {} });
+  onEnd(() => child.stop());
+  const headers = {
+    "x-portkey-provider": "openai",
+    "x-portkey-custom-host": `${direct.origin}/v1/proxy`,
+  };
+  return { name: "portkey", origin: child.origin, path: CHAT, bearers: direct.bearers, headers };
+}
+
 /** Our product, running: with one rich account, and with many of them. */
 export type Product = {
   readonly one: Target;

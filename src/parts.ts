@@ -1,0 +1,28 @@
+import type { Network } from "./chain/networks.ts";
+import type { Rpc } from "./chain/rpc.client.ts";
+import type { Config } from "./config.ts";
+import type { Database } from "./db/database.ts";
+import type { EventsService } from "./events/events.service.ts";
+import type { Clock } from "./kernel/clock.ts";
+import type { Logger } from "./kernel/log.ts";
+
+/** What every room of the product is built from. */
+export type Parts = {
+  readonly config: Config;
+  readonly network: Network;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly rpc: Rpc;
+  readonly database: Database;
+  readonly events: EventsService;
+  /** Says that events were committed. */
+  readonly committed: () => void;
+};
+
+/** What a room does besides answering. */
+export type Life = {
+  /** Begins the work of a worker process. */
+  work?(): void;
+  /** Ends all work, and resolves when nothing is under way any more. */
+  stop(): Promise<void>;
+};
