@@ -104,8 +104,8 @@ test("the playground answers token by token, draws a picture while it is watched
   await page.locator(".pictures img").waitFor({ timeout: 30_000 });
   await page.locator(".timeline").getByText("completed").waitFor();
   await requireAccessible(page, "playground-used");
-  const kept = await page.evaluate(() =>
-    JSON.stringify([localStorage, sessionStorage, document.cookie, location.href]),
+  const kept = await page.evaluate<string>(
+    "JSON.stringify([localStorage, sessionStorage, document.cookie, location.href])",
   );
   expect(kept).not.toMatch(/sk-|session|0x/);
   expect(faults).toEqual([]);
@@ -139,7 +139,7 @@ test("every page passes axe, in light and in dark and as wide as a phone", async
       await go(page, name);
       await page.locator(".loading").waitFor({ state: "detached" });
       await requireAccessible(page, `${name.toLowerCase().replace(" ", "-")}-${look.name}`);
-      const width = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      const width = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
       expect(width, `${name} is wider than its window`).toBeLessThanOrEqual(0);
     }
     expect(faults).toEqual([]);
@@ -170,4 +170,23 @@ test("the session outlives a reload, no other site can use it, and it ends with 
   await page.getByRole("button", { name: "Sign in with the development wallet" }).waitFor();
   const after = await ask({ origin: product.origin });
   expect(after.data?.viewer?.kind ?? "refused").not.toBe("WALLET_SESSION");
+});
+
+test("the explorer runs its examples in the name of who has signed in, and an unknown page shows the way", async (context) => {
+  if (!browser) return context.skip();
+  const { page, faults } = await signedIn();
+  await page.goto(`${product.origin}/graphql`);
+  await page.getByRole("button", { name: /execute/i }).click();
+  await page.locator(".result-window").getByText("WALLET_SESSION").waitFor();
+  await page.getByRole("tab", { name: /Balance/ }).click();
+  await page.getByRole("button", { name: /execute/i }).click();
+  const { page: other } = await signedIn();
+  await makeKey(other, "for the explorer");
+  await page.getByRole("button", { name: /stop/i }).waitFor();
+  expect(faults).toEqual([]);
+  await page.goto(`${product.origin}/docs/`);
+  await page.getByText("/v1/chat/completions").first().waitFor();
+  await page.goto(`${product.origin}/nowhere`);
+  await page.getByRole("link", { name: "Dashboard" }).click();
+  await heading(page, "Overview");
 });

@@ -59,9 +59,3 @@ export function reasonOf(error: unknown): string {
   if (error instanceof Error) return error.message;
   return "The connection to the gateway was lost.";
 }
-
-/** The code of a refusal by the graph, if it was one. */
-export function codeOf(error: CombinedError | undefined): string | undefined {
-  const code = error?.graphQLErrors[0]?.extensions.code;
-  return typeof code === "string" ? code : undefined;
-}
