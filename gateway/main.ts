@@ -11,6 +11,7 @@ import type { Devnet } from "../src/devnet/devnet.ts";
 import { StartupError } from "../src/kernel/errors.ts";
 import { createLogger, type Logger } from "../src/kernel/log.ts";
 import { createSubgraphServer } from "../subgraphs/serve.ts";
+import type { DevelopmentWallet } from "./dashboard.plugin.ts";
 import { openGraph, type SubgraphPlaces } from "./graph.ts";
 import { listenAt } from "./listen.ts";
 import { startMetrics } from "./metrics.ts";
@@ -87,8 +88,10 @@ async function startAll(config: Config, log: Logger, ends: Ends): Promise<void> 
   const app = await openApp(onDevnet(config, devnet), log, ends, async () => database);
   await app.start({ worker: true });
   const { prepareDemo } = await import("../src/devnet/demo.ts");
-  const demo = await prepareDemo(app, devnet, config.DATA_DIR);
-  await startGateway(app, { kind: "local", app }, ends, { ...demo, model: DEVNET_MODEL });
+  const { openDemoWallet } = await import("../src/devnet/wallet.ts");
+  const keys = await prepareDemo(app, devnet, config.DATA_DIR);
+  const wallet = await openDemoWallet(devnet.rpcUrl);
+  await startGateway(app, { kind: "local", app }, ends, { ...keys, model: DEVNET_MODEL, wallet });
 }
 
 /** A process that joins a network which runs already; on devnet its addresses follow from the code. */
@@ -139,12 +142,12 @@ async function startGateway(
   app: App,
   places: SubgraphPlaces,
   ends: Ends,
-  demo?: { apiKey: string; managementKey: string; model: string },
+  demo?: { apiKey: string; managementKey: string; model: string; wallet: DevelopmentWallet },
 ): Promise<void> {
   const { config } = app;
   const graph = await openGraph(places, app);
   ends.unshift(() => graph.close());
-  const server = await createServer(app, graph);
+  const server = await createServer(app, graph, demo?.wallet);
   ends.unshift(() => server.close());
   await listenAt(server, { host: config.HOST, port: config.PORT, setting: "PORT" });
   const status = toStatus({ network: config.NETWORK, origin: server.listeningOrigin, ...(demo && { demo }) });

@@ -2,10 +2,15 @@ import Fastify, { type FastifyInstance } from "fastify";
 import type { App } from "../src/app.ts";
 import { badPath, notFound, restPlugin } from "../src/rest/rest.plugin.ts";
 import { limitBodyTime } from "./body-deadline.ts";
+import { type DevelopmentWallet, dashboardPlugin } from "./dashboard.plugin.ts";
+import { docsPlugin } from "./docs.plugin.ts";
+import { serveExplorer } from "./explorer.plugin.ts";
 import { graphPlugin } from "./graph.plugin.ts";
 import type { Graph } from "./graph.ts";
 import { serveHealth } from "./health.ts";
+import { showWay } from "./lost.ts";
 import { countRequests } from "./metrics.ts";
+import { serveSessionCookie } from "./session-cookie.ts";
 import { ssePlugin } from "./streams.sse.ts";
 import { createStreams } from "./streams.ts";
 import { serveWebSockets } from "./streams.ws.ts";
@@ -20,10 +25,14 @@ const MAX_HEADER_BYTES = 16_384;
 const MAX_HEADERS = 100;
 
 /**
- * The door: REST, the graph and its streams on one Fastify server, which does not listen yet. Closing it stops taking
+ * The door: REST, the graph, its streams and the dashboard on one Fastify server, which does not listen yet. Closing it stops taking
  * requests, ends the streams of the graph, and waits for the answers under way.
  */
-export async function createServer(app: App, graph: Graph): Promise<FastifyInstance> {
+export async function createServer(
+  app: App,
+  graph: Graph,
+  wallet?: DevelopmentWallet,
+): Promise<FastifyInstance> {
   const introspection =
     (app.config.INTROSPECTION ?? (app.config.NETWORK === "devnet" ? "on" : "off")) === "on";
   const server = Fastify({
@@ -50,10 +59,14 @@ export async function createServer(app: App, graph: Graph): Promise<FastifyInsta
     setTimeout(() => server.server.closeAllConnections(), DRAIN_MS).unref();
     await sockets.close();
   });
-  server.setNotFoundHandler((request, reply) => notFound(app, request, reply));
+  server.setNotFoundHandler((request, reply) => showWay(request, reply) ?? notFound(app, request, reply));
   await server.register(restPlugin, { app });
   await server.register(graphPlugin, { app, graph, introspection });
   await server.register(ssePlugin, { streams });
+  serveSessionCookie(server, app);
+  if (introspection) serveExplorer(server);
+  await server.register(docsPlugin);
+  await server.register(dashboardPlugin, { app, wallet });
   serveHealth(server, app);
   return server;
 }

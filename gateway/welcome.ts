@@ -6,7 +6,9 @@ export type Status = {
   readonly network: string;
   readonly development: boolean;
   readonly pid: number;
-  readonly urls: Readonly<Record<"origin" | "openai" | "graphql" | "websocket" | "sse", string>>;
+  readonly urls: Readonly<
+    Record<"origin" | "dashboard" | "openai" | "graphql" | "websocket" | "sse", string>
+  >;
   readonly keys?: { readonly apiKey: string; readonly managementKey: string };
   readonly commands?: Readonly<Record<"chat" | "query" | "subscribe", string>>;
 };
@@ -24,6 +26,7 @@ export function toStatus(given: {
   const { network, origin, demo } = given;
   const urls = {
     origin,
+    dashboard: `${origin}/dashboard/`,
     openai: `${origin}/v1`,
     graphql: `${origin}/graphql`,
     websocket: `${origin.replace(/^http/, "ws")}/graphql`,
@@ -53,6 +56,7 @@ export function toBanner({ network, development, urls, keys, commands }: Status)
     : [`zerograph on ${network}`];
   lines.push(
     "",
+    `  Dashboard        ${urls.dashboard}`,
     `  OpenAI clients   ${urls.openai}`,
     `  GraphQL          ${urls.graphql}`,
     `  Subscriptions    ${urls.websocket} (graphql-transport-ws), ${urls.sse} (SSE)`,

@@ -1,0 +1,27 @@
+const DECIMALS = 18;
+const UNIT = 10n ** BigInt(DECIMALS);
+
+/** An amount of neuron as tokens for people: exact, without zeros that say nothing; `places` cuts it short. */
+export function toTokens(neuron: string | bigint, places = DECIMALS): string {
+  const value = BigInt(neuron);
+  const size = value < 0n ? -value : value;
+  const whole = (size / UNIT).toString().replaceAll(/\B(?=(\d{3})+$)/g, " ");
+  const digits = (size % UNIT).toString().padStart(DECIMALS, "0");
+  const shown = digits.slice(0, places).replace(/0+$/, "");
+  const sign = value < 0n ? "−" : "";
+  if (shown === "" && size % UNIT > 0n && size < UNIT)
+    return `${sign}<0.${"0".repeat(Math.max(0, places - 1))}1`;
+  return `${sign}${whole}${shown === "" ? "" : `.${shown}`}`;
+}
+
+/** Tokens as people write them, as neuron; undefined when it is no amount. */
+export function toNeuron(tokens: string): string | undefined {
+  const match = /^(\d{1,12})(?:\.(\d{1,18}))?$/.exec(tokens.trim());
+  if (!match) return undefined;
+  return (BigInt(match[1] ?? "0") * UNIT + BigInt((match[2] ?? "").padEnd(DECIMALS, "0"))).toString();
+}
+
+/** An amount as a number, for charts only. */
+export function toChartValue(neuron: string): number {
+  return Number(BigInt(neuron) / 10n ** 9n) / 1e9;
+}

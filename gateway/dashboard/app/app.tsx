@@ -1,0 +1,112 @@
+import { lazy, type ReactNode, Suspense, useEffect } from "react";
+import { OverviewPage } from "./pages/overview.tsx";
+import { SignInPage } from "./pages/sign-in.tsx";
+import { Link, usePlace } from "./router.tsx";
+import { useSession } from "./session.tsx";
+import { Button, Failure } from "./ui/controls.tsx";
+import { Hash, Loading, Page } from "./ui/show.tsx";
+
+const ApiKeysPage = lazy(async () => ({ default: (await import("./pages/api-keys.tsx")).ApiKeysPage }));
+const SettingsPage = lazy(async () => ({ default: (await import("./pages/settings.tsx")).SettingsPage }));
+const PlaygroundPage = lazy(async () => ({
+  default: (await import("./pages/playground.tsx")).PlaygroundPage,
+}));
+const JobsPage = lazy(async () => ({ default: (await import("./pages/jobs.tsx")).JobsPage }));
+const RequestsPage = lazy(async () => ({ default: (await import("./pages/requests.tsx")).RequestsPage }));
+const DepositsPage = lazy(async () => ({ default: (await import("./pages/deposits.tsx")).DepositsPage }));
+const ProvidersPage = lazy(async () => ({ default: (await import("./pages/providers.tsx")).ProvidersPage }));
+const NetworkPage = lazy(async () => ({ default: (await import("./pages/network.tsx")).NetworkPage }));
+
+type Room = {
+  readonly path: string;
+  readonly name: string;
+  readonly page: (rest: string | undefined) => ReactNode;
+};
+
+const ROOMS: readonly Room[] = [
+  { path: "/", name: "Overview", page: () => <OverviewPage /> },
+  { path: "/playground", name: "Playground", page: () => <PlaygroundPage /> },
+  { path: "/keys", name: "API keys", page: () => <ApiKeysPage /> },
+  { path: "/requests", name: "Requests", page: (id) => <RequestsPage id={id} /> },
+  { path: "/jobs", name: "Jobs", page: (id) => <JobsPage id={id} /> },
+  { path: "/deposits", name: "Deposits", page: () => <DepositsPage /> },
+  { path: "/providers", name: "Providers", page: () => <ProvidersPage /> },
+  { path: "/network", name: "Network", page: () => <NetworkPage /> },
+  { path: "/settings", name: "Settings", page: () => <SettingsPage /> },
+];
+
+/** The dashboard: who is not signed in signs in first, who is sees the page that the address names. */
+export function App() {
+  const { address, failure, network } = useSession();
+  const { path } = usePlace();
+  const found = ROOMS.find(
+    (room) => room.path === path || (room.path !== "/" && path.startsWith(`${room.path}/`)),
+  );
+  useEffect(() => {
+    document.title = `${found?.name ?? "Not found"} · zerograph`;
+  }, [found]);
+  if (failure) return <Frame>{<Failure reason={failure} />}</Frame>;
+  if (address === undefined || !network) return <Frame>{<Loading />}</Frame>;
+  if (address === null) return <SignInPage />;
+  return (
+    <Frame address={address}>
+      <Suspense fallback={<Loading />}>
+        {found?.page(path.slice(found.path.length + 1) || undefined) ?? <NotFound />}
+      </Suspense>
+    </Frame>
+  );
+}
+
+function Frame({ address, children }: { address?: string; children: ReactNode }) {
+  const { path } = usePlace();
+  const { network, signOut } = useSession();
+  return (
+    <div className="frame">
+      <a className="skip" href="#main">
+        Skip to the page
+      </a>
+      <aside>
+        <Link to="/" className="brand">
+          zerograph
+        </Link>
+        {network?.id === "devnet" && <p className="badge busy">Development network: play money</p>}
+        {address && (
+          <>
+            <nav aria-label="Pages">
+              {ROOMS.map((room) => (
+                <Link
+                  key={room.path}
+                  to={room.path}
+                  aria-current={path === room.path || path.startsWith(`${room.path}/`) ? "page" : undefined}
+                >
+                  {room.name}
+                </Link>
+              ))}
+            </nav>
+            <div className="who">
+              <Hash of={address} />
+              <Button onClick={() => signOut()}>Sign out</Button>
+            </div>
+          </>
+        )}
+        <nav aria-label="For developers" className="more">
+          <a href="/graphql">Explorer</a>
+          <a href="/docs">REST</a>
+        </nav>
+      </aside>
+      <main id="main" tabIndex={-1}>
+        {children}
+      </main>
+    </div>
+  );
+}
+
+function NotFound() {
+  return (
+    <Page title="There is no such page">
+      <p>
+        <Link to="/">Go to the overview.</Link>
+      </p>
+    </Page>
+  );
+}

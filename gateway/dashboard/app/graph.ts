@@ -1,0 +1,61 @@
+import { initGraphQLTada } from "gql.tada";
+import { createClient as createSocket, type Client as SocketClient } from "graphql-ws";
+import { type CombinedError, cacheExchange, createClient, fetchExchange } from "urql";
+import type { introspection } from "../graphql-env.d.ts";
+
+/** Writes documents whose results are typed by the schema. */
+export const graphql = initGraphQLTada<{
+  introspection: introspection;
+  scalars: {
+    Address: string;
+    BigInt: string;
+    Cursor: string;
+    DateTime: string;
+    Hash32: string;
+    Hex: string;
+    JSON: unknown;
+    Neuron: string;
+  };
+}>();
+
+/** Asks the graph of this origin. Who asks is told by the session's cookie, which no script can read. */
+export const client = createClient({
+  url: "/graphql",
+  exchanges: [cacheExchange, fetchExchange],
+  requestPolicy: "cache-and-network",
+  preferGetMethod: false,
+  fetchOptions: { credentials: "same-origin" },
+});
+
+const RECONNECT_MS = 1_000;
+const LONGEST_PAUSE_MS = 15_000;
+
+/** A connection for subscriptions: that of the session, or with a key of its own. */
+export function openSocket(apiKey?: string): SocketClient {
+  const url = new URL("/graphql", location.href);
+  url.protocol = url.protocol.replace("http", "ws");
+  return createSocket({
+    url: url.href,
+    lazy: true,
+    lazyCloseTimeout: 5_000,
+    keepAlive: 20_000,
+    // Streams begin again by themselves, each from its own cursor.
+    retryAttempts: 0,
+    ...(apiKey && { connectionParams: { authorization: `Bearer ${apiKey}` } }),
+  });
+}
+
+/** How long to wait before the nth try in a row, milliseconds. */
+export function pauseMs(failures: number): number {
+  return Math.min(RECONNECT_MS * 2 ** failures, LONGEST_PAUSE_MS) * (0.75 + Math.random() / 2);
+}
+
+/** What went wrong, in words for people. */
+export function reasonOf(error: unknown): string {
+  const { graphQLErrors, networkError } = error as Partial<CombinedError>;
+  if (graphQLErrors?.[0]) return graphQLErrors[0].message;
+  if (networkError) return "The gateway cannot be reached.";
+  if (Array.isArray(error)) return String((error[0] as Error | undefined)?.message ?? "Refused.");
+  if (error instanceof Error) return error.message;
+  return "The connection to the gateway was lost.";
+}

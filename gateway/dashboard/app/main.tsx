@@ -1,0 +1,22 @@
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { Provider } from "urql";
+import { App } from "./app.tsx";
+import { client } from "./graph.ts";
+import { Router } from "./router.tsx";
+import { SessionProvider } from "./session.tsx";
+import "./style.css";
+
+const root = document.getElementById("root");
+if (!root) throw new Error("the page has no root");
+createRoot(root).render(
+  <StrictMode>
+    <Provider value={client}>
+      <Router>
+        <SessionProvider>
+          <App />
+        </SessionProvider>
+      </Router>
+    </Provider>
+  </StrictMode>,
+);

@@ -1,0 +1,315 @@
+import { useState } from "react";
+import { useMutation, useQuery } from "urql";
+import { toNeuron, toTokens } from "../amounts.ts";
+import { graphql, reasonOf } from "../graph.ts";
+import { useLive } from "../live.ts";
+import { useNetwork } from "../session.tsx";
+import { Button, Choice, Confirm, Dialog, Field, Form } from "../ui/controls.tsx";
+import { usePages } from "../ui/pages.tsx";
+import { SecretDialog } from "../ui/secret.tsx";
+import { Badge, Live, Money, Outcome, Page, Table, Time } from "../ui/show.tsx";
+
+const KEYS = graphql(`
+  query ApiKeys($status: KeyStatus, $after: Cursor) {
+    viewer {
+      account {
+        apiKeys(status: $status, first: 20, after: $after) {
+          nodes {
+            id name preview status createdAt lastUsedAt expiresAt creditLimit used resetPeriod allowedModels
+            allowedProviders trustMode
+          }
+          pageInfo { hasNextPage endCursor }
+        }
+      }
+    }
+    models(first: 100) { nodes { id } }
+  }
+`);
+const CHANGED = graphql("subscription Keys($after: Cursor) { keyChanged(after: $after) { cursor kind } }");
+const CREATE = graphql(`
+  mutation CreateApiKey(
+    $name: String!, $expiresAt: DateTime, $creditLimit: Neuron, $resetPeriod: KeyResetPeriod,
+    $allowedModels: [String!], $trustMode: KeyTrustMode
+  ) {
+    createApiKey(
+      name: $name, expiresAt: $expiresAt, creditLimit: $creditLimit, resetPeriod: $resetPeriod,
+      allowedModels: $allowedModels, trustMode: $trustMode
+    ) { secret apiKey { id } }
+  }
+`);
+const UPDATE = graphql(`
+  mutation UpdateApiKey(
+    $id: ID!, $name: String!, $expiresAt: DateTime, $creditLimit: Neuron, $resetPeriod: KeyResetPeriod,
+    $allowedModels: [String!], $trustMode: KeyTrustMode, $clear: [KeyLimit!]
+  ) {
+    updateApiKey(
+      id: $id, name: $name, expiresAt: $expiresAt, creditLimit: $creditLimit, resetPeriod: $resetPeriod,
+      allowedModels: $allowedModels, trustMode: $trustMode, clear: $clear
+    ) { id }
+  }
+`);
+const REVOKE = graphql("mutation RevokeApiKey($id: ID!) { revokeApiKey(id: $id) { id } }");
+
+const PERIODS = { NEVER: "never", DAILY: "every day", WEEKLY: "every week", MONTHLY: "every month" } as const;
+const TRUST = { "": "any", VERIFIED: "verified", PRIVATE: "private" } as const;
+
+type Key = {
+  readonly id: string;
+  readonly name: string;
+  readonly preview: string;
+  readonly status: string;
+  readonly expiresAt: string | null;
+  readonly creditLimit: string | null;
+  readonly resetPeriod: keyof typeof PERIODS;
+  readonly allowedModels: readonly string[];
+  readonly trustMode: "VERIFIED" | "PRIVATE" | null;
+};
+
+/** The keys that OpenAI and Anthropic clients are given. */
+export function ApiKeysPage() {
+  const pages = usePages();
+  const [onlyActive, setOnlyActive] = useState(true);
+  const [{ data, error, fetching }, ask] = useQuery({
+    query: KEYS,
+    variables: { status: onlyActive ? "ACTIVE" : null, after: pages.after },
+  });
+  const [open, setOpen] = useState<
+    { kind: "create" } | { kind: "edit" | "revoke"; key: Key } | { kind: "secret"; secret: string }
+  >();
+  const [, create] = useMutation(CREATE);
+  const [, update] = useMutation(UPDATE);
+  const [, revoke] = useMutation(REVOKE);
+  const refresh = () => ask({ requestPolicy: "network-only" });
+  const liveness = useLive(CHANGED, {}, refresh);
+  const keys = data?.viewer.account?.apiKeys;
+  const models = data?.models.nodes.map(({ id }) => id) ?? [];
+  const close = () => setOpen(undefined);
+  return (
+    <Page
+      title="API keys"
+      about="An sk- key lets a client ask models and spend this account's balance, within the limits you give it."
+      actions={
+        <>
+          <Live liveness={liveness} />
+          <Button kind="primary" onClick={() => setOpen({ kind: "create" })}>
+            Create a key
+          </Button>
+        </>
+      }
+    >
+      <label className="check">
+        <input type="checkbox" checked={!onlyActive} onChange={() => setOnlyActive(!onlyActive)} />
+        Show revoked and expired keys as well
+      </label>
+      <Outcome
+        rows={keys?.nodes}
+        error={error}
+        fetching={fetching}
+        empty="There is no key yet. Create one to begin."
+      >
+        {(rows) => (
+          <Table
+            label="API keys"
+            heads={["Name", "Key", "State", "Used", "Limit", "Last used", "Expires", "May reach", ""]}
+          >
+            {rows.map((key) => (
+              <tr key={key.id}>
+                <td>{key.name}</td>
+                <td>
+                  <code>{key.preview}</code>
+                </td>
+                <td>
+                  <Badge state={key.status} />
+                </td>
+                <td>
+                  <Money neuron={key.used} />
+                </td>
+                <td>
+                  {key.creditLimit ? <Money neuron={key.creditLimit} /> : <span className="quiet">none</span>}
+                  {key.creditLimit && key.resetPeriod !== "NEVER" && ` ${PERIODS[key.resetPeriod]}`}
+                </td>
+                <td>
+                  <Time at={key.lastUsedAt} />
+                </td>
+                <td>
+                  <Time at={key.expiresAt} />
+                </td>
+                <td>{key.allowedModels.length > 0 ? key.allowedModels.join(", ") : "every model"}</td>
+                <td className="actions">
+                  {key.status === "ACTIVE" && (
+                    <>
+                      <Button onClick={() => setOpen({ kind: "edit", key })} aria-label={`Edit ${key.name}`}>
+                        Edit
+                      </Button>
+                      <Button
+                        kind="danger"
+                        onClick={() => setOpen({ kind: "revoke", key })}
+                        aria-label={`Revoke ${key.name}`}
+                      >
+                        Revoke
+                      </Button>
+                    </>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </Table>
+        )}
+      </Outcome>
+      {pages.pager(keys?.pageInfo)}
+      {open?.kind === "create" && (
+        <KeyDialog
+          title="Create an API key"
+          label="Create"
+          models={models}
+          onClose={close}
+          send={async (terms) => {
+            const made = await create(terms);
+            if (!made.data?.createApiKey) throw new Error(reasonOf(made.error));
+            setOpen({ kind: "secret", secret: made.data.createApiKey.secret });
+          }}
+        />
+      )}
+      {open?.kind === "edit" && (
+        <KeyDialog
+          title={`Edit ${open.key.name}`}
+          label="Save"
+          models={models}
+          given={open.key}
+          onClose={close}
+          send={async (terms) => {
+            const clear = [
+              ...(terms.creditLimit ? [] : ["CREDIT_LIMIT" as const]),
+              ...(terms.expiresAt ? [] : ["EXPIRES_AT" as const]),
+              ...(terms.trustMode ? [] : ["TRUST_MODE" as const]),
+            ];
+            const { creditLimit, expiresAt, trustMode, ...rest } = terms;
+            const done = await update({
+              id: open.key.id,
+              ...rest,
+              ...(creditLimit && { creditLimit }),
+              ...(expiresAt && { expiresAt }),
+              ...(trustMode && { trustMode }),
+              clear,
+            });
+            if (!done.data?.updateApiKey) throw new Error(reasonOf(done.error));
+            close();
+          }}
+        />
+      )}
+      {open?.kind === "secret" && <SecretDialog secret={open.secret} onClose={close} />}
+      {open?.kind === "revoke" && (
+        <Confirm
+          title={`Revoke ${open.key.name}?`}
+          label="Revoke"
+          onClose={close}
+          act={async () => {
+            const done = await revoke({ id: open.key.id });
+            if (!done.data?.revokeApiKey) throw new Error(reasonOf(done.error));
+          }}
+        >
+          <p>
+            Every client that uses <code>{open.key.preview}</code> is refused at once. This cannot be taken
+            back.
+          </p>
+        </Confirm>
+      )}
+    </Page>
+  );
+}
+
+type Terms = {
+  readonly name: string;
+  readonly expiresAt: string | null;
+  readonly creditLimit: string | null;
+  readonly resetPeriod: keyof typeof PERIODS;
+  readonly allowedModels: string[];
+  readonly trustMode: "VERIFIED" | "PRIVATE" | null;
+};
+
+function KeyDialog({
+  title,
+  label,
+  models,
+  given,
+  send,
+  onClose,
+}: {
+  title: string;
+  label: string;
+  models: readonly string[];
+  given?: Key;
+  send(terms: Terms): Promise<void>;
+  onClose(): void;
+}) {
+  const { symbol } = useNetwork();
+  const listed = [...new Set([...models, ...(given?.allowedModels ?? [])])];
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Form label={label} send={(form) => send(termsOf(form))}>
+        <Field label="Name" name="name" required maxLength={64} defaultValue={given?.name} autoFocus />
+        <Field
+          label={`Limit in ${symbol}`}
+          name="limit"
+          inputMode="decimal"
+          placeholder="none"
+          defaultValue={given?.creditLimit ? toTokens(given.creditLimit).replaceAll(" ", "") : ""}
+        />
+        <Choice
+          label="The limit begins anew"
+          name="period"
+          options={PERIODS}
+          defaultValue={given?.resetPeriod ?? "NEVER"}
+        />
+        <Field
+          label="Expires"
+          name="expires"
+          type="datetime-local"
+          defaultValue={given?.expiresAt ? localTime(given.expiresAt) : ""}
+          hint="In the time of this computer. Empty: never."
+        />
+        <Choice
+          label="Least trust in a provider"
+          name="trust"
+          options={TRUST}
+          defaultValue={given?.trustMode ?? ""}
+        />
+        <fieldset>
+          <legend>Models (none chosen: every model)</legend>
+          {listed.map((model) => (
+            <label key={model} className="check">
+              <input
+                type="checkbox"
+                name="model"
+                value={model}
+                defaultChecked={given?.allowedModels.includes(model)}
+              />
+              {model}
+            </label>
+          ))}
+        </fieldset>
+      </Form>
+    </Dialog>
+  );
+}
+
+function termsOf(form: FormData): Terms {
+  const limit = String(form.get("limit")).trim();
+  const creditLimit = limit === "" ? null : toNeuron(limit);
+  if (creditLimit === undefined) throw new Error("The limit is an amount such as 2.5.");
+  const expires = String(form.get("expires"));
+  const trust = String(form.get("trust"));
+  return {
+    name: String(form.get("name")).trim(),
+    creditLimit,
+    resetPeriod: String(form.get("period")) as keyof typeof PERIODS,
+    expiresAt: expires === "" ? null : new Date(expires).toISOString(),
+    trustMode: trust === "VERIFIED" || trust === "PRIVATE" ? trust : null,
+    allowedModels: form.getAll("model").map(String),
+  };
+}
+
+function localTime(at: string): string {
+  const date = new Date(at);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}

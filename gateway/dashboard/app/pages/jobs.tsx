@@ -1,0 +1,214 @@
+import type { ResultOf } from "gql.tada";
+import { useState } from "react";
+import { useMutation, useQuery } from "urql";
+import { graphql, reasonOf } from "../graph.ts";
+import { useLive } from "../live.ts";
+import { Link } from "../router.tsx";
+import { ActionButton } from "../ui/controls.tsx";
+import { usePages } from "../ui/pages.tsx";
+import { Badge, Card, Figure, Hash, Live, Money, Outcome, Page, Table, Time } from "../ui/show.tsx";
+
+const JOBS = graphql(`
+  query Jobs($after: Cursor) {
+    imageJobs(first: 20, after: $after) {
+      nodes { id createdAt updatedAt status fraction attempt modelId providerAddress errorMessage }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+`);
+const JOB = graphql(`
+  query Job($id: ID!) {
+    imageJob(id: $id) {
+      id createdAt finishedAt resultExpiresAt status fraction attempt modelId providerAddress errorCode errorMessage
+      request { id cost { total } }
+      images { b64Json revisedPrompt }
+    }
+  }
+`);
+const PROGRESS = graphql(`
+  subscription JobProgress($id: ID!, $after: Cursor) {
+    imageJobProgress(id: $id, after: $after) {
+      cursor id at sequence step status provider attempt fraction errorMessage
+    }
+  }
+`);
+const ALL_PROGRESS = graphql(`
+  subscription JobsProgress($after: Cursor) {
+    imageJobsProgress(after: $after) { cursor jobId sequence status provider attempt fraction errorMessage }
+  }
+`);
+const CANCEL = graphql("mutation CancelJob($id: ID!) { cancelImageJob(id: $id) { id status } }");
+
+type Progress = ResultOf<typeof ALL_PROGRESS>["imageJobsProgress"];
+type Step = ResultOf<typeof PROGRESS>["imageJobProgress"];
+
+/** All image jobs, live, or one of them with its steps and its pictures. */
+export function JobsPage({ id }: { id: string | undefined }) {
+  return id ? <OneJob id={id} /> : <AllJobs />;
+}
+
+function AllJobs() {
+  const pages = usePages();
+  const [{ data, error, fetching }, ask] = useQuery({ query: JOBS, variables: { after: pages.after } });
+  const [news, setNews] = useState<ReadonlyMap<string, Progress>>(new Map());
+  const jobs = data?.imageJobs;
+  const liveness = useLive(ALL_PROGRESS, {}, ({ imageJobsProgress: step }) => {
+    setNews((known) => new Map(known).set(step.jobId, step));
+    if (!jobs?.nodes.some(({ id }) => id === step.jobId)) ask({ requestPolicy: "network-only" });
+  });
+  return (
+    <Page
+      title="Jobs"
+      about="Pictures that are made while you wait for nothing. A job is charged once, when it is done."
+      actions={<Live liveness={liveness} />}
+    >
+      <Outcome
+        rows={jobs?.nodes}
+        error={error}
+        fetching={fetching}
+        empty={
+          <>
+            No jobs yet. Start one in the <Link to="/playground">playground</Link>.
+          </>
+        }
+      >
+        {(rows) => (
+          <Table label="Jobs" heads={["Made", "Model", "State", "Progress", "Provider", "Try"]}>
+            {rows.map((job) => {
+              const now = { ...job, ...news.get(job.id) };
+              return (
+                <tr key={job.id}>
+                  <td>
+                    <Link to={`/jobs/${job.id}`}>
+                      <Time at={job.createdAt} />
+                    </Link>
+                  </td>
+                  <td>{job.modelId}</td>
+                  <td>
+                    <Badge state={now.status} /> {now.errorMessage}
+                  </td>
+                  <td>
+                    <Fraction status={now.status} fraction={now.fraction} />
+                  </td>
+                  <td>
+                    {(now.provider ?? job.providerAddress) && (
+                      <Hash of={now.provider ?? job.providerAddress ?? ""} />
+                    )}
+                  </td>
+                  <td className="number">{now.attempt}</td>
+                </tr>
+              );
+            })}
+          </Table>
+        )}
+      </Outcome>
+      {pages.pager(jobs?.pageInfo)}
+    </Page>
+  );
+}
+
+function OneJob({ id }: { id: string }) {
+  return (
+    <Page title="Job" about={id}>
+      <JobView id={id} />
+    </Page>
+  );
+}
+
+/** One job as it goes: how far it is, each step, and its pictures in the end. */
+export function JobView({ id }: { id: string }) {
+  const [{ data, error, fetching }, ask] = useQuery({ query: JOB, variables: { id } });
+  const [steps, setSteps] = useState<readonly Step[]>([]);
+  const [, cancel] = useMutation(CANCEL);
+  const liveness = useLive(PROGRESS, { id }, ({ imageJobProgress: step }) => {
+    setSteps((known) => (known.some((other) => other.id === step.id) ? known : [...known, step]));
+    if (isFinal(step.status)) ask({ requestPolicy: "network-only" });
+  });
+  const last = steps.at(-1);
+  return (
+    <Outcome
+      rows={data ? (data.imageJob ? [data.imageJob] : []) : undefined}
+      error={error}
+      fetching={fetching}
+      empty="There is no such job."
+    >
+      {([job]) => {
+        if (!job) return null;
+        const status = isFinal(job.status) ? job.status : (last?.status ?? job.status);
+        return (
+          <>
+            <dl className="figures">
+              <Figure label="State">
+                <Badge state={status} />
+              </Figure>
+              <Figure label="Progress">
+                <Fraction status={status} fraction={last?.fraction ?? job.fraction} />
+              </Figure>
+              <Figure label="Cost">
+                {job.request?.cost ? <Money neuron={job.request.cost.total} places={9} /> : "when it is done"}
+              </Figure>
+              <Figure label="Model">{job.modelId}</Figure>
+            </dl>
+            {job.errorMessage && <p className="failure">{job.errorMessage}</p>}
+            {status === "PENDING" && (
+              <ActionButton
+                kind="danger"
+                act={async () => {
+                  const done = await cancel({ id });
+                  if (done.error) throw new Error(reasonOf(done.error));
+                  ask({ requestPolicy: "network-only" });
+                }}
+              >
+                Cancel
+              </ActionButton>
+            )}
+            {job.images && (
+              <div className="pictures">
+                {job.images.map((image, n) => (
+                  <figure key={image.b64Json.slice(0, 64) + String(n)}>
+                    <img
+                      src={`data:image/png;base64,${image.b64Json}`}
+                      alt={image.revisedPrompt ?? `Picture ${n + 1}`}
+                    />
+                    {image.revisedPrompt && <figcaption>{image.revisedPrompt}</figcaption>}
+                  </figure>
+                ))}
+              </div>
+            )}
+            <Card title="Steps" aside={isFinal(status) ? undefined : <Live liveness={liveness} />}>
+              <ol className="timeline">
+                {steps.map((step) => (
+                  <li key={step.id}>
+                    <Time at={step.at} /> <strong>{step.step.toLowerCase().replaceAll("_", " ")}</strong>
+                    {step.provider && (
+                      <>
+                        {" at "}
+                        <Hash of={step.provider} />, try {step.attempt}
+                      </>
+                    )}
+                    {step.fraction !== null && `, ${Math.round(step.fraction * 100)} %`}
+                    {step.errorMessage && `: ${step.errorMessage}`}
+                  </li>
+                ))}
+              </ol>
+            </Card>
+          </>
+        );
+      }}
+    </Outcome>
+  );
+}
+
+function Fraction({ status, fraction }: { status: string; fraction: number | null }) {
+  if (status === "COMPLETED") return <progress value={1} max={1} aria-label="Progress" />;
+  if (isFinal(status)) return <span className="quiet">ended</span>;
+  return fraction === null ? (
+    <progress aria-label="Progress" />
+  ) : (
+    <progress value={fraction} max={1} aria-label="Progress" />
+  );
+}
+
+function isFinal(status: string): boolean {
+  return status === "COMPLETED" || status === "FAILED" || status === "CANCELLED";
+}

@@ -1,0 +1,210 @@
+import { useState } from "react";
+import { useQuery } from "urql";
+import { graphql } from "../graph.ts";
+import { Link } from "../router.tsx";
+import { Field } from "../ui/controls.tsx";
+import { usePages } from "../ui/pages.tsx";
+import { Badge, Card, Figure, Hash, Money, Outcome, Page, Table, Time } from "../ui/show.tsx";
+
+const REQUESTS = graphql(`
+  query Requests($after: Cursor) {
+    viewer {
+      account {
+        requests(first: 50, after: $after) {
+          nodes {
+            id createdAt modelId providerAddress status errorCode inputTokens outputTokens cost { total }
+            timing { firstByteMs durationMs } apiKey { name }
+          }
+          pageInfo { hasNextPage endCursor }
+        }
+      }
+    }
+  }
+`);
+const REQUEST = graphql(`
+  query Request($id: ID!) {
+    request(id: $id) {
+      id createdAt finishedAt status serviceType modelId inputTokens outputTokens usageEstimated errorCode
+      cost { input output total }
+      providerAddress
+      provider { url trustMode verifiability onChain { inputPrice outputPrice teeSigner teeAcknowledged } }
+      timing { firstByteMs durationMs }
+      apiKey { name preview }
+      routing {
+        tried { provider outcome reason status durationMs }
+        refused { provider reason }
+      }
+      evidence { verdict verified signer expectedSigner text checkedAt }
+    }
+  }
+`);
+
+/** All requests, or one of them whole. */
+export function RequestsPage({ id }: { id: string | undefined }) {
+  return id ? <OneRequest id={decodeURIComponent(id)} /> : <AllRequests />;
+}
+
+function AllRequests() {
+  const pages = usePages();
+  const [wanted, setWanted] = useState("");
+  const [{ data, error, fetching }] = useQuery({ query: REQUESTS, variables: { after: pages.after } });
+  const requests = data?.viewer.account?.requests;
+  const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
+  const rows = requests?.nodes.filter((row) => {
+    const text = [row.id, row.modelId, row.providerAddress, row.status, row.errorCode, row.apiKey?.name]
+      .join(" ")
+      .toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+  return (
+    <Page
+      title="Requests"
+      about="What was asked, who answered, and what it cost. Prompts and answers are not kept."
+    >
+      <Field
+        label="Search this page"
+        type="search"
+        value={wanted}
+        placeholder="model, provider, key, state, error or id"
+        onChange={(event) => setWanted(event.currentTarget.value)}
+      />
+      <Outcome
+        rows={rows}
+        error={error}
+        fetching={fetching}
+        empty={words.length > 0 ? "Nothing on this page has all these words." : "No requests yet."}
+      >
+        {(found) => (
+          <Table
+            label="Requests"
+            heads={["When", "Model", "Provider", "Key", "State", "Tokens", "First byte", "Cost"]}
+          >
+            {found.map((row) => (
+              <tr key={row.id}>
+                <td>
+                  <Link to={`/requests/${row.id}`}>
+                    <Time at={row.createdAt} />
+                  </Link>
+                </td>
+                <td>{row.modelId}</td>
+                <td>
+                  <Hash of={row.providerAddress} />
+                </td>
+                <td>{row.apiKey?.name}</td>
+                <td>
+                  <Badge state={row.status} /> {row.errorCode && <code>{row.errorCode}</code>}
+                </td>
+                <td className="number">
+                  {row.inputTokens ?? "–"} / {row.outputTokens ?? "–"}
+                </td>
+                <td className="number">
+                  {row.timing.firstByteMs === null ? "–" : `${row.timing.firstByteMs} ms`}
+                </td>
+                <td>{row.cost && <Money neuron={row.cost.total} places={9} />}</td>
+              </tr>
+            ))}
+          </Table>
+        )}
+      </Outcome>
+      {pages.pager(requests?.pageInfo)}
+    </Page>
+  );
+}
+
+function OneRequest({ id }: { id: string }) {
+  const [{ data, error, fetching }] = useQuery({ query: REQUEST, variables: { id } });
+  const request = data?.request;
+  return (
+    <Page title="Request" about={id}>
+      <Outcome
+        rows={data ? (request ? [request] : []) : undefined}
+        error={error}
+        fetching={fetching}
+        empty="There is no such request."
+      >
+        {([row]) =>
+          row && (
+            <>
+              <dl className="figures">
+                <Figure label="State">
+                  <Badge state={row.status} /> {row.errorCode && <code>{row.errorCode}</code>}
+                </Figure>
+                <Figure label="Cost">
+                  {row.cost ? <Money neuron={row.cost.total} places={12} /> : "not settled"}
+                </Figure>
+                <Figure label={row.usageEstimated ? "Tokens (counted by us)" : "Tokens in / out"}>
+                  {row.inputTokens ?? "–"} / {row.outputTokens ?? "–"}
+                </Figure>
+                <Figure label="First byte / whole">
+                  {row.timing.firstByteMs ?? "–"} / {row.timing.durationMs ?? "–"} ms
+                </Figure>
+              </dl>
+              <div className="columns">
+                <Card title="Who answered">
+                  <dl className="pairs">
+                    <dt>Model</dt>
+                    <dd>{row.modelId}</dd>
+                    <dt>Provider</dt>
+                    <dd>
+                      <code className="selectable">{row.providerAddress}</code>
+                    </dd>
+                    <dt>Trust</dt>
+                    <dd>
+                      {row.provider?.trustMode.toLowerCase() ?? "unknown"}
+                      {row.provider?.verifiability && ` (${row.provider.verifiability})`}
+                    </dd>
+                    <dt>Key</dt>
+                    <dd>{row.apiKey ? `${row.apiKey.name} (${row.apiKey.preview})` : "none"}</dd>
+                    <dt>Asked</dt>
+                    <dd>
+                      <Time at={row.createdAt} />
+                    </dd>
+                  </dl>
+                </Card>
+                <Card title="Evidence">
+                  {row.evidence ? (
+                    <dl className="pairs">
+                      <dt>Verdict</dt>
+                      <dd>
+                        <Badge state={row.evidence.verdict} />
+                      </dd>
+                      <dt>Signed by</dt>
+                      <dd>{row.evidence.signer ? <code>{row.evidence.signer}</code> : "nobody"}</dd>
+                      <dt>Acknowledged signer</dt>
+                      <dd>
+                        {row.evidence.expectedSigner ? <code>{row.evidence.expectedSigner}</code> : "none"}
+                      </dd>
+                    </dl>
+                  ) : (
+                    <p className="empty">
+                      None was asked for. Send verify_tee: true to have answers checked.
+                    </p>
+                  )}
+                </Card>
+              </div>
+              {row.routing && (
+                <Card title="How it was routed">
+                  <ol className="timeline">
+                    {row.routing.tried.map((attempt) => (
+                      <li key={attempt.provider + attempt.outcome}>
+                        <Hash of={attempt.provider} /> {attempt.outcome.toLowerCase()} in {attempt.durationMs}{" "}
+                        ms
+                        {attempt.reason && <code> {attempt.reason}</code>}
+                      </li>
+                    ))}
+                    {row.routing.refused.map((refused) => (
+                      <li key={refused.provider + refused.reason} className="quiet">
+                        <Hash of={refused.provider} /> not asked:{" "}
+                        {refused.reason.toLowerCase().replaceAll("_", " ")}
+                      </li>
+                    ))}
+                  </ol>
+                </Card>
+              )}
+            </>
+          )
+        }
+      </Outcome>
+    </Page>
+  );
+}

@@ -1,0 +1,48 @@
+import { useEffect, useState } from "react";
+import { useSession } from "../session.tsx";
+import { ActionButton } from "../ui/controls.tsx";
+import { developmentWallet, type Wallet, watchWallets } from "../wallet.ts";
+
+/** Signing in: with a wallet of this browser, or on a development network with the one that is built in. */
+export function SignInPage() {
+  const { network, signIn } = useSession();
+  const [wallets, setWallets] = useState<readonly Wallet[]>([]);
+  const [development, setDevelopment] = useState<Wallet>();
+  useEffect(() => watchWallets(setWallets), []);
+  const isDevnet = network?.id === "devnet";
+  useEffect(() => {
+    if (isDevnet) void developmentWallet().then(setDevelopment, () => undefined);
+  }, [isDevnet]);
+  return (
+    <main id="main" className="sign-in">
+      <h1>zerograph</h1>
+      <p className="quiet">
+        Keys, money, requests and jobs of your account on {network?.name}. You sign a text with your wallet:
+        that costs nothing and moves nothing.
+      </p>
+      {development && (
+        <section className="card">
+          <p>
+            <strong>This is a development network.</strong> Its money is play money, and the key of this
+            wallet is known to everybody. Never send anything real to it.
+          </p>
+          <ActionButton kind="primary" act={() => signIn(development)}>
+            Sign in with the development wallet
+          </ActionButton>
+        </section>
+      )}
+      {wallets.map((wallet) => (
+        <section key={wallet.id} className="card wallet">
+          {wallet.icon && <img src={wallet.icon} alt="" width="28" height="28" />}
+          <ActionButton act={() => signIn(wallet)}>Sign in with {wallet.name}</ActionButton>
+        </section>
+      ))}
+      {wallets.length === 0 && !development && (
+        <p className="empty">
+          No wallet was found in this browser. Install one that announces itself (EIP-6963), such as MetaMask
+          or Rabby, and load this page again.
+        </p>
+      )}
+    </main>
+  );
+}

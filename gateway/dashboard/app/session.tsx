@@ -1,0 +1,115 @@
+import { createContext, type ReactNode, useContext } from "react";
+import { useQuery } from "urql";
+import { client, graphql, reasonOf } from "./graph.ts";
+import { dropSessionSocket } from "./live.ts";
+import { toChecksum, type Wallet } from "./wallet.ts";
+
+const WHO = graphql(`
+  query Who {
+    viewer { kind account { address } session { expiresAt } }
+    network { id name symbol chainId chainIdHex explorerUrl walletParameters contracts { name address } }
+  }
+`);
+const NONCE = graphql("mutation Nonce { createSignInNonce { nonce } }");
+const SIGN_IN = graphql(`
+  mutation SignIn($message: String!, $signature: Hex!) { signIn(message: $message, signature: $signature) { token } }
+`);
+const SIGN_OUT = graphql("mutation SignOut($everywhere: Boolean!) { signOut(everywhere: $everywhere) }");
+
+const COOKIE = "/dashboard/session";
+const SESSION_HOURS = 12;
+
+export type Network = {
+  readonly id: string;
+  readonly name: string;
+  readonly symbol: string;
+  readonly chainId: number;
+  readonly chainIdHex: string;
+  readonly explorerUrl: string | null;
+  readonly walletParameters: unknown;
+  readonly contracts: readonly { readonly name: string; readonly address: string | null }[];
+};
+
+type Session = {
+  /** Undefined while it is not known. */
+  readonly address: string | null | undefined;
+  readonly network: Network | undefined;
+  readonly failure: string | undefined;
+  signIn(wallet: Wallet): Promise<void>;
+  signOut(everywhere?: boolean): Promise<void>;
+};
+
+const SessionContext = createContext<Session | undefined>(undefined);
+
+/** Knows who is signed in. The token is in a cookie that no script can read, and in no other place. */
+export function SessionProvider({ children }: { children: ReactNode }) {
+  const [who, ask] = useQuery({ query: WHO });
+  const refresh = () => {
+    dropSessionSocket();
+    ask({ requestPolicy: "network-only" });
+  };
+  const network = who.data?.network;
+  const session: Session = {
+    address: who.data ? (who.data.viewer.account?.address ?? null) : undefined,
+    network,
+    failure: who.error && !who.data ? reasonOf(who.error) : undefined,
+    async signIn(wallet) {
+      if (!network) throw new Error("The network is not known yet.");
+      try {
+        const address = toChecksum(await wallet.address());
+        const nonce = await client.mutation(NONCE, {}).toPromise();
+        if (!nonce.data?.createSignInNonce) throw new Error(reasonOf(nonce.error));
+        const message = signInText(address, network.chainId, nonce.data.createSignInNonce.nonce);
+        const signature = await wallet.sign(message, address);
+        const signed = await client.mutation(SIGN_IN, { message, signature }).toPromise();
+        if (!signed.data?.signIn) throw new Error(reasonOf(signed.error));
+        const kept = await fetch(COOKIE, {
+          method: "POST",
+          headers: { authorization: `Bearer ${signed.data.signIn.token}` },
+        });
+        if (!kept.ok) throw new Error("The session could not be kept.");
+      } finally {
+        refresh();
+      }
+    },
+    async signOut(everywhere = false) {
+      await client.mutation(SIGN_OUT, { everywhere }).toPromise();
+      await fetch(COOKIE, { method: "DELETE" });
+      // A fresh page: nothing of this account stays in memory.
+      location.assign("/dashboard/");
+    },
+  };
+  return <SessionContext value={session}>{children}</SessionContext>;
+}
+
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (!session) throw new Error("there is no session here");
+  return session;
+}
+
+/** The network, on pages that are only shown when it is known. */
+export function useNetwork(): Network {
+  const { network } = useSession();
+  if (!network) throw new Error("the network is not known");
+  return network;
+}
+
+/** The text that a wallet signs to sign in (EIP-4361). */
+function signInText(address: string, chainId: number, nonce: string): string {
+  const now = new Date();
+  const expires = new Date(now.getTime() + SESSION_HOURS * 3_600_000);
+  return [
+    `${location.host} wants you to sign in with your Ethereum account:`,
+    address,
+    "",
+    "Sign in to zerograph.",
+    "",
+    `URI: ${location.origin}`,
+    "Version: 1",
+    `Chain ID: ${chainId}`,
+    `Nonce: ${nonce}`,
+    `Issued At: ${now.toISOString()}`,
+    `Expiration Time: ${expires.toISOString()}`,
+  ].join("\n");
+}

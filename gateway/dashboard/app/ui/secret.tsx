@@ -1,0 +1,36 @@
+import { useState } from "react";
+import { Button, Dialog } from "./controls.tsx";
+import { Copyable } from "./copy.tsx";
+
+/** Shows a secret, this one time. Who has not copied it is asked before it is gone. */
+export function SecretDialog({ secret, onClose }: { secret: string; onClose(): void }) {
+  const [copied, setCopied] = useState(false);
+  const [asking, setAsking] = useState(false);
+  const mayClose = () => {
+    if (!copied) setAsking(true);
+    return copied;
+  };
+  return (
+    <Dialog title="Your new key" onClose={onClose} mayClose={mayClose}>
+      <p>
+        <strong>It is shown this once.</strong> Only its hash is kept, so nobody can show it to you again.
+      </p>
+      <Copyable text={secret} label="The secret" onCopied={() => setCopied(true)} />
+      <footer>
+        {asking && !copied ? (
+          <>
+            <p role="alert">You have not copied it here. Close it all the same?</p>
+            <Button onClick={() => setAsking(false)}>Go back</Button>
+            <Button kind="danger" onClick={onClose}>
+              Close, I have it
+            </Button>
+          </>
+        ) : (
+          <Button kind="primary" onClick={() => mayClose() && onClose()}>
+            Done
+          </Button>
+        )}
+      </footer>
+    </Dialog>
+  );
+}

@@ -1,0 +1,102 @@
+import { promisify } from "node:util";
+import { brotliCompress, constants } from "node:zlib";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+
+const compress = promisify(brotliCompress);
+
+const QUERY = `# Sign in at /dashboard/ and this page asks in your name.
+# Or send a key: { "Authorization": "Bearer mk-..." } under Headers below.
+query Account {
+  viewer {
+    kind
+    account {
+      address
+      balance { available held }
+      requests(first: 5) {
+        nodes { id status modelId cost { total } provider { address trustMode } }
+      }
+    }
+  }
+}
+`;
+const MODELS = `query Models {
+  models(first: 10) {
+    nodes {
+      id
+      serviceType
+      pricing { input output }
+      providers { address health { circuit latencyMs } onChain { updatedAt } }
+    }
+  }
+}
+`;
+const LIVE = `# Runs until you stop it. Ask for a chat meanwhile, and see the hold and the settlement.
+subscription Balance {
+  balanceChanged {
+    cursor
+    cause
+    balance { available held }
+    request { id modelId cost { total } }
+  }
+}
+`;
+// Its editor makes workers of its own text, and writes styles as one types.
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self' 'unsafe-inline' blob:",
+  "worker-src blob:",
+  "style-src 'unsafe-inline'",
+  "img-src data:",
+  "font-src data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** GraphiQL for browsers that open /graphql: one page with everything in it, which asks nobody but this origin. */
+export function serveExplorer(server: FastifyInstance): void {
+  let page: Promise<{ readonly plain: Buffer; readonly small: Buffer }> | undefined;
+  server.addHook("onRequest", async (request, reply) => {
+    if (!isBrowserAt(request, "/graphql")) return;
+    page ??= render();
+    const { plain, small } = await page;
+    const takesBrotli = /\bbr\b/.test(request.headers["accept-encoding"] ?? "");
+    if (takesBrotli) reply.header("content-encoding", "br");
+    return reply
+      .headers({
+        "content-type": "text/html; charset=utf-8",
+        "content-security-policy": POLICY,
+        "cache-control": "no-cache",
+        "referrer-policy": "no-referrer",
+        "x-content-type-options": "nosniff",
+        vary: "accept, accept-encoding",
+      })
+      .send(takesBrotli ? small : plain);
+  });
+}
+
+/** Whether a person has opened this address in a browser, rather than a program asked there. */
+export function isBrowserAt({ method, url, headers }: FastifyRequest, path?: string): boolean {
+  const [asked, query = ""] = url.split("?");
+  if (path !== undefined && (asked !== path || /(?:^|&)(?:query|extensions)=/.test(query))) return false;
+  return method === "GET" && /^[^;,]*text\/html/.test(headers.accept ?? "");
+}
+
+async function render() {
+  // Named at run time, since its types would bring those of a browser into the whole program.
+  const name = "@graphql-yoga/render-graphiql";
+  const { renderGraphiQL } = (await import(name)) as { renderGraphiQL(options: object): string };
+  const plain = Buffer.from(
+    renderGraphiQL({
+      title: "zerograph explorer",
+      endpoint: "/graphql",
+      subscriptionsProtocol: "WS",
+      credentials: "same-origin",
+      shouldPersistHeaders: false,
+      defaultTabs: [{ query: QUERY }, { query: MODELS }, { query: LIVE }],
+    }),
+  );
+  const small = await compress(plain, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } });
+  return { plain, small };
+}

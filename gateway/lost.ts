@@ -1,0 +1,48 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { isBrowserAt } from "./explorer.plugin.ts";
+
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
+
+/** Tells a person at an address without a page where the pages are. Programs hear `not_found` as ever: undefined. */
+export function showWay(request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined {
+  const isOfPrograms = /^\/(?:v1|file|files|node)(?:[/?]|$)/.test(request.url);
+  if (isOfPrograms || !isBrowserAt(request)) return undefined;
+  const { host = "127.0.0.1" } = request.headers;
+  const origin = `${request.protocol}://${escapeHtml(host)}`;
+  return reply
+    .code(request.url === "/" ? 200 : 404)
+    .headers({ "content-security-policy": POLICY, "x-content-type-options": "nosniff", vary: "accept" })
+    .type("text/html; charset=utf-8")
+    .send(page(origin, request.url === "/"));
+}
+
+function page(origin: string, isRoot: boolean): string {
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>zerograph</title>
+<style>
+:root { color-scheme: light dark; font: 16px/1.6 system-ui, sans-serif }
+main { max-width: 44rem; margin: 12vh auto; padding: 0 1rem }
+pre { overflow-x: auto; padding: 1rem; border: 1px solid; border-radius: 8px }
+</style>
+<main>
+<h1>${isRoot ? "zerograph" : "There is no page here"}</h1>
+<ul>
+<li><a href="/dashboard/">Dashboard</a>: keys, money, requests, jobs and a playground</li>
+<li><a href="/graphql">Explorer</a>: the graph, its documentation, queries and subscriptions</li>
+<li><a href="/docs/">REST</a>: every path, from its OpenAPI description</li>
+</ul>
+<p>A first call, with a key from the dashboard:</p>
+<pre tabindex="0">curl -N ${origin}/v1/chat/completions \\
+  -H 'Authorization: Bearer sk-...' -H 'Content-Type: application/json' \\
+  -d '{"model":"...","stream":true,"messages":[{"role":"user","content":"Tell me of the sea"}]}'</pre>
+</main>
+</html>
+`;
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+}

@@ -1,0 +1,192 @@
+import OpenAI from "openai";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openBrowser, openPage, requireAccessible } from "../support/browser.ts";
+import type { OnEnd } from "../support/database.ts";
+import { newFolder, type ReadyProcess, startReady } from "../support/process.ts";
+
+const ends: (() => Promise<void>)[] = [];
+const onEnd: OnEnd = (end) => void ends.unshift(end);
+const PAGES = ["Playground", "API keys", "Requests", "Jobs", "Deposits", "Providers", "Network", "Settings"];
+
+let product: ReadyProcess;
+let browser: Browser | undefined;
+
+beforeAll(async () => {
+  browser = await openBrowser(onEnd);
+  if (browser) product = await startReady({ settings: { DATA_DIR: newFolder(onEnd) }, onEnd });
+}, 300_000);
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+/** A page of somebody who has signed in with one click. */
+async function signedIn(options: Parameters<typeof openPage>[2] = {}) {
+  const opened = await openPage(browser as Browser, product.origin, options);
+  await opened.page.goto(`${product.origin}/dashboard/`);
+  await opened.page.getByRole("button", { name: "Sign in with the development wallet" }).click();
+  await heading(opened.page, "Overview");
+  return opened;
+}
+
+async function heading(page: Page, name: string) {
+  await page.getByRole("heading", { level: 1, name }).waitFor();
+}
+
+async function go(page: Page, name: string) {
+  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name, exact: true }).click();
+  await heading(page, name);
+}
+
+/** Makes a key as a person does, and answers its secret. */
+async function makeKey(page: Page, name: string): Promise<string> {
+  await go(page, "API keys");
+  await page.getByRole("button", { name: "Create a key" }).click();
+  await page.getByLabel("Name").fill(name);
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+  const secret = await page.getByRole("dialog", { name: "Your new key" }).locator("code").textContent();
+  return secret ?? "";
+}
+
+test("a key made on the page is used, its cost is seen without a reload, and once revoked it is refused", async (context) => {
+  if (!browser) return context.skip();
+  const { page, faults } = await signedIn();
+  const secret = await makeKey(page, "from the page");
+  expect(secret).toMatch(/^sk-[0-9A-Za-z]{49}$/);
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await dialog.getByText("You have not copied it here").waitFor();
+  await dialog.getByRole("button", { name: "Go back" }).click();
+  await dialog.getByRole("button", { name: "Copy" }).click();
+  await dialog.getByRole("button", { name: "Copied" }).waitFor();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await dialog.waitFor({ state: "detached" });
+  expect(await page.content()).not.toContain(secret);
+
+  await go(page, "Overview");
+  await page.getByText("live", { exact: true }).waitFor();
+  const available = page.getByText("Available").locator("xpath=following-sibling::*");
+  const before = await available.textContent();
+  const client = new OpenAI({ baseURL: `${product.origin}/v1`, apiKey: secret, maxRetries: 0 });
+  const ask = () =>
+    client.chat.completions.create({
+      model: "devnet-chat",
+      messages: [{ role: "user", content: "The sea?" }],
+    });
+  await ask();
+  await expect.poll(() => available.textContent(), { timeout: 10_000 }).not.toBe(before);
+  await page.getByRole("cell", { name: "devnet-chat" }).first().waitFor();
+
+  await go(page, "Requests");
+  await page.getByRole("cell", { name: "from the page" }).first().waitFor();
+  await page.getByRole("table").getByRole("link").first().click();
+  await heading(page, "Request");
+  await page.getByText("Who answered").waitFor();
+
+  await go(page, "API keys");
+  await page.getByRole("button", { name: "Revoke from the page" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await expect(ask()).rejects.toMatchObject({ status: 401, code: "api_key_revoked" });
+  expect(faults).toEqual([]);
+});
+
+test("the playground answers token by token, draws a picture while it is watched, and forgets its key", async (context) => {
+  if (!browser) return context.skip();
+  const { page, faults } = await signedIn();
+  await go(page, "Playground");
+  await page.getByRole("button", { name: "Make a key for this page" }).click();
+  await page.getByLabel("Your question").fill("What is the sea?");
+  await page.getByRole("button", { name: "Ask" }).click();
+  await page.getByText("Answered by").waitFor();
+  await page.getByLabel("What it shows").fill("a lighthouse");
+  await page.getByRole("button", { name: "Make it" }).click();
+  await page.locator(".pictures img").waitFor({ timeout: 30_000 });
+  await page.locator(".timeline").getByText("completed").waitFor();
+  await requireAccessible(page, "playground-used");
+  const kept = await page.evaluate<string>(
+    "JSON.stringify([localStorage, sessionStorage, document.cookie, location.href])",
+  );
+  expect(kept).not.toMatch(/sk-|session|0x/);
+  expect(faults).toEqual([]);
+});
+
+test("money that is deposited from the page arrives there by itself", async (context) => {
+  if (!browser) return context.skip();
+  const { page, faults } = await signedIn();
+  await go(page, "Deposits");
+  const rows = page.getByRole("table").getByRole("row");
+  await rows.nth(1).waitFor();
+  const before = await rows.count();
+  await page.getByLabel("Amount in 0G").fill("1.25");
+  await page.getByRole("button", { name: "Deposit with Development wallet" }).click();
+  await expect.poll(() => rows.count(), { timeout: 10_000 }).toBe(before + 1);
+  await page.getByRole("cell", { name: "1.25 0G" }).waitFor();
+  await page.getByText("confirmed").nth(1).waitFor();
+  expect(faults).toEqual([]);
+});
+
+test("every page passes axe, in light and in dark and as wide as a phone", async (context) => {
+  if (!browser) return context.skip();
+  const looks = [
+    { name: "light", options: { colorScheme: "light" } },
+    { name: "dark", options: { colorScheme: "dark", viewport: { width: 390, height: 844 } } },
+  ] as const;
+  for (const look of looks) {
+    const { page, faults } = await signedIn({ ...look.options });
+    await requireAccessible(page, `overview-${look.name}`);
+    for (const name of PAGES) {
+      await go(page, name);
+      await page.locator(".loading").waitFor({ state: "detached" });
+      await requireAccessible(page, `${name.toLowerCase().replace(" ", "-")}-${look.name}`);
+      const width = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+      expect(width, `${name} is wider than its window`).toBeLessThanOrEqual(0);
+    }
+    expect(faults).toEqual([]);
+  }
+});
+
+test("the session outlives a reload, no other site can use it, and it ends with the sign-out", async (context) => {
+  if (!browser) return context.skip();
+  const { page } = await signedIn();
+  await page.reload();
+  await heading(page, "Overview");
+  const [cookie] = await page.context().cookies();
+  expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
+  const ask = (headers: Record<string, string>) =>
+    fetch(`${product.origin}/graphql`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        cookie: `${cookie?.name}=${cookie?.value}`,
+        ...headers,
+      },
+      body: JSON.stringify({ query: "{ viewer { kind } }" }),
+    }).then((reply) => reply.json() as Promise<{ data: { viewer: { kind: string } } }>);
+  expect((await ask({ origin: product.origin })).data.viewer.kind).toBe("WALLET_SESSION");
+  expect((await ask({ origin: "https://evil.example" })).data.viewer.kind).toBe("ANONYMOUS");
+  expect((await ask({ "sec-fetch-site": "cross-site" })).data.viewer.kind).toBe("ANONYMOUS");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("button", { name: "Sign in with the development wallet" }).waitFor();
+  const after = await ask({ origin: product.origin });
+  expect(after.data?.viewer?.kind ?? "refused").not.toBe("WALLET_SESSION");
+});
+
+test("the explorer runs its examples in the name of who has signed in, and an unknown page shows the way", async (context) => {
+  if (!browser) return context.skip();
+  const { page, faults } = await signedIn();
+  await page.goto(`${product.origin}/graphql`);
+  await page.getByRole("button", { name: /execute/i }).click();
+  await page.locator(".result-window").getByText("WALLET_SESSION").waitFor();
+  await page.getByRole("tab", { name: /Balance/ }).click();
+  await page.getByRole("button", { name: /execute/i }).click();
+  const { page: other } = await signedIn();
+  await makeKey(other, "for the explorer");
+  await page.getByRole("button", { name: /stop/i }).waitFor();
+  expect(faults).toEqual([]);
+  await page.goto(`${product.origin}/docs/`);
+  await page.getByText("/v1/chat/completions").first().waitFor();
+  await page.goto(`${product.origin}/nowhere`);
+  await page.getByRole("link", { name: "Dashboard" }).click();
+  await heading(page, "Overview");
+});
