@@ -211,6 +211,7 @@ function wire(given: {
     totalMs: config.PROVIDER_TOTAL_MS,
     firstTokenMs: config.PROVIDER_FIRST_TOKEN_MS,
     stallMs: config.CLIENT_STALL_MS,
+    resumesStreams: config.RESUME_STREAMS === "on",
   });
   const tokenPrice = new TokenPriceService({ setting: config.TOKEN_USD, clock, log });
   const catalogue = new CatalogueService({

@@ -153,6 +153,12 @@ export const SETTINGS = {
     about: "How long a client may leave a stream unread; then it counts as gone",
     example: "60000",
   },
+  RESUME_STREAMS: {
+    schema: z.enum(["on", "off"]).default("off"),
+    about:
+      "Whether a stream that was cut goes on with the next provider, where its answer begins with all that was sent",
+    example: "on",
+  },
   PROVIDER_TOTAL_MS: { schema: ms.default(600_000), about: "Deadline for a whole answer", example: "600000" },
   PROVIDER_COOL_DOWN_MS: {
     schema: ms.default(5_000),
