@@ -112,7 +112,7 @@ export class ExchangeService {
     const queue = admitted.candidates.map((provider) => ({ provider, notBeforeMs: 0, failures: 0 }));
     let last: AppError = new AppError("no_available_provider", "No provider of this model is available now.");
     for (let n = 0; n < tries; n++) {
-      const next = queue.shift();
+      const next = takeNext(queue, (provider) => health.of(provider).circuit === "open");
       if (!next) break;
       const waitMs = next.notBeforeMs - clock.monotonicMs();
       if (waitMs > 0) {
@@ -225,6 +225,18 @@ export class ExchangeService {
       "a provider failed",
     );
   }
+}
+
+/**
+ * Takes the next candidate: not one whose circuit has opened since it was chosen, or is being probed by another
+ * request, while there is one that was not asked yet.
+ */
+function takeNext<T extends { readonly provider: Provider; readonly failures: number }>(
+  queue: T[],
+  isShut: (provider: Provider) => boolean,
+): T | undefined {
+  const at = queue.findIndex(({ provider, failures }) => failures === 0 && !isShut(provider));
+  return queue.splice(Math.max(0, at), 1)[0];
 }
 
 function noteOn(trial: Trial, failure: AppError): void {
