@@ -285,6 +285,7 @@ function wire(given: {
   const jobs = new JobsService({ database, events });
   const imageJobRunner = new JobRunner({
     database,
+    bus,
     log,
     committed,
     kind: IMAGE_JOB,

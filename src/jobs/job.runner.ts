@@ -1,4 +1,6 @@
 import type { Database } from "../db/database.ts";
+import type { Bus } from "../events/bus.ts";
+import { BusListener } from "../events/bus-listener.ts";
 import type { Logger } from "../kernel/log.ts";
 import { type ClaimedJob, claimJobs, releaseLease, renewLeases } from "./job.store.ts";
 import { JobLease, LeaseLost } from "./lease.ts";
@@ -8,6 +10,8 @@ type JobWork = (lease: JobLease) => Promise<void>;
 
 type Needs = {
   readonly database: Database;
+  /** Tells of jobs that other processes took on. */
+  readonly bus: Pick<Bus, "subscribe">;
   readonly log: Logger;
   /** Says that events were committed. */
   readonly committed: () => void;
@@ -31,12 +35,14 @@ const TIMING: JobTiming = { leaseSeconds: 20, renewMs: 5_000, pollMs: 1_000, res
 /**
  * Claims jobs and has them worked on, in as many processes as there are. A claim is a lease of 20 s that is renewed
  * every 5 s; a process that dies, hangs or loses the database loses it, and another goes on from the checkpoint
- * (promises F40). What the loser still writes is refused by the fence.
+ * (promises F40). What the loser still writes is refused by the fence. New jobs are heard of on the bus, and looked
+ * for every second besides, so that a bus that is away delays them by that much at most.
  */
 export class JobRunner {
   readonly #needs: Needs;
   readonly #timing: JobTiming;
   readonly #held = new Map<string, { lease: JobLease; done: Promise<void> }>();
+  readonly #news: BusListener<"job.progressed">;
   #timers: readonly NodeJS.Timeout[] = [];
   #claiming: Promise<void> | undefined;
   #renewing: Promise<void> | undefined;
@@ -45,6 +51,15 @@ export class JobRunner {
   constructor(needs: Needs, timing: Partial<JobTiming> = {}) {
     this.#needs = needs;
     this.#timing = { ...TIMING, ...timing };
+    this.#news = new BusListener({
+      bus: needs.bus,
+      topic: "job.progressed",
+      heard: ({ data }) => {
+        if (data.step === "queued") this.nudge();
+      },
+      lost: (error) =>
+        needs.log.warn({ err: error }, "new jobs are not heard of; they are looked for every second"),
+    });
   }
 
   /** How many jobs are being worked on here. */
@@ -52,7 +67,7 @@ export class JobRunner {
     return this.#held.size;
   }
 
-  /** Takes jobs now, when nudged, and every second until `stop`. */
+  /** Takes jobs now, when nudged or told of new ones, and every second until `stop`, for good. */
   start(): void {
     if (this.#timers.length > 0) return;
     const { pollMs, renewMs } = this.#timing;
@@ -64,6 +79,7 @@ export class JobRunner {
         });
       }, renewMs),
     ];
+    this.#news.start();
     this.nudge();
   }
 
@@ -80,6 +96,7 @@ export class JobRunner {
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     this.#timers = [];
+    await this.#news.stop();
     await this.#claiming;
     for (const { lease } of this.#held.values()) lease.interrupt();
     await Promise.all([this.#renewing, ...[...this.#held.values()].map(({ done }) => done)]);

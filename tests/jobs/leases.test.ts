@@ -138,6 +138,19 @@ describeDatabases("leases", (kind) => {
     );
   });
 
+  test("a worker hears of a job that another process took on, and begins at once and not at its next look", async () => {
+    const broker = await startJobBroker(onEnd);
+    const world = await openJobWorld(kind, onEnd, [broker], { isOneProcess: false });
+    const seeded = await world.seed(10_000n);
+    const worker = world.startWorker({ pollMs: 3_600_000 });
+    for (let n = 1; n <= 2; n++) {
+      const id = await world.submit(seeded);
+      await until(async () => (await world.jobs.get(seeded.account, id)).state === "completed");
+    }
+    await worker.stop();
+    expect(broker.submissions).toHaveLength(2);
+  });
+
   test("a worker that is stopped gives its jobs back, and another goes on at once where it was", async () => {
     const { world, broker, seeded } = await open(kind, { poll: () => working(0.25) });
     const id = await world.submit(seeded);
