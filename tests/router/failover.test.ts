@@ -60,7 +60,12 @@ async function requestOf({ account }: Seeded): Promise<InferenceRequest> {
   });
 }
 
-async function post(path: string, { secret }: Seeded, body: BodyInit, json = false): Promise<Response> {
+async function post(
+  path: string,
+  { secret }: Seeded,
+  body: string | FormData,
+  json = false,
+): Promise<Response> {
   return fetch(`${router().origin}${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${secret}`, ...(json && { "content-type": "application/json" }) },

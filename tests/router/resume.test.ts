@@ -133,13 +133,13 @@ test.each<[string, (typeof MODELS)[number], Script, string]>([
     "says something else",
     "other",
     (_, response) =>
-      openStream(response).end([ROLE, says(given.slice(0, 50)), says("and now"), FINISH, DONE].join("")),
+      void openStream(response).end([ROLE, says(given.slice(0, 50)), says("and now"), FINISH, DONE].join("")),
     "differs",
   ],
   [
     "says less",
     "shorter",
-    (_, response) => openStream(response).end([ROLE, says(given.slice(0, 50)), FINISH, DONE].join("")),
+    (_, response) => void openStream(response).end([ROLE, says(given.slice(0, 50)), FINISH, DONE].join("")),
     "differs",
   ],
   [
