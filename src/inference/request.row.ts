@@ -36,6 +36,9 @@ const schema = defineEntity({
   },
 });
 
-/** A request that was let in, and how it ended. Written by the statements of `src/accounts/holds.store.ts` alone. */
+/**
+ * A request that was let in, and how it ended. Written by the statements of `src/accounts/holds.store.ts` and
+ * `settlements.store.ts` alone.
+ */
 export class InferenceRequestRow extends schema.class {}
 schema.setClass(InferenceRequestRow);

@@ -74,7 +74,13 @@ export function bootRouter(given: {
   const exchanges = new ExchangeService({
     ...{ providers: plant.providers?.(client) ?? client, health, clock, log },
     // The simulation speaks of one provider, which is asked once.
-    ...{ tries: 1, totalMs: HOLD_SECONDS * 1_000, firstTokenMs: HOLD_SECONDS * 1_000, stallMs: 60_000, resumesStreams: false },
+    ...{
+      tries: 1,
+      totalMs: HOLD_SECONDS * 1_000,
+      firstTokenMs: HOLD_SECONDS * 1_000,
+      stallMs: 60_000,
+      resumesStreams: false,
+    },
   });
   const scan = { name: "deposits", rpc, database, startBlock: 0n, confirmations: CONFIRMATIONS };
   return {
