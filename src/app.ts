@@ -286,6 +286,7 @@ function wire(given: {
   const imageJobRunner = new JobRunner({
     database,
     bus,
+    clock,
     log,
     committed,
     kind: IMAGE_JOB,
@@ -295,6 +296,7 @@ function wire(given: {
       holds,
       catalogue,
       evidence,
+      clock,
       observer: metrics,
       keptSeconds: config.JOB_RESULT_HOURS * 3_600,
     }),

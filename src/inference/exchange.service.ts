@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import type { Clock } from "../kernel/clock.ts";
+import type { WaitingClock } from "../kernel/clock.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import type { Admitted, Trace } from "./admitted.ts";
@@ -16,7 +15,7 @@ import type { StreamTerms } from "./stream-terms.ts";
 type Needs = {
   readonly providers: ProviderClient;
   readonly health: HealthService;
-  readonly clock: Clock;
+  readonly clock: WaitingClock;
   readonly log: Logger;
   /** How often providers are asked for one request, together. */
   readonly tries: number;
@@ -114,11 +113,9 @@ export class ExchangeService {
     for (let n = 0; n < tries; n++) {
       const next = takeNext(queue, (provider) => health.of(provider).circuit === "open");
       if (!next) break;
+      if (Math.max(next.notBeforeMs, clock.monotonicMs()) >= untilMs) break;
       const waitMs = next.notBeforeMs - clock.monotonicMs();
-      if (waitMs > 0) {
-        if (clock.monotonicMs() + waitMs >= untilMs) break;
-        await sleep(waitMs, undefined, { signal }).catch(() => {});
-      }
+      if (waitMs > 0) await clock.sleep(waitMs, signal);
       if (signal.aborted) throw new AppError("provider_error", "The client left.");
       const { provider } = next;
       const trial = health.begin(provider);

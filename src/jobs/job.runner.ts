@@ -1,6 +1,7 @@
 import type { Database } from "../db/database.ts";
 import type { Bus } from "../events/bus.ts";
 import { BusListener } from "../events/bus-listener.ts";
+import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/log.ts";
 import { type ClaimedJob, claimJobs, releaseLease, renewLeases } from "./job.store.ts";
 import { JobLease, LeaseLost } from "./lease.ts";
@@ -12,6 +13,7 @@ type Needs = {
   readonly database: Database;
   /** Tells of jobs that other processes took on. */
   readonly bus: Pick<Bus, "subscribe">;
+  readonly clock: Clock;
   readonly log: Logger;
   /** Says that events were committed. */
   readonly committed: () => void;
@@ -71,25 +73,31 @@ export class JobRunner {
   start(): void {
     if (this.#timers.length > 0) return;
     const { pollMs, renewMs } = this.#timing;
-    this.#timers = [
-      setInterval(() => this.nudge(), pollMs),
-      setInterval(() => {
-        this.#renewing ??= this.#renew().finally(() => {
-          this.#renewing = undefined;
-        });
-      }, renewMs),
-    ];
+    this.#timers = [setInterval(() => this.nudge(), pollMs), setInterval(() => void this.renew(), renewMs)];
     this.#news.start();
     this.nudge();
   }
 
   /** Says that there is a job to take. */
   nudge(): void {
-    if (this.#timers.length === 0) return;
+    if (this.#timers.length > 0) void this.take();
+  }
+
+  /** Takes what jobs there are, as far as it may, and begins them. */
+  take(): Promise<void> {
     this.#again = true;
     this.#claiming ??= this.#claim().finally(() => {
       this.#claiming = undefined;
     });
+    return this.#claiming;
+  }
+
+  /** Renews the leases of all jobs that are worked on here, and interrupts the work on those that were lost. */
+  renew(): Promise<void> {
+    this.#renewing ??= this.#renew().finally(() => {
+      this.#renewing = undefined;
+    });
+    return this.#renewing;
   }
 
   /** Interrupts all work and gives the jobs back, for another process to go on at once. */
@@ -119,8 +127,8 @@ export class JobRunner {
   }
 
   #begin(job: ClaimedJob): void {
-    const { database, committed } = this.#needs;
-    const lease = new JobLease({ database, committed }, job, this.#timing.leaseSeconds * 1_000);
+    const { database, clock, committed } = this.#needs;
+    const lease = new JobLease({ database, clock, committed }, job, this.#timing.leaseSeconds * 1_000);
     // A process that lost a job and got it again has two of them for a moment, and only the newer one counts.
     this.#held.get(job.id)?.lease.interrupt();
     const held = { lease, done: Promise.resolve() };
@@ -152,7 +160,7 @@ export class JobRunner {
     const held = [...this.#held.values()].map(({ lease }) => lease);
     if (held.length === 0) return;
     const asked = held.map(({ job: { id, fence } }) => ({ id, fence }));
-    const askedAtMs = performance.now();
+    const askedAtMs = this.#needs.clock.monotonicMs();
     try {
       const kept = await renewLeases(this.#needs.database, asked, this.#timing.leaseSeconds);
       for (const lease of held) if (kept.has(lease.job.id)) lease.markRenewed(askedAtMs);

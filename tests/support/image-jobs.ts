@@ -110,8 +110,8 @@ export async function openJobWorld(
       return (await imageJobs.submit(ask, { account, keyId })).id;
     },
     startWorker(timing = {}, parallel = 16) {
-      const work = imageJobWork({ client, holds, catalogue, evidence, keptSeconds: 3_600 });
-      const needs = { database, bus, log, committed, kind: IMAGE_JOB, parallel, work };
+      const work = imageJobWork({ client, holds, catalogue, evidence, clock, keptSeconds: 3_600 });
+      const needs = { database, bus, clock, log, committed, kind: IMAGE_JOB, parallel, work };
       const worker = new JobRunner(needs, { pollMs: 50, ...timing });
       workers.push(worker);
       worker.start();
