@@ -211,6 +211,7 @@ function wire(given: {
     totalMs: config.PROVIDER_TOTAL_MS,
     firstTokenMs: config.PROVIDER_FIRST_TOKEN_MS,
     stallMs: config.CLIENT_STALL_MS,
+    resumesStreams: config.RESUME_STREAMS === "on",
   });
   const tokenPrice = new TokenPriceService({ setting: config.TOKEN_USD, clock, log });
   const catalogue = new CatalogueService({
@@ -284,6 +285,8 @@ function wire(given: {
   const jobs = new JobsService({ database, events });
   const imageJobRunner = new JobRunner({
     database,
+    bus,
+    clock,
     log,
     committed,
     kind: IMAGE_JOB,
@@ -293,6 +296,7 @@ function wire(given: {
       holds,
       catalogue,
       evidence,
+      clock,
       observer: metrics,
       keptSeconds: config.JOB_RESULT_HOURS * 3_600,
     }),

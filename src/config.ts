@@ -1,37 +1,23 @@
 import { z } from "zod";
 import { NETWORK_NAMES } from "./chain/networks.ts";
-import { readUsd } from "./inference/routing.ts";
+import {
+  address,
+  addressRanges,
+  httpUrl,
+  ms,
+  origins,
+  port,
+  privateKey,
+  requestsPerMinute,
+  tokenUsd,
+  urls,
+  words,
+} from "./config-values.ts";
 import { StartupError } from "./kernel/errors.ts";
 import type { Hex } from "./kernel/hex.ts";
-import { isAddressRange } from "./keys/source-address.ts";
 
 /** One setting: what it must be, and for people what it is for and an example. */
 type Setting = { readonly schema: z.ZodType; readonly about: string; readonly example: string };
-
-const port = z.coerce.number().int().min(0).max(65_535);
-const ms = z.coerce.number().int().min(1).max(3_600_000);
-const requestsPerMinute = z.coerce.number().int().min(0).max(1_000_000_000);
-const httpUrl = z.url({ protocol: /^https?$/ });
-const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "must be an address");
-const privateKey = z.string().regex(/^0x[0-9a-fA-F]{64}$/, "must be 0x and 64 hexadecimal digits");
-const list = z.string().transform((text) => text.split(",").map((part) => part.trim()));
-const urls = list.pipe(z.array(httpUrl).min(1));
-const origins = list.pipe(
-  z.array(httpUrl.refine((text) => /^https?:\/\/[^/]+\/?$/.test(text), "must be a scheme and a host")).min(1),
-);
-const addressRanges = list.pipe(
-  z.array(z.string().refine(isAddressRange, "must be IP addresses or CIDR ranges")).min(1),
-);
-
-const words = list.pipe(
-  z.array(z.string().regex(/^[A-Za-z0-9]{1,32}$/, "must be words of letters and digits")).min(1),
-);
-const tokenUsd = z
-  .string()
-  .refine(
-    (text) => readUsd(text) !== undefined || httpUrl.safeParse(text).success,
-    "must be a decimal or a URL",
-  );
 
 /** Every environment variable that the product reads. `.env.example` lists the same, and a test compares the two. */
 export const SETTINGS = {
@@ -152,6 +138,12 @@ export const SETTINGS = {
     schema: ms.default(60_000),
     about: "How long a client may leave a stream unread; then it counts as gone",
     example: "60000",
+  },
+  RESUME_STREAMS: {
+    schema: z.enum(["on", "off"]).default("off"),
+    about:
+      "Whether a stream that was cut goes on with the next provider, where its answer begins with all that was sent",
+    example: "on",
   },
   PROVIDER_TOTAL_MS: { schema: ms.default(600_000), about: "Deadline for a whole answer", example: "600000" },
   PROVIDER_COOL_DOWN_MS: {

@@ -3,15 +3,8 @@ import { NaturalBatch } from "../kernel/batch.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import { KeyReachChanged } from "../keys/key-terms.ts";
-import {
-  countOpen,
-  findExpired,
-  type HoldAnswer,
-  type HoldRequest,
-  placeHolds,
-  resolveHolds,
-  type Settlement,
-} from "./holds.store.ts";
+import { countOpen, findExpired, type HoldAnswer, type HoldRequest, placeHolds } from "./holds.store.ts";
+import { resolveHolds, type Settlement } from "./settlements.store.ts";
 
 /** Who is told how requests are admitted and billed. `outcome` is `admitted`, or the code of the refusal. */
 export type HoldsObserver = {

@@ -35,34 +35,6 @@ export type HoldAnswer = {
   readonly keyAvailable: bigint | undefined;
 };
 
-/** How a hold ends. A cost of zero releases it; a cost above the hold is capped, and the rest is the router's loss. */
-export type Settlement = {
-  readonly id: string;
-  readonly outcome: "completed" | "failed" | "aborted";
-  readonly expired?: boolean;
-  readonly inputTokens: number | undefined;
-  readonly outputTokens: number | undefined;
-  /** The part of the input that the provider read from its cache, or wrote into it. */
-  readonly cache?: { readonly read: number; readonly write: number; readonly write1h: number };
-  readonly usageEstimated: boolean;
-  readonly inputCost: bigint;
-  readonly outputCost: bigint;
-  readonly errorCode: string | undefined;
-  readonly firstByteMs: number | undefined;
-  readonly durationMs: number | undefined;
-  /** Who answered, at which price, where that is known better than at the admission. */
-  readonly answeredBy?: {
-    readonly provider: string;
-    readonly inputPrice: bigint;
-    readonly outputPrice: bigint;
-    readonly trustMode: "standard" | TrustFloor;
-  };
-  /** What was used that is not counted in tokens. */
-  readonly units?: number | undefined;
-  /** How the request found its provider, as JSON. */
-  readonly routing?: unknown;
-};
-
 /** Admits a batch in one statement and in its order. See `PLACE`. */
 export async function placeHolds(
   queries: Queries,
@@ -105,38 +77,6 @@ function toHoldAnswer(row: PlacedRow): HoldAnswer {
     available: BigInt(row.available),
     keyAvailable: row.key_available === null ? undefined : BigInt(row.key_available),
   };
-}
-
-/** Ends a batch of holds in one statement. Answers per hold what was charged, undefined if it was not open. */
-export async function resolveHolds(
-  queries: Queries,
-  settlements: readonly Settlement[],
-): Promise<readonly (bigint | undefined)[]> {
-  const asked = settlements.map((settlement, n) => ({
-    n,
-    id: settlement.id,
-    outcome: settlement.outcome,
-    expired: settlement.expired ?? false,
-    input_tokens: settlement.inputTokens,
-    output_tokens: settlement.outputTokens,
-    cached: settlement.cache?.read ?? 0,
-    cache_write: settlement.cache?.write ?? 0,
-    cache_write_1h: settlement.cache?.write1h ?? 0,
-    estimated: settlement.usageEstimated,
-    input_cost: settlement.inputCost.toString(),
-    output_cost: settlement.outputCost.toString(),
-    error_code: settlement.errorCode,
-    first_byte_ms: settlement.firstByteMs,
-    duration_ms: settlement.durationMs,
-    provider: settlement.answeredBy?.provider,
-    input_price: settlement.answeredBy?.inputPrice.toString(),
-    output_price: settlement.answeredBy?.outputPrice.toString(),
-    trust_mode: settlement.answeredBy?.trustMode,
-    units: settlement.units,
-    routing: settlement.routing,
-  }));
-  const rows = await queries.rows<{ charged: string | null }>(RESOLVE, [JSON.stringify(asked)]);
-  return rows.map(({ charged }) => (charged === null ? undefined : BigInt(charged)));
 }
 
 /** How many holds are open. */
@@ -234,80 +174,6 @@ const PLACE = `
   left join moved m on m.address = a.account
   left join counted c on c.id = a.key
   order by a.n`;
-
-/**
- * A hold leaves the state `open` once: whoever comes second finds no row. What was not charged goes back to where it
- * came from. Revenue is the full cost; a cost above the hold is balanced by the book `loss`.
- * Keys are locked before accounts, as in `PLACE`, so that the two never wait for each other.
- * (The request is numbered behind `moved`, whose lock makes the numbers of an account follow its commits.)
- *
- * A plan is kept as long as its connection, also one made while the tables were empty: `any` has holds looked up by
- * their key even then, and `|| ''` keeps the planner off the index of open holds, full of dead entries under load.
- */
-const RESOLVE = `
-  with asked as (
-    select * from jsonb_to_recordset($1::jsonb) as a(n int, id text, outcome text, expired boolean,
-      input_tokens bigint, output_tokens bigint, cached bigint, cache_write bigint, cache_write_1h bigint,
-      estimated boolean, input_cost numeric, output_cost numeric,
-      error_code text, first_byte_ms int, duration_ms int, provider text, input_price numeric, output_price numeric,
-      trust_mode text, units bigint, routing jsonb)
-  ), resolved as (
-    update hold h set resolved_at = now(), state =
-      case when a.expired then 'expired' when a.input_cost + a.output_cost > 0 then 'settled' else 'released' end
-    from asked a where h.id = a.id and h.id = any(array(select id from asked)) and h.state || '' = 'open'
-    returning a.n, h.id, h.account, h.api_key_id, h.amount, h.from_credit, h.state,
-      a.input_cost + a.output_cost as cost,
-      least(a.input_cost + a.output_cost, h.amount) as charged
-  ), shares as (
-    select *, from_credit - least(from_credit, charged) as credit_back,
-      amount - from_credit - greatest(charged - from_credit, 0) as deposit_back
-    from resolved
-  ), keys as (
-    select id from api_key where id in (select api_key_id from resolved) order by id for no key update
-  ), wallet as (
-    select address from account
-    where address in (select account from resolved) and (select count(*) from keys) >= 0 order by address for update
-  ), spent as (
-    update api_key k set held = k.held - t.amount, used = ${spentSql("k")} + t.charged,
-      spent_at = case when t.charged > 0 then greatest(k.spent_at, now()) else k.spent_at end
-    from (select s.api_key_id, sum(s.amount) as amount, sum(s.charged) as charged
-      from shares s join keys on keys.id = s.api_key_id group by s.api_key_id) t
-    where k.id = t.api_key_id
-  ), moved as (
-    update account w set
-      deposit = w.deposit + t.deposit_back, credit = w.credit + t.credit_back,
-      held = w.held - t.amount, held_credit = w.held_credit - t.from_credit
-    from (select s.account, sum(s.amount) as amount, sum(s.from_credit) as from_credit,
-        sum(s.deposit_back) as deposit_back, sum(s.credit_back) as credit_back
-      from shares s join wallet on wallet.address = s.account group by s.account) t
-    where w.address = t.account
-    returning w.*
-  ), finished as (
-    update inference_request r set status = a.outcome, input_tokens = a.input_tokens,
-      output_tokens = a.output_tokens, cached_tokens = a.cached, cache_write_tokens = a.cache_write,
-      cache_write_1h_tokens = a.cache_write_1h, usage_estimated = a.estimated, input_cost = a.input_cost,
-      output_cost = a.output_cost, total_cost = s.charged, error_code = a.error_code,
-      first_byte_ms = a.first_byte_ms, duration_ms = a.duration_ms, finished_at = now(),
-      provider = coalesce(a.provider, r.provider), input_price = coalesce(a.input_price, r.input_price),
-      output_price = coalesce(a.output_price, r.output_price), trust_mode = coalesce(a.trust_mode, r.trust_mode),
-      units = a.units, routing = a.routing,
-      credit_used = least(s.from_credit, s.charged), deposit_used = s.charged - least(s.from_credit, s.charged),
-      usage_id = case when a.input_tokens is not null or s.charged > 0 then nextval('usage_id') end
-    from asked a join shares s on s.n = a.n join moved m on m.address = s.account where r.id = a.id
-  ), entries as (
-    insert into ledger_entry (transfer_id, book, account, amount, cause)
-    select 'settle:' || s.id, e.book, e.account, e.amount, s.state
-    from shares s, lateral (values ('held', s.account, -s.amount), ('deposit', s.account, s.deposit_back),
-      ('credit', s.account, s.credit_back), ('revenue', 'router', s.cost), ('loss', 'router', s.charged - s.cost))
-      as e(book, account, amount)
-    where e.amount <> 0
-  ), events as (
-    insert into outbox (topic, subject, data)
-    select 'balance.changed', m.address,
-      ${balanceChanged("m", "case when s.charged > 0 then 'settlement' else 'release' end", "s.id")}
-    from shares s join moved m on m.address = s.account order by s.n
-  )
-  select s.charged::text as charged from asked a left join shares s on s.n = a.n order by a.n`;
 
 const EXPIRED = `
   select id from hold where state = 'open' and expires_at < now() order by expires_at limit $1::int`;

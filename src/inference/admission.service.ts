@@ -9,7 +9,7 @@ import type { CatalogueService } from "./catalogue.service.ts";
 import { type Choice, choose } from "./choice.ts";
 import type { EvidenceService } from "./evidence.service.ts";
 import type { HealthService } from "./health.service.ts";
-import type { Price, Quote } from "./pricing.ts";
+import { type Price, type Quote, ratesFor } from "./pricing.ts";
 import type { ApiFormat } from "./profile.ts";
 import { type Provider, type ServiceType, trustModeOf } from "./provider.ts";
 import type { RequestObserver } from "./request-observer.ts";
@@ -37,6 +37,8 @@ export type Ask = {
   /** The format of the endpoint that was called; `openai` for all that is no `/v1/messages`. */
   readonly format: ApiFormat;
   readonly wishes: RoutingWishes;
+  /** Tokens of the question by our count; none where tokens are not what is paid for. */
+  readonly inputTokens?: number | undefined;
   /** Whether the provider's signature of the answer is to be checked. */
   readonly verifyTee?: boolean | undefined;
   /** What must be held for it at this price. */
@@ -87,14 +89,18 @@ export class AdmissionService {
   }
 
   /** Chooses as an admission does, and holds nothing. Throws what `choose` throws. */
-  choose(ask: Pick<Ask, "model" | "serviceType" | "format" | "wishes">, reach: KeyReach): Choice {
+  choose(
+    ask: Pick<Ask, "model" | "serviceType" | "format" | "wishes" | "inputTokens">,
+    reach: KeyReach,
+  ): Choice {
     const { catalogue, health, tokenUsd } = this.#needs;
-    const { model, serviceType, format, wishes } = ask;
+    const { model, serviceType, format, wishes, inputTokens } = ask;
     return choose(catalogue.model(model, serviceType), {
       model,
       serviceType,
       format,
       wishes,
+      inputTokens,
       reach,
       stateOf: (provider) => health.of(provider),
       tokenUsd: wishes.caps && tokenUsd(),
@@ -129,6 +135,7 @@ export class AdmissionService {
     const affordable = (heldNeuron: bigint) =>
       choice.candidates.filter((_, at) => (quotes[at]?.minimum ?? 0n) <= heldNeuron);
     const { job } = ask;
+    const rates = ratesFor(first, ask.inputTokens ?? 0);
     const request = {
       id: requestId,
       account: caller.account,
@@ -141,8 +148,8 @@ export class AdmissionService {
       model: ask.model,
       provider: first.address,
       serviceType: first.serviceType,
-      inputPrice: first.inputPrice,
-      outputPrice: first.outputPrice,
+      inputPrice: rates.input,
+      outputPrice: rates.output,
       expiresInSeconds: holdSeconds,
       reachVersion: reach.version,
       trustMode: trustModeOf(first),
@@ -169,6 +176,7 @@ export class AdmissionService {
     const { outcome, usage, estimated, errorCode } = ending;
     const tokens = usage && "inputTokens" in usage ? usage : undefined;
     const units = usage && "inputUnits" in usage ? usage : undefined;
+    const rates = ratesFor(provider, tokens?.inputTokens ?? 0);
     this.#needs.observer?.ended({
       serviceType: provider.serviceType,
       model,
@@ -194,8 +202,8 @@ export class AdmissionService {
       durationMs,
       answeredBy: {
         provider: provider.address,
-        inputPrice: provider.inputPrice,
-        outputPrice: provider.outputPrice,
+        inputPrice: rates.input,
+        outputPrice: rates.output,
         trustMode: trustModeOf(provider),
       },
       routing,

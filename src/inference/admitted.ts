@@ -75,6 +75,7 @@ export class Admitted {
   #open: { readonly provider: Provider; readonly sinceMs: number } | undefined;
   #last: Provider | undefined;
   #firstByteMs: number | undefined;
+  #isDelivered = false;
 
   constructor(given: {
     requestId: string;
@@ -108,12 +109,17 @@ export class Admitted {
   beginAttempt(provider: Provider): void {
     this.#open = { provider, sinceMs: this.#sinceStart() };
     this.#last = provider;
-    this.#firstByteMs = undefined;
+    if (!this.#isDelivered) this.#firstByteMs = undefined;
   }
 
   /** Notes that the provider's first byte came now. */
   markFirstByte(): void {
     this.#firstByteMs ??= this.#sinceStart();
+  }
+
+  /** Notes that the client was given something: whatever is tried from now on, its first byte is there. */
+  markDelivered(): void {
+    this.#isDelivered = true;
   }
 
   /** Notes what came of the provider that is being asked. Nothing, when that was noted already. */

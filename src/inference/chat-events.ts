@@ -1,11 +1,13 @@
 import type { Trace } from "./admitted.ts";
 import { answerText, carriesContent } from "./answer-text.ts";
+import { chunkPieces, retoldChoices } from "./chat-pieces.ts";
 import { eventData } from "./event-scanner.ts";
 import type { TokenUsage } from "./pricing.ts";
 import { statedFailure } from "./provider-answer.ts";
 import { ProviderFailure } from "./provider-failure.ts";
-import type { EventKind, StreamReader } from "./stream-relay.ts";
+import type { EventKind, StreamReader } from "./stream-terms.ts";
 import { countTokens } from "./tokens.ts";
+import type { Piece } from "./transcript.ts";
 import { isPlausible, readUsage } from "./usage.ts";
 
 const FOLD_CHARACTERS = 262_144;
@@ -35,6 +37,8 @@ export class ChatEvents implements StreamReader {
   #usageChunk: string | undefined;
   #isUsageChunkTrue = false;
   #last: Chunk = {};
+  /** What was read last. */
+  #chunk: Chunk = {};
   #text = "";
   #tokens = 0;
 
@@ -52,17 +56,23 @@ export class ChatEvents implements StreamReader {
     return typeof id === "string" ? id : undefined;
   }
 
+  get said(): readonly Piece[] | undefined {
+    return chunkPieces(choicesOf(this.#chunk));
+  }
+
   get isFinished(): boolean {
     return this.#finished.size > 0 && this.#finished.size >= this.#seen.size;
   }
 
   read(event: Buffer): EventKind {
     const data = eventData(event);
+    this.#chunk = {};
     if (data === undefined || data === "") return "comment";
     if (data === "[DONE]") return "end";
     const chunk = parse(data);
     if (chunk.error !== undefined && chunk.error !== null) throw statedFailure(chunk.error);
-    const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
+    this.#chunk = chunk;
+    const choices = choicesOf(chunk);
     const stated = chunk.usage !== undefined && chunk.usage !== null;
     if (stated) this.#takeUsage(chunk.usage);
     if (stated && choices.length === 0) {
@@ -73,6 +83,11 @@ export class ChatEvents implements StreamReader {
     let kind: EventKind = "preamble";
     for (const choice of choices) if (this.#takeChoice(choice)) kind = "content";
     return kind;
+  }
+
+  retell(texts: readonly string[]): Buffer {
+    const choices = retoldChoices(choicesOf(this.#chunk), texts);
+    return Buffer.from(`data: ${JSON.stringify({ ...this.#chunk, choices })}\n\n`);
   }
 
   countTokens(): number {
@@ -135,6 +150,10 @@ export class ChatEvents implements StreamReader {
     this.#tokens += countTokens(this.#text);
     this.#text = "";
   }
+}
+
+function choicesOf({ choices }: Chunk): readonly unknown[] {
+  return Array.isArray(choices) ? choices : [];
 }
 
 function parse(data: string): Chunk {

@@ -4,7 +4,7 @@ import type { ChatService } from "./chat.service.ts";
 import type { ChatRequest } from "./chat-request.ts";
 import { EventScanner, eventData } from "./event-scanner.ts";
 import type { RoutingWishes } from "./routing.ts";
-import type { StreamSink } from "./stream-relay.ts";
+import type { StreamSink } from "./stream-terms.ts";
 
 /** A piece of an answer, or its end with the bill. */
 export type ChatPiece =

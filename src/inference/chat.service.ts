@@ -11,7 +11,7 @@ import type { Provider } from "./provider.ts";
 import { ProviderFailure } from "./provider-failure.ts";
 import { appendFields } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
-import type { StreamSink } from "./stream-relay.ts";
+import type { StreamSink } from "./stream-terms.ts";
 
 const REMEMBERED_PROVIDERS = 1_000;
 const CHAT_PATH = "/chat/completions";
@@ -108,6 +108,7 @@ export class ChatService {
       serviceType: "chatbot",
       format: "openai",
       wishes: { ...request.wishes, ...wishes },
+      inputTokens: promptTokens,
       verifyTee: request.verifyTee,
       quote: (price) => quoteChat(size, price),
       body: (provider, held) =>

@@ -1,6 +1,7 @@
 import { AppError } from "../kernel/errors.ts";
 import type { Hex } from "../kernel/hex.ts";
 import type { KeyReach } from "../keys/key-terms.ts";
+import { ratesFor } from "./pricing.ts";
 import type { ApiFormat } from "./profile.ts";
 import { byPrice, isRoutable, type Model, type Provider, type ServiceType, trustModeOf } from "./provider.ts";
 import type { PriceCaps, RoutingWishes, Usd } from "./routing.ts";
@@ -43,6 +44,8 @@ export type Situation = {
   readonly serviceType: ServiceType;
   readonly format: ApiFormat;
   readonly wishes: RoutingWishes;
+  /** Tokens of the question by our count, by which prices with tiers are compared; 0 unless told. */
+  readonly inputTokens?: number | undefined;
   /** What the key may reach. */
   readonly reach: KeyReach;
   readonly stateOf: (provider: Provider) => ProviderState;
@@ -85,7 +88,7 @@ export function choose(offered: Model | undefined, situation: Situation): Choice
   }
   const states = new Map(eligible.map((offer) => [offer, situation.stateOf(offer)]));
   const healthy = eligible.filter((offer) => isHealthy(states.get(offer)));
-  const ranked = (healthy.length > 0 ? healthy : eligible).toSorted(byWishes(wishes, states));
+  const ranked = (healthy.length > 0 ? healthy : eligible).toSorted(byWishes(situation, states));
   const isAlone = wishes.pin !== undefined || wishes.allowFallbacks === false;
   const candidates = ranked.slice(0, isAlone ? 1 : MOST_CANDIDATES);
   if (healthy.length > 0)
@@ -170,7 +173,9 @@ function meetsFloor(offer: Provider, floor: KeyReach["trustMode"]): boolean {
 }
 
 /** Caps are dollars for a million tokens, or for one image; 10^18 neuron are one token of the network. */
-function isWithinCaps(offer: Provider, { wishes: { caps }, tokenUsd }: Situation): boolean {
+function isWithinCaps(offer: Provider, situation: Situation): boolean {
+  const { wishes, tokenUsd, inputTokens = 0 } = situation;
+  const { caps } = wishes;
   if (caps === undefined) return true;
   if (tokenUsd === undefined)
     throw new AppError(
@@ -182,9 +187,8 @@ function isWithinCaps(offer: Provider, { wishes: { caps }, tokenUsd }: Situation
     return most === undefined || priceNeuron * count * tokenUsd <= most * NEURON;
   };
   if (IMAGES.has(offer.serviceType)) return isWithin(offer.outputPrice, 1n, "image");
-  return (
-    isWithin(offer.inputPrice, 1_000_000n, "prompt") && isWithin(offer.outputPrice, 1_000_000n, "completion")
-  );
+  const { input, output } = ratesFor(offer, inputTokens);
+  return isWithin(input, 1_000_000n, "prompt") && isWithin(output, 1_000_000n, "completion");
 }
 
 const NEURON = 10n ** 18n;
@@ -198,10 +202,16 @@ function isHealthy(state: ProviderState | undefined): boolean {
  * By the client's wish, else the cheapest; between equals the least busy, then the quickest. Who was not asked lately
  * counts as quick, so that it is asked and its latency known.
  */
-function byWishes({ sort }: RoutingWishes, states: ReadonlyMap<Provider, ProviderState>) {
+function byWishes(
+  { wishes: { sort }, inputTokens = 0 }: Situation,
+  states: ReadonlyMap<Provider, ProviderState>,
+) {
   const latency = (offer: Provider) => states.get(offer)?.latencyMs ?? 0;
   const load = (offer: Provider) => states.get(offer)?.inFlight ?? 0;
-  const price = ({ inputPrice, outputPrice }: Provider) => inputPrice + outputPrice;
+  const price = (offer: Provider) => {
+    const { input, output } = ratesFor(offer, inputTokens);
+    return input + output;
+  };
   return (a: Provider, b: Provider): number => {
     if (sort === "latency" && latency(a) !== latency(b)) return latency(a) - latency(b);
     const dearer = price(a) - price(b);

@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import type { Clock } from "../kernel/clock.ts";
+import type { WaitingClock } from "../kernel/clock.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import type { Admitted, Trace } from "./admitted.ts";
@@ -10,12 +9,13 @@ import type { Provider } from "./provider.ts";
 import { gatherAnswer, type ProviderAnswer } from "./provider-answer.ts";
 import { type FailureKind, ProviderFailure } from "./provider-failure.ts";
 import type { Try } from "./provider-try.ts";
-import { StreamRelay, type StreamTerms } from "./stream-relay.ts";
+import { StreamRelay } from "./stream-relay.ts";
+import type { StreamTerms } from "./stream-terms.ts";
 
 type Needs = {
   readonly providers: ProviderClient;
   readonly health: HealthService;
-  readonly clock: Clock;
+  readonly clock: WaitingClock;
   readonly log: Logger;
   /** How often providers are asked for one request, together. */
   readonly tries: number;
@@ -25,6 +25,8 @@ type Needs = {
   readonly firstTokenMs: number;
   /** How long a client may leave a stream unread, milliseconds; then it counts as gone. */
   readonly stallMs: number;
+  /** Whether a stream that was cut goes on with the next provider whose answer begins as it did. */
+  readonly resumesStreams: boolean;
 };
 
 /** What an answer says that is billed. */
@@ -96,21 +98,24 @@ export class ExchangeService {
 
   /**
    * Calls `run` for one candidate after the other until it resolves. Throws the client's own failure at once, and the
-   * last provider's when none is left.
+   * last provider's when none is left or `mayGoOn` says that there is to be no other.
    */
-  async tryEach<T>(admitted: Admitted, signal: AbortSignal, run: (attempt: Try) => Promise<T>): Promise<T> {
+  async tryEach<T>(
+    admitted: Admitted,
+    signal: AbortSignal,
+    run: (attempt: Try) => Promise<T>,
+    mayGoOn: () => boolean = () => true,
+  ): Promise<T> {
     const { clock, health, tries, totalMs } = this.#needs;
     const untilMs = clock.monotonicMs() + totalMs;
     const queue = admitted.candidates.map((provider) => ({ provider, notBeforeMs: 0, failures: 0 }));
     let last: AppError = new AppError("no_available_provider", "No provider of this model is available now.");
     for (let n = 0; n < tries; n++) {
-      const next = queue.shift();
+      const next = takeNext(queue, (provider) => health.of(provider).circuit === "open");
       if (!next) break;
+      if (Math.max(next.notBeforeMs, clock.monotonicMs()) >= untilMs) break;
       const waitMs = next.notBeforeMs - clock.monotonicMs();
-      if (waitMs > 0) {
-        if (clock.monotonicMs() + waitMs >= untilMs) break;
-        await sleep(waitMs, undefined, { signal }).catch(() => {});
-      }
+      if (waitMs > 0) await clock.sleep(waitMs, signal);
       if (signal.aborted) throw new AppError("provider_error", "The client left.");
       const { provider } = next;
       const trial = health.begin(provider);
@@ -123,7 +128,6 @@ export class ExchangeService {
           admitted.markFirstByte();
           trial.firstByte();
         },
-        broke: (failure) => noteOn(trial, failure),
       };
       try {
         const result = await run(attempt);
@@ -142,6 +146,7 @@ export class ExchangeService {
         admitted.endAttempt(signal.aborted ? "aborted" : "failed", last);
         if (!(last instanceof ProviderFailure) || signal.aborted) throw last;
         this.#logFailure(admitted, provider, last);
+        if (last.kind === "differs" || !mayGoOn()) throw last;
         const pauseMs = pauseAfter(last, next.failures);
         if (pauseMs !== undefined)
           queue.push({ provider, notBeforeMs: clock.monotonicMs() + pauseMs, failures: next.failures + 1 });
@@ -152,8 +157,8 @@ export class ExchangeService {
 
   /**
    * Posts an admitted request to the endpoint `path` and passes its events on into `sink`. Resolves when it is over
-   * and billed. Rejects only while nothing was written; later failures are told in the stream. When the client leaves,
-   * the provider is cut off at once and what was delivered is billed.
+   * and billed. Rejects only while nothing was written; later failures are told in the stream, unless another provider
+   * goes on where it was cut. When the client leaves, the provider is cut off at once and what was delivered is billed.
    */
   async stream(
     admitted: Admitted,
@@ -164,23 +169,26 @@ export class ExchangeService {
         ourFault?(refusal: AppError, provider: Provider): ProviderFailure | undefined;
       },
   ): Promise<void> {
-    const { firstTokenMs, stallMs } = this.#needs;
-    const relay = new StreamRelay({ ...given, admitted, firstTokenMs, stallMs });
+    const { firstTokenMs, stallMs, resumesStreams: resumes } = this.#needs;
+    const relay = new StreamRelay({ ...given, admitted, firstTokenMs, stallMs, resumes });
+    const run = async (attempt: Try) => {
+      const { provider, totalMs } = attempt;
+      try {
+        await relay.run(attempt, (listener) => {
+          const body = admitted.bodyFor(provider);
+          return this.#needs.providers.post(provider, path, body, listener, { ...given, totalMs });
+        });
+      } catch (error) {
+        throw (error instanceof AppError && given.ourFault?.(error, provider)) || error;
+      }
+    };
     try {
-      await this.tryEach(admitted, relay.left, async (attempt) => {
-        const { provider, totalMs } = attempt;
-        try {
-          await relay.run(attempt, (listener) => {
-            const body = admitted.bodyFor(provider);
-            return this.#needs.providers.post(provider, path, body, listener, { ...given, totalMs });
-          });
-        } catch (error) {
-          throw (error instanceof AppError && given.ourFault?.(error, provider)) || error;
-        }
-      });
+      await this.tryEach(admitted, relay.left, run, () => relay.mayGoOn);
     } catch (error) {
-      if (!relay.isSettled) await this.release(admitted, error, relay.left.aborted);
-      throw error;
+      if (relay.isSettled) throw error;
+      if (relay.isBegun) await relay.breakOff(error);
+      else await this.release(admitted, error, relay.left.aborted);
+      if (!relay.isBegun || !(error instanceof AppError)) throw error;
     }
   }
 
@@ -214,6 +222,18 @@ export class ExchangeService {
       "a provider failed",
     );
   }
+}
+
+/**
+ * Takes the next candidate: not one whose circuit has opened since it was chosen, or is being probed by another
+ * request, while there is one that was not asked yet.
+ */
+function takeNext<T extends { readonly provider: Provider; readonly failures: number }>(
+  queue: T[],
+  isShut: (provider: Provider) => boolean,
+): T | undefined {
+  const at = queue.findIndex(({ provider, failures }) => failures === 0 && !isShut(provider));
+  return queue.splice(Math.max(0, at), 1)[0];
 }
 
 function noteOn(trial: Trial, failure: AppError): void {

@@ -47,8 +47,8 @@ const LATENCY_WEIGHT = 0.2;
 const UPTIME_WEIGHT = 0.05;
 const LATENCY_FRESH_MS = 600_000;
 const MOST_REST_MS = 60_000;
-/** Who is busy, or particular about fields, is not broken. */
-const HARMLESS: ReadonlySet<FailureKind> = new Set(["busy", "field"]);
+/** Who is busy, particular about fields, or says something else than another, is not broken. */
+const HARMLESS: ReadonlySet<FailureKind> = new Set(["busy", "field", "differs"]);
 
 /**
  * Remembers how providers fare: a circuit breaker, a moving average of the time to the first byte, the part of

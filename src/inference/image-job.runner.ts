@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { HoldsService } from "../accounts/holds.service.ts";
 import type { JobLease } from "../jobs/lease.ts";
+import type { WaitingClock } from "../kernel/clock.ts";
 import type { Attempt } from "./admitted.ts";
 import type { CatalogueService } from "./catalogue.service.ts";
 import type { EvidenceService } from "./evidence.service.ts";
@@ -26,6 +26,7 @@ type Needs = {
   readonly holds: Pick<HoldsService, "settleIn">;
   readonly catalogue: Pick<CatalogueService, "provider">;
   readonly evidence: Pick<EvidenceService, "check">;
+  readonly clock: WaitingClock;
   readonly observer?: RequestObserver | undefined;
   /** How long a result is kept, seconds. */
   readonly keptSeconds: number;
@@ -118,7 +119,8 @@ class Work {
     const { signal } = this.#lease;
     const { address } = action.candidate;
     const jobId = this.#checkpoint.providerJobId ?? "";
-    let knownAtMs = performance.now();
+    const { clock } = this.#needs;
+    let knownAtMs = clock.monotonicMs();
     while (!signal.aborted) {
       if (this.#lease.leftMs <= 0) return this.#fail(TOOK_TOO_LONG, action);
       const answer = await this.#needs.client.poll(address, jobId, { model: this.#spec.model, signal });
@@ -130,9 +132,9 @@ class Work {
         return false;
       }
       if (report.kind === "working") {
-        knownAtMs = performance.now();
+        knownAtMs = clock.monotonicMs();
         await this.#tell(action, report.fraction);
-      } else if (performance.now() - knownAtMs > PATIENCE_MS) {
+      } else if (clock.monotonicMs() - knownAtMs > PATIENCE_MS) {
         await this.#next(action, PROVIDER_FAILED);
         return false;
       }
@@ -287,7 +289,7 @@ class Work {
   async #pause(ms: number): Promise<void> {
     const { signal, leftMs } = this.#lease;
     const pauseMs = Math.max(0, Math.min(ms, LONGEST_PAUSE_MS, leftMs));
-    await sleep(pauseMs, undefined, { signal }).catch(() => {});
+    await this.#needs.clock.sleep(pauseMs, signal);
   }
 }
 

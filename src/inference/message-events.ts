@@ -1,11 +1,13 @@
 import type { Trace } from "./admitted.ts";
 import { eventData } from "./event-scanner.ts";
 import { blockText } from "./message-answer.ts";
+import { messagePieces, retoldEvent } from "./message-pieces.ts";
 import { type MessagesInput, readInputUsage, readOutputUsage } from "./messages-usage.ts";
 import type { TokenUsage } from "./pricing.ts";
 import { statedFailure } from "./provider-answer.ts";
-import type { EventKind, StreamReader } from "./stream-relay.ts";
+import type { EventKind, StreamReader } from "./stream-terms.ts";
 import { countTokens } from "./tokens.ts";
+import type { Piece } from "./transcript.ts";
 import { noAnswer } from "./whole-answer.ts";
 
 const FOLD_CHARACTERS = 262_144;
@@ -26,6 +28,8 @@ export class MessageEvents implements StreamReader {
   #input: MessagesInput | undefined;
   #outputTokens: number | undefined;
   #finished = false;
+  /** What was read last. */
+  #event: Fields = {};
   #text = "";
   #tokens = 0;
 
@@ -38,14 +42,20 @@ export class MessageEvents implements StreamReader {
     return { ...this.#input, outputTokens: this.#outputTokens };
   }
 
+  get said(): readonly Piece[] | undefined {
+    return messagePieces(this.#event);
+  }
+
   get isFinished(): boolean {
     return this.#finished;
   }
 
   read(event: Buffer): EventKind {
     const data = eventData(event);
+    this.#event = {};
     if (data === undefined || data === "") return "comment";
     const fields = parse(data);
+    this.#event = fields;
     switch (fields.type) {
       case "message_start":
         this.#input = readInputUsage(objectOf(fields.message).usage);
@@ -63,6 +73,11 @@ export class MessageEvents implements StreamReader {
       default:
         return "preamble";
     }
+  }
+
+  retell([text = ""]: readonly string[]): Buffer {
+    const { type } = this.#event;
+    return Buffer.from(`event: ${type}\ndata: ${JSON.stringify(retoldEvent(this.#event, text))}\n\n`);
   }
 
   countTokens(): number {

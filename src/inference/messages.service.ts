@@ -10,7 +10,7 @@ import type { ProviderClient } from "./provider.client.ts";
 import { gatherAnswer } from "./provider-answer.ts";
 import { appendFields } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
-import type { StreamSink } from "./stream-relay.ts";
+import type { StreamSink } from "./stream-terms.ts";
 import { readAnswerObject } from "./whole-answer.ts";
 
 const MESSAGES_PATH = "/messages";
@@ -125,6 +125,7 @@ function askFor(prompt: MessagesPrompt, wishes: RoutingWishes) {
     serviceType: "chatbot",
     format: "anthropic",
     wishes: { ...prompt.wishes, ...wishes },
+    inputTokens: prompt.promptTokens,
     verifyTee: prompt.verifyTee,
   } as const;
 }

@@ -2,7 +2,8 @@ import { AppError } from "../kernel/errors.ts";
 
 /**
  * What went wrong with a provider: it could not be reached or broke off, kept silent, lives where we do not go, is too
- * busy, refused our own credential or a field that we had added, does not have the model, failed by its own word, or answered what is no answer.
+ * busy, refused our own credential or a field that we had added, does not have the model, failed by its own word,
+ * answered what is no answer, or not what another one had begun to.
  */
 export type FailureKind =
   | "unreachable"
@@ -13,7 +14,8 @@ export type FailureKind =
   | "field"
   | "model_missing"
   | "failed"
-  | "malformed";
+  | "malformed"
+  | "differs";
 
 /** The failure of one provider, which another may make good. Its text for clients names nothing of the inside. */
 export class ProviderFailure extends AppError {

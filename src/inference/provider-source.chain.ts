@@ -1,6 +1,7 @@
 import type { InferenceRegistry } from "../chain/direct/inference-registry.ts";
 import { faultOf } from "./address-guard.ts";
 import type { ProviderSource } from "./catalogue.service.ts";
+import { finerPriceOf } from "./finer-price.ts";
 import { profileOf } from "./profile.ts";
 import { SERVICE_TYPES, type ServiceType } from "./provider.ts";
 
@@ -17,7 +18,8 @@ export function chainProviders(
         if (!isServiceType(serviceType)) return [];
         const unroutable = faultOf(service.url, rules);
         const profile = profileOf(additionalInfo);
-        return [{ ...service, serviceType, source: "chain" as const, profile, unroutable }];
+        const finer = serviceType === "chatbot" ? finerPriceOf(additionalInfo) : {};
+        return [{ ...service, ...finer, serviceType, source: "chain" as const, profile, unroutable }];
       });
     },
   };

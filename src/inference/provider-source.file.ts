@@ -11,6 +11,9 @@ type Needs = {
   readonly variable: (name: string) => string | undefined;
 };
 
+/** Visible ASCII, with spaces in between. */
+const HEADER_TEXT = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+
 /** The offers of PROVIDERS_FILE, read anew whenever they are asked for, and the keys of their servers. */
 export class FileProviders implements ProviderSource {
   readonly #needs: Needs;
@@ -30,6 +33,8 @@ export class FileProviders implements ProviderSource {
         servers.flatMap(({ keyVariable, offers }) => {
           const key = keyVariable === undefined ? "" : variable(keyVariable);
           if (key === undefined) throw new Error(`the environment variable ${keyVariable} is not set`);
+          if (key !== "" && !HEADER_TEXT.test(key))
+            throw new Error(`the environment variable ${keyVariable} has what no header can carry`);
           return offers.map(({ address }) => [address as string, key] as const);
         }),
       );

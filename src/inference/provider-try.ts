@@ -1,4 +1,3 @@
-import type { AppError } from "../kernel/errors.ts";
 import type { Provider } from "./provider.ts";
 
 /** One try of a request, as whoever carries it out sees it. */
@@ -9,6 +8,4 @@ export type Try = {
   readonly totalMs: number;
   /** To be called when the first byte of the answer is there. */
   firstByte(): void;
-  /** To be called when the provider failed after all, though the try is not repeated. */
-  broke(failure: AppError): void;
 };

@@ -6,6 +6,7 @@ import { ForbiddenAddress, guardedLookup, isPublicAddress } from "./address-guar
 import { endpointOf, type Provider } from "./provider.ts";
 import { ProviderFailure } from "./provider-failure.ts";
 import { retryAfterOf } from "./retry-after.ts";
+import { SecretMask } from "./secret-mask.ts";
 
 /** What arrives from a provider, in order: one head, any number of chunks, then an end or an error. */
 export type ProviderListener = {
@@ -63,7 +64,8 @@ const RESPONSE_KEY = /^[\x21-\x7e]{1,256}$/;
 /**
  * Speaks HTTP with providers: one keep-alive pool per origin, undici's `dispatch` (half the cost of `request`, a
  * tenth of `fetch`), redirects off, and connections to public addresses alone. Of the client's headers none is passed
- * on, and of the provider's only those that `ProviderHead` has.
+ * on, and of the provider's only those that `ProviderHead` has. The credential that was sent is struck out of whatever
+ * comes back (promises F28).
  */
 export class ProviderClient {
   readonly #needs: Needs;
@@ -109,9 +111,11 @@ export class ProviderClient {
     const { credentials, deadlines } = this.#needs;
     const secret = await credentials.secretFor(provider.address);
     const url = new URL(endpoint);
-    const exchange = new Exchange(listener, totalMs ?? deadlines.totalMs, () =>
-      credentials.forget(provider.address),
-    );
+    const exchange = new Exchange(listener, {
+      totalMs: totalMs ?? deadlines.totalMs,
+      mask: new SecretMask(secret),
+      onRefused: () => credentials.forget(provider.address),
+    });
     this.#poolOf(url.origin, this.#needs.allowsPrivate || provider.source === "file").dispatch(
       {
         method,
@@ -160,15 +164,20 @@ function publicConnector(timeout: number, resolve: typeof lookup | undefined): b
 class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
   readonly #listener: ProviderListener;
   readonly #deadline: NodeJS.Timeout;
+  readonly #mask: SecretMask;
   readonly #onRefused: () => void;
   #controller: Dispatcher.DispatchController | undefined;
   #aborted: Error | undefined;
   #done = false;
 
-  constructor(listener: ProviderListener, totalMs: number, onRefused: () => void) {
+  constructor(
+    listener: ProviderListener,
+    given: { readonly totalMs: number; readonly mask: SecretMask; onRefused(): void },
+  ) {
     this.#listener = listener;
-    this.#onRefused = onRefused;
-    this.#deadline = setTimeout(() => this.abort(new ProviderFailure("silent", TOO_LONG)), totalMs);
+    this.#mask = given.mask;
+    this.#onRefused = given.onRefused;
+    this.#deadline = setTimeout(() => this.abort(new ProviderFailure("silent", TOO_LONG)), given.totalMs);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -188,25 +197,28 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
       controller.abort(new ProviderFailure("malformed", { message: "The provider's answer is encoded." }));
       return;
     }
-    const responseKey = one(headers["zg-res-key"]);
     this.#listener.onHead({
       status,
       contentType: one(headers["content-type"])?.toLowerCase() ?? "",
-      responseKey: responseKey !== undefined && RESPONSE_KEY.test(responseKey) ? responseKey : undefined,
+      responseKey: this.#responseKeyOf(one(headers["zg-res-key"])),
       retryAfterMs: retryAfterOf(one(headers["retry-after"])),
     });
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#listener.onChunk(chunk);
+    this.#tell(this.#mask.push(chunk));
   }
 
   onResponseEnd(): void {
-    if (this.#finish()) this.#listener.onEnd();
+    if (!this.#finish()) return;
+    this.#tell(this.#mask.rest());
+    this.#listener.onEnd();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.#finish()) this.#listener.onError(error);
+    if (!this.#finish()) return;
+    this.#tell(this.#mask.rest());
+    this.#listener.onError(error);
   }
 
   abort(reason: Error): void {
@@ -221,6 +233,15 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
 
   resume(): void {
     this.#controller?.resume();
+  }
+
+  #tell(bytes: Buffer): void {
+    if (bytes.length > 0) this.#listener.onChunk(bytes);
+  }
+
+  #responseKeyOf(stated: string | undefined): string | undefined {
+    if (stated === undefined || !RESPONSE_KEY.test(stated) || this.#mask.isIn(stated)) return undefined;
+    return stated;
   }
 
   #finish(): boolean {

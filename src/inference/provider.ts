@@ -1,4 +1,5 @@
 import type { InferenceService } from "../chain/direct/inference-registry.ts";
+import type { Price } from "./pricing.ts";
 import type { Profile } from "./profile.ts";
 
 /** The service types of the on-chain registry (facts 2). */
@@ -9,16 +10,17 @@ export type ServiceType = (typeof SERVICE_TYPES)[number];
  * A provider's offer: its registry row, of a service type that the router knows, or one of the same shape from
  * PROVIDERS_FILE. Prices are neuron per token, of images per image and of speech per second (`outputPrice`).
  */
-export type Provider = Omit<InferenceService, "serviceType" | "additionalInfo"> & {
-  readonly serviceType: ServiceType;
-  /** Who vouches for the offer: the chain, or the operator's own file, whose URLs are trusted. */
-  readonly source: "chain" | "file";
-  readonly profile: Profile;
-  /** What the server calls the model, where that is not `model`. */
-  readonly upstreamModel?: string | undefined;
-  /** Why it is never asked, whatever its state: what is wrong with its URL. Absent when nothing is. */
-  readonly unroutable?: string | undefined;
-};
+export type Provider = Omit<InferenceService, "serviceType" | "additionalInfo"> &
+  Price & {
+    readonly serviceType: ServiceType;
+    /** Who vouches for the offer: the chain, or the operator's own file, whose URLs are trusted. */
+    readonly source: "chain" | "file";
+    readonly profile: Profile;
+    /** What the server calls the model, where that is not `model`. */
+    readonly upstreamModel?: string | undefined;
+    /** Why it is never asked, whatever its state: what is wrong with its URL. Absent when nothing is. */
+    readonly unroutable?: string | undefined;
+  };
 
 /** A model and who serves it, cheapest first. */
 export type Model = {

@@ -1,6 +1,8 @@
 import { keccak256, stringToBytes } from "viem";
 import { z } from "zod";
 import { type Hex, lowerHex } from "../kernel/hex.ts";
+import { isAscending, MOST_TIERS } from "./finer-price.ts";
+import type { Price } from "./pricing.ts";
 import { API_FORMATS } from "./profile.ts";
 import { type Provider, SERVICE_TYPES } from "./provider.ts";
 
@@ -10,6 +12,33 @@ const text = z.string().min(1).max(2_000);
 const length = z.int().min(1).max(100_000_000);
 const names = z.array(z.string().min(1).max(100)).max(100);
 
+const Tier = z.strictObject({
+  max_input_tokens: length,
+  prompt: neuron,
+  completion: neuron,
+  cached_prompt: neuron.optional(),
+});
+
+/** Neuron: `prompt` and `completion` per token, `image` per image, `second` per second of sound. */
+const Pricing = z.strictObject({
+  prompt: neuron.optional(),
+  completion: neuron.optional(),
+  image: neuron.optional(),
+  second: neuron.optional(),
+  cached_prompt: neuron.optional(),
+  cache_write: neuron.optional(),
+  cache_write_1h: neuron.optional(),
+  tiered_pricing: z
+    .array(Tier)
+    .min(1)
+    .max(MOST_TIERS)
+    .refine(
+      (tiers) => isAscending(tiers.map((tier) => ({ maxInputTokens: tier.max_input_tokens }))),
+      "each tier must be longer than the one before",
+    )
+    .optional(),
+});
+
 const Offer = z
   .strictObject({
     /** As clients name it, and as the server does, where that is otherwise. */
@@ -17,13 +46,7 @@ const Offer = z
     upstream_id: z.string().min(1).max(256).optional(),
     service_type: z.enum(SERVICE_TYPES).default("chatbot"),
     supported_formats: z.array(z.enum(API_FORMATS)).min(1).default(["openai"]),
-    /** Neuron: `prompt` and `completion` per token, `image` per image, `second` per second of sound. */
-    pricing: z.strictObject({
-      prompt: neuron.optional(),
-      completion: neuron.optional(),
-      image: neuron.optional(),
-      second: neuron.optional(),
-    }),
+    pricing: Pricing,
     name: text.optional(),
     description: text.optional(),
     context_length: length.optional(),
@@ -37,9 +60,10 @@ const Offer = z
     expiration_date: text.optional(),
   })
   .superRefine(({ service_type, pricing }, context) => {
-    const priced = Object.keys(pricing).toSorted().join();
-    const wanted = PRICED_BY[service_type];
-    if (priced !== wanted.toSorted().join())
+    const wanted: readonly string[] = PRICED_BY[service_type];
+    const finer: readonly string[] = service_type === "chatbot" ? FINER : [];
+    const priced = Object.keys(pricing).filter((name) => !finer.includes(name));
+    if (priced.toSorted().join() !== wanted.toSorted().join())
       context.addIssue({
         code: "custom",
         path: ["pricing"],
@@ -53,6 +77,9 @@ const PRICED_BY = {
   "image-editing": ["image"],
   "speech-to-text": ["second"],
 } as const;
+
+/** What the price of a chat may say besides. */
+const FINER = ["cached_prompt", "cache_write", "cache_write_1h", "tiered_pricing"] as const;
 
 const ProvidersFile = z.strictObject({
   providers: z
@@ -111,6 +138,7 @@ function toProvider(server: Given, offer: Given["models"][number], updatedAt: Da
     verifiability: "",
     inputPrice: BigInt(prompt ?? 0),
     outputPrice: BigInt(completion ?? image ?? second ?? 0),
+    ...toFinerPrice(offer.pricing),
     teeSigner: NOBODY,
     teeAcknowledged: false,
     isCentralized: true,
@@ -132,6 +160,30 @@ function toProvider(server: Given, offer: Given["models"][number], updatedAt: Da
       expirationDate: offer.expiration_date,
     },
   };
+}
+
+function toFinerPrice(pricing: z.infer<typeof Pricing>): Pick<Price, "cachePrice" | "tiers"> {
+  const { cached_prompt, cache_write, cache_write_1h, tiered_pricing } = pricing;
+  const cachePrice = {
+    read: toNeuron(cached_prompt),
+    write: toNeuron(cache_write),
+    write1h: toNeuron(cache_write_1h),
+  };
+  return {
+    ...(Object.values(cachePrice).some((price) => price !== undefined) && { cachePrice }),
+    ...(tiered_pricing && {
+      tiers: tiered_pricing.map(({ max_input_tokens, prompt, completion, cached_prompt }) => ({
+        maxInputTokens: max_input_tokens,
+        inputPrice: BigInt(prompt),
+        outputPrice: BigInt(completion),
+        cacheReadPrice: toNeuron(cached_prompt),
+      })),
+    }),
+  };
+}
+
+function toNeuron(text: string | undefined): bigint | undefined {
+  return text === undefined ? undefined : BigInt(text);
 }
 
 function addressOf(server: string, model: string): Hex {

@@ -19,6 +19,9 @@ const schema = defineEntity({
     outputPrice: neuron(),
     inputTokens: p.bigint("number").nullable(),
     outputTokens: p.bigint("number").nullable(),
+    cachedTokens: p.bigint("number"),
+    cacheWriteTokens: p.bigint("number"),
+    cacheWrite1hTokens: p.bigint("number").fieldName("cache_write_1h_tokens"),
     usageEstimated: p.boolean(),
     inputCost: neuron().nullable(),
     outputCost: neuron().nullable(),
@@ -33,6 +36,9 @@ const schema = defineEntity({
   },
 });
 
-/** A request that was let in, and how it ended. Written by the statements of `src/accounts/holds.store.ts` alone. */
+/**
+ * A request that was let in, and how it ended. Written by the statements of `src/accounts/holds.store.ts` and
+ * `settlements.store.ts` alone.
+ */
 export class InferenceRequestRow extends schema.class {}
 schema.setClass(InferenceRequestRow);

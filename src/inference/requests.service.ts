@@ -20,6 +20,10 @@ export type InferenceRequest = Readonly<
   readonly apiKeyId: string | null;
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
+  /** Of its input: what the provider's cache had, and what it was given for minutes and for an hour; comes with its end. */
+  readonly cachedTokens: number | null;
+  readonly cacheWriteTokens: number | null;
+  readonly cacheWrite1hTokens: number | null;
   readonly cost: { readonly input: bigint; readonly output: bigint; readonly total: bigint } | null;
   /** Who was asked for it and who was not; comes with its end. */
   readonly routing: Routing | null;
@@ -81,6 +85,9 @@ function toRequest(row: InferenceRequestRow): InferenceRequest {
     status: row.status,
     inputTokens: row.inputTokens ?? null,
     outputTokens: row.outputTokens ?? null,
+    cachedTokens: row.inputTokens == null ? null : row.cachedTokens,
+    cacheWriteTokens: row.inputTokens == null ? null : row.cacheWriteTokens,
+    cacheWrite1hTokens: row.inputTokens == null ? null : row.cacheWrite1hTokens,
     usageEstimated: row.usageEstimated,
     cost: isBilled ? { input: inputCost, output: outputCost, total: totalCost } : null,
     routing: row.routing ?? null,

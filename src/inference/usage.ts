@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { TokenUsage } from "./pricing.ts";
+import type { CacheTokens, TokenUsage } from "./pricing.ts";
 
 const count = z.int().min(0);
 const detail = count.catch(0);
@@ -20,14 +20,20 @@ const Usage = z.object({
 
 /**
  * The usage that a provider states, or undefined when it states none or nonsense (promises F27): each count must be
- * an integer of 0 to 2^53 - 1, and a sum the sum. A stated zero is a zero. What it says of its cache is noted where it makes sense.
+ * an integer of 0 to 2^53 - 1, and a sum the sum. A stated zero is a zero. What it says of its cache counts where it makes sense.
  */
 export function readUsage(stated: unknown): TokenUsage | undefined {
   const result = Usage.safeParse(stated);
   if (!result.success) return undefined;
   const { prompt_tokens, completion_tokens, prompt_tokens_details: cache } = result.data;
   if (!isSum(result.data)) return undefined;
-  return { inputTokens: prompt_tokens, outputTokens: completion_tokens, ...(cache && { cache }) };
+  const isPart = cache !== undefined && isPartOf(prompt_tokens, cache);
+  return { inputTokens: prompt_tokens, outputTokens: completion_tokens, ...(isPart && { cache }) };
+}
+
+/** Whether a question of so many tokens can have had so many to do with a cache. */
+function isPartOf(inputTokens: number, { read, write, write1h }: CacheTokens): boolean {
+  return read + write + write1h <= inputTokens;
 }
 
 /** Whether an answer can have had so many tokens, the client having asked for at most so many. */

@@ -1,4 +1,7 @@
 import type { Database } from "../db/database.ts";
+import type { Bus } from "../events/bus.ts";
+import { BusListener } from "../events/bus-listener.ts";
+import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/log.ts";
 import { type ClaimedJob, claimJobs, releaseLease, renewLeases } from "./job.store.ts";
 import { JobLease, LeaseLost } from "./lease.ts";
@@ -8,6 +11,9 @@ type JobWork = (lease: JobLease) => Promise<void>;
 
 type Needs = {
   readonly database: Database;
+  /** Tells of jobs that other processes took on. */
+  readonly bus: Pick<Bus, "subscribe">;
+  readonly clock: Clock;
   readonly log: Logger;
   /** Says that events were committed. */
   readonly committed: () => void;
@@ -31,12 +37,14 @@ const TIMING: JobTiming = { leaseSeconds: 20, renewMs: 5_000, pollMs: 1_000, res
 /**
  * Claims jobs and has them worked on, in as many processes as there are. A claim is a lease of 20 s that is renewed
  * every 5 s; a process that dies, hangs or loses the database loses it, and another goes on from the checkpoint
- * (promises F40). What the loser still writes is refused by the fence.
+ * (promises F40). What the loser still writes is refused by the fence. New jobs are heard of on the bus, and looked
+ * for every second besides, so that a bus that is away delays them by that much at most.
  */
 export class JobRunner {
   readonly #needs: Needs;
   readonly #timing: JobTiming;
   readonly #held = new Map<string, { lease: JobLease; done: Promise<void> }>();
+  readonly #news: BusListener<"job.progressed">;
   #timers: readonly NodeJS.Timeout[] = [];
   #claiming: Promise<void> | undefined;
   #renewing: Promise<void> | undefined;
@@ -45,6 +53,15 @@ export class JobRunner {
   constructor(needs: Needs, timing: Partial<JobTiming> = {}) {
     this.#needs = needs;
     this.#timing = { ...TIMING, ...timing };
+    this.#news = new BusListener({
+      bus: needs.bus,
+      topic: "job.progressed",
+      heard: ({ data }) => {
+        if (data.step === "queued") this.nudge();
+      },
+      lost: (error) =>
+        needs.log.warn({ err: error }, "new jobs are not heard of; they are looked for every second"),
+    });
   }
 
   /** How many jobs are being worked on here. */
@@ -52,34 +69,42 @@ export class JobRunner {
     return this.#held.size;
   }
 
-  /** Takes jobs now, when nudged, and every second until `stop`. */
+  /** Takes jobs now, when nudged or told of new ones, and every second until `stop`, for good. */
   start(): void {
     if (this.#timers.length > 0) return;
     const { pollMs, renewMs } = this.#timing;
-    this.#timers = [
-      setInterval(() => this.nudge(), pollMs),
-      setInterval(() => {
-        this.#renewing ??= this.#renew().finally(() => {
-          this.#renewing = undefined;
-        });
-      }, renewMs),
-    ];
+    this.#timers = [setInterval(() => this.nudge(), pollMs), setInterval(() => void this.renew(), renewMs)];
+    this.#news.start();
     this.nudge();
   }
 
   /** Says that there is a job to take. */
   nudge(): void {
-    if (this.#timers.length === 0) return;
+    if (this.#timers.length > 0) void this.take();
+  }
+
+  /** Takes what jobs there are, as far as it may, and begins them. */
+  take(): Promise<void> {
     this.#again = true;
     this.#claiming ??= this.#claim().finally(() => {
       this.#claiming = undefined;
     });
+    return this.#claiming;
+  }
+
+  /** Renews the leases of all jobs that are worked on here, and interrupts the work on those that were lost. */
+  renew(): Promise<void> {
+    this.#renewing ??= this.#renew().finally(() => {
+      this.#renewing = undefined;
+    });
+    return this.#renewing;
   }
 
   /** Interrupts all work and gives the jobs back, for another process to go on at once. */
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     this.#timers = [];
+    await this.#news.stop();
     await this.#claiming;
     for (const { lease } of this.#held.values()) lease.interrupt();
     await Promise.all([this.#renewing, ...[...this.#held.values()].map(({ done }) => done)]);
@@ -102,8 +127,8 @@ export class JobRunner {
   }
 
   #begin(job: ClaimedJob): void {
-    const { database, committed } = this.#needs;
-    const lease = new JobLease({ database, committed }, job, this.#timing.leaseSeconds * 1_000);
+    const { database, clock, committed } = this.#needs;
+    const lease = new JobLease({ database, clock, committed }, job, this.#timing.leaseSeconds * 1_000);
     // A process that lost a job and got it again has two of them for a moment, and only the newer one counts.
     this.#held.get(job.id)?.lease.interrupt();
     const held = { lease, done: Promise.resolve() };
@@ -135,7 +160,7 @@ export class JobRunner {
     const held = [...this.#held.values()].map(({ lease }) => lease);
     if (held.length === 0) return;
     const asked = held.map(({ job: { id, fence } }) => ({ id, fence }));
-    const askedAtMs = performance.now();
+    const askedAtMs = this.#needs.clock.monotonicMs();
     try {
       const kept = await renewLeases(this.#needs.database, asked, this.#timing.leaseSeconds);
       for (const lease of held) if (kept.has(lease.job.id)) lease.markRenewed(askedAtMs);

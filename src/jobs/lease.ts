@@ -1,4 +1,5 @@
 import type { Database, Transaction } from "../db/database.ts";
+import type { Clock } from "../kernel/clock.ts";
 import {
   advanceJob,
   type ClaimedJob,
@@ -23,7 +24,7 @@ export type JobEnd =
     }
   | { readonly state: "failed"; readonly change: StepChange };
 
-type Needs = { readonly database: Database; readonly committed: () => void };
+type Needs = { readonly database: Database; readonly clock: Clock; readonly committed: () => void };
 
 /** A job while this process may work on it. Every write is refused with `LeaseLost` once another process has it. */
 export class JobLease {
@@ -31,13 +32,15 @@ export class JobLease {
   readonly #needs: Needs;
   readonly #leaseMs: number;
   readonly #interrupted = new AbortController();
-  readonly #claimedAtMs = performance.now();
-  #renewedAtMs = performance.now();
+  readonly #claimedAtMs: number;
+  #renewedAtMs: number;
 
   constructor(needs: Needs, job: ClaimedJob, leaseMs: number) {
     this.#needs = needs;
     this.job = job;
     this.#leaseMs = leaseMs;
+    this.#claimedAtMs = needs.clock.monotonicMs();
+    this.#renewedAtMs = this.#claimedAtMs;
   }
 
   /** Aborts when the work must end here and now: the lease is over, or the process is. */
@@ -47,12 +50,12 @@ export class JobLease {
 
   /** Milliseconds until the job's deadline, negative when that is past. */
   get leftMs(): number {
-    return this.job.leftMs - (performance.now() - this.#claimedAtMs);
+    return this.job.leftMs - (this.#needs.clock.monotonicMs() - this.#claimedAtMs);
   }
 
   /** Milliseconds since the job was made. */
   get ageMs(): number {
-    return this.job.ageMs + (performance.now() - this.#claimedAtMs);
+    return this.job.ageMs + (this.#needs.clock.monotonicMs() - this.#claimedAtMs);
   }
 
   /** Keeps what a worker needs that goes on from here, before something is done that must not be done again. */
@@ -83,7 +86,8 @@ export class JobLease {
 
   /** Interrupts the work when the lease was not renewed and ends within `aheadMs`. */
   interruptIfOver(aheadMs: number): void {
-    if (performance.now() - this.#renewedAtMs >= this.#leaseMs - aheadMs) this.interrupt();
+    const unrenewedMs = this.#needs.clock.monotonicMs() - this.#renewedAtMs;
+    if (unrenewedMs >= this.#leaseMs - aheadMs) this.interrupt();
   }
 
   interrupt(): void {

@@ -1,26 +1,42 @@
 import QuickLru from "quick-lru";
-import type { Database } from "../db/database.ts";
+import type { Queries } from "../db/database.ts";
+import { NaturalBatch } from "../kernel/batch.ts";
 import { AppError } from "../kernel/errors.ts";
-import { ApiKeyRow } from "./api-key.row.ts";
-import { ManagementKeyRow } from "./management-key.row.ts";
+import {
+  type FoundApiKey,
+  type FoundManagementKey,
+  type FoundSession,
+  findApiKeys,
+  findManagementKeys,
+  findSessions,
+} from "./credential.store.ts";
 import { ANONYMOUS, type Principal } from "./principal.ts";
 import { hashSecret, readSecret } from "./secret.ts";
-import { findSession } from "./session.store.ts";
 
 const CACHED_KEYS = 10_000;
 const CACHED_MS = 10_000;
 
-/** Turns the `Authorization` header into a principal. */
+const MOST_AT_ONCE = 512;
+
+/**
+ * Turns the `Authorization` header into a principal. Credentials that come while others are looked up are looked up
+ * together, one statement of a kind at a time: however many wrong ones are tried, valid ones are found beside them.
+ */
 export class AuthenticateService {
-  readonly #database: Database;
+  readonly #apiKeyRows: NaturalBatch<string, FoundApiKey | undefined>;
+  readonly #managementKeyRows: NaturalBatch<string, FoundManagementKey | undefined>;
+  readonly #sessionRows: NaturalBatch<string, FoundSession | undefined>;
   /**
    * Live `sk-` keys by the hash of their secret, for requests that an admission judges anew: it may be up to 10 s
    * behind a revocation without harm. `mk-` keys and sessions are never remembered: nothing behind them checks again.
    */
   readonly #apiKeys = new QuickLru<string, Principal>({ maxSize: CACHED_KEYS, maxAge: CACHED_MS });
 
-  constructor(database: Database) {
-    this.#database = database;
+  constructor(queries: Queries) {
+    const limit = { max: MOST_AT_ONCE };
+    this.#apiKeyRows = new NaturalBatch((hashes) => findApiKeys(queries, hashes), limit);
+    this.#managementKeyRows = new NaturalBatch((hashes) => findManagementKeys(queries, hashes), limit);
+    this.#sessionRows = new NaturalBatch((hashes) => findSessions(queries, hashes), limit);
   }
 
   /**
@@ -42,18 +58,12 @@ export class AuthenticateService {
     return prefix === "mk-" ? this.#byManagementKey(hash) : this.#bySession(hash);
   }
 
-  /** Whether this header shows an `sk-` key that was valid within the last 10 s. */
-  remembers(authorization: string | undefined): boolean {
-    const secret = authorization === undefined ? undefined : secretOf(authorization);
-    return secret !== undefined && this.#apiKeys.has(hashSecret(secret));
-  }
-
   async #byApiKey(secretHash: string): Promise<Principal> {
-    const row = await this.#database.em().findOne(ApiKeyRow, { secretHash });
+    const row = await this.#apiKeyRows.add(secretHash);
     if (!row) throw invalid();
-    if (row.revokedAt || (row.expiresAt && row.expiresAt <= new Date())) {
+    if (row.revoked || row.expired) {
       this.#apiKeys.delete(secretHash);
-      if (row.revokedAt) throw new AppError("api_key_revoked", "This key was revoked.");
+      if (row.revoked) throw new AppError("api_key_revoked", "This key was revoked.");
       throw new AppError("api_key_expired", "This key has expired.");
     }
     const principal: Principal = { kind: "api-key", account: row.account, keyId: row.id };
@@ -62,14 +72,14 @@ export class AuthenticateService {
   }
 
   async #byManagementKey(secretHash: string): Promise<Principal> {
-    const row = await this.#database.em().findOne(ManagementKeyRow, { secretHash });
+    const row = await this.#managementKeyRows.add(secretHash);
     if (!row) throw invalid();
-    if (row.revokedAt) throw new AppError("api_key_revoked", "This key was revoked.");
+    if (row.revoked) throw new AppError("api_key_revoked", "This key was revoked.");
     return { kind: "management-key", account: row.account, keyId: row.id, scopes: row.scopes };
   }
 
   async #bySession(tokenHash: string): Promise<Principal> {
-    const session = await findSession(this.#database, tokenHash);
+    const session = await this.#sessionRows.add(tokenHash);
     if (!session) throw new AppError("session_ended", "This session has ended: sign in again.");
     return { kind: "wallet-session", account: session.account, sessionId: session.id };
   }

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Queries } from "../db/database.ts";
-import type { Bus, EventStream } from "../events/bus.ts";
+import type { Bus } from "../events/bus.ts";
+import { BusListener } from "../events/bus-listener.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import type { Principal } from "./principal.ts";
@@ -18,7 +18,6 @@ type Listener = { ended(why: AppError): void };
 type EndedRow = { readonly n: number; readonly why: keyof typeof REASONS };
 
 const CHECK_EVERY_MS = 3_000;
-const LISTEN_AGAIN_MS = 1_000;
 
 const REASONS = {
   api_key_revoked: "This key was revoked.",
@@ -35,19 +34,28 @@ const REASONS = {
 export class CredentialWatch {
   readonly #needs: Needs;
   readonly #watched = new Map<string, Watched>();
-  readonly #stopping = new AbortController();
-  #stream: EventStream<"key.changed"> | undefined;
+  readonly #changes: BusListener<"key.changed">;
+  #isStopped = false;
   #timer: NodeJS.Timeout | undefined;
   #checking: Promise<void> | undefined;
   #again = false;
 
   constructor(needs: Needs) {
     this.#needs = needs;
+    this.#changes = new BusListener({
+      bus: needs.bus,
+      topic: "key.changed",
+      heard: ({ data }) => {
+        if (data.change !== "created" && this.#isWatched(data.keyId)) this.#check();
+      },
+      lost: (error) =>
+        needs.log.warn({ err: error }, "changes of keys are not heard; they are looked up every 3 s"),
+    });
   }
 
   /** Calls `ended` once when the credential of `principal` ends, unless the function returned was called before. */
   watch(principal: Principal, ended: (why: AppError) => void): () => void {
-    if (principal.kind === "anonymous" || this.#stopping.signal.aborted) return () => {};
+    if (principal.kind === "anonymous" || this.#isStopped) return () => {};
     this.#start();
     const credential = credentialOf(principal);
     const key = JSON.stringify(credential);
@@ -68,32 +76,17 @@ export class CredentialWatch {
 
   /** Ends the watch without a word to anybody. */
   async stop(): Promise<void> {
-    this.#stopping.abort();
+    this.#isStopped = true;
     clearInterval(this.#timer);
     this.#watched.clear();
-    await this.#stream?.return?.();
+    await this.#changes.stop();
     await this.#checking;
   }
 
   #start(): void {
     if (this.#timer) return;
     this.#timer = setInterval(() => this.#check(), CHECK_EVERY_MS);
-    void this.#listen();
-  }
-
-  async #listen(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      try {
-        this.#stream = await this.#needs.bus.subscribe({ topic: "key.changed" });
-        if (signal.aborted) await this.#stream.return?.();
-        for await (const { data } of this.#stream)
-          if (data.change !== "created" && this.#isWatched(data.keyId)) this.#check();
-      } catch (error) {
-        this.#needs.log.warn({ err: error }, "changes of keys are not heard; they are looked up every 3 s");
-      }
-      await sleep(LISTEN_AGAIN_MS, undefined, { signal }).catch(() => {});
-    }
+    this.#changes.start();
   }
 
   #isWatched(keyId: string): boolean {

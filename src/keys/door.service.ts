@@ -1,5 +1,4 @@
 import type { BlockList } from "node:net";
-import QuickLru from "quick-lru";
 import { AppError } from "../kernel/errors.ts";
 import type { AuthenticateService } from "./authenticate.service.ts";
 import { ANONYMOUS, type Principal } from "./principal.ts";
@@ -30,13 +29,9 @@ export type Visit = {
   readonly isAdmitted?: boolean;
 };
 
-const REMEMBERED_ADDRESSES = 10_000;
-
 /** Every request passes here, on every face: who sends it, and whether that was too often. */
 export class DoorService {
   readonly #needs: Needs;
-  /** Until when an address that sent too many wrong credentials is not listened to, milliseconds since 1970. */
-  readonly #deafUntil = new QuickLru<string, number>({ maxSize: REMEMBERED_ADDRESSES });
 
   constructor(needs: Needs) {
     this.#needs = needs;
@@ -44,14 +39,13 @@ export class DoorService {
 
   /**
    * Who sends the request; `tell` is told what they have left before anything is thrown. Throws what `authenticate`
-   * throws, and `rate_limit_exceeded`. An address with too many wrong credentials is refused without a look at the
-   * database, except for the keys that were used just before, as one address may be that of many clients.
+   * throws, and `rate_limit_exceeded`. Too many wrong credentials of an address are refused as too many; a valid one
+   * never is for them, as one address may be that of many clients.
    */
   async enter(visit: Visit, tell: (quota: Quota) => void = () => {}): Promise<Principal> {
     const { authorization, isAdmitted = false } = visit;
     if (authorization === undefined) return this.enterPublic(visit.hop, tell);
     const { authenticator, limits } = this.#needs;
-    if (this.#deafUntil.size > 0) this.#refuseDeaf(visit);
     let principal: Principal;
     try {
       principal = await authenticator.authenticate(authorization, { isAdmitted });
@@ -70,18 +64,10 @@ export class DoorService {
     return ANONYMOUS;
   }
 
-  #refuseDeaf({ authorization, hop }: Visit): void {
-    const until = this.#deafUntil.get(this.#networkOf(hop)) ?? 0;
-    if (until <= Date.now() || this.#needs.authenticator.remembers(authorization)) return;
-    throw tooOften(new Date(until));
-  }
-
   async #countFailure(hop: Hop, tell: (quota: Quota) => void): Promise<void> {
     const { failures } = this.#needs.limits;
     if (!failures) return;
-    const network = this.#networkOf(hop);
-    const quota = await failures.take(network);
-    if (quota.remaining === 0) this.#deafUntil.set(network, quota.resetAt.getTime());
+    const quota = await failures.take(this.#networkOf(hop));
     if (quota.isOver) judge(quota, tell);
   }
 

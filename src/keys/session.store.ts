@@ -25,11 +25,6 @@ export async function insertSession(
   return toDate(row?.expires_ms);
 }
 
-/** The session of a token, unless it has ended. */
-export async function findSession(queries: Queries, tokenHash: string): Promise<SessionRow | undefined> {
-  return toSession(await queries.rows<FoundRow>(FIND, [tokenHash]));
-}
-
 /** The session of an id, unless it has ended. */
 export async function findOpenSession(queries: Queries, id: string): Promise<SessionRow | undefined> {
   return toSession(await queries.rows<FoundRow>(FIND_BY_ID, [id]));
@@ -58,10 +53,6 @@ const TAKE_NONCE = "delete from sign_in_nonce where nonce = $1::text and expires
 const INSERT = `
   insert into wallet_session (id, account, token_hash, expires_at)
   values ($1::uuid, $2::text, $3::text, now() + $4::integer * interval '1 second') returning ${EXPIRES_MS}`;
-
-const FIND = `
-  select id::text, account, ${EXPIRES_MS} from wallet_session
-  where token_hash = $1::text and expires_at > now()`;
 
 const FIND_BY_ID = `
   select id::text, account, ${EXPIRES_MS} from wallet_session where id = $1::uuid and expires_at > now()`;

@@ -1,4 +1,4 @@
-import type { StreamSink } from "../inference/stream-relay.ts";
+import type { StreamSink } from "../inference/stream-terms.ts";
 
 /** What a handler may answer with: JSON out of a value, ready bytes of JSON, or a stream of events. */
 export type Answer =

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { StreamSink } from "../inference/stream-relay.ts";
+import type { StreamSink } from "../inference/stream-terms.ts";
 
 /** A streamed answer on a plain HTTP response. The head is written with the first event. */
 export function eventSink(response: ServerResponse, headers: Readonly<Record<string, string>>): StreamSink {

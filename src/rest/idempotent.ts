@@ -1,7 +1,7 @@
 import type { App } from "../app.ts";
 import { hashRequest } from "../idempotency/canonical-body.ts";
 import { type Claim, type KeptAnswer, MAX_KEPT_BYTES } from "../idempotency/idempotency.service.ts";
-import type { StreamSink } from "../inference/stream-relay.ts";
+import type { StreamSink } from "../inference/stream-terms.ts";
 import type { Answer } from "./answer.ts";
 
 /**

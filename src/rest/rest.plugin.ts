@@ -1,16 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { App } from "../app.ts";
 import { AppError } from "../kernel/errors.ts";
-import { isRequestId, newRequestId } from "../kernel/ids.ts";
 import type { Visit } from "../keys/door.service.ts";
 import { authorize, type Principal } from "../keys/principal.ts";
 import { hopOf } from "../keys/source-address.ts";
 import type { Answer } from "./answer.ts";
-import { toAnthropicError } from "./anthropic-error.ts";
-import { toErrorAnswer } from "./error-body.ts";
-import { eventSink } from "./event-sink.ts";
 import { toOpenApi } from "./openapi.ts";
 import { quotaHeaders } from "./quota-headers.ts";
+import { sendAnswer, sendFailure } from "./reply.ts";
+import { authorizationOf, idempotencyKeyOf, leavingOf, requestIdsOf } from "./request-facts.ts";
 import type { Route } from "./route.ts";
 import { getUsageByDay, getUsageHistory, getUsageStats } from "./v1/account/usage.ts";
 import { getAccount, getBalance, getFunds } from "./v1/account.ts";
@@ -154,7 +152,7 @@ async function handle(
     signal: leavingOf(reply),
   });
   const answer = await (visit.isAdmitted ? confirmed(app, visit, run) : run);
-  const sent = await send(app, answer, shown, route.errors, reply);
+  const sent = await sendAnswer(app, answer, { requestId: shown, errors: route.errors }, reply);
   if (reply.statusCode < 400) app.keyUse.record(principal, visit.hop);
   return sent;
 }
@@ -171,65 +169,9 @@ async function confirmed(app: App, { authorization }: Visit, answer: Promise<Ans
   return { kind: "stream", run: (sink) => known.run(sink).catch(confirm) };
 }
 
-async function send(
-  app: App,
-  answer: Answer,
-  requestId: string,
-  errors: Route["errors"],
-  reply: FastifyReply,
-): Promise<unknown> {
-  const headers = { ...idHeaders(requestId, errors), "cache-control": "no-store" };
-  if (answer.kind === "json")
-    return reply
-      .code(answer.status ?? 200)
-      .headers(headers)
-      .send(answer.value);
-  if (answer.kind === "bytes")
-    return reply
-      .code(answer.status ?? 200)
-      .headers({ ...headers, "content-type": "application/json; charset=utf-8", ...answer.headers })
-      .send(answer.bytes);
-  reply.hijack();
-  try {
-    await answer.run(eventSink(reply.raw, { ...headersOf(reply), ...headers }));
-  } catch (error) {
-    if (reply.raw.headersSent) {
-      app.log.error({ err: error, requestId }, "a stream could not be ended");
-      reply.raw.destroy();
-    } else {
-      const { status, headers: more, body } = failureOf(app, error, requestId, errors);
-      reply.raw.writeHead(status, {
-        ...headersOf(reply),
-        ...headers,
-        ...more,
-        "content-type": "application/json; charset=utf-8",
-      });
-      reply.raw.end(JSON.stringify(body));
-    }
-  }
-  return undefined;
-}
-
 function fail(app: App, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { shown: requestId } = requestIdsOf(request);
-  const errors = routeOf(request)?.errors ?? "openai";
-  const { status, headers, body } = failureOf(app, error, requestId, errors);
-  return reply
-    .code(status)
-    .headers({ ...idHeaders(requestId, errors), "cache-control": "no-store", ...headers })
-    .send(body);
-}
-
-/** A failure in the shape of its endpoint. */
-function failureOf(app: App, error: unknown, requestId: string, errors: Route["errors"]) {
-  const { status, headers, body } = toErrorAnswer(error, requestId);
-  logUnexpected(app, body.error.code, error, requestId);
-  return errors === "openai" ? { status, headers, body } : { headers, ...toAnthropicError(status, body) };
-}
-
-/** Anthropic's clients look for the id under a name of its own. */
-function idHeaders(requestId: string, errors: Route["errors"]): Readonly<Record<string, string>> {
-  return { "x-request-id": requestId, ...(errors === "anthropic" && { "request-id": requestId }) };
+  return sendFailure(app, error, { requestId, errors: routeOf(request)?.errors ?? "openai" }, reply);
 }
 
 const routesByUrl = new Map<string | undefined, Route>(routes.map((route) => [route.url, route]));
@@ -243,59 +185,4 @@ const NOT_TAKEN = new AppError("unsupported_media_type", "This endpoint takes no
 /** JSON is read everywhere; forms only where they belong. */
 function isTaken(type: string, request: FastifyRequest): boolean {
   return type === "application/json" || type in (routeOf(request)?.bodies ?? {});
-}
-
-function logUnexpected(app: App, code: string, error: unknown, requestId: string): void {
-  if (code === "internal_error" || code === "unavailable")
-    app.log.error({ err: error, requestId }, "a request failed");
-}
-
-type RequestIds = { readonly own: string; readonly shown: string };
-
-const ids = new WeakMap<FastifyRequest, RequestIds>();
-
-/** `own` is unique and names the request in the books; `shown` is the client's `X-Request-ID` where that may stand. */
-function requestIdsOf(request: FastifyRequest): RequestIds {
-  const known = ids.get(request);
-  if (known) return known;
-  const own = newRequestId();
-  const asked = request.headers["x-request-id"];
-  const made = { own, shown: typeof asked === "string" && isRequestId(asked) ? asked : own };
-  ids.set(request, made);
-  return made;
-}
-
-/** What was set on a reply before it was taken over. */
-function headersOf(reply: FastifyReply): Readonly<Record<string, string>> {
-  return reply.getHeaders() as Record<string, string>;
-}
-
-/**
- * Node keeps the first of two Authorization headers and drops the second; two are refused instead. What is open to
- * everyone is open also to those whose key is of no use, as official clients always send one. Anthropic's send a key
- * as `X-Api-Key`, which counts at its endpoints where there is no Authorization.
- */
-function authorizationOf(request: FastifyRequest, { access, errors }: Route): string | undefined {
-  if (access === "public") return undefined;
-  const { rawHeaders } = request.raw;
-  let seen = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2)
-    if (rawHeaders[at]?.length === 13 && rawHeaders[at]?.toLowerCase() === "authorization") seen++;
-  if (seen > 1) throw new AppError("invalid_api_key", "Send one Authorization header.");
-  const apiKey = request.headers["x-api-key"];
-  if (seen === 0 && errors === "anthropic" && typeof apiKey === "string") return `Bearer ${apiKey}`;
-  return request.headers.authorization;
-}
-
-function idempotencyKeyOf({ headers }: FastifyRequest): string | undefined {
-  const key = headers["idempotency-key"];
-  return Array.isArray(key) ? key.join(", ") : key;
-}
-
-function leavingOf(reply: FastifyReply): AbortSignal {
-  const leaving = new AbortController();
-  reply.raw.once("close", () => {
-    if (!reply.raw.writableEnded) leaving.abort();
-  });
-  return leaving.signal;
 }

@@ -4,6 +4,7 @@ import type { Trace } from "../../src/inference/admitted.ts";
 import { newRequestId } from "../../src/kernel/ids.ts";
 import { authorizeKey } from "../shared/access.ts";
 import type { Context } from "../shared/context.ts";
+import { IDEMPOTENCY_KEY, runOnce } from "../shared/once.ts";
 import { ChatCompletionType, ChatInput, toBill, toChatRequest } from "./chat.type.ts";
 import { toWishes } from "./routing.type.ts";
 
@@ -17,12 +18,16 @@ export class ChatResolver {
   })
   async completeChat(
     @Arg("input", () => ChatInput, { description: "What is asked." }) input: ChatInput,
+    @Arg("idempotencyKey", () => String, { nullable: true, description: IDEMPOTENCY_KEY })
+    key: string | null,
     @Ctx() { services, principal }: Context,
   ): Promise<ChatCompletionType> {
     const caller = { ...authorizeKey(principal), requestId: newRequestId() };
-    const request = toChatRequest(input, { stream: false });
     const { signal } = new AbortController();
-    const { body } = await services.chat.complete(request, caller, signal, toWishes(input.routing));
+    const body = await runOnce(services, { ...caller, field: "completeChat", key, input }, async () => {
+      const request = toChatRequest(input, { stream: false });
+      return (await services.chat.complete(request, caller, signal, toWishes(input.routing))).body;
+    });
     return toCompletion(JSON.parse(body.toString("utf8")) as Answer);
   }
 }

@@ -3,9 +3,11 @@ import { Arg, Args, Ctx, FieldResolver, Float, ID, Int, Mutation, Query, Resolve
 import type { Model, Provider } from "../../src/inference/provider.ts";
 import type { InferenceRequest } from "../../src/inference/requests.service.ts";
 import { type JobView, jobCursor } from "../../src/jobs/jobs.service.ts";
+import { newRequestId } from "../../src/kernel/ids.ts";
 import { authorizeJobs, authorizeKey } from "../shared/access.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../shared/connection.ts";
 import type { Context } from "../shared/context.ts";
+import { IDEMPOTENCY_KEY, runOnce } from "../shared/once.ts";
 import { AddressScalar } from "../shared/scalars.ts";
 import {
   ImageJobConnection,
@@ -53,16 +55,30 @@ export class ImageJobResolver {
 
   @Mutation(() => ImageJobType, {
     nullable: true,
-    description: "Takes a job on that makes images; its money is held from now on. Needs an `sk-` key.",
+    description:
+      "Takes a job on that makes images; its money is held from now on. A repeated call tells how that job stands. " +
+      "Needs an `sk-` key.",
   })
   async submitImageJob(
     @Arg("input", () => ImageJobInput, { description: "What is to be made." }) input: ImageJobInput,
+    @Arg("idempotencyKey", () => String, { nullable: true, description: IDEMPOTENCY_KEY })
+    key: string | null,
     @Ctx() { services, principal }: Context,
   ): Promise<JobView> {
-    const caller = authorizeKey(principal);
-    const wishes = toWishes(input.routing);
-    const ask = { operation: "generations", body: toJobBody(input), contentType: JSON_TYPE, wishes } as const;
-    return services.imageJobs.submit(ask, caller);
+    const caller = { ...authorizeKey(principal), requestId: newRequestId() };
+    let made: JobView | undefined;
+    const id = await runOnce(services, { ...caller, field: "submitImageJob", key, input }, async () => {
+      const wishes = toWishes(input.routing);
+      const ask = {
+        operation: "generations",
+        body: toJobBody(input),
+        contentType: JSON_TYPE,
+        wishes,
+      } as const;
+      made = await services.imageJobs.submit(ask, caller);
+      return Buffer.from(made.id);
+    });
+    return made ?? services.jobs.get(caller.account, id.toString());
   }
 
   @Mutation(() => ImageJobType, {

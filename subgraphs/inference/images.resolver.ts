@@ -5,6 +5,7 @@ import { readImageRequest } from "../../src/inference/image-request.ts";
 import { newRequestId } from "../../src/kernel/ids.ts";
 import { authorizeKey } from "../shared/access.ts";
 import type { Context } from "../shared/context.ts";
+import { IDEMPOTENCY_KEY, runOnce } from "../shared/once.ts";
 import { InferenceBillType, toBill } from "./chat.type.ts";
 import { ImageJobInput, JobImageType, toJobBody } from "./image-job.type.ts";
 import { toWishes } from "./routing.type.ts";
@@ -30,14 +31,15 @@ export class ImagesResolver {
   })
   async generateImages(
     @Arg("input", () => ImageJobInput, { description: "What is to be made." }) input: ImageJobInput,
+    @Arg("idempotencyKey", () => String, { nullable: true, description: IDEMPOTENCY_KEY })
+    key: string | null,
     @Ctx() { services, principal }: Context,
   ): Promise<GeneratedImagesType> {
     const caller = { ...authorizeKey(principal), requestId: newRequestId() };
     const { signal } = new AbortController();
-    const wishes = toWishes(input.routing);
-    const { body } = await services.images.create(readImageRequest(toJobBody(input)), caller, {
-      signal,
-      wishes,
+    const body = await runOnce(services, { ...caller, field: "generateImages", key, input }, async () => {
+      const given = { signal, wishes: toWishes(input.routing) };
+      return (await services.images.create(readImageRequest(toJobBody(input)), caller, given)).body;
     });
     const { data, x_0g_trace: trace } = JSON.parse(body.toString("utf8")) as Answer;
     return {

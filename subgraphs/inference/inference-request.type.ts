@@ -71,6 +71,26 @@ export class InferenceRequestType {
   @Field(() => Int, { nullable: true, description: "Tokens of the answer, null until it is counted." })
   outputTokens!: number | null;
 
+  @Field(() => Int, {
+    nullable: true,
+    description: "Tokens of the question that the provider had in its cache, null until it is counted.",
+  })
+  cachedTokens!: number | null;
+
+  @Field(() => Int, {
+    nullable: true,
+    description:
+      "Tokens of the question that were written to its cache for minutes, null until it is counted.",
+  })
+  cacheWriteTokens!: number | null;
+
+  @Field(() => Int, {
+    nullable: true,
+    description:
+      "Tokens of the question that were written to its cache for an hour, null until it is counted.",
+  })
+  cacheWrite1hTokens!: number | null;
+
   @Field(() => Boolean, {
     description: "Whether we counted the tokens ourselves, because the provider did not tell.",
   })

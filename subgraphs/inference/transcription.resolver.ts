@@ -1,8 +1,10 @@
 import "../shared/reflect.ts";
 import { Arg, Ctx, Mutation, Resolver } from "type-graphql";
+import type { Trace } from "../../src/inference/admitted.ts";
 import { newRequestId } from "../../src/kernel/ids.ts";
 import { authorizeKey } from "../shared/access.ts";
 import type { Context } from "../shared/context.ts";
+import { IDEMPOTENCY_KEY, runOnce } from "../shared/once.ts";
 import { toBill } from "./chat.type.ts";
 import { toWishes } from "./routing.type.ts";
 import { TranscriptionInput, TranscriptionType, toTranscriptionRequest } from "./transcription.type.ts";
@@ -18,16 +20,17 @@ export class TranscriptionResolver {
   async transcribe(
     @Arg("input", () => TranscriptionInput, { description: "What is to be written down." })
     input: TranscriptionInput,
+    @Arg("idempotencyKey", () => String, { nullable: true, description: IDEMPOTENCY_KEY })
+    key: string | null,
     @Ctx() { services, principal }: Context,
   ): Promise<TranscriptionType> {
     const caller = { ...authorizeKey(principal), requestId: newRequestId() };
     const { signal } = new AbortController();
-    const wishes = toWishes(input.routing);
-    const { body, trace } = await services.audio.transcribe(toTranscriptionRequest(input), caller, {
-      signal,
-      wishes,
+    const body = await runOnce(services, { ...caller, field: "transcribe", key, input }, async () => {
+      const given = { signal, wishes: toWishes(input.routing) };
+      return (await services.audio.transcribe(toTranscriptionRequest(input), caller, given)).body;
     });
-    const { text, language, segments } = JSON.parse(body.toString("utf8")) as Answer;
+    const { text, language, segments, x_0g_trace: trace } = JSON.parse(body.toString("utf8")) as Answer;
     return {
       text,
       language: language ?? null,
@@ -41,4 +44,5 @@ type Answer = {
   readonly text: string;
   readonly language?: string | null;
   readonly segments?: readonly unknown[] | null;
+  readonly x_0g_trace: Trace;
 };

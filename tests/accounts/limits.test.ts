@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { HoldsService } from "../../src/accounts/holds.service.ts";
-import type { HoldRequest, Settlement } from "../../src/accounts/holds.store.ts";
+import type { HoldRequest } from "../../src/accounts/holds.store.ts";
 import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
+import type { Settlement } from "../../src/accounts/settlements.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { newRequestId } from "../../src/kernel/ids.ts";

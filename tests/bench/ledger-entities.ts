@@ -1,5 +1,6 @@
 import { defineEntity, type EntityManager, LockMode, p } from "@mikro-orm/core";
-import type { HoldRequest, Settlement } from "../../src/accounts/holds.store.ts";
+import type { HoldRequest } from "../../src/accounts/holds.store.ts";
+import type { Settlement } from "../../src/accounts/settlements.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import { NeuronType } from "../../src/db/neuron.type.ts";
 import { InferenceRequestRow } from "../../src/inference/request.row.ts";

@@ -2,13 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HoldsService } from "../../src/accounts/holds.service.ts";
-import {
-  type HoldRequest,
-  placeHolds,
-  resolveHolds,
-  type Settlement,
-} from "../../src/accounts/holds.store.ts";
+import { type HoldRequest, placeHolds } from "../../src/accounts/holds.store.ts";
 import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
+import { resolveHolds, type Settlement } from "../../src/accounts/settlements.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { newRequestId } from "../../src/kernel/ids.ts";

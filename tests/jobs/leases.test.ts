@@ -3,6 +3,7 @@ import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import type { Database } from "../../src/db/database.ts";
 import { claimJobs, renewLeases } from "../../src/jobs/job.store.ts";
 import { JobLease, LeaseLost } from "../../src/jobs/lease.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
 import { type DatabaseKind, describeDatabases, type OnEnd } from "../support/database.ts";
 import { IMAGE_PRICES, openJobWorld } from "../support/image-jobs.ts";
 import { type BrokerScript, done, startJobBroker, working } from "../support/job-broker.ts";
@@ -53,7 +54,11 @@ describeDatabases("leases", (kind) => {
     const id = await world.submit(seeded);
     const [first] = await claimJobs(world.database, CLAIM);
     if (!first) throw new Error("nothing was claimed");
-    const loser = new JobLease({ database: world.database, committed: () => {} }, first, 20_000);
+    const loser = new JobLease(
+      { database: world.database, clock: systemClock, committed: () => {} },
+      first,
+      20_000,
+    );
     await expireLeases(world.database);
     await claimJobs(world.database, CLAIM);
     const before = await world.jobs.get(seeded.account, id);
@@ -136,6 +141,19 @@ describeDatabases("leases", (kind) => {
         ({ state }) => state === "completed",
       ),
     );
+  });
+
+  test("a worker hears of a job that another process took on, and begins at once and not at its next look", async () => {
+    const broker = await startJobBroker(onEnd);
+    const world = await openJobWorld(kind, onEnd, [broker], { isOneProcess: false });
+    const seeded = await world.seed(10_000n);
+    const worker = world.startWorker({ pollMs: 3_600_000 });
+    for (let n = 1; n <= 2; n++) {
+      const id = await world.submit(seeded);
+      await until(async () => (await world.jobs.get(seeded.account, id)).state === "completed");
+    }
+    await worker.stop();
+    expect(broker.submissions).toHaveLength(2);
   });
 
   test("a worker that is stopped gives its jobs back, and another goes on at once where it was", async () => {

@@ -1,3 +1,4 @@
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openRedis, type RedisConnection } from "../../src/events/redis-connection.ts";
 import { newId } from "../../src/kernel/ids.ts";
@@ -10,6 +11,7 @@ import { findRedis } from "../support/find-redis.ts";
 import { MODEL } from "../support/network.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 import { seedAccount } from "../support/seed.ts";
+import { signInAs } from "../support/sign-in.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
@@ -104,17 +106,23 @@ describe("over HTTP", () => {
     expect((await send("/v1/chat/completions", "192.0.2.2", undefined, chatBody)).status).toBe(429);
   });
 
-  test("wrong credentials are counted by address, and a good key of that address goes on", async () => {
-    const { secret } = await seedAccount(stack().app.database, 10n ** 12n);
+  test("wrong credentials are counted by address, and every good one of that address goes on", async () => {
+    const { app } = stack();
+    const { account, secret } = await seedAccount(app.database, 10n ** 12n);
+    const reader = await app.managementKeys.create(account, "reader", ["account:read"]);
+    const { token: session } = await signInAs(stack().origin, privateKeyToAccount(generatePrivateKey()));
     const address = "192.0.2.3";
-    expect((await send("/v1/chat/completions", address, secret, chatBody)).status).toBe(200);
     for (let n = 0; n < 6; n++)
       expect((await send("/v1/account/balance", address, newSecret("mk-"))).status).toBe(401);
     for (const wrong of [newSecret("mk-"), newSecret("sk-"), "sk-1"]) {
       const reply = await send("/v1/account/balance", address, wrong);
       expect([reply.status, reply.headers.has("retry-after")]).toEqual([429, true]);
     }
+    // None of these was seen before, nor is any remembered.
     expect((await send("/v1/chat/completions", address, secret, chatBody)).status).toBe(200);
+    expect((await send("/v1/account/balance", address, reader.secret)).status).toBe(200);
+    expect((await send("/v1/auth/me", address, session)).status).toBe(200);
+    expect((await send("/v1/account/balance", address, newSecret("mk-"))).status).toBe(429);
     expect((await send("/v1/account/balance", "192.0.2.4", newSecret("mk-"))).status).toBe(401);
   });
 });

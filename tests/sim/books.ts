@@ -1,4 +1,5 @@
-import type { HoldRequest, Settlement } from "../../src/accounts/holds.store.ts";
+import type { HoldRequest } from "../../src/accounts/holds.store.ts";
+import type { Settlement } from "../../src/accounts/settlements.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import type { SimChat } from "./chat.ts";

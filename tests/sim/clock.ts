@@ -1,10 +1,11 @@
 import type { Database } from "../../src/db/database.ts";
-import type { Clock } from "../../src/kernel/clock.ts";
+import type { WaitingClock } from "../../src/kernel/clock.ts";
 
 /** Time as the simulation moves it, for the processes and for the database alike. */
-export class SimClock implements Clock {
+export class SimClock implements WaitingClock {
   #nowMs = 0;
   #isTold = false;
+  #sleepers: { readonly untilMs: number; wake(): void }[] = [];
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -22,11 +23,25 @@ export class SimClock implements Clock {
   set(at: Date): void {
     this.#nowMs = at.getTime();
     this.#isTold = false;
+    this.#sleepers = [];
+  }
+
+  /** Nobody sleeps any longer than until the simulation has come to that time. */
+  sleep(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (ms <= 0 || signal.aborted) return resolve();
+      const sleeper = { untilMs: this.#nowMs + ms, wake: resolve };
+      this.#sleepers.push(sleeper);
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
   }
 
   advance(ms: number): void {
     this.#nowMs += ms;
     this.#isTold = false;
+    const sleepers = this.#sleepers;
+    this.#sleepers = sleepers.filter(({ untilMs }) => untilMs > this.#nowMs);
+    for (const sleeper of sleepers) if (sleeper.untilMs <= this.#nowMs) sleeper.wake();
   }
 
   /** Lets the database know what time it is; whoever runs a statement asks for it before. */

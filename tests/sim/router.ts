@@ -15,7 +15,7 @@ import { ExchangeService } from "../../src/inference/exchange.service.ts";
 import { HealthService } from "../../src/inference/health.service.ts";
 import type { ProviderClient } from "../../src/inference/provider.client.ts";
 import type { Provider } from "../../src/inference/provider.ts";
-import type { Clock } from "../../src/kernel/clock.ts";
+import type { WaitingClock } from "../../src/kernel/clock.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { UNRESTRICTED } from "../../src/keys/key-terms.ts";
@@ -47,7 +47,7 @@ export type Router = {
 export function bootRouter(given: {
   readonly process: SimProcess;
   readonly database: Database;
-  readonly clock: Clock;
+  readonly clock: WaitingClock;
   readonly rpc: Rpc;
   readonly client: ProviderClient;
   readonly bus: Bus;
@@ -74,7 +74,13 @@ export function bootRouter(given: {
   const exchanges = new ExchangeService({
     ...{ providers: plant.providers?.(client) ?? client, health, clock, log },
     // The simulation speaks of one provider, which is asked once.
-    ...{ tries: 1, totalMs: HOLD_SECONDS * 1_000, firstTokenMs: HOLD_SECONDS * 1_000, stallMs: 60_000 },
+    ...{
+      tries: 1,
+      totalMs: HOLD_SECONDS * 1_000,
+      firstTokenMs: HOLD_SECONDS * 1_000,
+      stallMs: 60_000,
+      resumesStreams: false,
+    },
   });
   const scan = { name: "deposits", rpc, database, startBlock: 0n, confirmations: CONFIRMATIONS };
   return {

@@ -4,7 +4,7 @@ import type { Database } from "../../src/db/database.ts";
 import type { Bus } from "../../src/events/bus.ts";
 import { hasUnpublished } from "../../src/events/outbox.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
-import type { StreamSink } from "../../src/inference/stream-relay.ts";
+import type { StreamSink } from "../../src/inference/stream-terms.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import { newRequestId } from "../../src/kernel/ids.ts";

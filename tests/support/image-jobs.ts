@@ -40,12 +40,12 @@ export type JobWorld = {
   startWorker(timing?: Partial<JobTiming>, parallel?: number): JobRunner;
 };
 
-/** Opens such a world. There is no worker in it yet. */
+/** Opens such a world. There is no worker in it yet; unless it is one process, it is told of jobs by the bus alone. */
 export async function openJobWorld(
   kind: DatabaseKind,
   onEnd: OnEnd,
   brokers: readonly JobBroker[],
-  { deadlineSeconds = 600 } = {},
+  { deadlineSeconds = 600, isOneProcess = true } = {},
 ): Promise<JobWorld> {
   const database = await openTestDatabase(kind, { onEnd });
   const log = createLogger("silent");
@@ -88,7 +88,7 @@ export async function openJobWorld(
     requests: new RequestsService(database),
     catalogue,
     evidence,
-    submitted: () => workers.map((worker) => worker.nudge()),
+    submitted: () => isOneProcess && workers.map((worker) => worker.nudge()),
     committed,
     deadlineSeconds,
   });
@@ -110,8 +110,8 @@ export async function openJobWorld(
       return (await imageJobs.submit(ask, { account, keyId })).id;
     },
     startWorker(timing = {}, parallel = 16) {
-      const work = imageJobWork({ client, holds, catalogue, evidence, keptSeconds: 3_600 });
-      const needs = { database, log, committed, kind: IMAGE_JOB, parallel, work };
+      const work = imageJobWork({ client, holds, catalogue, evidence, clock, keptSeconds: 3_600 });
+      const needs = { database, bus, clock, log, committed, kind: IMAGE_JOB, parallel, work };
       const worker = new JobRunner(needs, { pollMs: 50, ...timing });
       workers.push(worker);
       worker.start();

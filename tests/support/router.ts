@@ -28,23 +28,36 @@ export type RouterStack = Stack & {
   readonly scripted: readonly ScriptedProvider[];
   /** Opens an account that is rich enough, or has just so much. */
   seed(neuron?: bigint): Promise<Seeded>;
+  /** Has the `n`th provider offer this besides, from now on. */
+  offer(n: number, entry: OfferEntry): Promise<void>;
   chat(seeded: Seeded, body: object, headers?: Record<string, string>): Promise<Response>;
 };
+
+/** An offer as PROVIDERS_FILE has it. */
+type OfferEntry = { readonly id: string; readonly pricing: object } & Readonly<Record<string, unknown>>;
 
 /** Starts `count` scripted providers and a stack over them. To be called at the top level of a test file. */
 export async function useRouter(given: {
   readonly models: readonly string[];
   readonly count?: number;
   readonly settings?: Readonly<Record<string, string>>;
+  /** Offers of the `n`th provider besides. */
+  readonly more?: (n: number) => readonly OfferEntry[];
+  /** The variable that has the key of all providers. */
+  readonly keyVariable?: string;
 }): Promise<() => RouterStack> {
-  const { models, count = 2, settings = {} } = given;
+  const { models, count = 2, settings = {}, more = () => [], keyVariable } = given;
   const scripted = await Promise.all(Array.from({ length: count }, startScripted));
   const folder = mkdtempSync(join(tmpdir(), "router-"));
   const path = join(folder, "providers.json");
-  writeFileSync(
-    path,
-    JSON.stringify({ providers: scripted.map((provider, n) => entry(provider, n, models)) }),
-  );
+  const servers = scripted.map(({ url }, n) => {
+    const { prompt, completion } = PRICES[n] ?? PRICES[0];
+    const pricing = { prompt: String(prompt), completion: String(completion) };
+    const offers: OfferEntry[] = [...models.map((id) => ({ id, pricing })), ...more(n)];
+    return { name: `scripted-${n}`, url, models: offers, ...(keyVariable && { api_key_env: keyVariable }) };
+  });
+  const write = () => writeFileSync(path, JSON.stringify({ providers: servers }));
+  write();
   const stack = useStack("embedded", { ...QUICK, ...settings, PROVIDERS_FILE: path });
   afterAll(async () => {
     await Promise.all(scripted.map((provider) => provider.stop()));
@@ -55,6 +68,13 @@ export async function useRouter(given: {
     return {
       ...stack(),
       scripted,
+      async offer(n, entry) {
+        const offers = servers[n]?.models ?? [];
+        const known = offers.findIndex(({ id }) => id === entry.id);
+        offers.splice(known < 0 ? offers.length : known, 1, entry);
+        write();
+        await app.catalogue.refresh();
+      },
       seed: (neuron = 10_000_000n) => seedAccount(app.database, neuron),
       chat: (seeded, body, headers = {}) =>
         fetch(`${origin}/v1/chat/completions`, {
@@ -68,10 +88,4 @@ export async function useRouter(given: {
         }),
     };
   };
-}
-
-function entry({ url }: ScriptedProvider, n: number, models: readonly string[]) {
-  const { prompt, completion } = PRICES[n] ?? PRICES[0];
-  const pricing = { prompt: String(prompt), completion: String(completion) };
-  return { name: `scripted-${n}`, url, models: models.map((id) => ({ id, pricing })) };
 }

@@ -28,7 +28,7 @@ export class ScriptedProvider {
       void (async () => {
         const parts: Buffer[] = [];
         for await (const part of request) parts.push(part);
-        const body = JSON.parse(Buffer.concat(parts).toString("utf8"));
+        const body = readBody(Buffer.concat(parts).toString("latin1"));
         const call = { path: request.url ?? "", headers: request.headers, body, atMs: performance.now() };
         const n = this.callsOf(body.model).length;
         this.calls.push(call);
@@ -47,6 +47,12 @@ export class ScriptedProvider {
     this.#server.closeAllConnections();
     await closed;
   }
+}
+
+/** A JSON body, or the model of a form. */
+function readBody(text: string): Call["body"] {
+  const [, model] = /name="model"\r\n\r\n([^\r]*)\r\n/.exec(text) ?? [];
+  return model === undefined ? JSON.parse(Buffer.from(text, "latin1").toString("utf8")) : { model };
 }
 
 /** Starts one on a free port. */

@@ -125,6 +125,27 @@ test("a name is looked up and judged anew for every connection, and a private ad
   server.close();
 });
 
+test("a name that alternates between a public and a private address leads to the one that was judged, and never home", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  let connections = 0;
+  server.on("connection", () => connections++);
+  const { port } = server.address() as { port: number };
+  // Of 2000::/3, so it is public, and of a part of it that is given to nobody: no host is there to hear of this test.
+  const { resolve, asked } = resolverOf(
+    ...Array.from({ length: 6 }, (_, n) => [n % 2 ? "127.0.0.1" : "2000::1"]),
+  );
+  const client = clientOf(resolve, 100);
+  const outcomes: string[] = [];
+  for (let n = 0; n < 6; n++) outcomes.push(await ask(client, `https://rebinding.example.com:${port}`));
+  const pair = ["unreachable", "forbidden_address"];
+  expect(outcomes).toEqual([...pair, ...pair, ...pair]);
+  // One look for each connection: nothing asks the name a second time behind the judgement.
+  expect([asked(), connections]).toEqual([6, 0]);
+  await client.close();
+  server.close();
+});
+
 test.each(["https://127.0.0.1:9443", "https://[::1]:9443", "https://0x7f.1:9443"])(
   "an address in the URL itself, %s, is judged at the connection too",
   async (url) => {
@@ -134,10 +155,10 @@ test.each(["https://127.0.0.1:9443", "https://[::1]:9443", "https://0x7f.1:9443"
   },
 );
 
-function clientOf(resolve: typeof lookup): ProviderClient {
+function clientOf(resolve: typeof lookup, connectMs = 2_000): ProviderClient {
   return new ProviderClient({
     credentials: { secretFor: async () => "", forget() {} },
-    deadlines: { connectMs: 2_000, firstByteMs: 2_000, silenceMs: 2_000, totalMs: 5_000 },
+    deadlines: { connectMs, firstByteMs: 2_000, silenceMs: 2_000, totalMs: 5_000 },
     connections: 2,
     allowsPrivate: false,
     resolve,

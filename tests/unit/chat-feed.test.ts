@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { feedChat } from "../../src/inference/chat-feed.ts";
 import { readChatRequest } from "../../src/inference/chat-request.ts";
-import type { StreamSink } from "../../src/inference/stream-relay.ts";
+import type { StreamSink } from "../../src/inference/stream-terms.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 
 const request = readChatRequest(

@@ -332,3 +332,18 @@ test("a decimal is read to its last digit, and none is read otherwise than it st
     }),
   );
 });
+
+test("prices with tiers are ranked and capped as they are for a question of this length", () => {
+  const tiers = [{ maxInputTokens: 100, inputPrice: 1n, outputPrice: 1n }];
+  const offers = [offer(5), offer(9, { tiers })];
+  const ranked = (inputTokens: number) =>
+    chosen(offers, { inputTokens }).candidates.map(({ address }) => address);
+  expect(ranked(100)).toEqual([addressOf(9), addressOf(5)]);
+  expect(ranked(101)).toEqual([addressOf(5), addressOf(9)]);
+  // At 10^12 dollars for a token of the network, a neuron for a token is a dollar for a million.
+  const [tokenUsd, prompt] = [10n ** 30n, 2n * 10n ** 18n];
+  const capped = (inputTokens: number) =>
+    chosen(offers, { inputTokens, tokenUsd, wishes: { caps: { prompt } } });
+  expect(capped(100).candidates).toHaveLength(1);
+  expect(codeOf(() => capped(101))).toBe("no_provider_within_max_price");
+});

@@ -39,6 +39,28 @@ test("an offer of the file is one like any other, at an address that stays the s
   expect(offers.every(isRoutable)).toBe(true);
 });
 
+test("a chat's price may say what cached tokens and longer questions cost", () => {
+  const tiers = [
+    { max_input_tokens: 100, prompt: "2", completion: "3", cached_prompt: "0" },
+    { max_input_tokens: 200, prompt: "5", completion: "7" },
+  ];
+  const pricing = { ...chat.pricing, cached_prompt: "1", cache_write_1h: "20", tiered_pricing: tiers };
+  expect(read({ ...server, models: [{ ...chat, pricing }] })[0]?.offers[0]).toMatchObject({
+    inputPrice: 10n,
+    cachePrice: { read: 1n, write: undefined, write1h: 20n },
+    tiers: [
+      { maxInputTokens: 100, inputPrice: 2n, outputPrice: 3n, cacheReadPrice: 0n },
+      { maxInputTokens: 200, inputPrice: 5n, outputPrice: 7n, cacheReadPrice: undefined },
+    ],
+  });
+  const refused = (wrong: object) => () => read({ ...server, models: [{ ...chat, pricing: wrong }] });
+  expect(refused({ ...pricing, tiered_pricing: tiers.toReversed() })).toThrow(/longer than the one before/);
+  expect(refused({ ...pricing, tiered_pricing: [] })).toThrow(/tiered_pricing/);
+  expect(refused({ ...pricing, cached_prompt: 1 })).toThrow(/cached_prompt/);
+  const image = { id: "paint", service_type: "text-to-image", pricing: { image: "7", cached_prompt: "1" } };
+  expect(() => read({ ...server, models: [image] })).toThrow(/needs image, and no other/);
+});
+
 test("images are priced each, sound by the second", () => {
   const models = [
     { id: "paint", service_type: "text-to-image", pricing: { image: "7" } },

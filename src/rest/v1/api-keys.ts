@@ -4,8 +4,9 @@ import { isAddress } from "../../kernel/hex.ts";
 import { type ApiKey, apiKeyCursor, KEY_STATUSES } from "../../keys/api-key.service.ts";
 import { type KeyTerms, TRUST_FLOORS } from "../../keys/key-terms.ts";
 import { RESET_PERIODS } from "../../keys/reset-period.ts";
-import { defineRoute, json, listOf } from "../route.ts";
+import { defineRoute, json } from "../route.ts";
 import { instant } from "../wire.ts";
+import { keyListAnswer, keyListOf, keyListQuery, REVOKED_KEY } from "./key-list.ts";
 
 const MAX_LISTED = 100;
 const text = z.string().trim().min(1).max(100);
@@ -56,25 +57,12 @@ export const listApiKeys = defineRoute({
   url: "/v1/api-keys",
   summary: "List the API keys",
   access: "keys:read",
-  query: z.strictObject({
-    status: z.enum([...KEY_STATUSES, "all"]).default("all"),
-    limit: z.coerce.number().int().min(1).max(100).default(100),
-    cursor: z.string().optional(),
-  }),
-  answer: { json: z.strictObject({ ...listOf(item), next_cursor: z.string().nullable() }) },
+  query: keyListQuery(KEY_STATUSES),
+  answer: keyListAnswer(item),
   async handle(app, { account, query: { status, limit, cursor } }) {
-    const page = { first: limit, after: cursor };
-    const { rows, hasNextPage } = await app.apiKeys.list(
-      account,
-      page,
-      status === "all" ? undefined : status,
-    );
-    const last = rows.at(-1);
-    return json({
-      object: "list",
-      data: rows.map(view),
-      next_cursor: hasNextPage && last ? apiKeyCursor(last) : null,
-    });
+    const asked = status === "all" ? undefined : status;
+    const page = await app.apiKeys.list(account, { first: limit, after: cursor }, asked);
+    return keyListOf(page, { view, cursorOf: apiKeyCursor });
   },
 });
 
@@ -119,7 +107,7 @@ export const revokeApiKey = defineRoute({
   url: "/v1/api-keys/:id",
   summary: "Revoke an API key",
   access: "keys:manage",
-  answer: { json: z.strictObject({ key_id: z.uuid(), message: z.string() }) },
+  answer: REVOKED_KEY,
   async handle(app, { account, params: { id = "" } }) {
     const key = await app.apiKeys.revoke(account, id);
     return json({ key_id: key.id, message: "API key revoked" });

@@ -3,12 +3,15 @@ import { AppError } from "../../kernel/errors.ts";
 import { type ManagementKey, managementKeyCursor } from "../../keys/management-key.service.ts";
 import { chooseScopes, PRESET_NAMES } from "../../keys/preset.ts";
 import { SCOPES } from "../../keys/principal.ts";
-import { defineRoute, json, listOf } from "../route.ts";
+import { defineRoute, json } from "../route.ts";
 import { instant } from "../wire.ts";
+import { keyListAnswer, keyListOf, keyListQuery, REVOKED_KEY } from "./key-list.ts";
 
 const name = z.string().trim().min(1).max(100);
 const preset = z.enum(PRESET_NAMES);
 const scopes = z.array(z.enum(SCOPES)).max(SCOPES.length);
+
+const STATUSES = ["active", "revoked"] as const;
 
 const item = z
   .strictObject({
@@ -18,7 +21,7 @@ const item = z
     name: z.string(),
     scopes: z.array(z.enum(SCOPES)),
     preset,
-    status: z.enum(["active", "revoked"]),
+    status: z.enum(STATUSES),
     revoked: z.boolean(),
     created_at: instant,
     last_used_at: instant.nullable(),
@@ -32,25 +35,12 @@ export const listManagementKeys = defineRoute({
   url: "/v1/management-keys",
   summary: "List the management keys",
   access: "session",
-  query: z.strictObject({
-    status: z.enum(["active", "revoked", "all"]).default("all"),
-    limit: z.coerce.number().int().min(1).max(100).default(100),
-    cursor: z.string().optional(),
-  }),
-  answer: { json: z.strictObject({ ...listOf(item), next_cursor: z.string().nullable() }) },
+  query: keyListQuery(STATUSES),
+  answer: keyListAnswer(item),
   async handle(app, { account, query: { status, limit, cursor } }) {
-    const page = { first: limit, after: cursor };
-    const { rows, hasNextPage } = await app.managementKeys.list(
-      account,
-      page,
-      status === "all" ? undefined : status,
-    );
-    const last = rows.at(-1);
-    return json({
-      object: "list",
-      data: rows.map(view),
-      next_cursor: hasNextPage && last ? managementKeyCursor(last) : null,
-    });
+    const asked = status === "all" ? undefined : status;
+    const page = await app.managementKeys.list(account, { first: limit, after: cursor }, asked);
+    return keyListOf(page, { view, cursorOf: managementKeyCursor });
   },
 });
 
@@ -95,7 +85,7 @@ export const revokeManagementKey = defineRoute({
   url: "/v1/management-keys/:id",
   summary: "Revoke a management key",
   access: "session",
-  answer: { json: z.strictObject({ key_id: z.uuid(), message: z.string() }) },
+  answer: REVOKED_KEY,
   async handle(app, { account, params: { id = "" } }) {
     const key = await app.managementKeys.revoke(account, id);
     return json({ key_id: key.id, message: "Management key revoked" });

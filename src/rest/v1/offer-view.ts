@@ -13,6 +13,19 @@ const priceOf = <T extends z.ZodType>(amount: T) =>
     completion: amount,
     image: amount.optional(),
     second: amount.optional(),
+    cached_prompt: amount.optional(),
+    cache_write: amount.optional(),
+    cache_write_1h: amount.optional(),
+    tiered_pricing: z
+      .array(
+        z.strictObject({
+          max_input_tokens: z.int(),
+          prompt: amount,
+          completion: amount,
+          cached_prompt: amount.optional(),
+        }),
+      )
+      .optional(),
   });
 
 /** What is told of an offer beside its price, as far as its provider tells it (facts 1.3). */
@@ -96,8 +109,26 @@ export function parametersOf(profiles: readonly Profile[]): ReadonlySet<string> 
   return new Set(profiles.flatMap(({ supportedParameters }) => supportedParameters ?? []));
 }
 
-function viewPrice({ serviceType, inputPrice, outputPrice }: Provider, show: (price: bigint) => string) {
-  if (serviceType === "chatbot") return { prompt: show(inputPrice), completion: show(outputPrice) };
+function viewPrice(offer: Provider, show: (price: bigint) => string) {
+  const { serviceType, inputPrice, outputPrice } = offer;
+  if (serviceType === "chatbot")
+    return { prompt: show(inputPrice), completion: show(outputPrice), ...viewFinerPrice(offer, show) };
   const unit = serviceType === "speech-to-text" ? "second" : "image";
   return { prompt: show(inputPrice), completion: show(0n), [unit]: show(outputPrice) };
+}
+
+/** What is not stated is left out of JSON. */
+function viewFinerPrice({ cachePrice, tiers }: Provider, show: (price: bigint) => string) {
+  const shown = (price: bigint | undefined) => (price === undefined ? undefined : show(price));
+  return {
+    cached_prompt: shown(cachePrice?.read),
+    cache_write: shown(cachePrice?.write),
+    cache_write_1h: shown(cachePrice?.write1h),
+    tiered_pricing: tiers?.map((tier) => ({
+      max_input_tokens: tier.maxInputTokens,
+      prompt: show(tier.inputPrice),
+      completion: show(tier.outputPrice),
+      cached_prompt: shown(tier.cacheReadPrice),
+    })),
+  };
 }

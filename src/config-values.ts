@@ -1,0 +1,39 @@
+import { z } from "zod";
+import { readUsd } from "./inference/routing.ts";
+import { isAddressRange } from "./keys/source-address.ts";
+
+/** A port; 0 takes a free one. */
+export const port = z.coerce.number().int().min(0).max(65_535);
+/** Milliseconds, an hour at the most. */
+export const ms = z.coerce.number().int().min(1).max(3_600_000);
+/** Requests a minute; 0 for no limit. */
+export const requestsPerMinute = z.coerce.number().int().min(0).max(1_000_000_000);
+/** An http(s) URL. */
+export const httpUrl = z.url({ protocol: /^https?$/ });
+/** An address in any letter case. */
+export const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "must be an address");
+/** A private key of 32 bytes. */
+export const privateKey = z.string().regex(/^0x[0-9a-fA-F]{64}$/, "must be 0x and 64 hexadecimal digits");
+const list = z.string().transform((text) => text.split(",").map((part) => part.trim()));
+/** URLs, separated by commas. */
+export const urls = list.pipe(z.array(httpUrl).min(1));
+/** Origins of web pages, separated by commas. */
+export const origins = list.pipe(
+  z.array(httpUrl.refine((text) => /^https?:\/\/[^/]+\/?$/.test(text), "must be a scheme and a host")).min(1),
+);
+/** IP addresses or CIDR ranges, separated by commas. */
+export const addressRanges = list.pipe(
+  z.array(z.string().refine(isAddressRange, "must be IP addresses or CIDR ranges")).min(1),
+);
+
+/** Words of letters and digits, separated by commas. */
+export const words = list.pipe(
+  z.array(z.string().regex(/^[A-Za-z0-9]{1,32}$/, "must be words of letters and digits")).min(1),
+);
+/** A price in dollars, or where it is told. */
+export const tokenUsd = z
+  .string()
+  .refine(
+    (text) => readUsd(text) !== undefined || httpUrl.safeParse(text).success,
+    "must be a decimal or a URL",
+  );

@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Bus, EventStream } from "./bus.ts";
+import type { DomainEvent, Topic } from "./topics.ts";
+
+type Needs<T extends Topic> = {
+  readonly bus: Pick<Bus, "subscribe">;
+  readonly topic: T;
+  /** Hears every event. It must not throw. */
+  readonly heard: (event: DomainEvent<T>) => void;
+  /** Hears that the bus could not be followed, or ended it; it is tried again after a second. */
+  readonly lost: (error: unknown) => void;
+};
+
+const AGAIN_MS = 1_000;
+
+/**
+ * Hears the events of a topic as they come, until `stop`. What is published while the bus is away is not heard: this
+ * is for those who look for themselves as well, and are only told when.
+ */
+export class BusListener<T extends Topic> {
+  readonly #needs: Needs<T>;
+  readonly #stopping = new AbortController();
+  #stream: EventStream<T> | undefined;
+  #listening: Promise<void> | undefined;
+
+  constructor(needs: Needs<T>) {
+    this.#needs = needs;
+  }
+
+  start(): void {
+    this.#listening ??= this.#listen();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#stream?.return?.();
+    await this.#listening;
+  }
+
+  async #listen(): Promise<void> {
+    const { bus, topic, heard, lost } = this.#needs;
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        this.#stream = await bus.subscribe({ topic });
+        if (signal.aborted) await this.#stream.return?.();
+        for await (const event of this.#stream) heard(event as DomainEvent<T>);
+      } catch (error) {
+        lost(error);
+      }
+      await sleep(AGAIN_MS, undefined, { signal }).catch(() => {});
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import type { Admitted, Trace } from "./admitted.ts";
+import type { TokenUsage } from "./pricing.ts";
+import type { Piece } from "./transcript.ts";
+
+/** Where the events of a streamed answer go. */
+export type StreamSink = {
+  /** Called once, before the first write. */
+  start(head: { readonly responseKey: string | undefined }): void;
+  /** False when the reader is behind: then nothing more is written until `onDrain` tells. */
+  write(bytes: Buffer): boolean;
+  end(): void;
+  isClosed(): boolean;
+  onDrain(listener: () => void): void;
+  onClose(listener: () => void): void;
+};
+
+/**
+ * What an event is: `preamble` says nothing yet and `content` does; a `comment` is for nobody; `withheld` is not
+ * shown, or only later in another form; `end` is the last event, which is not shown either.
+ */
+export type EventKind = "preamble" | "content" | "comment" | "withheld" | "end";
+
+/** How the events of a format are read. One reader reads the stream of one try. */
+export type StreamReader = {
+  /** Judges an event. Throws a `ProviderFailure` for one that is broken, and what an error event says. */
+  read(event: Buffer): EventKind;
+  /** What the event that was read last says; undefined when it says what no other provider could repeat. */
+  readonly said: readonly Piece[] | undefined;
+  /** The event that was read last, saying these texts in place of its pieces. */
+  retell(texts: readonly string[]): Buffer;
+  /** What the provider says it used, as far as it makes sense. */
+  readonly usage: TokenUsage | undefined;
+  /** The provider's own id of the answer, as its events have it. */
+  readonly answerId?: string | undefined;
+  /** Whether the answer is whole, the last event apart. */
+  readonly isFinished: boolean;
+  /** Tokens of the content that was read, by the router's own tokenizer. */
+  countTokens(): number;
+  /** What is written when the bill is committed: the last events. */
+  closing(trace: Trace, billed: TokenUsage): Buffer;
+  /** What is written when the provider broke off: an event that tells so, and nothing that looks like an end. */
+  broken(): Buffer;
+};
+
+/** What a relay is made of. */
+export type StreamTerms = {
+  readonly admitted: Admitted;
+  readonly sink: StreamSink;
+  readonly newReader: () => StreamReader;
+  /** Tokens of the question by the router's own count. */
+  readonly inputTokens: number;
+  readonly firstTokenMs: number;
+  readonly stallMs: number;
+  /** Whether a stream that was cut may go on with another provider that repeats what was written. */
+  readonly resumes: boolean;
+};

@@ -1,0 +1,85 @@
+import type { FastifyReply } from "fastify";
+import type { App } from "../app.ts";
+import type { Answer } from "./answer.ts";
+import { toAnthropicError } from "./anthropic-error.ts";
+import { toErrorAnswer } from "./error-body.ts";
+import { eventSink } from "./event-sink.ts";
+import type { Route } from "./route.ts";
+
+/** What an answer must know of the request it is for. */
+export type Asked = { readonly requestId: string; readonly errors: Route["errors"] };
+
+/** Sends what an endpoint answers. A stream is over when this resolves. */
+export async function sendAnswer(
+  app: App,
+  answer: Answer,
+  { requestId, errors }: Asked,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const headers = { ...idHeaders(requestId, errors), "cache-control": "no-store" };
+  if (answer.kind === "json")
+    return reply
+      .code(answer.status ?? 200)
+      .headers(headers)
+      .send(answer.value);
+  if (answer.kind === "bytes")
+    return reply
+      .code(answer.status ?? 200)
+      .headers({ ...headers, "content-type": "application/json; charset=utf-8", ...answer.headers })
+      .send(answer.bytes);
+  reply.hijack();
+  try {
+    await answer.run(eventSink(reply.raw, { ...headersOf(reply), ...headers }));
+  } catch (error) {
+    if (reply.raw.headersSent) {
+      app.log.error({ err: error, requestId }, "a stream could not be ended");
+      reply.raw.destroy();
+    } else {
+      const { status, headers: more, body } = failureOf(app, error, requestId, errors);
+      reply.raw.writeHead(status, {
+        ...headersOf(reply),
+        ...headers,
+        ...more,
+        "content-type": "application/json; charset=utf-8",
+      });
+      reply.raw.end(JSON.stringify(body));
+    }
+  }
+  return undefined;
+}
+
+/** Sends a failure, in the shape of its endpoint. */
+export function sendFailure(
+  app: App,
+  error: unknown,
+  { requestId, errors }: Asked,
+  reply: FastifyReply,
+): FastifyReply {
+  const { status, headers, body } = failureOf(app, error, requestId, errors);
+  return reply
+    .code(status)
+    .headers({ ...idHeaders(requestId, errors), "cache-control": "no-store", ...headers })
+    .send(body);
+}
+
+/** A failure in the shape of its endpoint. */
+function failureOf(app: App, error: unknown, requestId: string, errors: Route["errors"]) {
+  const { status, headers, body } = toErrorAnswer(error, requestId);
+  logUnexpected(app, body.error.code, error, requestId);
+  return errors === "openai" ? { status, headers, body } : { headers, ...toAnthropicError(status, body) };
+}
+
+/** Anthropic's clients look for the id under a name of its own. */
+function idHeaders(requestId: string, errors: Route["errors"]): Readonly<Record<string, string>> {
+  return { "x-request-id": requestId, ...(errors === "anthropic" && { "request-id": requestId }) };
+}
+
+function logUnexpected(app: App, code: string, error: unknown, requestId: string): void {
+  if (code === "internal_error" || code === "unavailable")
+    app.log.error({ err: error, requestId }, "a request failed");
+}
+
+/** What was set on a reply before it was taken over. */
+function headersOf(reply: FastifyReply): Readonly<Record<string, string>> {
+  return reply.getHeaders() as Record<string, string>;
+}

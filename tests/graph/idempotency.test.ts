@@ -1,0 +1,125 @@
+import { describe, expect, test } from "vitest";
+import { newId } from "../../src/kernel/ids.ts";
+import { ask, type GraphResult } from "../support/graph-client.ts";
+import { MODEL } from "../support/network.ts";
+import { type Seeded, seedAccount } from "../support/seed.ts";
+import { SERVICES, useServices } from "../support/services.ts";
+import { useStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
+import { toWav } from "../support/wav.ts";
+
+const stack = useStack("embedded");
+const services = useServices(stack, ["images", "speech"]);
+const wav = toWav(2).toString("base64");
+const BILL = "bill { requestId cost { total } }";
+
+/** The mutations that cost money: what is asked, what is asked otherwise, and how often the provider was. */
+const MUTATIONS = [
+  {
+    field: "completeChat",
+    input: `{ model: "${MODEL}", messages: [{ role: "user", content: "hi" }], maxTokens: 3 }`,
+    other: `{ model: "${MODEL}", messages: [{ role: "user", content: "hello" }], maxTokens: 3 }`,
+    wants: `choices { text } inputTokens ${BILL}`,
+    requests: () => stack().provider.requests,
+  },
+  {
+    field: "generateImages",
+    input: `{ model: "${SERVICES.images.model}", prompt: "a sea", size: "8x8" }`,
+    other: `{ model: "${SERVICES.images.model}", prompt: "a tree", size: "8x8" }`,
+    wants: `images { b64Json } ${BILL}`,
+    requests: () => services().images.requests,
+  },
+  {
+    field: "transcribe",
+    input: `{ model: "${SERVICES.speech.model}", fileBase64: "${wav}" }`,
+    other: `{ model: "${SERVICES.speech.model}", fileBase64: "${toWav(1).toString("base64")}" }`,
+    wants: `text ${BILL}`,
+    requests: () => services().speech.requests,
+  },
+  {
+    field: "submitImageJob",
+    input: `{ model: "${SERVICES.images.model}", prompt: "a sea", size: "8x8" }`,
+    other: `{ model: "${SERVICES.images.model}", prompt: "a tree", size: "8x8" }`,
+    wants: "id modelId",
+    requests: () => services().images.requests,
+  },
+] as const;
+
+const newCustomer = () => seedAccount(stack().app.database, 10n ** 9n);
+
+function call(
+  { secret }: Seeded,
+  { field, wants }: Pick<(typeof MUTATIONS)[number], "field" | "wants">,
+  input: string,
+  key: string | null,
+): Promise<GraphResult> {
+  const query = `mutation($key: String) { ${field}(input: ${input}, idempotencyKey: $key) { ${wants} } }`;
+  return ask(stack().origin, secret, query, { key });
+}
+
+const codeOf = ({ errors }: GraphResult) => errors?.[0]?.extensions?.code;
+
+/** What an account was charged, once nothing of it is held. */
+async function charged({ account }: Seeded): Promise<bigint> {
+  const total = await until(async () => {
+    const [balance] = await stack().app.balances.byAccounts([account]);
+    return balance?.held === 0n && balance.total;
+  });
+  return 10n ** 9n - total;
+}
+
+describe.each(MUTATIONS)("$field", (mutation) => {
+  const { field, input, other, requests } = mutation;
+
+  test("is done once for a key, however often and however parallel it is called, and answered as it was", async () => {
+    const customer = await newCustomer();
+    const key = newId();
+    const before = requests();
+    const both = await Promise.all([1, 2, 3, 4].map(() => call(customer, mutation, input, key)));
+    const answered = both.filter(({ data }) => data[field] !== null);
+    for (const result of both)
+      if (!answered.includes(result)) expect(codeOf(result)).toBe("idempotency_in_progress");
+    const [first] = answered;
+    expect(first?.errors).toBeUndefined();
+    const cost = await charged(customer);
+    expect(cost).toBeGreaterThan(0n);
+    expect(await call(customer, mutation, input, key)).toMatchObject({ data: first?.data });
+    expect(requests() - before).toBe(1);
+    expect(await charged(customer)).toBe(cost);
+    expect(codeOf(await call(customer, mutation, other, key))).toBe("idempotency_key_reused");
+    const again = await call(customer, mutation, input, null);
+    expect(again.errors).toBeUndefined();
+    expect(again.data).not.toEqual(first?.data);
+    expect(await charged(customer)).toBe(cost * 2n);
+  });
+
+  test("is free to be tried again after a failure that cost nothing, and refuses what is no key", async () => {
+    const customer = await newCustomer();
+    const key = newId();
+    const wrong = input.replace(/model: "[^"]*"/, 'model: "none"');
+    expect(codeOf(await call(customer, mutation, wrong, key))).toBe("model_not_found");
+    expect((await call(customer, mutation, input, key)).errors).toBeUndefined();
+    for (const none of ["", "a\tb", "x".repeat(256)])
+      expect(codeOf(await call(customer, mutation, input, none))).toBe("invalid_parameter");
+  });
+});
+
+test("a key of one mutation, or of one account, says nothing of another's, nor of REST's", async () => {
+  const [customer, stranger] = [await newCustomer(), await newCustomer()];
+  const key = newId();
+  const [chat, images] = MUTATIONS;
+  const first = await call(customer, chat, chat.input, key);
+  expect((await call(customer, images, images.input, key)).errors).toBeUndefined();
+  const theirs = await call(stranger, chat, chat.input, key);
+  expect(theirs.data.completeChat.bill.requestId).not.toBe(first.data.completeChat.bill.requestId);
+  const reply = await fetch(`${stack().origin}/v1/chat/completions`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      authorization: `Bearer ${customer.secret}`,
+      "idempotency-key": key,
+    },
+    body: JSON.stringify({ model: MODEL, max_tokens: 3, messages: [{ role: "user", content: "hi" }] }),
+  });
+  expect([reply.status, reply.headers.get("idempotent-replayed")]).toEqual([200, null]);
+});

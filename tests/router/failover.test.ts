@@ -1,0 +1,225 @@
+import { describe, expect, test } from "vitest";
+import { LedgerService } from "../../src/accounts/ledger.service.ts";
+import type { InferenceRequest } from "../../src/inference/requests.service.ts";
+import { requireBooks } from "../support/bill.ts";
+import { useRouter } from "../support/router.ts";
+import {
+  completion,
+  DONE,
+  event,
+  FINISH,
+  openStream,
+  type Script,
+  sendJson,
+  trickle,
+  USAGE,
+} from "../support/scripted-provider.ts";
+import type { Seeded } from "../support/seed.ts";
+import { until } from "../support/until.ts";
+import { toWav } from "../support/wav.ts";
+
+/** A credential that looks like none, with what JSON spells otherwise. */
+const ODD_KEY = String.raw`pass "word" of/the\workshop 2031`;
+process.env.TEST_FAILOVER_KEY = ODD_KEY;
+
+const IMAGE_PRICES = [100n, 130n, 170n] as const;
+const SECOND_PRICES = [7n, 11n, 13n] as const;
+const UNITS = (n: number) => [
+  { id: "paint", service_type: "text-to-image", pricing: { image: String(IMAGE_PRICES[n]) } },
+  { id: "retouch", service_type: "image-editing", pricing: { image: String(IMAGE_PRICES[n]) } },
+  { id: "hear", service_type: "speech-to-text", pricing: { second: String(SECOND_PRICES[n]) } },
+];
+
+const down: Script = (_, response) => sendJson(response, 500, { error: "down" });
+const reset: Script = (_, response) => void response.socket?.resetAndDestroy();
+const empty: Script = (_, response) => sendJson(response, 200, { data: [], text: 7 });
+
+const IMAGES = { created: 1, data: [{ b64_json: "aGVsbG8=" }] };
+const wav = toWav(1);
+
+const PROBED = "probed";
+const ECHOES = ["echo-plain", "echo-stream", "echo-blame", "echo-code", "echo-down"] as const;
+const router = await useRouter({
+  models: [PROBED, ...ECHOES],
+  count: 2,
+  more: UNITS,
+  keyVariable: "TEST_FAILOVER_KEY",
+});
+
+function set(model: string, ...scripts: readonly Script[]): void {
+  for (const [n, script] of scripts.entries()) router().scripted[n]?.scripts.set(model, script);
+}
+
+const callsOf = (model: string) => router().scripted.map((provider) => provider.callsOf(model).length);
+
+async function requestOf({ account }: Seeded): Promise<InferenceRequest> {
+  return until(async () => {
+    const { rows } = await router().app.requests.list(account, { first: 10 });
+    expect(rows).toHaveLength(1);
+    return rows[0] !== undefined && rows[0].status !== "running" && rows[0];
+  });
+}
+
+async function post(
+  path: string,
+  { secret }: Seeded,
+  body: string | FormData,
+  json = false,
+): Promise<Response> {
+  return fetch(`${router().origin}${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${secret}`, ...(json && { "content-type": "application/json" }) },
+    body,
+  });
+}
+
+function formOf(model: string, file: string, bytes: Buffer): FormData {
+  const form = new FormData();
+  form.set("model", model);
+  form.set(file, new Blob([new Uint8Array(bytes)]), "a.wav");
+  if (file === "image") form.set("prompt", "a sea");
+  return form;
+}
+
+const KINDS = [
+  {
+    kind: "images",
+    model: "paint",
+    ask: (seeded: Seeded) =>
+      post("/v1/images/generations", seeded, JSON.stringify({ model: "paint", prompt: "a sea" }), true),
+    good: ((_, response) => sendJson(response, 200, IMAGES)) satisfies Script,
+    cost: IMAGE_PRICES[1],
+  },
+  {
+    kind: "edits of images",
+    model: "retouch",
+    ask: (seeded: Seeded) => post("/v1/images/edits", seeded, formOf("retouch", "image", Buffer.from("x"))),
+    good: ((_, response) => sendJson(response, 200, IMAGES)) satisfies Script,
+    cost: IMAGE_PRICES[1],
+  },
+  {
+    kind: "transcriptions",
+    model: "hear",
+    ask: (seeded: Seeded) => post("/v1/audio/transcriptions", seeded, formOf("hear", "file", wav)),
+    good: ((_, response) => sendJson(response, 200, { text: "the sea" })) satisfies Script,
+    cost: SECOND_PRICES[1],
+  },
+] as const;
+
+describe.each(KINDS)("$kind", ({ model, ask, good, cost }) => {
+  test.each([
+    ["fails", down],
+    ["breaks off", reset],
+    ["answers with nothing", empty],
+  ])(
+    "are had from the second provider when the first one %s, under one hold and for one charge",
+    async (_what, bad) => {
+      const { app, seed } = router();
+      set(model, bad, good);
+      const before = callsOf(model);
+      const seeded = await seed(1_000n);
+      const reply = await ask(seeded);
+      expect(reply.status).toBe(200);
+      const request = await requestOf(seeded);
+      expect(request).toMatchObject({ status: "completed", cost: { total: cost } });
+      expect(request.routing?.attempts.map(({ outcome }) => outcome)).toEqual(["failed", "answered"]);
+      expect(request.provider).toBe(request.routing?.attempts[1]?.provider);
+      expect(callsOf(model)).toEqual(before.map((count) => count + 1));
+      await requireBooks(app, seeded, { available: 1_000n - cost });
+    },
+  );
+
+  test("cost nothing when both providers fail", async () => {
+    const { app, seed } = router();
+    set(model, empty, empty);
+    const seeded = await seed(1_000n);
+    expect((await ask(seeded)).status).toBe(502);
+    await requireBooks(app, seeded, { available: 1_000n });
+  });
+});
+
+test("of two requests at once only one probes a provider whose circuit is half open; both are answered", async () => {
+  const { app, scripted, seed, chat } = router();
+  const [first] = scripted;
+  const seeded = await seed();
+  const ask = () => chat(seeded, { model: PROBED, max_tokens: 20 });
+  set(PROBED, down);
+  for (let n = 0; n < 3; n++) expect((await ask()).status).toBe(200);
+  const [offer] = app.catalogue.model(PROBED)?.providers ?? [];
+  if (!first || !offer) throw new Error("there is a first provider");
+  await until(() => app.health.of(offer).circuit === "half-open");
+  const probe = Promise.withResolvers<void>();
+  set(PROBED, async (_, response) => {
+    await probe.promise;
+    sendJson(response, 200, completion());
+  });
+  const asked = first.callsOf(PROBED).length;
+  const replies = Array.from({ length: 4 }, ask);
+  const quick = await Promise.race(replies);
+  expect(quick.status).toBe(200);
+  await until(() => first.callsOf(PROBED).length > asked);
+  expect(app.health.of(offer).circuit).toBe("open");
+  probe.resolve();
+  expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  expect(first.callsOf(PROBED).length).toBe(asked + 1);
+  expect(app.health.of(offer).circuit).toBe("closed");
+});
+
+describe("a provider that repeats our credential, which looks like no key at all,", () => {
+  const spellings = [ODD_KEY, JSON.stringify(ODD_KEY).slice(1, -1)];
+  /** What it was sent as `Authorization`, scheme and all. */
+  const sent = (authorization: string | undefined) => authorization ?? "";
+
+  const SCRIPTS: Readonly<Record<(typeof ECHOES)[number], Script>> = {
+    "echo-plain": ({ headers }, response) => {
+      const content = `you are ${sent(headers.authorization)}, I think`;
+      const message = { role: "assistant", content };
+      sendJson(response, 200, completion({ choices: [{ index: 0, message, finish_reason: "stop" }] }), {
+        "zg-res-key": ODD_KEY.replaceAll(" ", ""),
+        "x-echo": sent(headers.authorization),
+      });
+    },
+    "echo-stream": async ({ headers }, response) => {
+      openStream(response);
+      const events = [
+        event({ delta: { role: "assistant", content: "" } }),
+        event({ delta: { content: `you are ${sent(headers.authorization)}, I think` } }),
+        FINISH,
+        event(undefined, { usage: USAGE }),
+        DONE,
+      ];
+      const bytes = Buffer.from(events.join(""));
+      for (let at = 0; at < bytes.length; at += 11) await trickle(response, [bytes.subarray(at, at + 11)]);
+      response.end();
+    },
+    "echo-blame": ({ headers }, response) =>
+      sendJson(response, 400, { error: { message: `no: ${sent(headers.authorization)}, says the sea` } }),
+    "echo-code": ({ headers }, response) =>
+      sendJson(response, 500, { error: { message: "no", code: sent(headers.authorization).slice(7) } }),
+    "echo-down": ({ headers }, response) =>
+      void response.writeHead(503, { "content-type": "text/plain" }).end(sent(headers.authorization)),
+  };
+
+  test.each(ECHOES)("%s: neither the client nor the log gets to see it", async (model) => {
+    const { scripted, seed, chat, logged } = router();
+    const script = SCRIPTS[model];
+    set(model, script, script);
+    const seeded = await seed();
+    const reply = await chat(seeded, { model, max_tokens: 50, stream: model === "echo-stream" });
+    const told = `${JSON.stringify([...reply.headers])}${await reply.text()}`;
+    expect(scripted[0]?.callsOf(model)[0]?.headers.authorization).toBe(`Bearer ${ODD_KEY}`);
+    for (const spelling of [...spellings, ODD_KEY.replaceAll(" ", "")]) {
+      expect(told).not.toContain(spelling);
+      expect(logged()).not.toContain(spelling);
+    }
+    // What stands around it is passed on as it is.
+    if (model === "echo-plain" || model === "echo-stream")
+      expect(told).toMatch(/you are Bearer \*+, I think/);
+    if (model === "echo-blame") expect(told).toMatch(/no: Bearer \*+, says the sea/);
+  });
+});
+
+test("after all of that the books are exact, and nothing is held", async () => {
+  const { faults, openHolds } = await new LedgerService(router().app.database).verify();
+  expect({ faults, openHolds }).toEqual({ faults: [], openHolds: 0 });
+});

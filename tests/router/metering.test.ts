@@ -1,0 +1,262 @@
+import { describe, expect, test } from "vitest";
+import { LedgerService } from "../../src/accounts/ledger.service.ts";
+import { countPromptTokens } from "../../src/inference/tokens.ts";
+import { requireBooks } from "../support/bill.ts";
+import { ask as askGraph } from "../support/graph-client.ts";
+import { rest } from "../support/rest-client.ts";
+import { useRouter } from "../support/router.ts";
+import {
+  completion,
+  event,
+  events,
+  openStream,
+  type Script,
+  sendJson,
+} from "../support/scripted-provider.ts";
+import type { Seeded } from "../support/seed.ts";
+
+const CACHED = {
+  id: "cached",
+  pricing: { prompt: "10", completion: "20", cached_prompt: "1", cache_write: "12", cache_write_1h: "30" },
+};
+const MESSAGES = { ...CACHED, id: "claude", supported_formats: ["openai", "anthropic"] };
+const TIERED = {
+  id: "tiered",
+  pricing: {
+    prompt: "10",
+    completion: "20",
+    tiered_pricing: [
+      { max_input_tokens: 40, prompt: "2", completion: "3", cached_prompt: "1" },
+      { max_input_tokens: 400, prompt: "5", completion: "7" },
+    ],
+  },
+};
+/** What the second provider asks for the same: dearer for short questions, cheaper for long ones. */
+const FLAT = { id: "tiered", pricing: { prompt: "4", completion: "6" } };
+const RISING = { id: "rising", pricing: { prompt: "2", completion: "3" } };
+
+const router = await useRouter({
+  models: [],
+  more: (n) => (n === 0 ? [CACHED, MESSAGES, TIERED, RISING] : [FLAT]),
+});
+
+const QUESTION = [{ role: "user", content: "What is the sea?" }];
+const LONG = [{ role: "user", content: "What is the sea like there? ".repeat(20) }];
+const PROMPT = countPromptTokens(QUESTION);
+
+type Bill = {
+  readonly x_0g_trace: {
+    readonly request_id: string;
+    readonly provider: string;
+    readonly billing: { readonly input_cost: string; readonly total_cost: string };
+  };
+};
+
+/** A provider that states this usage, whole or in a stream. */
+const stating =
+  (usage: object): Script =>
+  (call, response) => {
+    if (!call.body.stream) return sendJson(response, 200, completion({ usage }));
+    openStream(response).end(
+      [...events().slice(0, -2), event(undefined, { usage }), "data: [DONE]\n\n"].join(""),
+    );
+  };
+
+function set(model: string, script: Script): void {
+  for (const provider of router().scripted) provider.scripts.set(model, script);
+}
+
+async function billOf(seeded: Seeded, body: object): Promise<Bill["x_0g_trace"]> {
+  const reply = await router().chat(seeded, body);
+  const text = await reply.text();
+  expect(reply.status, text).toBe(200);
+  const [, traced] = /^: x_0g_trace (.*)$/m.exec(text) ?? [];
+  return traced === undefined ? (JSON.parse(text) as Bill).x_0g_trace : JSON.parse(traced);
+}
+
+async function readerOf({ account }: Seeded): Promise<string> {
+  return (await router().app.managementKeys.create(account, "reader", ["account:read"])).secret;
+}
+
+describe("tokens that the provider had in its cache", () => {
+  const usage = {
+    prompt_tokens: 100,
+    completion_tokens: 8,
+    total_tokens: 108,
+    prompt_tokens_details: { cached_tokens: 60, cache_write_tokens: 20, cache_write_1h_tokens: 5 },
+  };
+  // 15 fresh ones, 60 read, 20 and 5 written.
+  const input = 15n * 10n + 60n * 1n + 20n * 12n + 5n * 30n;
+
+  test.each([false, true])(
+    "cost what the provider asks for them, to the neuron (streamed: %s)",
+    async (stream) => {
+      const { app, origin, seed } = router();
+      set(CACHED.id, stating(usage));
+      const seeded = await seed();
+      const bill = await billOf(seeded, { model: CACHED.id, max_tokens: 100, stream });
+      const total = input + 8n * 20n;
+      expect(bill.billing).toMatchObject({ input_cost: String(input), total_cost: String(total) });
+      await requireBooks(app, seeded, { available: 10_000_000n - total });
+      const reader = await readerOf(seeded);
+      const history = await rest<{ data: object[] }>(origin, "/v1/account/usage/history", reader);
+      expect(history.body.data[0]).toMatchObject({
+        input_tokens: 100,
+        cached_tokens: 60,
+        cache_write_tokens: 20,
+        cache_write_1h_tokens: 5,
+        cost: String(total),
+      });
+      const query = `{ request(id: "${bill.request_id}") { inputTokens cachedTokens cacheWriteTokens cacheWrite1hTokens cost { input } } }`;
+      expect((await askGraph(origin, reader, query)).data.request).toEqual({
+        inputTokens: 100,
+        cachedTokens: 60,
+        cacheWriteTokens: 20,
+        cacheWrite1hTokens: 5,
+        cost: { input: String(input) },
+      });
+    },
+  );
+
+  test("count the same in Anthropic's format", async () => {
+    const { app, origin, seed } = router();
+    const message = {
+      id: "msg_1",
+      type: "message",
+      role: "assistant",
+      model: "claude",
+      content: [{ type: "text", text: "wide" }],
+      stop_reason: "end_turn",
+      usage: {
+        input_tokens: 15,
+        output_tokens: 8,
+        cache_read_input_tokens: 60,
+        cache_creation_input_tokens: 25,
+        cache_creation: { ephemeral_5m_input_tokens: 20, ephemeral_1h_input_tokens: 5 },
+      },
+    };
+    set(MESSAGES.id, (_, response) => sendJson(response, 200, message));
+    const seeded = await seed();
+    const body = { model: MESSAGES.id, max_tokens: 100, messages: QUESTION };
+    const reply = await rest<Bill>(origin, "/v1/messages", seeded.secret, { body });
+    expect(reply.body.x_0g_trace.billing.input_cost).toBe(String(input));
+    await requireBooks(app, seeded, { available: 10_000_000n - input - 8n * 20n });
+  });
+
+  test("are not believed to be more than there were", async () => {
+    const { seed } = router();
+    set(CACHED.id, stating({ ...usage, prompt_tokens_details: { cached_tokens: 101 } }));
+    const bill = await billOf(await seed(), { model: CACHED.id, max_tokens: 100 });
+    expect(bill.billing.input_cost).toBe("1000");
+  });
+
+  test("are held for as if all of them were the dearest", async () => {
+    const { app, chat, seed } = router();
+    set(CACHED.id, stating({ prompt_tokens: PROMPT, completion_tokens: 1 }));
+    const most = BigInt(PROMPT) * 30n + 20n;
+    const poor = await seed(most - 1n);
+    expect((await chat(poor, { model: CACHED.id, max_tokens: 1 })).status).toBe(402);
+    const enough = await seed(most);
+    await billOf(enough, { model: CACHED.id, max_tokens: 1 });
+    await requireBooks(app, enough, { available: most - BigInt(PROMPT) * 10n - 20n });
+  });
+});
+
+describe("prices by the length of the question", () => {
+  test("are those of the tier that the provider's count falls into, for all of a request", async () => {
+    const { app, seed } = router();
+    const seeded = await seed();
+    const pin = app.catalogue.providers().find(({ model, tiers }) => model === TIERED.id && tiers)?.address;
+    const ask = async (prompt_tokens: number, cached_tokens = 0) => {
+      set(
+        TIERED.id,
+        stating({ prompt_tokens, completion_tokens: 8, prompt_tokens_details: { cached_tokens } }),
+      );
+      const bill = await billOf(seeded, { model: TIERED.id, max_tokens: 5_000, provider: { address: pin } });
+      return BigInt(bill.billing.total_cost);
+    };
+    expect(await ask(40)).toBe(40n * 2n + 8n * 3n);
+    expect(await ask(40, 30)).toBe(10n * 2n + 30n * 1n + 8n * 3n);
+    expect(await ask(41)).toBe(41n * 5n + 8n * 7n);
+    expect(await ask(41, 30)).toBe(41n * 5n + 8n * 7n);
+    expect(await ask(401)).toBe(401n * 10n + 8n * 20n);
+    const [request] = (await app.requests.list(seeded.account, { first: 1 })).rows;
+    type Row = { input: string; output: string };
+    const [row] = await app.database.rows<Row>(
+      "select input_price::text as input, output_price::text as output from inference_request where id = $1::text",
+      [request?.id],
+    );
+    expect(row).toEqual({ input: "10", output: "20" });
+  });
+
+  test("decide who is asked: the cheapest for a question of this length", async () => {
+    const { seed, scripted } = router();
+    const seeded = await seed();
+    for (const provider of scripted) provider.scripts.delete(TIERED.id);
+    const [first, second] = scripted.map((provider) => () => provider.callsOf(TIERED.id).length);
+    const before = [first?.() ?? 0, second?.() ?? 0];
+    await billOf(seeded, { model: TIERED.id, max_tokens: 20 });
+    expect([first?.(), second?.()]).toEqual([(before[0] ?? 0) + 1, before[1]]);
+    await billOf(seeded, { model: TIERED.id, max_tokens: 20, messages: LONG });
+    expect([first?.(), second?.()]).toEqual([(before[0] ?? 0) + 1, (before[1] ?? 0) + 1]);
+  });
+
+  test("are told with the model, over REST and in the graph", async () => {
+    const { app, origin } = router();
+    type Model = { readonly pricing: object };
+    const model = (id: string) => rest<Model>(origin, `/v1/models/${id}`).then(({ body }) => body.pricing);
+    expect(await model(CACHED.id)).toEqual(CACHED.pricing);
+    const offer = app.catalogue.providers().find(({ model, tiers }) => model === TIERED.id && tiers);
+    const listed = await rest<{ data: { address: string; pricing: object }[] }>(
+      origin,
+      `/v1/providers?model=${TIERED.id}`,
+    );
+    expect(listed.body.data.find(({ address }) => address === offer?.address)?.pricing).toEqual(
+      TIERED.pricing,
+    );
+    const query = `{
+      cached: model(id: "cached") { pricing { cachedInput cacheWrite cacheWrite1h tiers { maxInputTokens } } }
+      provider(address: "${offer?.address}") { pricing { cachedInput tiers { maxInputTokens input output cachedInput } } }
+    }`;
+    const { data } = await askGraph(origin, undefined, query);
+    expect(data.cached.pricing).toEqual({
+      cachedInput: "1",
+      cacheWrite: "12",
+      cacheWrite1h: "30",
+      tiers: [],
+    });
+    expect(data.provider.pricing).toEqual({
+      cachedInput: null,
+      tiers: [
+        { maxInputTokens: 40, input: "2", output: "3", cachedInput: "1" },
+        { maxInputTokens: 400, input: "5", output: "7", cachedInput: null },
+      ],
+    });
+  });
+});
+
+test.each([false, true])(
+  "a price that rises while a request runs is that of the next one: what was held for is what is paid (streamed: %s)",
+  async (stream) => {
+    const { app, offer, seed } = router();
+    const seeded = await seed(10_000n);
+    const usage = { prompt_tokens: PROMPT, completion_tokens: 8 };
+    await offer(0, RISING);
+    set(RISING.id, async (call, response, n) => {
+      await offer(0, { ...RISING, pricing: { prompt: "200", completion: "300" } });
+      await stating(usage)(call, response, n);
+    });
+    const bill = await billOf(seeded, { model: RISING.id, max_tokens: 8, stream });
+    const due = BigInt(PROMPT) * 2n + 8n * 3n;
+    expect(bill.billing.total_cost).toBe(String(due));
+    const next = await billOf(seeded, { model: RISING.id, max_tokens: 8, stream });
+    const dearer = BigInt(PROMPT) * 200n + 8n * 300n;
+    expect(next.billing.total_cost).toBe(String(dearer));
+    await requireBooks(app, seeded, { available: 10_000n - due - dearer });
+  },
+);
+
+test("after all of that the books are exact, and nothing is held", async () => {
+  const { faults, openHolds } = await new LedgerService(router().app.database).verify();
+  expect({ faults, openHolds }).toEqual({ faults: [], openHolds: 0 });
+});
