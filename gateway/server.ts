@@ -1,11 +1,19 @@
 import Fastify, { type FastifyInstance } from "fastify";
 import type { App } from "../src/app.ts";
+import type { Config } from "../src/config.ts";
+import { GRAPH_LIMITS } from "../src/graph-limits.ts";
 import { badPath, notFound, restPlugin } from "../src/rest/rest.plugin.ts";
 import { limitBodyTime } from "./body-deadline.ts";
 import { graphPlugin } from "./graph.plugin.ts";
 import type { Graph } from "./graph.ts";
 import { serveHealth } from "./health.ts";
 import { countRequests } from "./metrics.ts";
+import {
+  NO_TRUSTED_DOCUMENTS,
+  readTrustedDocuments,
+  type TrustedDocuments,
+} from "./policy/trusted-documents.ts";
+import { createPolicy } from "./policy.ts";
 import { ssePlugin } from "./streams.sse.ts";
 import { createStreams } from "./streams.ts";
 import { serveWebSockets } from "./streams.ws.ts";
@@ -38,7 +46,14 @@ export async function createServer(app: App, graph: Graph): Promise<FastifyInsta
   server.server.maxHeadersCount = MAX_HEADERS;
   if (app.metrics) countRequests(server, app.metrics);
   limitBodyTime(server, { bodyMs: app.config.BODY_MS, uploadMs: app.config.UPLOAD_MS });
-  const streams = createStreams(app, graph, introspection);
+  const policy = createPolicy({
+    schema: graph.apiSchema,
+    supergraphSdl: graph.supergraphSdl,
+    limits: app.config.GRAPH_LIMITS ?? GRAPH_LIMITS,
+    introspection,
+    trusted: trustedDocuments(app.config),
+  });
+  const streams = createStreams(app, graph, policy);
   const sockets = serveWebSockets(server.server, streams);
   // A connection that was busy when the closing began would stay open, idle, until its keep-alive ends.
   let closing = false;
@@ -52,8 +67,13 @@ export async function createServer(app: App, graph: Graph): Promise<FastifyInsta
   });
   server.setNotFoundHandler((request, reply) => notFound(app, request, reply));
   await server.register(restPlugin, { app });
-  await server.register(graphPlugin, { app, graph, introspection });
-  await server.register(ssePlugin, { streams });
+  await server.register(graphPlugin, { app, graph, policy, streams, introspection });
+  await server.register(ssePlugin, { app, streams });
   serveHealth(server, app);
   return server;
+}
+
+function trustedDocuments(config: Config): TrustedDocuments {
+  const { TRUSTED_DOCUMENTS: path, TRUSTED_DOCUMENTS_ONLY: only } = config;
+  return path === undefined ? NO_TRUSTED_DOCUMENTS : readTrustedDocuments(path, only === "on");
 }
