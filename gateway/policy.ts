@@ -142,6 +142,8 @@ function parseWithin(text: string, maxTokens: number): DocumentNode | GraphQLErr
 }
 
 function findExcess(measures: Measures, limits: GraphLimits): readonly GraphQLError[] {
+  if (measures.cycles > 0)
+    return [withoutPlace("A fragment cannot be spread within itself.", "GRAPHQL_VALIDATION_FAILED")];
   return MEASURED.filter((name) => measures[name] > limits[name]).map((name) =>
     tooMuch(name, measures[name], limits[name]),
   );
@@ -169,9 +171,14 @@ function hashIn(extensions: OperationPayload["extensions"]): string | undefined 
 }
 
 function notFound(): GraphQLError {
-  return new GraphQLError("Send a query, or the id of a document that is known here.", {
-    extensions: { code: "PERSISTED_QUERY_NOT_FOUND" },
-  });
+  return withoutPlace(
+    "Send a query, or the id of a document that is known here.",
+    "PERSISTED_QUERY_NOT_FOUND",
+  );
+}
+
+function withoutPlace(message: string, code: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { code } });
 }
 
 /** An operator learns at once which of the documents the graph would not answer. Costs depend on variables and wait. */

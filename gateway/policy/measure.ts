@@ -17,6 +17,8 @@ export type Measures = {
   readonly directives: number;
   readonly fields: number;
   readonly repeats: number;
+  /** Fragments that spread themselves. */
+  readonly cycles: number;
 };
 
 /**
@@ -31,7 +33,8 @@ export function measureDocument(document: DocumentNode): Measures {
     if (definition.kind === Kind.OPERATION_DEFINITION) operations.push(definition);
   }
   const measurer = new Measurer(fragments);
-  return operations.map((operation) => measurer.measure(operation)).reduce(most, NOTHING);
+  const sizes = operations.map((operation) => measurer.measure(operation));
+  return [...sizes, measurer.measureUnused()].reduce(most, NOTHING);
 }
 
 const NOTHING: Measures = {
@@ -42,6 +45,7 @@ const NOTHING: Measures = {
   directives: 0,
   fields: 0,
   repeats: 0,
+  cycles: 0,
 };
 
 function most(one: Measures, other: Measures): Measures {
@@ -63,6 +67,8 @@ type Size = {
 class Measurer {
   readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   readonly #known = new Map<string, Size>();
+  readonly #open = new Set<string>();
+  #cycles = 0;
 
   constructor(fragments: ReadonlyMap<string, FragmentDefinitionNode>) {
     this.#fragments = fragments;
@@ -70,7 +76,14 @@ class Measurer {
 
   measure({ selectionSet, directives = [] }: OperationDefinitionNode): Measures {
     const { own, ...size } = this.#sizeOf(selectionSet);
-    return { ...size, rootFields: own, directives: size.directives + directives.length };
+    const spent = size.directives + directives.length;
+    return { ...size, rootFields: own, directives: spent, cycles: this.#cycles };
+  }
+
+  /** Of fragments that no operation spreads, only whether they spread themselves matters: they are refused as unused. */
+  measureUnused(): Measures {
+    for (const name of this.#fragments.keys()) this.#fragment(name);
+    return { ...NOTHING, cycles: this.#cycles };
   }
 
   #sizeOf(set: SelectionSetNode): Size {
@@ -108,13 +121,17 @@ class Measurer {
     size.introspectionDepth = Math.max(size.introspectionDepth, inner.introspectionDepth);
   }
 
-  /** A fragment that spreads itself counts as nothing where it does: validation refuses it by name. */
   #fragment(name: string): Size {
     const known = this.#known.get(name);
     if (known) return known;
-    this.#known.set(name, newSize());
+    if (this.#open.has(name)) {
+      this.#cycles += 1;
+      return newSize();
+    }
+    this.#open.add(name);
     const fragment = this.#fragments.get(name);
     const size = fragment ? this.#sizeOf(fragment.selectionSet) : newSize();
+    this.#open.delete(name);
     this.#known.set(name, size);
     return size;
   }
