@@ -35,7 +35,7 @@ export function createCacheHints(supergraphSdl: string, schema: GraphQLSchema): 
   };
   return {
     of({ document, operation }) {
-      if (operation?.operation !== OperationTypeNode.QUERY || cacheControl.size === 0) return NOT_AT_ALL;
+      if (operation.operation !== OperationTypeNode.QUERY || cacheControl.size === 0) return NOT_AT_ALL;
       const control = known.get(document) ?? toControl(findHints(schema, document, hintOf));
       known.set(document, control);
       return control;

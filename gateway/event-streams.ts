@@ -4,6 +4,7 @@ import { AppError } from "../src/kernel/errors.ts";
 import type { Principal } from "../src/keys/principal.ts";
 import type { Hop } from "../src/keys/source-address.ts";
 import type { EventOutlet } from "./event-outlet.ts";
+import { ClientLeft } from "./leaving.ts";
 import { lossResult, pump, resultText } from "./results.ts";
 import type { Results, StreamedOperation, Streams } from "./streams.ts";
 
@@ -118,7 +119,7 @@ class EventStream {
   stop(id: string): void {
     const operation = this.#operations.get(id);
     this.#operations.delete(id);
-    operation?.leaving.abort(new Error("the client ended it"));
+    operation?.leaving.abort(new ClientLeft());
     void operation?.results?.return?.();
   }
 

@@ -55,6 +55,7 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
       const principal = principals.get(request) ?? ANONYMOUS;
       if (wantsMultipart(request) && (await streamMultipart(streams, { request, reply, principal })))
         return reply;
+      reply.header("cache-control", "no-store");
       const leaving = new Leaving(reply.raw);
       return answerByApollo(apollo, policy, { request, reply }, { principal, leaving });
     },

@@ -13,6 +13,7 @@ import { createEngine, type Engine } from "./engine/engine.ts";
 import type { SubgraphExecutor } from "./engine/subgraph-executor.ts";
 import { createLocalExecutor } from "./executor.local.ts";
 import { createRemoteExecutor } from "./executor.remote.ts";
+import { ClientLeft } from "./leaving.ts";
 import { createPlanner } from "./planner.ts";
 import { createGuards } from "./policy/access.ts";
 
@@ -45,8 +46,10 @@ export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph
     executors,
     guardOf: createGuards(supergraphSdl, readSupergraph(supergraphSdl).api),
     resumeMs: (app.config.GRAPH_LIMITS ?? GRAPH_LIMITS).resumeMs,
-    reportFailure: (subgraph, reason) =>
-      app.log.error({ err: reason, subgraph }, "a subgraph did not answer"),
+    reportFailure(subgraph, reason) {
+      if (reason instanceof ClientLeft) return;
+      app.log.error({ err: reason, subgraph }, "a subgraph did not answer");
+    },
   });
   checkScalars(engine.apiSchema);
   return {

@@ -1,5 +1,14 @@
 import type { ServerResponse } from "node:http";
 
+/** The client went before it had its answer: no failure of anybody. */
+export class ClientLeft extends Error {
+  override readonly name = "ClientLeft";
+
+  constructor() {
+    super("the client left");
+  }
+}
+
 /** When a request is given up: the client leaves before it has its answer, or a deadline passes. */
 export class Leaving {
   readonly #controller = new AbortController();
@@ -8,7 +17,7 @@ export class Leaving {
   constructor(response: ServerResponse) {
     response.once("close", () => {
       clearTimeout(this.#deadline);
-      if (!response.writableEnded) this.#controller.abort(new Error("the client left"));
+      if (!response.writableEnded) this.#controller.abort(new ClientLeft());
     });
   }
 

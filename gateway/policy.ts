@@ -32,7 +32,7 @@ export type OperationPayload = {
 /** An operation that may be run. Documents of one text are one object. */
 export type Admitted = {
   readonly document: DocumentNode;
-  readonly operation: OperationDefinitionNode | undefined;
+  readonly operation: OperationDefinitionNode;
 };
 
 /** Decides what may be asked: once, for HTTP, WebSocket, server-sent events and multipart (promises P8, F35). */
@@ -57,6 +57,7 @@ export type PolicyOptions = {
 
 const KEPT_DOCUMENTS = 1_000;
 const MOST_FAULTS = 20;
+const NO_OPERATION = "OPERATION_RESOLUTION_FAILURE";
 /** Which measures are limited, and what a client calls them. */
 const MEASURED = [
   "depth",
@@ -93,8 +94,10 @@ export function createPolicy(options: PolicyOptions): Policy {
         return [refuse("Only documents that are known here are answered.", { limit: "trustedDocuments" })];
       const checked = check(text);
       if (!("costs" in checked)) return checked;
-      const operation = getOperationAST(checked.document, payload.operationName) ?? undefined;
-      const cost = operation ? checked.costs.get(operation)?.(payload.variables ?? {}) : 0;
+      const operation = getOperationAST(checked.document, payload.operationName);
+      if (!operation)
+        return [withoutPlace("The document has no such operation: name one of it.", NO_OPERATION)];
+      const cost = checked.costs.get(operation)?.(payload.variables ?? {});
       if (cost !== undefined && cost > limits.cost) return [tooMuch("cost", cost, limits.cost)];
       return { document: checked.document, operation };
     },
@@ -185,7 +188,8 @@ function withoutPlace(message: string, code: string): GraphQLError {
 function requireGood({ trusted, admit }: Policy): void {
   for (const { id, text } of trusted.all) {
     const admitted = admit({ query: text });
-    if ("document" in admitted) continue;
+    // Which of several operations is meant, a client says with each request.
+    if ("document" in admitted || admitted[0]?.extensions.code === NO_OPERATION) continue;
     throw new StartupError(`TRUSTED_DOCUMENTS: the document ${id} is refused: ${admitted[0]?.message}`);
   }
 }

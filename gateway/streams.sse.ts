@@ -9,7 +9,8 @@ import { EventOutlet } from "./event-outlet.ts";
 import { EventStreams } from "./event-streams.ts";
 import { answerFailures } from "./graph.plugin.ts";
 import { readJsonBodies } from "./json-body.ts";
-import { showError } from "./policy/refusals.ts";
+import { ClientLeft } from "./leaving.ts";
+import { refuse, showError } from "./policy/refusals.ts";
 import type { OperationPayload } from "./policy.ts";
 import { lossResult, pump, resultText } from "./results.ts";
 import { takeStream } from "./stream-place.ts";
@@ -81,7 +82,7 @@ async function streamOne(
   const leaving = new AbortController();
   const operation = admit(streams, call, payloadOf(request), { principal, signal: leaving.signal });
   if (!operation) return reply;
-  const outlet = toOutlet(call, () => leaving.abort(new Error("the client left")));
+  const outlet = toOutlet(call, () => leaving.abort(new ClientLeft()));
   const results = await streams.run(operation).catch((error: unknown) => lossResult(error, streams.report));
   const letGo = () => void (Symbol.asyncIterator in results && results.return?.());
   leaving.signal.addEventListener("abort", letGo);
@@ -153,16 +154,10 @@ function admit(
     void reply
       .code(405)
       .header("allow", "POST")
-      .send({ errors: [refusal("Send mutations by POST.")] });
+      .send({ errors: [refuse("Send mutations by POST.")] });
     return undefined;
   }
-  if (kind !== undefined) return operation;
-  void reply.code(400).send({ errors: [refusal("The document has no such operation.")] });
-  return undefined;
-}
-
-function refusal(message: string): object {
-  return { message, extensions: { code: "graphql_refused" } };
+  return operation;
 }
 
 function wantsEvents({ headers }: FastifyRequest): boolean {

@@ -6,6 +6,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 import { AppError } from "../src/kernel/errors.ts";
 import { ANONYMOUS, type Principal } from "../src/keys/principal.ts";
 import { hopOf } from "../src/keys/source-address.ts";
+import { ClientLeft } from "./leaving.ts";
 import { showError } from "./policy/refusals.ts";
 import { showResult } from "./results.ts";
 import { SocketConnection } from "./socket-connection.ts";
@@ -36,7 +37,7 @@ export function serveWebSockets(http: Server, streams: Streams): { close(): Prom
     if (!leave) return socket.close(1013, "Try again later");
     socket.once("close", leave);
     const leaving = new AbortController();
-    socket.once("close", () => leaving.abort(new Error("the client left")));
+    socket.once("close", () => leaving.abort(new ClientLeft()));
     const connection = new SocketConnection(socket, { ...limits, stallMs, report: streams.report });
     const closed = protocol.opened(connection, { socket, request, signal: leaving.signal });
     socket.once("close", (code, reason) => void closed(code, String(reason)).catch(streams.report));
