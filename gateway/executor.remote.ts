@@ -56,6 +56,7 @@ export function createRemoteExecutor<C>(options: RemoteExecutorOptions<C>): Subg
       ? mutationTimeoutMs
       : timeoutMs;
   return {
+    isRemote: true,
     async execute({ document, text, variables, context, signal }) {
       const body = JSON.stringify({ query: text, variables });
       const sent = { ...headers(context), "content-type": "application/json", accept: "application/json" };

@@ -2,16 +2,20 @@ import { readFile } from "node:fs/promises";
 import type { GraphQLSchema } from "graphql";
 import type { App } from "../src/app.ts";
 import type { Config } from "../src/config.ts";
+import { GRAPH_LIMITS } from "../src/graph-limits.ts";
 import type { Principal } from "../src/keys/principal.ts";
 import { modules } from "../subgraphs/modules.ts";
 import { createContext } from "../subgraphs/shared/context.ts";
 import { PRINCIPAL_HEADER, sealPrincipal } from "../subgraphs/shared/principal-token.ts";
 import { checkScalars } from "../subgraphs/shared/scalars.ts";
+import { readSupergraph } from "./engine/api-schema.ts";
 import { createEngine, type Engine } from "./engine/engine.ts";
 import type { SubgraphExecutor } from "./engine/subgraph-executor.ts";
 import { createLocalExecutor } from "./executor.local.ts";
 import { createRemoteExecutor } from "./executor.remote.ts";
+import { ClientLeft } from "./leaving.ts";
 import { createPlanner } from "./planner.ts";
+import { createGuards } from "./policy/access.ts";
 
 /** What an operation carries through the engine: who asks. */
 export type GraphContext = { readonly principal: Principal };
@@ -40,8 +44,12 @@ export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph
     supergraphSdl,
     planner: createPlanner(supergraphSdl),
     executors,
-    reportFailure: (subgraph, reason) =>
-      app.log.error({ err: reason, subgraph }, "a subgraph did not answer"),
+    guardOf: createGuards(supergraphSdl, readSupergraph(supergraphSdl).api),
+    resumeMs: (app.config.GRAPH_LIMITS ?? GRAPH_LIMITS).resumeMs,
+    reportFailure(subgraph, reason) {
+      if (reason instanceof ClientLeft) return;
+      app.log.error({ err: reason, subgraph }, "a subgraph did not answer");
+    },
   });
   checkScalars(engine.apiSchema);
   return {
@@ -72,6 +80,11 @@ const INFERENCE = "inference";
 const GRACE_MS = 5_000;
 /** What a provider may answer with: images in base64. */
 const MAX_IMAGES_BYTES = 64 * 1_048_576;
+
+/** How long an operation may take: a mutation as long as a provider's answer, as it is billed. */
+export function deadlinesOf(config: Config): { readonly queryMs: number; readonly mutationMs: number } {
+  return { queryMs: config.GRAPH_QUERY_MS, mutationMs: waitOf(config) };
+}
 
 /** The longest that an answer may take: a provider's own deadline, and the look at its signature. */
 function waitOf({ PROVIDER_TOTAL_MS, TEE_CHECK_MS }: Config): number {

@@ -1,5 +1,7 @@
 import Fastify, { type FastifyInstance } from "fastify";
 import type { App } from "../src/app.ts";
+import type { Config } from "../src/config.ts";
+import { GRAPH_LIMITS } from "../src/graph-limits.ts";
 import { badPath, notFound, restPlugin } from "../src/rest/rest.plugin.ts";
 import { limitBodyTime } from "./body-deadline.ts";
 import { type DevelopmentWallet, dashboardPlugin } from "./dashboard.plugin.ts";
@@ -11,6 +13,12 @@ import { serveHealth } from "./health.ts";
 import { showWay } from "./lost.ts";
 import { countRequests } from "./metrics.ts";
 import { serveSessionCookie } from "./session-cookie.ts";
+import {
+  NO_TRUSTED_DOCUMENTS,
+  readTrustedDocuments,
+  type TrustedDocuments,
+} from "./policy/trusted-documents.ts";
+import { createPolicy } from "./policy.ts";
 import { ssePlugin } from "./streams.sse.ts";
 import { createStreams } from "./streams.ts";
 import { serveWebSockets } from "./streams.ws.ts";
@@ -47,7 +55,14 @@ export async function createServer(
   server.server.maxHeadersCount = MAX_HEADERS;
   if (app.metrics) countRequests(server, app.metrics);
   limitBodyTime(server, { bodyMs: app.config.BODY_MS, uploadMs: app.config.UPLOAD_MS });
-  const streams = createStreams(app, graph, introspection);
+  const policy = createPolicy({
+    schema: graph.apiSchema,
+    supergraphSdl: graph.supergraphSdl,
+    limits: app.config.GRAPH_LIMITS ?? GRAPH_LIMITS,
+    introspection,
+    trusted: trustedDocuments(app.config),
+  });
+  const streams = createStreams(app, graph, policy);
   const sockets = serveWebSockets(server.server, streams);
   // A connection that was busy when the closing began would stay open, idle, until its keep-alive ends.
   let closing = false;
@@ -61,12 +76,17 @@ export async function createServer(
   });
   server.setNotFoundHandler((request, reply) => showWay(request, reply) ?? notFound(app, request, reply));
   await server.register(restPlugin, { app });
-  await server.register(graphPlugin, { app, graph, introspection });
-  await server.register(ssePlugin, { streams });
   serveSessionCookie(server, app);
   if (introspection) serveExplorer(server);
   await server.register(docsPlugin);
+  await server.register(graphPlugin, { app, graph, policy, streams, introspection });
+  await server.register(ssePlugin, { app, streams });
   await server.register(dashboardPlugin, { app, wallet });
   serveHealth(server, app);
   return server;
+}
+
+function trustedDocuments(config: Config): TrustedDocuments {
+  const { TRUSTED_DOCUMENTS: path, TRUSTED_DOCUMENTS_ONLY: only } = config;
+  return path === undefined ? NO_TRUSTED_DOCUMENTS : readTrustedDocuments(path, only === "on");
 }

@@ -1,58 +1,213 @@
-import type { ServerResponse } from "node:http";
-import type { FastifyInstance } from "fastify";
-import type { OperationArgs, Response } from "graphql-sse";
-import { createHandler } from "graphql-sse/lib/use/fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { ExecutionResult } from "graphql";
+import { getOperationAST } from "graphql";
+import type { App } from "../src/app.ts";
+import { AppError } from "../src/kernel/errors.ts";
 import type { Principal } from "../src/keys/principal.ts";
 import { hopOf } from "../src/keys/source-address.ts";
-import { toAppError } from "../src/rest/error-body.ts";
-import { LIMITS } from "./policy.ts";
+import { EventOutlet } from "./event-outlet.ts";
+import { EventStreams } from "./event-streams.ts";
+import { answerFailures } from "./graph.plugin.ts";
+import { readJsonBodies } from "./json-body.ts";
+import { ClientLeft } from "./leaving.ts";
+import { refuse, showError } from "./policy/refusals.ts";
+import type { OperationPayload } from "./policy.ts";
+import { lossResult, pump, resultText } from "./results.ts";
+import { takeStream } from "./stream-place.ts";
 import type { StreamedOperation, Streams } from "./streams.ts";
 
-type StreamContext = Principal & Record<PropertyKey, unknown>;
+const STREAM_HEADERS = { "content-type": "text/event-stream; charset=utf-8", connection: "keep-alive" };
+const TOKEN_HEADER = "x-graphql-event-stream-token";
+
+/** A request, who sends it, and where its answer goes. */
+type Call = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly principal: Principal };
 
 /**
- * GraphQL over server-sent events at /graphql/stream (graphql-sse, distinct connections and single connection mode).
- * The credential is the `Authorization` header; a wrong one is answered with the status that REST gives it.
+ * GraphQL over server-sent events at /graphql/stream, by the protocol of graphql-sse: a connection for each operation,
+ * or one for several that is reserved first (PUT). The credential is the `Authorization` header of every request; a
+ * wrong one is answered with the status that REST gives it. A stream that was reserved is found by its token together
+ * with the credential that reserved it.
  */
-export async function ssePlugin(server: FastifyInstance, { streams }: { streams: Streams }): Promise<void> {
-  const run = (operation: unknown) => streams.run(operation as StreamedOperation);
-  const refuse = (status: number, errors: readonly object[], retryAfterSeconds?: number): Response => [
-    JSON.stringify({ errors }),
-    {
-      status,
-      statusText: "Refused",
-      headers: {
-        "content-type": "application/json; charset=utf-8",
-        ...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),
-      },
-    },
-  ];
-  const handler = createHandler<StreamContext>({
-    async onSubscribe(request, { query, operationName, variables }) {
-      try {
-        const principal = await streams.authenticate(request.raw.headers.authorization, hopOf(request.raw));
-        const operation = streams.admit({ query, operationName, variables }, principal);
-        return "document" in operation ? (operation as OperationArgs<StreamContext>) : refuse(400, operation);
-      } catch (error) {
-        const { status, message, code, retryAfterSeconds } = toAppError(error);
-        return refuse(status, [{ message, extensions: { code } }], retryAfterSeconds);
-      }
-    },
-    execute: run,
-    subscribe: run,
-  });
-  const open = new Set<ServerResponse>();
+export async function ssePlugin(
+  server: FastifyInstance,
+  { app, streams }: { readonly app: App; readonly streams: Streams },
+): Promise<void> {
+  const { limits } = streams;
+  const reserved = new EventStreams(streams);
+  const open = new Set<EventOutlet>();
+  answerFailures(server, app);
+  readJsonBodies(server, limits.jsonDepth);
   server.addHook("preClose", async () => {
-    for (const response of open) response.end();
+    reserved.close();
+    for (const outlet of open) outlet.end();
   });
+  const toOutlet = ({ request, reply, principal }: Call, onClose: () => void): EventOutlet => {
+    const leave = takeStream(streams, principal, hopOf(request.raw));
+    reply.hijack();
+    const beat = { stallMs: streams.stallMs, heartbeat: ":\n\n", heartbeatMs: limits.heartbeatMs };
+    const outlet = new EventOutlet(reply.raw, STREAM_HEADERS, beat, () => {
+      open.delete(outlet);
+      leave();
+      onClose();
+    });
+    open.add(outlet);
+    return outlet;
+  };
   server.route({
     method: ["GET", "POST", "PUT", "DELETE"],
     url: "/graphql/stream",
-    bodyLimit: LIMITS.bodyBytes,
+    bodyLimit: limits.bodyBytes,
     async handler(request, reply) {
-      open.add(reply.raw);
-      reply.raw.once("close", () => open.delete(reply.raw));
-      return handler(request, reply);
+      const principal = await streams.authenticate(request.headers.authorization, hopOf(request.raw));
+      const call = { request, reply, principal };
+      reply.header("cache-control", "no-store");
+      if (request.method === "PUT") return reserve(reserved, call);
+      const token = tokenOf(request);
+      if (request.method === "DELETE") return end(reserved, token, call);
+      if (!wantsEvents(request)) return add(streams, reserved, token, call);
+      if (token === undefined) return streamOne(streams, call, toOutlet);
+      reserved.find(token, principal).open((onClose) => toOutlet(call, onClose));
+      return reply;
     },
   });
+}
+
+/** One operation, one connection. */
+async function streamOne(
+  streams: Streams,
+  call: Call,
+  toOutlet: (call: Call, onClose: () => void) => EventOutlet,
+): Promise<FastifyReply> {
+  const { request, reply, principal } = call;
+  const leaving = new AbortController();
+  const operation = admit(streams, call, payloadOf(request), { principal, signal: leaving.signal });
+  if (!operation) return reply;
+  const outlet = toOutlet(call, () => leaving.abort(new ClientLeft()));
+  const results = await streams.run(operation).catch((error: unknown) => lossResult(error, streams.report));
+  const letGo = () => void (Symbol.asyncIterator in results && results.return?.());
+  leaving.signal.addEventListener("abort", letGo);
+  if (leaving.signal.aborted) letGo();
+  const deliver = (result: ExecutionResult) => outlet.write(`event: next\ndata: ${resultText(result)}\n\n`);
+  await pump(results, deliver, (reason) => deliver(lossResult(reason, streams.report)));
+  outlet.end("event: complete\ndata:\n\n");
+  return reply;
+}
+
+function reserve(reserved: EventStreams, { request, reply, principal }: Call): FastifyReply {
+  const accept = request.headers.accept ?? "*/*";
+  if (!/\*\/\*|text\/(plain|\*)/.test(accept)) return reply.code(406).send();
+  const token = reserved.reserve(principal, hopOf(request.raw));
+  return reply.code(201).type("text/plain; charset=utf-8").send(token);
+}
+
+function end(
+  reserved: EventStreams,
+  token: string | undefined,
+  { request, reply, principal }: Call,
+): FastifyReply {
+  const { operationId } = request.query as { operationId?: unknown };
+  if (typeof operationId !== "string" || operationId === "")
+    throw new AppError("invalid_parameter", "Name the operation by `operationId`.", { param: "operationId" });
+  reserved.find(token, principal).stop(operationId);
+  return reply.code(200).send();
+}
+
+/** Adds an operation to a stream that was reserved. */
+async function add(
+  streams: Streams,
+  reserved: EventStreams,
+  token: string | undefined,
+  call: Call,
+): Promise<FastifyReply> {
+  const { request, reply, principal } = call;
+  const stream = reserved.find(token, principal);
+  const payload = payloadOf(request);
+  const id: unknown = payload.extensions?.operationId;
+  if (typeof id !== "string" || id === "")
+    throw new AppError("invalid_parameter", "Name the operation by `extensions.operationId`.", {
+      param: "extensions",
+    });
+  const signal = stream.begin(id);
+  const operation = admit(streams, call, payload, { principal, signal });
+  if (operation) {
+    void stream.run(id, operation);
+    return reply.code(202).send();
+  }
+  stream.stop(id);
+  return reply;
+}
+
+/** What may be run; undefined when the refusal was answered. */
+function admit(
+  streams: Streams,
+  { request, reply }: Call,
+  payload: OperationPayload,
+  context: { readonly principal: Principal; readonly signal: AbortSignal },
+): StreamedOperation | undefined {
+  const operation = streams.admit(payload, context);
+  if (!("document" in operation)) {
+    void reply.code(400).send({ errors: operation.map((error) => showError(error.toJSON())) });
+    return undefined;
+  }
+  const kind = getOperationAST(operation.document, operation.operationName)?.operation;
+  if (kind === "mutation" && request.method === "GET") {
+    void reply
+      .code(405)
+      .header("allow", "POST")
+      .send({ errors: [refuse("Send mutations by POST.")] });
+    return undefined;
+  }
+  return operation;
+}
+
+function wantsEvents({ headers }: FastifyRequest): boolean {
+  return (headers.accept ?? "").split(",").some((part) => part.trim().split(";")[0] === "text/event-stream");
+}
+
+function tokenOf({ headers, query }: FastifyRequest): string | undefined {
+  const token = headers[TOKEN_HEADER] ?? (query as { token?: unknown }).token;
+  return typeof token === "string" && token !== "" ? token : undefined;
+}
+
+function payloadOf(request: FastifyRequest): OperationPayload {
+  const payload: unknown = request.method === "GET" ? payloadInQuery(request.query) : request.body;
+  if (request.method === "POST" && payload === undefined)
+    throw new AppError("unsupported_media_type", "Send the operation as application/json.");
+  const { query, documentId, operationName, variables, extensions } = Object(payload) as Record<
+    string,
+    unknown
+  >;
+  if (typeof payload !== "object" || payload === null || Array.isArray(payload)) throw malformed("body");
+  if (!isText(query)) throw malformed("query");
+  if (!isText(documentId)) throw malformed("documentId");
+  if (!isText(operationName)) throw malformed("operationName");
+  if (!isMembers(variables)) throw malformed("variables");
+  if (!isMembers(extensions)) throw malformed("extensions");
+  return { query, documentId, operationName, variables, extensions };
+}
+
+function payloadInQuery(query: unknown): Readonly<Record<string, unknown>> {
+  const { variables, extensions, ...rest } = Object(query) as Record<string, unknown>;
+  return { ...rest, variables: parsed(variables, "variables"), extensions: parsed(extensions, "extensions") };
+}
+
+function parsed(text: unknown, param: string): unknown {
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(String(text));
+  } catch {
+    throw malformed(param);
+  }
+}
+
+function isText(value: unknown): value is string | null | undefined {
+  return value === undefined || value === null || typeof value === "string";
+}
+
+function isMembers(value: unknown): value is Readonly<Record<string, unknown>> | null | undefined {
+  return value === undefined || value === null || (typeof value === "object" && !Array.isArray(value));
+}
+
+function malformed(param: string): AppError {
+  return new AppError("invalid_body", `${param} is not what GraphQL over HTTP has there.`, { param });
 }

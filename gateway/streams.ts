@@ -1,80 +1,113 @@
-import type { DocumentNode, ExecutionResult, GraphQLError, GraphQLSchema } from "graphql";
-import { getOperationAST } from "graphql";
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  type GraphQLError,
+  type GraphQLSchema,
+  getOperationAST,
+} from "graphql";
 import type { App } from "../src/app.ts";
+import type { GraphLimits } from "../src/graph-limits.ts";
 import type { AppError } from "../src/kernel/errors.ts";
 import type { Principal } from "../src/keys/principal.ts";
-import type { Hop } from "../src/keys/source-address.ts";
+import { type Hop, networkOf, sourceAddress } from "../src/keys/source-address.ts";
+import { ConnectionCaps } from "./connection-caps.ts";
 import type { Graph } from "./graph.ts";
-import { createAdmission } from "./policy.ts";
+import type { OperationPayload, Policy } from "./policy.ts";
+import { createShareKeys, SharedStreams } from "./shared-streams.ts";
 import { WatchedStream } from "./watched-stream.ts";
 
-/** One admitted operation, in the form that graphql-ws and graphql-sse hand around. */
+/** Who asks, and until when. */
+export type StreamContext = { readonly principal: Principal; readonly signal?: AbortSignal | undefined };
+
+/** One admitted operation, in the form that graphql-ws hands around. */
 export type StreamedOperation = {
   readonly schema: GraphQLSchema;
   readonly document: DocumentNode;
   readonly operationName?: string | null | undefined;
   readonly variableValues?: Readonly<Record<string, unknown>> | null | undefined;
-  /** Who asks. */
-  readonly contextValue: Principal;
+  readonly contextValue: StreamContext;
 };
 
-/** An operation as a client sends it. */
-type OperationPayload = {
-  readonly query: string;
-  readonly operationName?: string | null | undefined;
-  readonly variables?: Readonly<Record<string, unknown>> | null | undefined;
-};
+/** Results as they come. `return()` ends them at once. A source that is lost makes `next()` throw. */
+export type Results = AsyncIterableIterator<ExecutionResult>;
 
 /** What all streaming transports share: who asks, whether it may be asked, and the asking. */
 export type Streams = {
+  readonly limits: GraphLimits;
+  /** How long a client may leave what was written to it unread. */
+  readonly stallMs: number;
+  /** Connections that are open, counted by who opened them. */
+  readonly caps: ConnectionCaps;
   /** Who presents this credential, as a header or as a connection parameter. Throws as REST does. The use is noted. */
   authenticate(authorization: unknown, hop: Hop): Promise<Principal>;
+  /** Whose connections count together: those of one credential, or without one those of one address. */
+  ownerOf(principal: Principal, hop: Hop): string;
   /** Calls `ended` when the credential of who asks ends, unless the function returned was called before. */
   watch(principal: Principal, ended: (why: AppError) => void): () => void;
-  /** Parses and validates an operation, by the rules of every transport. */
-  admit(payload: OperationPayload, principal: Principal): StreamedOperation | readonly GraphQLError[];
+  /** Admits an operation, by the rules of every transport. */
+  admit(payload: OperationPayload, context: StreamContext): StreamedOperation | readonly GraphQLError[];
   /**
    * Runs an admitted operation: a stream for a subscription, one result for the rest. A stream ends, with a failure,
    * when the credential does that it was opened with.
    */
-  run(operation: StreamedOperation): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult>;
+  run(operation: StreamedOperation): Promise<Results | ExecutionResult>;
+  /** A bug of ours on the way to a client, for the log. */
+  report(error: unknown): void;
 };
 
 /** Makes what the streaming transports share. */
-export function createStreams(app: App, { engine, apiSchema }: Graph, introspection: boolean): Streams {
-  const admit = createAdmission(apiSchema, introspection);
+export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
+  const { engine, apiSchema, supergraphSdl } = graph;
+  const { limits } = policy;
+  const shared = new SharedStreams();
+  const shareKey = createShareKeys(supergraphSdl);
+  const open = (operation: StreamedOperation): Promise<Results | ExecutionResult> => {
+    const { document, operationName, variableValues, contextValue } = operation;
+    const { principal } = contextValue;
+    const request = { document, operationName, variables: variableValues, context: { principal } };
+    const key = shareKey(operation);
+    if (key === undefined) return engine.subscribe(request);
+    return shared.open(document, key, () => engine.subscribe(request));
+  };
   return {
+    limits,
+    stallMs: app.config.CLIENT_STALL_MS,
+    caps: new ConnectionCaps(limits),
     async authenticate(authorization, hop) {
       const given = authorization === undefined ? undefined : String(authorization);
       const principal = await app.door.enter({ authorization: given, hop });
       app.keyUse.record(principal, hop);
       return principal;
     },
+    ownerOf: (principal, hop) => ownerOf(principal, networkOf(sourceAddress(hop, app.trustedProxies) ?? "")),
     watch: (principal, ended) => app.credentialWatch.watch(principal, ended),
-    admit({ query, operationName, variables }, principal) {
-      const admitted = admit(query);
-      if (!("kind" in admitted)) return admitted;
+    admit(payload, context) {
+      const admitted = policy.admit(payload);
+      if (!("document" in admitted)) return admitted;
+      const { operationName, variables } = payload;
       return {
         schema: apiSchema,
-        document: admitted,
+        document: admitted.document,
         operationName,
         variableValues: variables,
-        contextValue: principal,
+        contextValue: context,
       };
     },
-    async run({ document, operationName, variableValues, contextValue }) {
-      const request = {
-        document,
-        operationName,
-        variables: variableValues,
-        context: { principal: contextValue },
-      };
-      const isStream = getOperationAST(document, operationName)?.operation === "subscription";
-      if (!isStream) return engine.execute(request);
-      const opened = await engine.subscribe(request);
+    async run(operation) {
+      const { document, operationName, variableValues, contextValue } = operation;
+      const { principal, signal } = contextValue;
+      if (!isSubscription(operation))
+        return engine.execute({
+          document,
+          operationName,
+          variables: variableValues,
+          context: { principal },
+          signal,
+        });
+      const opened = await open(operation);
       if (!(Symbol.asyncIterator in opened)) return opened;
       return new WatchedStream(opened, (ended) => {
-        const stopWatching = app.credentialWatch.watch(contextValue, ended);
+        const stopWatching = app.credentialWatch.watch(principal, ended);
         const stopCounting = app.metrics?.subscription();
         return () => {
           stopWatching();
@@ -82,5 +115,21 @@ export function createStreams(app: App, { engine, apiSchema }: Graph, introspect
         };
       });
     },
+    report: (error) => app.log.error({ err: error }, "a stream failed"),
   };
+}
+
+function isSubscription({ document, operationName }: StreamedOperation): boolean {
+  return getOperationAST(document, operationName)?.operation === "subscription";
+}
+
+function ownerOf(principal: Principal, network: string): string {
+  switch (principal.kind) {
+    case "anonymous":
+      return network;
+    case "wallet-session":
+      return principal.sessionId;
+    default:
+      return principal.keyId;
+  }
 }

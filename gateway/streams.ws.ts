@@ -1,85 +1,105 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
-import type { ExecutionArgs } from "graphql";
-import { CloseCode } from "graphql-ws";
-import { useServer } from "graphql-ws/use/ws";
+import type { ExecutionArgs, ExecutionResult } from "graphql";
+import { CloseCode, handleProtocols, makeServer } from "graphql-ws";
 import { type WebSocket, WebSocketServer } from "ws";
 import { AppError } from "../src/kernel/errors.ts";
 import { ANONYMOUS, type Principal } from "../src/keys/principal.ts";
 import { hopOf } from "../src/keys/source-address.ts";
-import { LIMITS } from "./policy.ts";
+import { ClientLeft } from "./leaving.ts";
+import { showError } from "./policy/refusals.ts";
+import { showResult } from "./results.ts";
+import { SocketConnection } from "./socket-connection.ts";
 import type { StreamedOperation, Streams } from "./streams.ts";
 
 const PATH = "/graphql";
-const PING_MS = 12_000;
+
+/** What is known of one socket. */
+type Extra = {
+  readonly socket: WebSocket;
+  readonly request: IncomingMessage;
+  /** Aborts when the socket is closed. */
+  readonly signal: AbortSignal;
+  principal?: Principal;
+};
 
 /**
  * graphql-transport-ws at /graphql. The credential is the connection parameter `authorization`, or the header of the
- * upgrade; a wrong one closes the socket with 4403, and so does one that ends while the socket is open. One frame too
- * large closes it with 1009, one stream too many or a rate limit with 4429.
+ * upgrade; a wrong one closes the socket with 4403, and so does one that ends while the socket is open. A frame that is
+ * too large closes it with 1009; too many sockets, streams or messages, and the rate limit, with 4429.
  */
 export function serveWebSockets(http: Server, streams: Streams): { close(): Promise<void> } {
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: LIMITS.frameBytes });
+  const { limits, stallMs } = streams;
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: limits.frameBytes, handleProtocols });
+  const protocol = createProtocol(streams);
+  const accept = (socket: WebSocket, request: IncomingMessage) => {
+    const leave = streams.caps.enter();
+    if (!leave) return socket.close(1013, "Try again later");
+    socket.once("close", leave);
+    const leaving = new AbortController();
+    socket.once("close", () => leaving.abort(new ClientLeft()));
+    const connection = new SocketConnection(socket, { ...limits, stallMs, report: streams.report });
+    const closed = protocol.opened(connection, { socket, request, signal: leaving.signal });
+    socket.once("close", (code, reason) => void closed(code, String(reason)).catch(streams.report));
+  };
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (new URL(request.url ?? "/", "http://gateway").pathname !== PATH) return socket.destroy();
-    return sockets.handleUpgrade(request, socket, head, (opened) =>
-      sockets.emit("connection", opened, request),
-    );
+    return sockets.handleUpgrade(request, socket, head, (opened) => accept(opened, request));
   };
   http.on("upgrade", onUpgrade);
-  const open = new WeakMap<WebSocket, number>();
-  const count = (socket: WebSocket, change: number) => {
-    const now = (open.get(socket) ?? 0) + change;
-    open.set(socket, now);
-    return now;
-  };
-  const closeWithCredential = (socket: WebSocket, principal: Principal) => {
-    if (socket.readyState !== socket.OPEN) return;
-    const stopWatching = streams.watch(principal, ({ message }) =>
-      socket.close(CloseCode.Forbidden, message),
-    );
-    socket.once("close", stopWatching);
-  };
-  const run = (operation: ExecutionArgs) => streams.run(operation as StreamedOperation);
-  const served = useServer<Record<string, unknown>, { principal: Principal }>(
-    {
-      connectionInitWaitTimeout: LIMITS.initMs,
-      async onConnect({ connectionParams, extra }) {
-        const given = connectionParams?.authorization ?? connectionParams?.Authorization;
-        try {
-          extra.principal = await streams.authenticate(
-            given ?? extra.request.headers.authorization,
-            hopOf(extra.request),
-          );
-          closeWithCredential(extra.socket, extra.principal);
-          return true;
-        } catch (error) {
-          if (!(error instanceof AppError)) throw error;
-          if (error.code === "rate_limit_exceeded")
-            extra.socket.close(CloseCode.TooManyInitialisationRequests, error.message);
-          return false;
-        }
-      },
-      onSubscribe({ extra }, _id, payload) {
-        const operation = streams.admit(payload, extra.principal ?? ANONYMOUS);
-        if (!("document" in operation)) return operation;
-        if (count(extra.socket, 1) > LIMITS.subscriptionsPerSocket)
-          extra.socket.close(CloseCode.TooManyInitialisationRequests, "Too many subscriptions on one socket");
-        return operation;
-      },
-      onComplete: ({ extra }) => void count(extra.socket, -1),
-      onError: ({ extra }) => void count(extra.socket, -1),
-      execute: run,
-      subscribe: run,
-    },
-    sockets,
-    PING_MS,
-  );
   return {
     async close() {
       http.off("upgrade", onUpgrade);
-      await served.dispose();
+      for (const socket of sockets.clients) socket.close(1001, "Going away");
       sockets.close();
     },
   };
+}
+
+function createProtocol(streams: Streams) {
+  const { limits } = streams;
+  const run = (operation: ExecutionArgs) => streams.run(operation as StreamedOperation);
+  return makeServer<Record<string, unknown>, Extra>({
+    connectionInitWaitTimeout: limits.initMs,
+    async onConnect({ connectionParams, extra }) {
+      const given = connectionParams?.authorization ?? connectionParams?.Authorization;
+      try {
+        await enter(streams, extra, given ?? extra.request.headers.authorization);
+        return true;
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        if (error.code === "rate_limit_exceeded")
+          extra.socket.close(CloseCode.TooManyInitialisationRequests, error.message);
+        if (error.status >= 500) extra.socket.close(CloseCode.InternalServerError, error.message);
+        return false;
+      }
+    },
+    onSubscribe({ extra, subscriptions }, _id, payload) {
+      // The one that is asked for has its place among them already.
+      if (Object.keys(subscriptions).length > limits.subscriptionsPerSocket)
+        extra.socket.close(CloseCode.TooManyInitialisationRequests, "Too many subscriptions on one socket");
+      const { principal = ANONYMOUS, signal } = extra;
+      return streams.admit(payload, { principal, signal });
+    },
+    onNext: (_context, _id, _payload, _args, result) => showResult(result as ExecutionResult),
+    onError: (_context, _id, _payload, errors) => errors.map((error) => showError(error.toJSON?.() ?? error)),
+    execute: run,
+    subscribe: run,
+  });
+}
+
+/** Says who opened the socket, counts it as theirs, and closes it with their credential. */
+async function enter(streams: Streams, extra: Extra, authorization: unknown): Promise<void> {
+  const { socket, request } = extra;
+  const hop = hopOf(request);
+  const principal = await streams.authenticate(authorization, hop);
+  if (socket.readyState !== socket.OPEN) return;
+  const leave = streams.caps.take("sockets", streams.ownerOf(principal, hop));
+  if (!leave) throw new AppError("rate_limit_exceeded", "Too many sockets of one key");
+  const stopWatching = streams.watch(principal, ({ message }) => socket.close(CloseCode.Forbidden, message));
+  socket.once("close", () => {
+    leave();
+    stopWatching();
+  });
+  extra.principal = principal;
 }

@@ -1,5 +1,5 @@
 import { type ExecutionResult, GraphQLError } from "graphql";
-import type { AppError } from "../src/kernel/errors.ts";
+import { AppError } from "../src/kernel/errors.ts";
 
 type Results = AsyncIterableIterator<ExecutionResult>;
 
@@ -49,10 +49,14 @@ export class WatchedStream implements Results {
 
   #lose(error: unknown): never {
     this.#stopWatching();
-    throw error;
+    throw error instanceof AppError ? toGraphQL(error) : error;
   }
 }
 
-function failure({ message, code }: AppError): ExecutionResult {
-  return { errors: [new GraphQLError(message, { extensions: { code } })] };
+function failure(why: AppError): ExecutionResult {
+  return { errors: [toGraphQL(why)] };
+}
+
+function toGraphQL({ message, code }: AppError): GraphQLError {
+  return new GraphQLError(message, { extensions: { code } });
 }

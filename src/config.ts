@@ -13,6 +13,7 @@ import {
   urls,
   words,
 } from "./config-values.ts";
+import { graphLimits } from "./graph-limits.ts";
 import { StartupError } from "./kernel/errors.ts";
 import type { Hex } from "./kernel/hex.ts";
 
@@ -247,6 +248,27 @@ export const SETTINGS = {
     about: "Whether the graph tells its schema: on for devnet, off otherwise",
     example: "on",
   },
+  GRAPH_LIMITS: {
+    schema: graphLimits.optional(),
+    about: "Limits of the graph that are to be others than README says, separated by commas",
+    example: "depth=12,cost=2000,socketsPerKey=50",
+  },
+  GRAPH_QUERY_MS: {
+    schema: ms.default(30_000),
+    about: "Deadline for a query of the graph; behind it no subgraph is asked any more",
+    example: "30000",
+  },
+  TRUSTED_DOCUMENTS: {
+    schema: z.string().min(1).optional(),
+    about:
+      "A JSON file of documents that clients may name by an id: Apollo's manifest, or an object of texts by id",
+    example: "persisted-query-manifest.json",
+  },
+  TRUSTED_DOCUMENTS_ONLY: {
+    schema: z.enum(["on", "off"]).default("off"),
+    about: "Whether the graph answers no other documents than those of TRUSTED_DOCUMENTS",
+    example: "on",
+  },
   TEE_CHECK_MS: {
     schema: ms.default(5_000),
     about: "How long a provider's signature is waited for, when a client asks for verify_tee",
@@ -306,6 +328,8 @@ function disagreements(config: Config, isPartial: boolean): readonly string[] {
         "required with REDIS_URL: several processes cannot share the embedded database",
       ),
     );
+  if (config.TRUSTED_DOCUMENTS_ONLY === "on" && !config.TRUSTED_DOCUMENTS)
+    found.push(missing("TRUSTED_DOCUMENTS", "required with TRUSTED_DOCUMENTS_ONLY=on"));
   return found;
 }
 

@@ -12,6 +12,7 @@ import {
 import { dataKey } from "./aliases.ts";
 import { both, type Condition, compileCondition, either } from "./conditions.ts";
 import type { Fragments } from "./fragments.ts";
+import type { Denial, Denied } from "./guards.ts";
 import { isIntrospection } from "./introspection.ts";
 import { refusal } from "./refusal.ts";
 
@@ -26,6 +27,8 @@ export type SelectedField = { readonly key: string; readonly condition: Conditio
       readonly dataKey: string;
       readonly type: GraphQLOutputType;
       readonly selected: readonly Selected[];
+      /** Why it is not given to who asks; undefined when it is. */
+      readonly denial: Denial | undefined;
     }
   | { readonly kind: "typename" }
   | { readonly kind: "introspection" }
@@ -33,22 +36,31 @@ export type SelectedField = { readonly key: string; readonly condition: Conditio
 
 type Group = {
   readonly node: FieldNode;
+  readonly nodes: FieldNode[];
   readonly conditions: Condition[];
   readonly selected: Selected[];
 };
 
+/** What selections are read with. */
+export type Selecting = {
+  readonly schema: GraphQLSchema;
+  readonly fragments: Fragments;
+  /** The fields that who asks is not given. */
+  readonly denied: Denied;
+};
+
 /** The fields that an object of this type has in the result, in the order of the operation. */
 export function collectFields(
-  schema: GraphQLSchema,
-  fragments: Fragments,
+  { schema, fragments, denied }: Selecting,
   type: GraphQLObjectType | GraphQLInterfaceType,
   selected: readonly Selected[],
 ): SelectedField[] {
   const groups = new Map<string, Group>();
   const addField = (node: FieldNode, condition: Condition) => {
     const key = (node.alias ?? node.name).value;
-    const group = groups.get(key) ?? { node, conditions: [], selected: [] };
+    const group = groups.get(key) ?? { node, nodes: [], conditions: [], selected: [] };
     groups.set(key, group);
+    group.nodes.push(node);
     group.conditions.push(condition);
     if (node.selectionSet) group.selected.push({ set: node.selectionSet, condition });
   };
@@ -67,7 +79,7 @@ export function collectFields(
     }
   };
   for (const { set, condition } of selected) addSet(set, condition);
-  return [...groups].map(([key, group]) => describe(key, group, type));
+  return [...groups].map(([key, group]) => describe(key, group, type, denied));
 }
 
 function applies(
@@ -82,8 +94,9 @@ function applies(
 
 function describe(
   key: string,
-  { node, conditions, selected }: Group,
+  { node, nodes, conditions, selected }: Group,
   type: GraphQLObjectType | GraphQLInterfaceType,
+  denied: Denied,
 ): SelectedField {
   const name = node.name.value;
   const condition = either(conditions);
@@ -91,5 +104,7 @@ function describe(
   if (isIntrospection(node)) return { kind: "introspection", key, condition };
   const field = type.getFields()[name];
   if (!field) throw refusal(`Cannot query field "${name}" on type "${type.name}".`);
-  return { kind: "data", key, condition, name, dataKey: dataKey(node), type: field.type, selected };
+  // Selected twice, it may be guarded in one place only: what the other place gives is at hand.
+  const denial = nodes.every((one) => denied.has(one)) ? denied.get(node) : undefined;
+  return { kind: "data", key, condition, name, dataKey: dataKey(node), type: field.type, selected, denial };
 }

@@ -1,17 +1,25 @@
+import type { GraphQLSchema } from "graphql";
 import type { ConditionNode, FetchNode, PathSegment, PlanNode, QueryPlan } from "../planner.ts";
 import { compileEntityStep } from "./entity-step.ts";
 import type { Step, Subgraph } from "./execution.ts";
 import { compileFetchStep, compileRootFetch, type RootFetch } from "./fetch-step.ts";
+import { compileResume, type ResumePlan } from "./resume-plan.ts";
 import { isPromise, type MaybePromise } from "./subgraph-executor.ts";
 import type { TypeIndex } from "./type-index.ts";
 
 /** What a plan is compiled against. */
-export type PlanContext<C> = { readonly types: TypeIndex; subgraph(name: string): Subgraph<C> };
+export type PlanContext<C> = {
+  readonly supergraph: GraphQLSchema;
+  readonly types: TypeIndex;
+  subgraph(name: string): Subgraph<C>;
+};
 
 /** A compiled subscription: its source, and what follows each of its events. */
 export type SubscriptionPlan<C> = {
   readonly source: RootFetch<C>;
   readonly subgraph: Subgraph<C>;
+  /** How the source is opened again when it is lost; undefined where it cannot be. */
+  readonly resume: ResumePlan | undefined;
   readonly rest: Step<C>;
 };
 
@@ -27,9 +35,12 @@ export function compileSubscriptionPlan<C>(plan: QueryPlan, context: PlanContext
   const nodes = plan.node?.kind === "Sequence" ? plan.node.nodes : plan.node ? [plan.node] : [];
   const [first, ...rest] = nodes;
   if (first?.kind !== "Subscription") throw new Error("the plan of a subscription begins without a source");
+  const { serviceName } = first.primary;
+  const source = compileRootFetch<C>(first.primary, context.types);
   return {
-    source: compileRootFetch(first.primary, context.types),
-    subgraph: context.subgraph(first.primary.serviceName),
+    source,
+    subgraph: context.subgraph(serviceName),
+    resume: compileResume(source.operation, serviceName, context.supergraph),
     rest: sequence(rest.map((node) => compileNode(node, context))),
   };
 }

@@ -1,4 +1,5 @@
 import type { GraphQLEnumType, GraphQLInterfaceType } from "graphql";
+import type { Denial } from "./guards.ts";
 import type { JsonObject, ResponsePath } from "./subgraph-executor.ts";
 import type { Violation } from "./violations.ts";
 
@@ -51,6 +52,14 @@ export function completeEnum(type: GraphQLEnumType): Complete {
   return (value, run, key) => {
     if (value === null || value === undefined || known.has(value)) return value ?? null;
     return violate(run, key, `Enum ${type.name} cannot represent this value.`);
+  };
+}
+
+/** A field that its guard does not give to who asks. */
+export function completeDenied(denial: Denial, isNullable: boolean): Complete {
+  return (_, run, key) => {
+    run.violations.push({ ...denial, path: [...run.path, key] });
+    return isNullable ? null : BROKEN;
   };
 }
 

@@ -2,10 +2,12 @@ import { type DocumentNode, type ExecutionResult, execute, GraphQLError, type Gr
 import type { Planner } from "../planner.ts";
 import { readSupergraph } from "./api-schema.ts";
 import type { Execution, ReportFailure } from "./execution.ts";
+import { denialsOf, findGuardedFields, type GuardedFields, type GuardOf } from "./guards.ts";
 import { PlanCache } from "./plan-cache.ts";
 import { type Prepared, prepareOperation } from "./prepare.ts";
 import type { Project } from "./projection.ts";
 import { refusal } from "./refusal.ts";
+import { createRollouts, type RolloutOptions } from "./rollout.ts";
 import { isPromise, type JsonObject, type MaybePromise, type SubgraphExecutor } from "./subgraph-executor.ts";
 import { openSubscription } from "./subscription.ts";
 import { createTypeIndex } from "./type-index.ts";
@@ -21,6 +23,12 @@ export type EngineOptions<C> = {
   readonly planLimit?: number;
   /** Hears of every request that a subgraph did not answer. */
   readonly reportFailure?: ReportFailure;
+  /** What stands before fields; all are open unless told. A field that is denied is not planned. */
+  readonly guardOf?: GuardOf<C>;
+  /** How long a subscription that lost its source is tried to be resumed, before its reader is told. */
+  readonly resumeMs?: number;
+  /** Which progressive overrides are active; `percent(p)` ones by lot unless told. */
+  readonly rollout?: RolloutOptions<C>;
 };
 
 /** One operation of a client. The document must be parsed and valid against the engine's `apiSchema`. */
@@ -43,20 +51,32 @@ export interface Engine<C> {
 }
 
 const DEFAULT_PLAN_LIMIT = 1_000;
+const DEFAULT_RESUME_MS = 60_000;
 
 /** Makes the engine of one supergraph. */
 export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
   const { full, api } = readSupergraph(options.supergraphSdl);
-  const { planner, executors, reportFailure = () => {} } = options;
+  const { planner, executors, reportFailure = () => {}, resumeMs = DEFAULT_RESUME_MS } = options;
   const plans = new PlanCache<Prepared<C>>(options.planLimit ?? DEFAULT_PLAN_LIMIT);
   const subgraph = (name: string) => {
     const executor = executors[name];
     if (!executor) throw new Error(`there is no executor for the subgraph ${name}`);
     return { name, executor, reportFailure };
   };
-  const preparation = { api, planner, planContext: { types: createTypeIndex(full), subgraph } };
-  const prepare = ({ document, operationName = null }: ExecutionRequest<C>) =>
-    plans.get(document, operationName, () => prepareOperation(preparation, document, operationName));
+  const preparation = {
+    api,
+    planner,
+    planContext: { supergraph: full, types: createTypeIndex(full), subgraph },
+  };
+  const guardedIn = createGuardedFields(api, options.guardOf);
+  const rolloutOf = createRollouts(full, options.rollout);
+  const prepare = ({ document, operationName = null, context }: ExecutionRequest<C>) => {
+    const { denied, key } = denialsOf(guardedIn(document), context);
+    const rollout = rolloutOf(context);
+    return plans.get(document, `${operationName ?? ""}${key}${rollout.key}`, () =>
+      prepareOperation(preparation, { document, operationName, denied, rollout }),
+    );
+  };
   return {
     apiSchema: api,
     execute(request) {
@@ -67,8 +87,22 @@ export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
       });
     },
     async subscribe(request) {
-      return orRefusal(async () => runSubscription(api, await prepare(request), request));
+      return orRefusal(async () => runSubscription(api, await prepare(request), request, resumeMs));
     },
+  };
+}
+
+/** The guarded fields of a document are looked for once. */
+function createGuardedFields<C>(
+  api: GraphQLSchema,
+  guardOf: GuardOf<C> | undefined,
+): (document: DocumentNode) => GuardedFields<C> {
+  if (!guardOf) return () => [];
+  const known = new WeakMap<DocumentNode, GuardedFields<C>>();
+  return (document) => {
+    const fields = known.get(document) ?? findGuardedFields(api, document, guardOf);
+    known.set(document, fields);
+    return fields;
   };
 }
 
@@ -89,14 +123,15 @@ function runSubscription<C>(
   api: GraphQLSchema,
   prepared: Prepared<C>,
   request: ExecutionRequest<C>,
+  resumeMs: number,
 ): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult> {
   if (!prepared.subscription) throw refusal("Only a subscription is answered by a stream.");
   const variables = coerceVariables(api, prepared.operation, request.variables);
-  return openSubscription(
-    prepared.subscription,
-    () => startExecution(request, variables),
-    (execution) => finishExecution(prepared.project, execution),
-  );
+  return openSubscription(prepared.subscription, {
+    start: () => startExecution(request, variables),
+    finish: (execution) => finishExecution(prepared.project, execution),
+    resumeMs,
+  });
 }
 
 function startExecution<C>(

@@ -61,7 +61,17 @@ export function ask<C>(
   } catch (reason) {
     return lost(reason);
   }
-  return isPromise(result) ? result.then(check, lost) : check(result);
+  if (!isPromise(result)) return check(result);
+  return (signal ? unlessAborted(result, signal) : result).then(check, lost);
+}
+
+/** Waits no longer than the request lives: also for a subgraph that does not hear of it. */
+function unlessAborted<T>(result: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    result.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
 }
 
 function unavailable(subgraph: Subgraph<never>, reason: unknown): SubgraphResult {

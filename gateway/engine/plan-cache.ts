@@ -2,26 +2,29 @@ import { type DocumentNode, print } from "graphql";
 import QuickLRU from "quick-lru";
 import { isPromise, type MaybePromise } from "./subgraph-executor.ts";
 
+/** A document has an operation or a few, each for a few kinds of callers. */
+const MOST_VARIANTS = 64;
+
 /**
  * Keeps what is compiled for an operation. A document that was seen before is found by its identity; one that only
  * reads the same, by its printed text, of which at most about twice `limit` are kept.
  */
 export class PlanCache<T> {
-  readonly #byDocument = new WeakMap<DocumentNode, Map<string | null, T>>();
+  readonly #byDocument = new WeakMap<DocumentNode, Map<string, T>>();
   readonly #byText: QuickLRU<string, MaybePromise<T>>;
 
   constructor(limit: number) {
     this.#byText = new QuickLRU({ maxSize: limit });
   }
 
-  /** Answers from the cache, or makes the value: once, also when many ask for it at the same time. */
-  get(document: DocumentNode, operationName: string | null, make: () => MaybePromise<T>): MaybePromise<T> {
-    const known = this.#byDocument.get(document)?.get(operationName);
+  /** Of a document several things are kept, by `variant`. Answers from the cache, or makes the value: once, also when many ask for it at the same time. */
+  get(document: DocumentNode, variant: string, make: () => MaybePromise<T>): MaybePromise<T> {
+    const known = this.#byDocument.get(document)?.get(variant);
     if (known !== undefined) return known;
-    const text = `${operationName ?? ""}\n${print(document)}`;
+    const text = `${variant}\n${print(document)}`;
     const made = this.#byText.get(text) ?? this.#make(text, make);
-    if (!isPromise(made)) return this.#remember(document, operationName, made);
-    return made.then((value) => this.#remember(document, operationName, value));
+    if (!isPromise(made)) return this.#remember(document, variant, made);
+    return made.then((value) => this.#remember(document, variant, value));
   }
 
   #make(text: string, make: () => MaybePromise<T>): MaybePromise<T> {
@@ -36,9 +39,10 @@ export class PlanCache<T> {
     return made;
   }
 
-  #remember(document: DocumentNode, operationName: string | null, value: T): T {
-    const names = this.#byDocument.get(document) ?? new Map<string | null, T>();
-    this.#byDocument.set(document, names.set(operationName, value));
+  #remember(document: DocumentNode, variant: string, value: T): T {
+    const variants = this.#byDocument.get(document) ?? new Map<string, T>();
+    if (variants.size >= MOST_VARIANTS) variants.clear();
+    this.#byDocument.set(document, variants.set(variant, value));
     return value;
   }
 }

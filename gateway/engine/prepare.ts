@@ -15,9 +15,11 @@ import {
   type SubscriptionPlan,
 } from "./compile-plan.ts";
 import type { Step } from "./execution.ts";
+import { type Denied, withoutDenied } from "./guards.ts";
 import { splitIntrospection } from "./introspection.ts";
 import { compileProjection, type Project } from "./projection.ts";
-import { refusal, refuseUnsupported } from "./refusal.ts";
+import { denial, refusal, refuseUnsupported } from "./refusal.ts";
+import type { Rollout } from "./rollout.ts";
 
 /** An operation, compiled: all that does not depend on the request. */
 export type Prepared<C> = {
@@ -35,19 +37,32 @@ export type Preparation<C> = {
   readonly planContext: PlanContext<C>;
 };
 
-/** Plans and compiles an operation. Throws a GraphQLError when it is one that the engine does not run. */
+/** An operation, and for whom it is compiled. */
+export type ToPrepare = {
+  readonly document: DocumentNode;
+  readonly operationName: string | null;
+  readonly denied: Denied;
+  readonly rollout: Rollout;
+};
+
+/**
+ * Plans and compiles an operation. What is denied is not planned, so that no subgraph is asked for it. Throws a
+ * GraphQLError when it is one that the engine does not run.
+ */
 export async function prepareOperation<C>(
   { api, planner, planContext }: Preparation<C>,
-  document: DocumentNode,
-  operationName: string | null,
+  { document, operationName, denied, rollout }: ToPrepare,
 ): Promise<Prepared<C>> {
   const operation = getOperationAST(document, operationName);
   if (!operation) throw refusal(unknownOperation(operationName));
   refuseUnsupported(document);
-  const project = compileProjection(api, document, operation);
-  const { introspection, rest } = splitIntrospection(document, operation);
-  const plan = rest ? await planner.plan(print(renameAliases(rest)), operation.name?.value ?? null) : {};
+  const project = compileProjection(api, document, operation, denied);
+  const { introspection, rest } = splitAllowed(document, operationName, denied);
   const isSubscription = operation.operation === OperationTypeNode.SUBSCRIPTION;
+  if (isSubscription && !rest) throw denial(denied);
+  const plan = rest
+    ? await planner.plan(print(renameAliases(rest)), operation.name?.value ?? null, rollout)
+    : {};
   return {
     operation,
     introspection,
@@ -55,6 +70,12 @@ export async function prepareOperation<C>(
     run: isSubscription ? undefined : compilePlan(plan, planContext),
     subscription: isSubscription ? compileSubscriptionPlan(plan, planContext) : undefined,
   };
+}
+
+function splitAllowed(document: DocumentNode, operationName: string | null, denied: Denied) {
+  const allowed = withoutDenied(document, denied);
+  const operation = getOperationAST(allowed, operationName);
+  return operation ? splitIntrospection(allowed, operation) : { introspection: undefined, rest: undefined };
 }
 
 function unknownOperation(operationName: string | null): string {

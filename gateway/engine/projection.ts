@@ -14,10 +14,11 @@ import {
   isObjectType,
   type OperationDefinitionNode,
 } from "graphql";
-import { collectFields, type Selected, type SelectedField } from "./collect-fields.ts";
+import { collectFields, type Selected, type SelectedField, type Selecting } from "./collect-fields.ts";
 import {
   BROKEN,
   type Complete,
+  completeDenied,
   completeEnum,
   completeList,
   completeNonNull,
@@ -26,7 +27,8 @@ import {
   violate,
 } from "./completion.ts";
 import type { Condition } from "./conditions.ts";
-import { type Fragments, readFragments } from "./fragments.ts";
+import { readFragments } from "./fragments.ts";
+import type { Denied } from "./guards.ts";
 import { isObject, type JsonObject } from "./subgraph-executor.ts";
 
 /** Shapes what the subgraphs answered into what the client asked for: its fields, its order, its nulls. */
@@ -40,22 +42,22 @@ type ShapedField = {
   readonly complete: Complete;
 };
 
-/** What a projection is compiled from. */
-type Compiler = {
-  readonly schema: GraphQLSchema;
-  readonly fragments: Fragments;
-};
+/** What a projection is compiled with. */
+type Compiler = Selecting;
 
-/** Compiles the shape of an operation. It must be valid against the public `schema`. */
+/** Compiles the shape of an operation. It must be valid against the public `schema`; `denied` fields are null. */
 export function compileProjection(
   schema: GraphQLSchema,
   document: DocumentNode,
   operation: OperationDefinitionNode,
+  denied: Denied,
 ): Project {
   const fragments = readFragments(document);
   const root = schema.getRootType(operation.operation);
   if (!root) throw new Error(`the schema has no ${operation.operation} type`);
-  return compileShape({ schema, fragments }, root, [{ set: operation.selectionSet, condition: undefined }]);
+  return compileShape({ schema, fragments, denied }, root, [
+    { set: operation.selectionSet, condition: undefined },
+  ]);
 }
 
 function compileShape(
@@ -63,7 +65,7 @@ function compileShape(
   type: GraphQLObjectType | GraphQLInterfaceType,
   selected: readonly Selected[],
 ): Shape {
-  const fields = collectFields(compiler.schema, compiler.fragments, type, selected).map((field) => ({
+  const fields = collectFields(compiler, type, selected).map((field) => ({
     key: field.key,
     dataKey: field.kind === "data" ? field.dataKey : field.key,
     condition: field.condition,
@@ -91,6 +93,7 @@ function compileField(
 ): Complete {
   if (field.kind === "introspection") return (value) => value;
   if (field.kind === "typename") return isObjectType(type) ? () => type.name : completeUnknownTypename(type);
+  if (field.denial) return completeDenied(field.denial, !isNonNullType(field.type));
   return compileValue(compiler, field.type, field.selected, `${type.name}.${field.name}`);
 }
 

@@ -1,8 +1,16 @@
 import { type DocumentNode, GraphQLError, visit } from "graphql";
+import type { Denied } from "./guards.ts";
 
 /** An operation that the engine does not run, for a reason that its author can mend. */
 export function refusal(message: string): GraphQLError {
   return new GraphQLError(message, { extensions: { code: "graphql_refused" } });
+}
+
+/** A subscription to a field that who asks is not given. */
+export function denial(denied: Denied): GraphQLError {
+  for (const [{ alias, name }, { code, message }] of denied)
+    return new GraphQLError(message, { path: [(alias ?? name).value], extensions: { code } });
+  return refusal("A subscription has a field that is followed.");
 }
 
 /**

@@ -36,6 +36,8 @@ export type SubgraphResult = {
 
 /** How one subgraph is asked: in this process, or over a network. Throws when the subgraph cannot be reached. */
 export interface SubgraphExecutor<C> {
+  /** Whether sources can be lost by themselves: they are in another process. */
+  readonly isRemote?: boolean;
   /** Runs a query or a mutation. */
   execute(request: SubgraphRequest<C>): MaybePromise<SubgraphResult>;
   /** Opens a subscription: `return()` ends it at once; a source that is lost throws, it does not end. */

@@ -2,19 +2,31 @@ import { GraphQLError } from "graphql";
 import type { ResponsePath } from "./subgraph-executor.ts";
 
 /** A value that the public schema does not allow. */
-export type Violation = { readonly path: ResponsePath; readonly message: string };
+export type Violation = {
+  readonly path: ResponsePath;
+  readonly message: string;
+  /** `internal_error` unless told. */
+  readonly code?: string;
+};
+
+/** One operation leaves at most so many errors of its own: a long list must not answer with as many. */
+const MAX_ERRORS = 100;
 
 /**
  * The errors of violations that nothing explains yet: every null in a place that is not nullable has an error, and
- * one is enough. What a subgraph reported at the same place, above or below it, explains.
+ * one is enough. What a subgraph reported at the same place, above or below it, explains. Those with a code are told.
  */
 export function explain(violations: readonly Violation[], errors: readonly GraphQLError[]): GraphQLError[] {
   const unexplained = violations.filter(
-    ({ path }) => !errors.some((error) => error.path && sameBranch(path, error.path)),
+    ({ path, code }) =>
+      code !== undefined || !errors.some((error) => error.path && sameBranch(path, error.path)),
   );
-  return unexplained.map(
-    ({ path, message }) => new GraphQLError(message, { path, extensions: { code: "internal_error" } }),
-  );
+  return unexplained
+    .slice(0, MAX_ERRORS)
+    .map(
+      ({ path, message, code = "internal_error" }) =>
+        new GraphQLError(message, { path, extensions: { code } }),
+    );
 }
 
 function sameBranch(first: readonly (string | number)[], second: readonly (string | number)[]): boolean {

@@ -2,7 +2,7 @@ import type { Queries } from "../db/database.ts";
 import { AppError } from "../kernel/errors.ts";
 import { decodeCursor, encodeCursor } from "../kernel/page.ts";
 import type { Bus, EventFilter, EventStream } from "./bus.ts";
-import { KEPT_HOURS, newestPublished, readEvents, readHorizon } from "./outbox.ts";
+import { KEPT_HOURS, lastPublished, newestPublished, readEvents, readHorizon } from "./outbox.ts";
 import { REPLAY_PAGE, ReplayedStream, type ReplayPage } from "./replayed-stream.ts";
 import type { Topic } from "./topics.ts";
 
@@ -47,6 +47,11 @@ export class EventsService {
       onEnd();
       throw error;
     }
+  }
+
+  /** From where a reader of any topic may resume who knows all that is committed now. */
+  now(): Promise<bigint> {
+    return lastPublished(this.#queries);
   }
 
   /** From where a reader of `topic` may resume who knows all that is committed now. */

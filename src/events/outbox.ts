@@ -40,6 +40,12 @@ export async function newestPublished(queries: Queries): Promise<bigint> {
   return BigInt(row?.newest ?? 0);
 }
 
+/** The greatest position that was ever published, whether or not it is still kept. 0 when there is none. */
+export async function lastPublished(queries: Queries): Promise<bigint> {
+  const [row] = await queries.rows<{ last: string }>(LAST);
+  return BigInt(row?.last ?? 0);
+}
+
 /** Which positions a reader of `topic` may resume from: `oldest` to `newest`, both included. */
 export async function readHorizon(
   queries: Queries,
@@ -112,6 +118,12 @@ const READ_SUBJECT = `
   where topic = $1 and subject = $4 and position > $2::bigint order by outbox.position limit $3::integer`;
 
 const NEWEST = "select coalesce(max(position), 0)::text as newest from outbox where position is not null";
+
+const LAST = `
+  select greatest(
+    coalesce((select max(position) from outbox where position is not null), 0),
+    coalesce((select max(position) from outbox_forgotten), 0)
+  )::text as last`;
 
 const HORIZON = `
   select coalesce((select position from outbox_forgotten where topic = $1), 0)::text as oldest,

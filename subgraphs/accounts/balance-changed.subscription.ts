@@ -4,13 +4,14 @@ import type { EventStream } from "../../src/events/bus.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
 import { authorize } from "../../src/keys/principal.ts";
 import { RequiresScope } from "../shared/access.ts";
-import { AFTER_DESCRIPTION, type Subscribing } from "../shared/event.type.ts";
+import { AFTER_DESCRIPTION, FollowsLive, type Subscribing } from "../shared/event.type.ts";
 import { CursorScalar } from "../shared/scalars.ts";
 import { BalanceEventType, toBalanceEvent } from "./balance-event.type.ts";
 
 /** Tells an account of every change of its balance. */
 @Resolver()
 export class BalanceChangedSubscription {
+  @FollowsLive()
   @RequiresScope("account:read")
   @Subscription(() => BalanceEventType, {
     description: "Every change of one's own balance. Needs the scope `account:read`.",

@@ -6,7 +6,7 @@ import type { DomainEvent } from "../../src/events/topics.ts";
 import { authorize } from "../../src/keys/principal.ts";
 import { RequiresScope } from "../shared/access.ts";
 import type { Context } from "../shared/context.ts";
-import { AFTER_DESCRIPTION, type Subscribing } from "../shared/event.type.ts";
+import { AFTER_DESCRIPTION, FollowsLive, type Subscribing } from "../shared/event.type.ts";
 import { CursorScalar } from "../shared/scalars.ts";
 import { DepositType } from "./deposit.type.ts";
 import { DepositEventType, toDepositEvent } from "./deposit-event.type.ts";
@@ -14,6 +14,7 @@ import { DepositEventType, toDepositEvent } from "./deposit-event.type.ts";
 /** Tells an account of every step of its deposits. */
 @Resolver(() => DepositEventType)
 export class DepositSeenSubscription {
+  @FollowsLive()
   @RequiresScope("account:read")
   @Subscription(() => DepositEventType, {
     description:

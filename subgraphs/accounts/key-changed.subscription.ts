@@ -7,7 +7,7 @@ import type { ApiKey } from "../../src/keys/api-key.service.ts";
 import { authorize } from "../../src/keys/principal.ts";
 import { RequiresScope } from "../shared/access.ts";
 import type { Context } from "../shared/context.ts";
-import { AFTER_DESCRIPTION, type Subscribing } from "../shared/event.type.ts";
+import { AFTER_DESCRIPTION, FollowsLive, type Subscribing } from "../shared/event.type.ts";
 import { CursorScalar } from "../shared/scalars.ts";
 import { findApiKey } from "./account.resolver.ts";
 import { ApiKeyType } from "./api-key.type.ts";
@@ -16,6 +16,7 @@ import { KeyEventType, toKeyEvent } from "./key-event.type.ts";
 /** Tells an account of every change of its keys. */
 @Resolver(() => KeyEventType)
 export class KeyChangedSubscription {
+  @FollowsLive()
   @RequiresScope("keys:read")
   @Subscription(() => KeyEventType, {
     description:

@@ -1,5 +1,6 @@
 import { buildSubgraph, type Subgraph } from "../shared/build-subgraph.ts";
 import type { Context } from "../shared/context.ts";
+import { EventCursorResolver } from "../shared/event-cursor.resolver.ts";
 import { AccountResolver, findAccount, findApiKey } from "./account.resolver.ts";
 import { ApiKeyResolver } from "./api-key.resolver.ts";
 import { BalanceChangedSubscription } from "./balance-changed.subscription.ts";
@@ -25,6 +26,7 @@ export function build(): Subgraph {
       BalanceChangedSubscription,
       DepositSeenSubscription,
       KeyChangedSubscription,
+      EventCursorResolver,
     ],
     {
       references: { Account: findAccount, ApiKey: findApiKey },

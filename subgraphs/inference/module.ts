@@ -1,5 +1,6 @@
 import { buildSubgraph, type Subgraph } from "../shared/build-subgraph.ts";
 import type { Context } from "../shared/context.ts";
+import { EventCursorResolver } from "../shared/event-cursor.resolver.ts";
 import { AccountResolver } from "./account.resolver.ts";
 import { findAccount } from "./account.stub.ts";
 import { ChatResolver } from "./chat.resolver.ts";
@@ -29,6 +30,7 @@ export function build(): Subgraph {
       TranscriptionResolver,
       ImageJobResolver,
       ImageJobProgressSubscription,
+      EventCursorResolver,
     ],
     {
       references: {

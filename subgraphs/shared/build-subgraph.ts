@@ -1,7 +1,15 @@
 import "./reflect.ts";
 import { buildSubgraphSchema, type GraphQLResolverMap } from "@apollo/subgraph";
 import { printSchemaWithDirectives } from "@graphql-tools/utils";
-import { type GraphQLSchema, parse } from "graphql";
+import {
+  type ConstDirectiveNode,
+  type FieldDefinitionNode,
+  type GraphQLSchema,
+  Kind,
+  parse,
+  print,
+  visit,
+} from "graphql";
 import {
   type BuildSchemaOptions,
   buildSchemaSync,
@@ -65,7 +73,7 @@ export function buildSubgraph<C extends object>(
 ): Subgraph {
   sortArguments();
   const plain = buildSchemaSync({ resolvers, orphanedTypes, scalarsMap, validate: false, pubSub: NO_PUBSUB });
-  const sdl = FEDERATION_LINK + printSchemaWithDirectives(plain).replace(/^schema\s*\{[^}]*\}/m, "");
+  const sdl = FEDERATION_LINK + toSdl(plain);
   const resolverMap = guardResolvers(createResolversMap(plain));
   for (const [type, find] of Object.entries(references)) {
     resolverMap[type] = { ...resolverMap[type], __resolveReference: guardReference(find) };
@@ -75,6 +83,39 @@ export function buildSubgraph<C extends object>(
   ]);
   return { name, sdl, schema };
 }
+
+/** The schema as composition reads it. Lists that are paged say so, for who counts the cost of an operation. */
+function toSdl(schema: GraphQLSchema): string {
+  const document = parse(printSchemaWithDirectives(schema), { noLocation: true });
+  const definitions = document.definitions.filter(({ kind }) => kind !== Kind.SCHEMA_DEFINITION);
+  return print(
+    visit(
+      { ...document, definitions },
+      {
+        FieldDefinition: (field) =>
+          isPaged(field) ? { ...field, directives: [...(field.directives ?? []), PAGED] } : undefined,
+      },
+    ),
+  );
+}
+
+function isPaged({ arguments: args = [], type }: FieldDefinitionNode): boolean {
+  return (
+    args.some(({ name }) => name.value === "first") && print(type).replace("!", "").endsWith("Connection")
+  );
+}
+
+const PAGED: ConstDirectiveNode = {
+  kind: Kind.DIRECTIVE,
+  name: { kind: Kind.NAME, value: "listSize" },
+  arguments: Object.entries({ slicingArguments: ["first"], sizedFields: ["nodes", "edges"] }).map(
+    ([name, values]) => ({
+      kind: Kind.ARGUMENT,
+      name: { kind: Kind.NAME, value: name },
+      value: { kind: Kind.LIST, values: values.map((value) => ({ kind: Kind.STRING, value })) },
+    }),
+  ),
+};
 
 /** Decorators of parameters run from the last to the first; without this, arguments would read in reverse. */
 function sortArguments(): void {

@@ -1,5 +1,5 @@
 import "./reflect.ts";
-import { Field, ID, InterfaceType } from "type-graphql";
+import { Directive, Field, ID, InterfaceType } from "type-graphql";
 import { encodePosition } from "../../src/events/events.service.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
 import type { Context } from "./context.ts";
@@ -21,6 +21,14 @@ export abstract class EventType {
 
   @Field(() => DateTimeScalar, { description: "When it happened." })
   at!: Date;
+}
+
+/**
+ * Marks a subscription that, without `after`, only tells what happens from now on, and does nothing when it is opened:
+ * gateways open equal ones once. One that begins with how things stand is not marked.
+ */
+export function FollowsLive(): ReturnType<typeof Directive> {
+  return Directive('@tag(name: "live")');
 }
 
 /** What the argument `after` of every subscription says. */

@@ -193,7 +193,7 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
     expect(await codeOf('{ provider(address: "0x1") { address } }')).toMatch(
       /GRAPHQL_VALIDATION_FAILED|invalid_parameter/,
     );
-    expect(await codeOf("{ models(first: 1000) { nodes { id } } }")).toBe("invalid_parameter");
+    expect(await codeOf("{ models(first: 101) { nodes { id } } }")).toBe("invalid_parameter");
     expect(await codeOf(`{ models(after: "${btoa("[1]")}") { nodes { id } } }`)).toBe("invalid_cursor");
     expect(await codeOf("{ file { root } }")).toBe("invalid_parameter");
     const mutationOfNothing = await ask(origin(), who.management, "subscription { balanceChanged { id } }");

@@ -57,6 +57,7 @@ const JOBS = { access: "account:read", orAccess: "inference" } as const;
 /** Every root field, and every field that the supergraph guards. */
 const MATRIX: Readonly<Record<string, Row>> = {
   "Query.viewer": open("{ viewer { __typename } }"),
+  "Query.eventCursor": open("{ eventCursor }"),
   "Query.network": open("{ network { name } }"),
   "Query.networks": open("{ networks { name } }"),
   "Query.block": open("{ block { number } }"),

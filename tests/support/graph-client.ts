@@ -32,6 +32,8 @@ export async function ask(
 export type Following = {
   readonly results: GraphResult[];
   readonly closed: Promise<unknown>;
+  /** What the server said when it gave the subscription up. */
+  readonly failure?: GraphResult["errors"];
   stop(): Promise<void>;
 };
 
@@ -52,12 +54,23 @@ export async function followSocket(
   });
   const closed = new Promise<unknown>((resolve) => client.on("closed", resolve));
   const connected = new Promise((resolve) => client.on("connected", resolve));
+  let failure: GraphResult["errors"];
+  const error = (reason: unknown) => {
+    if (Array.isArray(reason)) failure = reason;
+  };
   client.subscribe<GraphResult["data"]>(
     { query },
-    { next: (result) => void results.push(result as GraphResult), error: () => {}, complete: () => {} },
+    { next: (result) => void results.push(result as GraphResult), error, complete: () => {} },
   );
   await Promise.race([connected, closed]);
-  return { results, closed, stop: async () => void (await client.dispose()) };
+  return {
+    results,
+    closed,
+    get failure() {
+      return failure;
+    },
+    stop: async () => void (await client.dispose()),
+  };
 }
 
 /** Opens a socket that asks for nothing. Resolves with how it was closed. */

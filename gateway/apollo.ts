@@ -1,0 +1,202 @@
+import { ApolloServer, type ApolloServerPlugin, type BaseContext, HeaderMap } from "@apollo/server";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { DocumentNode, ExecutionResult, GraphQLError } from "graphql";
+import type { Logger } from "../src/kernel/log.ts";
+import type { CacheHints } from "./cache-hints.ts";
+import type { Graph, GraphContext } from "./graph.ts";
+import type { Leaving } from "./leaving.ts";
+import { refuseSubscription, showError } from "./policy/refusals.ts";
+import type { Admitted, OperationPayload, Policy } from "./policy.ts";
+
+/** What an operation carries through Apollo Server. */
+export type RequestContext = BaseContext & {
+  readonly principal: GraphContext["principal"];
+  readonly leaving: Leaving;
+};
+
+/** From the end of its parsing, so long may an operation take. */
+export type Deadlines = { readonly queryMs: number; readonly mutationMs: number };
+
+type Apollo = {
+  readonly graph: Graph;
+  readonly policy: Policy;
+  readonly hints: CacheHints;
+  readonly introspection: boolean;
+  readonly deadlines: Deadlines;
+  readonly log: Logger;
+};
+
+/**
+ * Apollo Server over our engine: media types, CSRF protection, persisted queries and error shapes are Apollo's; what may
+ * be asked is decided by the policy of all transports, and planned and run by the engine.
+ */
+export function createApollo({
+  graph,
+  policy,
+  hints,
+  introspection,
+  deadlines,
+  log,
+}: Apollo): ApolloServer<RequestContext> {
+  const admitted = new WeakMap<object, Admitted>();
+  return new ApolloServer<RequestContext>({
+    gateway: asGateway(graph, deadlines, (context) => admitted.get(context)),
+    introspection,
+    csrfPrevention: true,
+    allowBatchedHttpRequests: false,
+    includeStacktraceInErrorResponses: false,
+    formatError: showError,
+    stopOnTerminationSignals: false,
+    ...(policy.trusted.only && { persistedQueries: false as const }),
+    // The policy validates: with limits, in the order of cost, and as on every other transport.
+    dangerouslyDisableValidation: true,
+    parseOptions: { maxTokens: policy.limits.tokens },
+    plugins: [guardedBy(policy, admitted), hinted(hints, admitted)],
+    logger: {
+      debug() {},
+      info() {},
+      warn: (text) => log.warn(text),
+      error: (text) => log.error(text),
+    },
+  });
+}
+
+/** Answers a request that Fastify read. A trusted document is put in the place of its id. */
+export async function answerByApollo(
+  apollo: ApolloServer<RequestContext>,
+  policy: Policy,
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  context: RequestContext,
+): Promise<FastifyReply> {
+  const headers = new HeaderMap();
+  for (const [name, value] of Object.entries(request.headers))
+    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
+  const search = new URL(request.url, "http://gateway").search;
+  const answer = await apollo.executeHTTPGraphQLRequest({
+    httpGraphQLRequest: {
+      method: request.method,
+      headers,
+      search: request.method === "GET" ? withTrustedSearch(policy, search) : search,
+      body: withTrustedBody(policy, request.body),
+    },
+    context: async () => context,
+  });
+  for (const [name, value] of answer.headers) reply.header(name, value);
+  reply.code(answer.status ?? 200);
+  if (answer.body.kind !== "complete") throw new Error("the engine delivers results whole");
+  return reply.send(answer.body.string);
+}
+
+function withTrustedBody(policy: Policy, body: unknown): unknown {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) return body;
+  const payload = body as OperationPayload;
+  const text = payload.query ? undefined : policy.trustedText(payload);
+  if (text === undefined) return body;
+  const { persistedQuery: _, ...extensions } = payload.extensions ?? {};
+  return { ...payload, query: text, extensions };
+}
+
+function withTrustedSearch(policy: Policy, search: string): string {
+  const given = new URLSearchParams(search);
+  const payload = {
+    documentId: given.get("documentId"),
+    extensions: readExtensions(given.get("extensions")),
+  };
+  const text = given.get("query") ? undefined : policy.trustedText(payload);
+  if (text === undefined) return search;
+  given.set("query", text);
+  given.delete("extensions");
+  return `?${given}`;
+}
+
+function readExtensions(text: string | null): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(text ?? "{}"));
+  } catch {
+    return {};
+  }
+}
+
+/** The policy, between parsing and execution. */
+function guardedBy(policy: Policy, admitted: WeakMap<object, Admitted>): ApolloServerPlugin<RequestContext> {
+  const refused = new WeakMap<object, readonly GraphQLError[]>();
+  return {
+    async requestDidStart() {
+      return {
+        async didResolveOperation({ operation, metrics, request, source, contextValue }) {
+          const { operationName, variables } = request;
+          const verdict = policy.admit({ query: source, operationName, variables });
+          const streamed = refuseSubscription(operation);
+          const refusals = "document" in verdict ? (streamed ? [streamed] : []) : verdict;
+          if ("document" in verdict && !streamed) {
+            admitted.set(contextValue, verdict);
+            return;
+          }
+          // What is refused is not remembered as a persisted query either.
+          metrics.persistedQueryRegister = false;
+          refused.set(contextValue, refusals);
+        },
+        async responseForOperation({ contextValue }) {
+          const errors = refused.get(contextValue);
+          if (!errors) return null;
+          const shown = errors.map((error) => showError(error.toJSON()));
+          return {
+            http: { status: 400, headers: new HeaderMap() },
+            body: { kind: "single", singleResult: { errors: shown } },
+          };
+        },
+      };
+    },
+  };
+}
+
+/** Says in `Cache-Control` how long an answer holds: only one without a failure, and else not at all. */
+function hinted(hints: CacheHints, admitted: WeakMap<object, Admitted>): ApolloServerPlugin<RequestContext> {
+  return {
+    async requestDidStart() {
+      return {
+        async willSendResponse({ response, contextValue }) {
+          const operation = admitted.get(contextValue);
+          const { body } = response;
+          const isWhole = body.kind === "single" && !body.singleResult.errors;
+          const control = operation && isWhole ? hints.of(operation) : "no-store";
+          response.http.headers.set("cache-control", control);
+        },
+      };
+    },
+  };
+}
+
+type Gateway = NonNullable<ConstructorParameters<typeof ApolloServer>[0]["gateway"]>;
+
+/** Our engine, in the interface that Apollo Server knows a gateway by. */
+function asGateway(
+  { engine, apiSchema, supergraphSdl }: Graph,
+  deadlines: Deadlines,
+  admittedOf: (context: object) => Admitted | undefined,
+): Gateway {
+  return {
+    onSchemaLoadOrUpdate(loaded) {
+      loaded({ apiSchema, coreSupergraphSdl: supergraphSdl });
+      return () => {};
+    },
+    async load() {
+      return {
+        executor: async ({ document, operationName, operation, request, context }) => {
+          const { leaving, principal } = context as RequestContext;
+          leaving.within(operation?.operation === "mutation" ? deadlines.mutationMs : deadlines.queryMs);
+          const result = await engine.execute({
+            // One text is one object in the policy's memory, and so found at once by the engine.
+            document: admittedOf(context)?.document ?? (document as DocumentNode),
+            operationName,
+            variables: request.variables,
+            context: { principal },
+            signal: leaving.signal,
+          });
+          return result as ExecutionResult<Record<string, never>, Record<string, never>>;
+        },
+      };
+    },
+    async stop() {},
+  };
+}

@@ -1,0 +1,85 @@
+import {
+  type DocumentNode,
+  type FieldNode,
+  type GraphQLSchema,
+  getNamedType,
+  Kind,
+  TypeInfo,
+  visit,
+  visitWithTypeInfo,
+} from "graphql";
+
+/** Why a field is not given to somebody. */
+export type Denial = { readonly code: string; readonly message: string };
+
+/** What stands before a field. */
+export type Guard<C> = {
+  /** Names it, for logs and caches. */
+  readonly id: string;
+  /** Why it does not let pass; undefined when it does. */
+  refuse(context: C): Denial | undefined;
+};
+
+/** The guard of a field by its parent's type, its name and the type it gives; undefined when it is open to all. */
+export type GuardOf<C> = (parent: string, field: string, type: string) => Guard<C> | undefined;
+
+/** The guarded fields of a document. */
+export type GuardedFields<C> = readonly { readonly node: FieldNode; readonly guard: Guard<C> }[];
+
+/** The fields that somebody is not given, by their nodes in the document. */
+export type Denied = ReadonlyMap<FieldNode, Denial>;
+
+/** Finds the guarded fields of a document, which must be valid against `schema`. */
+export function findGuardedFields<C>(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  guardOf: GuardOf<C>,
+): GuardedFields<C> {
+  const found: { node: FieldNode; guard: Guard<C> }[] = [];
+  const types = new TypeInfo(schema);
+  visit(
+    document,
+    visitWithTypeInfo(types, {
+      Field(node) {
+        const parent = types.getParentType();
+        const field = types.getFieldDef();
+        const guard = parent && field && guardOf(parent.name, field.name, getNamedType(field.type).name);
+        if (guard) found.push({ node, guard });
+      },
+    }),
+  );
+  return found;
+}
+
+/** Asks every guard once. `key` is the same for all whom the same fields are denied for the same reasons. */
+export function denialsOf<C>(
+  fields: GuardedFields<C>,
+  context: C,
+): { readonly denied: Denied; readonly key: string } {
+  const denied = new Map<FieldNode, Denial>();
+  const verdicts = new Map<Guard<C>, Denial | undefined>();
+  let key = "";
+  for (const { node, guard } of fields) {
+    if (!verdicts.has(guard)) {
+      const denial = guard.refuse(context);
+      verdicts.set(guard, denial);
+      if (denial) key += ` !${guard.id}:${denial.code}`;
+    }
+    const denial = verdicts.get(guard);
+    if (denial) denied.set(node, denial);
+  }
+  return { denied, key };
+}
+
+const TYPENAME: FieldNode = { kind: Kind.FIELD, name: { kind: Kind.NAME, value: "__typename" } };
+
+/** The document without the fields that are denied: what is planned. A selection that is left empty asks for the type. */
+export function withoutDenied(document: DocumentNode, denied: Denied): DocumentNode {
+  if (denied.size === 0) return document;
+  return visit(document, {
+    Field: { enter: (node) => (denied.has(node) ? null : undefined) },
+    SelectionSet: {
+      leave: (set) => (set.selections.length === 0 ? { ...set, selections: [TYPENAME] } : undefined),
+    },
+  });
+}

@@ -1,0 +1,87 @@
+import {
+  type ConstDirectiveNode,
+  type ConstValueNode,
+  type DocumentNode,
+  Kind,
+  parse,
+  valueFromASTUntyped,
+} from "graphql";
+
+/** Uses of a specification's directive in a supergraph, by what they stand on: `Type`, `Type.field`, `Type.field(arg)`. */
+export type DirectiveUses = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+
+/**
+ * Where a supergraph uses the directives of Federation's specifications, by the name of the specification: a
+ * supergraph may give them other names (`@link(as:)`, `import`).
+ */
+export function readDirectiveUses(
+  supergraphSdl: string,
+  specifications: readonly string[],
+): Readonly<Record<string, DirectiveUses>> {
+  const document = parse(supergraphSdl, { noLocation: true });
+  const names = localNames(document);
+  return Object.fromEntries(specifications.map((name) => [name, usesOf(document, names.get(name) ?? name)]));
+}
+
+type Carrier = {
+  readonly name?: { readonly value: string } | undefined;
+  readonly directives?: readonly ConstDirectiveNode[] | undefined;
+  readonly fields?: readonly Carrier[] | undefined;
+  readonly values?: readonly Carrier[] | undefined;
+  readonly arguments?: readonly Carrier[] | undefined;
+};
+
+function usesOf(document: DocumentNode, directive: string): DirectiveUses {
+  const uses = new Map<string, Readonly<Record<string, unknown>>>();
+  const note = (coordinate: string, { directives = [] }: Carrier) => {
+    const found = directives.find(({ name }) => name.value === directive);
+    if (found) uses.set(coordinate, argumentsOf(found));
+  };
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.DIRECTIVE_DEFINITION || !("name" in definition)) continue;
+    const type = definition as Carrier;
+    const typeName = type.name?.value ?? "";
+    note(typeName, type);
+    for (const field of [...(type.fields ?? []), ...(type.values ?? [])]) {
+      const fieldName = `${typeName}.${field.name?.value}`;
+      note(fieldName, field);
+      for (const argument of field.arguments ?? []) note(`${fieldName}(${argument.name?.value})`, argument);
+    }
+  }
+  return uses;
+}
+
+function argumentsOf({ arguments: given = [] }: ConstDirectiveNode): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(given.map(({ name, value }) => [name.value, valueFromASTUntyped(value)]));
+}
+
+/** By the name of a specification, the name that its directive has in this supergraph. */
+function localNames(document: DocumentNode): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  for (const definition of document.definitions) {
+    if (definition.kind !== Kind.SCHEMA_DEFINITION) continue;
+    for (const link of definition.directives ?? []) {
+      if (link.name.value !== "link") continue;
+      const value = (name: string) => link.arguments?.find((one) => one.name.value === name)?.value;
+      const specification = textOf(value("url"))?.split("/").at(-2);
+      if (!specification) continue;
+      const alias = textOf(value("as"));
+      if (alias) names.set(specification, alias);
+      for (const [imported, as] of importsOf(value("import"))) names.set(imported, as);
+    }
+  }
+  return names;
+}
+
+function importsOf(value: ConstValueNode | undefined): readonly (readonly [string, string])[] {
+  const imports: unknown = value ? valueFromASTUntyped(value) : [];
+  if (!Array.isArray(imports)) return [];
+  return imports.map((one) => {
+    const { name = one, as = name } = Object(one) as { name?: unknown; as?: unknown };
+    return [String(name).replace("@", ""), String(as).replace("@", "")] as const;
+  });
+}
+
+function textOf(value: ConstValueNode | undefined): string | undefined {
+  return value?.kind === Kind.STRING ? value.value : undefined;
+}

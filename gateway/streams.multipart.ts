@@ -1,0 +1,66 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { GraphQLError } from "graphql";
+import { getOperationAST } from "graphql";
+import type { Principal } from "../src/keys/principal.ts";
+import { hopOf } from "../src/keys/source-address.ts";
+import { EventOutlet } from "./event-outlet.ts";
+import { showError } from "./policy/refusals.ts";
+import type { OperationPayload } from "./policy.ts";
+import { lossResult, pump, resultText, showResult } from "./results.ts";
+import { takeStream } from "./stream-place.ts";
+import type { Streams } from "./streams.ts";
+
+const HEAD = "\r\n--graphql\r\ncontent-type: application/json\r\n\r\n";
+const END = "\r\n--graphql--\r\n";
+const CONTENT_TYPE = 'multipart/mixed;boundary="graphql";subscriptionSpec=1.0';
+
+/** Whether a client takes a subscription as parts of one response, as Apollo Client asks for it. */
+export function wantsMultipart({ method, headers }: FastifyRequest): boolean {
+  const accept = headers.accept ?? "";
+  return method === "POST" && /multipart\/mixed\b[^,]*;\s*subscriptionSpec="?1\.0"?/i.test(accept);
+}
+
+/**
+ * Answers a subscription by Apollo's multipart protocol, version 1.0: every result is a part with a `payload`, a
+ * heartbeat is `{}`, and `errors` beside a `payload` of null say that the stream was lost. False for an operation that
+ * is no subscription, which is left to the common answer.
+ */
+export async function streamMultipart(
+  streams: Streams,
+  asked: { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly principal: Principal },
+): Promise<boolean> {
+  const { request, reply, principal } = asked;
+  const payload = (request.body ?? {}) as OperationPayload;
+  const operation = streams.admit(payload, { principal });
+  if (!("document" in operation)) return refuse(reply, operation);
+  if (getOperationAST(operation.document, operation.operationName)?.operation !== "subscription")
+    return false;
+  const leave = takeStream(streams, principal, hopOf(request.raw));
+  reply.hijack();
+  const { heartbeatMs } = streams.limits;
+  const outlet = new EventOutlet(
+    reply.raw,
+    { "content-type": CONTENT_TYPE },
+    { stallMs: streams.stallMs, heartbeat: `${HEAD}{}`, heartbeatMs },
+    leave,
+  );
+  const results = await streams.run(operation);
+  if (Symbol.asyncIterator in results) reply.raw.once("close", () => void results.return?.());
+  if (reply.raw.destroyed && Symbol.asyncIterator in results) void results.return?.();
+  await pump(
+    results,
+    (result) => outlet.write(`${HEAD}{"payload":${resultText(result)}}`),
+    (reason) => {
+      const { errors } = showResult(lossResult(reason, streams.report));
+      return outlet.write(`${HEAD}${JSON.stringify({ payload: null, errors })}`);
+    },
+  );
+  outlet.end(END);
+  return true;
+}
+
+async function refuse(reply: FastifyReply, errors: readonly GraphQLError[]): Promise<true> {
+  const shown = errors.map((error) => showError(error.toJSON()));
+  await reply.code(400).header("cache-control", "no-store").send({ errors: shown });
+  return true;
+}

@@ -1,0 +1,252 @@
+import { createHash } from "node:crypto";
+import { createServer, type IncomingMessage } from "node:http";
+import { serverAudits } from "graphql-http";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openGraph } from "../../gateway/graph.ts";
+import { createServer as createGateway } from "../../gateway/server.ts";
+import { newId } from "../../src/kernel/ids.ts";
+import { ask } from "../support/graph-client.ts";
+import { seedAccount } from "../support/seed.ts";
+import { useStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
+
+const stack = useStack("embedded", { GRAPH_QUERY_MS: "1500" });
+const PREFLIGHT = { "apollo-require-preflight": "true" };
+const url = () => `${stack().origin}/graphql`;
+
+type Posted = { status: number; type: string | null; control: string | null; text: string; code: string };
+
+async function post(body: unknown, headers: Record<string, string> = {}): Promise<Posted> {
+  const reply = await fetch(url(), {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+  return read(reply);
+}
+
+async function read(reply: Response): Promise<Posted> {
+  const text = await reply.text();
+  const code = (JSON.parse(text || "{}") as { errors?: { extensions: { code: string } }[] }).errors?.[0]
+    ?.extensions.code;
+  const { status, headers } = reply;
+  return {
+    status,
+    type: headers.get("content-type"),
+    control: headers.get("cache-control"),
+    text,
+    code: code ?? "",
+  };
+}
+
+test("the audit of GraphQL over HTTP finds no error, every MUST met, and at most three of its wishes not", async () => {
+  const fetchFn = (input: string, init: RequestInit = {}) =>
+    fetch(input, { ...init, headers: { ...(init.headers as Record<string, string>), ...PREFLIGHT } });
+  const audits = serverAudits({ url: url(), fetchFn });
+  const results = [];
+  for (const audit of audits) results.push(await audit.fn());
+  const names = (status: string) => results.filter((one) => one.status === status).map(({ name }) => name);
+  expect(names("error")).toEqual([]);
+  expect(names("warn").filter((name) => name.startsWith("MUST"))).toEqual([]);
+  expect(results.filter(({ name }) => name.startsWith("MUST")).length).toBeGreaterThanOrEqual(13);
+  expect(names("ok").length).toBeGreaterThanOrEqual(results.length - 3);
+});
+
+describe("what is no request of GraphQL", () => {
+  test.each([
+    ["no JSON", "{", 400, "invalid_body"],
+    ["a prototype", '{"query":"{ __typename }","__proto__":{"a":1}}', 400, "invalid_body"],
+    ["a constructor's prototype", '{"constructor":{"prototype":{"a":1}}}', 400, "invalid_body"],
+    ["JSON in 65 levels", `${'{"a":'.repeat(65)}1${"}".repeat(65)}`, 400, "invalid_body"],
+    ["nothing", "{}", 400, "BAD_REQUEST"],
+    ["a batch", '[{"query":"{ __typename }"}]', 400, "BAD_REQUEST"],
+    [
+      "more than 256 KiB",
+      JSON.stringify({ query: `{ __typename } #${"x".repeat(262_144)}` }),
+      413,
+      "body_too_large",
+    ],
+    ["a subscription", { query: "subscription { balanceChanged { id } }" }, 400, "graphql_refused"],
+    [
+      "a query that is too deep",
+      { query: `{ ${"a { ".repeat(10)} b ${" }".repeat(10)} }` },
+      400,
+      "graphql_refused",
+    ],
+    ["an unknown field", { query: "{ nothing }" }, 400, "GRAPHQL_VALIDATION_FAILED"],
+    ["bad syntax", { query: "{ " }, 400, "GRAPHQL_PARSE_FAILED"],
+    ["the subgraphs' own SDL", { query: "{ _service { sdl } }" }, 400, "GRAPHQL_VALIDATION_FAILED"],
+    [
+      "entities",
+      { query: "{ _entities(representations: []) { __typename } }" },
+      400,
+      "GRAPHQL_VALIDATION_FAILED",
+    ],
+    [
+      "an operation that is not there",
+      { query: "query A { __typename }", operationName: "B" },
+      400,
+      "OPERATION_RESOLUTION_FAILURE",
+    ],
+  ])("%s is refused by name, in every media type", async (_, body, status, code) => {
+    for (const accept of ["application/json", "application/graphql-response+json"]) {
+      const answer = await post(body, { accept });
+      expect([answer.status, answer.code, answer.control]).toEqual([status, code, "no-store"]);
+      expect(answer.text).not.toMatch(/ {4}at |node_modules|stacktrace/);
+    }
+  });
+
+  test("every fault of a document is told at once", async () => {
+    const { text } = await post({ query: "{ one two three }" });
+    expect(JSON.parse(text).errors).toHaveLength(3);
+  });
+
+  test("what a page of another site can send without asking is refused", async () => {
+    const query = encodeURIComponent("{ __typename }");
+    const simple = [
+      fetch(`${url()}?query=${query}`),
+      ...["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"].map((type) =>
+        fetch(url(), {
+          method: "POST",
+          headers: { "content-type": type },
+          body: '{"query":"{ __typename }"}',
+        }),
+      ),
+    ];
+    for (const reply of await Promise.all(simple)) expect((await read(reply)).status).toBe(400);
+    const asked = await fetch(`${url()}?query=${query}`, { headers: PREFLIGHT });
+    expect((await read(asked)).text).toBe('{"data":{"__typename":"Query"}}\n');
+  });
+
+  test("a mutation by GET changes nothing", async () => {
+    const query = encodeURIComponent("mutation { createSignInNonce { nonce } }");
+    const answer = await read(await fetch(`${url()}?query=${query}`, { headers: PREFLIGHT }));
+    expect(answer.status).toBe(405);
+  });
+});
+
+test("a document is known by its hash after it was sent once, and one that is refused is not", async () => {
+  const persisted = (query: string) => ({
+    extensions: {
+      persistedQuery: { version: 1, sha256Hash: createHash("sha256").update(query).digest("hex") },
+    },
+  });
+  const good = `query Q${newId().replaceAll("-", "")} { __typename }`;
+  const bad = `{ nothing${newId().replaceAll("-", "")} }`;
+  for (const query of [good, bad]) {
+    expect((await post(persisted(query))).code).toBe("PERSISTED_QUERY_NOT_FOUND");
+    await post({ query, ...persisted(query) });
+  }
+  expect((await post(persisted(good))).text).toBe('{"data":{"__typename":"Query"}}\n');
+  expect((await post(persisted(bad))).code).toBe("PERSISTED_QUERY_NOT_FOUND");
+});
+
+test("what nobody may keep is marked so", async () => {
+  const { secret } = await seedAccount(stack().app.database, 1n);
+  const answer = await post({ query: "{ viewer { kind } }" }, { authorization: `Bearer ${secret}` });
+  expect([answer.status, answer.control]).toEqual([200, "no-store"]);
+});
+
+test("a field that the credential may not see is refused where it stands, and the rest is answered", async () => {
+  const { account, secret } = await seedAccount(stack().app.database, 1n);
+  const query = `{ network { name } account(address: "${account}") { address balance { total } } }`;
+  const anonymous = await ask(stack().origin, undefined, query);
+  expect(anonymous).toMatchObject({
+    status: 200,
+    data: { network: { name: expect.any(String) }, account: null },
+  });
+  expect(anonymous.errors).toMatchObject([
+    { path: ["account"], extensions: { code: "missing_authorization" } },
+  ]);
+  const wrong = await ask(stack().origin, secret, query);
+  expect(wrong.errors).toMatchObject([{ path: ["account"], extensions: { code: "insufficient_scope" } }]);
+  const managed = await stack().app.managementKeys.create(account, newId(), ["keys:read"]);
+  const keys = "{ viewer { account { address apiKeys { nodes { id } } balance { total } } } }";
+  const partly = await ask(stack().origin, managed.secret, keys);
+  expect(partly.data.viewer.account).toMatchObject({ apiKeys: { nodes: [{}] }, balance: null });
+  expect(partly.errors).toMatchObject([
+    { path: ["viewer", "account", "balance"], extensions: { code: "insufficient_scope" } },
+  ]);
+});
+
+describe("a gateway whose subgraphs are slow", () => {
+  const ends: (() => Promise<unknown>)[] = [];
+  /** What each subgraph was asked, and whether the gateway has left since. */
+  const asked: { readonly query: string; gone: boolean }[] = [];
+  let origin: string;
+  beforeAll(async () => {
+    const silent = createServer(async (request: IncomingMessage, response) => {
+      let body = "";
+      for await (const chunk of request) body += chunk;
+      const seen = { query: (JSON.parse(body) as { query: string }).query, gone: false };
+      asked.push(seen);
+      response.once("close", () => {
+        seen.gone = true;
+      });
+    });
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    ends.unshift(
+      async () => silent.closeAllConnections(),
+      async () => silent.close(),
+    );
+    const address = silent.address();
+    const place = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+    const urls = Object.fromEntries(
+      ["accounts", "inference", "storage", "chain"].map((name) => [name, place]),
+    );
+    const graph = await openGraph(
+      { kind: "remote", urls, secret: "a secret of tests, long enough" },
+      stack().app,
+    );
+    ends.unshift(() => graph.close());
+    const server = await createGateway(stack().app, graph);
+    ends.unshift(() => server.close());
+    origin = await server.listen({ host: "127.0.0.1", port: 0 });
+  });
+  afterAll(async () => {
+    for (const end of ends) await end();
+  });
+
+  const send = (query: string, signal?: AbortSignal) =>
+    fetch(`${origin}/graphql`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ query }),
+      ...(signal && { signal }),
+    });
+
+  test("ends its requests to them as soon as the client leaves", async () => {
+    asked.length = 0;
+    const leaving = new AbortController();
+    const answer = send("{ network { name } }", leaving.signal).catch(() => "left");
+    await until(() => asked.length === 1);
+    expect(asked[0]?.gone).toBe(false);
+    leaving.abort();
+    await until(() => asked[0]?.gone === true, 1_000);
+    expect(await answer).toBe("left");
+  });
+
+  test("answers at the deadline of queries, by name", async () => {
+    const since = performance.now();
+    const answer = (await (await send("{ network { name } }")).json()) as { errors: object[] };
+    expect(answer.errors).toMatchObject([{ extensions: { code: "unavailable" } }]);
+    expect(performance.now() - since).toBeLessThan(4_000);
+  });
+
+  test("does not begin the next mutation of a client that has left", async () => {
+    asked.length = 0;
+    const leaving = new AbortController();
+    const chained = `mutation { createSignInNonce { nonce } cancelImageJob(id: "1") { id } }`;
+    const answer = send(chained, leaving.signal).catch(() => "left");
+    await until(() => asked.length === 1);
+    leaving.abort();
+    await until(() => asked[0]?.gone === true, 1_000);
+    expect(await answer).toBe("left");
+    // The gateway would have asked at once.
+    await send("{ network { name } }");
+    expect(asked.map(({ query }) => /nonce|cancelImageJob|network/.exec(query)?.[0])).toEqual([
+      "nonce",
+      "network",
+    ]);
+  });
+});
