@@ -93,8 +93,7 @@ async function startAll(config: Config, log: Logger, ends: Ends): Promise<void> 
 
 /** A process that joins a network which runs already; on devnet its addresses follow from the code. */
 async function knownConfig(config: Config): Promise<Placed> {
-  if (config.NETWORK !== "devnet")
-    return { config, network: withAddresses(NETWORKS[config.NETWORK], rpcOf(config)) };
+  if (config.NETWORK !== "devnet") return { config, network: NETWORKS[config.NETWORK] };
   const { knownDevnet } = await import("../src/devnet/devnet.ts");
   return onDevnet(config, { ...knownDevnet(), rpcUrls: config.RPC_URL ?? [] });
 }
@@ -165,10 +164,6 @@ async function startSubgraph(
   const { HOST: host, SUBGRAPH_PORT: port } = app.config;
   await listenAt(server, { host, port, setting: "SUBGRAPH_PORT" });
   console.log(`subgraph ${module.name} ready at ${server.listeningOrigin}/graphql`);
-}
-
-function rpcOf(config: Config): { rpcUrls?: readonly string[] } {
-  return config.RPC_URL ? { rpcUrls: config.RPC_URL } : {};
 }
 
 async function endAll(ends: Ends): Promise<void> {

@@ -3,7 +3,7 @@ import type { Logger } from "../kernel/log.ts";
 import { LogScanner, type ScanOptions, type Step } from "./log-scanner.ts";
 import { noteState, toStatus, type WatcherState, type WatcherStatus } from "./log-watcher.store.ts";
 import { Pulse } from "./pulse.ts";
-import { rpcReason } from "./rpc.client.ts";
+import { rpcReason } from "./rpc-endpoint.ts";
 
 /** What a watcher needs. Its handlers share one cursor and so one fate: what may halt apart gets its own watcher. */
 export type LogWatcherOptions = ScanOptions & {

@@ -1,3 +1,4 @@
+import { AppError } from "../kernel/errors.ts";
 import type { Hex } from "../kernel/hex.ts";
 
 /** The networks that `NETWORK` may name. `devnet` is the one on this machine; its addresses are known when it runs. */
@@ -158,6 +159,13 @@ export function withAddresses(
     indexerUrl: known.indexerUrl ?? network.indexerUrl,
     contracts,
   };
+}
+
+/** Where a contract is. Throws `contract_not_found`, and says why, on a network that has none. */
+export function addressOf(network: Network, name: ContractName): Hex {
+  const { address, note } = network.contracts[name];
+  if (address) return address;
+  throw new AppError("contract_not_found", `${network.name} has no contract ${name}. ${note ?? ""}`.trim());
 }
 
 function at<Address extends Hex>(address: Address): { readonly address: Address; readonly note: null } {

@@ -1,17 +1,23 @@
-import type { Hex } from "../kernel/hex.ts";
 import type { Life, Parts } from "../parts.ts";
 import { ChainService } from "./chain.service.ts";
 import type { LogHandler } from "./log-handler.ts";
 import { LogWatcher } from "./log-watcher.ts";
-import type { ContractName, Network } from "./networks.ts";
 
-/** The services of the chain. */
-export type ChainRoom = Life & {
+/** What the faces ask of the chain; the app has each by its name. */
+export type ChainServices = {
   readonly chain: ChainService;
+};
+
+/** The services of the chain, and who follows it. */
+export type ChainRoom = Life & {
+  readonly services: ChainServices;
   /** Blocks that must follow a block before what is in it is final. */
   readonly confirmations: number;
-  /** Has `handler` follow the chain, in workers, under a cursor of its own: what may halt apart has its own name. */
-  follow(name: string, handler: LogHandler): void;
+  /**
+   * Has `handler` follow the chain, in workers, under a cursor of its own: what may halt apart has its own name. It
+   * reads from the network's first block, or from `startBlock`.
+   */
+  follow(name: string, handler: LogHandler, startBlock?: bigint): void;
 };
 
 const CONFIRMATIONS = 12;
@@ -24,14 +30,16 @@ export function openChainRoom(parts: Parts): ChainRoom {
   const confirmations = config.CONFIRMATIONS ?? (isDevnet ? 0 : CONFIRMATIONS);
   const watchers: LogWatcher[] = [];
   return {
-    chain: new ChainService({ rpc, network, queries: database, clock }),
+    services: {
+      chain: new ChainService({ rpc, network, queries: database, clock }),
+    },
     confirmations,
-    follow(name, handler) {
+    follow(name, handler, startBlock) {
       const watcher = new LogWatcher({
         name,
         rpc,
         database,
-        startBlock: config.START_BLOCK ?? network.storageStartBlock,
+        startBlock: startBlock ?? config.START_BLOCK ?? network.storageStartBlock,
         confirmations,
         waitFinalized: (config.WAIT_FINALIZED ?? (isDevnet ? "off" : "on")) === "on",
         handlers: [handler],
@@ -48,11 +56,4 @@ export function openChainRoom(parts: Parts): ChainRoom {
       await Promise.all(watchers.map((watcher) => watcher.stop()));
     },
   };
-}
-
-/** Where a contract is that cannot be done without. Throws on a network that has none. */
-export function addressOf(network: Network, name: ContractName): Hex {
-  const { address } = network.contracts[name];
-  if (!address) throw new Error(`${network.name} has no contract ${name}`);
-  return address;
 }
