@@ -5,7 +5,7 @@ import type { Hex } from "../kernel/hex.ts";
 export const NETWORK_NAMES = ["testnet", "mainnet", "devnet"] as const;
 export type NetworkName = (typeof NETWORK_NAMES)[number];
 
-/** The contracts that a network lists (SPEC 2.1), and the router's deposit vault. */
+/** The contracts that a network lists (SPEC 2.1), those of agent tokens (SPEC 2.5), and the router's deposit vault. */
 export const CONTRACT_NAMES = [
   "flow",
   "mine",
@@ -17,6 +17,8 @@ export const CONTRACT_NAMES = [
   "daEntrance",
   "daSigners",
   "wrappedBase",
+  "agentNft",
+  "agentMarket",
   "routerVault",
 ] as const;
 export type ContractName = (typeof CONTRACT_NAMES)[number];
@@ -53,6 +55,9 @@ const PRECOMPILES = {
   wrappedBase: at("0x0000000000000000000000000000000000001002"),
 } as const;
 
+const NO_AGENT_NFT = "No address is published: the contracts that are read are those of AGENT_CONTRACTS.";
+const NO_AGENT_MARKET = "No address is published.";
+
 /** Every network's parameters (SPEC 2.1; addresses from facts: router-and-chain sections 1.6, 2 and 5). */
 export const NETWORKS = {
   testnet: {
@@ -79,6 +84,8 @@ export const NETWORKS = {
       daEntrance: none(
         "No testnet address is published (one page prints 0xE75A073dA5bb7b0eC622170Fd268f35E675a957B).",
       ),
+      agentNft: none(NO_AGENT_NFT),
+      agentMarket: none(NO_AGENT_MARKET),
       routerVault: at("0x0AD9690e0b34aB2d493DE02cDF149ee34f6C9939"),
     },
   },
@@ -108,6 +115,8 @@ export const NETWORKS = {
         note: "The current one is version 1.0.",
       },
       daEntrance: none("Data availability is not listed for mainnet."),
+      agentNft: none(NO_AGENT_NFT),
+      agentMarket: none(NO_AGENT_MARKET),
       routerVault: at("0xA3b15Bd2aD18BFB6b5f92D8AA9F444Dd59d1cE32"),
     },
   },
@@ -134,6 +143,8 @@ export const NETWORKS = {
       daEntrance: undeployed(),
       daSigners: undeployed(),
       wrappedBase: undeployed(),
+      agentNft: undeployed(),
+      agentMarket: undeployed(),
       routerVault: undeployed(),
     },
   },
