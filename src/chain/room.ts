@@ -1,11 +1,26 @@
 import type { Life, Parts } from "../parts.ts";
 import { ChainService } from "./chain.service.ts";
+import { DirectLedgerService } from "./direct/direct-ledger.service.ts";
+import { DirectSecretsService } from "./direct/direct-secrets.service.ts";
+import { DirectTransactions } from "./direct/direct-transactions.service.ts";
+import { FineTuningService } from "./direct/fine-tuning.service.ts";
+import { ServiceNames } from "./direct/service-names.ts";
 import type { LogHandler } from "./log-handler.ts";
 import { LogWatcher } from "./log-watcher.ts";
+import { DaSignersClient } from "./precompiles/da-signers.client.ts";
+import { WrappedBaseClient } from "./precompiles/wrapped-base.client.ts";
+import { TransactionBuilder } from "./transaction-builder.ts";
 
 /** What the faces ask of the chain; the app has each by its name. */
 export type ChainServices = {
   readonly chain: ChainService;
+  readonly daSigners: DaSignersClient;
+  readonly wrappedBase: WrappedBaseClient;
+  /** Money of the direct path, which is not the router's. */
+  readonly directLedger: DirectLedgerService;
+  readonly directTransactions: DirectTransactions;
+  readonly directSecrets: DirectSecretsService;
+  readonly fineTuning: FineTuningService;
 };
 
 /** The services of the chain, and who follows it. */
@@ -28,10 +43,22 @@ export function openChainRoom(parts: Parts): ChainRoom {
   const { config, network, log, clock, rpc, database, committed } = parts;
   const isDevnet = network.id === "devnet";
   const confirmations = config.CONFIRMATIONS ?? (isDevnet ? 0 : CONFIRMATIONS);
+  const { client } = rpc;
+  const directLedger = new DirectLedgerService({ client, network, clock });
   const watchers: LogWatcher[] = [];
   return {
     services: {
       chain: new ChainService({ rpc, network, queries: database, clock }),
+      daSigners: new DaSignersClient(client, network),
+      wrappedBase: new WrappedBaseClient(client, network),
+      directLedger,
+      directTransactions: new DirectTransactions({
+        transactions: new TransactionBuilder({ client, chainId: network.chainId }),
+        network,
+        names: new ServiceNames({ client, network, clock }),
+      }),
+      directSecrets: new DirectSecretsService({ ledger: directLedger, clock }),
+      fineTuning: new FineTuningService({ client, network, clock }),
     },
     confirmations,
     follow(name, handler, startBlock) {
