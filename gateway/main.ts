@@ -102,18 +102,13 @@ type Placed = { readonly config: Config; readonly network: App["network"] };
 
 function onDevnet(
   config: Config,
-  known: Pick<Devnet, "contracts" | "routerKey"> &
+  known: Pick<Devnet, "networkContracts" | "routerKey"> &
     ({ readonly rpcUrl: string } | { readonly rpcUrls: readonly string[] }),
 ): Placed {
-  const { contracts, routerKey } = known;
+  const { networkContracts: contracts, routerKey } = known;
   const network = withAddresses(NETWORKS.devnet, {
     rpcUrls: "rpcUrls" in known ? known.rpcUrls : [known.rpcUrl],
-    contracts: {
-      routerVault: contracts.vault,
-      computeLedger: contracts.ledger,
-      computeInference: contracts.inference,
-      flow: contracts.flow,
-    },
+    contracts,
   });
   return { config: { ...config, ROUTER_PRIVATE_KEY: config.ROUTER_PRIVATE_KEY ?? routerKey }, network };
 }
