@@ -34,6 +34,8 @@ export function networkContracts(contracts: DevnetContracts): Readonly<Partial<R
     computeFineTuning: contracts.fineTuning,
     computeFineTuningV10: contracts.fineTuningV10,
     flow: contracts.flow,
+    agentNft: contracts.agentNft,
+    agentMarket: contracts.agentMarket,
     daSigners: NETWORKS.testnet.contracts.daSigners.address,
     wrappedBase: NETWORKS.testnet.contracts.wrappedBase.address,
   };
