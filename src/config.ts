@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { MAX_AGENT_CONTRACTS, parseAgentContract } from "./chain/agents/agent-contracts.ts";
 import { NETWORK_NAMES } from "./chain/networks.ts";
 import { readUsd } from "./inference/routing.ts";
 import { StartupError } from "./kernel/errors.ts";
@@ -25,6 +26,18 @@ const addressRanges = list.pipe(
 
 const words = list.pipe(
   z.array(z.string().regex(/^[A-Za-z0-9]{1,32}$/, "must be words of letters and digits")).min(1),
+);
+const agentContracts = list.pipe(
+  z
+    .array(
+      z.string().transform((text, context) => {
+        const contract = parseAgentContract(text);
+        if (contract) return contract;
+        context.addIssue("must be contracts such as agent-nft:0x...@1000, agentic-id:0x...@1000");
+        return z.NEVER;
+      }),
+    )
+    .max(MAX_AGENT_CONTRACTS, `must be at most ${MAX_AGENT_CONTRACTS} contracts`),
 );
 const tokenUsd = z
   .string()
@@ -110,6 +123,18 @@ export const SETTINGS = {
     schema: z.coerce.number().int().min(0).max(1_000).optional(),
     about: "Blocks that must follow a deposit before it is credited: 12, on devnet 0",
     example: "12",
+  },
+  REORG_BLOCKS: {
+    schema: z.coerce.number().int().min(1).max(100_000).default(64),
+    about:
+      "How many blocks beyond CONFIRMATIONS a reorganisation of the chain may take back by itself; a deeper one waits for npm run watcher:accept",
+    example: "64",
+  },
+  AGENT_CONTRACTS: {
+    schema: agentContracts.optional(),
+    about:
+      "Contracts of agent tokens to read, separated by commas: their generation (agent-nft or agentic-id), their address, and the block from which on; on devnet its own",
+    example: "agent-nft:0x1111111111111111111111111111111111111111@1000",
   },
   WAIT_FINALIZED: {
     schema: z.enum(["on", "off"]).optional(),

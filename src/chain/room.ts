@@ -1,4 +1,6 @@
 import type { Life, Parts } from "../parts.ts";
+import { type AgentServices, openAgents } from "./agents/room.ts";
+import { BlockFeedService } from "./block-feed.service.ts";
 import { ChainService } from "./chain.service.ts";
 import { DirectLedgerService } from "./direct/direct-ledger.service.ts";
 import { DirectSecretsService } from "./direct/direct-secrets.service.ts";
@@ -12,8 +14,9 @@ import { WrappedBaseClient } from "./precompiles/wrapped-base.client.ts";
 import { TransactionBuilder } from "./transaction-builder.ts";
 
 /** What the faces ask of the chain; the app has each by its name. */
-export type ChainServices = {
+export type ChainServices = AgentServices & {
   readonly chain: ChainService;
+  readonly blocks: BlockFeedService;
   readonly daSigners: DaSignersClient;
   readonly wrappedBase: WrappedBaseClient;
   /** Money of the direct path, which is not the router's. */
@@ -36,6 +39,7 @@ export type ChainRoom = Life & {
 };
 
 const CONFIRMATIONS = 12;
+const POLL_MS = 2_000;
 const DEVNET_POLL_MS = 250;
 
 /** Builds the services of the chain. */
@@ -44,16 +48,39 @@ export function openChainRoom(parts: Parts): ChainRoom {
   const isDevnet = network.id === "devnet";
   const confirmations = config.CONFIRMATIONS ?? (isDevnet ? 0 : CONFIRMATIONS);
   const { client } = rpc;
+  const transactions = new TransactionBuilder({ client, chainId: network.chainId });
   const directLedger = new DirectLedgerService({ client, network, clock });
   const watchers: LogWatcher[] = [];
+  const pollMs = isDevnet ? DEVNET_POLL_MS : POLL_MS;
+  const follow: ChainRoom["follow"] = (name, handler, startBlock) => {
+    watchers.push(
+      new LogWatcher({
+        name,
+        rpc,
+        database,
+        startBlock: startBlock ?? config.START_BLOCK ?? network.storageStartBlock,
+        confirmations,
+        reorgBlocks: config.REORG_BLOCKS,
+        waitFinalized: (config.WAIT_FINALIZED ?? (isDevnet ? "off" : "on")) === "on",
+        handlers: [handler],
+        log,
+        committed,
+        pollMs,
+        resetOnNewGenesis: isDevnet,
+      }),
+    );
+  };
+  const blocks = new BlockFeedService({ rpc, log, pollMs });
   return {
     services: {
+      ...openAgents(parts, { transactions, follow }),
       chain: new ChainService({ rpc, network, queries: database, clock }),
+      blocks,
       daSigners: new DaSignersClient(client, network),
       wrappedBase: new WrappedBaseClient(client, network),
       directLedger,
       directTransactions: new DirectTransactions({
-        transactions: new TransactionBuilder({ client, chainId: network.chainId }),
+        transactions,
         network,
         names: new ServiceNames({ client, network, clock }),
       }),
@@ -61,26 +88,12 @@ export function openChainRoom(parts: Parts): ChainRoom {
       fineTuning: new FineTuningService({ client, network, clock }),
     },
     confirmations,
-    follow(name, handler, startBlock) {
-      const watcher = new LogWatcher({
-        name,
-        rpc,
-        database,
-        startBlock: startBlock ?? config.START_BLOCK ?? network.storageStartBlock,
-        confirmations,
-        waitFinalized: (config.WAIT_FINALIZED ?? (isDevnet ? "off" : "on")) === "on",
-        handlers: [handler],
-        log,
-        committed,
-        ...(isDevnet && { pollMs: DEVNET_POLL_MS, resetOnNewGenesis: true }),
-      });
-      watchers.push(watcher);
-    },
+    follow,
     work() {
       for (const watcher of watchers) watcher.start();
     },
     async stop() {
-      await Promise.all(watchers.map((watcher) => watcher.stop()));
+      await Promise.all([blocks.stop(), ...watchers.map((watcher) => watcher.stop())]);
     },
   };
 }
