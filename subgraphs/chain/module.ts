@@ -1,14 +1,40 @@
 import { buildSubgraph, type Subgraph } from "../shared/build-subgraph.ts";
 import type { Context } from "../shared/context.ts";
+import { findAccount } from "./account.stub.ts";
+import { DirectAccountResolver, DirectLedgerResolver } from "./direct-ledger.resolver.ts";
+import { DirectSecretResolver } from "./direct-secret.resolver.ts";
+import { DirectTransactionsResolver } from "./direct-transactions.resolver.ts";
+import {
+  FineTuningAccountResolver,
+  FineTuningPathResolver,
+  FineTuningProviderResolver,
+  FineTuningResolver,
+} from "./fine-tuning.resolver.ts";
 import { NetworkResolver } from "./network.resolver.ts";
+import { DaQuorumResolver, DaSignersResolver } from "./precompile-da-signers.resolver.ts";
+import { WrappedBaseResolver } from "./precompile-wrapped-base.resolver.ts";
 import { ProviderResolver } from "./provider.resolver.ts";
-import { findProvider, ProviderStub } from "./provider.stub.ts";
+import { findProvider } from "./provider.stub.ts";
 
-/** The subgraph of the chain: networks, blocks, contracts and providers' rows. */
+/** The subgraph of the chain: networks, blocks, contracts, precompiles, the direct path and providers' rows. */
 export function build(): Subgraph {
-  return buildSubgraph<Context>("chain", [NetworkResolver, ProviderResolver], {
-    references: { Provider: findProvider },
-    // No query of this subgraph leads to a provider.
-    orphanedTypes: [ProviderStub],
-  });
+  return buildSubgraph<Context>(
+    "chain",
+    [
+      NetworkResolver,
+      ProviderResolver,
+      DaSignersResolver,
+      DaQuorumResolver,
+      WrappedBaseResolver,
+      DirectAccountResolver,
+      DirectLedgerResolver,
+      DirectTransactionsResolver,
+      DirectSecretResolver,
+      FineTuningResolver,
+      FineTuningProviderResolver,
+      FineTuningPathResolver,
+      FineTuningAccountResolver,
+    ],
+    { references: { Account: findAccount, Provider: findProvider } },
+  );
 }

@@ -52,6 +52,8 @@ const ofManagementKey = (field: string, more = ""): Row => ({
 
 const NO_CHAT = '{ model: "none", messages: [{ role: "user", content: "Hello" }] }';
 
+const NOBODY = `0x${"1".repeat(40)}`;
+
 const JOBS = { access: "account:read", orAccess: "inference" } as const;
 
 /** Every root field, and every field that the supergraph guards. */
@@ -61,6 +63,36 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Query.networks": open("{ networks { name } }"),
   "Query.block": open("{ block { number } }"),
   "Query.contract": open("{ contract(name: FLOW) { address } }"),
+  "Query.daSigners": open("{ daSigners { epochNumber } }"),
+  "Query.wrappedBase": open("{ wrappedBase { wrappedToken } }"),
+  "Query.directRules": open("{ directRules { minimumLedger } }"),
+  "Query.fineTuning": open("{ fineTuning { version } }"),
+  "Query.fineTuningVersions": open("{ fineTuningVersions { version } }"),
+  "Query.prepareAddLedger": open('{ prepareAddLedger(amount: "1") { data } }'),
+  "Query.prepareDepositFund": open('{ prepareDepositFund(amount: "1") { data } }'),
+  "Query.prepareTransferFund": open(
+    `{ prepareTransferFund(provider: "${NOBODY}", service: INFERENCE, amount: "1") { data } }`,
+  ),
+  "Query.prepareRetrieveFund": open(
+    `{ prepareRetrieveFund(providers: ["${NOBODY}"], service: INFERENCE) { data } }`,
+  ),
+  "Query.prepareRefund": open('{ prepareRefund(amount: "1") { data } }'),
+  "Query.prepareAcknowledgeSigner": open(
+    `{ prepareAcknowledgeSigner(provider: "${NOBODY}", service: INFERENCE) { data } }`,
+  ),
+  "Query.prepareAcknowledgeDeliverable": open(
+    `{ prepareAcknowledgeDeliverable(provider: "${NOBODY}", id: "1") { data } }`,
+  ),
+  "Query.prepareRevokeTokens": open(`{ prepareRevokeTokens(provider: "${NOBODY}", tokenIds: [1]) { data } }`),
+  "Query.prepareRevokeAllTokens": open(`{ prepareRevokeAllTokens(provider: "${NOBODY}") { data } }`),
+  "Query.appSecretText": open(
+    `{ appSecretText(account: "${NOBODY}", provider: "${NOBODY}") { digest } }`,
+    "not_found",
+  ),
+  "Mutation.assembleAppSecret": open(
+    'mutation { assembleAppSecret(text: "none", signature: "0x00") { secret } }',
+    "invalid_parameter",
+  ),
   "Query.models": open("{ models { nodes { id } } }"),
   "Query.model": open('{ model(id: "none") { id } }'),
   "Query.providers": open("{ providers { nodes { id } } }"),
