@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import solc from "solc";
@@ -6,6 +7,7 @@ import solc from "solc";
 const SOURCES = fileURLToPath(new URL("../src/devnet/contracts/", import.meta.url));
 const ARTIFACTS = fileURLToPath(new URL("../src/devnet/artifacts/", import.meta.url));
 const PACKAGES = fileURLToPath(new URL("../node_modules/", import.meta.url));
+const CACHE = fileURLToPath(new URL("../.cache/contracts/", import.meta.url));
 const SETTINGS = {
   // What both the public network and anvil run, so that one bytecode serves anywhere.
   evmVersion: "cancun",
@@ -30,7 +32,7 @@ export function compileContracts(): Map<string, string> {
     files.map((name) => [name, { content: readFileSync(join(SOURCES, name), "utf8") }]),
   );
   const input = JSON.stringify({ language: "Solidity", sources, settings: SETTINGS });
-  const output: Output = JSON.parse(solc.compile(input, { import: readPackage }));
+  const output: Output = JSON.parse(compile(input));
   const errors = output.errors?.filter(
     ({ severity, sourceLocation }) => severity === "error" || files.includes(sourceLocation?.file ?? ""),
   );
@@ -41,6 +43,23 @@ export function compileContracts(): Map<string, string> {
       .filter(([, contract]) => contract.evm.bytecode.object !== "")
       .map(([name, contract]) => [`${kebab(name)}.ts`, artifactText(name, contract.evm.bytecode.object)]),
   );
+}
+
+/** Compiling keeps a processor busy for 15 s, so what was compiled once is kept under the hash of all that goes into it. */
+function compile(input: string): string {
+  const packages = ["solc", "@openzeppelin/contracts"].map((name) =>
+    readFileSync(join(PACKAGES, name, "package.json")),
+  );
+  const hash = packages.reduce((sum, text) => sum.update(text), createHash("sha256").update(input));
+  const file = join(CACHE, `${hash.digest("hex").slice(0, 16)}.json`);
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    const output = solc.compile(input, { import: readPackage });
+    mkdirSync(CACHE, { recursive: true });
+    writeFileSync(file, output);
+    return output;
+  }
 }
 
 /** What the sources import from packages, OpenZeppelin's contracts. */
