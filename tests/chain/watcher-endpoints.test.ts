@@ -10,11 +10,16 @@ describe("an endpoint that fails", () => {
     const [chain, database] = [await startChain(), await openTestDatabase("embedded")];
     const proxy = await startRpcProxy(chain.url);
     proxy.judge = ({ method }) => (method === "eth_chainId" ? { result: "0x4115" } : "pass");
-    const { watcher, lines } = watchDeposits(database, { urls: [chain.url, proxy.url] });
+    const { watcher, lines } = watchDeposits(database, { urls: [proxy.url] });
     watcher.start();
-    await until(() => watcher.status().state === "rpc_unavailable");
+    await until(() => watcher.status().state === "rpc_wrong_chain");
     expect(lines.join()).toContain("RPC_URL answers chain id 16661, NETWORK=devnet is 16602");
     expect(watcher.status().scannedBlock).toBeUndefined();
+    await watcher.stop();
+    const beside = watchDeposits(database, { urls: [proxy.url, chain.url] });
+    beside.watcher.start();
+    await beside.scanned(1n);
+    expect(new Set(proxy.calls.map(({ method }) => method))).toEqual(new Set(["eth_chainId"]));
   });
 
   test.each([
