@@ -6,9 +6,9 @@ import type { PreparedTransaction } from "../../src/chain/prepared-transaction.t
 import type { Hex } from "../../src/kernel/hex.ts";
 import type { Context } from "../shared/context.ts";
 import { defineEnum } from "../shared/enumeration.ts";
+import { PreparedTransactionType } from "../shared/prepared-transaction.type.ts";
 import { AddressScalar, NeuronScalar } from "../shared/scalars.ts";
 import { FineTuningVersion } from "./fine-tuning.type.ts";
-import { PreparedTransactionType } from "./prepared-transaction.type.ts";
 
 const DirectService = defineEnum<DirectServiceName>("DirectService", "The services of the direct path.", {
   inference: "Inference.",

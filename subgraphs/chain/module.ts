@@ -1,6 +1,17 @@
 import { buildSubgraph, type Subgraph } from "../shared/build-subgraph.ts";
 import type { Context } from "../shared/context.ts";
 import { findAccount } from "./account.stub.ts";
+import { AccessDelegationResolver, AgentAccountResolver } from "./agent-account.resolver.ts";
+import {
+  AgentContractResolver,
+  AgentTokenResolver,
+  findAgentToken,
+  TokenAuthorizationResolver,
+  TokenCloneResolver,
+  TokenTransferResolver,
+} from "./agent-token.resolver.ts";
+import { AgentTransactionsResolver } from "./agent-transactions.resolver.ts";
+import { AgentTransferSubscription } from "./agent-transfer.subscription.ts";
 import { DirectAccountResolver, DirectLedgerResolver } from "./direct-ledger.resolver.ts";
 import { DirectSecretResolver } from "./direct-secret.resolver.ts";
 import { DirectTransactionsResolver } from "./direct-transactions.resolver.ts";
@@ -11,10 +22,13 @@ import {
   FineTuningResolver,
 } from "./fine-tuning.resolver.ts";
 import { NetworkResolver } from "./network.resolver.ts";
+import { NewBlockSubscription } from "./new-block.subscription.ts";
 import { DaQuorumResolver, DaSignersResolver } from "./precompile-da-signers.resolver.ts";
 import { WrappedBaseResolver } from "./precompile-wrapped-base.resolver.ts";
 import { ProviderResolver } from "./provider.resolver.ts";
 import { findProvider } from "./provider.stub.ts";
+import { SealedKeyResolver } from "./sealed-key.resolver.ts";
+import { SealedKeySubscription } from "./sealed-key.subscription.ts";
 
 /** The subgraph of the chain: networks, blocks, contracts, precompiles, the direct path and providers' rows. */
 export function build(): Subgraph {
@@ -22,7 +36,19 @@ export function build(): Subgraph {
     "chain",
     [
       NetworkResolver,
+      NewBlockSubscription,
       ProviderResolver,
+      AgentTokenResolver,
+      AgentContractResolver,
+      TokenTransferResolver,
+      TokenAuthorizationResolver,
+      TokenCloneResolver,
+      AgentAccountResolver,
+      AccessDelegationResolver,
+      AgentTransactionsResolver,
+      AgentTransferSubscription,
+      SealedKeyResolver,
+      SealedKeySubscription,
       DaSignersResolver,
       DaQuorumResolver,
       WrappedBaseResolver,
@@ -35,6 +61,6 @@ export function build(): Subgraph {
       FineTuningPathResolver,
       FineTuningAccountResolver,
     ],
-    { references: { Account: findAccount, Provider: findProvider } },
+    { references: { Account: findAccount, AgentToken: findAgentToken, Provider: findProvider } },
   );
 }

@@ -13,10 +13,10 @@ import {
   accessProofText,
   explainRefusal,
   type Move,
-  normalized,
-  ORACLE_TYPES,
+  readProofs,
   type TransferFacts,
   type TransferProof,
+  toProofArguments,
 } from "./transfer-proof.ts";
 
 type Needs = {
@@ -42,8 +42,6 @@ export type AccessProofText = {
   readonly text: Hex;
 };
 
-const MAX_PROOFS = 100;
-const MAX_PROOF_BYTES = 65_536;
 const NONCE_BYTES = 32;
 const REPLAYABLE =
   "The verifier may forget a nonce 7 days after its use: the same proofs then make another clone.";
@@ -117,7 +115,7 @@ export class AgentTransactionsService {
         param: "contract",
       });
     const move = toMove(request);
-    const args = [move.from, move.to, request.tokenId, move.proofs.map(toArgument)] as const;
+    const args = [move.from, move.to, request.tokenId, toProofArguments(move.proofs)] as const;
     try {
       return await this.#needs.transactions.prepare({
         to: address,
@@ -221,27 +219,10 @@ async function asked<T>(what: string, answer: Promise<T>): Promise<T> {
 }
 
 function toMove({ from, to, sender, proofs }: MoveRequest): Move {
-  if (proofs.length > MAX_PROOFS)
-    throw new AppError("invalid_parameter", `At most ${MAX_PROOFS} proofs go with a token.`, {
-      param: "proofs",
-    });
-  for (const [n, { accessProof, ownershipProof }] of proofs.entries())
-    for (const bytes of [...Object.values(accessProof), ...Object.values(ownershipProof)])
-      if (bytes.length > 2 * MAX_PROOF_BYTES)
-        throw new AppError("invalid_parameter", `A part of a proof has at most ${MAX_PROOF_BYTES} bytes.`, {
-          param: `proofs.${n}`,
-        });
   return {
     from: lowerHex(from),
     to: lowerHex(to),
     sender: lowerHex(sender ?? from),
-    proofs: proofs.map(normalized),
-  };
-}
-
-function toArgument({ accessProof, ownershipProof }: TransferProof) {
-  return {
-    accessProof,
-    ownershipProof: { ...ownershipProof, oracleType: ORACLE_TYPES.indexOf(ownershipProof.oracleType) },
+    proofs: readProofs(proofs),
   };
 }

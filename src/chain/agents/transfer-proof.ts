@@ -1,4 +1,5 @@
 import { concat, keccak256, recoverMessageAddress, size } from "viem";
+import { AppError } from "../../kernel/errors.ts";
 import { type Hex, lowerHex } from "../../kernel/hex.ts";
 import { refusalName } from "../contract-error.ts";
 
@@ -124,8 +125,35 @@ export function addressOfKey(publicKey: Hex): Hex {
   return `0x${keccak256(publicKey).slice(-40)}`;
 }
 
-/** A proof with every hexadecimal text in lower case, in which they are compared. */
-export function normalized({ accessProof, ownershipProof }: TransferProof): TransferProof {
+/**
+ * Proofs as they are compared: at most 100, of parts of at most 64 KiB, in lower case. Throws `invalid_parameter`.
+ */
+export function readProofs(proofs: readonly TransferProof[]): readonly TransferProof[] {
+  if (proofs.length > MAX_PROOFS)
+    throw new AppError("invalid_parameter", `At most ${MAX_PROOFS} proofs go with a token.`, {
+      param: "proofs",
+    });
+  for (const [n, { accessProof, ownershipProof }] of proofs.entries())
+    for (const part of [...Object.values(accessProof), ...Object.values(ownershipProof)])
+      if (part.length > 2 * MAX_PART_BYTES + 2)
+        throw new AppError("invalid_parameter", `A part of a proof has at most ${MAX_PART_BYTES} bytes.`, {
+          param: `proofs.${n}`,
+        });
+  return proofs.map(normalized);
+}
+
+/** Proofs as a contract takes them. Throws what `readProofs` throws. */
+export function toProofArguments(proofs: readonly TransferProof[]) {
+  return readProofs(proofs).map(({ accessProof, ownershipProof }) => ({
+    accessProof,
+    ownershipProof: { ...ownershipProof, oracleType: ORACLE_TYPES.indexOf(ownershipProof.oracleType) },
+  }));
+}
+
+const MAX_PROOFS = 100;
+const MAX_PART_BYTES = 65_536;
+
+function normalized({ accessProof, ownershipProof }: TransferProof): TransferProof {
   return {
     accessProof: lowered(accessProof),
     ownershipProof: {

@@ -1,9 +1,10 @@
-import "../shared/reflect.ts";
-import { Field, Int, ObjectType } from "type-graphql";
+import "./reflect.ts";
+import { Directive, Field, Int, ObjectType } from "type-graphql";
 import type { PreparedTransaction } from "../../src/chain/prepared-transaction.ts";
-import { AddressScalar, HexScalar, NeuronScalar } from "../shared/scalars.ts";
+import { AddressScalar, HexScalar, NeuronScalar } from "./scalars.ts";
 
 /** A transaction for a wallet. */
+@Directive("@shareable")
 @ObjectType("PreparedTransaction", {
   description: "A transaction that is not signed: a wallet signs and sends it.",
   simpleResolvers: true,
@@ -29,6 +30,7 @@ export class PreparedTransactionType implements PreparedTransaction {
 }
 
 /** A text for a wallet to sign. */
+@Directive("@shareable")
 @ObjectType("SignableText", {
   description: "A text for a wallet to sign with `personal_sign`, exactly as it is.",
   simpleResolvers: true,
