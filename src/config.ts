@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { MAX_AGENT_CONTRACTS, parseAgentContract } from "./chain/agents/agent-contracts.ts";
+import { parseMarketContract } from "./chain/market/market-contract.ts";
 import { NETWORK_NAMES } from "./chain/networks.ts";
 import { readUsd } from "./inference/routing.ts";
 import { StartupError } from "./kernel/errors.ts";
@@ -39,6 +40,12 @@ const agentContracts = list.pipe(
     )
     .max(MAX_AGENT_CONTRACTS, `must be at most ${MAX_AGENT_CONTRACTS} contracts`),
 );
+const marketContract = z.string().transform((text, context) => {
+  const contract = parseMarketContract(text);
+  if (contract) return contract;
+  context.addIssue("must be a market and the token it trades, such as 0x.../0x...@1000");
+  return z.NEVER;
+});
 const tokenUsd = z
   .string()
   .refine(
@@ -135,6 +142,12 @@ export const SETTINGS = {
     about:
       "Contracts of agent tokens to read, separated by commas: their generation (agent-nft or agentic-id), their address, and the block from which on; on devnet its own",
     example: "agent-nft:0x1111111111111111111111111111111111111111@1000",
+  },
+  AGENT_MARKET: {
+    schema: marketContract.optional(),
+    about:
+      "The market of agent tokens: its address, that of the token contract it trades, and the block from which on; on devnet its own",
+    example: "0x2222222222222222222222222222222222222222/0x1111111111111111111111111111111111111111@1000",
   },
   WAIT_FINALIZED: {
     schema: z.enum(["on", "off"]).optional(),

@@ -9,22 +9,24 @@ import { FineTuningService } from "./direct/fine-tuning.service.ts";
 import { ServiceNames } from "./direct/service-names.ts";
 import type { LogHandler } from "./log-handler.ts";
 import { LogWatcher } from "./log-watcher.ts";
+import { type MarketServices, openMarket } from "./market/room.ts";
 import { DaSignersClient } from "./precompiles/da-signers.client.ts";
 import { WrappedBaseClient } from "./precompiles/wrapped-base.client.ts";
 import { TransactionBuilder } from "./transaction-builder.ts";
 
 /** What the faces ask of the chain; the app has each by its name. */
-export type ChainServices = AgentServices & {
-  readonly chain: ChainService;
-  readonly blocks: BlockFeedService;
-  readonly daSigners: DaSignersClient;
-  readonly wrappedBase: WrappedBaseClient;
-  /** Money of the direct path, which is not the router's. */
-  readonly directLedger: DirectLedgerService;
-  readonly directTransactions: DirectTransactions;
-  readonly directSecrets: DirectSecretsService;
-  readonly fineTuning: FineTuningService;
-};
+export type ChainServices = AgentServices &
+  MarketServices & {
+    readonly chain: ChainService;
+    readonly blocks: BlockFeedService;
+    readonly daSigners: DaSignersClient;
+    readonly wrappedBase: WrappedBaseClient;
+    /** Money of the direct path, which is not the router's. */
+    readonly directLedger: DirectLedgerService;
+    readonly directTransactions: DirectTransactions;
+    readonly directSecrets: DirectSecretsService;
+    readonly fineTuning: FineTuningService;
+  };
 
 /** The services of the chain, and who follows it. */
 export type ChainRoom = Life & {
@@ -74,6 +76,7 @@ export function openChainRoom(parts: Parts): ChainRoom {
   return {
     services: {
       ...openAgents(parts, { transactions, follow }),
+      ...openMarket(parts, { transactions, follow }),
       chain: new ChainService({ rpc, network, queries: database, clock }),
       blocks,
       daSigners: new DaSignersClient(client, network),

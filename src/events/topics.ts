@@ -34,6 +34,8 @@ export type TopicPayloads = {
   "sealed-key.published": SealedKeyNews;
   /** Subject: the token, `<contract>:<token id>`. */
   "token.transferred": TokenTransferNews;
+  /** Subject: the token, `<contract>:<token id>`. */
+  "order.fulfilled": FulfilmentNews;
 };
 
 export type BalanceCause = "deposit" | "deposit_reverted" | "hold" | "settlement" | "release" | "credit";
@@ -93,6 +95,23 @@ export type TokenTransferNews = {
   removed: boolean;
 };
 
+/**
+ * An order of the market was fulfilled, or with `removed` taken back by the chain. The price is in the smallest unit of
+ * the currency, an ERC-20 contract; null is the network's token.
+ */
+export type FulfilmentNews = {
+  market: string;
+  contract: string;
+  tokenId: string;
+  seller: string;
+  buyer: string;
+  price: string;
+  currency: string | null;
+  blockNumber: string;
+  logIndex: number;
+  transactionHash: string;
+  removed: boolean;
+};
 export type Topic = keyof TopicPayloads;
 
 export const TOPICS = [
@@ -103,6 +122,7 @@ export const TOPICS = [
   "file.submitted",
   "sealed-key.published",
   "token.transferred",
+  "order.fulfilled",
 ] as const satisfies readonly Topic[];
 
 /**

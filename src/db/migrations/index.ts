@@ -8,6 +8,7 @@ import { KeepRouting } from "./07-routing.ts";
 import { CreateJobs } from "./08-jobs.ts";
 import { KeepEvidence } from "./09-evidence.ts";
 import { CreateAgents } from "./10-agents.ts";
+import { CreateMarket } from "./11-market.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -21,4 +22,5 @@ export const migrations = [
   { name: "08-jobs", class: CreateJobs },
   { name: "09-evidence", class: KeepEvidence },
   { name: "10-agents", class: CreateAgents },
+  { name: "11-market", class: CreateMarket },
 ] as const;
