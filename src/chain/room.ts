@@ -10,6 +10,8 @@ import { ServiceNames } from "./direct/service-names.ts";
 import type { LogHandler } from "./log-handler.ts";
 import { LogWatcher } from "./log-watcher.ts";
 import { type MarketServices, openMarket } from "./market/room.ts";
+import { NodeService } from "./node/node.service.ts";
+import { nodeSettings } from "./node/node-settings.ts";
 import { DaSignersClient } from "./precompiles/da-signers.client.ts";
 import { WrappedBaseClient } from "./precompiles/wrapped-base.client.ts";
 import { TransactionBuilder } from "./transaction-builder.ts";
@@ -26,6 +28,8 @@ export type ChainServices = AgentServices &
     readonly directTransactions: DirectTransactions;
     readonly directSecrets: DirectSecretsService;
     readonly fineTuning: FineTuningService;
+    /** The operator's own node. */
+    readonly node: NodeService;
   };
 
 /** The services of the chain, and who follows it. */
@@ -89,6 +93,11 @@ export function openChainRoom(parts: Parts): ChainRoom {
       }),
       directSecrets: new DirectSecretsService({ ledger: directLedger, clock }),
       fineTuning: new FineTuningService({ client, network, clock }),
+      node: new NodeService({
+        settings: nodeSettings(config, network.rpcUrls),
+        chainId: network.chainId,
+        clock,
+      }),
     },
     confirmations,
     follow,

@@ -21,8 +21,18 @@ import {
   FineTuningProviderResolver,
   FineTuningResolver,
 } from "./fine-tuning.resolver.ts";
+import {
+  MarketAccountResolver,
+  MarketFillResolver,
+  MarketPartnerResolver,
+  MarketResolver,
+} from "./market.resolver.ts";
+import { OrderFulfilledSubscription } from "./market-order-fulfilled.subscription.ts";
+import { MarketOrdersResolver } from "./market-orders.resolver.ts";
+import { MarketTransactionsResolver } from "./market-transactions.resolver.ts";
 import { NetworkResolver } from "./network.resolver.ts";
 import { NewBlockSubscription } from "./new-block.subscription.ts";
+import { NodeResolver } from "./node.resolver.ts";
 import { DaQuorumResolver, DaSignersResolver } from "./precompile-da-signers.resolver.ts";
 import { WrappedBaseResolver } from "./precompile-wrapped-base.resolver.ts";
 import { ProviderResolver } from "./provider.resolver.ts";
@@ -49,9 +59,17 @@ export function build(): Subgraph {
       AgentTransferSubscription,
       SealedKeyResolver,
       SealedKeySubscription,
+      MarketResolver,
+      MarketPartnerResolver,
+      MarketFillResolver,
+      MarketAccountResolver,
+      MarketOrdersResolver,
+      MarketTransactionsResolver,
+      OrderFulfilledSubscription,
       DaSignersResolver,
       DaQuorumResolver,
       WrappedBaseResolver,
+      NodeResolver,
       DirectAccountResolver,
       DirectLedgerResolver,
       DirectTransactionsResolver,

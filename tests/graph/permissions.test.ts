@@ -50,6 +50,13 @@ const ofManagementKey = (field: string, more = ""): Row => ({
   foreign: "management_key_not_found",
 });
 
+// Who has the scope hears that it is no operator: nobody else gets as far.
+const ofOperator = (field: string): Row => ({
+  access: "account:read",
+  query: () => `{ node { ${field} } }`,
+  heard: "access_denied",
+});
+
 const NO_CHAT = '{ model: "none", messages: [{ role: "user", content: "Hello" }] }';
 
 const NOBODY = `0x${"1".repeat(40)}`;
@@ -93,6 +100,11 @@ const MATRIX: Readonly<Record<string, Row>> = {
     'mutation { assembleAppSecret(text: "none", signature: "0x00") { secret } }',
     "invalid_parameter",
   ),
+  "Query.node": open('{ node { diagnose(message: "-38002") { kind } } }'),
+  "OperatorNode.consensus": ofOperator("consensus { state }"),
+  "OperatorNode.execution": ofOperator("execution { state }"),
+  "OperatorNode.engine": ofOperator("engine { state }"),
+  "OperatorNode.preflight": ofOperator("preflight { rule }"),
   "Query.models": open("{ models { nodes { id } } }"),
   "Query.model": open('{ model(id: "none") { id } }'),
   "Query.providers": open("{ providers { nodes { id } } }"),
