@@ -22,6 +22,7 @@ import {
   TokenTransferConnection,
   TokenTransferType,
 } from "./agent-token.type.ts";
+import { FileStub } from "./file.stub.ts";
 import { type SealedKey, SealedKeyConnection } from "./sealed-key.type.ts";
 
 /** Agent tokens and what became of them. The chain tells everyone. */
@@ -81,7 +82,7 @@ export class AgentTokenResolver {
 
   @FieldResolver(() => [IntelligentDataType], { description: "Its data." })
   data(@Root() { datas }: AgentToken): readonly IntelligentDataType[] {
-    return datas.map((data, index) => ({ index, ...data, file: { root: data.dataHash } }));
+    return datas.map((data, index) => ({ index, ...data }));
   }
 
   @FieldResolver(() => [Hash32Scalar], { description: "The hashes of its data, in their order." })
@@ -157,6 +158,18 @@ export class AgentTokenResolver {
   })
   verifier(@Root() { contract }: AgentToken, @Ctx() { services }: Context): Promise<Hex> {
     return services.agentTokens.verifierOf(contract);
+  }
+}
+
+/** What a piece of data leads to. */
+@Resolver(() => IntelligentDataType)
+export class IntelligentDataResolver {
+  @FieldResolver(() => FileStub, {
+    nullable: true,
+    description: "The file with this hash as its root, null where the storage network has none.",
+  })
+  async file(@Root() { dataHash }: { dataHash: Hex }, @Ctx() { loaders }: Context): Promise<FileStub | null> {
+    return (await loaders.files.load(dataHash)) ? { root: dataHash } : null;
   }
 }
 

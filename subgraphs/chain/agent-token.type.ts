@@ -4,7 +4,6 @@ import type { AgentTokensService } from "../../src/chain/agents/agent-tokens.ser
 import { defineConnection } from "../shared/connection.ts";
 import { defineEnum } from "../shared/enumeration.ts";
 import { AddressScalar, BigIntScalar, DateTimeScalar, Hash32Scalar } from "../shared/scalars.ts";
-import { FileStub } from "./file.stub.ts";
 
 type Service = AgentTokensService;
 type RowOf<List extends "list" | "transfers" | "authorizations" | "clones"> = Awaited<
@@ -56,7 +55,7 @@ export class AgentContractType {
   startBlock!: bigint | undefined;
 }
 
-/** A piece of a token's data. */
+/** A piece of a token's data. The rest of its fields are resolved. */
 @ObjectType("IntelligentData", {
   description: "A piece of a token's data: encrypted, and stored elsewhere.",
   simpleResolvers: true,
@@ -70,12 +69,6 @@ export class IntelligentDataType {
 
   @Field(() => Hash32Scalar, { description: "The hash of its ciphertext." })
   dataHash!: string;
-
-  @Field(() => FileStub, {
-    nullable: true,
-    description: "The file with this hash as its root, null where the storage network has none.",
-  })
-  file!: FileStub;
 }
 
 /** A token. The rest of its fields are resolved. */

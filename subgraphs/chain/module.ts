@@ -6,6 +6,7 @@ import {
   AgentContractResolver,
   AgentTokenResolver,
   findAgentToken,
+  IntelligentDataResolver,
   TokenAuthorizationResolver,
   TokenCloneResolver,
   TokenTransferResolver,
@@ -37,7 +38,7 @@ import { DaQuorumResolver, DaSignersResolver } from "./precompile-da-signers.res
 import { WrappedBaseResolver } from "./precompile-wrapped-base.resolver.ts";
 import { ProviderResolver } from "./provider.resolver.ts";
 import { findProvider } from "./provider.stub.ts";
-import { SealedKeyResolver } from "./sealed-key.resolver.ts";
+import { DataKeyResolver, SealedKeyResolver } from "./sealed-key.resolver.ts";
 import { SealedKeySubscription } from "./sealed-key.subscription.ts";
 
 /** The subgraph of the chain: networks, blocks, contracts, precompiles, the direct path and providers' rows. */
@@ -50,6 +51,7 @@ export function build(): Subgraph {
       ProviderResolver,
       AgentTokenResolver,
       AgentContractResolver,
+      IntelligentDataResolver,
       TokenTransferResolver,
       TokenAuthorizationResolver,
       TokenCloneResolver,
@@ -58,6 +60,7 @@ export function build(): Subgraph {
       AgentTransactionsResolver,
       AgentTransferSubscription,
       SealedKeyResolver,
+      DataKeyResolver,
       SealedKeySubscription,
       MarketResolver,
       MarketPartnerResolver,

@@ -6,6 +6,7 @@ import type { Context } from "../shared/context.ts";
 import { AddressScalar, BigIntScalar } from "../shared/scalars.ts";
 import { AccountStub } from "./account.stub.ts";
 import { type AgentToken, AgentTokenType } from "./agent-token.type.ts";
+import { FileStub } from "./file.stub.ts";
 import { DataKeyType, type SealedKey, SealedKeyConnection, SealedKeyType } from "./sealed-key.type.ts";
 
 /** Keys that were sealed for receivers of agent tokens. The chain tells everyone. */
@@ -70,11 +71,7 @@ export class SealedKeyResolver {
 
   @FieldResolver(() => [DataKeyType], { description: "The sealed keys, each with what it opens." })
   keys(@Root() { keys }: SealedKey): readonly DataKeyType[] {
-    return keys.map((key, index) => ({
-      index,
-      ...key,
-      file: key.dataHash === null ? null : { root: key.dataHash },
-    }));
+    return keys.map((key, index) => ({ index, ...key }));
   }
 
   @FieldResolver(() => Int, { description: "How many blocks that were read follow its own, as of now." })
@@ -84,5 +81,20 @@ export class SealedKeyResolver {
   ): Promise<number> {
     const scanned = await loaders.agentScans.load(contract);
     return scanned !== undefined && scanned > blockNumber ? Number(scanned - blockNumber) : 0;
+  }
+}
+
+/** What a key leads to. */
+@Resolver(() => DataKeyType)
+export class DataKeyResolver {
+  @FieldResolver(() => FileStub, {
+    nullable: true,
+    description: "The file with the data's hash as its root, null where the storage network has none.",
+  })
+  async file(
+    @Root() { dataHash }: { dataHash: Hex | null },
+    @Ctx() { loaders }: Context,
+  ): Promise<FileStub | null> {
+    return dataHash !== null && (await loaders.files.load(dataHash)) ? { root: dataHash } : null;
   }
 }

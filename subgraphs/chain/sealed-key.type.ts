@@ -4,7 +4,6 @@ import type { SealedKeysService } from "../../src/chain/agents/sealed-keys.servi
 import { defineConnection } from "../shared/connection.ts";
 import { defineEnum } from "../shared/enumeration.ts";
 import { BigIntScalar, DateTimeScalar, Hash32Scalar, HexScalar } from "../shared/scalars.ts";
-import { FileStub } from "./file.stub.ts";
 
 /** A sealed key as the service gives it. */
 export type SealedKey = Awaited<ReturnType<SealedKeysService["list"]>>["rows"][number];
@@ -19,7 +18,7 @@ const SealedKeyCause = defineEnum<SealedKey["cause"]>(
   },
 );
 
-/** The key of one piece of data. */
+/** The key of one piece of data. The rest of its fields are resolved. */
 @ObjectType("DataKey", {
   description: "The key of one piece of a token's data, sealed so that only the receiver can open it.",
   simpleResolvers: true,
@@ -42,12 +41,6 @@ export class DataKeyType {
 
   @Field(() => Boolean, { description: "Whether it is cut after 4,096 bytes here." })
   truncated!: boolean;
-
-  @Field(() => FileStub, {
-    nullable: true,
-    description: "The file with the data's hash as its root, null where the storage network has none.",
-  })
-  file!: FileStub | null;
 }
 
 /** Sealed keys. The rest of its fields are resolved. */

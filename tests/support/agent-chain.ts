@@ -1,4 +1,4 @@
-import { createTestClient, http, publicActions } from "viem";
+import { createTestClient, encodeAbiParameters, http, publicActions, toEventSelector } from "viem";
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { onTestFinished } from "vitest";
 import { AgentLogService } from "../../src/chain/agents/agent-log.service.ts";
@@ -25,6 +25,29 @@ export type AgentChain = Awaited<ReturnType<typeof startAgentChain>>;
 /** The devnet's contract of agent tokens, in lower case. */
 export function agentNft(): Hex {
   return lowerHex(contractAddresses().agentNft);
+}
+
+/** A contract that says of as many tokens as it is told that they were minted. */
+export const FLOOD: Hex = "0x0000000000000000000000000000000000f100d0";
+const TRANSFER = toEventSelector("event Transfer(address,address,uint256)").slice(2);
+// for (n = calldataload(0); n > 0; n--) log4(0, 0, TRANSFER, 0, calldataload(32), n + calldataload(64))
+const FLOOD_CODE: Hex = `0x6000355b806040350160203560007f${TRANSFER}60006000a4600190038060035700`;
+
+/** Has FLOOD mint `count` tokens to `to` in one block, the first with the id `base` + 1. */
+export async function flood(
+  client: ReturnType<typeof handlesOf>["client"],
+  { count, to, base }: { count: number; to: Hex; base: bigint },
+): Promise<void> {
+  await client.setCode({ address: FLOOD, bytecode: FLOOD_CODE });
+  const data = encodeAbiParameters(
+    [{ type: "uint256" }, { type: "address" }, { type: "uint256" }],
+    [BigInt(count), to, base],
+  );
+  await client.impersonateAccount({ address: to });
+  await client.setBalance({ address: to, value: 10n ** 18n });
+  const gas = 100_000n + BigInt(count) * 2_500n;
+  const hash = await client.sendUnsignedTransaction({ from: to, to: FLOOD, data, gas });
+  await client.waitForTransactionReceipt({ hash });
 }
 
 /** Starts one. */
@@ -69,13 +92,14 @@ export function watchAgents(
   {
     url,
     onEnd = onTestFinished as OnEnd,
+    address = agentNft(),
     ...options
-  }: { url: string; onEnd?: OnEnd } & Partial<LogWatcherOptions>,
+  }: { url: string; onEnd?: OnEnd; address?: Hex } & Partial<LogWatcherOptions>,
 ) {
   const lines: string[] = [];
   const log = createLogger("debug", { write: (line) => void lines.push(line) });
   const rpc = createRpc({ urls: [url], network: "devnet", chainId: 16_602, timeoutMs: 1_000, log });
-  const contract = { address: agentNft(), generation: "agent-nft", startBlock: undefined } as const;
+  const contract = { address, generation: "agent-nft", startBlock: undefined } as const;
   const watcher = new LogWatcher({
     name: `agent:${contract.address}`,
     rpc,
