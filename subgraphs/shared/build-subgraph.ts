@@ -8,6 +8,7 @@ import {
   createResolversMap,
   getMetadataStorage,
 } from "type-graphql";
+import { keepDefaults } from "./default-values.ts";
 import { guard, guardReference, guardSource } from "./failures.ts";
 
 /** The directives of Federation that our types may carry. */
@@ -73,7 +74,7 @@ export function buildSubgraph<C extends object>(
   const schema = buildSubgraphSchema([
     { typeDefs: parse(sdl), resolvers: resolverMap as GraphQLResolverMap },
   ]);
-  return { name, sdl, schema };
+  return { name, sdl, schema: keepDefaults(schema, plain) };
 }
 
 /** Decorators of parameters run from the last to the first; without this, arguments would read in reverse. */
