@@ -12,7 +12,7 @@ import { runOrExplain } from "./run-or-explain.ts";
 /**
  * `npm run node:doctor`: how the operator's own node stands and whether it keeps the rules of SPEC 4.5; exits 1 when one
  * is broken. `-- --message "..."` explains a message, `-- --switch geth reth` lists the steps of a switch; `--json` gives
- * each as data. It only reads.
+ * each as data. It only reads. Where nothing is configured, the node is this machine's, on its usual ports.
  */
 const USAGE = 'npm run node:doctor [-- [--json] [--message "..." | --switch geth reth]]';
 const MARKS = { pass: "ok  ", fail: "FAIL", unknown: "?   " } as const;
@@ -23,8 +23,15 @@ await runOrExplain(async () => {
   const [what, ...given] = words.filter((word) => word !== "--json");
   const config = readPartialConfig();
   const network = NETWORKS[config.NETWORK];
+  const settings = nodeSettings(config, network.rpcUrls);
   const node = new NodeService({
-    settings: nodeSettings(config, network.rpcUrls),
+    // Undefined settings are those of this machine, on the ports of SPEC 4.5.
+    settings: {
+      ...settings,
+      consensusUrl: settings.consensusUrl ?? "http://127.0.0.1:26657",
+      executionUrl: settings.executionUrl ?? "http://127.0.0.1:8545",
+      engineUrl: settings.engineUrl ?? "http://127.0.0.1:8551",
+    },
     chainId: network.chainId,
     clock: systemClock,
   });

@@ -1,5 +1,6 @@
 import type { JwtFile } from "./jwt-secret.ts";
 import type { Observation, OtherMachine } from "./observation.ts";
+import type { Unread } from "./part-state.ts";
 
 /** The rules of operating a node (SPEC 4.5 and 8), in the order in which they are looked at. */
 export const PREFLIGHT_RULES = [
@@ -81,7 +82,7 @@ function judgeInitialised({ consensusInitialised, executionData }: Observation):
 }
 
 function judgeChain({ execution }: Observation, chainId: number): Judged {
-  if (execution.state !== "answering") return unknown(execution.detail, "Start the execution client.");
+  if (execution.state !== "answering") return notRead(execution);
   if (execution.chainId === chainId) return pass(`The execution client is of chain ${chainId}.`);
   return fail(
     `The execution client is of chain ${execution.chainId}, and the network is ${chainId}.`,
@@ -163,7 +164,7 @@ function judgeOrder({ engine, consensus }: Observation): Judged {
 }
 
 function judgeSyncing({ execution, consensus }: Observation): Judged {
-  if (execution.state !== "answering") return unknown(execution.detail, "Start the execution client.");
+  if (execution.state !== "answering") return notRead(execution);
   if (!execution.syncing) return pass("The execution client is not syncing.");
   const { currentBlock, highestBlock } = execution;
   const far =
@@ -183,7 +184,7 @@ function judgeSyncing({ execution, consensus }: Observation): Judged {
 }
 
 function judgeHead({ execution, consensus, publicBlock }: Observation): Judged {
-  if (execution.state !== "answering") return unknown(execution.detail, "Start the execution client.");
+  if (execution.state !== "answering") return notRead(execution);
   if (publicBlock === undefined)
     return unknown("No public RPC answers.", "Set NODE_PUBLIC_RPC_URL to compare the heights.");
   const behind = publicBlock > execution.blockNumber ? publicBlock - execution.blockNumber : 0n;
@@ -268,6 +269,12 @@ function judgeEthereum({ ethChainId }: Observation): Judged {
     `The Ethereum RPC is of chain ${ethChainId}, not of the mainnet.`,
     "Use one of the Ethereum mainnet.",
   );
+}
+
+function notRead({ state, detail }: Unread): Judged {
+  const next =
+    state === "unset" ? "Set NODE_EXECUTION_URL." : "Start the execution client, or look at its port 8545.";
+  return unknown(detail, next);
 }
 
 function atLeast(
