@@ -93,7 +93,7 @@ test("roles are the hashes of their names", () => {
 });
 
 test("orders, offers, settlements and their domain are hashed under the public network's types", () => {
-  const place: MarketPlace = { chainId: 16_602, market: `0x${"11".repeat(20)}` };
+  const place: MarketPlace = { chainId: 16_602, market: `0x${"11".repeat(20)}`, version: "1.0.0" };
   const nonce = numberToHex(1, { size: 32 });
   const order = orderTypedData(place, {
     tokenId: 1n,

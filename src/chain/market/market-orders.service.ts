@@ -6,7 +6,7 @@ import type { MarketClient } from "./market.client.ts";
 import type { MarketService } from "./market.service.ts";
 import { type Deal, explainMarketRefusal } from "./market-refusals.ts";
 import { signerOf } from "./market-signature.ts";
-import { offerWarnings, orderWarnings } from "./market-warnings.ts";
+import { offerWarnings, orderWarnings, versionWarnings } from "./market-warnings.ts";
 import {
   type MarketOffer,
   type MarketOrder,
@@ -63,35 +63,35 @@ export class MarketOrdersService {
 
   /** An order as its seller signs it. Throws `invalid_parameter` for one that is over already. */
   async order(wanted: NewOrder): Promise<Signable> {
-    const place = this.place();
-    const now = await this.#needs.client.nowSeconds();
+    const [place, now] = await Promise.all([this.place(), this.#needs.client.nowSeconds()]);
     const order = toOrder({ ...wanted, nonce: wanted.nonce ?? newNonce() });
     requireFuture(order.expireTime, now);
-    return toSignable(orderTypedData(place, order), order.nonce, orderWarnings(order, now));
+    const warnings = [...versionWarnings(place.version), ...orderWarnings(order, now)];
+    return toSignable(orderTypedData(place, order), order.nonce, warnings);
   }
 
   /** An offer as its buyer signs it. Throws `invalid_parameter` for one that is over already. */
   async offer(wanted: NewOffer): Promise<Signable> {
-    const place = this.place();
-    const now = await this.#needs.client.nowSeconds();
+    const [place, now] = await Promise.all([this.place(), this.#needs.client.nowSeconds()]);
     const offer = toOffer({ ...wanted, nonce: wanted.nonce ?? newNonce() });
     requireFuture(offer.expireTime, now);
-    return toSignable(offerTypedData(place, offer), offer.nonce, offerWarnings(offer, now));
+    const warnings = [...versionWarnings(place.version), ...offerWarnings(offer, now)];
+    return toSignable(offerTypedData(place, offer), offer.nonce, warnings);
   }
 
   /** Whether the market would take a signed order now; the market itself is asked. */
   async checkOrder(asked: MarketOrder, signature: Hex): Promise<SignatureCheck> {
     const order = toOrder(asked);
     const { client, market } = this.#needs;
-    const hash = typedDataHash(orderTypedData(this.place(), order));
-    const token = await market.token();
+    const [place, token] = await Promise.all([this.place(), market.token()]);
+    const hash = typedDataHash(orderTypedData(place, order));
     const [signer, refusal, owner, nowSeconds] = await Promise.all([
       signerOf(hash, signature),
       client.refusalOfOrder(order, signature),
       client.ownerOf(token, order.tokenId),
       client.nowSeconds(),
     ]);
-    const deal = { order, market: this.place().market, seller: signer, owner, nowSeconds };
+    const deal = { order, market: place.market, seller: signer, owner, nowSeconds };
     const refusals = refusal === undefined ? [] : [refusal];
     if (signer !== undefined && owner === signer && !(await client.mayMove(token, order.tokenId, owner)))
       refusals.push(`ERC721InsufficientApproval(${deal.market}, ${order.tokenId})`);
@@ -110,7 +110,7 @@ export class MarketOrdersService {
   async checkOffer(asked: MarketOffer, signature: Hex, currency?: Hex | null): Promise<SignatureCheck> {
     const offer = toOffer(asked);
     const { client } = this.#needs;
-    const place = this.place();
+    const place = await this.place();
     const hash = typedDataHash(offerTypedData(place, offer));
     const [signer, nowSeconds] = await Promise.all([signerOf(hash, signature), client.nowSeconds()]);
     const order = { ...offer, expectedPrice: offer.offerPrice, currency: currency ?? null, receiver: null };
@@ -141,9 +141,10 @@ export class MarketOrdersService {
     };
   }
 
-  /** Where signatures are good. */
-  place(): MarketPlace {
-    return { chainId: this.#needs.chainId, market: this.#needs.client.contract().address };
+  /** Where signatures are good: the version is as the contract says it, of which its domain is made. */
+  async place(): Promise<MarketPlace> {
+    const { address, version } = await this.#needs.market.state();
+    return { chainId: this.#needs.chainId, market: address, version };
   }
 
   /** What the market would say of a buyer who has not enough. */
@@ -154,7 +155,7 @@ export class MarketOrdersService {
     return [
       ...(balance < price ? [`ERC20InsufficientBalance(${buyer}, ${balance}, ${price})`] : []),
       ...(allowance < price
-        ? [`ERC20InsufficientAllowance(${this.place().market}, ${allowance}, ${price})`]
+        ? [`ERC20InsufficientAllowance(${client.contract().address}, ${allowance}, ${price})`]
         : []),
     ];
   }

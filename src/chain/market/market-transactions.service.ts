@@ -60,7 +60,7 @@ export class MarketTransactionsService {
   async fulfill(match: Match): Promise<PreparedTransaction> {
     const { transactions, orders, market } = this.#needs;
     const [order, offer] = [toOrder(match.order), toOffer(match.offer)];
-    const place = orders.place();
+    const place = await orders.place();
     const [seller, buyer] = await Promise.all([
       signerOf(typedDataHash(orderTypedData(place, order)), match.orderSignature),
       signerOf(typedDataHash(offerTypedData(place, offer)), match.offerSignature),

@@ -1,5 +1,5 @@
 import { formatToken } from "../../kernel/amount.ts";
-import type { MarketOffer, MarketOrder } from "./typed-data.ts";
+import { KNOWN_VERSION, type MarketOffer, type MarketOrder } from "./typed-data.ts";
 
 const DAY_SECONDS = 86_400n;
 const LONG_DAYS = 30n;
@@ -29,6 +29,15 @@ export function offerWarnings(offer: MarketOffer, nowSeconds: bigint): readonly 
       : ["The token may come without its sealed keys: you could not decrypt its data. Sign with needProof."]),
     ...longLife(offer.expireTime, nowSeconds),
   ];
+}
+
+/** What whoever signs for another version of the market than the one that is known here ought to know. */
+export function versionWarnings(version: string): readonly string[] {
+  return version === KNOWN_VERSION
+    ? []
+    : [
+        `The market is of version ${version}, and what is signed is of ${KNOWN_VERSION}: it may be read otherwise.`,
+      ];
 }
 
 function longLife(expireTime: bigint, nowSeconds: bigint): readonly string[] {

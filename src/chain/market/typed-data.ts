@@ -26,8 +26,11 @@ export type MarketOffer = {
   readonly needProof: boolean;
 };
 
-/** Which market, on which chain: a signature is good nowhere else. */
-export type MarketPlace = { readonly chainId: number; readonly market: Hex };
+/** Which market, in which version, on which chain: a signature is good nowhere else. */
+export type MarketPlace = { readonly chainId: number; readonly market: Hex; readonly version: string };
+
+/** The version of the contract whose structs are known here. */
+export const KNOWN_VERSION = "1.0.0";
 
 /**
  * Typed data as `eth_signTypedData_v4` takes it, in plain JSON: integers are decimal strings.
@@ -109,8 +112,8 @@ export function typedDataHash({ domain, types, primaryType, message }: TypedData
   return hashTypedData({ domain, types, primaryType, message });
 }
 
-function domainOf({ chainId, market }: MarketPlace): TypedDataDomain {
-  return { name: "AgentMarket", version: "1.0.0", chainId, verifyingContract: market };
+function domainOf({ chainId, market, version }: MarketPlace): TypedDataDomain {
+  return { name: "AgentMarket", version, chainId, verifyingContract: market };
 }
 
 function placeOf({ chainId, market }: MarketPlace): Readonly<Record<string, string>> {
