@@ -26,6 +26,19 @@ export type ContractName = (typeof CONTRACT_NAMES)[number];
 /** Where a contract is. Without an address the note says why. */
 export type ContractPlace = { readonly address: Hex | null; readonly note: string | null };
 
+/**
+ * A form of the network's token: the gas token itself, which has no contract, the wrapped one on the network, and those
+ * that were bridged to other chains.
+ */
+export type NetworkToken = {
+  readonly kind: "native" | "wrapped" | "bridged";
+  /** The chain on which it is. */
+  readonly chainId: number;
+  readonly symbol: string;
+  readonly decimals: number;
+  readonly address: Hex | null;
+};
+
 /** What SPEC 2.1 says of a network, and its public addresses. Block numbers are `null` where there is none. */
 export type Network = {
   readonly id: NetworkName;
@@ -44,10 +57,14 @@ export type Network = {
   readonly daStartBlock: bigint | null;
   /** Tokens a day, as a decimal string. */
   readonly faucetPerDay: string | null;
+  readonly tokens: readonly NetworkToken[];
   readonly contracts: Readonly<Record<ContractName, ContractPlace>>;
 };
 
 const TOKEN = { symbol: "0G", decimals: 18 } as const;
+const BRIDGED_0G = "0x4B948d64dE1F71fCd12fB586f4c776421a35b3eE";
+const ETHEREUM = 1;
+const BNB_CHAIN = 56;
 const TESTNET_ID = { chainId: 16_602, chainIdHex: "0x40DA" } as const;
 
 const PRECOMPILES = {
@@ -72,6 +89,7 @@ export const NETWORKS = {
     storageStartBlock: 1n,
     daStartBlock: 940_000n,
     faucetPerDay: "0.1",
+    tokens: [native(16_602)],
     contracts: {
       ...PRECOMPILES,
       flow: at("0x22E03a6A89B950F1c82ec5e74F8eCa321a105296"),
@@ -102,6 +120,19 @@ export const NETWORKS = {
     storageStartBlock: 2_387_557n,
     daStartBlock: null,
     faucetPerDay: null,
+    // The network's own page of token addresses, 2026-09-16.
+    tokens: [
+      native(16_661),
+      {
+        kind: "wrapped",
+        chainId: 16_661,
+        symbol: "W0G",
+        decimals: 18,
+        address: "0x1Cd0690fF9a693f5EF2dD976660a8dAFc81A109c",
+      },
+      { kind: "bridged", chainId: ETHEREUM, ...TOKEN, address: BRIDGED_0G },
+      { kind: "bridged", chainId: BNB_CHAIN, ...TOKEN, address: BRIDGED_0G },
+    ],
     contracts: {
       ...PRECOMPILES,
       flow: at("0x62D4144dB0F0a6fBBaeb6296c785C71B3D57C526"),
@@ -132,6 +163,7 @@ export const NETWORKS = {
     storageStartBlock: 0n,
     daStartBlock: null,
     faucetPerDay: null,
+    tokens: [native(16_602)],
     contracts: {
       flow: undeployed(),
       mine: undeployed(),
@@ -177,6 +209,10 @@ export function addressOf(network: Network, name: ContractName): Hex {
   const { address, note } = network.contracts[name];
   if (address) return address;
   throw new AppError("contract_not_found", `${network.name} has no contract ${name}. ${note ?? ""}`.trim());
+}
+
+function native(chainId: number) {
+  return { kind: "native", chainId, ...TOKEN, address: null } as const;
 }
 
 function at<Address extends Hex>(address: Address): { readonly address: Address; readonly note: null } {

@@ -1,8 +1,14 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createApp } from "../../src/app.ts";
+import { NETWORKS, withAddresses } from "../../src/chain/networks.ts";
 import { createRpc } from "../../src/chain/rpc.client.ts";
 import { RpcEndpoint } from "../../src/chain/rpc-endpoint.ts";
+import { walletParameters } from "../../src/chain/wallet-parameters.ts";
+import { readConfig } from "../../src/config.ts";
+import type { Hex } from "../../src/kernel/hex.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { startChain } from "../support/chain.ts";
+import { openTestDatabase } from "../support/database.ts";
 import { type RpcProxy, startRpcProxy, type Verdict } from "../support/rpc-proxy.ts";
 import { until } from "../support/until.ts";
 
@@ -152,4 +158,28 @@ describe("a single endpoint", () => {
     await expect(rpc.verifyChain()).rejects.toThrow(/^RPC_URL does not answer: 127\.0\.0\.1:\d+\.$/);
     expect(rpc.endpoints()).toMatchObject([{ state: "unreachable", chainId: undefined }]);
   });
+});
+
+test("an RPC_URL with a key in it is called, and shown to nobody", async () => {
+  const [proxy] = await twoEndpoints();
+  const config = readConfig({
+    NETWORK: "devnet",
+    RPC_URL: `${proxy.url}/v2/secret-key`,
+    LOG_LEVEL: "silent",
+  });
+  const nowhere: Hex = `0x${"1".repeat(40)}`;
+  const network = withAddresses(NETWORKS.devnet, {
+    contracts: { flow: nowhere, routerVault: nowhere, computeInference: nowhere, computeLedger: nowhere },
+  });
+  const app = await createApp(config, network, createLogger("silent"), () => openTestDatabase("embedded"));
+  onTestFinished(() => app.close());
+  expect((await app.chain.head()).number).toBe(1n);
+  const shown = {
+    ...app.chain.network(),
+    wallet: walletParameters(app.chain.network()),
+    endpoints: app.chain.endpoints(),
+  };
+  const text = JSON.stringify(shown, (_, value) => (typeof value === "bigint" ? String(value) : value));
+  expect(text).not.toMatch(/secret-key|127\.0\.0\.1/);
+  expect(shown.endpoints).toMatchObject([{ state: "ready" }]);
 });
