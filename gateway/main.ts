@@ -96,8 +96,7 @@ async function startAll(config: Config, log: Logger, ends: Ends): Promise<void> 
 
 /** A process that joins a network which runs already; on devnet its addresses follow from the code. */
 async function knownConfig(config: Config): Promise<Placed> {
-  if (config.NETWORK !== "devnet")
-    return { config, network: withAddresses(NETWORKS[config.NETWORK], rpcOf(config)) };
+  if (config.NETWORK !== "devnet") return { config, network: NETWORKS[config.NETWORK] };
   const { knownDevnet } = await import("../src/devnet/devnet.ts");
   return onDevnet(config, { ...knownDevnet(), rpcUrls: config.RPC_URL ?? [] });
 }
@@ -106,18 +105,13 @@ type Placed = { readonly config: Config; readonly network: App["network"] };
 
 function onDevnet(
   config: Config,
-  known: Pick<Devnet, "contracts" | "routerKey"> &
+  known: Pick<Devnet, "networkContracts" | "routerKey"> &
     ({ readonly rpcUrl: string } | { readonly rpcUrls: readonly string[] }),
 ): Placed {
-  const { contracts, routerKey } = known;
+  const { networkContracts: contracts, routerKey } = known;
   const network = withAddresses(NETWORKS.devnet, {
     rpcUrls: "rpcUrls" in known ? known.rpcUrls : [known.rpcUrl],
-    contracts: {
-      routerVault: contracts.vault,
-      computeLedger: contracts.ledger,
-      computeInference: contracts.inference,
-      flow: contracts.flow,
-    },
+    contracts,
   });
   return { config: { ...config, ROUTER_PRIVATE_KEY: config.ROUTER_PRIVATE_KEY ?? routerKey }, network };
 }
@@ -168,10 +162,6 @@ async function startSubgraph(
   const { HOST: host, SUBGRAPH_PORT: port } = app.config;
   await listenAt(server, { host, port, setting: "SUBGRAPH_PORT" });
   console.log(`subgraph ${module.name} ready at ${server.listeningOrigin}/graphql`);
-}
-
-function rpcOf(config: Config): { rpcUrls?: readonly string[] } {
-  return config.RPC_URL ? { rpcUrls: config.RPC_URL } : {};
 }
 
 async function endAll(ends: Ends): Promise<void> {

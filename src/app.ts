@@ -5,11 +5,10 @@ import { DepositsService } from "./accounts/deposits.service.ts";
 import { FundsService } from "./accounts/funds.service.ts";
 import { HoldsService } from "./accounts/holds.service.ts";
 import { UsageService } from "./accounts/usage.service.ts";
-import type { ChainService } from "./chain/chain.service.ts";
 import { CredentialsService } from "./chain/direct/credentials.service.ts";
 import { InferenceRegistry } from "./chain/direct/inference-registry.ts";
-import type { Network } from "./chain/networks.ts";
-import { addressOf, openChainRoom } from "./chain/room.ts";
+import { addressOf, type Network } from "./chain/networks.ts";
+import { type ChainServices, openChainRoom } from "./chain/room.ts";
 import { createRpc, type Rpc } from "./chain/rpc.client.ts";
 import { VaultClient } from "./chain/vault.client.ts";
 import { verifyWalletSignature } from "./chain/wallet-signature.ts";
@@ -70,7 +69,7 @@ import type { FilesService } from "./storage/files.service.ts";
 import { openStorageRoom } from "./storage/room.ts";
 
 /** Every service of the product, as both faces use them. */
-export type App = {
+export type App = ChainServices & {
   readonly config: Config;
   readonly network: Network;
   readonly log: Logger;
@@ -88,7 +87,6 @@ export type App = {
   readonly usage: UsageService;
   readonly deposits: DepositsService;
   readonly holds: HoldsService;
-  readonly chain: ChainService;
   readonly registry: InferenceRegistry;
   readonly catalogue: CatalogueService;
   /** How providers fare, as this process sees it. */
@@ -140,7 +138,8 @@ export async function createApp(
   log: Logger,
   open: () => Promise<Database> = () => openDatabase(databaseOf(config)),
 ): Promise<App> {
-  const rpc = createRpc({ urls: network.rpcUrls, network: config.NETWORK, chainId: network.chainId, log });
+  const urls = config.RPC_URL ?? network.rpcUrls;
+  const rpc = createRpc({ urls, network: config.NETWORK, chainId: network.chainId, log });
   await rpc.verifyChain().catch((error: Error) => {
     throw new StartupError(error.message, { cause: error });
   });
@@ -242,7 +241,8 @@ function wire(given: {
     holdSeconds: Math.ceil(config.PROVIDER_TOTAL_MS / 1_000) + HOLD_GRACE_SECONDS,
   });
   const isDevnet = network.id === "devnet";
-  const { chain, confirmations } = chainRoom;
+  const { services: chainServices, confirmations } = chainRoom;
+  const { chain } = chainServices;
   const { chainId } = network;
   const balances = new BalanceService(database);
   const vaultAddress = config.VAULT_ADDRESS ?? addressOf(network, "routerVault");
@@ -342,7 +342,7 @@ function wire(given: {
     usage: new UsageService(database),
     deposits,
     holds,
-    chain,
+    ...chainServices,
     registry,
     catalogue,
     health,

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { MAX_AGENT_CONTRACTS, parseAgentContract } from "./chain/agents/agent-contracts.ts";
+import { parseMarketContract } from "./chain/market/market-contract.ts";
 import { readUsd } from "./inference/routing.ts";
 import { isAddressRange } from "./keys/source-address.ts";
 
@@ -21,6 +23,8 @@ export const urls = list.pipe(z.array(httpUrl).min(1));
 export const origins = list.pipe(
   z.array(httpUrl.refine((text) => /^https?:\/\/[^/]+\/?$/.test(text), "must be a scheme and a host")).min(1),
 );
+/** Addresses in any letter case, separated by commas. */
+export const addresses = list.pipe(z.array(address).min(1));
 /** IP addresses or CIDR ranges, separated by commas. */
 export const addressRanges = list.pipe(
   z.array(z.string().refine(isAddressRange, "must be IP addresses or CIDR ranges")).min(1),
@@ -30,6 +34,26 @@ export const addressRanges = list.pipe(
 export const words = list.pipe(
   z.array(z.string().regex(/^[A-Za-z0-9]{1,32}$/, "must be words of letters and digits")).min(1),
 );
+/** Contracts of agent tokens with their generation and first block, separated by commas. */
+export const agentContracts = list.pipe(
+  z
+    .array(
+      z.string().transform((text, context) => {
+        const contract = parseAgentContract(text);
+        if (contract) return contract;
+        context.addIssue("must be contracts such as agent-nft:0x...@1000, agentic-id:0x...@1000");
+        return z.NEVER;
+      }),
+    )
+    .max(MAX_AGENT_CONTRACTS, `must be at most ${MAX_AGENT_CONTRACTS} contracts`),
+);
+/** A market of agent tokens, the token that it trades, and its first block. */
+export const marketContract = z.string().transform((text, context) => {
+  const contract = parseMarketContract(text);
+  if (contract) return contract;
+  context.addIssue("must be a market and the token it trades, such as 0x.../0x...@1000");
+  return z.NEVER;
+});
 /** A price in dollars, or where it is told. */
 export const tokenUsd = z
   .string()

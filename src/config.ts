@@ -2,8 +2,11 @@ import { z } from "zod";
 import { NETWORK_NAMES } from "./chain/networks.ts";
 import {
   address,
+  addresses,
   addressRanges,
+  agentContracts,
   httpUrl,
+  marketContract,
   ms,
   origins,
   port,
@@ -97,6 +100,24 @@ export const SETTINGS = {
     schema: z.coerce.number().int().min(0).max(1_000).optional(),
     about: "Blocks that must follow a deposit before it is credited: 12, on devnet 0",
     example: "12",
+  },
+  REORG_BLOCKS: {
+    schema: z.coerce.number().int().min(1).max(100_000).default(64),
+    about:
+      "How many blocks beyond CONFIRMATIONS a reorganisation of the chain may take back by itself; a deeper one waits for npm run watcher:accept",
+    example: "64",
+  },
+  AGENT_CONTRACTS: {
+    schema: agentContracts.optional(),
+    about:
+      "Contracts of agent tokens to read, separated by commas: their generation (agent-nft or agentic-id), their address, and the block from which on; on devnet its own",
+    example: "agent-nft:0x1111111111111111111111111111111111111111@1000",
+  },
+  AGENT_MARKET: {
+    schema: marketContract.optional(),
+    about:
+      "The market of agent tokens: its address, that of the token contract it trades, and the block from which on; on devnet its own",
+    example: "0x2222222222222222222222222222222222222222/0x1111111111111111111111111111111111111111@1000",
   },
   WAIT_FINALIZED: {
     schema: z.enum(["on", "off"]).optional(),
@@ -243,6 +264,71 @@ export const SETTINGS = {
     about: "The chain subgraph's process",
     example: "http://127.0.0.1:4104",
   },
+  NODE_OPERATORS: {
+    schema: addresses.optional(),
+    about:
+      "The wallets that may read the operator's own node in the graph, separated by commas; unset: nobody",
+    example: "0x90F79bf6EB2c4f870365E785982E1f101E93b906",
+  },
+  NODE_CONSENSUS_URL: {
+    schema: httpUrl.optional(),
+    about: "The RPC of the operator's consensus client",
+    example: "http://127.0.0.1:26657",
+  },
+  NODE_EXECUTION_URL: {
+    schema: httpUrl.optional(),
+    about: "The JSON-RPC of the operator's execution client",
+    example: "http://127.0.0.1:8545",
+  },
+  NODE_ENGINE_URL: {
+    schema: httpUrl.optional(),
+    about: "The engine API of the operator's execution client",
+    example: "http://127.0.0.1:8551",
+  },
+  NODE_CONSENSUS_JWT_FILE: {
+    schema: z.string().min(1).optional(),
+    about: "The JWT secret file that the consensus client is given",
+    example: "/srv/node/jwt.hex",
+  },
+  NODE_EXECUTION_JWT_FILE: {
+    schema: z.string().min(1).optional(),
+    about: "The JWT secret file that the execution client is given",
+    example: "/srv/node/jwt.hex",
+  },
+  NODE_CONSENSUS_HOME: {
+    schema: z.string().min(1).optional(),
+    about: "The consensus client's home folder, with config and data",
+    example: "/srv/node/0gchaind-home",
+  },
+  NODE_EXECUTION_DATA: {
+    schema: z.string().min(1).optional(),
+    about: "The execution client's data folder",
+    example: "/srv/node/reth-home",
+  },
+  NODE_PUBLIC_ADDRESS: {
+    schema: z
+      .string()
+      .regex(/^[A-Za-z0-9.:-]{1,253}$/, "must be a host or an IP address")
+      .optional(),
+    about: "The host at which the world reaches the node's P2P ports, 26656 and 30303",
+    example: "203.0.113.7",
+  },
+  NODE_PUBLIC_RPC_URL: {
+    schema: httpUrl.optional(),
+    about: "An RPC of the same chain to compare the node's height with, where it is not the network's own",
+    example: "https://evmrpc-testnet.0g.ai",
+  },
+  NODE_ETH_RPC_URL: {
+    schema: httpUrl.optional(),
+    about: "The RPC of the Ethereum mainnet that the consensus client uses for restaking",
+    example: "https://ethereum-rpc.example.com",
+  },
+  NODE_OTHER_CONSENSUS_URLS: {
+    schema: urls.pipe(z.array(z.string()).max(16)).optional(),
+    about:
+      "Consensus RPCs of other machines that have, or had, the same validator key, separated by commas: two that sign are punished",
+    example: "http://10.0.0.8:26657",
+  },
   INTROSPECTION: {
     schema: z.enum(["on", "off"]).optional(),
     about: "Whether the graph tells its schema: on for devnet, off otherwise",
@@ -296,6 +382,22 @@ export type Config = Omit<Values, "ROUTER_PRIVATE_KEY" | "VAULT_ADDRESS"> & {
 
 /** Reads the settings from the environment. Throws one `StartupError` that names every mistake at once. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
+  const { config, mistakes } = readSettings(environment);
+  return orExplain(config, [...mistakes, ...disagreements(config, mistakes.length > 0)]);
+}
+
+/** The same for a command that starts nothing: settings that only a start needs may be missing. */
+export function readPartialConfig(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Config {
+  const { config, mistakes } = readSettings(environment);
+  return orExplain(config, mistakes);
+}
+
+function readSettings(environment: Readonly<Record<string, string | undefined>>): {
+  readonly config: Config;
+  readonly mistakes: readonly string[];
+} {
   const values: Record<string, unknown> = {};
   const mistakes: string[] = [];
   for (const [name, { schema, example }] of Object.entries(SETTINGS)) {
@@ -307,8 +409,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
         `${name}: ${result.error.issues[0]?.message ?? "malformed"}, for example ${name}=${example}`,
       );
   }
-  const config = values as Config;
-  mistakes.push(...disagreements(config, mistakes.length > 0));
+  return { config: values as Config, mistakes };
+}
+
+function orExplain(config: Config, mistakes: readonly string[]): Config {
   if (mistakes.length > 0)
     throw new StartupError(`The configuration is wrong:\n${mistakes.map((line) => `  ${line}\n`).join("")}`);
   return config;

@@ -12,8 +12,10 @@ import {
   hasConfirmed,
   insertSeen,
   listDeposits,
+  orphanConfirmed,
   revertSeen,
   type StoredDeposit,
+  withoutOrphans,
 } from "./deposits.store.ts";
 import { creditDeposit, openAccount } from "./ledger.store.ts";
 import { parseVaultEvent, type VaultEvent, type VaultEventConfig } from "./vault-event.ts";
@@ -59,13 +61,15 @@ export class DepositsService implements LogHandler {
       .filter(({ amount }) => amount > 0n);
     const accounts = new Set(deposits.map(({ account }) => account));
     for (const account of [...accounts].sort()) await openAccount(tx, account);
-    await tellOf(tx, await insertSeen(tx, deposits), "seen");
+    await tellOf(tx, await insertSeen(tx, await withoutOrphans(tx, deposits)), "seen");
   }
 
   async revert(tx: Queries, from: bigint, reason: RevertReason): Promise<void> {
     // A development chain that began anew takes no money back: what it gave is play money.
     if (reason === "reorg" && (await hasConfirmed(tx, this.#needs.chainId, from)))
       throw new CannotRevert(`a credited deposit of block ${from} or above is gone from the chain`);
+    // What was credited stays credited, and must not be again should its transaction come back.
+    if (reason === "accepted") await orphanConfirmed(tx, this.#needs.chainId, from);
     await tellOf(tx, await revertSeen(tx, this.#needs.chainId, from), "reverted");
   }
 

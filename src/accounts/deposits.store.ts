@@ -75,6 +75,47 @@ export async function revertSeen(
   return (await tx.rows<ChangeRow>(REVERT, [chainId, from.toString()])).map(toChange);
 }
 
+/** Marks what was credited in block `from` and above as gone from the chain. The credit stays. */
+export async function orphanConfirmed(tx: Queries, chainId: number, from: bigint): Promise<void> {
+  await tx.rows(ORPHAN, [chainId, from.toString()]);
+}
+
+/**
+ * Of these deposits, those that are not orphans back in another block: an orphan's transaction that was mined again is
+ * the deposit that was credited, whatever its block and log are now, and takes its new place.
+ */
+export async function withoutOrphans(
+  tx: Queries,
+  deposits: readonly NewDeposit[],
+): Promise<readonly NewDeposit[]> {
+  const hashes = [...new Set(deposits.map(({ transactionHash }) => transactionHash))];
+  const [{ chainId } = { chainId: 0 }] = deposits;
+  const orphans = [...(await tx.rows<OrphanRow>(ORPHANS, [chainId, JSON.stringify(hashes)]))];
+  if (orphans.length === 0) return deposits;
+  const back: (NewDeposit & { readonly orphan: string })[] = [];
+  const news = deposits.filter((deposit) => {
+    const index = orphans.findIndex(
+      (row) =>
+        row.transaction_hash === deposit.transactionHash &&
+        row.account === deposit.account &&
+        BigInt(row.amount) === deposit.amount,
+    );
+    const [orphan] = index < 0 ? [] : orphans.splice(index, 1);
+    if (orphan) back.push({ ...deposit, orphan: orphan.id });
+    return !orphan;
+  });
+  const moved = back.map((deposit) => ({
+    id: deposit.orphan,
+    log_index: deposit.logIndex,
+    block_number: deposit.blockNumber.toString(),
+    block_hash: deposit.blockHash,
+  }));
+  // Orphans give up their places, which other logs of their transaction may have now.
+  await tx.rows(LIFT_ORPHANS, [chainId, JSON.stringify(hashes)]);
+  await tx.rows(PLACE_ORPHANS, [JSON.stringify(moved)]);
+  return news;
+}
+
 /** Whether something in block `from` and above is confirmed already. */
 export async function hasConfirmed(tx: Queries, chainId: number, from: bigint): Promise<boolean> {
   return (await tx.rows(CONFIRMED_FROM, [chainId, from.toString()])).length > 0;
@@ -104,6 +145,7 @@ function readCursor(cursor: string): readonly string[] {
   return key;
 }
 
+type OrphanRow = { id: string; transaction_hash: Hex; account: Hex; amount: string };
 type ChangeRow = { id: string; account: string; amount: string };
 type DepositRow = {
   id: string;
@@ -171,6 +213,22 @@ const REVERT = `
   update deposit set status = 'reverted'
   where chain_id = $1::bigint and status = 'seen' and block_number >= $2::bigint
   ${CHANGED}`;
+
+const ORPHAN = `
+  update deposit set orphaned = true
+  where chain_id = $1::bigint and status = 'confirmed' and block_number >= $2::bigint`;
+
+const OF_THESE = `
+  where chain_id = $1::bigint and orphaned
+    and transaction_hash in (select jsonb_array_elements_text($2::text::jsonb))`;
+const ORPHANS = `
+  select id, transaction_hash, account, amount::text as amount from deposit ${OF_THESE} order by abs(log_index)`;
+const LIFT_ORPHANS = `update deposit set log_index = -1 - log_index ${OF_THESE} and log_index >= 0`;
+const PLACE_ORPHANS = `
+  update deposit set log_index = m.log_index, block_number = m.block_number, block_hash = m.block_hash,
+    orphaned = false
+  from jsonb_to_recordset($1::text::jsonb) as m(id text, log_index int, block_number bigint, block_hash text)
+  where deposit.id = m.id`;
 
 const CONFIRMED_FROM = `
   select id from deposit where chain_id = $1::bigint and status = 'confirmed' and block_number >= $2::bigint limit 1`;

@@ -4,6 +4,7 @@ import type { ChainBlock } from "./log-handler.ts";
 import { readStatuses, type WatcherStatus } from "./log-watcher.store.ts";
 import { NETWORKS, type Network } from "./networks.ts";
 import type { Rpc } from "./rpc.client.ts";
+import type { EndpointStatus } from "./rpc-endpoint.ts";
 
 type Needs = {
   readonly rpc: Rpc;
@@ -49,6 +50,11 @@ export class ChainService {
   /** A block by its height, undefined if the chain has none there. Throws `chain_error`. */
   block(number: bigint): Promise<ChainBlock | undefined> {
     return this.#needs.rpc.block(number);
+  }
+
+  /** How the RPC endpoints fare, in their order, as this process sees them. */
+  endpoints(): readonly EndpointStatus[] {
+    return this.#needs.rpc.endpoints();
   }
 
   /** How far each watcher is, by its name, as of its last word; it may run in another process. */

@@ -20,8 +20,11 @@ export type ChainLog = {
   readonly logIndex: number;
 };
 
-/** Why blocks are taken back: other blocks took their place, or the development chain began anew at block 0. */
-export type RevertReason = "reorg" | "new-genesis";
+/**
+ * Why blocks are taken back: other blocks took their place, the development chain began anew at block 0, or an operator
+ * accepted a reorganisation that had halted the watcher.
+ */
+export type RevertReason = "reorg" | "new-genesis" | "accepted";
 
 /**
  * One noun's part in following the chain. Everything it writes goes through the transaction it is given, in which the
@@ -33,7 +36,10 @@ export type LogHandler = {
   readonly topics: readonly Hex[];
   /** Takes in new logs, in the order of the chain. A log may come again, so its identity has to be unique. */
   apply(tx: Queries, logs: readonly ChainLog[]): Promise<void>;
-  /** Takes back what came from block `from` and above. Throws `CannotRevert` for what is final. */
+  /**
+   * Takes back what came from block `from` and above. Throws `CannotRevert` for what is final, unless the reason is
+   * that an operator accepted it.
+   */
   revert(tx: Queries, from: bigint, reason: RevertReason): Promise<void>;
   /** Makes final what came from block `upTo` and below. Comes after `apply`, in the same transaction. */
   confirm?(tx: Queries, upTo: bigint): Promise<void>;

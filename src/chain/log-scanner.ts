@@ -1,5 +1,4 @@
 import type { Database, Transaction } from "../db/database.ts";
-import { AppError } from "../kernel/errors.ts";
 import {
   CannotRevert,
   type ChainBlock,
@@ -9,11 +8,13 @@ import {
 } from "./log-handler.ts";
 import { type LogPage, readPage } from "./log-pages.ts";
 import {
+  clearAccepted,
   dropMarks,
   keepMarks,
   type Mark,
   moveCursor,
   openCursor,
+  readAccepted,
   readCursor,
   readMarks,
 } from "./log-watcher.store.ts";
@@ -31,6 +32,8 @@ export type ScanOptions = {
   /** Whether it must be called final by the chain as well, where the endpoint knows what is. */
   readonly waitFinalized?: boolean;
   readonly handlers: readonly LogHandler[];
+  /** How many blocks beyond `confirmations` a reorganisation may take back by itself; 64 unless given. */
+  readonly reorgBlocks?: number;
   readonly pageBlocks?: number;
   /** Called after every commit, for whoever publishes the events in it. */
   readonly committed?: () => void;
@@ -40,11 +43,13 @@ export type ScanOptions = {
 
 /**
  * What one step came to. `scanned`: rows and cursor moved. `idle`: nothing new. `moved`: the chain, or another
- * watcher, moved under us; look again. `reverted`: `depth` blocks were taken back. `halted`: nothing may be written.
+ * watcher, moved under us; look again. `behind`: the endpoint lacks `by` blocks that were read already. `reverted`:
+ * `depth` blocks were taken back. `halted`: nothing may be written.
  */
 export type Step =
   | { readonly kind: "scanned" | "idle"; readonly scanned: bigint | undefined; readonly head: bigint }
   | { readonly kind: "moved" }
+  | { readonly kind: "behind"; readonly by: bigint }
   | {
       readonly kind: "reverted";
       readonly depth: number;
@@ -53,20 +58,23 @@ export type Step =
     }
   | { readonly kind: "halted"; readonly why: string };
 
-const KEPT_BEYOND_CONFIRMATIONS = 64;
+const NEAR_BEYOND_CONFIRMATIONS = 64;
+const REORG_BLOCKS = 64;
 
 /** One look at the chain and at most one transaction at a time; `LogWatcher` repeats it. */
 export class LogScanner {
   readonly #options: ScanOptions;
   readonly #pulse: Pulse;
   readonly #wanted: Pick<LogHandler, "addresses" | "topics">;
-  /** How many blocks below the cursor are remembered, and read one by one. */
-  readonly keptBlocks: bigint;
+  /** How many blocks below the head are read one by one. */
+  readonly nearBlocks: bigint;
+  readonly #keptBlocks: bigint;
 
   constructor(options: ScanOptions, pulse: Pulse) {
     this.#options = options;
     this.#pulse = pulse;
-    this.keptBlocks = BigInt(options.confirmations + KEPT_BEYOND_CONFIRMATIONS);
+    this.#keptBlocks = BigInt(options.confirmations + (options.reorgBlocks ?? REORG_BLOCKS));
+    this.nearBlocks = lesser(this.#keptBlocks, BigInt(options.confirmations + NEAR_BEYOND_CONFIRMATIONS));
     this.#wanted = {
       addresses: [...new Set(options.handlers.flatMap(({ addresses }) => addresses))],
       topics: [...new Set(options.handlers.flatMap(({ topics }) => topics))],
@@ -80,10 +88,10 @@ export class LogScanner {
     if (chainOfRows !== rpc.chainId) return halted(`this database was filled from chain ${chainOfRows}`);
     const head = await this.#pulse.orStop(rpc.head());
     const cursor = await readCursor(database, name);
-    if (cursor && !(await this.#isOnChain(cursor, head))) return this.#rollBack(cursor, head);
+    if (cursor && !(await this.#isOnChain(cursor, head))) return this.#leave(cursor, head);
     const from = cursor ? cursor.number + 1n : startBlock;
     if (from > head.number) return { kind: "idle", scanned: cursor?.number, head: head.number };
-    const stretch = { after: cursor, from, head: head.number, near: this.keptBlocks, pageBlocks };
+    const stretch = { after: cursor, from, head: head.number, near: this.nearBlocks, pageBlocks };
     const page = await this.#pulse.orStop(readPage(rpc, this.#wanted, stretch));
     if (!page || !(await this.#commit(cursor, page, head.number))) return { kind: "moved" };
     return { kind: "scanned", scanned: page.end.number, head: head.number };
@@ -107,7 +115,7 @@ export class LogScanner {
     const final = await this.#newestFinal(page.end.number);
     const marks = from ? page.marks : await this.#withGenesis(page.marks);
     return this.#transaction({ from, to: page.end, head }, async (tx) => {
-      await keepMarks(tx, name, marks, page.end.number - this.keptBlocks);
+      await keepMarks(tx, name, marks, page.end.number - this.#keptBlocks);
       for (const handler of handlers) {
         const own = page.logs.filter((log) => isFor(handler, log));
         if (own.length > 0) await handler.apply(tx, own);
@@ -124,14 +132,21 @@ export class LogScanner {
     return finalized === undefined ? deepEnough : lesser(deepEnough, finalized);
   }
 
+  /** The cursor's block is not on the chain: takes back what must go, or halts until an operator accepts it. */
+  async #leave(cursor: Mark, head: ChainBlock): Promise<Step> {
+    const { database, name } = this.#options;
+    const step = await this.#rollBack(cursor, head);
+    return step.kind === "halted" && (await readAccepted(database, name)) ? this.#accept(cursor, head) : step;
+  }
+
   async #rollBack(cursor: Mark, head: ChainBlock): Promise<Step> {
     const { database, name } = this.#options;
     const top = lesser(cursor.number, head.number);
-    const marks = await readMarks(database, name, cursor.number - this.keptBlocks, top);
-    const ancestor = await this.#firstOnChain(marks);
+    const marks = await readMarks(database, name, cursor.number - this.#keptBlocks, top);
+    const ancestor = await this.#newestOnChain(marks);
     if (!ancestor) return this.#withoutAncestor(cursor, head, marks.length > 0);
     // A load-balanced endpoint that lags: its head is a block of ours. There is nothing to take back.
-    if (ancestor.number === top) return { kind: "moved" };
+    if (ancestor.number === top) return top < cursor.number ? behind(cursor, head) : { kind: "moved" };
     return this.#takeBack(cursor, ancestor, head, "reorg");
   }
 
@@ -141,19 +156,31 @@ export class LogScanner {
     const otherChain = genesis !== undefined && !(await this.#isStillThere(genesis));
     if (otherChain && resetOnNewGenesis) return this.#takeBack(cursor, undefined, head, "new-genesis");
     if (otherChain) return halted("the chain has another block 0");
-    if (compared) return halted(`the chain differs below block ${cursor.number - this.keptBlocks}`);
-    throw new AppError(
-      "chain_error",
-      `The chain's RPC is ${cursor.number - head.number} blocks behind what was read.`,
-    );
+    if (compared) return halted(`the chain differs below block ${cursor.number - this.#keptBlocks}`);
+    return behind(cursor, head);
   }
 
-  async #takeBack(cursor: Mark, to: Mark | undefined, head: ChainBlock, reason: RevertReason): Promise<Step> {
-    const { name, handlers } = this.#options;
+  /** Goes back to the newest block that both chains have, as far as any is remembered, else to the start. */
+  async #accept(cursor: Mark, head: ChainBlock): Promise<Step> {
+    const { database, name } = this.#options;
+    const marks = await readMarks(database, name, 0n, lesser(cursor.number, head.number));
+    return this.#takeBack(cursor, await this.#newestOnChain(marks), head, "accepted");
+  }
+
+  async #takeBack(
+    cursor: Mark,
+    ancestor: Mark | undefined,
+    head: ChainBlock,
+    reason: RevertReason,
+  ): Promise<Step> {
+    const { name, handlers, startBlock } = this.#options;
+    // Block 0 may be all that is common, and reading begins later than that.
+    const to = ancestor && ancestor.number + 1n >= startBlock ? ancestor : undefined;
     const from = to ? to.number + 1n : 0n;
     try {
       const moved = await this.#transaction({ from: cursor, to, head: head.number }, async (tx) => {
-        await dropMarks(tx, name, from);
+        await dropMarks(tx, name, ancestor ? ancestor.number + 1n : 0n);
+        await clearAccepted(tx, name);
         for (const handler of handlers) await handler.revert(tx, from, reason);
       });
       if (!moved) return { kind: "moved" };
@@ -169,9 +196,16 @@ export class LogScanner {
     };
   }
 
-  async #firstOnChain(marks: readonly Mark[]): Promise<Mark | undefined> {
-    for (const mark of marks) if (await this.#isStillThere(mark)) return mark;
-    return undefined;
+  /** By bisection of the marks, the newest first: behind one that is on the chain, all are. */
+  async #newestOnChain(marks: readonly Mark[]): Promise<Mark | undefined> {
+    let [low, high] = [0, marks.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const mark = marks[middle];
+      if (mark && (await this.#isStillThere(mark))) high = middle;
+      else low = middle + 1;
+    }
+    return marks[low];
   }
 
   /** Block 0 tells a chain from another one with the same id. */
@@ -198,6 +232,10 @@ type Move = Parameters<typeof moveCursor>[2];
 
 function isFor({ addresses, topics }: LogHandler, { address, topics: [topic] }: ChainLog): boolean {
   return topic !== undefined && addresses.includes(address) && topics.includes(topic);
+}
+
+function behind(cursor: Mark, head: ChainBlock): Step {
+  return { kind: "behind", by: cursor.number - head.number };
 }
 
 function halted(why: string): Step {

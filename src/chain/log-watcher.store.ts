@@ -12,8 +12,17 @@ export type WatcherStatus = {
   readonly lagBlocks: bigint | undefined;
   /** How many blocks the latest reorganisation took back; 0 when there was none. */
   readonly lastReorgDepth: number;
+  /** Why it halted, for people; undefined unless it did. */
+  readonly note: string | undefined;
 };
-export type WatcherState = "backfilling" | "following" | "halted_deep_reorg" | "rpc_unavailable";
+export type WatcherState =
+  | "backfilling"
+  | "following"
+  | "halted_deep_reorg"
+  | "rpc_unavailable"
+  | "rpc_wrong_chain"
+  | "rpc_behind"
+  | "failing";
 
 /** Makes sure that the watcher has a row, and answers which chain the row is of: the first that was ever asked for. */
 export async function openCursor(queries: Queries, name: string, chainId: number): Promise<number> {
@@ -68,9 +77,9 @@ export async function moveCursor(
 export async function noteState(queries: Queries, name: string, status: WatcherStatus): Promise<void> {
   await queries.rows(
     `update watcher_cursor set state = $2, head_number = coalesce($3::bigint, head_number),
-       last_reorg_depth = $4::int, updated_at = now()
+       last_reorg_depth = $4::int, note = $5, updated_at = now()
      where name = $1`,
-    [name, status.state, status.headBlock?.toString() ?? null, status.lastReorgDepth],
+    [name, status.state, status.headBlock?.toString() ?? null, status.lastReorgDepth, status.note ?? null],
   );
 }
 
@@ -82,19 +91,21 @@ export async function readStatuses(queries: Queries): Promise<ReadonlyMap<string
     scanned: string | null;
     head: string | null;
     depth: number;
+    note: string | null;
   };
   const rows = await queries.rows<Row>(
-    `select name, state, block_number::text as scanned, head_number::text as head, last_reorg_depth as depth
+    `select name, state, block_number::text as scanned, head_number::text as head, last_reorg_depth as depth, note
      from watcher_cursor order by name`,
   );
   return new Map(
-    rows.map(({ name, state, scanned, head, depth }) => [
+    rows.map(({ name, state, scanned, head, depth, note }) => [
       name,
       toStatus(
         state,
         scanned === null ? undefined : BigInt(scanned),
         head === null ? undefined : BigInt(head),
         depth,
+        note ?? undefined,
       ),
     ]),
   );
@@ -106,10 +117,11 @@ export function toStatus(
   scannedBlock: bigint | undefined,
   headBlock: bigint | undefined,
   lastReorgDepth: number,
+  note?: string,
 ): WatcherStatus {
   const known = scannedBlock !== undefined && headBlock !== undefined;
   const lagBlocks = known ? (headBlock > scannedBlock ? headBlock - scannedBlock : 0n) : undefined;
-  return { state, scannedBlock, headBlock, lagBlocks, lastReorgDepth };
+  return { state, scannedBlock, headBlock, lagBlocks, lastReorgDepth, note };
 }
 
 /** The remembered blocks of a stretch, highest first. */
@@ -127,7 +139,10 @@ export async function readMarks(
   return rows.map(toMark);
 }
 
-/** Remembers blocks, and forgets those below `keepFrom` except block 0, by which a chain is told from another. */
+/**
+ * Remembers blocks, and forgets those below `keepFrom` but one in 10,000, to which a halted watcher may be taken back,
+ * and block 0, by which a chain is told from another.
+ */
 export async function keepMarks(
   tx: Queries,
   name: string,
@@ -142,7 +157,11 @@ export async function keepMarks(
     [name, JSON.stringify(blocks)],
   );
   await tx.rows(
-    "delete from watcher_block where name = $1 and block_number < $2::bigint and block_number > 0",
+    `delete from watcher_block as old where name = $1 and block_number < $2::bigint and block_number > 0
+       and exists (
+         select 1 from watcher_block as newer where newer.name = $1 and newer.block_number > old.block_number
+           and newer.block_number / ${SPARSE} = old.block_number / ${SPARSE}
+       )`,
     [name, keepFrom.toString()],
   );
 }
@@ -154,6 +173,31 @@ export async function dropMarks(tx: Queries, name: string, from: bigint): Promis
     from.toString(),
   ]);
 }
+
+/** Whether an operator accepted that what a halted watcher read is gone. */
+export async function readAccepted(queries: Queries, name: string): Promise<boolean> {
+  const rows = await queries.rows(
+    "select 1 from watcher_cursor where name = $1 and accepted_at is not null",
+    [name],
+  );
+  return rows.length === 1;
+}
+
+/** Ends such an acceptance. */
+export async function clearAccepted(tx: Queries, name: string): Promise<void> {
+  await tx.rows("update watcher_cursor set accepted_at = null where name = $1", [name]);
+}
+
+/** Notes an acceptance for a watcher that halted, and answers whether there is such a one. */
+export async function noteAccepted(queries: Queries, name: string): Promise<boolean> {
+  const rows = await queries.rows(
+    `update watcher_cursor set accepted_at = now() where name = $1 and state = 'halted_deep_reorg' returning name`,
+    [name],
+  );
+  return rows.length === 1;
+}
+
+const SPARSE = 10_000;
 
 type MarkRow = { number: string; hash: Hex };
 

@@ -1,10 +1,11 @@
+import { AppError } from "../kernel/errors.ts";
 import type { Hex } from "../kernel/hex.ts";
 
 /** The networks that `NETWORK` may name. `devnet` is the one on this machine; its addresses are known when it runs. */
 export const NETWORK_NAMES = ["testnet", "mainnet", "devnet"] as const;
 export type NetworkName = (typeof NETWORK_NAMES)[number];
 
-/** The contracts that a network lists (SPEC 2.1), and the router's deposit vault. */
+/** The contracts that a network lists (SPEC 2.1), those of agent tokens (SPEC 2.5), and the router's deposit vault. */
 export const CONTRACT_NAMES = [
   "flow",
   "mine",
@@ -16,12 +17,27 @@ export const CONTRACT_NAMES = [
   "daEntrance",
   "daSigners",
   "wrappedBase",
+  "agentNft",
+  "agentMarket",
   "routerVault",
 ] as const;
 export type ContractName = (typeof CONTRACT_NAMES)[number];
 
 /** Where a contract is. Without an address the note says why. */
 export type ContractPlace = { readonly address: Hex | null; readonly note: string | null };
+
+/**
+ * A form of the network's token: the gas token itself, which has no contract, the wrapped one on the network, and those
+ * that were bridged to other chains.
+ */
+export type NetworkToken = {
+  readonly kind: "native" | "wrapped" | "bridged";
+  /** The chain on which it is. */
+  readonly chainId: number;
+  readonly symbol: string;
+  readonly decimals: number;
+  readonly address: Hex | null;
+};
 
 /** What SPEC 2.1 says of a network, and its public addresses. Block numbers are `null` where there is none. */
 export type Network = {
@@ -41,16 +57,23 @@ export type Network = {
   readonly daStartBlock: bigint | null;
   /** Tokens a day, as a decimal string. */
   readonly faucetPerDay: string | null;
+  readonly tokens: readonly NetworkToken[];
   readonly contracts: Readonly<Record<ContractName, ContractPlace>>;
 };
 
 const TOKEN = { symbol: "0G", decimals: 18 } as const;
+const BRIDGED_0G = "0x4B948d64dE1F71fCd12fB586f4c776421a35b3eE";
+const ETHEREUM = 1;
+const BNB_CHAIN = 56;
 const TESTNET_ID = { chainId: 16_602, chainIdHex: "0x40DA" } as const;
 
 const PRECOMPILES = {
   daSigners: at("0x0000000000000000000000000000000000001000"),
   wrappedBase: at("0x0000000000000000000000000000000000001002"),
 } as const;
+
+const NO_AGENT_NFT = "No address is published: the contracts that are read are those of AGENT_CONTRACTS.";
+const NO_AGENT_MARKET = "No address is published.";
 
 /** Every network's parameters (SPEC 2.1; addresses from facts: router-and-chain sections 1.6, 2 and 5). */
 export const NETWORKS = {
@@ -66,6 +89,7 @@ export const NETWORKS = {
     storageStartBlock: 1n,
     daStartBlock: 940_000n,
     faucetPerDay: "0.1",
+    tokens: [native(16_602)],
     contracts: {
       ...PRECOMPILES,
       flow: at("0x22E03a6A89B950F1c82ec5e74F8eCa321a105296"),
@@ -78,6 +102,8 @@ export const NETWORKS = {
       daEntrance: none(
         "No testnet address is published (one page prints 0xE75A073dA5bb7b0eC622170Fd268f35E675a957B).",
       ),
+      agentNft: none(NO_AGENT_NFT),
+      agentMarket: none(NO_AGENT_MARKET),
       routerVault: at("0x0AD9690e0b34aB2d493DE02cDF149ee34f6C9939"),
     },
   },
@@ -94,6 +120,19 @@ export const NETWORKS = {
     storageStartBlock: 2_387_557n,
     daStartBlock: null,
     faucetPerDay: null,
+    // The network's own page of token addresses, 2026-09-16.
+    tokens: [
+      native(16_661),
+      {
+        kind: "wrapped",
+        chainId: 16_661,
+        symbol: "W0G",
+        decimals: 18,
+        address: "0x1Cd0690fF9a693f5EF2dD976660a8dAFc81A109c",
+      },
+      { kind: "bridged", chainId: ETHEREUM, ...TOKEN, address: BRIDGED_0G },
+      { kind: "bridged", chainId: BNB_CHAIN, ...TOKEN, address: BRIDGED_0G },
+    ],
     contracts: {
       ...PRECOMPILES,
       flow: at("0x62D4144dB0F0a6fBBaeb6296c785C71B3D57C526"),
@@ -107,6 +146,8 @@ export const NETWORKS = {
         note: "The current one is version 1.0.",
       },
       daEntrance: none("Data availability is not listed for mainnet."),
+      agentNft: none(NO_AGENT_NFT),
+      agentMarket: none(NO_AGENT_MARKET),
       routerVault: at("0xA3b15Bd2aD18BFB6b5f92D8AA9F444Dd59d1cE32"),
     },
   },
@@ -122,6 +163,7 @@ export const NETWORKS = {
     storageStartBlock: 0n,
     daStartBlock: null,
     faucetPerDay: null,
+    tokens: [native(16_602)],
     contracts: {
       flow: undeployed(),
       mine: undeployed(),
@@ -133,6 +175,8 @@ export const NETWORKS = {
       daEntrance: undeployed(),
       daSigners: undeployed(),
       wrappedBase: undeployed(),
+      agentNft: undeployed(),
+      agentMarket: undeployed(),
       routerVault: undeployed(),
     },
   },
@@ -158,6 +202,17 @@ export function withAddresses(
     indexerUrl: known.indexerUrl ?? network.indexerUrl,
     contracts,
   };
+}
+
+/** Where a contract is. Throws `contract_not_found`, and says why, on a network that has none. */
+export function addressOf(network: Network, name: ContractName): Hex {
+  const { address, note } = network.contracts[name];
+  if (address) return address;
+  throw new AppError("contract_not_found", `${network.name} has no contract ${name}. ${note ?? ""}`.trim());
+}
+
+function native(chainId: number) {
+  return { kind: "native", chainId, ...TOKEN, address: null } as const;
 }
 
 function at<Address extends Hex>(address: Address): { readonly address: Address; readonly note: null } {

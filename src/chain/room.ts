@@ -1,20 +1,51 @@
-import type { Hex } from "../kernel/hex.ts";
 import type { Life, Parts } from "../parts.ts";
+import { type AgentServices, openAgents } from "./agents/room.ts";
+import { BlockFeedService } from "./block-feed.service.ts";
 import { ChainService } from "./chain.service.ts";
+import { DirectLedgerService } from "./direct/direct-ledger.service.ts";
+import { DirectSecretsService } from "./direct/direct-secrets.service.ts";
+import { DirectTransactions } from "./direct/direct-transactions.service.ts";
+import { FineTuningService } from "./direct/fine-tuning.service.ts";
+import { ServiceNames } from "./direct/service-names.ts";
 import type { LogHandler } from "./log-handler.ts";
 import { LogWatcher } from "./log-watcher.ts";
-import type { ContractName, Network } from "./networks.ts";
+import { type MarketServices, openMarket } from "./market/room.ts";
+import { NodeService } from "./node/node.service.ts";
+import { nodeSettings } from "./node/node-settings.ts";
+import { DaSignersClient } from "./precompiles/da-signers.client.ts";
+import { WrappedBaseClient } from "./precompiles/wrapped-base.client.ts";
+import { TransactionBuilder } from "./transaction-builder.ts";
 
-/** The services of the chain. */
+/** What the faces ask of the chain; the app has each by its name. */
+export type ChainServices = AgentServices &
+  MarketServices & {
+    readonly chain: ChainService;
+    readonly blocks: BlockFeedService;
+    readonly daSigners: DaSignersClient;
+    readonly wrappedBase: WrappedBaseClient;
+    /** Money of the direct path, which is not the router's. */
+    readonly directLedger: DirectLedgerService;
+    readonly directTransactions: DirectTransactions;
+    readonly directSecrets: DirectSecretsService;
+    readonly fineTuning: FineTuningService;
+    /** The operator's own node. */
+    readonly node: NodeService;
+  };
+
+/** The services of the chain, and who follows it. */
 export type ChainRoom = Life & {
-  readonly chain: ChainService;
+  readonly services: ChainServices;
   /** Blocks that must follow a block before what is in it is final. */
   readonly confirmations: number;
-  /** Has `handler` follow the chain, in workers, under a cursor of its own: what may halt apart has its own name. */
-  follow(name: string, handler: LogHandler): void;
+  /**
+   * Has `handler` follow the chain, in workers, under a cursor of its own: what may halt apart has its own name. It
+   * reads from the network's first block, or from `startBlock`.
+   */
+  follow(name: string, handler: LogHandler, startBlock?: bigint): void;
 };
 
 const CONFIRMATIONS = 12;
+const POLL_MS = 2_000;
 const DEVNET_POLL_MS = 250;
 
 /** Builds the services of the chain. */
@@ -22,37 +53,59 @@ export function openChainRoom(parts: Parts): ChainRoom {
   const { config, network, log, clock, rpc, database, committed } = parts;
   const isDevnet = network.id === "devnet";
   const confirmations = config.CONFIRMATIONS ?? (isDevnet ? 0 : CONFIRMATIONS);
+  const { client } = rpc;
+  const transactions = new TransactionBuilder({ client, chainId: network.chainId });
+  const directLedger = new DirectLedgerService({ client, network, clock });
   const watchers: LogWatcher[] = [];
-  return {
-    chain: new ChainService({ rpc, network, queries: database, clock }),
-    confirmations,
-    follow(name, handler) {
-      const watcher = new LogWatcher({
+  const pollMs = isDevnet ? DEVNET_POLL_MS : POLL_MS;
+  const follow: ChainRoom["follow"] = (name, handler, startBlock) => {
+    watchers.push(
+      new LogWatcher({
         name,
         rpc,
         database,
-        startBlock: config.START_BLOCK ?? network.storageStartBlock,
+        startBlock: startBlock ?? config.START_BLOCK ?? network.storageStartBlock,
         confirmations,
+        reorgBlocks: config.REORG_BLOCKS,
         waitFinalized: (config.WAIT_FINALIZED ?? (isDevnet ? "off" : "on")) === "on",
         handlers: [handler],
         log,
         committed,
-        ...(isDevnet && { pollMs: DEVNET_POLL_MS, resetOnNewGenesis: true }),
-      });
-      watchers.push(watcher);
+        pollMs,
+        resetOnNewGenesis: isDevnet,
+      }),
+    );
+  };
+  const blocks = new BlockFeedService({ rpc, log, pollMs });
+  return {
+    services: {
+      ...openAgents(parts, { transactions, follow }),
+      ...openMarket(parts, { transactions, follow }),
+      chain: new ChainService({ rpc, network, queries: database, clock }),
+      blocks,
+      daSigners: new DaSignersClient(client, network),
+      wrappedBase: new WrappedBaseClient(client, network),
+      directLedger,
+      directTransactions: new DirectTransactions({
+        transactions,
+        network,
+        names: new ServiceNames({ client, network, clock }),
+      }),
+      directSecrets: new DirectSecretsService({ ledger: directLedger, clock }),
+      fineTuning: new FineTuningService({ client, network, clock }),
+      node: new NodeService({
+        settings: nodeSettings(config, network.rpcUrls),
+        chainId: network.chainId,
+        clock,
+      }),
     },
+    confirmations,
+    follow,
     work() {
       for (const watcher of watchers) watcher.start();
     },
     async stop() {
-      await Promise.all(watchers.map((watcher) => watcher.stop()));
+      await Promise.all([blocks.stop(), ...watchers.map((watcher) => watcher.stop())]);
     },
   };
-}
-
-/** Where a contract is that cannot be done without. Throws on a network that has none. */
-export function addressOf(network: Network, name: ContractName): Hex {
-  const { address } = network.contracts[name];
-  if (!address) throw new Error(`${network.name} has no contract ${name}`);
-  return address;
 }

@@ -1,10 +1,8 @@
 import {
-  type BaseError,
   BlockNotFoundError,
   createPublicClient,
-  fallback,
+  createTransport,
   type HttpRequestError,
-  http,
   numberToHex,
   type PublicClient,
   type RpcLog,
@@ -14,6 +12,7 @@ import { AppError } from "../kernel/errors.ts";
 import { type Hex, isAddress, isHash32, lowerHex } from "../kernel/hex.ts";
 import type { Logger } from "../kernel/log.ts";
 import type { ChainBlock, ChainLog } from "./log-handler.ts";
+import { askInTurn, type EndpointStatus, isViemError, RpcEndpoint } from "./rpc-endpoint.ts";
 
 /** Which logs: of these contracts, with one of these first topics, in a range of blocks or in exactly one block. */
 export type LogFilter = {
@@ -27,8 +26,13 @@ export type Rpc = {
   /** For typed contract reads; map its errors with `chainError`. */
   readonly client: PublicClient;
   readonly chainId: number;
-  /** Throws a line for the operator when an endpoint is of another chain, or when none answers. */
+  /**
+   * Asks every endpoint for its chain id. One of another chain is left out, and so is one that does not answer; throws
+   * a line for the operator when none is left.
+   */
   verifyChain(): Promise<void>;
+  /** How each endpoint fares, in the order of the configuration. */
+  endpoints(): readonly EndpointStatus[];
   /** The newest block. */
   head(): Promise<ChainBlock>;
   /** The block at a height, undefined if the endpoint has none there. */
@@ -50,34 +54,42 @@ type Options = {
 
 const TOO_MANY_REQUESTS = -32_005;
 
-/** Speaks to the endpoints in their order: the next one is asked when one fails. Nothing is sent before the first call. */
+/**
+ * Speaks to the endpoints in their order: the next one is asked when one fails, and none whose chain id is not
+ * `chainId`. Nothing is sent before the first call.
+ */
 export function createRpc({ urls, network, chainId, timeoutMs = 10_000, pollMs = 2_000, log }: Options): Rpc {
-  // Retried over all endpoints, not at each: a call may then say that it wants no retry (`logs` does, to halve at once).
-  const transports = urls.map((url) => http(url, { timeout: timeoutMs, retryCount: 0 }));
+  const endpoints = urls.map((url) => new RpcEndpoint({ url, network, chainId, timeoutMs, log }));
   const client = createPublicClient({
-    transport: fallback(transports, { retryCount: 1, retryDelay: 100 }),
+    // Retried over all endpoints, not at each: a call may then say that it wants no retry (`logs` does, to halve at once).
+    transport: () =>
+      createTransport({
+        key: "endpoints",
+        name: "RPC endpoints in turn",
+        type: "endpoints",
+        retryCount: 1,
+        retryDelay: 100,
+        request: (call) => askInTurn(endpoints, call) as Promise<never>,
+      }),
     cacheTime: 0,
     pollingInterval: pollMs,
   });
-  const singles = transports.map((transport) => createPublicClient({ transport }));
   return {
     client,
     chainId,
     async verifyChain() {
-      const answers = await Promise.allSettled(singles.map((single) => single.getChainId()));
-      answers.forEach((answer, index) => {
-        const host = hostOf(urls[index] ?? "");
-        if (answer.status === "rejected")
-          log.warn({ host, reason: rpcReason(answer.reason) }, "an RPC endpoint does not answer");
-        else if (answer.value !== chainId)
-          throw new AppError(
+      const answers = await Promise.allSettled(endpoints.map((endpoint) => endpoint.verify()));
+      if (answers.some(({ status }) => status === "fulfilled")) return;
+      const wrong = endpoints.findIndex((endpoint) => endpoint.status().state === "wrong_chain");
+      const answer = answers[wrong];
+      throw answer?.status === "rejected"
+        ? answer.reason
+        : new AppError(
             "chain_error",
-            `RPC_URL answers chain id ${answer.value}, NETWORK=${network} is ${chainId} (${host}).`,
+            `RPC_URL does not answer: ${endpoints.map(({ host }) => host).join(", ")}.`,
           );
-      });
-      if (answers.every(({ status }) => status === "rejected"))
-        throw new AppError("chain_error", `RPC_URL does not answer: ${urls.map(hostOf).join(", ")}.`);
     },
+    endpoints: () => endpoints.map((endpoint) => endpoint.status()),
     head: () => atBorder("the newest block", async () => toBlock(await client.getBlock())),
     block: (number) =>
       atBorder(`block ${number}`, async () => {
@@ -115,13 +127,6 @@ export function chainError(what: string, cause: unknown): AppError {
   return cause instanceof AppError
     ? cause
     : new AppError("chain_error", `The chain's RPC failed: ${what}.`, { cause });
-}
-
-/** What went wrong, for the log: viem's own long text names the URL, and a URL may carry a key. */
-export function rpcReason(error: unknown): string {
-  const cause = error instanceof AppError && error.cause ? error.cause : error;
-  if (isViemError(cause)) return cause.details ? `${cause.name}: ${cause.details}` : cause.name;
-  return cause instanceof Error ? cause.message : String(cause);
 }
 
 /** Whether an endpoint refused a range of blocks (too long, too many logs, too slow), so that half of it may pass. */
@@ -175,13 +180,4 @@ function toLog(log: RpcLog): ChainLog {
     transactionHash: lowerHex(log.transactionHash),
     logIndex: Number(log.logIndex),
   };
-}
-
-/** An endpoint's URL often carries a key in its path, so only its host is ever said. */
-function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : "not a URL";
-}
-
-function isViemError(error: unknown): error is BaseError {
-  return error instanceof Error && "walk" in error;
 }

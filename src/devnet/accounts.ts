@@ -45,3 +45,9 @@ export const SPEECH_PROVIDER: DevAccount = {
   address: "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
   privateKey: "0x92db14e403b83dfe3df233f83dfa3a0d7096f21ca9b0d6d6b8d88b2b4ec1564e",
 };
+
+/** Anvil's tenth: the oracle of the agent tokens, whose enclave seals keys anew. WARNING: its key is PUBLIC, see DEPLOYER. */
+export const ORACLE: DevAccount = {
+  address: "0xa0Ee7A142d267C1f36714E4a8F75612F20a79720",
+  privateKey: "0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6",
+};

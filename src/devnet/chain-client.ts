@@ -49,6 +49,24 @@ export async function mined(client: DevnetClient, hash: Hash): Promise<Hash> {
   return hash;
 }
 
+/** What is sent without asking the chain what it costs. */
+export type Call = { readonly to: Hex; readonly data: Hex; readonly gas: bigint };
+
+/** Sends calls in their order, one behind the other, and waits for all of them. Throws as `mined` does. */
+export async function sendAll(client: DevnetClient, calls: readonly Call[]): Promise<void> {
+  if (calls.length === 0) return;
+  const [nonce, { maxFeePerGas, maxPriorityFeePerGas }] = await Promise.all([
+    client.getTransactionCount({ address: client.account.address }),
+    client.estimateFeesPerGas(),
+  ]);
+  // The base fee may rise from block to block.
+  const fees = { maxFeePerGas: maxFeePerGas * 10n, maxPriorityFeePerGas };
+  const hashes: Hash[] = [];
+  for (const [index, call] of calls.entries())
+    hashes.push(await client.sendTransaction({ ...call, ...fees, nonce: nonce + index }));
+  await Promise.all(hashes.map((hash) => mined(client, hash)));
+}
+
 /** The name of the contract's own error behind a failed call, or undefined when it failed otherwise. */
 export function revertName(error: unknown): string | undefined {
   const revert =

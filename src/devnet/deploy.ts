@@ -1,107 +1,111 @@
-import { concatHex, encodeAbiParameters, getCreate2Address, parseAbiParameters, zeroHash } from "viem";
+import { encodeFunctionData, size } from "viem";
+import { agentNftAbi } from "../chain/abi/agent-nft.ts";
 import { ledgerManagerAbi } from "../chain/abi/ledger-manager.ts";
+import { type ContractName, NETWORKS } from "../chain/networks.ts";
 import type { Hex } from "../kernel/hex.ts";
 import { DEPLOYER } from "./accounts.ts";
-import { flowArtifact } from "./artifacts/flow.ts";
-import { inferenceServingArtifact } from "./artifacts/inference-serving.ts";
-import { ledgerManagerArtifact } from "./artifacts/ledger-manager.ts";
-import { marketArtifact } from "./artifacts/market.ts";
-import { vaultArtifact } from "./artifacts/vault.ts";
-import { connectDevnet, type DevnetClient, mined } from "./chain-client.ts";
+import { type Call, connectDevnet, type DevnetClient, sendAll } from "./chain-client.ts";
+import { DEPLOYED, type Deployed, deployments, FACTORY } from "./deployments.ts";
+import { placePrecompiles } from "./precompiles.ts";
 
 /** Where the development network's contracts are. */
-export type DevnetContracts = {
-  readonly vault: Hex;
-  readonly ledger: Hex;
-  readonly inference: Hex;
-  readonly flow: Hex;
-  readonly market: Hex;
-};
+export type DevnetContracts = Readonly<Record<Exclude<Deployed, "daSigners" | "wrappedBase">, Hex>>;
 
-/** What a sector of 256 bytes costs on the development network: 1 GB is about 0.004 tokens. */
-const PRICE_PER_SECTOR_NEURON = 10n ** 9n;
-const REFUND_LOCK_SECONDS = 3_600n;
-const SERVICE = { type: "inference", version: "v1.0" } as const;
-/** The CREATE2 factory that anvil has from its first block (and most public networks too). */
-const FACTORY = "0x4e59b44847b379578588920cA78FbF26c0B4956C";
-
-type Deployment = { readonly address: Hex; readonly creationCode: Hex };
+const CALL_GAS = 1_000_000n;
+/** For calldata, the deposit of code and some for the constructor. */
+const GAS_PER_CODE_BYTE = 250n;
 
 /**
  * The addresses of the contracts, which follow from their code alone (CREATE2): the same on every development chain,
  * and others as soon as a contract changes.
  */
 export function contractAddresses(): DevnetContracts {
-  const { vault, ledger, inference, flow, market } = deployments();
+  const { daSigners, wrappedBase, ...placed } = deployments();
+  const addresses = Object.entries(placed).map(([name, { address }]) => [name, address]);
+  return Object.fromEntries(addresses) as DevnetContracts;
+}
+
+/** The same by the names that a network's table has for them. */
+export function networkContracts(contracts: DevnetContracts): Readonly<Partial<Record<ContractName, Hex>>> {
   return {
-    vault: vault.address,
-    ledger: ledger.address,
-    inference: inference.address,
-    flow: flow.address,
-    market: market.address,
+    routerVault: contracts.vault,
+    computeLedger: contracts.ledger,
+    computeInference: contracts.inference,
+    computeFineTuning: contracts.fineTuning,
+    computeFineTuningV10: contracts.fineTuningV10,
+    flow: contracts.flow,
+    agentNft: contracts.agentNft,
+    agentMarket: contracts.agentMarket,
+    daSigners: NETWORKS.testnet.contracts.daSigners.address,
+    wrappedBase: NETWORKS.testnet.contracts.wrappedBase.address,
   };
 }
 
 /**
- * Puts every contract that is missing on the development chain, and the inference service into the ledger's registry
- * as `inference-v1.0`, recommended. On a chain that was kept nothing is sent.
+ * Puts every contract that is missing on the development chain and what stands in for precompiles at its place, makes
+ * the market a minter of agent tokens, and puts the direct path's services into the ledger's registry. On a chain that
+ * was kept nothing is sent.
  */
 export async function deployContracts(rpcUrl: string): Promise<DevnetContracts> {
   const client = await connectDevnet(rpcUrl, DEPLOYER.privateKey);
-  for (const { address, creationCode } of Object.values(deployments())) {
-    if (await client.getCode({ address })) continue;
-    const data = concatHex([zeroHash, creationCode]);
-    await mined(client, await client.sendTransaction({ to: FACTORY, data }));
-  }
+  const wanted = deployments();
+  const codes = await Promise.all(DEPLOYED.map((name) => client.getCode({ address: wanted[name].address })));
+  const missing = DEPLOYED.filter((_, index) => !codes[index]).map((name) => wanted[name].data);
+  await sendAll(client, missing.map(creation));
   const contracts = contractAddresses();
-  await registerInference(client, contracts);
+  const { daSigners, wrappedBase, wrappedToken } = wanted;
+  const calls = await Promise.all([
+    registrations(client, contracts),
+    grants(client, contracts),
+    placePrecompiles(client, {
+      daSigners: daSigners.address,
+      wrappedBase: wrappedBase.address,
+      wrappedToken: wrappedToken.address,
+    }),
+  ]);
+  await sendAll(client, calls.flat());
   return contracts;
 }
 
-function deployments(): Record<keyof DevnetContracts, Deployment> {
-  const owner = encodeAbiParameters(parseAbiParameters("address"), [DEPLOYER.address]);
-  const vault = deployment(vaultArtifact.bytecode);
-  const ledger = deployment(ledgerManagerArtifact.bytecode, owner);
-  const inference = deployment(
-    inferenceServingArtifact.bytecode,
-    encodeAbiParameters(parseAbiParameters("uint256, address, address"), [
-      REFUND_LOCK_SECONDS,
-      ledger.address,
-      DEPLOYER.address,
-    ]),
-  );
-  const price = encodeAbiParameters(parseAbiParameters("uint256"), [PRICE_PER_SECTOR_NEURON]);
-  const market = deployment(marketArtifact.bytecode, price);
-  const flow = deployment(
-    flowArtifact.bytecode,
-    encodeAbiParameters(parseAbiParameters("address"), [market.address]),
-  );
-  return { vault, ledger, inference, flow, market };
+function creation(data: Hex): Call {
+  return { to: FACTORY, data, gas: CALL_GAS + GAS_PER_CODE_BYTE * BigInt(size(data)) };
 }
 
-function deployment(bytecode: Hex, constructorArguments: Hex = "0x"): Deployment {
-  const creationCode = concatHex([bytecode, constructorArguments]);
-  return {
-    creationCode,
-    address: getCreate2Address({ from: FACTORY, salt: zeroHash, bytecode: creationCode }),
-  };
-}
-
-async function registerInference(
-  client: DevnetClient,
-  { ledger, inference }: DevnetContracts,
-): Promise<void> {
+async function registrations(client: DevnetClient, contracts: DevnetContracts): Promise<readonly Call[]> {
+  const { inference, fineTuning, fineTuningV10, ledger } = contracts;
+  const wanted = [
+    { type: "inference", version: "v1.0", address: inference, isRecommended: true },
+    { type: "fine-tuning", version: "v1.0", address: fineTuningV10, isRecommended: false },
+    { type: "fine-tuning", version: "v1.1", address: fineTuning, isRecommended: true },
+  ] as const;
   const registry = { address: ledger, abi: ledgerManagerAbi } as const;
-  const services = await client.readContract({ ...registry, functionName: "getAllActiveServices" });
-  const row = services.find((service) => service.serviceAddress === inference);
-  if (!row) {
-    const args = [SERVICE.type, SERVICE.version, inference, "Development network"] as const;
-    await mined(client, await client.writeContract({ ...registry, functionName: "registerService", args }));
-  }
-  if (row?.isRecommended) return;
-  const args = [SERVICE.type, SERVICE.version] as const;
-  await mined(
-    client,
-    await client.writeContract({ ...registry, functionName: "setRecommendedService", args }),
-  );
+  const known = await client.readContract({ ...registry, functionName: "getAllActiveServices" });
+  return wanted.flatMap(({ type, version, address, isRecommended }) => {
+    const row = known.find(({ serviceAddress }) => serviceAddress === address);
+    const register = encodeFunctionData({
+      abi: ledgerManagerAbi,
+      functionName: "registerService",
+      args: [type, version, address, "Development network"],
+    });
+    const recommend = encodeFunctionData({
+      abi: ledgerManagerAbi,
+      functionName: "setRecommendedService",
+      args: [type, version],
+    });
+    return [
+      ...(row ? [] : [{ to: ledger, data: register, gas: CALL_GAS }]),
+      ...(row?.isRecommended || !isRecommended ? [] : [{ to: ledger, data: recommend, gas: CALL_GAS }]),
+    ];
+  });
+}
+
+async function grants(
+  client: DevnetClient,
+  { agentNft, agentMarket }: DevnetContracts,
+): Promise<readonly Call[]> {
+  const token = { address: agentNft, abi: agentNftAbi } as const;
+  const role = await client.readContract({ ...token, functionName: "MINTER_ROLE" });
+  if (await client.readContract({ ...token, functionName: "hasRole", args: [role, agentMarket] })) return [];
+  const data = encodeFunctionData({ abi: agentNftAbi, functionName: "grantMinterRole", args: [agentMarket] });
+  return [{ to: agentNft, data, gas: CALL_GAS }];
 }

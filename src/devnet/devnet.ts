@@ -7,7 +7,7 @@ import { ROUTER_WALLET } from "./accounts.ts";
 import { fundRouterWallet, registerProvider } from "./actors.ts";
 import { startAnvil } from "./anvil.ts";
 import type { AccountSource } from "./bearer-check.ts";
-import { contractAddresses, type DevnetContracts, deployContracts } from "./deploy.ts";
+import { contractAddresses, type DevnetContracts, deployContracts, networkContracts } from "./deploy.ts";
 import { DEVNET_OFFERS, type DevnetOffer } from "./offers.ts";
 import { type StandInProvider, startProvider } from "./provider.ts";
 
@@ -17,13 +17,16 @@ const BLOCK_SECONDS = 15;
 export type Devnet = {
   readonly rpcUrl: string;
   readonly contracts: DevnetContracts;
+  /** By the names of a network's table. */
+  readonly networkContracts: ReturnType<typeof networkContracts>;
   readonly routerKey: Hex;
   stop(): Promise<void>;
 };
 
 /** What a process on a development network that runs elsewhere has to know: it all follows from the code. */
-export function knownDevnet(): Pick<Devnet, "contracts" | "routerKey"> {
-  return { contracts: contractAddresses(), routerKey: ROUTER_WALLET.privateKey };
+export function knownDevnet(): Pick<Devnet, "contracts" | "networkContracts" | "routerKey"> {
+  const contracts = contractAddresses();
+  return { contracts, networkContracts: networkContracts(contracts), routerKey: ROUTER_WALLET.privateKey };
 }
 
 /**
@@ -46,7 +49,13 @@ export async function startDevnet({ folder, log }: { folder: string; log: Logger
     const contracts = await deployContracts(anvil.url);
     const accounts = { rpcUrl: anvil.url, inference: contracts.inference };
     for (const offer of DEVNET_OFFERS) providers.push(await offerService(offer, accounts));
-    return { rpcUrl: anvil.url, contracts, routerKey: ROUTER_WALLET.privateKey, stop };
+    return {
+      rpcUrl: anvil.url,
+      contracts,
+      networkContracts: networkContracts(contracts),
+      routerKey: ROUTER_WALLET.privateKey,
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;

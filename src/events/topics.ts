@@ -30,6 +30,12 @@ export type TopicPayloads = {
   "job.progressed": JobStep;
   /** Subject: file root. */
   "file.submitted": { root: string; txSeq: string; size: string; removed: boolean };
+  /** Subject: receiver's address. */
+  "sealed-key.published": SealedKeyNews;
+  /** Subject: the token, `<contract>:<token id>`. */
+  "token.transferred": TokenTransferNews;
+  /** Subject: the token, `<contract>:<token id>`. */
+  "order.fulfilled": FulfilmentNews;
 };
 
 export type BalanceCause = "deposit" | "deposit_reverted" | "hold" | "settlement" | "release" | "credit";
@@ -59,6 +65,53 @@ export type JobStepName =
   | "completed"
   | "failed"
   | "cancelled";
+/** Keys were sealed for `to`, or with `removed` taken back by the chain. `keys` is null where they are long: read them. */
+export type SealedKeyNews = {
+  sealedKeyId: string;
+  contract: string;
+  tokenId: string;
+  from: string | null;
+  to: string;
+  cause: "transfer" | "clone" | "mint";
+  keys: readonly SealedKeyText[] | null;
+  keyCount: number;
+  blockNumber: string;
+  logIndex: number;
+  blockHash: string;
+  transactionHash: string;
+  removed: boolean;
+};
+export type SealedKeyText = { dataHash: string | null; key: string; sizeBytes: number; truncated: boolean };
+/** A token moved, from the zero address when it was minted, to it when it was burned; or with `removed` it did not. */
+export type TokenTransferNews = {
+  contract: string;
+  tokenId: string;
+  from: string;
+  to: string;
+  withKey: boolean;
+  blockNumber: string;
+  logIndex: number;
+  transactionHash: string;
+  removed: boolean;
+};
+
+/**
+ * An order of the market was fulfilled, or with `removed` taken back by the chain. The price is in the smallest unit of
+ * the currency, an ERC-20 contract; null is the network's token.
+ */
+export type FulfilmentNews = {
+  market: string;
+  contract: string;
+  tokenId: string;
+  seller: string;
+  buyer: string;
+  price: string;
+  currency: string | null;
+  blockNumber: string;
+  logIndex: number;
+  transactionHash: string;
+  removed: boolean;
+};
 export type Topic = keyof TopicPayloads;
 
 export const TOPICS = [
@@ -67,6 +120,9 @@ export const TOPICS = [
   "key.changed",
   "job.progressed",
   "file.submitted",
+  "sealed-key.published",
+  "token.transferred",
+  "order.fulfilled",
 ] as const satisfies readonly Topic[];
 
 /**

@@ -1,4 +1,5 @@
-import { addressOf, type ChainRoom } from "../chain/room.ts";
+import { addressOf } from "../chain/networks.ts";
+import type { ChainRoom } from "../chain/room.ts";
 import type { Life, Parts } from "../parts.ts";
 import { FilesService } from "./files.service.ts";
 

@@ -16,6 +16,8 @@ export const ContractName = defineEnum<Name>("ContractName", "The contracts that
   daEntrance: "The entrance of data availability.",
   daSigners: "The precompile of data availability's signers.",
   wrappedBase: "The precompile by which the wrapped token is minted and burned.",
+  agentNft: "Agent tokens (ERC-7857).",
+  agentMarket: "The market of agent tokens.",
   routerVault: "The vault that takes deposits for this router.",
 });
 

@@ -8,6 +8,7 @@ import { BigIntScalar, JsonScalar } from "../shared/scalars.ts";
 import { BlockType } from "./block.type.ts";
 import { ContractName, ContractType, toContract } from "./contract.type.ts";
 import { NetworkType } from "./network.type.ts";
+import { RpcEndpointType } from "./rpc-endpoint.type.ts";
 import { toWatcherStates, WatcherStateType } from "./watcher-state.type.ts";
 
 type Block = Awaited<ReturnType<ChainService["head"]>>;
@@ -72,6 +73,14 @@ export class NetworkResolver {
   })
   async head(@Root() { id }: Network, @Ctx() { services }: Context): Promise<Block | null> {
     return id === services.chain.network().id ? services.chain.head() : null;
+  }
+
+  @FieldResolver(() => [RpcEndpointType], {
+    description:
+      "How the RPC endpoints fare by which this process reads it, in their order. Empty for a network that this service does not run on.",
+  })
+  endpoints(@Root() { id }: Network, @Ctx() { services }: Context): readonly RpcEndpointType[] {
+    return id === services.chain.network().id ? services.chain.endpoints() : [];
   }
 
   @FieldResolver(() => [WatcherStateType], {

@@ -1,6 +1,33 @@
 import "../shared/reflect.ts";
 import { Field, ID, Int, ObjectType } from "type-graphql";
-import { BigIntScalar, HexScalar } from "../shared/scalars.ts";
+import type { NetworkToken } from "../../src/chain/networks.ts";
+import { defineEnum } from "../shared/enumeration.ts";
+import { AddressScalar, BigIntScalar, HexScalar } from "../shared/scalars.ts";
+
+const TokenKind = defineEnum<NetworkToken["kind"]>("TokenKind", "The forms of a network's token.", {
+  native: "The gas token itself. It has no contract.",
+  wrapped: "A contract on the network that wraps it.",
+  bridged: "A contract on another chain.",
+});
+
+/** A form of the network's token. */
+@ObjectType("NetworkToken", { description: "A form of a network's token.", simpleResolvers: true })
+export class NetworkTokenType implements NetworkToken {
+  @Field(() => TokenKind, { description: "Which form it is." })
+  kind!: NetworkToken["kind"];
+
+  @Field(() => Int, { description: "The chain on which it is." })
+  chainId!: number;
+
+  @Field(() => String, { description: "Its symbol." })
+  symbol!: string;
+
+  @Field(() => Int, { description: "Its decimals." })
+  decimals!: number;
+
+  @Field(() => AddressScalar, { nullable: true, description: "Its contract, null for the gas token." })
+  address!: NetworkToken["address"];
+}
 
 /** A network's parameters (SPEC 2.1). The rest of its fields are resolved. */
 @ObjectType("Network", {
@@ -54,4 +81,7 @@ export class NetworkType {
 
   @Field(() => String, { nullable: true, description: "How many tokens the faucet gives a day." })
   faucetPerDay!: string | null;
+
+  @Field(() => [NetworkTokenType], { description: "Its token, in every form that is published." })
+  tokens!: readonly NetworkToken[];
 }

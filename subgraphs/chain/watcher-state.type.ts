@@ -15,7 +15,10 @@ const WatcherPhase = defineEnum<WatcherStatus["state"]>(
     backfilling: "It reads the past.",
     following: "It is near the newest block.",
     halted_deep_reorg: "It halted: the chain that it read is gone, deeper than it may take back.",
-    rpc_unavailable: "The chain's RPC does not answer; it tries again.",
+    rpc_unavailable: "The chain's RPC does not answer, or answers nonsense; it tries again.",
+    rpc_wrong_chain: "The chain's RPC is of another chain, and nothing of it is read; it tries again.",
+    rpc_behind: "The chain's RPC has lost its newest blocks, which were read already; it waits for them.",
+    failing: "What the chain tells cannot be taken in, the operator's log says why; it tries again.",
   },
 );
 
@@ -50,6 +53,9 @@ export class WatcherStateType {
     description: "How many blocks the latest reorganisation took back; 0 if there was none.",
   })
   lastReorgDepth!: number;
+
+  @Field(() => String, { nullable: true, description: "Why it halted; null unless it did." })
+  note!: string | undefined;
 }
 
 /** The watchers by their names, as a list. */

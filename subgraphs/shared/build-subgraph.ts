@@ -16,6 +16,7 @@ import {
   createResolversMap,
   getMetadataStorage,
 } from "type-graphql";
+import { keepDefaults } from "./default-values.ts";
 import { guard, guardReference, guardSource } from "./failures.ts";
 
 /** The directives of Federation that our types may carry. */
@@ -81,7 +82,7 @@ export function buildSubgraph<C extends object>(
   const schema = buildSubgraphSchema([
     { typeDefs: parse(sdl), resolvers: resolverMap as GraphQLResolverMap },
   ]);
-  return { name, sdl, schema };
+  return { name, sdl, schema: keepDefaults(schema, plain) };
 }
 
 /** The schema as composition reads it. Lists that are paged say so, for who counts the cost of an operation. */

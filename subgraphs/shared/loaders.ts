@@ -1,6 +1,9 @@
 import DataLoader from "dataloader";
 import type { Balance } from "../../src/accounts/balance.service.ts";
 import type { App } from "../../src/app.ts";
+import { agentWatcherName } from "../../src/chain/agents/agent-contracts.ts";
+import type { AgentToken, Delegation, TokenKey } from "../../src/chain/agents/agent-tokens.service.ts";
+import type { SealedKey } from "../../src/chain/agents/sealed-keys.service.ts";
 import type { InferenceService } from "../../src/chain/direct/inference-registry.ts";
 import type { InferenceRequest } from "../../src/inference/requests.service.ts";
 import type { Evidence } from "../../src/inference/tee-signature.ts";
@@ -20,6 +23,13 @@ export type Loaders = {
   /** Rows of the inference registry, by provider in lower case. */
   readonly services: DataLoader<Hex, InferenceService | undefined>;
   readonly files: DataLoader<Hex, File | undefined>;
+  readonly agentTokens: DataLoader<TokenKey, AgentToken | undefined>;
+  /** Who may use a token now. */
+  readonly agentUsers: DataLoader<TokenKey, readonly Hex[]>;
+  readonly agentDelegations: DataLoader<Hex, readonly Delegation[]>;
+  /** The newest block that was read of a contract of agent tokens. */
+  readonly agentScans: DataLoader<Hex, bigint | undefined>;
+  readonly sealedKeys: DataLoader<string, SealedKey | undefined>;
 };
 
 /** Fresh loaders, for one principal. */
@@ -37,6 +47,14 @@ export function createLoaders(app: App, principal: Principal): Loaders {
     ),
     services: batched((providers) => app.registry.byProviders(providers)),
     files: batched((roots) => app.files.byRoots(roots)),
+    agentTokens: batched((keys) => app.agentTokens.byKeys(keys)),
+    agentUsers: batched((keys) => app.agentTokens.usersOf(keys)),
+    agentDelegations: batched((users) => app.agentTokens.delegationsOf(users)),
+    agentScans: batched(async (contracts) => {
+      const watchers = await app.chain.watchers();
+      return contracts.map((address) => watchers.get(agentWatcherName({ address }))?.scannedBlock);
+    }),
+    sealedKeys: batched((ids) => app.sealedKeys.byIds(ids)),
   };
 }
 

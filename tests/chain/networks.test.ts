@@ -25,16 +25,32 @@ describe("the network table", () => {
   });
 
   test.each([testnet, mainnet])(
-    "has every deployed contract on $id, and says why the DA entrance has no address",
+    "has every published contract on $id, and says why the others have no address",
     (network) => {
       for (const name of CONTRACT_NAMES) {
         const { address, note } = network.contracts[name];
-        if (name === "daEntrance")
+        if (["daEntrance", "agentNft", "agentMarket"].includes(name))
           expect({ address, note }).toEqual({ address: null, note: expect.any(String) });
         else expect(address).toBe(getAddress(address ?? ""));
       }
     },
   );
+
+  test("names the token's forms: native without a contract, wrapped on mainnet, bridged to two chains", () => {
+    expect(testnet.tokens).toEqual([
+      { kind: "native", chainId: 16602, symbol: "0G", decimals: 18, address: null },
+    ]);
+    expect(mainnet.tokens.map(({ kind, chainId }) => [kind, chainId])).toEqual([
+      ["native", 16661],
+      ["wrapped", 16661],
+      ["bridged", 1],
+      ["bridged", 56],
+    ]);
+    for (const { address, decimals } of mainnet.tokens) {
+      expect(decimals).toBe(18);
+      if (address !== null) expect(address).toBe(getAddress(address));
+    }
+  });
 
   test.each([testnet, mainnet, devnet])(
     "spells one chain id in two ways on $id",

@@ -10,11 +10,16 @@ describe("an endpoint that fails", () => {
     const [chain, database] = [await startChain(), await openTestDatabase("embedded")];
     const proxy = await startRpcProxy(chain.url);
     proxy.judge = ({ method }) => (method === "eth_chainId" ? { result: "0x4115" } : "pass");
-    const { watcher, lines } = watchDeposits(database, { urls: [chain.url, proxy.url] });
+    const { watcher, lines } = watchDeposits(database, { urls: [proxy.url] });
     watcher.start();
-    await until(() => watcher.status().state === "rpc_unavailable");
+    await until(() => watcher.status().state === "rpc_wrong_chain");
     expect(lines.join()).toContain("RPC_URL answers chain id 16661, NETWORK=devnet is 16602");
     expect(watcher.status().scannedBlock).toBeUndefined();
+    await watcher.stop();
+    const beside = watchDeposits(database, { urls: [proxy.url, chain.url] });
+    beside.watcher.start();
+    await beside.scanned(1n);
+    expect(new Set(proxy.calls.map(({ method }) => method))).toEqual(new Set(["eth_chainId"]));
   });
 
   test.each([
@@ -61,16 +66,43 @@ describe("an endpoint that fails", () => {
     expect(await list(account)).toMatchObject([{ status: "seen" }]);
   });
 
-  test("one that lags far behind is an outage, not a reorganisation", async () => {
+  test("one that has lost its newest blocks is said so after a while, and nothing is taken back", async () => {
+    const [chain, database, account] = [await startChain(), await openTestDatabase("embedded"), newAccount()];
+    await chain.deposit(account, 7n);
+    await chain.mine(20);
+    const proxy = await startRpcProxy(chain.url);
+    const { watcher, list, lines, scanned } = watchDeposits(database, {
+      urls: [proxy.url],
+      confirmations: 50,
+      behindAfterMs: 100,
+    });
+    watcher.start();
+    await scanned(22n);
+    proxy.judge = ({ method, params: [block] }) => {
+      if (method !== "eth_getBlockByNumber") return "pass";
+      if (block === "latest") return { params: ["0xc", false] };
+      return Number(block) > 12 ? { result: null } : "pass";
+    };
+    await until(() => watcher.status().state === "rpc_behind");
+    expect(lines.join()).toContain("it is 10 blocks behind what was read");
+    expect(watcher.status()).toMatchObject({ scannedBlock: 22n, lastReorgDepth: 0 });
+    expect(await list(account)).toMatchObject([{ status: "seen" }]);
+    proxy.judge = () => "pass";
+    await chain.mine(1);
+    await scanned(23n);
+    expect(watcher.status()).toMatchObject({ state: "following", lastReorgDepth: 0 });
+  });
+
+  test("one that lags far behind is no reorganisation either", async () => {
     const [chain, database] = [await startChain(), await openTestDatabase("embedded")];
     await chain.mine(150);
     const proxy = await startRpcProxy(chain.url);
-    const { watcher, lines, scanned } = watchDeposits(database, { urls: [proxy.url] });
+    const { watcher, lines, scanned } = watchDeposits(database, { urls: [proxy.url], behindAfterMs: 0 });
     watcher.start();
     await scanned(151n);
     proxy.judge = ({ method, params: [block] }) =>
       method === "eth_getBlockByNumber" && block === "latest" ? { params: ["0x1", false] } : "pass";
-    await until(() => watcher.status().state === "rpc_unavailable");
+    await until(() => watcher.status().state === "rpc_behind");
     expect(lines.join()).toContain("150 blocks behind");
     proxy.judge = () => "pass";
     await until(() => watcher.status().state === "following");

@@ -55,6 +55,7 @@ test("a log that does not fit the configured event is not skipped: the watcher s
   await wrong.scanned(1n);
   await chain.deposit(account, 7n);
   await until(() => wrong.lines.some((line) => line.includes("following the chain failed")));
+  await until(() => wrong.watcher.status().state === "failing");
   expect(wrong.watcher.status()).toMatchObject({ scannedBlock: 1n });
   await wrong.watcher.stop();
   const right = watchDeposits(database, { urls: [chain.url], confirmations: 0 });

@@ -50,7 +50,24 @@ const ofManagementKey = (field: string, more = ""): Row => ({
   foreign: "management_key_not_found",
 });
 
+// Who has the scope hears that it is no operator: nobody else gets as far.
+const ofOperator = (field: string): Row => ({
+  access: "account:read",
+  query: () => `{ node { ${field} } }`,
+  heard: "access_denied",
+});
+
+const MOVE = `, from: "0x${"2".repeat(40)}", to: "0x${"3".repeat(40)}", proofs: []`;
+// A contract that is not read here, which everyone is told alike.
+const ofToken = (field: string, more: string, selection = "{ data }"): Row =>
+  open(`{ ${field}(contract: "0x${"1".repeat(40)}", tokenId: 1${more}) ${selection} }`, "not_found");
+
 const NO_CHAT = '{ model: "none", messages: [{ role: "user", content: "Hello" }] }';
+
+const NOBODY = `0x${"1".repeat(40)}`;
+
+const ORDER = `{ tokenId: "1", expectedPrice: "1", expireTime: "99999999999", nonce: "0x${"1".repeat(64)}" }`;
+const OFFER = `{ tokenId: "1", offerPrice: "1", expireTime: "99999999999", nonce: "0x${"1".repeat(64)}" }`;
 
 const JOBS = { access: "account:read", orAccess: "inference" } as const;
 
@@ -62,10 +79,91 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Query.networks": open("{ networks { name } }"),
   "Query.block": open("{ block { number } }"),
   "Query.contract": open("{ contract(name: FLOW) { address } }"),
+  "Query.daSigners": open("{ daSigners { epochNumber } }"),
+  "Query.wrappedBase": open("{ wrappedBase { wrappedToken } }"),
+  "Query.directRules": open("{ directRules { minimumLedger } }"),
+  "Query.fineTuning": open("{ fineTuning { version } }"),
+  "Query.fineTuningVersions": open("{ fineTuningVersions { version } }"),
+  "Query.prepareAddLedger": open('{ prepareAddLedger(amount: "1") { data } }'),
+  "Query.prepareDepositFund": open('{ prepareDepositFund(amount: "1") { data } }'),
+  "Query.prepareTransferFund": open(
+    `{ prepareTransferFund(provider: "${NOBODY}", service: INFERENCE, amount: "1") { data } }`,
+  ),
+  "Query.prepareRetrieveFund": open(
+    `{ prepareRetrieveFund(providers: ["${NOBODY}"], service: INFERENCE) { data } }`,
+  ),
+  "Query.prepareRefund": open('{ prepareRefund(amount: "1") { data } }'),
+  "Query.prepareAcknowledgeSigner": open(
+    `{ prepareAcknowledgeSigner(provider: "${NOBODY}", service: INFERENCE) { data } }`,
+  ),
+  "Query.prepareAcknowledgeDeliverable": open(
+    `{ prepareAcknowledgeDeliverable(provider: "${NOBODY}", id: "1") { data } }`,
+  ),
+  "Query.prepareRevokeTokens": open(`{ prepareRevokeTokens(provider: "${NOBODY}", tokenIds: [1]) { data } }`),
+  "Query.prepareRevokeAllTokens": open(`{ prepareRevokeAllTokens(provider: "${NOBODY}") { data } }`),
+  "Query.appSecretText": open(
+    `{ appSecretText(account: "${NOBODY}", provider: "${NOBODY}") { digest } }`,
+    "not_found",
+  ),
+  "Mutation.assembleAppSecret": open(
+    'mutation { assembleAppSecret(text: "none", signature: "0x00") { secret } }',
+    "invalid_parameter",
+  ),
+  "Query.node": open('{ node { diagnose(message: "-38002") { kind } } }'),
+  "OperatorNode.consensus": ofOperator("consensus { state }"),
+  "OperatorNode.execution": ofOperator("execution { state }"),
+  "OperatorNode.engine": ofOperator("engine { state }"),
+  "OperatorNode.preflight": ofOperator("preflight { rule }"),
+  "Query.market": open("{ market { address } }"),
+  "Query.marketOrder": open(`{ marketOrder(order: ${ORDER}) { hash } }`),
+  "Query.marketOffer": open(`{ marketOffer(offer: ${OFFER}) { hash } }`),
+  "Query.checkMarketOrder": open(`{ checkMarketOrder(order: ${ORDER}, signature: "0x00") { isGood } }`),
+  "Query.checkMarketOffer": open(`{ checkMarketOffer(offer: ${OFFER}, signature: "0x00") { isGood } }`),
+  "Query.prepareFulfillOrder": open(
+    `{ prepareFulfillOrder(order: ${ORDER}, orderSignature: "0x00", offer: ${OFFER}, offerSignature: "0x00") { data } }`,
+    "invalid_parameter",
+  ),
+  "Query.prepareMarketDeposit": open(
+    `{ prepareMarketDeposit(account: "${NOBODY}", amount: "1") { data } }`,
+    "contract_refused",
+  ),
+  "Query.prepareMarketWithdrawal": open(
+    `{ prepareMarketWithdrawal(account: "${NOBODY}", amount: "1") { data } }`,
+    "contract_refused",
+  ),
+  "Query.preparePartnerFeeWithdrawal": open(
+    `{ preparePartnerFeeWithdrawal(partner: "${NOBODY}") { data } }`,
+    "contract_refused",
+  ),
+  "Query.prepareMarketApproval": open('{ prepareMarketApproval(tokenId: "1000000") { data } }', "not_found"),
+  "Query.prepareCurrencyApproval": open(
+    `{ prepareCurrencyApproval(currency: "${NOBODY}", amount: "1", from: "${NOBODY}") { data } }`,
+    "contract_not_found",
+  ),
+  "Subscription.orderFulfilled": open(
+    'subscription { orderFulfilled(after: "none") { id } }',
+    "invalid_cursor",
+  ),
   "Query.models": open("{ models { nodes { id } } }"),
   "Query.model": open('{ model(id: "none") { id } }'),
   "Query.providers": open("{ providers { nodes { id } } }"),
   "Query.provider": open(`{ provider(address: "0x${"1".repeat(40)}") { id } }`),
+  "Query.agentToken": open(`{ agentToken(contract: "0x${"1".repeat(40)}", tokenId: 1) { id } }`),
+  "Query.agentTokens": open("{ agentTokens { nodes { id } } }"),
+  "Query.agentContracts": open("{ agentContracts { address } }"),
+  "Query.sealedKeys": open(`{ sealedKeys(to: "0x${"1".repeat(40)}") { nodes { id } } }`),
+  "Query.accessProofTexts": ofToken("accessProofTexts", "", "{ text }"),
+  "Query.prepareTransfer": ofToken("prepareTransfer", MOVE),
+  "Query.prepareClone": ofToken("prepareClone", MOVE),
+  "Query.prepareAuthorizeUsage": ofToken("prepareAuthorizeUsage", `, user: "0x${"2".repeat(40)}"`),
+  "Query.prepareRevokeAuthorization": ofToken("prepareRevokeAuthorization", `, user: "0x${"2".repeat(40)}"`),
+  "Query.prepareDelegateAccess": open(
+    `{ prepareDelegateAccess(contract: "0x${"1".repeat(40)}", assistant: "0x${"2".repeat(40)}") { data } }`,
+    "not_found",
+  ),
+  "Subscription.publishedSealedKey": followed("public", "publishedSealedKey"),
+  "Subscription.tokenTransferred": followed("public", "tokenTransferred"),
+  "Subscription.newBlock": open("subscription { newBlock { number } }"),
   "Query.file": open('{ file(txSeq: "1000000") { root } }'),
   "Query.request": { access: "account:read", query: () => '{ request(id: "none") { id } }' },
   "Query.account": ofAccount("address"),

@@ -84,6 +84,7 @@ export class SimChain {
       client: undefined as unknown as PublicClient,
       chainId: CHAIN_ID,
       verifyChain: async () => {},
+      endpoints: () => [],
       head: async () => look().blocks.at(-1) as Block,
       block: async (number) => look().blocks[Number(number)],
       finalized: async () => undefined,

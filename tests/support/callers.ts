@@ -111,7 +111,8 @@ async function accountOf(app: App, { account }: Owner, foreign: boolean): Promis
   return foreign ? (await seedAccount(app.database, 1_000n)).account : account;
 }
 
-async function openSession(app: App, account: string): Promise<string> {
+/** A session of this account, as signing in would open it. */
+export async function openSession(app: App, account: string): Promise<string> {
   const token = newSecret("ws-");
   await insertSession(app.database, { id: newId(), account, tokenHash: hashSecret(token) }, 3_600);
   return token;

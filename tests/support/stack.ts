@@ -8,6 +8,7 @@ import { readConfig } from "../../src/config.ts";
 import type { Database } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { ROUTER_WALLET } from "../../src/devnet/accounts.ts";
+import { networkContracts } from "../../src/devnet/deploy.ts";
 import type { StandInProvider } from "../../src/devnet/provider.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { auditDatabase, requireNoSecret } from "./audit.ts";
@@ -76,12 +77,7 @@ async function startStack(
   });
   const network = withAddresses(NETWORKS.devnet, {
     rpcUrls: [rpcUrl],
-    contracts: {
-      routerVault: contracts.vault,
-      computeLedger: contracts.ledger,
-      computeInference: contracts.inference,
-      flow: contracts.flow,
-    },
+    contracts: networkContracts(contracts),
   });
   const lines: string[] = [];
   const app = await createApp(config, network, createLogger("debug", { write: keepIn(lines) }), open);

@@ -1,4 +1,4 @@
-import { type Hex, keccak256, type LocalAccount, recoverMessageAddress, toBytes } from "viem";
+import { type Hex, isAddressEqual, keccak256, type LocalAccount, recoverMessageAddress, toBytes } from "viem";
 import { z } from "zod";
 import { AppError } from "../../kernel/errors.ts";
 import { isAddress } from "../../kernel/hex.ts";
@@ -31,7 +31,7 @@ const claimsSchema = z
  * What a direct-path secret says: `address` pays `provider`. Times are milliseconds since 1970, and an `expiresAt` of 0
  * is never (persistent secrets only). `generation` is that of the sub-account on chain.
  */
-type AppSecretClaims = Readonly<z.infer<typeof claimsSchema>>;
+export type AppSecretClaims = Readonly<z.infer<typeof claimsSchema>>;
 
 /** A secret taken apart: what it says, and the signature over `digest`, which nobody has checked yet. */
 export type AppSecret = AppSecretClaims & { readonly digest: Hex; readonly signature: Hex };
@@ -55,19 +55,35 @@ export async function createAppSecret(input: {
   readonly nonce: string;
 }): Promise<string> {
   const { account, provider, generation, tokenId = EPHEMERAL_TOKEN_ID, expiresAt, timestamp, nonce } = input;
-  const claims = claimsSchema.safeParse({
-    address: account.address,
-    provider,
-    timestamp,
-    expiresAt,
-    nonce,
-    generation,
-    tokenId,
+  const { address } = account;
+  const claims = { address, provider, timestamp, expiresAt, nonce, generation, tokenId };
+  const { text, digest } = appSecretText(claims);
+  return assembled(text, await account.signMessage({ message: { raw: digest } }));
+}
+
+/** What a wallet signs for a secret: the claims as text, and the 32 bytes over which `personal_sign` goes. */
+export type AppSecretText = { readonly text: string; readonly digest: Hex };
+
+/** The text of a secret, for a wallet that signs elsewhere. Throws `invalid_parameter` for claims that no provider would take. */
+export function appSecretText(claims: AppSecretClaims): AppSecretText {
+  const read = claimsSchema.safeParse(claims);
+  if (!read.success) throw invalid(read.error);
+  const text = canonicalJson(read.data);
+  return { text, digest: digestOf(text) };
+}
+
+/**
+ * The secret out of its text and the wallet's signature. Throws `invalid_parameter` when the text is not one of
+ * `appSecretText`, to the byte, or when somebody else than its `address` signed it.
+ */
+export async function assembleAppSecret(text: string, signature: Hex): Promise<string> {
+  const secret = assembled(text, signature);
+  const parsed = parseAppSecret(secret);
+  const signer = await recoverAppSecretSigner(parsed).catch(() => undefined);
+  if (signer !== undefined && isAddressEqual(signer, parsed.address)) return secret;
+  throw new AppError("invalid_parameter", `The signature is not of ${parsed.address} over this text.`, {
+    param: "signature",
   });
-  if (!claims.success) throw invalid(claims.error);
-  const json = canonicalJson(claims.data);
-  const signature = await account.signMessage({ message: { raw: digestOf(json) } });
-  return PREFIX + Buffer.from(`${json}|${signature}`).toString("base64");
 }
 
 /** Takes a secret apart, strictly: any other spelling than that of `createAppSecret` throws `invalid_parameter`. */
@@ -79,13 +95,17 @@ export function parseAppSecret(secret: string): AppSecret {
   if (!claims.success) throw invalid(claims.error);
   const canonical = canonicalJson(claims.data);
   const signature = parts.signature as Hex;
-  if (PREFIX + Buffer.from(`${canonical}|${signature}`).toString("base64") !== secret) throw invalid();
+  if (assembled(canonical, signature) !== secret) throw invalid();
   return { ...claims.data, digest: digestOf(canonical), signature };
 }
 
 /** Who signed the secret; it is genuine when that is its `address`. Throws what viem throws for an impossible signature. */
 export function recoverAppSecretSigner({ digest, signature }: AppSecret): Promise<Hex> {
   return recoverMessageAddress({ message: { raw: digest }, signature });
+}
+
+function assembled(text: string, signature: Hex): string {
+  return PREFIX + Buffer.from(`${text}|${signature}`).toString("base64");
 }
 
 /** The key order is part of the format: the signature covers these very bytes. */

@@ -1,6 +1,7 @@
-import { BaseError, ContractFunctionRevertedError, type PublicClient } from "viem";
+import type { PublicClient } from "viem";
 import { type Hex, lowerHex } from "../../kernel/hex.ts";
 import { inferenceServingAbi } from "../abi/inference-serving.ts";
+import { refusedWith } from "../refused-with.ts";
 import { chainError } from "../rpc.client.ts";
 
 /** A row of the inference registry (facts: router-and-chain 2). Prices are neuron per token or unit. */
@@ -61,7 +62,7 @@ export class InferenceRegistry {
       const call = { ...this.#contract, functionName: "getService", args: [provider] } as const;
       return toService(await this.#client.readContract(call));
     } catch (error) {
-      if (revertOf(error) === "ServiceNotExist") return undefined;
+      if (refusedWith(error, "ServiceNotExist")) return undefined;
       throw chainError("the inference registry", error);
     }
   }
@@ -111,10 +112,4 @@ function isCentralized(additionalInfo: string): boolean {
   } catch {
     return false;
   }
-}
-
-function revertOf(error: unknown): string | undefined {
-  if (!(error instanceof BaseError)) return undefined;
-  const revert = error.walk((cause) => cause instanceof ContractFunctionRevertedError);
-  return revert instanceof ContractFunctionRevertedError ? revert.data?.errorName : undefined;
 }

@@ -7,6 +7,8 @@ import { LimitApiKeys } from "./06-api-keys.ts";
 import { KeepRouting } from "./07-routing.ts";
 import { CreateJobs } from "./08-jobs.ts";
 import { KeepEvidence } from "./09-evidence.ts";
+import { CreateAgents } from "./10-agents.ts";
+import { CreateMarket } from "./11-market.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -19,4 +21,6 @@ export const migrations = [
   { name: "07-routing", class: KeepRouting },
   { name: "08-jobs", class: CreateJobs },
   { name: "09-evidence", class: KeepEvidence },
+  { name: "10-agents", class: CreateAgents },
+  { name: "11-market", class: CreateMarket },
 ] as const;

@@ -1,0 +1,23 @@
+import { databaseOf } from "../src/app.ts";
+import { WatcherAcceptanceService } from "../src/chain/watcher-acceptance.service.ts";
+import { readConfig } from "../src/config.ts";
+import { openDatabase } from "../src/db/open.ts";
+import { runOrExplain } from "./run-or-explain.ts";
+
+/**
+ * `npm run watcher:accept -- NAME`: accepts a reorganisation so deep that it halted a watcher. A worker that runs on
+ * the same database goes on within 10 s; the embedded database has to be stopped first, and goes on when it starts.
+ */
+await runOrExplain(async () => {
+  const [name = ""] = process.argv.slice(2);
+  const database = await openDatabase(databaseOf(readConfig()));
+  try {
+    const { scannedBlock, note } = await new WatcherAcceptanceService(database).accept(name);
+    console.log(
+      `Accepted. The watcher ${name} had read block ${scannedBlock} and halted because ${note ?? "the chain changed"}.\n` +
+        "It takes back what is gone and goes on, within 10 s or when the product starts. What was credited stays credited.",
+    );
+  } finally {
+    await database.close();
+  }
+});

@@ -1,0 +1,314 @@
+import type { Hex } from "../../kernel/hex.ts";
+import type { AgentEvent, IntelligentData, PlacedAgentEvent, SealedKeyEntry } from "./agent-event.ts";
+
+/** A place in the chain, as rows have it. */
+export type Place = { readonly block_number: string; readonly log_index: number };
+type Origin = Place & { readonly block_hash: Hex; readonly transaction_hash: Hex };
+/** A row that holds until its end; an end of null is open. */
+type Lasting = Origin & { ended_block: string | null; ended_log: number | null };
+
+export type TransferRow = Lasting & { token_id: string; sender: Hex; receiver: Hex; with_key: boolean };
+export type DataRow = Lasting & { token_id: string; datas: readonly IntelligentData[] };
+export type CreatorRow = Lasting & { token_id: string; creator: Hex };
+export type DelegationRow = Lasting & { user_address: Hex; assistant: Hex };
+export type AuthorizationEnd = "revoked" | "cleared" | "transferred";
+export type AuthorizationRow = Lasting & {
+  token_id: string;
+  authorized_by: Hex;
+  user_address: Hex;
+  end_reason: AuthorizationEnd | null;
+};
+export type CloneRow = Origin & { token_id: string; new_token_id: string; sender: Hex; receiver: Hex };
+export type KeyCause = "transfer" | "clone" | "mint";
+export type SealedKeyRow = Origin & {
+  id: string;
+  token_id: string;
+  sender: Hex | null;
+  receiver: Hex;
+  cause: KeyCause;
+  keys: readonly SealedKeyEntry[];
+  key_count: number;
+};
+
+/** What ends among the rows that were there before. */
+export type TokenEnd = Place & { readonly token_id: string };
+export type UserEnd = Place & { readonly user_address: Hex };
+export type GrantEnd = Place & {
+  readonly token_id: string;
+  /** Null ends every user's. */
+  readonly user_address: Hex | null;
+  readonly reason: AuthorizationEnd;
+};
+
+/** What a page of logs makes of the rows: what ends, and what comes. Ends go first. */
+export type AgentChanges = {
+  readonly transfers: Line<TransferRow, TokenEnd>;
+  readonly datas: Line<DataRow, TokenEnd>;
+  readonly creators: Line<CreatorRow, TokenEnd>;
+  readonly delegations: Line<DelegationRow, UserEnd>;
+  readonly authorizations: Line<AuthorizationRow, GrantEnd>;
+  readonly clones: readonly CloneRow[];
+  readonly keys: readonly SealedKeyRow[];
+};
+export type Line<Row, End> = { readonly ends: readonly End[]; readonly rows: readonly Row[] };
+
+/** No more keys of one event are kept, and of each no more bytes (promises F44). */
+const MAX_KEYS = 256;
+const MAX_KEY_BYTES = 4_096;
+const MAX_DATAS = 1_000;
+const ZERO_ADDRESS = `0x${"0".repeat(40)}`;
+
+/** The tokens whose data must be known before their events can be told, by id. */
+export function tokensToKnow(events: readonly PlacedAgentEvent[]): readonly bigint[] {
+  const needed = events.filter(({ kind }) => kind === "key-published" || kind === "datum-set");
+  return [...new Set(needed.map((event) => ("tokenId" in event ? event.tokenId : 0n)))];
+}
+
+/**
+ * Makes rows of one contract's events, in the order of the chain. `known` is the data, before the first of them, of the
+ * tokens that `tokensToKnow` names. All logs of a transaction must be among them.
+ */
+export function toChanges(
+  events: readonly PlacedAgentEvent[],
+  known: ReadonlyMap<bigint, readonly IntelligentData[]>,
+): AgentChanges {
+  const fold = new Fold(known);
+  for (const event of events) fold.take(event);
+  return fold.changes();
+}
+
+/** Rows of which one at a time holds, by key: each ends where the next begins. */
+class Succession<Row extends Lasting> {
+  readonly rows: Row[] = [];
+  readonly #newest = new Map<string, Row>();
+  /** Where what was there before the page ends. */
+  readonly firsts = new Map<string, Row>();
+
+  put(key: string, row: Row): void {
+    const before = this.#newest.get(key);
+    if (before) end(before, row);
+    else this.firsts.set(key, row);
+    this.#newest.set(key, row);
+    this.rows.push(row);
+  }
+}
+
+class Fold {
+  readonly #transfers = new Succession<TransferRow>();
+  readonly #datas = new Succession<DataRow>();
+  readonly #creators = new Succession<CreatorRow>();
+  readonly #delegations = new Succession<DelegationRow>();
+  readonly #grants: AuthorizationRow[] = [];
+  readonly #openGrants = new Map<string, Map<Hex, AuthorizationRow>>();
+  readonly #grantEnds = new Map<string, GrantEnd>();
+  readonly #clones: CloneRow[] = [];
+  readonly #keys: SealedKeyRow[] = [];
+  readonly #known: ReadonlyMap<bigint, readonly IntelligentData[]>;
+  readonly #current = new Map<bigint, readonly IntelligentData[]>();
+  /** The transfers and clones of the transaction that is being read. */
+  #transaction: { hash: Hex | undefined; transfers: TransferRow[]; clones: CloneRow[] } = {
+    hash: undefined,
+    transfers: [],
+    clones: [],
+  };
+
+  constructor(known: ReadonlyMap<bigint, readonly IntelligentData[]>) {
+    this.#known = known;
+  }
+
+  take(event: PlacedAgentEvent): void {
+    const { transactionHash } = event.log;
+    if (this.#transaction.hash !== transactionHash)
+      this.#transaction = { hash: transactionHash, transfers: [], clones: [] };
+    const origin = toOrigin(event);
+    switch (event.kind) {
+      case "transferred":
+        this.#transferred(event, origin);
+        break;
+      case "key-published":
+        this.#published(event, origin);
+        break;
+      case "data-set":
+        this.#setData(event.tokenId, event.datas, origin);
+        break;
+      case "datum-set":
+        this.#setData(event.tokenId, replaced(this.#dataOf(event.tokenId), event), origin);
+        break;
+      case "authorized":
+        this.#authorized(event, origin);
+        break;
+      case "revoked":
+        this.#endGrants(event.tokenId, event.user, "revoked", origin);
+        break;
+      case "cleared":
+        this.#endGrants(event.tokenId, null, "cleared", origin);
+        break;
+      case "delegated":
+        this.#delegated(event, origin);
+        break;
+      case "creator-set":
+        this.#createdBy(event, origin);
+        break;
+      case "cloned":
+        this.#cloned(event, origin);
+        break;
+    }
+  }
+
+  changes(): AgentChanges {
+    return {
+      transfers: { ends: tokenEnds(this.#transfers.firsts), rows: this.#transfers.rows },
+      datas: { ends: tokenEnds(this.#datas.firsts), rows: this.#datas.rows },
+      creators: { ends: tokenEnds(this.#creators.firsts), rows: this.#creators.rows },
+      delegations: {
+        ends: [...this.#delegations.firsts.values()].map((row) => ({
+          ...placeOf(row),
+          user_address: row.user_address,
+        })),
+        rows: this.#delegations.rows,
+      },
+      authorizations: { ends: [...this.#grantEnds.values()], rows: this.#grants },
+      clones: this.#clones,
+      keys: this.#keys,
+    };
+  }
+
+  #transferred({ tokenId, from, to }: Of<"transferred">, origin: Origin): void {
+    const token_id = tokenId.toString();
+    const row = { ...lasting(origin), token_id, sender: from, receiver: to, with_key: false };
+    this.#transfers.put(token_id, row);
+    this.#transaction.transfers.push(row);
+    // The contract clears the list with every move, and says nothing of it.
+    this.#endGrants(tokenId, null, "transferred", origin);
+  }
+
+  /** The newest transfer of the transaction to this receiver; a receiver's callback may have moved the token on since. */
+  #published({ tokenId, to, keys }: Of<"key-published">, origin: Origin): void {
+    const token_id = tokenId.toString();
+    const own = this.#transaction.transfers.findLast(
+      (row) => row.token_id === token_id && row.receiver === to && !row.with_key,
+    );
+    if (own) own.with_key = true;
+    const clone = this.#transaction.clones.find((row) => row.new_token_id === token_id);
+    const minted = own === undefined || own.sender === ZERO_ADDRESS;
+    const datas = this.#dataOf(tokenId);
+    this.#keys.push({
+      ...origin,
+      id: `${origin.block_hash}-${origin.log_index}`,
+      token_id,
+      sender: clone?.sender ?? (minted ? null : own.sender),
+      receiver: to,
+      cause: clone ? "clone" : own?.sender === ZERO_ADDRESS ? "mint" : "transfer",
+      keys: keys.slice(0, MAX_KEYS).map(({ dataHash, key }, index) => ({
+        dataHash: dataHash ?? datas[index]?.dataHash ?? null,
+        ...cut(key),
+      })),
+      key_count: keys.length,
+    });
+  }
+
+  #setData(tokenId: bigint, datas: readonly IntelligentData[], origin: Origin): void {
+    const token_id = tokenId.toString();
+    const kept = datas.slice(0, MAX_DATAS);
+    this.#current.set(tokenId, kept);
+    this.#datas.put(token_id, { ...lasting(origin), token_id, datas: kept });
+  }
+
+  #dataOf(tokenId: bigint): readonly IntelligentData[] {
+    return this.#current.get(tokenId) ?? this.#known.get(tokenId) ?? [];
+  }
+
+  #authorized({ tokenId, by, user }: Of<"authorized">, origin: Origin): void {
+    const token_id = tokenId.toString();
+    const open = this.#openGrants.get(token_id) ?? new Map<Hex, AuthorizationRow>();
+    this.#openGrants.set(token_id, open);
+    if (open.has(user)) return;
+    const row = {
+      ...lasting(origin),
+      token_id,
+      authorized_by: by,
+      user_address: user,
+      end_reason: null,
+    };
+    open.set(user, row);
+    this.#grants.push(row);
+  }
+
+  #endGrants(tokenId: bigint, user: Hex | null, reason: AuthorizationEnd, place: Place): void {
+    const token_id = tokenId.toString();
+    const open = this.#openGrants.get(token_id);
+    for (const [holder, row] of open ?? [])
+      if (user === null || user === holder) {
+        end(row, place);
+        row.end_reason = reason;
+        open?.delete(holder);
+      }
+    // Of what was there before the page, the first end counts.
+    const key = `${token_id} ${user ?? ""}`;
+    if (!this.#grantEnds.has(key))
+      this.#grantEnds.set(key, { ...placeOf(place), token_id, user_address: user, reason });
+  }
+
+  #delegated({ user, assistant }: Of<"delegated">, origin: Origin): void {
+    this.#delegations.put(user, { ...lasting(origin), user_address: user, assistant });
+  }
+
+  #createdBy({ tokenId, creator }: Of<"creator-set">, origin: Origin): void {
+    const token_id = tokenId.toString();
+    this.#creators.put(token_id, { ...lasting(origin), token_id, creator });
+  }
+
+  #cloned({ tokenId, newTokenId, from, to }: Of<"cloned">, origin: Origin): void {
+    const row = {
+      ...origin,
+      token_id: tokenId.toString(),
+      new_token_id: newTokenId.toString(),
+      sender: from,
+      receiver: to,
+    };
+    this.#clones.push(row);
+    this.#transaction.clones.push(row);
+  }
+}
+
+type Of<Kind extends AgentEvent["kind"]> = Extract<AgentEvent, { kind: Kind }>;
+
+function toOrigin({ log }: PlacedAgentEvent): Origin {
+  return {
+    block_number: log.blockNumber.toString(),
+    log_index: log.logIndex,
+    block_hash: log.blockHash,
+    transaction_hash: log.transactionHash,
+  };
+}
+
+function lasting(origin: Origin): Lasting {
+  return { ...origin, ended_block: null, ended_log: null };
+}
+
+function end(row: Lasting, at: Place): void {
+  row.ended_block = at.block_number;
+  row.ended_log = at.log_index;
+}
+
+function placeOf({ block_number, log_index }: Place): Place {
+  return { block_number, log_index };
+}
+
+function tokenEnds(firsts: ReadonlyMap<string, Place>): readonly TokenEnd[] {
+  return [...firsts].map(([token_id, place]) => ({ ...placeOf(place), token_id }));
+}
+
+function replaced(
+  datas: readonly IntelligentData[],
+  { index, data }: Of<"datum-set">,
+): readonly IntelligentData[] {
+  return datas.map((old, n) => (n === index ? data : old));
+}
+
+/** A key of which at most 4 KiB are kept. */
+function cut(key: Hex): Omit<SealedKeyEntry, "dataHash"> {
+  const sizeBytes = (key.length - 2) / 2;
+  const truncated = sizeBytes > MAX_KEY_BYTES;
+  return { key: truncated ? (key.slice(0, 2 + 2 * MAX_KEY_BYTES) as Hex) : key, sizeBytes, truncated };
+}

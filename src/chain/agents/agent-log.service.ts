@@ -1,0 +1,141 @@
+import type { Queries } from "../../db/database.ts";
+import { appendEvents, type NewEvent } from "../../events/outbox.ts";
+import type { SealedKeyText } from "../../events/topics.ts";
+import type { Hex } from "../../kernel/hex.ts";
+import type { ChainLog, LogHandler } from "../log-handler.ts";
+import { toChanges, tokensToKnow } from "./agent-changes.ts";
+import type { AgentContract } from "./agent-contracts.ts";
+import type { LogReaders, PlacedAgentEvent } from "./agent-event.ts";
+import { agentNftReaders } from "./agent-nft-events.ts";
+import { agenticIdReaders } from "./agentic-id-events.ts";
+import {
+  type ContractKey,
+  forgetRemovedKeys,
+  readDatas,
+  revertChanges,
+  type SealedKeyChange,
+  type Told,
+  type TransferChange,
+  writeChanges,
+} from "./agents.store.ts";
+
+type Needs = { readonly chainId: number; readonly contract: AgentContract };
+
+const READERS = { "agent-nft": agentNftReaders, "agentic-id": agenticIdReaders } as const;
+
+/** The keys of one event travel with it up to this many bytes; larger ones are read from the database. */
+const MAX_TOLD_BYTES = 8_192;
+
+/**
+ * Takes one contract's agent tokens from its logs: who has them, what they are, who may use them, and which keys were
+ * sealed for whom. Told are transfers and sealed keys, and told again as `removed` when the chain takes them back.
+ */
+export class AgentLogService implements LogHandler {
+  readonly addresses: readonly Hex[];
+  readonly topics: readonly Hex[];
+  readonly #readers: LogReaders;
+  readonly #key: ContractKey;
+
+  constructor({ chainId, contract }: Needs) {
+    this.#readers = READERS[contract.generation];
+    this.#key = { chainId, contract: contract.address };
+    this.addresses = [contract.address];
+    this.topics = [...this.#readers.keys()];
+  }
+
+  async apply(tx: Queries, logs: readonly ChainLog[]): Promise<void> {
+    const events = this.#read(logs);
+    const known = await readDatas(tx, this.#key, tokensToKnow(events));
+    await this.#tell(tx, await writeChanges(tx, this.#key, toChanges(events, known)), false);
+  }
+
+  async revert(tx: Queries, from: bigint): Promise<void> {
+    await this.#tell(tx, await revertChanges(tx, this.#key, from), true);
+  }
+
+  async confirm(tx: Queries): Promise<void> {
+    await forgetRemovedKeys(tx);
+  }
+
+  /** An endpoint may tell a log twice. */
+  #read(logs: readonly ChainLog[]): readonly PlacedAgentEvent[] {
+    const seen = new Set<string>();
+    return logs.flatMap((log) => {
+      const place = `${log.blockNumber} ${log.logIndex}`;
+      const read = this.#readers.get(log.topics[0] ?? "0x");
+      if (!read || seen.has(place)) return [];
+      seen.add(place);
+      return read(log).map((event) => ({ ...event, log }));
+    });
+  }
+
+  async #tell(tx: Queries, { transfers, keys }: Told, removed: boolean): Promise<void> {
+    const { contract } = this.#key;
+    const events = [
+      ...transfers.map((row) => ({ row, event: toTransferEvent(contract, row, removed) })),
+      ...keys.map((row) => ({ row, event: toKeyEvent(contract, row, removed) })),
+    ];
+    // What is taken back goes in the opposite order.
+    const sign = removed ? -1 : 1;
+    events.sort(
+      ({ row: one }, { row: other }) =>
+        sign *
+        (Number(BigInt(one.block_number) - BigInt(other.block_number)) || one.log_index - other.log_index),
+    );
+    await appendEvents(
+      tx,
+      events.map(({ event }) => event),
+    );
+  }
+}
+
+/** What events of a token's transfers are ordered by. */
+export function tokenSubject(contract: Hex, tokenId: string | bigint): string {
+  return `${contract}:${tokenId}`;
+}
+
+function toTransferEvent(
+  contract: Hex,
+  row: TransferChange,
+  removed: boolean,
+): NewEvent<"token.transferred"> {
+  return {
+    topic: "token.transferred",
+    subject: tokenSubject(contract, row.token_id),
+    data: {
+      contract,
+      tokenId: row.token_id,
+      from: row.sender,
+      to: row.receiver,
+      withKey: row.with_key,
+      blockNumber: row.block_number,
+      logIndex: row.log_index,
+      transactionHash: row.transaction_hash,
+      removed,
+    },
+  };
+}
+
+function toKeyEvent(contract: Hex, row: SealedKeyChange, removed: boolean): NewEvent<"sealed-key.published"> {
+  const { keys, ...told } = row;
+  const bytes = keys.reduce((sum, { key }) => sum + key.length / 2, 0);
+  return {
+    topic: "sealed-key.published",
+    subject: row.receiver,
+    data: {
+      sealedKeyId: told.id,
+      contract,
+      tokenId: told.token_id,
+      from: told.sender,
+      to: told.receiver,
+      cause: told.cause,
+      keys: bytes > MAX_TOLD_BYTES ? null : (keys as SealedKeyText[]),
+      keyCount: told.key_count,
+      blockNumber: told.block_number,
+      logIndex: told.log_index,
+      blockHash: told.block_hash,
+      transactionHash: told.transaction_hash,
+      removed,
+    },
+  };
+}

@@ -1,0 +1,145 @@
+import type { PublicClient } from "viem";
+import type { Queries } from "../../db/database.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import { type Page, type PageRequest, toPage } from "../../kernel/page.ts";
+import { agentNftAbi } from "../abi/agent-nft.ts";
+import { contractError } from "../contract-error.ts";
+import type { AgentContract } from "./agent-contracts.ts";
+import type { AgentGeneration } from "./agent-event.ts";
+import {
+  type Authorization,
+  type Delegation,
+  findDelegations,
+  findTokens,
+  findUsers,
+  listAuthorizations,
+  listClones,
+  listTokens,
+  listTransfers,
+  type StoredToken,
+  type TokenClone,
+  type TokenKey,
+  type TokenTransfer,
+} from "./agent-tokens.store.ts";
+
+export type { Authorization, Delegation, TokenClone, TokenKey, TokenTransfer } from "./agent-tokens.store.ts";
+
+/** An agent token as it stands, as far as the chain was read. */
+export type AgentToken = StoredToken & { readonly generation: AgentGeneration };
+
+type Needs = {
+  readonly queries: Queries;
+  readonly client: PublicClient;
+  readonly chainId: number;
+  readonly contracts: readonly AgentContract[];
+  readonly clock: Clock;
+};
+
+const VERIFIER_FRESH_MS = 10_000;
+
+/** Finds agent tokens and what became of them. All of it is public, as the chain is. */
+export class AgentTokensService {
+  readonly #needs: Needs;
+  readonly #contracts: ReadonlyMap<Hex, AgentContract>;
+  readonly #verifiers = new Map<Hex, { readonly address: Promise<Hex>; readonly askedMs: number }>();
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+    this.#contracts = new Map(needs.contracts.map((contract) => [contract.address, contract]));
+  }
+
+  /** The contracts that are read. */
+  contracts(): readonly AgentContract[] {
+    return this.#needs.contracts;
+  }
+
+  /** For each key, in their order, its token; undefined for one that was never minted, or whose contract is not read. */
+  async byKeys(keys: readonly TokenKey[]): Promise<readonly (AgentToken | undefined)[]> {
+    const found = await findTokens(this.#needs.queries, this.#needs.chainId, keys.map(lower));
+    const tokens = new Map(found.map((token) => [nameOf(token), this.#withGeneration(token)]));
+    return keys.map((key) => tokens.get(nameOf(lower(key))));
+  }
+
+  /** Tokens that somebody has, the newest acquired first. */
+  async list(
+    filter: { readonly contract?: Hex | undefined; readonly owner?: Hex | undefined },
+    page: PageRequest,
+  ): Promise<Page<AgentToken>> {
+    const { queries, chainId } = this.#needs;
+    const rows = await listTokens(
+      queries,
+      chainId,
+      {
+        contract: filter.contract && lowerHex(filter.contract),
+        owner: filter.owner && lowerHex(filter.owner),
+      },
+      page,
+    );
+    return toPage(
+      rows.map((row) => this.#withGeneration(row)),
+      page,
+    );
+  }
+
+  /** For each token, in their order, who may use it now, in the order in which they were authorised. */
+  async usersOf(keys: readonly TokenKey[]): Promise<readonly (readonly Hex[])[]> {
+    const found = await findUsers(this.#needs.queries, this.#needs.chainId, keys.map(lower));
+    const users = Map.groupBy(found, nameOf);
+    return keys.map((key) => users.get(nameOf(lower(key)))?.map(({ user }) => user) ?? []);
+  }
+
+  /** For each user, in their order, whom they let sign access proofs, contract by contract. */
+  async delegationsOf(users: readonly Hex[]): Promise<readonly (readonly Delegation[])[]> {
+    const found = await findDelegations(this.#needs.queries, this.#needs.chainId, users.map(lowerHex));
+    const delegations = Map.groupBy(found, ({ user }) => user);
+    return users.map((user) => delegations.get(lowerHex(user)) ?? []);
+  }
+
+  /** A token's moves, newest first. */
+  async transfers(key: TokenKey, page: PageRequest): Promise<Page<TokenTransfer>> {
+    return toPage(await listTransfers(this.#needs.queries, this.#needs.chainId, lower(key), page), page);
+  }
+
+  /** Who was ever authorised to use a token, and until when, newest first. */
+  async authorizations(key: TokenKey, page: PageRequest): Promise<Page<Authorization>> {
+    return toPage(await listAuthorizations(this.#needs.queries, this.#needs.chainId, lower(key), page), page);
+  }
+
+  /** What was cloned from a token, newest first. */
+  async clones(key: TokenKey, page: PageRequest): Promise<Page<TokenClone>> {
+    return toPage(await listClones(this.#needs.queries, this.#needs.chainId, lower(key), page), page);
+  }
+
+  /** The contract that judges proofs for this one, as the chain says, at most 10 s old. Throws `chain_error`. */
+  verifierOf(contract: Hex): Promise<Hex> {
+    const address = lowerHex(contract);
+    const { client, clock } = this.#needs;
+    const known = this.#verifiers.get(address);
+    if (known && clock.monotonicMs() - known.askedMs < VERIFIER_FRESH_MS) return known.address;
+    const asked = client
+      .readContract({ address, abi: agentNftAbi, functionName: "verifier" })
+      .then(lowerHex)
+      .catch((cause: unknown) => {
+        this.#verifiers.delete(address);
+        throw contractError("the contract's verifier", cause);
+      });
+    // Only contracts of the configuration get here by way of tokens, so this map stays small.
+    if (this.#contracts.has(address))
+      this.#verifiers.set(address, { address: asked, askedMs: clock.monotonicMs() });
+    return asked;
+  }
+
+  #withGeneration(token: StoredToken): AgentToken {
+    return { ...token, generation: this.#contracts.get(token.contract)?.generation ?? "agent-nft" };
+  }
+}
+
+/** What stands for a token in a map. */
+function nameOf({ contract, tokenId }: TokenKey): string {
+  return `${contract}:${tokenId}`;
+}
+
+function lower({ contract, tokenId }: TokenKey): TokenKey {
+  return { contract: lowerHex(contract), tokenId };
+}

@@ -1,0 +1,228 @@
+import { randomBytes } from "node:crypto";
+import { type PublicClient, toHex } from "viem";
+import { AppError } from "../../kernel/errors.ts";
+import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import { agentNftAbi } from "../abi/agent-nft.ts";
+import { agenticIdAbi } from "../abi/agentic-id.ts";
+import { contractError, refusalOf } from "../contract-error.ts";
+import type { PreparedTransaction } from "../prepared-transaction.ts";
+import type { TransactionBuilder } from "../transaction-builder.ts";
+import type { AgentContract } from "./agent-contracts.ts";
+import type { TokenKey } from "./agent-tokens.store.ts";
+import {
+  accessProofText,
+  explainRefusal,
+  type Move,
+  readProofs,
+  type TransferFacts,
+  type TransferProof,
+  toProofArguments,
+} from "./transfer-proof.ts";
+
+type Needs = {
+  readonly client: PublicClient;
+  readonly transactions: TransactionBuilder;
+  readonly contracts: readonly AgentContract[];
+};
+
+/** What to move. `sender` is who will send the transaction, the owner unless another one is approved. */
+export type MoveRequest = TokenKey & {
+  readonly from: Hex;
+  readonly to: Hex;
+  readonly sender?: Hex | undefined;
+  readonly proofs: readonly TransferProof[];
+};
+
+/** What a receiver signs for one piece of a token's data, and what it is made of. */
+export type AccessProofText = {
+  readonly index: number;
+  readonly dataHash: Hex;
+  readonly targetPubkey: Hex;
+  readonly nonce: Hex;
+  readonly text: Hex;
+};
+
+const NONCE_BYTES = 32;
+const REPLAYABLE =
+  "The verifier may forget a nonce 7 days after its use: the same proofs then make another clone.";
+
+/**
+ * Makes the transactions of agent tokens, unsigned. Each is tried on the chain as it is first, and one that its contract
+ * would refuse is not given out: the failure says which error it would be and why.
+ */
+export class AgentTransactionsService {
+  readonly #needs: Needs;
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /**
+   * What the receiver of a token has to sign, for each piece of its data in their order. Without `targetPubkey`, keys
+   * are sealed for the receiver's own address. Throws `not_found`, `contract_refused`, `chain_error`.
+   */
+  async accessProofTexts(
+    { contract, tokenId }: TokenKey,
+    targetPubkey: Hex = "0x",
+  ): Promise<readonly AccessProofText[]> {
+    const { address } = this.#contract(contract);
+    const datas = await this.#datasOf(address, tokenId);
+    return datas.map(({ dataHash }, index) => {
+      const nonce = toHex(randomBytes(NONCE_BYTES));
+      const parts = { dataHash: lowerHex(dataHash), targetPubkey: lowerHex(targetPubkey), nonce };
+      return { index, ...parts, text: accessProofText(parts) };
+    });
+  }
+
+  /** A token's move with its keys. Throws `contract_refused` with what the contract would say and which proof is why. */
+  async transfer(request: MoveRequest): Promise<PreparedTransaction> {
+    return this.#move("iTransferFrom", request, await this.#authorizedWarning(request));
+  }
+
+  /** A token of one's own made of another's data, in the same way. */
+  clone(request: MoveRequest): Promise<PreparedTransaction> {
+    return this.#move("iCloneFrom", request, [REPLAYABLE]);
+  }
+
+  /** Lets a user use a token. `from` is the owner, as the chain has it unless it is given. */
+  authorizeUsage(key: TokenKey, user: Hex, from?: Hex): Promise<PreparedTransaction> {
+    return this.#ownerCall("authorizeUsage", key, [key.tokenId, user], from);
+  }
+
+  /** Takes that back. */
+  revokeAuthorization(key: TokenKey, user: Hex, from?: Hex): Promise<PreparedTransaction> {
+    return this.#ownerCall("revokeAuthorization", key, [key.tokenId, user], from);
+  }
+
+  /** Lets an assistant sign access proofs for who sends it, for all tokens of a contract; the zero address for nobody. */
+  async delegateAccess(contract: Hex, assistant: Hex, from?: Hex): Promise<PreparedTransaction> {
+    const { address: to, generation } = this.#contract(contract);
+    const { transactions } = this.#needs;
+    const args = [lowerHex(assistant)] as const;
+    return generation === "agent-nft"
+      ? transactions.prepare({ to, abi: agentNftAbi, functionName: "delegateAccess", args, from })
+      : transactions.prepare({ to, abi: agenticIdAbi, functionName: "setAccessDelegate", args, from });
+  }
+
+  async #move(
+    functionName: "iTransferFrom" | "iCloneFrom",
+    request: MoveRequest,
+    warnings: readonly string[],
+  ): Promise<PreparedTransaction> {
+    const { address, generation } = this.#contract(request.contract);
+    if (generation !== "agent-nft")
+      throw new AppError("invalid_parameter", "Proofs of this contract's generation are not made here.", {
+        param: "contract",
+      });
+    const move = toMove(request);
+    const args = [move.from, move.to, request.tokenId, toProofArguments(move.proofs)] as const;
+    try {
+      return await this.#needs.transactions.prepare({
+        to: address,
+        abi: agentNftAbi,
+        functionName,
+        args,
+        from: move.sender,
+        warnings,
+      });
+    } catch (error) {
+      throw await this.#explained(error, { address, tokenId: request.tokenId }, move);
+    }
+  }
+
+  async #explained(error: unknown, token: { address: Hex; tokenId: bigint }, move: Move): Promise<unknown> {
+    const refusal = error instanceof AppError ? refusalOf(error.cause) : undefined;
+    if (refusal === undefined) return error;
+    const facts = await this.#factsOf(token, move.to).catch(() => undefined);
+    const why = facts && (await explainRefusal(refusal, move, facts));
+    if (!why) return error;
+    return new AppError("contract_refused", `${refusal}: ${why.text}.`, {
+      cause: error,
+      ...(why.param && { param: why.param }),
+    });
+  }
+
+  async #factsOf({ address, tokenId }: { address: Hex; tokenId: bigint }, to: Hex): Promise<TransferFacts> {
+    const { client } = this.#needs;
+    const token = { address, abi: agentNftAbi } as const;
+    const [owner, datas, delegate] = await Promise.all([
+      this.#ownerOf(address, tokenId),
+      this.#datasOf(address, tokenId),
+      asked(
+        "the receiver's delegate",
+        client.readContract({ ...token, functionName: "getDelegateAccess", args: [to] }),
+      ),
+    ]);
+    return {
+      owner: lowerHex(owner),
+      dataHashes: datas.map(({ dataHash }) => lowerHex(dataHash)),
+      delegate: lowerHex(delegate),
+    };
+  }
+
+  /** How many may no longer use the token once it has moved. */
+  async #authorizedWarning({ contract, tokenId }: TokenKey): Promise<readonly string[]> {
+    const { address } = this.#contract(contract);
+    const call = { address, abi: agentNftAbi, functionName: "authorizedUsersOf", args: [tokenId] } as const;
+    // Of a token that is not there the move itself says so.
+    const users = await asked("the authorised users", this.#needs.client.readContract(call)).catch(
+      (error: AppError) => {
+        if (error.code === "contract_refused") return [];
+        throw error;
+      },
+    );
+    return users.length === 0 ? [] : [`It ends the authorisation of ${users.length} users.`];
+  }
+
+  async #ownerCall(
+    functionName: "authorizeUsage" | "revokeAuthorization",
+    { contract, tokenId }: TokenKey,
+    args: readonly [bigint, Hex],
+    from: Hex | undefined,
+  ): Promise<PreparedTransaction> {
+    const { address } = this.#contract(contract);
+    const owner = from ?? (await this.#ownerOf(address, tokenId));
+    return this.#needs.transactions.prepare({
+      to: address,
+      abi: agentNftAbi,
+      functionName,
+      args: [args[0], lowerHex(args[1])],
+      from: lowerHex(owner),
+    });
+  }
+
+  #ownerOf(address: Hex, tokenId: bigint): Promise<Hex> {
+    const call = { address, abi: agentNftAbi, functionName: "ownerOf", args: [tokenId] } as const;
+    return asked("the token's owner", this.#needs.client.readContract(call));
+  }
+
+  #datasOf(address: Hex, tokenId: bigint) {
+    const call = { address, abi: agentNftAbi, functionName: "intelligentDatasOf", args: [tokenId] } as const;
+    return asked("the token's data", this.#needs.client.readContract(call));
+  }
+
+  #contract(address: Hex): AgentContract {
+    const wanted = lowerHex(address);
+    const contract = this.#needs.contracts.find((known) => known.address === wanted);
+    if (contract) return contract;
+    throw new AppError("not_found", "This contract is not among those that are read: see agentContracts.", {
+      param: "contract",
+    });
+  }
+}
+
+/** What a contract answers. Throws `contract_refused`, `contract_not_found` or `chain_error`. */
+async function asked<T>(what: string, answer: Promise<T>): Promise<T> {
+  return answer.catch((cause: unknown) => {
+    throw contractError(what, cause);
+  });
+}
+
+function toMove({ from, to, sender, proofs }: MoveRequest): Move {
+  return {
+    from: lowerHex(from),
+    to: lowerHex(to),
+    sender: lowerHex(sender ?? from),
+    proofs: readProofs(proofs),
+  };
+}

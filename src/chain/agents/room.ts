@@ -1,0 +1,44 @@
+import { lowerHex } from "../../kernel/hex.ts";
+import type { Parts } from "../../parts.ts";
+import type { LogHandler } from "../log-handler.ts";
+import type { TransactionBuilder } from "../transaction-builder.ts";
+import { type AgentContract, agentWatcherName } from "./agent-contracts.ts";
+import { AgentLogService } from "./agent-log.service.ts";
+import { AgentTokensService } from "./agent-tokens.service.ts";
+import { AgentTransactionsService } from "./agent-transactions.service.ts";
+import { SealedKeysService } from "./sealed-keys.service.ts";
+
+/** What the faces ask of agent tokens. */
+export type AgentServices = {
+  readonly agentTokens: AgentTokensService;
+  /** Keys that were sealed for receivers of agent tokens. */
+  readonly sealedKeys: SealedKeysService;
+  readonly agentTransactions: AgentTransactionsService;
+};
+
+/** Builds the services of agent tokens, and has each contract followed under a cursor of its own. */
+export function openAgents(
+  { config, network, database, events, rpc, clock }: Parts,
+  {
+    transactions,
+    follow,
+  }: {
+    readonly transactions: TransactionBuilder;
+    readonly follow: (name: string, handler: LogHandler, startBlock?: bigint) => void;
+  },
+): AgentServices {
+  const { chainId } = network;
+  const { client } = rpc;
+  const { address } = network.contracts.agentNft;
+  const own: readonly AgentContract[] = address
+    ? [{ address: lowerHex(address), generation: "agent-nft", startBlock: undefined }]
+    : [];
+  const contracts = config.AGENT_CONTRACTS ?? own;
+  for (const contract of contracts)
+    follow(agentWatcherName(contract), new AgentLogService({ chainId, contract }), contract.startBlock);
+  return {
+    agentTokens: new AgentTokensService({ queries: database, client, chainId, contracts, clock }),
+    sealedKeys: new SealedKeysService({ queries: database, events, chainId }),
+    agentTransactions: new AgentTransactionsService({ client, transactions, contracts }),
+  };
+}

@@ -1,0 +1,80 @@
+import type { Queries } from "../../db/database.ts";
+import type { EventStream } from "../../events/bus.ts";
+import type { EventsService } from "../../events/events.service.ts";
+import { filterStream } from "../../events/filtered-stream.ts";
+import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import { type Page, type PageRequest, toPage } from "../../kernel/page.ts";
+import { tokenSubject } from "./agent-log.service.ts";
+import {
+  findSealedKeys,
+  listSealedKeys,
+  type SealedKey,
+  type SealedKeyFilter,
+} from "./agent-tokens.store.ts";
+
+export type { SealedKey } from "./agent-tokens.store.ts";
+
+type Needs = { readonly queries: Queries; readonly events: EventsService; readonly chainId: number };
+
+/** The keys that were sealed for receivers of agent tokens: an inbox, and news of it. Public, as the chain is. */
+export class SealedKeysService {
+  readonly #needs: Needs;
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /** Sealed keys that stand, newest first: a receiver's, a contract's or a token's. */
+  async list(filter: SealedKeyFilter, page: PageRequest): Promise<Page<SealedKey>> {
+    const { queries, chainId } = this.#needs;
+    const lowered = {
+      to: filter.to && lowerHex(filter.to),
+      contract: filter.contract && lowerHex(filter.contract),
+      tokenId: filter.tokenId,
+    };
+    return toPage(await listSealedKeys(queries, chainId, lowered, page), page);
+  }
+
+  /** For each id, in their order, its sealed key, also one that the chain took back in the last day. */
+  async byIds(ids: readonly string[]): Promise<readonly (SealedKey | undefined)[]> {
+    const found = await findSealedKeys(this.#needs.queries, ids);
+    const keys = new Map(found.map((key) => [key.id, key]));
+    return ids.map((id) => keys.get(id));
+  }
+
+  /**
+   * Every sealed key that matches, from now on or behind a cursor, and again as `removed` when a reorganisation took it
+   * back. Throws what `EventsService.follow` throws.
+   */
+  async follow(filter: SealedKeyFilter, after?: string): Promise<EventStream<"sealed-key.published">> {
+    const subject = filter.to && lowerHex(filter.to);
+    const stream = await this.#needs.events.follow({ topic: "sealed-key.published", subject }, after);
+    const contract = filter.contract && lowerHex(filter.contract);
+    const tokenId = filter.tokenId?.toString();
+    if (contract === undefined && tokenId === undefined) return stream;
+    return filterStream(
+      stream,
+      ({ data }) =>
+        (contract === undefined || data.contract === contract) &&
+        (tokenId === undefined || data.tokenId === tokenId),
+    );
+  }
+
+  /** Every move of a token, of a contract's tokens, or of all, in the same way. */
+  async followTransfers(
+    filter: { readonly contract?: Hex | undefined; readonly tokenId?: bigint | undefined },
+    after?: string,
+  ): Promise<EventStream<"token.transferred">> {
+    const contract = filter.contract && lowerHex(filter.contract);
+    const { tokenId } = filter;
+    const subject = contract && tokenId !== undefined ? tokenSubject(contract, tokenId) : undefined;
+    const stream = await this.#needs.events.follow({ topic: "token.transferred", subject }, after);
+    if (subject !== undefined || (contract === undefined && tokenId === undefined)) return stream;
+    return filterStream(
+      stream,
+      ({ data }) =>
+        (contract === undefined || data.contract === contract) &&
+        (tokenId === undefined || data.tokenId === tokenId.toString()),
+    );
+  }
+}

@@ -1,0 +1,225 @@
+import { concat, keccak256, recoverMessageAddress, size } from "viem";
+import { AppError } from "../../kernel/errors.ts";
+import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import { refusalName } from "../contract-error.ts";
+
+/** That a receiver, or who signs for it, can get at the data (SPEC 2.5). Without a key, the receiver's own is meant. */
+export type AccessProof = {
+  readonly dataHash: Hex;
+  readonly targetPubkey: Hex;
+  readonly nonce: Hex;
+  readonly proof: Hex;
+};
+export const ORACLE_TYPES = ["tee", "zkp"] as const;
+export type OracleType = (typeof ORACLE_TYPES)[number];
+
+/** That the oracle sealed the data's key for the receiver (SPEC 2.5). */
+export type OwnershipProof = AccessProof & { readonly oracleType: OracleType; readonly sealedKey: Hex };
+export type TransferProof = { readonly accessProof: AccessProof; readonly ownershipProof: OwnershipProof };
+
+/** What the chain says of the token and its receiver. */
+export type TransferFacts = {
+  readonly owner: Hex;
+  readonly dataHashes: readonly Hex[];
+  readonly delegate: Hex;
+};
+
+/** Who moves which token to whom. */
+export type Move = {
+  readonly from: Hex;
+  readonly to: Hex;
+  readonly sender: Hex;
+  readonly proofs: readonly TransferProof[];
+};
+
+/** Why a contract refuses, in our words; `param` names the argument at fault. */
+export type Explanation = { readonly text: string; readonly param?: string };
+
+/**
+ * The text that a receiver signs for one piece of data: the hash, in hexadecimal, of data hash, key and nonce side by
+ * side. It is this text that is signed, 66 characters, and not the 32 bytes (facts: router-and-chain 3.1).
+ */
+export function accessProofText({ dataHash, targetPubkey, nonce }: Omit<AccessProof, "proof">): Hex {
+  return keccak256(concat([dataHash, targetPubkey, nonce]));
+}
+
+/** The text that an oracle signs for one piece of data, in the same way. */
+export function ownershipProofText({
+  dataHash,
+  sealedKey,
+  targetPubkey,
+  nonce,
+}: Omit<OwnershipProof, "proof" | "oracleType">): Hex {
+  return keccak256(concat([dataHash, sealedKey, targetPubkey, nonce]));
+}
+
+/**
+ * Says what is wrong with a move that the contract refused, by the name of its error or its text: which proof, and what
+ * it has where something else is needed. Undefined where the refusal says it all.
+ */
+export async function explainRefusal(
+  refusal: string,
+  move: Move,
+  facts: TransferFacts,
+): Promise<Explanation | undefined> {
+  const { proofs } = move;
+  switch (refusalName(refusal)) {
+    case "ERC721InvalidSender":
+    case "ERC721IncorrectOwner":
+      return { text: `the token belongs to ${facts.owner}, not to ${move.from}`, param: "from" };
+    case "ERC721InvalidReceiver":
+      return { text: "this receiver cannot take tokens", param: "to" };
+    case "ERC721InsufficientApproval":
+      return { text: `${move.sender} may not move this token`, param: "sender" };
+    case "ERC7857EmptyProof":
+      return { text: "there is a proof to give for each piece of the token's data", param: "proofs" };
+    case "ERC7857ProofCountMismatch":
+      return {
+        text: `${proofs.length} proofs for ${facts.dataHashes.length} pieces of data`,
+        param: "proofs",
+      };
+    case "ERC7857DataHashMismatch":
+      return firstOf(proofs, "accessProof.dataHash", ({ accessProof }, n) =>
+        accessProof.dataHash === facts.dataHashes[n]
+          ? undefined
+          : `proof ${n} is of ${accessProof.dataHash}, the token's data ${n} has ${facts.dataHashes[n]}`,
+      );
+    case "Invalid dataHash":
+    case "ERC7857ProofDataHashMismatch":
+      return firstOf(proofs, "ownershipProof.dataHash", ({ accessProof, ownershipProof }, n) =>
+        accessProof.dataHash === ownershipProof.dataHash
+          ? undefined
+          : `the two proofs ${n} are of different data, ${accessProof.dataHash} and ${ownershipProof.dataHash}`,
+      );
+    case "ERC7857AccessAssistantMismatch":
+      return explainSigner(move, facts);
+    case "ERC7857WantedReceiverMismatch":
+      return firstOf(proofs, "ownershipProof.targetPubkey", ({ accessProof, ownershipProof }, n) =>
+        size(accessProof.targetPubkey) > 0 || addressOfKey(ownershipProof.targetPubkey) === move.to
+          ? undefined
+          : `the key of proof ${n} is sealed for ${addressOfKey(ownershipProof.targetPubkey)}, not for ${move.to}`,
+      );
+    case "ERC7857TargetPubkeyMismatch":
+      return firstOf(proofs, "ownershipProof.targetPubkey", ({ accessProof, ownershipProof }, n) =>
+        size(accessProof.targetPubkey) === 0 || accessProof.targetPubkey === ownershipProof.targetPubkey
+          ? undefined
+          : `the key of proof ${n} is sealed for another public key than the receiver asked for`,
+      );
+    case "Proof already used":
+      return explainNonce(proofs);
+    case "Invalid ownership proof":
+      return (
+        firstOf(proofs, "ownershipProof", ({ ownershipProof }, n) =>
+          ownershipProof.oracleType === "zkp"
+            ? `proof ${n} is of the kind ZKP, which no contract checks`
+            : undefined,
+        ) ?? { text: "a signature is not of the oracle that the verifier knows", param: "proofs" }
+      );
+    default:
+      return undefined;
+  }
+}
+
+/** The address of a public key of 64 bytes, as the contract makes it: the end of its hash. */
+export function addressOfKey(publicKey: Hex): Hex {
+  return `0x${keccak256(publicKey).slice(-40)}`;
+}
+
+/**
+ * Proofs as they are compared: at most 100, of parts of at most 64 KiB, in lower case. Throws `invalid_parameter`.
+ */
+export function readProofs(proofs: readonly TransferProof[]): readonly TransferProof[] {
+  if (proofs.length > MAX_PROOFS)
+    throw new AppError("invalid_parameter", `At most ${MAX_PROOFS} proofs go with a token.`, {
+      param: "proofs",
+    });
+  for (const [n, { accessProof, ownershipProof }] of proofs.entries())
+    for (const part of [...Object.values(accessProof), ...Object.values(ownershipProof)])
+      if (part.length > 2 * MAX_PART_BYTES + 2)
+        throw new AppError("invalid_parameter", `A part of a proof has at most ${MAX_PART_BYTES} bytes.`, {
+          param: `proofs.${n}`,
+        });
+  return proofs.map(normalized);
+}
+
+/** Proofs as a contract takes them. Throws what `readProofs` throws. */
+export function toProofArguments(proofs: readonly TransferProof[]) {
+  return readProofs(proofs).map(({ accessProof, ownershipProof }) => ({
+    accessProof,
+    ownershipProof: { ...ownershipProof, oracleType: ORACLE_TYPES.indexOf(ownershipProof.oracleType) },
+  }));
+}
+
+const MAX_PROOFS = 100;
+const MAX_PART_BYTES = 65_536;
+
+function normalized({ accessProof, ownershipProof }: TransferProof): TransferProof {
+  return {
+    accessProof: lowered(accessProof),
+    ownershipProof: {
+      ...lowered(ownershipProof),
+      oracleType: ownershipProof.oracleType,
+      sealedKey: lowerHex(ownershipProof.sealedKey),
+    },
+  };
+}
+
+function lowered({ dataHash, targetPubkey, nonce, proof }: AccessProof): AccessProof {
+  return {
+    dataHash: lowerHex(dataHash),
+    targetPubkey: lowerHex(targetPubkey),
+    nonce: lowerHex(nonce),
+    proof: lowerHex(proof),
+  };
+}
+
+function firstOf(
+  proofs: readonly TransferProof[],
+  field: string,
+  faultOf: (proof: TransferProof, n: number) => string | undefined,
+): Explanation | undefined {
+  for (const [n, proof] of proofs.entries()) {
+    const text = faultOf(proof, n);
+    if (text !== undefined) return { text, param: `proofs.${n}.${field}` };
+  }
+  return undefined;
+}
+
+async function explainSigner(
+  { to, proofs }: Move,
+  { delegate }: TransferFacts,
+): Promise<Explanation | undefined> {
+  for (const [n, { accessProof }] of proofs.entries()) {
+    const signer = await signerOf(accessProof);
+    if (signer === to || (signer !== undefined && signer === delegate)) continue;
+    const who = signer ?? "nobody that can be told";
+    return {
+      text: `access proof ${n} is signed by ${who}, which is neither ${to} nor who signs for it`,
+      param: `proofs.${n}.accessProof.proof`,
+    };
+  }
+  return undefined;
+}
+
+async function signerOf(access: AccessProof): Promise<Hex | undefined> {
+  try {
+    return lowerHex(
+      await recoverMessageAddress({ message: accessProofText(access), signature: access.proof }),
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+/** Both kinds of nonces are kept in one set, so that they must all differ. */
+function explainNonce(proofs: readonly TransferProof[]): Explanation {
+  const seen = new Map<Hex, string>();
+  for (const [n, { accessProof, ownershipProof }] of proofs.entries())
+    for (const [field, { nonce }] of Object.entries({ accessProof, ownershipProof })) {
+      const before = seen.get(nonce);
+      const here = `proofs.${n}.${field}.nonce`;
+      if (before) return { text: `the nonces of ${before} and ${here} are the same`, param: here };
+      seen.set(nonce, here);
+    }
+  return { text: "a nonce was used before with this contract: new proofs are needed", param: "proofs" };
+}

@@ -1,0 +1,194 @@
+import type { PublicClient } from "viem";
+import type { Clock } from "../../kernel/clock.ts";
+import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import type { Page, PageRequest } from "../../kernel/page.ts";
+import { inferenceServingAbi } from "../abi/inference-serving.ts";
+import { ledgerManagerAbi } from "../abi/ledger-manager.ts";
+import { contractError } from "../contract-error.ts";
+import { kept } from "../kept.ts";
+import { addressOf, type Network } from "../networks.ts";
+import { refusedWith } from "../refused-with.ts";
+import { type Listed, readOffsetPage } from "./offset-page.ts";
+import { pendingRefunds, type Refund } from "./refunds.ts";
+
+/** A user's ledger on the direct path, neuron. What is not available lies in sub-accounts. */
+export type DirectLedger = {
+  /** In lower case. */
+  readonly user: Hex;
+  readonly available: bigint;
+  readonly locked: bigint;
+  readonly total: bigint;
+  readonly additionalInfo: string;
+};
+
+/** A user's sub-account at one inference provider, neuron. */
+export type SubAccount = {
+  readonly user: Hex;
+  readonly provider: Hex;
+  readonly balance: bigint;
+  readonly pendingRefund: bigint;
+  /** What requests may still use: the balance without what is on its way back. */
+  readonly spendable: bigint;
+  readonly refunds: readonly Refund[];
+  /** Whether the user acknowledged the provider's signer; without it nothing is settled. */
+  readonly acknowledged: boolean;
+  readonly nonce: bigint;
+  /** Secrets (`app-sk-`) of another generation are void. */
+  readonly generation: bigint;
+  /** The persistent secrets, 0 to 254, that are revoked in this generation. */
+  readonly revokedTokenIds: readonly number[];
+};
+
+/** What the contracts of the direct path ask of their users. Amounts are neuron. */
+export type DirectRules = {
+  readonly minimumLedger: bigint;
+  /** Of the first transfer to a provider. */
+  readonly minimumTransfer: bigint;
+  readonly maxProvidersPerRetrieval: bigint;
+  readonly maxProvidersPerService: bigint;
+  /** How long a refund from an inference provider waits. */
+  readonly refundLockSeconds: bigint;
+};
+
+type Needs = { readonly client: PublicClient; readonly network: Network; readonly clock: Clock };
+
+const RULES_KEPT_MS = 60_000;
+const EPHEMERAL_TOKEN_ID = 255;
+
+/**
+ * Reads the direct path's money from the chain: a pool of its own, which a deposit with the router does not fill, nor
+ * the reverse (SPEC 1.3). No event tells of it, so it is read anew each time. Every read throws `contract_not_found`
+ * where the network has no such contract, and `chain_error` when the RPC fails.
+ */
+export class DirectLedgerService {
+  readonly #needs: Needs;
+  /** What the contracts ask of their users, at most a minute old. */
+  readonly rules: () => Promise<DirectRules>;
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+    this.rules = kept(needs.clock, RULES_KEPT_MS, () => this.#readRules());
+  }
+
+  /** A user's ledger, undefined for one who has none. */
+  async ledger(user: Hex): Promise<DirectLedger | undefined> {
+    try {
+      const { availableBalance, totalBalance, additionalInfo } = await this.#needs.client.readContract({
+        ...this.#ledger(),
+        functionName: "getLedger",
+        args: [user],
+      });
+      return {
+        user: lowerHex(user),
+        available: availableBalance,
+        locked: totalBalance > availableBalance ? totalBalance - availableBalance : 0n,
+        total: totalBalance,
+        additionalInfo,
+      };
+    } catch (error) {
+      if (refusedWith(error, "LedgerNotExists")) return undefined;
+      throw contractError("the ledger of the direct path", error);
+    }
+  }
+
+  /** A user's sub-accounts at inference providers, in the contract's order. */
+  async subAccounts(user: Hex, page: PageRequest): Promise<Page<Listed<SubAccount>>> {
+    const { refundLockSeconds } = await this.rules();
+    return readOffsetPage(page, async (offset, limit) => {
+      try {
+        const [rows, total] = await this.#needs.client.readContract({
+          ...this.#serving(),
+          functionName: "getAccountsByUser",
+          args: [user, offset, limit],
+        });
+        return { rows: rows.map((row) => toSubAccount(row, refundLockSeconds)), total };
+      } catch (error) {
+        throw contractError("the sub-accounts of the direct path", error);
+      }
+    });
+  }
+
+  /** A user's sub-account at one inference provider, undefined where there is none. */
+  async subAccount(user: Hex, provider: Hex): Promise<SubAccount | undefined> {
+    const { refundLockSeconds } = await this.rules();
+    try {
+      const call = { ...this.#serving(), functionName: "getAccount", args: [user, provider] } as const;
+      return toSubAccount(await this.#needs.client.readContract(call), refundLockSeconds);
+    } catch (error) {
+      if (refusedWith(error, "AccountNotExists")) return undefined;
+      throw contractError("the sub-accounts of the direct path", error);
+    }
+  }
+
+  async #readRules(): Promise<DirectRules> {
+    const { client } = this.#needs;
+    const ledger = this.#ledger();
+    try {
+      const [minimumLedger, minimumTransfer, perRetrieval, perService, refundLockSeconds] = await Promise.all(
+        [
+          client.readContract({ ...ledger, functionName: "MIN_ACCOUNT_BALANCE" }),
+          client.readContract({ ...ledger, functionName: "MIN_TRANSFER_AMOUNT" }),
+          client.readContract({ ...ledger, functionName: "MAX_PROVIDERS_PER_BATCH" }),
+          client.readContract({ ...ledger, functionName: "MAX_PROVIDERS_PER_USER_PER_SERVICE" }),
+          client.readContract({ ...this.#serving(), functionName: "lockTime" }),
+        ],
+      );
+      return {
+        minimumLedger,
+        minimumTransfer,
+        maxProvidersPerRetrieval: perRetrieval,
+        maxProvidersPerService: perService,
+        refundLockSeconds,
+      };
+    } catch (error) {
+      throw contractError("the rules of the direct path", error);
+    }
+  }
+
+  #ledger() {
+    return { address: addressOf(this.#needs.network, "computeLedger"), abi: ledgerManagerAbi } as const;
+  }
+
+  #serving() {
+    return { address: addressOf(this.#needs.network, "computeInference"), abi: inferenceServingAbi } as const;
+  }
+}
+
+type AccountRow = {
+  readonly user: Hex;
+  readonly provider: Hex;
+  readonly nonce: bigint;
+  readonly balance: bigint;
+  readonly pendingRefund: bigint;
+  readonly refunds: readonly {
+    readonly index: bigint;
+    readonly amount: bigint;
+    readonly createdAt: bigint;
+  }[];
+  readonly acknowledged: boolean;
+  readonly validRefundsLength: bigint;
+  readonly generation: bigint;
+  readonly revokedBitmap: bigint;
+};
+
+function toSubAccount(row: AccountRow, lockSeconds: bigint): SubAccount {
+  const { nonce, balance, pendingRefund, acknowledged, generation } = row;
+  return {
+    user: lowerHex(row.user),
+    provider: lowerHex(row.provider),
+    balance,
+    pendingRefund,
+    spendable: balance > pendingRefund ? balance - pendingRefund : 0n,
+    refunds: pendingRefunds(row.refunds, row.validRefundsLength, lockSeconds),
+    acknowledged,
+    nonce,
+    generation,
+    revokedTokenIds: bitsOf(row.revokedBitmap),
+  };
+}
+
+function bitsOf(bitmap: bigint): readonly number[] {
+  return Array.from({ length: EPHEMERAL_TOKEN_ID }, (_, id) => id).filter(
+    (id) => (bitmap >> BigInt(id)) & 1n,
+  );
+}

@@ -1,0 +1,42 @@
+import type { PublicClient } from "viem";
+import type { Clock } from "../../kernel/clock.ts";
+import { AppError } from "../../kernel/errors.ts";
+import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import { ledgerManagerAbi } from "../abi/ledger-manager.ts";
+import { contractError } from "../contract-error.ts";
+import { kept } from "../kept.ts";
+import { addressOf, type Network } from "../networks.ts";
+
+type Needs = { readonly client: PublicClient; readonly network: Network; readonly clock: Clock };
+
+const KEPT_MS = 60_000;
+
+/**
+ * The names under which the ledger knows service contracts, such as `inference-v1.0`. Money is moved by name, and the
+ * contract's own word on it is taken rather than a guess.
+ */
+export class ServiceNames {
+  readonly #rows: () => Promise<ReadonlyMap<Hex, string>>;
+
+  constructor({ client, network, clock }: Needs) {
+    this.#rows = kept(clock, KEPT_MS, async () => {
+      try {
+        const rows = await client.readContract({
+          address: addressOf(network, "computeLedger"),
+          abi: ledgerManagerAbi,
+          functionName: "getAllActiveServices",
+        });
+        return new Map(rows.map(({ serviceAddress, fullName }) => [lowerHex(serviceAddress), fullName]));
+      } catch (error) {
+        throw contractError("the services of the ledger", error);
+      }
+    });
+  }
+
+  /** The name of a service contract. Throws `contract_not_found` for one that the ledger does not know. */
+  async nameOf(service: Hex): Promise<string> {
+    const name = (await this.#rows()).get(lowerHex(service));
+    if (name !== undefined) return name;
+    throw new AppError("contract_not_found", `The ledger of the direct path knows no service at ${service}.`);
+  }
+}

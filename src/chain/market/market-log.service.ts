@@ -1,0 +1,54 @@
+import type { Queries } from "../../db/database.ts";
+import { appendEvents } from "../../events/outbox.ts";
+import type { Hex } from "../../kernel/hex.ts";
+import { tokenSubject } from "../agents/agent-log.service.ts";
+import type { ChainLog, LogHandler } from "../log-handler.ts";
+import { type MarketKey, revertEvents, type StoredFill, writeEvents } from "./market.store.ts";
+import { MARKET_TOPICS, readMarketLog } from "./market-event.ts";
+
+/**
+ * Takes what happens on the market from its logs. Told are orders that were fulfilled, and told again as `removed`, the
+ * newest first, when the chain takes them back.
+ */
+export class MarketLogService implements LogHandler {
+  readonly addresses: readonly Hex[];
+  readonly topics = MARKET_TOPICS;
+  readonly #key: MarketKey;
+
+  constructor(key: MarketKey) {
+    this.#key = key;
+    this.addresses = [key.contract.address];
+  }
+
+  async apply(tx: Queries, logs: readonly ChainLog[]): Promise<void> {
+    const events = logs.map((log) => ({ ...readMarketLog(log), log }));
+    await this.#tell(tx, await writeEvents(tx, this.#key, events), false);
+  }
+
+  async revert(tx: Queries, from: bigint): Promise<void> {
+    await this.#tell(tx, await revertEvents(tx, this.#key, from), true);
+  }
+
+  async #tell(tx: Queries, fills: readonly StoredFill[], removed: boolean): Promise<void> {
+    await appendEvents(
+      tx,
+      fills.map((fill) => ({
+        topic: "order.fulfilled",
+        subject: tokenSubject(fill.token, fill.tokenId),
+        data: {
+          market: this.#key.contract.address,
+          contract: fill.token,
+          tokenId: fill.tokenId.toString(),
+          seller: fill.seller,
+          buyer: fill.buyer,
+          price: fill.price.toString(),
+          currency: fill.currency,
+          blockNumber: fill.blockNumber.toString(),
+          logIndex: fill.logIndex,
+          transactionHash: fill.transactionHash,
+          removed,
+        },
+      })),
+    );
+  }
+}

@@ -1,0 +1,252 @@
+import type { Queries } from "../../db/database.ts";
+import { AppError } from "../../kernel/errors.ts";
+import type { Hex } from "../../kernel/hex.ts";
+import {
+  decodeCursor,
+  encodeCursor,
+  type Page,
+  type PageRequest,
+  pageLimit,
+  toPage,
+} from "../../kernel/page.ts";
+import type { ChainLog } from "../log-handler.ts";
+import type { MarketContract } from "./market-contract.ts";
+import type { MarketEvent, MarketEventKind } from "./market-event.ts";
+
+/** Which market's rows. */
+export type MarketKey = { readonly chainId: number; readonly contract: MarketContract };
+
+/** Where the chain has it. */
+type Place = Pick<ChainLog, "blockNumber" | "logIndex" | "blockHash" | "transactionHash">;
+export type PlacedMarketEvent = MarketEvent & { readonly log: Place };
+
+/** An order that was fulfilled. Price and rates as they were then; a rate is undefined where no event ever told one. */
+export type StoredFill = Place & {
+  /** The contract of the token. */
+  readonly token: Hex;
+  readonly tokenId: bigint;
+  readonly seller: Hex;
+  readonly buyer: Hex;
+  /** In the smallest unit of the currency. */
+  readonly price: bigint;
+  /** An ERC-20 contract; null for the network's own token. */
+  readonly currency: Hex | null;
+  /** In hundredths of a percent. */
+  readonly feeRate: number | undefined;
+  readonly seenAt: Date;
+  readonly cursor: string;
+};
+
+/** What moved an account's balance in the market, neuron. `balance` is known of a deposit, `amount` of all else. */
+export type MarketMove = Place & {
+  readonly kind: "deposited" | "withdrawn" | "minted";
+  readonly amount: bigint | null;
+  readonly balance: bigint | null;
+  readonly seenAt: Date;
+  readonly cursor: string;
+};
+
+/** Which fills a list holds: those of a token, those in which an account sold or bought, or all. */
+export type FillFilter = { readonly tokenId?: bigint | undefined; readonly account?: Hex | undefined };
+
+/** Inserts events and returns, in the chain's order, the fills that were not there yet. */
+export async function writeEvents(
+  tx: Queries,
+  key: MarketKey,
+  events: readonly PlacedMarketEvent[],
+): Promise<readonly StoredFill[]> {
+  if (events.length === 0) return [];
+  const asked = events.map(({ log, ...event }) => ({
+    chain_id: key.chainId,
+    market: key.contract.address,
+    block_number: log.blockNumber.toString(),
+    log_index: log.logIndex,
+    block_hash: log.blockHash,
+    transaction_hash: log.transactionHash,
+    kind: event.kind,
+    account: event.account,
+    other: event.other ?? null,
+    token_id: event.tokenId?.toString() ?? null,
+    amount: event.amount?.toString() ?? null,
+    previous: event.previous?.toString() ?? null,
+    currency: event.currency ?? null,
+  }));
+  const written = await tx.rows<{ block_number: string; log_index: number }>(INSERT, [JSON.stringify(asked)]);
+  if (written.length === 0) return [];
+  return (await tx.rows<FillRow>(FILLS_AT, [...keyOf(key), JSON.stringify(written)])).map(toFill);
+}
+
+/** Deletes what came from block `from` and above, and returns the fills among it, the newest first. */
+export async function revertEvents(
+  tx: Queries,
+  key: MarketKey,
+  from: bigint,
+): Promise<readonly StoredFill[]> {
+  const gone = await tx.rows<FillRow>(FILLS_FROM, [...keyOf(key), from.toString()]);
+  await tx.rows(DELETE, [key.chainId, key.contract.address, from.toString()]);
+  return gone.map(toFill);
+}
+
+/** Fills, newest first. */
+export async function listFills(
+  queries: Queries,
+  key: MarketKey,
+  { tokenId, account }: FillFilter,
+  page: PageRequest,
+): Promise<Page<StoredFill>> {
+  const limit = pageLimit(page);
+  const parameters = [...keyOf(key), ...readPlace(page.after), limit];
+  const token = tokenId === undefined ? [] : [tokenId.toString()];
+  const who = account === undefined ? [] : [account];
+  const sql = fillList(token.length > 0, who.length > 0);
+  const rows = await queries.rows<FillRow>(sql, [...parameters, ...token, ...who]);
+  return toPage(rows.map(toFill), page);
+}
+
+/** What moved an account's balance in the market, newest first. */
+export async function listMoves(
+  queries: Queries,
+  { chainId, contract }: MarketKey,
+  account: Hex,
+  page: PageRequest,
+): Promise<Page<MarketMove>> {
+  const limit = pageLimit(page);
+  const parameters = [chainId, contract.address, ...readPlace(page.after), limit, account];
+  return toPage((await queries.rows<MoveRow>(MOVES, parameters)).map(toMove), page);
+}
+
+/** The token contract that the market last said it trades, undefined when it never did. */
+export async function latestToken(
+  queries: Queries,
+  { chainId, contract }: MarketKey,
+): Promise<Hex | undefined> {
+  const rows = await queries.rows<{ token: Hex }>(LATEST_TOKEN, [chainId, contract.address]);
+  return rows[0]?.token;
+}
+
+/** The place that a cursor names, as parameters of a statement. Throws `invalid_cursor`. */
+function readPlace(after: string | undefined): readonly [string | null, string | null] {
+  if (after === undefined) return [null, null];
+  const [block = "", log = ""] = decodeCursor(after, 2);
+  if (!/^\d{1,18}$/.test(block) || !/^\d{1,9}$/.test(log))
+    throw new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
+  return [block, log];
+}
+
+function keyOf({ chainId, contract }: MarketKey): readonly [number, Hex, Hex] {
+  return [chainId, contract.address, contract.token];
+}
+
+type PlaceRow = {
+  block_number: string;
+  log_index: number;
+  block_hash: Hex;
+  transaction_hash: Hex;
+  seen_at_ms: string;
+};
+type FillRow = PlaceRow & {
+  token: Hex;
+  token_id: string;
+  account: Hex;
+  other: Hex;
+  amount: string;
+  currency: Hex | null;
+  fee_rate: string | null;
+};
+type MoveRow = PlaceRow & { kind: MarketEventKind; amount: string };
+
+function toPlace(row: PlaceRow) {
+  return {
+    blockNumber: BigInt(row.block_number),
+    logIndex: row.log_index,
+    blockHash: row.block_hash,
+    transactionHash: row.transaction_hash,
+    seenAt: new Date(Number(row.seen_at_ms)),
+    cursor: encodeCursor(row.block_number, String(row.log_index)),
+  };
+}
+
+function toFill(row: FillRow): StoredFill {
+  return {
+    ...toPlace(row),
+    token: row.token,
+    tokenId: BigInt(row.token_id),
+    seller: row.account,
+    buyer: row.other,
+    price: BigInt(row.amount),
+    currency: row.currency,
+    feeRate: row.fee_rate === null ? undefined : Number(row.fee_rate),
+  };
+}
+
+function toMove(row: MoveRow): MarketMove {
+  const kind = row.kind as MarketMove["kind"];
+  const amount = BigInt(row.amount);
+  return {
+    ...toPlace(row),
+    kind,
+    amount: kind === "deposited" ? null : amount,
+    balance: kind === "deposited" ? amount : null,
+  };
+}
+
+const PLACE = `event.block_number::text as block_number, event.log_index, event.block_hash, event.transaction_hash,
+  floor(extract(epoch from event.seen_at) * 1000)::bigint::text as seen_at_ms`;
+
+const INSERT = `
+  insert into market_event (chain_id, market, block_number, log_index, block_hash, transaction_hash, kind, account, other,
+    token_id, amount, previous, currency)
+  select * from jsonb_to_recordset($1::text::jsonb) as a(chain_id bigint, market text, block_number bigint, log_index int,
+    block_hash text, transaction_hash text, kind text, account text, other text, token_id numeric, amount numeric,
+    previous numeric, currency text)
+  on conflict do nothing
+  returning block_number::text as block_number, log_index`;
+
+const DELETE =
+  "delete from market_event where chain_id = $1::bigint and market = $2 and block_number >= $3::bigint";
+
+/** What was in force at an event: as the latest word before it has it, else as the first word after it recalls it. */
+function inForce(kind: MarketEventKind, told: string, recalled: string): string {
+  const words = `from market_event as word
+      where word.chain_id = event.chain_id and word.market = event.market and word.kind = '${kind}'`;
+  return `coalesce(
+      (select word.${told} ${words} and (word.block_number, word.log_index) < (event.block_number, event.log_index)
+        order by word.block_number desc, word.log_index desc limit 1),
+      (select word.${recalled} ${words} and (word.block_number, word.log_index) > (event.block_number, event.log_index)
+        order by word.block_number, word.log_index limit 1))`;
+}
+
+const FILLS = `
+  select ${PLACE}, event.token_id::text as token_id, event.account, event.other, event.amount::text as amount,
+    event.currency, coalesce(${inForce("token-set", "account", "other")}, $3) as token,
+    ${inForce("fee-rate-set", "amount", "previous")}::text as fee_rate
+  from market_event as event
+  where event.chain_id = $1::bigint and event.market = $2 and event.kind = 'fulfilled'`;
+
+const FILLS_AT = `${FILLS} and (event.block_number, event.log_index) in (
+    select block_number, log_index from jsonb_to_recordset($4::text::jsonb) as a(block_number bigint, log_index int))
+  order by event.block_number, event.log_index`;
+
+const FILLS_FROM = `${FILLS} and event.block_number >= $4::bigint
+  order by event.block_number desc, event.log_index desc`;
+
+const BEFORE = (n: number) =>
+  `($${n}::bigint is null or (event.block_number, event.log_index) < ($${n}::bigint, $${n + 1}::int))`;
+
+function fillList(ofToken: boolean, ofAccount: boolean): string {
+  const account = ofToken ? "$8" : "$7";
+  return `${FILLS} and ${BEFORE(4)}
+    ${ofToken ? "and event.token_id = $7::numeric" : ""}
+    ${ofAccount ? `and (event.account = ${account} or event.other = ${account})` : ""}
+  order by event.block_number desc, event.log_index desc limit $6::int`;
+}
+
+const MOVES = `
+  select ${PLACE}, event.kind, event.amount::text as amount from market_event as event
+  where event.chain_id = $1::bigint and event.market = $2 and ${BEFORE(3)}
+    and ((event.kind in ('deposited', 'withdrawn') and event.account = $6) or (event.kind = 'minted' and event.other = $6))
+  order by event.block_number desc, event.log_index desc limit $5::int`;
+
+const LATEST_TOKEN = `
+  select account as token from market_event where chain_id = $1::bigint and market = $2 and kind = 'token-set'
+  order by block_number desc, log_index desc limit 1`;

@@ -1,0 +1,54 @@
+import { lowerHex } from "../../kernel/hex.ts";
+import type { Parts } from "../../parts.ts";
+import type { LogHandler } from "../log-handler.ts";
+import type { Network } from "../networks.ts";
+import type { TransactionBuilder } from "../transaction-builder.ts";
+import { MarketClient } from "./market.client.ts";
+import { MarketService } from "./market.service.ts";
+import type { MarketContract } from "./market-contract.ts";
+import { MarketLogService } from "./market-log.service.ts";
+import { MarketOrdersService } from "./market-orders.service.ts";
+import { MarketTransactionsService } from "./market-transactions.service.ts";
+
+/** What the faces ask of the market of agent tokens. */
+export type MarketServices = {
+  readonly market: MarketService;
+  readonly marketOrders: MarketOrdersService;
+  readonly marketTransactions: MarketTransactionsService;
+};
+
+const WATCHER = "market";
+
+/** Builds the services of the market, and has it followed where there is one. */
+export function openMarket(
+  { config, network, database, events, rpc, clock }: Parts,
+  {
+    transactions,
+    follow,
+  }: {
+    readonly transactions: TransactionBuilder;
+    readonly follow: (name: string, handler: LogHandler, startBlock?: bigint) => void;
+  },
+): MarketServices {
+  const { chainId } = network;
+  const contract = config.AGENT_MARKET ?? marketOf(network);
+  if (contract) follow(WATCHER, new MarketLogService({ chainId, contract }), contract.startBlock);
+  const client = new MarketClient(rpc.client, contract);
+  const market = new MarketService({ client, queries: database, events, chainId, clock });
+  const orders = new MarketOrdersService({ client, market, chainId });
+  return {
+    market,
+    marketOrders: orders,
+    marketTransactions: new MarketTransactionsService({ transactions, client, market, orders }),
+  };
+}
+
+function marketOf({ contracts }: Network): MarketContract | undefined {
+  const { agentMarket, agentNft } = contracts;
+  if (!agentMarket.address || !agentNft.address) return undefined;
+  return {
+    address: lowerHex(agentMarket.address),
+    token: lowerHex(agentNft.address),
+    startBlock: undefined,
+  };
+}

@@ -1,0 +1,41 @@
+import { engineToken, type JwtFile } from "./jwt-secret.ts";
+import { type Unread, unset } from "./part-state.ts";
+import { readJson } from "./read-json.ts";
+
+/** How the engine API stands (SPEC 4.5). `undefined`: could not be tried. */
+export type EngineStatus =
+  | Unread
+  | {
+      readonly state: "answering";
+      /** Whether it takes calls with the consensus client's secret. */
+      readonly takesSecret: boolean | undefined;
+      /** Whether it refuses calls without a secret, as it must. */
+      readonly refusesOthers: boolean;
+      readonly detail: string;
+    };
+
+/** A call that changes nothing, which every engine API has to answer. */
+const CALL = { jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] } as const;
+
+/** Tries the engine API, once with the secret and once without. It never throws: what is wrong is told. */
+export async function probeEngine(url: string | undefined, jwt: JwtFile, now: Date): Promise<EngineStatus> {
+  if (url === undefined) return unset("NODE_ENGINE_URL");
+  try {
+    const bare = await readJson(url, { body: CALL });
+    const refusesOthers = bare.status === 401 || bare.status === 403;
+    if (jwt.state !== "read")
+      return {
+        state: "answering",
+        takesSecret: undefined,
+        refusesOthers,
+        detail: "It listens; without a secret file to read, no call was tried.",
+      };
+    const headers = { authorization: `Bearer ${engineToken(jwt.secret, now)}` };
+    const { status, body } = await readJson(url, { body: CALL, headers });
+    const takesSecret = status === 200 && typeof body === "object" && body !== null && "result" in body;
+    const detail = takesSecret ? "It takes the secret." : `It answers HTTP ${status} to the secret.`;
+    return { state: "answering", takesSecret, refusesOthers, detail };
+  } catch (error) {
+    return { state: "unreachable", detail: `The engine API does not listen: ${(error as Error).message}.` };
+  }
+}

@@ -1,0 +1,84 @@
+import type { Clock } from "../../kernel/clock.ts";
+import { AppError } from "../../kernel/errors.ts";
+import { kept } from "../kept.ts";
+import { type ConsensusStatus, readConsensus } from "./consensus.client.ts";
+import { type Diagnosis, diagnose } from "./diagnosis.ts";
+import { type EngineStatus, probeEngine } from "./engine.client.ts";
+import { type ExecutionClientName, type ExecutionStatus, readExecution } from "./execution.client.ts";
+import { readJwtFile } from "./jwt-secret.ts";
+import type { NodeSettings } from "./node-settings.ts";
+import { observe } from "./observation.ts";
+import { type PreflightCheck, preflight } from "./preflight.ts";
+import { type SwitchPlan, switchPlan } from "./switch-plan.ts";
+
+type Needs = { readonly settings: NodeSettings; readonly chainId: number; readonly clock: Clock };
+
+const STATUS_KEPT_MS = 1_000;
+const PREFLIGHT_KEPT_MS = 5_000;
+
+/**
+ * The operator's own node (SPEC 4.5 and 7): how it stands, whether it keeps the rules, and what its messages mean. It is
+ * only ever read, at places that the configuration names; whoever asks at once shares one look.
+ */
+export class NodeService {
+  readonly #needs: Needs;
+  readonly #execution: () => Promise<ExecutionStatus>;
+  readonly #consensus: () => Promise<ConsensusStatus>;
+  readonly #engine: () => Promise<EngineStatus>;
+  readonly #preflight: () => Promise<readonly PreflightCheck[]>;
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+    const { settings, chainId, clock } = needs;
+    this.#consensus = kept(clock, STATUS_KEPT_MS, () =>
+      readConsensus(settings.consensusUrl, "NODE_CONSENSUS_URL"),
+    );
+    this.#execution = kept(clock, STATUS_KEPT_MS, () => readExecution(settings.executionUrl));
+    this.#engine = kept(clock, STATUS_KEPT_MS, async () => {
+      const jwt = await readJwtFile(settings.consensusJwtFile ?? settings.executionJwtFile);
+      return probeEngine(settings.engineUrl, jwt, clock.now());
+    });
+    this.#preflight = kept(clock, PREFLIGHT_KEPT_MS, async () =>
+      preflight(await observe(settings, clock.now()), chainId),
+    );
+  }
+
+  /** Lets operators pass, whose accounts NODE_OPERATORS lists; throws `access_denied` for everyone else. */
+  requireOperator(account: string): void {
+    if (this.#needs.settings.operators.includes(account.toLowerCase())) return;
+    throw new AppError(
+      "access_denied",
+      "Only an operator of this service may read its node (NODE_OPERATORS).",
+    );
+  }
+
+  /** How the consensus client stands, at most 1 s old. */
+  consensus(): Promise<ConsensusStatus> {
+    return this.#consensus();
+  }
+
+  /** How the execution client stands, at most 1 s old. */
+  execution(): Promise<ExecutionStatus> {
+    return this.#execution();
+  }
+
+  /** How the engine API stands, at most 1 s old. */
+  engine(): Promise<EngineStatus> {
+    return this.#engine();
+  }
+
+  /** A verdict for each rule, at most 5 s old. */
+  preflight(): Promise<readonly PreflightCheck[]> {
+    return this.#preflight();
+  }
+
+  /** What a message of a node means; undefined for one that it does not know. Throws `invalid_parameter` for a long one. */
+  diagnose(message: string): Diagnosis | undefined {
+    return diagnose(message);
+  }
+
+  /** How to switch between execution clients. Throws `invalid_parameter` when there is nothing to switch. */
+  switchPlan(from: ExecutionClientName, to: ExecutionClientName): SwitchPlan {
+    return switchPlan(from, to);
+  }
+}

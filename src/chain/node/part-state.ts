@@ -1,0 +1,13 @@
+/**
+ * Whether a part of the node could be read. `unset`: nobody configured where it is. `unreachable`: it does not answer.
+ * `malformed`: what answers is not such a part.
+ */
+export type PartState = "unset" | "unreachable" | "malformed" | "answering";
+
+/** A part of the node that was not read, and why. */
+export type Unread = { readonly state: Exclude<PartState, "answering">; readonly detail: string };
+
+/** For a part whose setting is missing. */
+export function unset(setting: string): Unread {
+  return { state: "unset", detail: `${setting} is not set.` };
+}

@@ -1,0 +1,110 @@
+import type { PublicClient } from "viem";
+import { AppError } from "../../kernel/errors.ts";
+import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import { daSignersAbi } from "../abi/da-signers.ts";
+import { contractError } from "../contract-error.ts";
+import { addressOf, type Network } from "../networks.ts";
+
+/** A signer of data availability: where it listens, and its BLS keys as points of the curve's two groups. */
+export type DaSigner = {
+  /** In lower case. */
+  readonly account: Hex;
+  readonly socket: string;
+  readonly publicKeyG1: { readonly x: bigint; readonly y: bigint };
+  /** Each coordinate is `[1] * i + [0]`. */
+  readonly publicKeyG2: { readonly x: readonly bigint[]; readonly y: readonly bigint[] };
+};
+
+const MOST_SIGNERS = 100;
+const MOST_ROWS = 2 ** 32;
+
+/**
+ * Reads the precompile DASigners (SPEC 4.4). Every read throws `contract_not_found` on a chain without it,
+ * `contract_refused` when the precompile refuses, such as an epoch that is not yet, and `chain_error` when the RPC fails.
+ */
+export class DaSignersClient {
+  readonly #client: PublicClient;
+  readonly #network: Network;
+
+  constructor(client: PublicClient, network: Network) {
+    this.#client = client;
+    this.#network = network;
+  }
+
+  /** Where the precompile is. Throws `contract_not_found`. */
+  address(): Hex {
+    return addressOf(this.#network, "daSigners");
+  }
+
+  epochNumber(): Promise<bigint> {
+    return this.#read((contract) => this.#client.readContract({ ...contract, functionName: "epochNumber" }));
+  }
+
+  /** How many quorums an epoch has. */
+  quorumCount(epoch: bigint): Promise<bigint> {
+    return this.#read((contract) =>
+      this.#client.readContract({ ...contract, functionName: "quorumCount", args: [epoch] }),
+    );
+  }
+
+  isSigner(account: Hex): Promise<boolean> {
+    return this.#read((contract) =>
+      this.#client.readContract({ ...contract, functionName: "isSigner", args: [account] }),
+    );
+  }
+
+  /** These accounts as signers, in their order; 1 to 100, else `invalid_parameter`. */
+  async signers(accounts: readonly Hex[]): Promise<readonly DaSigner[]> {
+    if (accounts.length < 1 || accounts.length > MOST_SIGNERS)
+      throw new AppError("invalid_parameter", `Ask for 1 to ${MOST_SIGNERS} signers at once.`, {
+        param: "accounts",
+      });
+    const rows = await this.#read((contract) =>
+      this.#client.readContract({ ...contract, functionName: "getSigner", args: [accounts] }),
+    );
+    return rows.map(({ signer, socket, pkG1, pkG2 }) => ({
+      account: lowerHex(signer),
+      socket,
+      publicKeyG1: { x: pkG1.X, y: pkG1.Y },
+      publicKeyG2: { x: pkG2.X, y: pkG2.Y },
+    }));
+  }
+
+  /** Whose each row of a quorum is, in lower case; an account may have several rows. */
+  async quorum(epoch: bigint, quorumId: bigint): Promise<readonly Hex[]> {
+    const rows = await this.#read((contract) =>
+      this.#client.readContract({ ...contract, functionName: "getQuorum", args: [epoch, quorumId] }),
+    );
+    return rows.map(lowerHex);
+  }
+
+  /** Whose one row of a quorum is. */
+  quorumRow(epoch: bigint, quorumId: bigint, rowIndex: number): Promise<Hex> {
+    if (!Number.isInteger(rowIndex) || rowIndex < 0 || rowIndex >= MOST_ROWS)
+      throw new AppError("invalid_parameter", "A row's index is a whole number from 0 on.", {
+        param: "rowIndex",
+      });
+    return this.#read((contract) =>
+      this.#client.readContract({
+        ...contract,
+        functionName: "getQuorumRow",
+        args: [epoch, quorumId, rowIndex],
+      }),
+    );
+  }
+
+  /** Whether an account is registered for an epoch. */
+  registeredEpoch(account: Hex, epoch: bigint): Promise<boolean> {
+    return this.#read((contract) =>
+      this.#client.readContract({ ...contract, functionName: "registeredEpoch", args: [account, epoch] }),
+    );
+  }
+
+  async #read<T>(read: (contract: { address: Hex; abi: typeof daSignersAbi }) => Promise<T>): Promise<T> {
+    try {
+      return await read({ address: this.address(), abi: daSignersAbi });
+    } catch (error) {
+      throw contractError("DASigners", error);
+    }
+  }
+}

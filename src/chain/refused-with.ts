@@ -1,0 +1,7 @@
+import { refusalName, refusalOf } from "./contract-error.ts";
+
+/** Whether a contract refused a call with its error of this name. */
+export function refusedWith(cause: unknown, name: string): boolean {
+  const refusal = refusalOf(cause);
+  return refusal !== undefined && refusalName(refusal) === name;
+}

@@ -1,0 +1,16 @@
+import "../shared/reflect.ts";
+import { Directive, Field, ObjectType } from "type-graphql";
+import { AddressScalar } from "../shared/scalars.ts";
+
+/** An account of the accounts subgraph, to which this one adds what the chain knows of it. */
+@Directive('@key(fields: "address")')
+@ObjectType("Account", { simpleResolvers: true })
+export class AccountStub {
+  @Field(() => AddressScalar)
+  address!: string;
+}
+
+/** The account behind an address that another subgraph sent. */
+export function findAccount({ address }: { readonly address: unknown }): AccountStub {
+  return { address: AddressScalar.parseValue(address) };
+}

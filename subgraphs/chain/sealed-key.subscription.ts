@@ -1,0 +1,64 @@
+import "../shared/reflect.ts";
+import { Arg, Ctx, FieldResolver, Resolver, Root, Subscription } from "type-graphql";
+import type { EventStream } from "../../src/events/bus.ts";
+import type { DomainEvent } from "../../src/events/topics.ts";
+import type { Hex } from "../../src/kernel/hex.ts";
+import type { Context } from "../shared/context.ts";
+import { AFTER_DESCRIPTION } from "../shared/event.type.ts";
+import { AddressScalar, BigIntScalar, CursorScalar } from "../shared/scalars.ts";
+import { type SealedKey, SealedKeyType } from "./sealed-key.type.ts";
+import { keysOf, SealedKeyEventType, toSealedKeyEvent } from "./sealed-key-event.type.ts";
+
+type Subscribing = {
+  readonly args: {
+    readonly to?: Hex | null;
+    readonly contract?: Hex | null;
+    readonly tokenId?: string | null;
+    readonly after?: string | null;
+  };
+  readonly context: Context;
+};
+
+/** Tells receivers of keys that were sealed for them. */
+@Resolver(() => SealedKeyEventType)
+export class SealedKeySubscription {
+  @Subscription(() => SealedKeyEventType, {
+    description:
+      "Keys that are sealed for receivers of agent tokens: all, or a receiver's, a contract's, a token's. What a reorganisation takes back is told again as `removed`. Public, as the chain is.",
+    subscribe: followKeys,
+  })
+  publishedSealedKey(
+    @Root() event: DomainEvent<"sealed-key.published">,
+    @Arg("to", () => AddressScalar, { nullable: true, description: "Only those for this receiver." })
+    _to: Hex | null,
+    @Arg("contract", () => AddressScalar, { nullable: true, description: "Only those of this contract." })
+    _contract: Hex | null,
+    @Arg("tokenId", () => BigIntScalar, { nullable: true, description: "Only those of this token id." })
+    _tokenId: string | null,
+    @Arg("after", () => CursorScalar, { nullable: true, description: AFTER_DESCRIPTION })
+    _after: string | null,
+  ): SealedKeyEventType {
+    return toSealedKeyEvent(event);
+  }
+
+  @FieldResolver(() => SealedKeyType, {
+    nullable: true,
+    description: "The keys; null a day after the chain took them back.",
+  })
+  async sealedKey(
+    @Root() event: SealedKeyEventType,
+    @Ctx() { loaders }: Context,
+  ): Promise<SealedKey | undefined> {
+    return keysOf(event) ?? loaders.sealedKeys.load(event.news.sealedKeyId);
+  }
+}
+
+function followKeys({ args, context }: Subscribing): Promise<EventStream<"sealed-key.published">> {
+  const { to, contract, tokenId, after } = args;
+  const filter = {
+    to: to ?? undefined,
+    contract: contract ?? undefined,
+    tokenId: tokenId == null ? undefined : BigInt(tokenId),
+  };
+  return context.services.sealedKeys.follow(filter, after ?? undefined);
+}

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import type { Database } from "../../src/db/database.ts";
+import { DEMO_USER } from "../../src/devnet/accounts.ts";
+import { type Anvil, startAnvil } from "../../src/devnet/anvil.ts";
+import { deployContracts } from "../../src/devnet/deploy.ts";
+import { type Hex, lowerHex } from "../../src/kernel/hex.ts";
+import { describeDatabases, openTestDatabase } from "../support/database.ts";
+import {
+  adminOfMarket,
+  MARKET,
+  makeMatch,
+  openMarket,
+  PRICE,
+  sendPrepared,
+  testClient,
+} from "../support/market.ts";
+import { until } from "../support/until.ts";
+
+const FEE = 25_000n;
+type Reorg = { Method: "anvil_reorg"; Parameters: [number, never[]]; ReturnType: null };
+
+let anvil: Anvil;
+beforeAll(async () => {
+  anvil = await startAnvil();
+  await deployContracts(anvil.url);
+});
+afterAll(() => anvil?.stop());
+
+/** The market's services, which follow the chain until the test ends. */
+function follow(database: Database) {
+  const services = openMarket(anvil.url, database);
+  services.watcher.start();
+  onTestFinished(() => services.watcher.stop());
+  const caughtUp = () =>
+    until(
+      async () => services.watcher.status().scannedBlock === (await testClient(anvil.url).getBlockNumber()),
+    );
+  return { ...services, caughtUp };
+}
+
+/** A match that was sent; resolves with what it was and the hash of its transaction. */
+async function trade(services: ReturnType<typeof openMarket>) {
+  const made = await makeMatch(anvil.url, services);
+  const hash = await sendPrepared(anvil.url, made.buyer, await services.deals.fulfill(made.match));
+  return { ...made, hash };
+}
+
+async function told(
+  database: Database,
+  tokenId: bigint,
+): Promise<readonly { removed: boolean; seller: string }[]> {
+  const rows = await database.rows<{ data: string }>(
+    "select data::text as data from outbox where topic = 'order.fulfilled' and subject = $1 order by id",
+    [`${MARKET.token}:${tokenId}`],
+  );
+  return rows.map(({ data }) => JSON.parse(data));
+}
+
+describeDatabases("fills of the market", (kind) => {
+  test("are read from its events with their fee, for the token, the seller and the buyer, newest first", async () => {
+    const database = await openTestDatabase(kind);
+    const services = follow(database);
+    const first = await trade(services);
+    const second = await trade(services);
+    await services.caughtUp();
+    const { market } = services;
+    const fills = async (filter: { tokenId?: bigint; account?: Hex }) =>
+      (await market.fills(filter, { first: 10 })).rows;
+    const ofToken = await fills({ tokenId: first.tokenId });
+    expect(ofToken).toMatchObject([
+      {
+        token: MARKET.token,
+        tokenId: first.tokenId,
+        seller: lowerHex(first.seller.address),
+        buyer: lowerHex(first.buyer.address),
+        price: PRICE,
+        currency: null,
+        feeRate: 250,
+        fee: FEE,
+        transactionHash: first.hash,
+      },
+    ]);
+    expect(await fills({ account: first.seller.address })).toEqual(ofToken);
+    expect(await fills({ account: first.buyer.address })).toEqual(ofToken);
+    expect(await fills({ account: first.buyer.address, tokenId: second.tokenId })).toEqual([]);
+    const page = await market.fills({}, { first: 1 });
+    expect(page).toMatchObject({ hasNextPage: true, rows: [{ tokenId: second.tokenId }] });
+    const rest = await market.fills({}, { first: 1, after: page.rows[0]?.cursor });
+    expect(rest.rows).toMatchObject([{ tokenId: first.tokenId }]);
+    await expect(market.fills({}, { first: 1, after: "WyJ4IiwieSJd" })).rejects.toMatchObject({
+      code: "invalid_cursor",
+    });
+    expect(await told(database, first.tokenId)).toMatchObject([
+      { market: MARKET.address, price: String(PRICE), currency: null, removed: false },
+    ]);
+  });
+
+  test("keep the fee of their time when the rate changes", async () => {
+    const database = await openTestDatabase(kind);
+    const services = follow(database);
+    const before = await trade(services);
+    await adminOfMarket(anvil.url, "setFeeRate", [1_000n]);
+    const between = await trade(services);
+    await adminOfMarket(anvil.url, "setFeeRate", [250n]);
+    const after = await trade(services);
+    await services.caughtUp();
+    const rates = await Promise.all(
+      [before, between, after].map(async ({ tokenId }) => {
+        const { rows } = await services.market.fills({ tokenId }, { first: 1 });
+        return [rows[0]?.feeRate, rows[0]?.fee];
+      }),
+    );
+    expect(rates).toEqual([
+      [250, FEE],
+      [1_000, PRICE / 10n],
+      [250, FEE],
+    ]);
+  });
+
+  test("are taken back with the blocks that had them, and told so; in other blocks they are there again", async () => {
+    const database = await openTestDatabase(kind);
+    const services = follow(database);
+    const { match, buyer, tokenId } = await trade(services);
+    await services.caughtUp();
+    expect((await services.market.fills({ tokenId }, { first: 1 })).rows).toHaveLength(1);
+    const chain = testClient(anvil.url);
+    await chain.request<Reorg>({ method: "anvil_reorg", params: [1, []] });
+    await until(async () => (await told(database, tokenId)).length === 2);
+    expect((await services.market.fills({ tokenId }, { first: 1 })).rows).toEqual([]);
+    expect((await told(database, tokenId)).map(({ removed }) => removed)).toEqual([false, true]);
+    // On the chain that is left, order and offer were never used.
+    const hash = await sendPrepared(anvil.url, buyer, await services.deals.fulfill(match));
+    await services.caughtUp();
+    expect((await services.market.fills({ tokenId }, { first: 2 })).rows).toMatchObject([
+      { transactionHash: hash },
+    ]);
+    expect((await told(database, tokenId)).map(({ removed }) => removed)).toEqual([false, true, false]);
+  });
+
+  test("and what moves a balance is listed: deposits with what there is then, withdrawals with what was taken", async () => {
+    const database = await openTestDatabase(kind);
+    const services = follow(database);
+    const { seller } = await makeMatch(anvil.url, services, { approved: false });
+    const { deals, market, caughtUp } = services;
+    const deposit = (amount: bigint) =>
+      deals.deposit({ account: seller.address, amount, from: seller.address });
+    await sendPrepared(anvil.url, seller, await deposit(5n));
+    await sendPrepared(anvil.url, seller, await deposit(6n));
+    await sendPrepared(anvil.url, seller, await deals.withdraw({ account: seller.address, amount: 4n }));
+    await caughtUp();
+    expect((await market.moves(seller.address, { first: 10 })).rows).toMatchObject([
+      { kind: "withdrawn", amount: 4n, balance: null },
+      { kind: "deposited", amount: null, balance: 11n },
+      { kind: "deposited", amount: null, balance: 5n },
+    ]);
+    expect(await market.balanceOf(seller.address)).toBe(7n);
+    expect((await market.moves(lowerHex(DEMO_USER.address), { first: 10 })).rows).toEqual([]);
+  });
+});

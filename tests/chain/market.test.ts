@@ -1,0 +1,391 @@
+import { erc20Abi, hashTypedData, zeroAddress } from "viem";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { agentNftAbi } from "../../src/chain/abi/agent-nft.ts";
+import { parseMarketContract } from "../../src/chain/market/market-contract.ts";
+import type { Match } from "../../src/chain/market/market-transactions.service.ts";
+import type { Database } from "../../src/db/database.ts";
+import { DEPLOYER } from "../../src/devnet/accounts.ts";
+import { type Anvil, DEVNET_CHAIN_ID, startAnvil } from "../../src/devnet/anvil.ts";
+import { contractAddresses, deployContracts } from "../../src/devnet/deploy.ts";
+import { type Hex, lowerHex } from "../../src/kernel/hex.ts";
+import { agentProofs, newData, randomHex, writeAgent } from "../support/agents.ts";
+import { openTestDatabase } from "../support/database.ts";
+import {
+  adminOfMarket,
+  giveDollars,
+  MARKET,
+  makeMatch,
+  openMarket,
+  PRICE,
+  sendPrepared,
+  testClient,
+  type Wish,
+} from "../support/market.ts";
+
+const { agentNft, devToken } = contractAddresses();
+
+const FEE = 25_000n;
+
+let anvil: Anvil;
+beforeAll(async () => {
+  anvil = await startAnvil();
+  await deployContracts(anvil.url);
+});
+afterAll(() => anvil?.stop());
+
+let database: Database;
+const ends: (() => Promise<void>)[] = [];
+beforeAll(async () => {
+  database = await openTestDatabase("embedded", { onEnd: (end) => void ends.unshift(end) });
+});
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+const open = () => openMarket(anvil.url, database);
+const newMatch = (wish?: Wish) => makeMatch(anvil.url, open(), wish);
+
+async function now(): Promise<bigint> {
+  return (await testClient(anvil.url).getBlock()).timestamp;
+}
+
+const balanceOf = (address: Hex) => testClient(anvil.url).getBalance({ address });
+const ownerOf = (tokenId: bigint) =>
+  testClient(anvil.url).readContract({
+    address: agentNft,
+    abi: agentNftAbi,
+    functionName: "ownerOf",
+    args: [tokenId],
+  });
+
+/** What becomes of a match, "taken" or the failure's text. */
+async function outcome(work: Promise<unknown>): Promise<string> {
+  return work.then(
+    () => "taken",
+    (error: Error) => error.message,
+  );
+}
+
+describe("an order and an offer", () => {
+  test("meet for coins sent along: the seller has the price without the fee, the buyer the token", async () => {
+    const { deals } = open();
+    const { match, seller, buyer, tokenId } = await newMatch();
+    const before = await balanceOf(seller.address);
+    const prepared = await deals.fulfill(match);
+    expect(prepared).toMatchObject({ from: lowerHex(buyer.address), to: MARKET.address, value: PRICE });
+    expect(prepared.warnings).toEqual([
+      "Of the price, 2.5 % is the market's fee.",
+      "The token moves without its sealed keys: the buyer cannot decrypt its data by it.",
+    ]);
+    // More than the price comes back.
+    await sendPrepared(anvil.url, buyer, { ...prepared, value: PRICE * 2n });
+    expect(await balanceOf(seller.address)).toBe(before + PRICE - FEE);
+    expect(await ownerOf(tokenId)).toBe(buyer.address);
+  });
+
+  test("meet with the keys: the receiver's and the oracle's proofs go along, and the keys are published", async () => {
+    const { deals } = open();
+    const data = [newData("a"), newData("b")];
+    const { match, buyer } = await newMatch({ data, offer: { needProof: true } });
+    const proofs = (await agentProofs(data, { to: buyer })).map(({ accessProof, ownershipProof }) => ({
+      accessProof,
+      ownershipProof: { ...ownershipProof, oracleType: "tee" as const },
+    }));
+    expect(await outcome(deals.fulfill(match))).toMatch(/^ERC7857EmptyProof/);
+    const hash = await sendPrepared(anvil.url, buyer, await deals.fulfill({ ...match, proofs }));
+    const { logs } = await testClient(anvil.url).getTransactionReceipt({ hash });
+    expect(logs.map(({ topics: [topic] }) => topic)).toContain(
+      "0x77ac1306adadb66d303dd0baa0534083040b337a1212922215a3ccbaf6fec56c",
+    );
+  });
+
+  test("meet for an ERC-20, although the buyer had the network's token in mind: an offer binds no currency", async () => {
+    const { deals, orders } = open();
+    const { match, seller, buyer } = await newMatch({ order: { currency: devToken } });
+    expect(await outcome(deals.fulfill(match))).toMatch(
+      /^ERC20InsufficientAllowance\(.*prepareCurrencyApproval/,
+    );
+    expect(await orders.checkOffer(match.offer, match.offerSignature, devToken)).toMatchObject({
+      problems: [{ refusal: /^ERC20InsufficientBalance/ }, { refusal: /^ERC20InsufficientAllowance/ }].map(
+        ({ refusal }) => ({ refusal: expect.stringMatching(refusal) }),
+      ),
+    });
+    await giveDollars(anvil.url, buyer, PRICE);
+    const prepared = await deals.fulfill(match);
+    expect(prepared.value).toBe(0n);
+    await sendPrepared(anvil.url, buyer, prepared);
+    const erc20 = { address: devToken, abi: erc20Abi, functionName: "balanceOf" } as const;
+    expect(await testClient(anvil.url).readContract({ ...erc20, args: [seller.address] })).toBe(PRICE - FEE);
+  });
+
+  test("meet for the buyer's balance in the market, whoever brings them together", async () => {
+    const { deals, market } = open();
+    const { match, seller, buyer, tokenId } = await newMatch();
+    const byBalance = { ...match, payment: "balance", from: seller.address } as const;
+    expect(await outcome(deals.fulfill(byBalance))).toMatch(/^Insufficient balance: the buyer's balance/);
+    const deposit = await deals.deposit({ account: buyer.address, amount: PRICE + 5n, from: seller.address });
+    await sendPrepared(anvil.url, seller, deposit);
+    await sendPrepared(anvil.url, seller, await deals.fulfill(byBalance));
+    expect(await ownerOf(tokenId)).toBe(buyer.address);
+    expect(await market.balanceOf(buyer.address)).toBe(5n);
+    expect(await outcome(deals.withdraw({ account: buyer.address, amount: 6n }))).toBe(
+      "Insufficient balance",
+    );
+    await sendPrepared(anvil.url, buyer, await deals.withdraw({ account: buyer.address, amount: 5n }));
+    expect(await market.balanceOf(buyer.address)).toBe(0n);
+  });
+
+  test("leave a share of the fee to who created the token, which it may take out", async () => {
+    const { deals, market } = open();
+    const { match, seller, buyer, tokenId } = await newMatch();
+    const partner = seller;
+    await adminOfMarket(anvil.url, "setPartnerFeeRate", [partner.address, 4_000n]);
+    await writeAgent(anvil.url, DEPLOYER.privateKey, "setCreator", [tokenId, partner.address]);
+    const platform = await market.feeBalance(null);
+    await sendPrepared(anvil.url, buyer, await deals.fulfill(match));
+    const share = (FEE * 4_000n) / 10_000n;
+    expect(await market.partnerRate(partner.address)).toBe(4_000);
+    expect(await market.partnerFeeBalance(partner.address, null)).toBe(share);
+    expect(await market.feeBalance(null)).toBe(platform + FEE - share);
+    const mine = { partner: partner.address, currency: null };
+    await sendPrepared(anvil.url, partner, await deals.withdrawPartnerFees(mine));
+    expect(await outcome(deals.withdrawPartnerFees(mine))).toBe("No fees to withdraw");
+  });
+});
+
+describe("a match is refused by the name of what the contract says, and why,", () => {
+  const hour = 3_600n;
+  type Spoil = (found: Awaited<ReturnType<typeof newMatch>>) => Promise<Match> | Match;
+  const cases: readonly (readonly [string, Wish, Spoil, RegExp])[] = [
+    [
+      "when the token is another's, or the order is not as it was signed",
+      {},
+      ({ match }) => ({ ...match, order: { ...match.order, expectedPrice: PRICE - 1n } }),
+      /^NFT owner mismatch: the token belongs to 0x.* signed by 0x.*not as it was signed\.$/,
+    ],
+    [
+      "when the price is too low",
+      { offer: { offerPrice: PRICE - 1n } },
+      ({ match }) => match,
+      /^Price too low: the offer has 999999, and the order asks for 1000000\.$/,
+    ],
+    [
+      "when the order is for somebody else",
+      { order: { receiver: `0x${"11".repeat(20)}` } },
+      ({ match }) => match,
+      /^Receiver mismatch: the order is for 0x1111.* alone, and the offer is signed by 0x/,
+    ],
+    [
+      "when they are of different tokens",
+      {},
+      async ({ match }) => {
+        const other = await newMatch();
+        return { ...match, offer: other.match.offer, offerSignature: other.match.offerSignature };
+      },
+      /^TokenId mismatch: order and offer are of different tokens\.$/,
+    ],
+    [
+      "when the market may not move the token",
+      { approved: false },
+      ({ match }) => match,
+      /^ERC721InsufficientApproval\(0x.*\): the seller has not let the market .*prepareMarketApproval\.$/,
+    ],
+    [
+      "when a signature is none",
+      {},
+      ({ match }) => ({ ...match, orderSignature: `0x${"00".repeat(65)}` as const }),
+      /^ECDSAInvalidSignature\(\): a signature is 65 bytes/,
+    ],
+    [
+      "when a signature has another length",
+      {},
+      ({ match }) => ({ ...match, orderSignature: "0x1234" }),
+      /^ECDSAInvalidSignatureLength\(2\): a signature is 65 bytes/,
+    ],
+  ];
+
+  test.each(cases)("%s", async (_, wish, spoil, refusal) => {
+    const { deals } = open();
+    const found = await newMatch(wish);
+    expect(await outcome(deals.fulfill(await spoil(found)))).toMatch(refusal);
+  });
+
+  test("when either was used before", async () => {
+    const { deals, orders } = open();
+    const nonce = randomHex(32);
+    const first = await newMatch({ order: { nonce }, offer: { nonce } });
+    await sendPrepared(anvil.url, first.buyer, await deals.fulfill(first.match));
+    const order = await newMatch({ order: { nonce } });
+    expect(await outcome(deals.fulfill(order.match))).toBe(
+      "Order already used: an order with this nonce was fulfilled, this one or another's.",
+    );
+    expect(await orders.checkOrder(order.match.order, order.match.orderSignature)).toMatchObject({
+      problems: [{ refusal: "Order already used" }],
+    });
+    const offer = await newMatch({ offer: { nonce } });
+    expect(await outcome(deals.fulfill(offer.match))).toMatch(
+      /^Offer already used: an offer with this nonce/,
+    );
+  });
+
+  test("when either has expired, also to the second", async () => {
+    const { deals, orders } = open();
+    const late = (await now()) + 10n * hour;
+    const order = await newMatch({ offer: { expireTime: late } });
+    const offer = await newMatch({ order: { expireTime: late } });
+    const chain = testClient(anvil.url);
+    await chain.setNextBlockTimestamp({ timestamp: offer.match.offer.expireTime });
+    await chain.mine({ blocks: 1 });
+    expect(await outcome(deals.fulfill(offer.match))).toBe("taken");
+    await chain.setNextBlockTimestamp({ timestamp: offer.match.offer.expireTime + 1n });
+    await chain.mine({ blocks: 1 });
+    expect(await outcome(deals.fulfill(order.match))).toMatch(
+      /^Order expired: it was good until \d+, and it is \d+\.$/,
+    );
+    expect(await outcome(deals.fulfill(offer.match))).toMatch(/^Offer expired: it was good until/);
+    expect(await orders.checkOffer(offer.match.offer, offer.match.offerSignature)).toMatchObject({
+      problems: [{ refusal: "Offer expired" }],
+    });
+    await expect(orders.order({ ...order.match.order })).rejects.toMatchObject({
+      code: "invalid_parameter",
+      param: "expireTime",
+    });
+  });
+
+  test("while the market is paused", async () => {
+    const { deals, market } = open();
+    const { match, buyer } = await newMatch();
+    await adminOfMarket(anvil.url, "pause", []);
+    try {
+      expect(await outcome(deals.fulfill(match))).toBe("EnforcedPause(): the market is paused.");
+      expect(await outcome(deals.deposit({ account: buyer.address, amount: 1n, from: buyer.address }))).toBe(
+        "Contract is paused",
+      );
+      expect(await market.state()).toMatchObject({ isPaused: true, feeRate: 250, version: "1.0.0" });
+    } finally {
+      await adminOfMarket(anvil.url, "unpause", []);
+    }
+  });
+});
+
+describe("what is signed", () => {
+  test("is hashed as the contract does, on this chain for this market, and goes through JSON", async () => {
+    const { orders } = open();
+    const { match, seller } = await newMatch();
+    const { typedData, hash, nonce } = await orders.order(match.order);
+    expect(nonce).toBe(match.order.nonce);
+    const plain = JSON.parse(JSON.stringify(typedData));
+    expect(hashTypedData(plain)).toBe(hash);
+    expect(plain).toMatchObject({
+      domain: {
+        name: "AgentMarket",
+        version: "1.0.0",
+        chainId: DEVNET_CHAIN_ID,
+        verifyingContract: MARKET.address,
+      },
+      primaryType: "Order",
+      message: {
+        expectedPrice: String(PRICE),
+        currency: zeroAddress,
+        receiver: zeroAddress,
+        chainId: "16602",
+      },
+    });
+    expect(await orders.checkOrder(match.order, match.orderSignature)).toMatchObject({
+      hash,
+      signer: lowerHex(seller.address),
+      problems: [],
+    });
+  });
+
+  test("has fresh nonces of 32 bytes, and no other is taken", async () => {
+    const { orders } = open();
+    const expireTime = (await now()) + 60n;
+    const wanted = { tokenId: 1n, expectedPrice: 1n, currency: null, expireTime, receiver: null };
+    const nonces = await Promise.all([1, 2, 3].map(async () => (await orders.order(wanted)).nonce));
+    expect(new Set(nonces).size).toBe(3);
+    await expect(orders.order({ ...wanted, nonce: "0x1234" })).rejects.toMatchObject({
+      code: "invalid_parameter",
+      param: "nonce",
+    });
+  });
+
+  test("comes with warnings: no cancelling, shared nonces, an offer's open currency and a token without keys", async () => {
+    const { orders } = open();
+    const expireTime = (await now()) + 40n * 86_400n;
+    const order = { tokenId: 1n, expectedPrice: 0n, currency: devToken, expireTime, receiver: null };
+    const offer = { tokenId: 1n, offerPrice: 10n ** 18n, expireTime, needProof: false };
+    const { warnings: ofOrder } = await orders.order(order);
+    const { warnings: ofOffer } = await orders.offer(offer);
+    expect(ofOrder).toEqual([
+      expect.stringMatching(/^An order cannot be cancelled/),
+      expect.stringMatching(/^Nonces are everybody's/),
+      "Anybody may buy.",
+      "The price is nothing.",
+      expect.stringContaining(lowerHex(devToken)),
+      expect.stringMatching(/^It stays good for (39|40) days\.$/),
+    ]);
+    expect(ofOffer).toEqual([
+      expect.stringMatching(/^An offer binds no currency.*\(1 of the network's token\).*any ERC-20/),
+      expect.stringMatching(/^An offer cannot be cancelled/),
+      expect.stringMatching(/^Nonces are everybody's/),
+      expect.stringContaining("needProof"),
+      expect.stringMatching(/^It stays good/),
+    ]);
+  });
+
+  test("is checked without anything being sent: a stranger's, an unapproved token's, a missing one's", async () => {
+    const { orders } = open();
+    const unapproved = await newMatch({ approved: false });
+    const { order, orderSignature } = unapproved.match;
+    expect((await orders.checkOrder(order, orderSignature)).problems).toEqual([
+      {
+        refusal: `ERC721InsufficientApproval(${MARKET.address}, ${order.tokenId})`,
+        text: expect.stringContaining("prepareMarketApproval"),
+      },
+    ]);
+    const other = await newMatch();
+    const stranger = await orders.checkOrder(order, other.match.orderSignature);
+    expect(stranger.problems).toMatchObject([{ refusal: "NFT owner mismatch" }]);
+    const missing = await orders.checkOrder({ ...order, tokenId: 10n ** 9n }, orderSignature);
+    expect(missing.problems[0]?.refusal).toMatch(/^ERC721NonexistentToken\(1000000000\)/);
+    const none = await orders.checkOffer(other.match.offer, "0x00");
+    expect(none).toMatchObject({ signer: undefined, problems: [{ refusal: "ECDSAInvalidSignature()" }] });
+  });
+
+  test("is good only with the low half of a signature, as the contract has it", async () => {
+    const { orders } = open();
+    const { match } = await newMatch();
+    const [r, s, v] = [
+      match.offerSignature.slice(2, 66),
+      match.offerSignature.slice(66, 130),
+      match.offerSignature.slice(130),
+    ];
+    const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+    const high = (order - BigInt(`0x${s}`)).toString(16).padStart(64, "0");
+    const mirrored = `0x${r}${high}${v === "1b" ? "1c" : "1b"}` as const;
+    expect((await orders.checkOffer(match.offer, mirrored)).signer).toBeUndefined();
+    const oldStyle = `0x${r}${s}${v === "1b" ? "00" : "01"}` as const;
+    expect((await orders.checkOffer(match.offer, oldStyle)).signer).toBeUndefined();
+  });
+});
+
+test.each([
+  ["0xAbCdefabcdefabcdefabcdefabcdefabcdefabcd/0x1111111111111111111111111111111111111111@12", 12n],
+  ["0xAbCdefabcdefabcdefabcdefabcdefabcdefabcd/0x1111111111111111111111111111111111111111", undefined],
+])("a market is configured as %s", (text, startBlock) => {
+  expect(parseMarketContract(text)).toEqual({
+    address: "0xabcdefabcdefabcdefabcdefabcdefabcdefabcd",
+    token: "0x1111111111111111111111111111111111111111",
+    startBlock,
+  });
+});
+
+test.each([
+  "",
+  "0x11",
+  "0x1111111111111111111111111111111111111111",
+  "0x1111111111111111111111111111111111111111/@1",
+])("%j is no market", (text) => {
+  expect(parseMarketContract(text)).toBeUndefined();
+});

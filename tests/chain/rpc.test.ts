@@ -1,0 +1,185 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createApp } from "../../src/app.ts";
+import { NETWORKS, withAddresses } from "../../src/chain/networks.ts";
+import { createRpc } from "../../src/chain/rpc.client.ts";
+import { RpcEndpoint } from "../../src/chain/rpc-endpoint.ts";
+import { walletParameters } from "../../src/chain/wallet-parameters.ts";
+import { readConfig } from "../../src/config.ts";
+import type { Hex } from "../../src/kernel/hex.ts";
+import { createLogger } from "../../src/kernel/log.ts";
+import { startChain } from "../support/chain.ts";
+import { openTestDatabase } from "../support/database.ts";
+import { type RpcProxy, startRpcProxy, type Verdict } from "../support/rpc-proxy.ts";
+import { until } from "../support/until.ts";
+
+const CHAIN_ID = 16_602;
+const OTHER: Verdict = { result: "0x4115" };
+
+function rpcOver(urls: readonly string[], options: { readonly timeoutMs?: number } = {}) {
+  const lines: string[] = [];
+  const log = createLogger("debug", { write: (line) => void lines.push(line) });
+  return { lines, rpc: createRpc({ urls, network: "devnet", chainId: CHAIN_ID, log, ...options }) };
+}
+
+async function twoEndpoints(): Promise<readonly [RpcProxy, RpcProxy]> {
+  const chain = await startChain();
+  return [await startRpcProxy(chain.url), await startRpcProxy(chain.url)];
+}
+
+const methods = ({ calls }: RpcProxy) => calls.map(({ method }) => method);
+const asOtherChain = ({ method }: { method: string }): Verdict => (method === "eth_chainId" ? OTHER : "pass");
+
+describe("several endpoints", () => {
+  test("are asked for their chain id before anything else, and the first one does the work", async () => {
+    const [first, second] = await twoEndpoints();
+    const { rpc } = rpcOver([first.url, second.url]);
+    expect(rpc.endpoints().map(({ state }) => state)).toEqual(["unchecked", "unchecked"]);
+    await rpc.verifyChain();
+    await rpc.head();
+    expect([methods(first), methods(second)]).toEqual([
+      ["eth_chainId", "eth_getBlockByNumber"],
+      ["eth_chainId"],
+    ]);
+    const ready = { state: "ready", chainId: CHAIN_ID, checkedAt: expect.any(Date) };
+    expect(rpc.endpoints()).toEqual([ready, ready]);
+  });
+
+  test("one of another chain is never read, at the start or when it changes while it was away", async () => {
+    const [first, second] = await twoEndpoints();
+    first.judge = asOtherChain;
+    const { rpc, lines } = rpcOver([first.url, second.url]);
+    await rpc.verifyChain();
+    await rpc.head();
+    expect(methods(first)).not.toContain("eth_getBlockByNumber");
+    expect(rpc.endpoints()[0]).toMatchObject({ state: "wrong_chain", chainId: 16_661 });
+    expect(lines.join()).toContain("RPC_URL answers chain id 16661, NETWORK=devnet is 16602");
+
+    second.judge = () => "cut";
+    await expect(rpc.head()).rejects.toMatchObject({ code: "chain_error" });
+    second.judge = asOtherChain;
+    await expect(rpc.head()).rejects.toMatchObject({ code: "chain_error" });
+    expect(rpc.endpoints().map(({ state }) => state)).toEqual(["wrong_chain", "wrong_chain"]);
+    expect(methods(first)).not.toContain("eth_getBlockByNumber");
+
+    second.judge = () => "pass";
+    expect((await rpc.head()).number).toBe(1n);
+  });
+
+  test("the next one answers when one fails, and that one is taken up again by its chain id", async () => {
+    const [first, second] = await twoEndpoints();
+    const { rpc } = rpcOver([first.url, second.url]);
+    await rpc.verifyChain();
+    for (const verdict of ["cut", { text: "<html>busy</html>" }] as const) {
+      first.judge = () => verdict;
+      expect((await rpc.head()).number).toBe(1n);
+      expect(rpc.endpoints()[0]?.state).toBe("unreachable");
+      first.judge = () => "pass";
+      const before = first.calls.length;
+      await until(async () => {
+        await rpc.head();
+        return rpc.endpoints()[0]?.state === "ready";
+      });
+      expect(first.calls.slice(before)[0]?.method).toBe("eth_chainId");
+    }
+  });
+
+  test("one that hangs delays a single call, not those after it", async () => {
+    const [first, second] = await twoEndpoints();
+    const { rpc } = rpcOver([first.url, second.url], { timeoutMs: 700 });
+    await rpc.verifyChain();
+    first.judge = () => "hang";
+    await rpc.head();
+    const before = performance.now();
+    for (let n = 0; n < 3; n++) await rpc.head();
+    expect(performance.now() - before).toBeLessThan(700);
+  });
+
+  test("what an endpoint answered is told rather than that another is out of reach", async () => {
+    const [first, second] = await twoEndpoints();
+    const { rpc } = rpcOver([first.url, second.url]);
+    await rpc.verifyChain();
+    first.judge = () => ({ error: { code: -32_005, message: "query returns more than 10000 results" } });
+    second.judge = () => "cut";
+    const asked = rpc.logs({ addresses: [], topics: [], where: { from: 0n, to: 1n } });
+    await expect(asked).rejects.toMatchObject({ cause: { name: "LimitExceededRpcError" } });
+    expect(rpc.endpoints().map(({ state }) => state)).toEqual(["ready", "unreachable"]);
+  });
+
+  test("a contract's refusal is the answer, and nobody else is asked", async () => {
+    const [first, second] = await twoEndpoints();
+    const { rpc } = rpcOver([first.url, second.url]);
+    await rpc.verifyChain();
+    first.judge = ({ method }) =>
+      method === "eth_call" ? { error: { code: 3, message: "execution reverted: no" } } : "pass";
+    await expect(rpc.client.call({ to: `0x${"1".repeat(40)}` })).rejects.toThrow("execution reverted");
+    expect(methods(second)).toEqual(["eth_chainId"]);
+  });
+});
+
+describe("a single endpoint", () => {
+  test("that becomes one of another chain without a break is noticed within a minute", async () => {
+    const [proxy] = await twoEndpoints();
+    let nowMs = 0;
+    const endpoint = new RpcEndpoint({
+      url: proxy.url,
+      chainId: CHAIN_ID,
+      network: "devnet",
+      timeoutMs: 1_000,
+      log: createLogger("silent"),
+      clock: { now: () => new Date(), monotonicMs: () => nowMs },
+    });
+    await endpoint.request({ method: "eth_blockNumber" });
+    proxy.judge = asOtherChain;
+    nowMs = 60_000;
+    await expect(endpoint.request({ method: "eth_blockNumber" })).rejects.toMatchObject({
+      code: "chain_error",
+    });
+    expect(methods(proxy)).toEqual(["eth_chainId", "eth_blockNumber", "eth_chainId"]);
+  });
+
+  test("of another chain is refused in a line that names both ids and no path", async () => {
+    const [proxy] = await twoEndpoints();
+    proxy.judge = asOtherChain;
+    const { rpc, lines } = rpcOver([`${proxy.url}/v2/secret-key`]);
+    await expect(rpc.verifyChain()).rejects.toThrow(
+      /^RPC_URL answers chain id 16661, NETWORK=devnet is 16602 \(127\.0\.0\.1:\d+\)\.$/,
+    );
+    expect(lines.join()).not.toContain("secret-key");
+  });
+
+  test.each([
+    ["nothing", "cut"],
+    ["no number", { result: "devnet" }],
+    ["a number beyond all chains", { result: `0x${"f".repeat(20)}` }],
+  ] as const)("that answers %s for its chain id is out of reach", async (_what, verdict) => {
+    const [proxy] = await twoEndpoints();
+    proxy.judge = () => verdict;
+    const { rpc } = rpcOver([proxy.url]);
+    await expect(rpc.verifyChain()).rejects.toThrow(/^RPC_URL does not answer: 127\.0\.0\.1:\d+\.$/);
+    expect(rpc.endpoints()).toMatchObject([{ state: "unreachable", chainId: undefined }]);
+  });
+});
+
+test("an RPC_URL with a key in it is called, and shown to nobody", async () => {
+  const [proxy] = await twoEndpoints();
+  const config = readConfig({
+    NETWORK: "devnet",
+    RPC_URL: `${proxy.url}/v2/secret-key`,
+    LOG_LEVEL: "silent",
+  });
+  const nowhere: Hex = `0x${"1".repeat(40)}`;
+  const network = withAddresses(NETWORKS.devnet, {
+    contracts: { flow: nowhere, routerVault: nowhere, computeInference: nowhere, computeLedger: nowhere },
+  });
+  const app = await createApp(config, network, createLogger("silent"), () => openTestDatabase("embedded"));
+  onTestFinished(() => app.close());
+  expect((await app.chain.head()).number).toBe(1n);
+  const shown = {
+    ...app.chain.network(),
+    wallet: walletParameters(app.chain.network()),
+    endpoints: app.chain.endpoints(),
+  };
+  const text = JSON.stringify(shown, (_, value) => (typeof value === "bigint" ? String(value) : value));
+  expect(text).not.toMatch(/secret-key|127\.0\.0\.1/);
+  expect(shown.endpoints).toMatchObject([{ state: "ready" }]);
+});

@@ -1,0 +1,462 @@
+import { getAddress, zeroAddress } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { refusalName, refusalOf } from "../../src/chain/contract-error.ts";
+import { connectDevnet } from "../../src/devnet/chain-client.ts";
+import { contractAddresses } from "../../src/devnet/deploy.ts";
+import { type Hex, lowerHex } from "../../src/kernel/hex.ts";
+import { agentNft, type Funded, handlesOf } from "../support/agent-chain.ts";
+import {
+  type AgentData,
+  agentProofs,
+  iTransfer,
+  mintAgent,
+  newData,
+  type Proof,
+  type ProofOptions,
+  publicKeyOf,
+  randomHex,
+  writeAgent,
+} from "../support/agents.ts";
+import { ask, type Following, followEvents, followSocket } from "../support/graph-client.ts";
+import { useStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
+
+const CONTRACT = agentNft();
+const ON_TIME_MS = 2_000;
+const NEWS = `{ id cursor at removed sealedKey {
+  id cause keyCount contract tokenId to { address } from { address } confirmations
+  keys { index dataHash key truncated file { root } }
+  token { id owner { address } movedWithoutKey authorizedUsers { address } dataHashes }
+} }`;
+const stack = useStack("embedded");
+
+let chain: ReturnType<typeof handlesOf>;
+beforeAll(() => {
+  chain = handlesOf(stack().rpcUrl);
+});
+
+async function run(query: string, variables: object = {}) {
+  const { data, errors } = await ask(stack().origin, undefined, query, variables);
+  expect(errors).toBeUndefined();
+  return data;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a test reads whatever its own query asked for
+const newsOf = ({ results }: Following, field = "publishedSealedKey"): any[] =>
+  results.map(({ data }) => data[field]);
+
+/** Signs and sends what the graph prepared. */
+async function send(by: Funded, { to, data, value, from }: { to: Hex; data: Hex; value: string; from: Hex }) {
+  expect(from).toBe(by.address);
+  const client = await connectDevnet(stack().rpcUrl, by.privateKey);
+  return client.waitForTransactionReceipt({
+    hash: await client.sendTransaction({ to, data, value: BigInt(value) }),
+  });
+}
+
+async function newToken({ pieces = 1 } = {}) {
+  const owner = await chain.funded();
+  const data = Array.from({ length: pieces }, () => newData());
+  const { tokenId } = await mintAgent(stack().rpcUrl, { to: owner.address, data, byKey: owner.privateKey });
+  return { owner, data, tokenId };
+}
+
+const MOVE = `($tokenId: BigInt!, $from: Address!, $to: Address!, $sender: Address, $proofs: [TransferProofInput!]!) {
+  prepared: prepareTransfer(contract: "${CONTRACT}", tokenId: $tokenId, from: $from, to: $to, sender: $sender,
+    proofs: $proofs) { chainId from to data value warnings } }`;
+
+/** Proofs as the graph takes them. */
+function toInput(proofs: readonly Proof[]): object[] {
+  return proofs.map(({ accessProof, ownershipProof }) => ({
+    accessProof,
+    ownershipProof: { ...ownershipProof, oracleType: ownershipProof.oracleType === 0 ? "TEE" : "ZKP" },
+  }));
+}
+
+describe("the story of an agent token", () => {
+  test("it is minted, its receiver signs, the oracle seals, it moves, and the receiver has its keys within 2 s over both transports", async () => {
+    const { owner, data, tokenId } = await newToken({ pieces: 2 });
+    const [receiver, user] = [await chain.funded(), privateKeyToAccount(generatePrivateKey())];
+    const key = `contract: "${CONTRACT}", tokenId: "${tokenId}"`;
+    const authorize = await run(
+      `{ prepareAuthorizeUsage(${key}, user: "${user.address}") { from to data value warnings } }`,
+    ).catch(() => undefined);
+    expect(authorize?.prepareAuthorizeUsage).toMatchObject({ to: getAddress(CONTRACT), warnings: [] });
+    await send(owner, authorize.prepareAuthorizeUsage);
+    await until(async () => {
+      const { agentToken } = await run(`{ agentToken(${key}) { authorizedUsers { address } } }`);
+      return agentToken?.authorizedUsers.length === 1;
+    });
+    // What the receiver signs is what the graph gives, and the contract takes it.
+    const { accessProofTexts } = await run(
+      `{ accessProofTexts(${key}) { index dataHash nonce targetPubkey text } }`,
+    );
+    expect(accessProofTexts.map(({ dataHash }: { dataHash: Hex }) => dataHash)).toEqual(
+      data.map(({ dataHash }) => dataHash),
+    );
+    const made = await agentProofs(data, { to: receiver });
+    const proofs = await Promise.all(
+      made.map(async ({ ownershipProof }, n): Promise<Proof> => {
+        const { dataHash, nonce, targetPubkey, text } = accessProofTexts[n];
+        const proof = await receiver.signMessage({ message: text });
+        return { accessProof: { dataHash, nonce, targetPubkey, proof }, ownershipProof };
+      }),
+    );
+    const { prepared } = await run(`query ${MOVE}`, {
+      tokenId: `${tokenId}`,
+      from: owner.address,
+      to: receiver.address,
+      proofs: toInput(proofs),
+    });
+    expect(prepared).toMatchObject({
+      chainId: 16_602,
+      value: "0",
+      warnings: ["It ends the authorisation of 1 users."],
+    });
+    const inbox = `subscription { publishedSealedKey(to: "${receiver.address}") ${NEWS} }`;
+    const followers = await Promise.all([
+      followSocket(stack().origin, undefined, inbox),
+      followEvents(stack().origin, undefined, inbox),
+    ]);
+    await until(() => stack().app.events.openStreams === 2);
+    await send(owner, prepared);
+    const minedMs = performance.now();
+    await until(() => followers.every(({ results }) => results.length === 1));
+    expect(performance.now() - minedMs).toBeLessThan(ON_TIME_MS);
+    for (const follower of followers)
+      expect(newsOf(follower)).toMatchObject([
+        {
+          removed: false,
+          sealedKey: {
+            cause: "TRANSFER",
+            contract: getAddress(CONTRACT),
+            tokenId: `${tokenId}`,
+            from: { address: owner.address },
+            to: { address: receiver.address },
+            keys: made.map(({ ownershipProof }, index) => ({
+              index,
+              dataHash: data[index]?.dataHash,
+              key: ownershipProof.sealedKey,
+              truncated: false,
+              // No such file was stored.
+              file: null,
+            })),
+            token: { owner: { address: receiver.address }, movedWithoutKey: false, authorizedUsers: [] },
+          },
+        },
+      ]);
+    const [told] = newsOf(followers[0]);
+    const read = await run(`{
+      sealedKeys(to: "${receiver.address}") { nodes { id keys { key } } }
+      agentToken(${key}) {
+        owner { address agentTokens { nodes { tokenId } } sealedKeys { nodes { id } } }
+        authorizations { nodes { user { address } endReason } } transfers { nodes { withKey from { address } } }
+        data { index description dataHash } verifier sealedKeys { nodes { id } }
+      } }`);
+    expect(read).toMatchObject({
+      sealedKeys: { nodes: [{ id: told.sealedKey.id }] },
+      agentToken: {
+        owner: {
+          agentTokens: { nodes: [{ tokenId: `${tokenId}` }] },
+          sealedKeys: { nodes: [{ id: told.sealedKey.id }] },
+        },
+        authorizations: { nodes: [{ user: { address: user.address }, endReason: "TRANSFERRED" }] },
+        transfers: {
+          nodes: [
+            { withKey: true, from: { address: owner.address } },
+            { withKey: false, from: null },
+          ],
+        },
+        verifier: getAddress(contractAddresses().agentVerifier),
+        sealedKeys: { nodes: [{ id: told.sealedKey.id }] },
+      },
+    });
+    await Promise.all(followers.map((follower) => follower.stop()));
+  });
+
+  test("what a reorganisation takes back is told again as removed, and from a cursor as well", async () => {
+    const { owner, data, tokenId } = await newToken();
+    const receiver = await chain.funded();
+    const follow = (after = "") =>
+      followSocket(
+        stack().origin,
+        undefined,
+        `subscription { publishedSealedKey(tokenId: "${tokenId}", contract: "${CONTRACT}"${after}) ${NEWS}
+         }`,
+      );
+    const moves = await followEvents(
+      stack().origin,
+      undefined,
+      `subscription { tokenTransferred(contract: "${CONTRACT}", tokenId: "${tokenId}") {
+        removed withKey from { address } to { address } token { owner { address } } } }`,
+    );
+    const live = await follow();
+    await until(() => stack().app.events.openStreams === 2);
+    const proofs = await agentProofs(data, { to: receiver });
+    const move = { byKey: owner.privateKey, from: owner.address, to: receiver.address, tokenId, proofs };
+    const { transactionHash } = await iTransfer(stack().rpcUrl, move);
+    await until(() => live.results.length === 1);
+    const raw = await chain.raw(transactionHash);
+    await chain.reorg(1, [[raw, 0]]);
+    await until(() => live.results.length === 3);
+    const [first, removed, again] = newsOf(live);
+    expect([first.removed, removed.removed, again.removed]).toEqual([false, true, false]);
+    expect(removed.sealedKey.id).toBe(first.sealedKey.id);
+    expect(again.sealedKey.id).not.toBe(first.sealedKey.id);
+    expect(again.sealedKey.keys).toEqual(first.sealedKey.keys);
+    await until(() => moves.results.length >= 3);
+    expect(newsOf(moves, "tokenTransferred").slice(-3)).toMatchObject([
+      { removed: false, withKey: true },
+      { removed: true, withKey: true },
+      { removed: false, to: { address: receiver.address }, from: { address: owner.address } },
+    ]);
+    const late = await follow(`, after: "${first.cursor}"`);
+    await until(() => late.results.length === 2);
+    expect(newsOf(late).map(({ id }) => id)).toEqual([removed.id, again.id]);
+    await Promise.all([live, late, moves].map((following) => following.stop()));
+  });
+
+  test("new blocks are told, the newest first, and those that take the place of others", async () => {
+    const query = "subscription { newBlock { number hash parentHash } }";
+    const blocks = await followEvents(stack().origin, undefined, query);
+    await until(() => blocks.results.length === 1);
+    await chain.mine(3);
+    await until(() => blocks.results.length === 4);
+    await chain.reorg(2);
+    await until(() => blocks.results.length >= 6);
+    const told = newsOf(blocks, "newBlock");
+    const head = BigInt(told[3].number);
+    expect(told.map(({ number }) => BigInt(number) - head)).toEqual([-3n, -2n, -1n, 0n, -1n, 0n]);
+    expect(told[4]).toMatchObject({ parentHash: told[1].hash });
+    expect(told[5]).toMatchObject({ parentHash: told[4].hash });
+    expect(told[4].hash).not.toBe(told[2].hash);
+    await blocks.stop();
+  });
+});
+
+describe("what a contract would refuse", () => {
+  let owner: Funded;
+  let receiver: Funded;
+  let stranger: Funded;
+  let data: readonly AgentData[];
+  let tokenId: bigint;
+  beforeAll(async () => {
+    ({ owner, data, tokenId } = await newToken({ pieces: 2 }));
+    [receiver, stranger] = [await chain.funded(), await chain.funded()];
+  });
+
+  type Case = {
+    readonly error: string;
+    readonly why: RegExp;
+    readonly param?: string;
+    readonly proofs?: () => Promise<Proof[]>;
+    readonly from?: () => Hex;
+    readonly to?: () => Hex;
+    readonly sender?: () => Hex;
+  };
+  const made = (options: Partial<ProofOptions> = {}) => agentProofs(data, { to: receiver, ...options });
+  const CASES: readonly Case[] = [
+    { error: "ERC721InvalidReceiver", why: /cannot take tokens/, param: "to", to: () => zeroAddress },
+    {
+      error: "ERC721InvalidSender",
+      why: /belongs to/,
+      param: "from",
+      from: () => stranger.address,
+      sender: () => owner.address,
+    },
+    {
+      error: "ERC721InsufficientApproval",
+      why: /may not move/,
+      param: "sender",
+      sender: () => stranger.address,
+    },
+    { error: "ERC7857EmptyProof", why: /a proof to give for each/, param: "proofs", proofs: async () => [] },
+    {
+      error: "ERC7857ProofCountMismatch",
+      why: /1 proofs for 2 pieces/,
+      param: "proofs",
+      proofs: async () => (await made()).slice(0, 1),
+    },
+    {
+      error: "ERC7857DataHashMismatch",
+      why: /proof 0 is of 0x/,
+      param: "proofs.0.accessProof.dataHash",
+      proofs: async () => (await made()).toReversed(),
+    },
+    {
+      error: "ERC7857AccessAssistantMismatch",
+      why: /access proof 0 is signed by 0x/,
+      param: "proofs.0.accessProof.proof",
+      proofs: () => made({ signer: stranger }),
+    },
+    {
+      error: "ERC7857WantedReceiverMismatch",
+      why: /proof 0 is sealed for 0x/,
+      param: "proofs.0.ownershipProof.targetPubkey",
+      proofs: () => made({ targetPubkey: publicKeyOf(stranger) }),
+    },
+    {
+      error: "ERC7857TargetPubkeyMismatch",
+      why: /another public key/,
+      param: "proofs.0.ownershipProof.targetPubkey",
+      proofs: () => made({ wantedKey: randomHex(33) }),
+    },
+    {
+      error: "Invalid dataHash",
+      why: /of different data/,
+      param: "proofs.0.ownershipProof.dataHash",
+      proofs: () => made({ ownershipDataHash: randomHex(32) }),
+    },
+    {
+      error: "Invalid ownership proof",
+      why: /not of the oracle/,
+      param: "proofs",
+      proofs: () => made({ oracleKey: generatePrivateKey() }),
+    },
+    {
+      error: "Invalid ownership proof",
+      why: /of the kind ZKP/,
+      param: "proofs.0.ownershipProof",
+      proofs: () => made({ oracleType: 1 }),
+    },
+    {
+      error: "Proof already used",
+      why: /the nonces of proofs.0.accessProof.nonce and proofs.0.ownershipProof.nonce are the same/,
+      param: "proofs.0.ownershipProof.nonce",
+      proofs: async () => {
+        const nonce = randomHex(16);
+        return made({ accessNonce: nonce, ownershipNonce: nonce });
+      },
+    },
+    {
+      error: "ECDSAInvalidSignatureLength",
+      why: /ECDSAInvalidSignatureLength\(2\)/,
+      proofs: async () =>
+        (await made()).map(({ accessProof, ownershipProof }) => ({
+          accessProof: { ...accessProof, proof: "0xabcd" },
+          ownershipProof,
+        })),
+    },
+  ];
+
+  test.each(CASES.map((one, n) => [`${n} ${one.error}`, one] as const))(
+    "%s: it is not prepared, and the failure has the contract's own error and the proof at fault",
+    async (_name, { error, why, param, proofs = made, ...who }) => {
+      const given = await proofs();
+      const [from, to] = [who.from?.() ?? owner.address, who.to?.() ?? receiver.address];
+      const variables = {
+        tokenId: `${tokenId}`,
+        from,
+        to,
+        proofs: toInput(given),
+        sender: who.sender?.() ?? from,
+      };
+      const { errors } = await ask(stack().origin, undefined, `query ${MOVE}`, variables);
+      expect(errors).toMatchObject([
+        {
+          message: expect.stringMatching(why),
+          extensions: { code: "contract_refused", ...(param && { param }) },
+        },
+      ]);
+      expect(errors?.[0]?.message.startsWith(error)).toBe(true);
+      // Whoever sends it all the same is told the same by the contract.
+      const sender = [owner, receiver, stranger].find(({ address }) => address === variables.sender);
+      const sent = iTransfer(stack().rpcUrl, {
+        byKey: sender?.privateKey ?? "0x",
+        from,
+        to,
+        tokenId,
+        proofs: given,
+      });
+      const refusal = await sent.then(() => "taken").catch((cause) => refusalOf(cause) ?? String(cause));
+      expect(refusalName(refusal)).toBe(error);
+    },
+  );
+
+  test("a proof counts once: also for a clone, and its nonces are known as used", async () => {
+    const proofs = await made();
+    const variables = {
+      tokenId: `${tokenId}`,
+      from: owner.address,
+      to: receiver.address,
+      proofs: toInput(proofs),
+    };
+    const clone = `query ${MOVE.replace("prepareTransfer", "prepareClone")}`;
+    const { prepared } = await run(clone, variables);
+    expect(prepared.warnings).toEqual([expect.stringContaining("7 days")]);
+    await send(owner, prepared);
+    const { errors } = await ask(stack().origin, undefined, `query ${MOVE}`, variables);
+    expect(errors?.[0]?.message).toBe(
+      "Proof already used: a nonce was used before with this contract: new proofs are needed.",
+    );
+    await until(async () => {
+      const { agentToken } = await run(
+        `{ agentToken(contract: "${CONTRACT}", tokenId: "${tokenId}") { clones { nodes { token { clonedFrom { tokenId } } } } } }`,
+      );
+      return agentToken.clones.nodes[0]?.token?.clonedFrom?.tokenId === `${tokenId}`;
+    });
+  });
+
+  test("a delegate signs for the receiver, and is read as such", async () => {
+    const to = await chain.funded();
+    const { prepareDelegateAccess } = await run(
+      `{ prepareDelegateAccess(contract: "${CONTRACT}", assistant: "${stranger.address}", from: "${to.address}") {
+        from to data value } }`,
+    );
+    await send(to, prepareDelegateAccess);
+    const proofs = toInput(await agentProofs(data, { to, signer: stranger }));
+    const { prepared } = await run(`query ${MOVE}`, {
+      tokenId: `${tokenId}`,
+      from: owner.address,
+      to: to.address,
+      proofs,
+    });
+    expect(prepared.from).toBe(owner.address);
+    const delegations = await until(async () => {
+      const [found] = await stack().app.agentTokens.delegationsOf([to.address]);
+      return (found?.length ?? 0) > 0 && found;
+    });
+    expect(delegations).toMatchObject([{ contract: CONTRACT, assistant: lowerHex(stranger.address) }]);
+  });
+
+  test("authorisations are refused as the contract refuses them: at most 100, nobody twice, and by the owner alone", async () => {
+    const token = `contract: "${CONTRACT}", tokenId: "${tokenId}"`;
+    const users = Array.from({ length: 100 }, () => getAddress(randomHex(20)));
+    const refused = async (field: string, user: string, from?: Hex) => {
+      const more = from ? `, from: "${from}"` : "";
+      const query = `{ ${field}(${token}, user: "${user}"${more}) { data } }`;
+      const { errors } = await ask(stack().origin, undefined, query);
+      expect(errors?.[0]?.extensions?.code).toBe("contract_refused");
+      return errors?.[0]?.message;
+    };
+    const fresh = getAddress(randomHex(20));
+    expect(await refused("prepareRevokeAuthorization", fresh)).toBe("ERC7857NotAuthorized()");
+    expect(await refused("prepareAuthorizeUsage", zeroAddress)).toMatch(/^ERC7857InvalidAuthorizedUser\(/);
+    expect(await refused("prepareAuthorizeUsage", fresh, stranger.address)).toMatch(
+      /^ERC721IncorrectOwner\(/,
+    );
+    const authorize = (batch: readonly Hex[]) =>
+      writeAgent(stack().rpcUrl, owner.privateKey, "batchAuthorizeUsage", [tokenId, batch]);
+    await authorize(users.slice(0, 50));
+    expect(await refused("prepareAuthorizeUsage", users[0] ?? "")).toBe("ERC7857AlreadyAuthorized()");
+    await authorize(users.slice(50));
+    expect(await refused("prepareAuthorizeUsage", fresh)).toBe("ERC7857TooManyAuthorizedUsers()");
+    await until(async () => {
+      const { agentToken } = await run(`{ agentToken(${token}) { authorizedUsers { address } } }`);
+      return agentToken.authorizedUsers.length === 100;
+    });
+  });
+
+  test("a token or a contract that is not there is told so", async () => {
+    const absent = `contract: "${CONTRACT}", tokenId: "999999"`;
+    expect(await run(`{ agentToken(${absent}) { id } }`)).toEqual({ agentToken: null });
+    const { errors } = await ask(stack().origin, undefined, `{ accessProofTexts(${absent}) { text } }`);
+    expect(errors?.[0]).toMatchObject({
+      message: expect.stringMatching(/^ERC721NonexistentToken\(999999\)/),
+      extensions: { code: "contract_refused" },
+    });
+    const other = `{ accessProofTexts(contract: "${stranger.address}", tokenId: 1) { text } }`;
+    expect((await ask(stack().origin, undefined, other)).errors?.[0]?.extensions?.code).toBe("not_found");
+  });
+});

@@ -1,0 +1,169 @@
+import { expect, test } from "vitest";
+import { contractAddresses } from "../../src/devnet/deploy.ts";
+import { lowerHex } from "../../src/kernel/hex.ts";
+import { agentProofs, mintAgent, newData, type Proof } from "../support/agents.ts";
+import { ask, followEvents, followSocket, type GraphResult } from "../support/graph-client.ts";
+import { newTrader, sendPrepared, signTyped, type Trader, testClient } from "../support/market.ts";
+import { useStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
+
+const stack = useStack("embedded");
+const PRICE = "1000000";
+
+async function query(text: string, variables: object = {}): Promise<NonNullable<GraphResult["data"]>> {
+  const { data, errors } = await ask(stack().origin, undefined, text, variables);
+  if (errors) throw new Error(`${errors[0]?.extensions?.code}: ${errors[0]?.message}`);
+  return data;
+}
+
+const PREPARED = "{ to data value warnings }";
+
+/** Signs an order or an offer with what the graph gives for it, and adds its nonce. */
+async function signed<Wish extends object>(field: "Order" | "Offer", wish: Wish, trader: Trader) {
+  const { signable } = await query(
+    `query ($wish: Market${field}Input!) { signable: market${field}(${field.toLowerCase()}: $wish) { typedData nonce hash warnings } }`,
+    { wish },
+  );
+  return {
+    input: { ...wish, nonce: signable.nonce },
+    signature: await signTyped(trader, signable.typedData),
+    hash: signable.hash as string,
+    warnings: signable.warnings as readonly string[],
+  };
+}
+
+async function newSale() {
+  const { rpcUrl } = stack();
+  const [seller, buyer] = [await newTrader(rpcUrl), await newTrader(rpcUrl)];
+  const data = [newData("mind")];
+  const { tokenId } = await mintAgent(rpcUrl, { to: seller.address, data });
+  const expireTime = String((await testClient(rpcUrl).getBlock()).timestamp + 3_600n);
+  const wish = { tokenId: String(tokenId), expireTime };
+  const order = await signed("Order", { ...wish, expectedPrice: PRICE }, seller);
+  const offer = await signed("Offer", { ...wish, offerPrice: PRICE }, buyer);
+  return { seller, buyer, data, tokenId: String(tokenId), order, offer };
+}
+
+const MATCH = `query ($order: MarketOrderInput!, $orderSignature: Hex!, $offer: MarketOfferInput!, $offerSignature: Hex!,
+    $proofs: [TransferProofInput!]!) {
+  prepareFulfillOrder(order: $order, orderSignature: $orderSignature, offer: $offer, offerSignature: $offerSignature,
+    proofs: $proofs) ${PREPARED} }`;
+
+function matchOf({ order, offer }: Awaited<ReturnType<typeof newSale>>, proofs: readonly Proof[]) {
+  return {
+    order: order.input,
+    orderSignature: order.signature,
+    offer: offer.input,
+    offerSignature: offer.signature,
+    proofs: proofs.map(({ accessProof, ownershipProof }) => ({
+      accessProof,
+      ownershipProof: { ...ownershipProof, oracleType: "TEE" },
+    })),
+  };
+}
+
+test("a token is sold through the graph: signed, checked, fulfilled with its keys, and told over both transports", async () => {
+  const { rpcUrl, origin } = stack();
+  const sale = await newSale();
+  const { seller, buyer, data, tokenId, order, offer } = sale;
+  const news = `subscription { orderFulfilled(tokenId: "${tokenId}") { id removed price currency seller { address } buyer { address } } }`;
+  const before = stack().app.events.openStreams;
+  const listeners = [
+    await followSocket(origin, undefined, news),
+    await followEvents(origin, undefined, news),
+  ];
+  await until(() => stack().app.events.openStreams >= before + listeners.length);
+
+  expect(offer.warnings.join(" ")).toMatch(/binds no currency.*cannot be cancelled/);
+  expect(order.warnings.join(" ")).toMatch(/cannot be cancelled/);
+  const check = `query ($order: MarketOrderInput!, $signature: Hex!) {
+    checkMarketOrder(order: $order, signature: $signature) { hash signer isGood problems { refusal text } } }`;
+  const asked = { order: order.input, signature: order.signature };
+  expect((await query(check, asked)).checkMarketOrder).toMatchObject({
+    hash: order.hash,
+    signer: seller.address,
+    isGood: false,
+    problems: [{ refusal: expect.stringMatching(/^ERC721InsufficientApproval/) }],
+  });
+  const { approval } = await query(`{ approval: prepareMarketApproval(tokenId: "${tokenId}") ${PREPARED} }`);
+  await sendPrepared(rpcUrl, seller, approval);
+  expect((await query(check, asked)).checkMarketOrder).toMatchObject({ isGood: true, problems: [] });
+
+  const proofs = await agentProofs(data, { to: buyer, sealedKeys: ["0xabcd"] });
+  const { prepareFulfillOrder } = await query(MATCH, matchOf(sale, proofs));
+  expect(prepareFulfillOrder).toMatchObject({ to: contractAddresses().agentMarket, value: PRICE });
+  await sendPrepared(rpcUrl, buyer, prepareFulfillOrder);
+  await until(() => listeners.every(({ results }) => results.length === 1));
+  for (const { results } of listeners)
+    expect(results[0]?.data.orderFulfilled).toMatchObject({
+      removed: false,
+      price: PRICE,
+      currency: null,
+      seller: { address: seller.address },
+      buyer: { address: buyer.address },
+    });
+  await Promise.all(listeners.map(({ stop }) => stop()));
+
+  const { market } = await query(`{ market {
+    address token feeRate isPaused
+    fills(tokenId: "${tokenId}") { nodes { price fee feeRate seller { address } token { owner { address } } } } } }`);
+  expect(market).toMatchObject({
+    address: contractAddresses().agentMarket,
+    token: contractAddresses().agentNft,
+    feeRate: 250,
+    isPaused: false,
+    fills: { nodes: [{ price: PRICE, fee: "25000", feeRate: 250, seller: { address: seller.address } }] },
+  });
+  await until(async () => {
+    const held = await query(
+      `{ agentToken(contract: "${contractAddresses().agentNft}", tokenId: "${tokenId}") { owner { address } movedWithoutKey
+         sealedKeys { nodes { to { address } } } } }`,
+    );
+    expect(held.agentToken).toMatchObject({
+      owner: { address: buyer.address },
+      movedWithoutKey: false,
+      sealedKeys: { nodes: [{ to: { address: buyer.address } }] },
+    });
+  });
+});
+
+test("what the contract refuses is said by its name and why, with the code contract_refused", async () => {
+  const { rpcUrl } = stack();
+  const sale = await newSale();
+  const proofs = await agentProofs(sale.data, { to: sale.buyer });
+  const { errors } = await ask(stack().origin, undefined, MATCH, matchOf(sale, proofs));
+  expect(errors?.[0]).toMatchObject({
+    message: expect.stringMatching(/^ERC721InsufficientApproval\(.*prepareMarketApproval/),
+    extensions: { code: "contract_refused" },
+  });
+  const { approval } = await query(
+    `{ approval: prepareMarketApproval(tokenId: "${sale.tokenId}") ${PREPARED} }`,
+  );
+  await sendPrepared(rpcUrl, sale.seller, approval);
+  const forged = { ...matchOf(sale, proofs), orderSignature: sale.offer.signature };
+  const refused = await ask(stack().origin, undefined, MATCH, forged);
+  expect(refused.errors?.[0]?.message).toMatch(/^NFT owner mismatch: /);
+});
+
+test("an account's balance in the market is paid in, listed and taken out, and is not the router's", async () => {
+  const { rpcUrl } = stack();
+  const trader = await newTrader(rpcUrl);
+  const account = trader.address;
+  const { paid } = await query(
+    `{ paid: prepareMarketDeposit(account: "${account}", amount: "7") ${PREPARED} }`,
+  );
+  expect(paid.warnings).toEqual([expect.stringContaining("Offers that the account has signed")]);
+  await sendPrepared(rpcUrl, trader, paid);
+  const { taken } = await query(
+    `{ taken: prepareMarketWithdrawal(account: "${account}", amount: "3") ${PREPARED} }`,
+  );
+  await sendPrepared(rpcUrl, trader, taken);
+  const { market } = await query(`{ market { balance(account: "${account}") feeBalance } }`);
+  expect(market.balance).toBe("4");
+  const [router] = await stack().app.balances.byAccounts([lowerHex(account)]);
+  expect(router?.available ?? 0n).toBe(0n);
+  await until(async () => {
+    const { rows } = await stack().app.market.moves(lowerHex(account), { first: 5 });
+    expect(rows.map(({ kind }) => kind)).toEqual(["withdrawn", "deposited"]);
+  });
+});

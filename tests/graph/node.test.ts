@@ -1,0 +1,85 @@
+import { describe, expect, test } from "vitest";
+import { newId } from "../../src/kernel/ids.ts";
+import { openSession } from "../support/callers.ts";
+import { ask } from "../support/graph-client.ts";
+import { startConsensus } from "../support/node-parts.ts";
+import { freePort } from "../support/postgres.ts";
+import { seedAccount } from "../support/seed.ts";
+import { useStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
+
+const OPERATOR = `0x${"0e".repeat(20)}`;
+const consensusPort = await freePort();
+const stack = useStack("embedded", {
+  NODE_OPERATORS: `0x${"0E".repeat(20)}`,
+  NODE_CONSENSUS_URL: `http://127.0.0.1:${consensusPort}`,
+});
+
+const STATUS = `{ node { consensus { state detail latestHeight catchingUp validatorAddress }
+  execution { state detail blockNumber } engine { state takesSecret }
+  preflight { rule verdict detail next } } }`;
+
+describe("the operator's node in the graph", () => {
+  test("is shown to an operator's key and session, part by part", async () => {
+    const { app, origin } = stack();
+    const key = await app.managementKeys.create(OPERATOR, newId(), ["account:read"]);
+    const down = await ask(origin, key.secret, STATUS);
+    expect(down.errors ?? []).toEqual([]);
+    expect(down.data.node.consensus).toMatchObject({ state: "UNREACHABLE", latestHeight: null });
+
+    await startConsensus(consensusPort);
+    const session = await openSession(app, OPERATOR);
+    await until(async () => {
+      const { data } = await ask(origin, session, "{ node { consensus { state latestHeight catchingUp } } }");
+      expect(data.node.consensus).toEqual({ state: "ANSWERING", latestHeight: "1000", catchingUp: false });
+    });
+    expect(down.data.node.execution).toEqual({
+      state: "UNSET",
+      detail: "NODE_EXECUTION_URL is not set.",
+      blockNumber: null,
+    });
+    expect(down.data.node.engine).toEqual({ state: "UNSET", takesSecret: null });
+    expect(down.data.node.preflight).toHaveLength(13);
+    expect(down.data.node.preflight.map(({ verdict }: { verdict: string }) => verdict)).not.toContain("PASS");
+  });
+
+  test("is shown to nobody else, and nobody's request says where it is", async () => {
+    const { app, origin } = stack();
+    const { account } = await seedAccount(app.database, 0n);
+    const { secret } = await app.managementKeys.create(account, newId(), ["account:read"]);
+    const refused = await ask(origin, secret, "{ node { consensus { state } preflight { rule } } }");
+    expect(refused.data.node).toEqual({ consensus: null, preflight: null });
+    expect(refused.errors?.map(({ extensions }) => extensions?.code)).toEqual([
+      "access_denied",
+      "access_denied",
+    ]);
+    const pointed = await ask(origin, secret, '{ node(url: "http://127.0.0.1:1") { consensus { state } } }');
+    expect(pointed.errors?.[0]?.message).toMatch(/Unknown argument "url"/);
+  });
+});
+
+test("anyone may ask what a message means and how clients are switched", async () => {
+  const { data, errors } = await ask(
+    stack().origin,
+    undefined,
+    `{ node {
+      import: diagnose(message: "block number 150 does not match parent block number 99") {
+        kind cause next never blockNumber parentBlockNumber retrimFrom stateRoots { got } }
+      nothing: diagnose(message: "all is well") { kind }
+      switchPlan(from: GETH, to: RETH) { from to notes
+        steps { order id title why command isDestructive checks { kind subject expected } } rollback { order id } } } }`,
+  );
+  expect(errors ?? []).toEqual([]);
+  expect(data.node.import).toMatchObject({
+    kind: "INTERRUPTED_IMPORT",
+    blockNumber: "150",
+    parentBlockNumber: "99",
+    retrimFrom: "100",
+    stateRoots: null,
+  });
+  expect(data.node.nothing).toBeNull();
+  expect(data.node.switchPlan).toMatchObject({ from: "GETH", to: "RETH" });
+  expect(data.node.switchPlan.steps).toHaveLength(12);
+  const same = await ask(stack().origin, undefined, "{ node { switchPlan(from: GETH, to: GETH) { from } } }");
+  expect(same.errors?.[0]?.extensions).toMatchObject({ code: "invalid_parameter", param: "to" });
+});
