@@ -7,6 +7,9 @@ import { LimitApiKeys } from "./06-api-keys.ts";
 import { KeepRouting } from "./07-routing.ts";
 import { CreateJobs } from "./08-jobs.ts";
 import { KeepEvidence } from "./09-evidence.ts";
+import { HoldFiles } from "./12-held-files.ts";
+import { FollowFiles } from "./13-files.ts";
+import { CreateKv } from "./14-kv.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -19,4 +22,7 @@ export const migrations = [
   { name: "07-routing", class: KeepRouting },
   { name: "08-jobs", class: CreateJobs },
   { name: "09-evidence", class: KeepEvidence },
+  { name: "12-held-files", class: HoldFiles },
+  { name: "13-files", class: FollowFiles },
+  { name: "14-kv", class: CreateKv },
 ] as const;

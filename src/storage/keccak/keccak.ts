@@ -23,9 +23,7 @@ export class Keccak {
   readonly #memory: Uint8Array;
 
   constructor() {
-    const module = new WebAssembly.Module(assembleKeccak(PAGES));
-    const { exports } = new WebAssembly.Instance(module);
-    const { memory, chunks, pairs } = exports as unknown as Exports;
+    const { memory, chunks, pairs } = new wasm.Instance(new wasm.Module(assembleKeccak(PAGES))).exports;
     this.#chunks = chunks;
     this.#pairs = pairs;
     this.#memory = new Uint8Array(memory.buffer);
@@ -99,8 +97,14 @@ export class Keccak {
   }
 }
 
+/** The types of Node leave WebAssembly to those of browsers. */
+const wasm = (globalThis as unknown as { readonly WebAssembly: WebAssemblyTypes }).WebAssembly;
+type WebAssemblyTypes = {
+  readonly Module: new (bytes: Uint8Array) => object;
+  readonly Instance: new (module: object) => { readonly exports: Exports };
+};
 type Exports = {
-  readonly memory: WebAssembly.Memory;
+  readonly memory: { readonly buffer: ArrayBuffer };
   readonly chunks: (input: number, count: number, output: number) => void;
   readonly pairs: (input: number, count: number, output: number) => void;
 };

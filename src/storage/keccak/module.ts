@@ -136,7 +136,7 @@ function rotate(local: number | undefined, by: number): Code {
   return [...left, ...right, ...OR];
 }
 
-function xor(first: Code, ...others: readonly Code[]): Code {
+function xor(...[first = [], ...others]: readonly Code[]): Code {
   return [...first, ...others.flatMap((other) => [...other, ...XOR])];
 }
 
