@@ -33,7 +33,7 @@ export class HoldFiles extends Migration {
       )`);
     this.addSql(`
       create table held_bytes (
-        only boolean primary key default true check (only),
+        single boolean primary key default true check (single),
         bytes bigint not null default 0,
         unsubmitted bigint not null default 0
       )`);
