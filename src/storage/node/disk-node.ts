@@ -260,18 +260,19 @@ export class DiskNode implements StorageNode {
   async #note(written: readonly WrittenSegment[]): Promise<readonly Noted[]> {
     const { database, chainId, progressed, committed } = this.#needs;
     const { isNew, files } = await database.transaction(async (tx) => {
-      const noted = await noteSegments(tx, written);
+      const isNew = await noteSegments(tx, written);
       const files = await heldById(tx, chainId, [...new Set(written.map(({ heldId }) => heldId))]);
-      const changed = new Set([...noted.isNew].map((key) => key.slice(0, key.indexOf(":"))));
+      const changed = new Set([...isNew].map((key) => key.slice(0, key.indexOf(":"))));
       const told = files.filter(({ heldId }) => heldId !== undefined && changed.has(heldId));
       if (told.length > 0) await progressed?.(tx, told);
-      return { isNew: noted.isNew, files };
+      return { isNew, files };
     });
     committed?.();
     const byId = new Map(files.map((file) => [file.heldId, file]));
+    const unclaimed = new Set(isNew);
     return written.map(({ heldId, index }) => {
       const file = byId.get(heldId);
-      return file && { isNew: isNew.has(`${heldId}:${index}`), file };
+      return file && { isNew: unclaimed.delete(`${heldId}:${index}`), file };
     });
   }
 
@@ -283,6 +284,7 @@ export class DiskNode implements StorageNode {
 
   /** Where a complete file is. Throws `file_not_finalized`, and a `RangeError` for a segment that it does not have. */
   async #place(file: NodeFile, index: number): Promise<FileOnDisk> {
+    if (!file.finalized) throw notFinalized();
     const shape = checkedShape(file.sizeBytes);
     if (!(index >= 0 && index < shape.segments)) throw new RangeError(`no segment ${index}`);
     const id = this.#heldIds.get(keyOf(file.root, shape.paddedChunks)) ?? (await this.#findId(file));
@@ -292,7 +294,7 @@ export class DiskNode implements StorageNode {
   async #findId({ root, sizeBytes }: NodeFile): Promise<string> {
     const found = this.#known(await this.#finds.add({ root, sizeBytes }));
     if (found?.finalized && found.heldId !== undefined) return found.heldId;
-    throw new AppError("file_not_finalized", "The file is not here in full.");
+    throw notFinalized();
   }
 
   async #drop({ id, root, shape }: FileOnDisk, index: number | undefined): Promise<void> {
@@ -314,6 +316,10 @@ const UNKNOWN = {
   isCached: false,
   pruned: false,
 } as const;
+
+function notFinalized(): AppError {
+  return new AppError("file_not_finalized", "The file is not here in full yet.");
+}
 
 function sized(sizeBytes: number) {
   return { sizeBytes, segments: Math.ceil(sizeBytes / SEGMENT_BYTES) };

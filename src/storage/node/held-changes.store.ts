@@ -36,13 +36,13 @@ export async function heldBytes(queries: Queries): Promise<HeldBytes> {
 }
 
 /**
- * Notes segments that are on the disk, in one transaction with whatever is told of them. Returns which of them are new,
- * as `id:index`, and which files were complete with them; a file that is gone is in neither.
+ * Notes segments that are on the disk, in one transaction with whatever is told of them, and which files are complete
+ * with them. Returns which segments are new, as `id:index`; none is of a file that is gone.
  */
 export async function noteSegments(
   tx: Queries,
   segments: readonly WrittenSegment[],
-): Promise<{ readonly isNew: ReadonlySet<string>; readonly completed: readonly string[] }> {
+): Promise<ReadonlySet<string>> {
   const asked = JSON.stringify(
     segments.map(({ heldId, index, bytes, proven }) => ({ file_id: heldId, index, bytes, proven })),
   );
@@ -50,13 +50,9 @@ export async function noteSegments(
   const added = await tx.rows<{ file_id: string; index: number }>(ADD_SEGMENTS, [asked]);
   const keys = added.map(({ file_id, index }) => ({ file_id, index }));
   await tx.rows(COUNT, [asked, JSON.stringify(keys)]);
-  const completed = await tx.rows<{ id: string }>(COMPLETE, [asked]);
-  return {
-    isNew: new Set(added.map(({ file_id, index }) => `${file_id}:${index}`)),
-    completed: completed.map(({ id }) => id),
-  };
+  await tx.rows(COMPLETE, [asked]);
+  return new Set(added.map(({ file_id, index }) => `${file_id}:${index}`));
 }
-
 /** The chain has submissions of these files: they are kept. Returns the ids of those that are complete. */
 export async function adoptFiles(
   tx: Queries,
@@ -144,8 +140,7 @@ const COUNT = `
 const COMPLETE = `
   update held_file f set complete_at = now()
   where f.id in (${ASKED_FILES}) and f.complete_at is null and f.uploaded >= f.segments
-    and (select count(*) from held_segment s where s.file_id = f.id and s.index < f.segments) = f.segments
-  returning f.id::text as id`;
+    and (select count(*) from held_segment s where s.file_id = f.id and s.index < f.segments) = f.segments`;
 
 const ADOPTED = `
   adopted as (
