@@ -66,11 +66,10 @@ import { trustedProxies } from "./keys/source-address.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { type Readiness, readinessOf } from "./metrics/readiness.ts";
 import type { Parts } from "./parts.ts";
-import type { FilesService } from "./storage/files.service.ts";
-import { openStorageRoom } from "./storage/room.ts";
+import { openStorageRoom, type StorageServices } from "./storage/room.ts";
 
 /** Every service of the product, as both faces use them. */
-export type App = {
+export type App = StorageServices & {
   readonly config: Config;
   readonly network: Network;
   readonly log: Logger;
@@ -109,7 +108,6 @@ export type App = {
   readonly evidence: EvidenceService;
   readonly jobs: JobsService;
   readonly imageJobs: ImageJobsService;
-  readonly files: FilesService;
   readonly idempotency: IdempotencyService;
   readonly credentialWatch: CredentialWatch;
   /** Where every request comes in, on every face. */
@@ -359,7 +357,7 @@ function wire(given: {
     evidence,
     jobs,
     imageJobs,
-    files: storageRoom.files,
+    ...storageRoom.services,
     idempotency,
     credentialWatch,
     door,

@@ -57,6 +57,12 @@ export const SETTINGS = {
     about: "The address to listen on",
     example: "127.0.0.1",
   },
+  PUBLIC_URL: {
+    schema: httpUrl.transform((text) => text.replace(/\/$/, "")).optional(),
+    about:
+      "Where clients reach this gateway, which storage clients are told to find files at; unset: HOST and PORT",
+    example: "https://gateway.example.com",
+  },
   PORT: { schema: port.default(4000), about: "The port of the gateway; 0 takes a free one", example: "4000" },
   SUBGRAPH_PORT: {
     schema: port.default(4100),

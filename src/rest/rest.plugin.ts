@@ -7,11 +7,22 @@ import { authorize, type Principal } from "../keys/principal.ts";
 import { hopOf } from "../keys/source-address.ts";
 import type { Answer } from "./answer.ts";
 import { toAnthropicError } from "./anthropic-error.ts";
-import { toErrorAnswer } from "./error-body.ts";
+import { openToPages, servePreflights } from "./cors.ts";
+import { toEnvelopeFailure } from "./envelope.ts";
+import { toAppError, toErrorAnswer } from "./error-body.ts";
 import { eventSink } from "./event-sink.ts";
+import { getFolder, getFolderEntry } from "./file/entry.ts";
+import { getFileInfo } from "./file/info.ts";
+import { uploadSegment } from "./file/segment.ts";
+import { getFile } from "./file.ts";
+import { listFileInfos } from "./files/info.ts";
+import { getNodeStatus } from "./node/status.ts";
 import { toOpenApi } from "./openapi.ts";
 import { quotaHeaders } from "./quota-headers.ts";
 import type { Route } from "./route.ts";
+import { toRpcFailure } from "./rpc/rpc-error.ts";
+import { callRpc } from "./rpc.ts";
+import { sendFile } from "./send-file.ts";
 import { getUsageByDay, getUsageHistory, getUsageStats } from "./v1/account/usage.ts";
 import { getAccount, getBalance, getFunds } from "./v1/account.ts";
 import { createApiKey, listApiKeys, revokeApiKey, updateApiKey } from "./v1/api-keys.ts";
@@ -70,6 +81,14 @@ export const routes: readonly Route[] = [
   getUsageStats,
   getUsageByDay,
   getUsageHistory,
+  getFile,
+  getFileInfo,
+  listFileInfos,
+  uploadSegment,
+  getFolder,
+  getFolderEntry,
+  getNodeStatus,
+  callRpc,
 ];
 
 /** Mounts the REST face. Every answer carries `X-Request-ID`, every failure the one error shape. */
@@ -85,11 +104,15 @@ export async function restPlugin(server: FastifyInstance, { app }: { app: App })
       method: route.method,
       url: route.url,
       bodyLimit: route.bodyLimitBytes,
-      ...(route.bodyLimitBytes > LARGE_BODY_BYTES && {
-        onRequest: (request: FastifyRequest, reply: FastifyReply) => enterFirst(app, route, request, reply),
-      }),
+      onRequest: [
+        ...(route.isOpenToPages ? [openToPages] : []),
+        ...(route.bodyLimitBytes > LARGE_BODY_BYTES
+          ? [(request: FastifyRequest, reply: FastifyReply) => enterFirst(app, route, request, reply)]
+          : []),
+      ],
       handler: (request, reply) => handle(app, route, request, reply),
     });
+  servePreflights(server, routes);
   let described: object | undefined;
   server.get("/openapi.json", async () => {
     described ??= toOpenApi(routes);
@@ -148,6 +171,8 @@ async function handle(
     params: request.params as Record<string, string>,
     query: request.query,
     body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+    target: request.raw.url ?? "/",
+    isHead: request.method === "HEAD",
     rawHeaders: request.raw.rawHeaders,
     requestId: own,
     idempotencyKey,
@@ -179,6 +204,14 @@ async function send(
   reply: FastifyReply,
 ): Promise<unknown> {
   const headers = { ...idHeaders(requestId, errors), "cache-control": "no-store" };
+  if (answer.kind === "file") {
+    const { CLIENT_STALL_MS: stallMs } = app.config;
+    await sendFile(reply, answer, { more: headers, stallMs }).catch((error) => {
+      if (!reply.sent) throw error;
+      app.log.warn({ err: error, requestId }, "a download was broken off");
+    });
+    return undefined;
+  }
   if (answer.kind === "json")
     return reply
       .code(answer.status ?? 200)
@@ -212,18 +245,30 @@ async function send(
 
 function fail(app: App, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { shown: requestId } = requestIdsOf(request);
-  const errors = routeOf(request)?.errors ?? "openai";
+  const errors = shapeOf(request);
   const { status, headers, body } = failureOf(app, error, requestId, errors);
-  return reply
-    .code(status)
-    .headers({ ...idHeaders(requestId, errors), "cache-control": "no-store", ...headers })
-    .send(body);
+  const all = { ...idHeaders(requestId, errors), "cache-control": "no-store", ...headers };
+  if (status < 600) return reply.code(status).headers(all).send(body);
+  // The original storage gateway has a status that HTTP has not, and neither has Fastify.
+  const type = { "content-type": "application/json; charset=utf-8" };
+  reply.hijack();
+  reply.raw.writeHead(status, { ...headersOf(reply), ...all, ...type }).end(JSON.stringify(body));
+  return reply;
+}
+
+/** In whose shape a failure is told, also where no route was found. */
+function shapeOf(request: FastifyRequest): Route["errors"] {
+  const isStorage = /^\/(files?|node)(?=[/?]|$)/.test(request.raw.url ?? "");
+  return routeOf(request)?.errors ?? (isStorage ? "storage" : "openai");
 }
 
 /** A failure in the shape of its endpoint. */
 function failureOf(app: App, error: unknown, requestId: string, errors: Route["errors"]) {
   const { status, headers, body } = toErrorAnswer(error, requestId);
   logUnexpected(app, body.error.code, error, requestId);
+  if (errors === "storage")
+    return { headers, ...toEnvelopeFailure(toAppError(error), app.config.STORAGE_STATUS) };
+  if (errors === "rpc") return { status, headers, body: toRpcFailure(body.error.message, status) };
   return errors === "openai" ? { status, headers, body } : { headers, ...toAnthropicError(status, body) };
 }
 

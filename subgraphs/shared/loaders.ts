@@ -7,7 +7,8 @@ import type { Evidence } from "../../src/inference/tee-signature.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import type { ApiKey } from "../../src/keys/api-key.service.ts";
 import type { Principal } from "../../src/keys/principal.ts";
-import type { File } from "../../src/storage/files.service.ts";
+import type { ChainFile } from "../../src/storage/files.service.ts";
+import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
 
 /** Finds many things of a kind by one call of a service. */
 export type Loaders = {
@@ -19,7 +20,9 @@ export type Loaders = {
   readonly evidence: DataLoader<string, Evidence | undefined>;
   /** Rows of the inference registry, by provider in lower case. */
   readonly services: DataLoader<Hex, InferenceService | undefined>;
-  readonly files: DataLoader<Hex, File | undefined>;
+  readonly files: DataLoader<Hex, SubmittedFile | undefined>;
+  /** The same as the nodes know them. */
+  readonly nodeFiles: DataLoader<Hex, ChainFile | undefined>;
 };
 
 /** Fresh loaders, for one principal. */
@@ -37,6 +40,7 @@ export function createLoaders(app: App, principal: Principal): Loaders {
     ),
     services: batched((providers) => app.registry.byProviders(providers)),
     files: batched((roots) => app.files.byRoots(roots)),
+    nodeFiles: batched((roots) => app.files.find(roots.map((root) => ({ root })))),
   };
 }
 

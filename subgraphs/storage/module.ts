@@ -3,11 +3,23 @@ import type { Context } from "../shared/context.ts";
 import { AccountResolver } from "./account.resolver.ts";
 import { findAccount } from "./account.stub.ts";
 import { FileResolver, findFile } from "./file.resolver.ts";
+import { FileProgressSubscription } from "./file-progress.subscription.ts";
+import { FolderEntryResolver } from "./folder-entry.resolver.ts";
 import { SubmissionResolver } from "./submission.resolver.ts";
+import { UploadResolver } from "./upload.resolver.ts";
 
 /** The subgraph of storage: files and their submissions. */
 export function build(): Subgraph {
-  return buildSubgraph<Context>("storage", [FileResolver, SubmissionResolver, AccountResolver], {
-    references: { Account: findAccount, File: findFile },
-  });
+  return buildSubgraph<Context>(
+    "storage",
+    [
+      FileResolver,
+      FolderEntryResolver,
+      SubmissionResolver,
+      UploadResolver,
+      FileProgressSubscription,
+      AccountResolver,
+    ],
+    { references: { Account: findAccount, File: findFile } },
+  );
 }

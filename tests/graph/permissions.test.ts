@@ -65,6 +65,21 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Query.model": open('{ model(id: "none") { id } }'),
   "Query.providers": open("{ providers { nodes { id } } }"),
   "Query.provider": open(`{ provider(address: "0x${"1".repeat(40)}") { id } }`),
+  "Query.files": open("{ files { nodes { root } } }"),
+  "Mutation.prepareUpload": open(
+    `mutation { prepareUpload(input: { content: "aGk=", from: "0x${"1".repeat(40)}" }) { root } }`,
+  ),
+  "Mutation.uploadSegment": open(
+    `mutation { uploadSegment(input: { root: "0x${"0".repeat(64)}", index: 0, data: "aGk=",
+      proof: { lemma: [], path: [] } }) { outcome } }`,
+    "file_not_found",
+  ),
+  // A stream of a file that nobody knows waits, so the cursor is what is heard of.
+  "Subscription.fileProgress": {
+    access: "public",
+    query: () => `subscription { fileProgress(root: "0x${"0".repeat(64)}", after: "none") { id } }`,
+    heard: "invalid_cursor",
+  },
   "Query.file": open('{ file(txSeq: "1000000") { root } }'),
   "Query.request": { access: "account:read", query: () => '{ request(id: "none") { id } }' },
   "Query.account": ofAccount("address"),

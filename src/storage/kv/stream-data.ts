@@ -82,9 +82,12 @@ export function encodeStreamData({ version, reads, writes, controls }: StreamDat
   ]);
 }
 
-/** Every stream that a transaction touches, and its tags have to name, each once in the order of appearance. */
-export function streamsOf({ reads, writes, controls }: StreamData): readonly Hex[] {
-  return [...new Set([...reads, ...writes, ...controls].map(({ streamId }) => streamId))];
+/**
+ * The streams that the tags of a transaction have to name, each once in the order of appearance: those that it writes
+ * and controls. Naming a stream that is only read would make the reader the admin of one that is new.
+ */
+export function streamsOf({ writes, controls }: Pick<StreamData, "writes" | "controls">): readonly Hex[] {
+  return [...new Set([...writes, ...controls].map(({ streamId }) => streamId))];
 }
 
 function controlBytes({ op, streamId, key, account }: StreamControl): Buffer[] {

@@ -63,7 +63,7 @@ export async function readStreamData(source: ByteSource): Promise<StreamHead> {
 /** The same bytes, read 256 KiB at a time, for who asks for small parts one after the other. */
 export function windowed(source: ByteSource): ByteSource {
   let start = 0;
-  let window = Buffer.alloc(0);
+  let window: Buffer = Buffer.alloc(0);
   return {
     sizeBytes: source.sizeBytes,
     async read(offset, length) {
