@@ -151,6 +151,10 @@ const CALLS: Readonly<Record<string, readonly ((world: World) => Promise<Call> |
     async () => ({ path: `/file/${(await storedFolder()).folder.root}/link` }),
   ],
   "GET /node/status": [() => ({})],
+  "POST /": [
+    () => ({ body: { jsonrpc: "2.0", id: 1, method: "zgs_getStatus" } }),
+    () => ({ body: [{ jsonrpc: "2.0", id: "a", method: "kv_getValue", params: [] }] }),
+  ],
 };
 
 let stored: Promise<{ readonly a: PublishedFile; readonly folder: PublishedFile }> | undefined;

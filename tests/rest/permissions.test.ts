@@ -50,6 +50,7 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "GET /file/:root": "public",
   "GET /file/:root/*": "public",
   "GET /node/status": "public",
+  "POST /": "public",
 };
 
 /** What whoever is let in may hear of an empty body, or of a key of another account. */
@@ -95,6 +96,9 @@ describe.each(routes)("$method $url", ({ method, url, errors }) => {
     } else if (errors === "storage") {
       // Whoever is let in, and that is everyone, hears what is missing, in the envelope.
       expect([refused, url === "/node/status" ? 0 : 1]).toEqual(["", reply.json().code]);
+    } else if (errors === "rpc") {
+      // An empty object is no call; everyone hears so, with status 200.
+      expect([refused, reply.statusCode, code]).toEqual(["", 200, -32_600]);
     } else if (refused !== "") {
       expect(code).toBe(refused);
       expect(reply.statusCode).toBe(FAILURES[refused].status);
