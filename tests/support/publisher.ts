@@ -55,7 +55,8 @@ export async function startPublisher({ rpcUrl, origin }: Pick<Stack, "rpcUrl" | 
     const value = submissionSectors(tree.nodes) * PRICE_PER_SECTOR;
     const args = [{ data, submitter: DEMO_USER.address }] as const;
     await mined(wallet, await wallet.writeContract({ ...call, args, value }));
-    await until(async () => (await fetch(`${origin}/file/info/${root}`)).status === 200);
+    // The status alone says nothing with STORAGE_STATUS=legacy.
+    await until(async () => (await (await fetch(`${origin}/file/info/${root}`)).json()).code === 0);
   }
   /** Posts one segment, whatever it is. */
   function post(body: object): Promise<Response> {
