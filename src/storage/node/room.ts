@@ -1,12 +1,16 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { Queries, Transaction } from "../../db/database.ts";
+import { StartupError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/hex.ts";
 import type { Life, Parts } from "../../parts.ts";
 import { HashPool } from "../keccak/hash-pool.ts";
 import { Keccak } from "../keccak/keccak.ts";
 import { DiskNode } from "./disk-node.ts";
 import { FileReader } from "./file-reader.ts";
+import { KnownNodes } from "./known-nodes.ts";
+import { NodeRpc } from "./node-rpc.client.ts";
+import { RemoteNode } from "./remote-node.ts";
 import type { NodeFile, StorageNode } from "./storage-node.ts";
 
 /** What keeps files and reads them. */
@@ -36,34 +40,64 @@ type Options = {
   readonly progressed?: (tx: Transaction, files: readonly NodeFile[]) => Promise<void>;
 };
 
+/** How long a storage node may take to take a connection, milliseconds. */
+const CONNECT_MS = 3_000;
+
 /** Builds what keeps files: a node of our own on disk, or the nodes of the network. */
 export function openNodeRoom(parts: Parts, options: Options): NodeRoom {
-  const { config, network, database, log, committed } = parts;
+  const { config, network } = parts;
   const keccak = new Keccak();
   const threads = config.STORAGE_HASH_THREADS ?? Math.min(4, Math.max(1, availableParallelism() - 1));
   const hasher = new HashPool({ keccak, threads });
-  const disk = new DiskNode({
+  const kind = config.STORAGE ?? (network.id === "devnet" ? "disk" : "network");
+  const disk = kind === "disk" ? openDisk(parts, options, { keccak, hasher }) : undefined;
+  const node = disk ?? openNetwork(parts, { keccak, hasher });
+  return {
+    node,
+    disk,
+    reader: new FileReader({ node, cacheBytes: config.STORAGE_CACHE_MIB * 2 ** 20 }),
+    keccak,
+    hasher,
+    work: () => node.start(),
+    async stop() {
+      await node.close();
+      await hasher.close();
+    },
+  };
+}
+
+type Hashing = { readonly keccak: Keccak; readonly hasher: HashPool };
+
+function openDisk(
+  { config, network, database, log, committed }: Parts,
+  options: Options,
+  hashing: Hashing,
+): DiskNode {
+  return new DiskNode({
     database,
     chainId: network.chainId,
     log,
-    keccak,
-    hasher,
+    ...hashing,
     folder: config.STORAGE_DIR ?? join(config.DATA_DIR, "storage"),
     quotaBytes: config.STORAGE_QUOTA_GIB * 2 ** 30,
     unsubmittedHours: config.STORAGE_UNSUBMITTED_HOURS,
     committed,
     ...options,
   });
-  return {
-    node: disk,
-    disk,
-    reader: new FileReader({ node: disk, cacheBytes: config.STORAGE_CACHE_MIB * 2 ** 20 }),
-    keccak,
-    hasher,
-    work: () => disk.start(),
-    async stop() {
-      await disk.close();
-      await hasher.close();
-    },
-  };
+}
+
+function openNetwork({ config, network, database, log, clock }: Parts, hashing: Hashing): RemoteNode {
+  const nodes = config.STORAGE_NODES ?? [];
+  const fallback = nodes.length > 0 || network.indexerUrl === null ? [] : [network.indexerUrl];
+  const indexers = config.STORAGE_INDEXERS ?? fallback;
+  if (indexers.length + nodes.length === 0)
+    throw new StartupError("STORAGE_INDEXERS: required with STORAGE=network where the network has none");
+  const rpc = new NodeRpc({ allowsPrivate: network.id === "devnet", connectMs: CONNECT_MS });
+  return new RemoteNode({
+    queries: database,
+    chainId: network.chainId,
+    rpc,
+    nodes: new KnownNodes({ rpc, indexers, nodes, clock, log }),
+    ...hashing,
+  });
 }
