@@ -161,10 +161,10 @@ export class ImageJobResolver {
     const result = job.state === "completed" ? await services.jobs.result(job) : undefined;
     if (result === undefined) return null;
     const { data } = JSON.parse(result) as { data: { b64_json: string; revised_prompt?: string }[] };
-    return data.map(({ b64_json, revised_prompt }) => ({
-      b64Json: b64_json,
-      revisedPrompt: revised_prompt ?? null,
-    }));
+    return data.map(({ b64_json, revised_prompt }) => {
+      const root = services.uploads.rootOf(Buffer.from(b64_json, "base64"));
+      return { b64Json: b64_json, revisedPrompt: revised_prompt ?? null, root, file: { root } };
+    });
   }
 }
 

@@ -116,7 +116,9 @@ export class FileResolver {
     @Ctx() { services, loaders }: Context,
   ): Promise<readonly StorageLocationType[] | null> {
     const file = await loaders.nodeFiles.load(root);
-    return file ? services.files.locations(file) : null;
+    if (!file) return null;
+    const places = await services.files.locations(file);
+    return places.map((place) => ({ ...place, latencyMs: Math.round(place.latencyMs) }));
   }
 
   @FieldResolver(() => SegmentProofType, {

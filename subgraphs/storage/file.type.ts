@@ -1,5 +1,5 @@
 import "../shared/reflect.ts";
-import { Directive, Field, Float, ID, Int, ObjectType } from "type-graphql";
+import { Directive, Field, ID, Int, ObjectType } from "type-graphql";
 import type { FileProgress } from "../../src/events/topics.ts";
 import { defineConnection } from "../shared/connection.ts";
 import { defineEnum } from "../shared/enumeration.ts";
@@ -48,7 +48,7 @@ export class StorageLocationType {
   @Field(() => Int, { description: "Among how many nodes the flow is divided, a power of two." })
   numShard!: number;
 
-  @Field(() => Float, {
+  @Field(() => Int, {
     description: "How quickly it answered lately, milliseconds; 0 when it was not asked.",
   })
   latencyMs!: number;
