@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Hex } from "../../kernel/hex.ts";
@@ -25,6 +26,8 @@ type Needs = {
 const REFRESH_MS = 60_000;
 const RETRY_MS = 2_000;
 const ASK_MS = 5_000;
+/** How long the others are waited for once one has answered. */
+const PATIENCE_MS = 500;
 /** Nodes that one indexer may name; the network has some dozens. */
 const MAX_NAMED = 256;
 /** How long a node that failed is asked last, and one that lied. */
@@ -40,7 +43,7 @@ const shardedNodes = z.object({
   discovered: named.nullish().transform((list) => list ?? []),
 });
 
-type Record = { latencyMs: number; coolUntilMs: number };
+type Conduct = { latencyMs: number; coolUntilMs: number };
 
 /**
  * The nodes of the network: those that indexers name and those of the configuration, asked anew every minute, and how
@@ -49,19 +52,21 @@ type Record = { latencyMs: number; coolUntilMs: number };
 export class KnownNodes {
   readonly #needs: Needs;
   readonly #bySource = new Map<string, readonly KnownNode[]>();
-  readonly #records = new Map<string, Record>();
+  readonly #records = new Map<string, Conduct>();
   #refreshed: Promise<void> | undefined;
   #nextRefreshMs = 0;
+  #hasBegun = false;
 
   constructor(needs: Needs) {
     this.#needs = needs;
   }
 
-  /** All nodes, the best first: healthy, trusted, quick. Waits for the first answer, never for a later one. */
+  /** All nodes, the best first: healthy, trusted, quick. Waits for answers in the beginning only. */
   async all(): Promise<readonly KnownNode[]> {
     const now = this.#needs.clock.monotonicMs();
     if (now >= this.#nextRefreshMs) this.refresh();
-    if (this.#bySource.size === 0) await this.#refreshed;
+    if (!this.#hasBegun || this.#bySource.size === 0) await this.#refreshed;
+    this.#hasBegun = true;
     const byUrl = new Map<string, KnownNode>();
     for (const node of [...this.#bySource.values()].flat()) {
       const other = byUrl.get(node.url);
@@ -134,11 +139,20 @@ export class KnownNodes {
       ...indexers.map((url) => this.#ask(url, () => this.#askIndexer(url))),
       ...nodes.map((url) => this.#ask(url, () => this.#askNode(url))),
     ];
-    // Whoever is first is enough to begin with; a silent indexer holds up nobody.
-    this.#refreshed = Promise.any(asked).catch(() => {
+    const all = Promise.allSettled(asked);
+    const first = Promise.any(asked);
+    // A silent indexer holds up nobody for longer than this.
+    this.#refreshed = Promise.race([
+      all,
+      first.then(() => sleep(PATIENCE_MS, undefined, { ref: false })),
+    ]).then(
+      () => {},
+      () => {},
+    );
+    first.catch(() => {
       this.#nextRefreshMs = this.#needs.clock.monotonicMs() + RETRY_MS;
     });
-    void Promise.allSettled(asked).then(() => this.#forgetOld());
+    void all.then(() => this.#forgetOld());
   }
 
   async #ask(url: string, ask: () => Promise<readonly KnownNode[]>): Promise<void> {

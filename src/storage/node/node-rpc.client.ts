@@ -71,7 +71,8 @@ export class NodeRpc {
         bodyTimeout: timeoutMs,
       });
       if (statusCode !== 200) {
-        body.destroy();
+        // Its end comes as an error event, which is of no interest.
+        body.on("error", () => {}).destroy();
         throw new NodeFailure("unreachable", `${method} was answered with status ${statusCode}`);
       }
       return resultOf(method, await readBounded(body));
