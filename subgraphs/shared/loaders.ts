@@ -8,6 +8,7 @@ import type { Hex } from "../../src/kernel/hex.ts";
 import type { ApiKey } from "../../src/keys/api-key.service.ts";
 import type { Principal } from "../../src/keys/principal.ts";
 import type { ChainFile } from "../../src/storage/files.service.ts";
+import type { KvTransaction } from "../../src/storage/kv/kv.service.ts";
 import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
 
 /** Finds many things of a kind by one call of a service. */
@@ -23,6 +24,8 @@ export type Loaders = {
   readonly files: DataLoader<Hex, SubmittedFile | undefined>;
   /** The same as the nodes know them. */
   readonly nodeFiles: DataLoader<Hex, ChainFile | undefined>;
+  /** What became of transactions on key-value streams. */
+  readonly kvTransactions: DataLoader<bigint, KvTransaction | undefined>;
 };
 
 /** Fresh loaders, for one principal. */
@@ -40,6 +43,7 @@ export function createLoaders(app: App, principal: Principal): Loaders {
     ),
     services: batched((providers) => app.registry.byProviders(providers)),
     files: batched((roots) => app.files.byRoots(roots)),
+    kvTransactions: batched((txSeqs) => app.kv.transactions(txSeqs)),
     nodeFiles: batched((roots) => app.files.find(roots.map((root) => ({ root })))),
   };
 }

@@ -1,6 +1,7 @@
 import { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/hex.ts";
 import { encryptFile, type Recipient } from "../encryption/file-encryption.ts";
+import { fileShape, SEGMENT_BYTES, segmentBytes } from "../merkle/shape.ts";
 import type { PreparedUpload, UploadsService } from "../uploads.service.ts";
 import { encodeStreamData, MAX_U64, type StreamData, streamsOf } from "./stream-data.ts";
 import { encodeTags } from "./stream-tags.ts";
@@ -48,6 +49,16 @@ export class KvWritesService {
     const upload = await this.#uploads.prepare({ content, tags, from, again: true });
     return { ...upload, content, tags, streamIds };
   }
+}
+
+/** A file in the segments that are uploaded of it: the last one is padded with zeros to whole chunks. */
+export function segmentsOf(content: Buffer): readonly Buffer[] {
+  const shape = fileShape(content.length);
+  return Array.from({ length: shape.segments }, (_, index) => {
+    const segment = Buffer.alloc(segmentBytes(shape, index));
+    content.copy(segment, 0, index * SEGMENT_BYTES, (index + 1) * SEGMENT_BYTES);
+    return segment;
+  });
 }
 
 function encode(data: StreamData): Buffer {

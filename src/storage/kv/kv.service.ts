@@ -27,6 +27,8 @@ import { MAX_U64, type StreamKey } from "./stream-data.ts";
 /** A key at one version. `sizeBytes` is 0 for one that was deleted. */
 export type KvEntry = StoredEntry;
 
+export type { KvStream, KvTransaction };
+
 /** How far the replay is: `nextSeq` is the first submission of which nothing is decided yet. */
 export type ReplayProgress = { readonly nextSeq: bigint; readonly firstSeq: bigint | undefined };
 
