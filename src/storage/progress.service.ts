@@ -150,8 +150,7 @@ function toNote(file: NodeFile) {
   return { root, txSeq: txSeq ?? null, segments, uploadedSegments, status: statusOf(file) };
 }
 
-/** How a file stands, in one word. */
-export function statusOf({ pruned, finalized, txSeq }: NodeFile): FileProgress["status"] {
+function statusOf({ pruned, finalized, txSeq }: NodeFile): FileProgress["status"] {
   if (pruned) return "pruned";
   if (finalized) return "finalized";
   return txSeq === undefined ? "uploading" : "submitted";

@@ -6,7 +6,7 @@ import { newRequestId } from "../../src/kernel/ids.ts";
 import { authorizeKey } from "../shared/access.ts";
 import type { Context } from "../shared/context.ts";
 import { InferenceBillType, toBill } from "./chat.type.ts";
-import { ImageJobInput, JobImageType, toJobBody } from "./image-job.type.ts";
+import { ImageJobInput, JobImageType, toJobBody, toJobImage } from "./image-job.type.ts";
 import { toWishes } from "./routing.type.ts";
 
 /** Images that were made at once. */
@@ -30,8 +30,9 @@ export class ImagesResolver {
   })
   async generateImages(
     @Arg("input", () => ImageJobInput, { description: "What is to be made." }) input: ImageJobInput,
-    @Ctx() { services, principal }: Context,
+    @Ctx() context: Context,
   ): Promise<GeneratedImagesType> {
+    const { services, principal } = context;
     const caller = { ...authorizeKey(principal), requestId: newRequestId() };
     const { signal } = new AbortController();
     const wishes = toWishes(input.routing);
@@ -41,10 +42,7 @@ export class ImagesResolver {
     });
     const { data, x_0g_trace: trace } = JSON.parse(body.toString("utf8")) as Answer;
     return {
-      images: data.map(({ b64_json, revised_prompt }) => ({
-        b64Json: b64_json,
-        revisedPrompt: revised_prompt ?? null,
-      })),
+      images: data.map((image) => toJobImage(image, context)),
       bill: toBill(trace),
     };
   }

@@ -9,7 +9,7 @@ import { AddressScalar, BigIntScalar, Hash32Scalar, HexScalar, NeuronScalar } fr
 import { SegmentProofType } from "./file.type.ts";
 
 /** Which way of submitting. */
-export const SubmitAbi = defineEnum<Abi>("SubmitAbi", "Which of Flow's two ways of submitting.", {
+const SubmitAbi = defineEnum<Abi>("SubmitAbi", "Which of Flow's two ways of submitting.", {
   current: "The one of today, which names a submitter.",
   legacy: "The one of before 2026.",
 });

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { Keccak } from "../../src/storage/keccak/keccak.ts";
 import { proofFault, type SegmentProof } from "../../src/storage/merkle/proof.ts";
 import { segmentLeaves } from "../../src/storage/merkle/shape.ts";
+import { readEnvelope, toEnvelope } from "../support/envelope.ts";
 import { encodeFolder } from "../support/folder.ts";
 import { type PublishedFile, prepareFile, startPublisher } from "../support/publisher.ts";
 import { rawGet } from "../support/raw-http.ts";
@@ -11,7 +12,7 @@ import { useStack } from "../support/stack.ts";
 const stack = useStack("embedded");
 const get = (path: string, headers: Record<string, string> = {}) =>
   fetch(`${stack().origin}${path}`, { headers });
-const json = async (path: string) => (await get(path)).json();
+const json = (path: string) => readEnvelope(`${stack().origin}${path}`);
 
 /** A file of three segments, the last one short, and a folder. */
 let file: PublishedFile;
@@ -104,7 +105,7 @@ describe("a file", () => {
 
   test("answers a range that it has not with 416, and several, reversed or outdated ones with all of it", async () => {
     const beyond = await get(`/file?root=${file.root}`, { range: "bytes=600000-" });
-    expect([beyond.status, beyond.headers.get("content-range"), (await beyond.json()).code]).toEqual([
+    expect([beyond.status, beyond.headers.get("content-range"), (await toEnvelope(beyond)).code]).toEqual([
       416,
       "bytes */600000",
       1,
@@ -298,7 +299,7 @@ describe("what is not there", () => {
     [`/file/${UNKNOWN}/a`, 404, 101],
   ])("%s is 404", async (path, status, code) => {
     const reply = await get(path);
-    expect([reply.status, (await reply.json()).code]).toEqual([status, code]);
+    expect([reply.status, (await toEnvelope(reply)).code]).toEqual([status, code]);
     expect(reply.headers.get("cache-control")).toBe("no-store");
   });
 

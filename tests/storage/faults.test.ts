@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { readEnvelope, toEnvelope } from "../support/envelope.ts";
 import { encodeFolder } from "../support/folder.ts";
 import { type PublishedFile, prepareFile, startPublisher } from "../support/publisher.ts";
 import { rawGet } from "../support/raw-http.ts";
@@ -16,8 +17,7 @@ beforeAll(async () => {
   publisher = await startPublisher(stack());
 });
 
-const infoOf = async (root: string) =>
-  (await (await fetch(`${stack().origin}/file/info/${root}`)).json()).data;
+const infoOf = async (root: string) => (await readEnvelope(`${stack().origin}/file/info/${root}`)).data;
 
 describe("an uploaded segment", () => {
   let file: PublishedFile;
@@ -123,7 +123,7 @@ describe("an uploaded segment", () => {
       headers: { "content-type": "text/plain" },
       body: JSON.stringify(valid),
     });
-    expect([reply.status, (await reply.json()).code]).toEqual([415, 1]);
+    expect([reply.status, (await toEnvelope(reply)).code]).toEqual([415, 1]);
   });
 
   test("that is right is kept behind all that, also again, in any order, by root and by txSeq", async () => {
@@ -206,7 +206,7 @@ describe("a hostile manifest", () => {
   ])("with %s is refused, and the process goes on", async (_what, tree) => {
     const { root } = await publisher.publish(encodeFolder(tree));
     const reply = await fetch(`${stack().origin}/file/${root}/x`);
-    expect([reply.status, (await reply.json()).code]).toEqual([422, 106]);
+    expect([reply.status, (await toEnvelope(reply)).code]).toEqual([422, 106]);
     // As a file it is what it is.
     expect((await fetch(`${stack().origin}/file?root=${root}`)).status).toBe(200);
   });
@@ -217,7 +217,7 @@ describe("a file that was damaged on the disk", () => {
     const small = await publisher.publish(randomBytes(1_000));
     await damage(small.root, 500);
     const none = await fetch(`${stack().origin}/file?root=${small.root}`);
-    expect([none.status, (await none.json()).code]).toEqual([502, 2]);
+    expect([none.status, (await toEnvelope(none)).code]).toEqual([502, 2]);
 
     const large = await publisher.publish(randomBytes(700_000));
     await damage(large.root, 600_000);
@@ -260,7 +260,7 @@ describe("what names a file", () => {
     [`root=${ZERO}&withProof=perhaps`],
   ])("cannot be %s", async (query) => {
     const reply = await fetch(`${stack().origin}/file?${query}`);
-    expect([reply.status, (await reply.json()).code]).toEqual([400, 1]);
+    expect([reply.status, (await toEnvelope(reply)).code]).toEqual([400, 1]);
   });
 
   test.each([["-1"], ["1.5"], ["0x1"], ["info"], [`0x${"g".repeat(64)}`]])(
@@ -268,7 +268,7 @@ describe("what names a file", () => {
     async (cid) => {
       for (const path of [`/file/info/${cid}`, `/file/${cid}/a`]) {
         const reply = await fetch(`${stack().origin}${path}`);
-        expect([reply.status, (await reply.json()).code]).toEqual([400, 1]);
+        expect([reply.status, (await toEnvelope(reply)).code]).toEqual([400, 1]);
       }
     },
   );

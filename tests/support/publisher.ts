@@ -8,11 +8,12 @@ import { type FileTree, hashBytes } from "../../src/storage/merkle/file-tree.ts"
 import type { SegmentProof } from "../../src/storage/merkle/proof.ts";
 import { SEGMENT_BYTES } from "../../src/storage/merkle/shape.ts";
 import { submissionSectors } from "../../src/storage/submission.ts";
+import { readEnvelope } from "./envelope.ts";
 import type { Stack } from "./stack.ts";
 import { until } from "./until.ts";
 
 /** A segment as it is posted. */
-export type PostedSegment = {
+type PostedSegment = {
   readonly index: number;
   readonly data: string;
   readonly proof: SegmentProof;
@@ -56,7 +57,7 @@ export async function startPublisher({ rpcUrl, origin }: Pick<Stack, "rpcUrl" | 
     const args = [{ data, submitter: DEMO_USER.address }] as const;
     await mined(wallet, await wallet.writeContract({ ...call, args, value }));
     // The status alone says nothing with STORAGE_STATUS=legacy.
-    await until(async () => (await (await fetch(`${origin}/file/info/${root}`)).json()).code === 0);
+    await until(async () => (await readEnvelope(`${origin}/file/info/${root}`)).code === 0);
   }
   /** Posts one segment, whatever it is. */
   function post(body: object): Promise<Response> {

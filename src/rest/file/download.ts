@@ -128,7 +128,6 @@ function rangeOf(header: string | undefined, sizeBytes: number): Bytes | undefin
   return range.kind === "part" ? range : undefined;
 }
 
-/** `Content-Range` of these bytes. */
-export function contentRange({ start, end }: Bytes, sizeBytes: number): string {
+function contentRange({ start, end }: Bytes, sizeBytes: number): string {
   return `bytes ${start}-${end - 1}/${sizeBytes}`;
 }
