@@ -239,7 +239,7 @@ async function startChain(database: Database, held: HeldStreams = "all", keys: R
   await hold(held);
   const kv = new KvService({
     ...{ queries: database, chainId: CHAIN, held, keys },
-    replay: { settled: async () => {} },
+    recent: { settled: async () => {} },
     fileOf: async (txSeq) => {
       const file = fileOf(txSeq);
       if (!file) throw new AppError("file_not_found", "There is no such file.");
@@ -291,7 +291,7 @@ async function startChain(database: Database, held: HeldStreams = "all", keys: R
     async reorganise(from: bigint): Promise<void> {
       branch++;
       next = from - 1n;
-      const rollback = kvRollback({ chainId: CHAIN, flow: `0x${"f".repeat(40)}`, seen: () => {} });
+      const rollback = kvRollback({ chainId: CHAIN, flow: `0x${"f".repeat(40)}` });
       await database.transaction(async (tx) => {
         await rollback.revert(tx, from, "reorg");
         await deleteSubmissions(tx, CHAIN, from);

@@ -1,7 +1,7 @@
 import { readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { SEGMENT_BYTES } from "../../src/storage/merkle/shape.ts";
 import type { NodeFile } from "../../src/storage/node/storage-node.ts";
@@ -11,8 +11,16 @@ import { found, newFile, type OwnFile, openDisk, submit, unsubmit, upload } from
 const KIB = 1_024;
 
 describeDatabases("the storage node on disk", (kind) => {
+  const ends: (() => Promise<void>)[] = [];
+  let database: Database;
+  beforeAll(async () => {
+    database = await openTestDatabase(kind, { onEnd: (end) => void ends.unshift(end) });
+  });
+  afterAll(async () => {
+    for (const end of ends) await end();
+  });
+
   test("a file that is submitted and complete is finalized, and reads as it was", async () => {
-    const database = await openTestDatabase(kind);
     const node = openDisk(database);
     for (const size of [1, 256, 700 * KIB, SEGMENT_BYTES, 4_194_305]) {
       const file = newFile(size);
@@ -31,7 +39,6 @@ describeDatabases("the storage node on disk", (kind) => {
   });
 
   test("segments count once, however often and at once they come", async () => {
-    const database = await openTestDatabase(kind);
     const told: NodeFile[] = [];
     const node = openDisk(database, { progressed: async (_tx, files) => void told.push(...files) });
     const file = newFile(1_300 * KIB);
@@ -49,7 +56,6 @@ describeDatabases("the storage node on disk", (kind) => {
   });
 
   test("what is wrong is refused with its part, and nothing of it is kept", async () => {
-    const database = await openTestDatabase(kind);
     const node = openDisk(database);
     const [file, other] = [newFile(5 * SEGMENT_BYTES - 3), newFile(5 * SEGMENT_BYTES - 3)];
     const txSeq = await submit(database, node, file);
@@ -80,7 +86,7 @@ describeDatabases("the storage node on disk", (kind) => {
         param,
         message,
       });
-    await expect(node.put(good, 99n)).rejects.toMatchObject({ code: "file_not_found" });
+    await expect(node.put(good, 9_999n)).rejects.toMatchObject({ code: "file_not_found" });
     const unknown = newFile(300);
     const { sizeBytes: _, ...sizeless } = unknown.segment(0);
     await expect(node.put(sizeless)).rejects.toMatchObject({ code: "file_not_found" });
@@ -90,7 +96,6 @@ describeDatabases("the storage node on disk", (kind) => {
   });
 
   test("segments may come before their submission, up to 10 MiB a file", async () => {
-    const database = await openTestDatabase(kind);
     const told: NodeFile[] = [];
     const node = openDisk(database, { progressed: async (_tx, files) => void told.push(...files) });
     const file = newFile(600 * KIB);
@@ -107,7 +112,6 @@ describeDatabases("the storage node on disk", (kind) => {
   });
 
   test("a false size before the submission harms nobody who knows the true one", async () => {
-    const database = await openTestDatabase(kind);
     const node = openDisk(database);
     const file = newFile(5 * SEGMENT_BYTES);
     // The fifth segment of five hangs where the third of three would.
@@ -121,7 +125,6 @@ describeDatabases("the storage node on disk", (kind) => {
   });
 
   test("a submission that lies about a file's shape does not stand before the true one", async () => {
-    const database = await openTestDatabase(kind);
     const node = openDisk(database);
     const file = newFile(5 * SEGMENT_BYTES);
     await submit(database, node, file, { sizeBytes: 256, sectors: 1 });
@@ -131,7 +134,6 @@ describeDatabases("the storage node on disk", (kind) => {
   });
 
   test("files that differ in how many zeros end them share their bytes", async () => {
-    const database = await openTestDatabase(kind);
     const node = openDisk(database);
     const bytes = Buffer.concat([Buffer.alloc(16 * SEGMENT_BYTES, 7), Buffer.from("end")]);
     const short = newFile(bytes);
@@ -148,7 +150,6 @@ describeDatabases("the storage node on disk", (kind) => {
   });
 
   test("another process on the same folder goes on where one was", async () => {
-    const database = await openTestDatabase(kind);
     const file = newFile(5 * SEGMENT_BYTES);
     const first = openDisk(database);
     await submit(database, first, file);
@@ -166,7 +167,6 @@ describeDatabases("the storage node on disk", (kind) => {
   });
 
   test("a reorganisation takes finality away, and the bytes stay for the next submission", async () => {
-    const database = await openTestDatabase(kind);
     const node = openDisk(database);
     const file = newFile(300 * KIB);
     await submit(database, node, file);
@@ -215,7 +215,6 @@ describeDatabases("the storage node on disk", (kind) => {
   });
 
   test("a segment that rots is noticed, never sent, and heals by being uploaded again", async () => {
-    const database = await openTestDatabase(kind);
     const node = openDisk(database);
     const file = newFile(5 * SEGMENT_BYTES);
     await submit(database, node, file);
@@ -232,7 +231,6 @@ describeDatabases("the storage node on disk", (kind) => {
   });
 
   test("damaged segment roots are made anew out of the bytes", async () => {
-    const database = await openTestDatabase(kind);
     const file = newFile(5 * SEGMENT_BYTES);
     const writer = openDisk(database);
     await submit(database, writer, file);
@@ -250,7 +248,6 @@ describeDatabases("the storage node on disk", (kind) => {
   });
 
   test("bytes that are gone altogether are missing, and the upload begins anew", async () => {
-    const database = await openTestDatabase(kind);
     const file = newFile(300);
     const writer = openDisk(database);
     await submit(database, writer, file);
@@ -287,7 +284,7 @@ async function damage(path: string, position: number): Promise<void> {
 }
 
 function bytesOf(...files: readonly OwnFile[]): number {
-  return files.reduce((sum, { tree }) => sum + tree.shape.chunks * 256, 0);
+  return files.reduce((sum, { tree }) => sum + Math.ceil(tree.shape.chunks / 16) * 4_096, 0);
 }
 
 async function usage(database: Database): Promise<{ bytes: number; unsubmitted: number }> {

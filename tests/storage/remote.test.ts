@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { createLogger } from "../../src/kernel/log.ts";
@@ -12,14 +12,22 @@ import { openTestDatabase } from "../support/database.ts";
 import { give, type Mood, type ScriptedNode, startNode } from "../support/scripted-node.ts";
 import { CHAIN_ID, found, newFile, submit } from "../support/stored-files.ts";
 
+const ends: (() => Promise<void>)[] = [];
+let database: Database;
+beforeAll(async () => {
+  database = await openTestDatabase("embedded", { onEnd: (end) => void ends.unshift(end) });
+});
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
 describe("reading from the network's nodes", () => {
   test("a file over several shards comes whole, each segment from a node that holds it", async () => {
-    const database = await openTestDatabase("embedded");
     const nodes = await Promise.all([0, 1, 2, 3].map((shardId) => startNode({ shardId, numShard: 4 })));
     const file = newFile(9 * SEGMENT_BYTES + 17);
-    await submit(database, undefined, file);
-    give(nodes, file);
-    const { node, reader } = openNetwork(database, { indexer: await indexerOf(nodes) });
+    const txSeq = Number(await submit(database, undefined, file));
+    give(nodes, file, { txSeq });
+    const { node, reader } = openNetwork({ indexer: await indexerOf(nodes) });
     const here = await found(node, file);
     expect(here).toMatchObject({ finalized: true, uploadedSegments: 10, sizeBytes: file.bytes.length });
     expect((await reader.read(here)).equals(file.bytes)).toBe(true);
@@ -41,13 +49,12 @@ describe("reading from the network's nodes", () => {
     "answers nothing",
   ];
   test.each(moods)("a node that %s: the segment comes from the next one, and never wrong", async (mood) => {
-    const database = await openTestDatabase("embedded");
     const [bad, good] = [await startNode(), await startNode()];
     const file = newFile(2 * SEGMENT_BYTES + 1);
-    await submit(database, undefined, file);
-    give([bad, good], file);
+    const txSeq = Number(await submit(database, undefined, file));
+    give([bad, good], file, { txSeq });
     bad.mood = mood;
-    const { node, reader } = openNetwork(database, { nodes: [bad, good] });
+    const { node, reader } = openNetwork({ nodes: [bad, good] });
     const here = await found(node, file);
     expect((await reader.read(here)).equals(file.bytes)).toBe(true);
     if (mood !== "answers nothing") expect(good.callsOf("zgs_download").length).toBe(3);
@@ -56,12 +63,11 @@ describe("reading from the network's nodes", () => {
   });
 
   test("with nobody honest nothing is handed out, and what went before was right", async () => {
-    const database = await openTestDatabase("embedded");
     const [one, two] = [await startNode(), await startNode()];
     const file = newFile(3 * SEGMENT_BYTES);
-    await submit(database, undefined, file);
-    give([one, two], file);
-    const { node } = openNetwork(database, { nodes: [one, two] });
+    const txSeq = Number(await submit(database, undefined, file));
+    give([one, two], file, { txSeq });
+    const { node } = openNetwork({ nodes: [one, two] });
     const here = await found(node, file);
     const reader = new FileReader({ node, cacheBytes: 0 });
     expect((await node.read(here, 0)).equals(file.segment(0).data)).toBe(true);
@@ -75,12 +81,11 @@ describe("reading from the network's nodes", () => {
   });
 
   test("a node that dies in the middle of a file is left, and the file goes on", async () => {
-    const database = await openTestDatabase("embedded");
     const [first, second] = [await startNode(), await startNode()];
     const file = newFile(12 * SEGMENT_BYTES);
-    await submit(database, undefined, file);
-    give([first, second], file);
-    const { node, reader } = openNetwork(database, { nodes: [first, second] });
+    const txSeq = Number(await submit(database, undefined, file));
+    give([first, second], file, { txSeq });
+    const { node, reader } = openNetwork({ nodes: [first, second] });
     const parts: Buffer[] = [];
     for await (const part of reader.stream(await found(node, file))) {
       parts.push(part);
@@ -91,12 +96,11 @@ describe("reading from the network's nodes", () => {
   });
 
   test("a slow node is overtaken by the next one", async () => {
-    const database = await openTestDatabase("embedded");
     const [slow, quick] = [await startNode(), await startNode()];
     const file = newFile(SEGMENT_BYTES);
-    await submit(database, undefined, file);
-    give([slow, quick], file);
-    const { node } = openNetwork(database, { nodes: [slow, quick] });
+    const txSeq = Number(await submit(database, undefined, file));
+    give([slow, quick], file, { txSeq });
+    const { node } = openNetwork({ nodes: [slow, quick] });
     const here = await found(node, file);
     slow.delayMs = 8_000;
     const startedMs = performance.now();
@@ -105,12 +109,11 @@ describe("reading from the network's nodes", () => {
   });
 
   test("whoever goes away ends what was asked for him, and nobody else's", async () => {
-    const database = await openTestDatabase("embedded");
     const silent = await startNode();
     const file = newFile(2 * SEGMENT_BYTES);
-    await submit(database, undefined, file);
-    give([silent], file);
-    const { node, reader } = openNetwork(database, { nodes: [silent] });
+    const txSeq = Number(await submit(database, undefined, file));
+    give([silent], file, { txSeq });
+    const { node, reader } = openNetwork({ nodes: [silent] });
     const here = await found(node, file);
     silent.mood = "answers nothing";
     const [leaving, staying] = [reader.stream(here), reader.stream(here)];
@@ -126,73 +129,66 @@ describe("reading from the network's nodes", () => {
 
 describe("what nodes say of files", () => {
   test("a file is finalized when those that have it cover every shard, and not before", async () => {
-    const database = await openTestDatabase("embedded");
     const nodes = await Promise.all([0, 1].map((shardId) => startNode({ shardId, numShard: 2 })));
     const [even, odd] = nodes as [ScriptedNode, ScriptedNode];
     const file = newFile(4 * SEGMENT_BYTES);
-    const txSeq = await submit(database, undefined, file);
-    give([even], file);
-    give([odd], file, { finalized: false });
-    const { node } = openNetwork(database, { nodes });
-    expect(await found(node, file)).toMatchObject({ finalized: false, txSeq });
-    give([odd], file);
+    const txSeq = Number(await submit(database, undefined, file));
+    give([even], file, { txSeq });
+    give([odd], file, { txSeq, finalized: false });
+    const { node } = openNetwork({ nodes });
+    expect(await found(node, file)).toMatchObject({ finalized: false, txSeq: BigInt(txSeq) });
+    give([odd], file, { txSeq });
     expect(await found(node, file)).toMatchObject({ finalized: true });
-    expect(await node.find([{ txSeq }, { txSeq: 77n }, { root: newFile(3).root }])).toMatchObject([
-      { finalized: true },
-      undefined,
-      undefined,
-    ]);
+    expect(
+      await node.find([{ txSeq: BigInt(txSeq) }, { txSeq: 999n }, { root: newFile(3).root }]),
+    ).toMatchObject([{ finalized: true }, undefined, undefined]);
   });
 
   test("the chain's word on a size stands against a node's", async () => {
-    const database = await openTestDatabase("embedded");
     const [liar, honest] = [await startNode(), await startNode()];
     const file = newFile(3 * SEGMENT_BYTES);
-    await submit(database, undefined, file);
-    give([liar, honest], file);
+    const txSeq = Number(await submit(database, undefined, file));
+    give([liar, honest], file, { txSeq });
     for (const there of liar.files.values()) there.sizeBytes = 1;
-    const { node, reader } = openNetwork(database, { nodes: [liar, honest] });
+    const { node, reader } = openNetwork({ nodes: [liar, honest] });
     const here = await found(node, file);
     expect(here).toMatchObject({ finalized: true, sizeBytes: 3 * SEGMENT_BYTES });
     expect((await reader.read(here)).equals(file.bytes)).toBe(true);
   });
 
   test("a file that no trusted node has is found where the indexer knows it, and verified", async () => {
-    const database = await openTestDatabase("embedded");
     const [trusted, liar, owner] = [await startNode(), await startNode(), await startNode()];
     const file = newFile(2 * SEGMENT_BYTES);
-    await submit(database, undefined, file);
-    give([trusted], file, { finalized: false });
-    give([liar, owner], file);
+    const txSeq = Number(await submit(database, undefined, file));
+    give([trusted], file, { txSeq, finalized: false });
+    give([liar, owner], file, { txSeq });
     liar.mood = "flips a bit";
     const indexer = await indexerOf([trusted]);
     indexer.discovered = [liar, owner];
     indexer.located = [liar, owner];
-    const { node, reader } = openNetwork(database, { indexer });
+    const { node, reader } = openNetwork({ indexer });
     expect((await reader.read(await found(node, file))).equals(file.bytes)).toBe(true);
   });
 
   test("with nobody there it is said so, and they are found again", async () => {
-    const database = await openTestDatabase("embedded");
     const [gone, back] = [await startNode(), await startNode()];
     gone.mood = "fails with 500";
-    const { node } = openNetwork(database, { nodes: [{ url: "http://127.0.0.1:9" } as ScriptedNode] });
+    const { node } = openNetwork({ nodes: [{ url: "http://127.0.0.1:9" } as ScriptedNode] });
     await expect(node.find([{ root: newFile(1).root }])).rejects.toMatchObject({
       code: "storage_unavailable",
       status: 502,
     });
-    const other = openNetwork(database, { nodes: [back, { url: "http://127.0.0.1:9" } as ScriptedNode] });
+    const other = openNetwork({ nodes: [back, { url: "http://127.0.0.1:9" } as ScriptedNode] });
     expect(await other.node.find([{ root: newFile(1).root }])).toEqual([undefined]);
   });
 
   test("addresses that are not public are not gone to on a public network, whoever names them", async () => {
-    const database = await openTestDatabase("embedded");
     const hidden = await startNode();
     const file = newFile(300);
-    await submit(database, undefined, file);
-    give([hidden], file);
+    const txSeq = Number(await submit(database, undefined, file));
+    give([hidden], file, { txSeq });
     const indexer = await indexerOf([hidden]);
-    const { node } = openNetwork(database, { indexer, allowsPrivate: false });
+    const { node } = openNetwork({ indexer, allowsPrivate: false });
     await expect(node.find([{ root: file.root }])).rejects.toMatchObject({ code: "storage_unavailable" });
     expect(indexer.calls.length).toBeGreaterThan(0);
     expect(hidden.calls).toEqual([]);
@@ -201,14 +197,13 @@ describe("what nodes say of files", () => {
 
 describe("uploading to the network's nodes", () => {
   test("each segment goes to a node of its shard, and the file comes to its end", async () => {
-    const database = await openTestDatabase("embedded");
     const nodes = await Promise.all([0, 1].map((shardId) => startNode({ shardId, numShard: 2 })));
     const file = newFile(4 * SEGMENT_BYTES);
-    await submit(database, undefined, file);
-    give(nodes, file, { finalized: false });
-    const { node } = openNetwork(database, { nodes });
+    const txSeq = Number(await submit(database, undefined, file));
+    give(nodes, file, { txSeq, finalized: false });
+    const { node } = openNetwork({ nodes });
     const outcomes = [];
-    for (let index = 0; index < 4; index++) outcomes.push(await node.put(file.segment(index), 0n));
+    for (let index = 0; index < 4; index++) outcomes.push(await node.put(file.segment(index), BigInt(txSeq)));
     expect(outcomes.map(({ kind }) => kind)).toEqual(["stored", "stored", "stored", "stored"]);
     for (const [shardId, { callsOf }] of nodes.entries()) {
       const uploads = callsOf("zgs_uploadSegmentsByTxSeq");
@@ -219,12 +214,11 @@ describe("uploading to the network's nodes", () => {
   });
 
   test("what is wrong reaches no node", async () => {
-    const database = await openTestDatabase("embedded");
     const only = await startNode();
     const file = newFile(5 * SEGMENT_BYTES);
-    await submit(database, undefined, file);
-    give([only], file, { finalized: false });
-    const { node } = openNetwork(database, { nodes: [only] });
+    const txSeq = Number(await submit(database, undefined, file));
+    give([only], file, { txSeq, finalized: false });
+    const { node } = openNetwork({ nodes: [only] });
     const good = file.segment(1);
     for (const wrong of [
       { ...good, index: 2 },
@@ -235,22 +229,21 @@ describe("uploading to the network's nodes", () => {
       { ...good, sizeBytes: 1 },
     ])
       await expect(node.put(wrong)).rejects.toMatchObject({ code: "segment_refused" });
-    await expect(node.put(newFile(300).segment(0), 9n)).rejects.toMatchObject({ code: "file_not_found" });
+    await expect(node.put(newFile(300).segment(0), 999n)).rejects.toMatchObject({ code: "file_not_found" });
     expect(only.callsOf("zgs_upload")).toEqual([]);
   });
 
   test("the next node is asked when one does not take it, and a node's refusal is told as it is", async () => {
-    const database = await openTestDatabase("embedded");
     const [busy, free] = [await startNode(), await startNode()];
     const file = newFile(300);
-    await submit(database, undefined, file);
-    give([busy, free], file, { finalized: false });
+    const txSeq = Number(await submit(database, undefined, file));
+    give([busy, free], file, { txSeq, finalized: false });
     busy.uploads = "too many data writing: 16";
-    const { node } = openNetwork(database, { nodes: [busy, free] });
+    const { node } = openNetwork({ nodes: [busy, free] });
     expect(await node.put(file.segment(0))).toMatchObject({ kind: "stored" });
     free.uploads = "segment has already been uploaded or is being uploaded";
-    give([busy, free], file, { finalized: false });
-    const again = openNetwork(database, { nodes: [busy, free] }).node;
+    give([busy, free], file, { txSeq, finalized: false });
+    const again = openNetwork({ nodes: [busy, free] }).node;
     expect(await again.put(file.segment(0))).toMatchObject({ kind: "duplicate" });
     free.uploads = busy.uploads;
     await expect(again.put(file.segment(0))).rejects.toMatchObject({
@@ -268,7 +261,7 @@ type Places = {
   readonly allowsPrivate?: boolean;
 };
 
-function openNetwork(database: Database, { indexer, nodes = [], allowsPrivate = true }: Places) {
+function openNetwork({ indexer, nodes = [], allowsPrivate = true }: Places) {
   const [keccak, log] = [new Keccak(), createLogger("silent")];
   const rpc = new NodeRpc({ allowsPrivate, connectMs: 2_000 });
   const places = { indexers: indexer ? [indexer.url] : [], nodes: nodes.map(({ url }) => url) };

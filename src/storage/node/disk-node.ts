@@ -55,6 +55,8 @@ type Needs = {
 
 const MAX_WRITING = 256;
 const MAX_EARLY_BYTES = 10 * 2 ** 20;
+/** What the smallest segment takes of a disk. */
+const DISK_BLOCK_BYTES = 4_096;
 const UNSUBMITTED_SHARE = 0.1;
 const KNOWN_FILES = 16_384;
 /** How long a finalized file is taken to be one without asking: only a reorganisation, or damage, changes that. */
@@ -254,7 +256,8 @@ export class DiskNode implements StorageNode {
       writes.push(this.#disk.write(rootsPath(folder, root, heldId), index * HASH_BYTES, segmentRoot));
     await Promise.all(writes);
     const proven = isLast ? index + 1 : undefined;
-    return this.#notes.add({ heldId, index, bytes: data.length, proven });
+    const bytes = Math.ceil(data.length / DISK_BLOCK_BYTES) * DISK_BLOCK_BYTES;
+    return this.#notes.add({ heldId, index, bytes, proven });
   }
 
   async #note(written: readonly WrittenSegment[]): Promise<readonly Noted[]> {

@@ -79,7 +79,8 @@ export class RemoteNode implements StorageNode {
     };
     const ask = (node: KnownNode, given: AbortSignal) => this.#readFrom(node, file, shape, index, given);
     try {
-      return await hedged(candidates.slice(0, MAX_TRIED), ask, times);
+      // Everybody is asked once more when all have failed: connections break, and nodes restart.
+      return await hedged([...candidates, ...candidates].slice(0, MAX_TRIED), ask, times);
     } catch (cause) {
       signal?.throwIfAborted();
       throw new AppError("storage_unavailable", "No storage node has this segment unharmed.", { cause });
