@@ -243,6 +243,11 @@ export const SETTINGS = {
       "Whether kv_getValue and its like answer values of up to 16 MiB whole when their first 262,144 bytes are asked for, as the TypeScript SDKs need; off: never more than was asked for",
     example: "on",
   },
+  STORE_JOB_IMAGES: {
+    schema: z.enum(["on", "off"]).default("off"),
+    about: "Whether the images of finished jobs are stored as files, which the router's wallet pays for",
+    example: "on",
+  },
   BODY_MS: { schema: ms.default(30_000), about: "Deadline for the body of a request", example: "30000" },
   UPLOAD_MS: {
     schema: ms.default(120_000),
@@ -326,6 +331,12 @@ export const SETTINGS = {
     schema: z.coerce.number().int().min(1).max(8_760).default(24),
     about: "How long a file is kept that was uploaded and never submitted to the chain",
     example: "24",
+  },
+  STORAGE_VERIFY: {
+    schema: z.enum(["on", "off"]).default("on"),
+    about:
+      "Whether what is read from STORAGE_DIR is verified against its root again; off trusts the disk. What other nodes send is always verified",
+    example: "off",
   },
   STORAGE_CACHE_MIB: {
     schema: z.coerce.number().int().min(0).max(65_536).default(64),

@@ -117,6 +117,7 @@ export function openDisk(
     folder,
     quotaBytes,
     unsubmittedHours: 24,
+    verifies: true,
     url: () => "http://127.0.0.1:4000",
     ...(progressed && { progressed }),
   });

@@ -45,6 +45,8 @@ type Needs = {
   readonly quotaBytes: number;
   /** How long files without a submission are kept after their last segment. */
   readonly unsubmittedHours: number;
+  /** Whether what is read is verified again, and not only what is written. */
+  readonly verifies: boolean;
   /** What others call this node. */
   readonly url: () => string;
   /** Told of every file that got segments, in the transaction that notes them, and of those that end their wait. */

@@ -81,6 +81,7 @@ function openDisk(
     folder: config.STORAGE_DIR ?? join(config.DATA_DIR, "storage"),
     quotaBytes: config.STORAGE_QUOTA_GIB * 2 ** 30,
     unsubmittedHours: config.STORAGE_UNSUBMITTED_HOURS,
+    verifies: config.STORAGE_VERIFY === "on",
     committed,
     ...options,
   });
