@@ -12,6 +12,7 @@ import type { Network } from "./chain/networks.ts";
 import { addressOf, openChainRoom } from "./chain/room.ts";
 import { createRpc, type Rpc } from "./chain/rpc.client.ts";
 import { VaultClient } from "./chain/vault.client.ts";
+import { WalletSender } from "./chain/wallet-sender.ts";
 import { verifyWalletSignature } from "./chain/wallet-signature.ts";
 import { type Config, readVariable } from "./config.ts";
 import type { Database } from "./db/database.ts";
@@ -30,6 +31,7 @@ import { ChatService } from "./inference/chat.service.ts";
 import { EvidenceService } from "./inference/evidence.service.ts";
 import { ExchangeService } from "./inference/exchange.service.ts";
 import { HealthService } from "./inference/health.service.ts";
+import { ImageFilesRunner } from "./inference/image-files.runner.ts";
 import { ImageJobClient } from "./inference/image-job.client.ts";
 import { imageJobWork } from "./inference/image-job.runner.ts";
 import { IMAGE_JOB, ImageJobsService } from "./inference/image-jobs.service.ts";
@@ -320,6 +322,15 @@ function wire(given: {
         .map((provider) => ({ provider: provider.address, state: health.of(provider).circuit })),
   });
   const resultSweep = new ResultSweep(database, log);
+  const imageFiles =
+    config.STORE_JOB_IMAGES === "on" && config.ROUTER_PRIVATE_KEY
+      ? new ImageFilesRunner({
+          queries: database,
+          uploads: storageRoom.services.uploads,
+          sender: new WalletSender({ client: rpc.client, chainId, privateKey: config.ROUTER_PRIVATE_KEY }),
+          log,
+        })
+      : undefined;
   return {
     config,
     network,
@@ -381,6 +392,7 @@ function wire(given: {
       sessionSweep.start();
       imageJobRunner.start();
       resultSweep.start();
+      imageFiles?.start();
       chainRoom.work?.();
       storageRoom.work?.();
     },
@@ -391,6 +403,7 @@ function wire(given: {
       await credentialWatch.stop();
       await sessionSweep.stop();
       await resultSweep.stop();
+      await imageFiles?.stop();
       catalogue.stop();
       tokenPrice.stop();
       await Promise.all([chainRoom.stop(), storageRoom.stop()]);

@@ -40,7 +40,8 @@ export class UploadResolver {
       root: root ?? undefined,
       nodes: nodes ?? undefined,
       tags: tags ?? undefined,
-      ...{ from, abi, again },
+      abi: abi ?? undefined,
+      ...{ from, again },
     });
     return toPreparedUpload(upload);
   }

@@ -51,8 +51,8 @@ export class PrepareUploadInput {
   @Field(() => AddressScalar, { description: "Who will send the transaction." })
   from!: Hex;
 
-  @Field(() => SubmitAbi, { defaultValue: "current", description: "Which way of submitting." })
-  abi!: Abi;
+  @Field(() => SubmitAbi, { nullable: true, description: "Which way of submitting; `CURRENT` unless told." })
+  abi?: Abi | null;
 
   @Field(() => Boolean, {
     defaultValue: false,
