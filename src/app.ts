@@ -11,6 +11,7 @@ import { addressOf, type Network } from "./chain/networks.ts";
 import { type ChainServices, openChainRoom } from "./chain/room.ts";
 import { createRpc, type Rpc } from "./chain/rpc.client.ts";
 import { VaultClient } from "./chain/vault.client.ts";
+import { WalletSender } from "./chain/wallet-sender.ts";
 import { verifyWalletSignature } from "./chain/wallet-signature.ts";
 import { type Config, readVariable } from "./config.ts";
 import type { Database } from "./db/database.ts";
@@ -29,6 +30,7 @@ import { ChatService } from "./inference/chat.service.ts";
 import { EvidenceService } from "./inference/evidence.service.ts";
 import { ExchangeService } from "./inference/exchange.service.ts";
 import { HealthService } from "./inference/health.service.ts";
+import { ImageFilesRunner } from "./inference/image-files.runner.ts";
 import { ImageJobClient } from "./inference/image-job.client.ts";
 import { imageJobWork } from "./inference/image-job.runner.ts";
 import { IMAGE_JOB, ImageJobsService } from "./inference/image-jobs.service.ts";
@@ -65,64 +67,63 @@ import { trustedProxies } from "./keys/source-address.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { type Readiness, readinessOf } from "./metrics/readiness.ts";
 import type { Parts } from "./parts.ts";
-import type { FilesService } from "./storage/files.service.ts";
-import { openStorageRoom } from "./storage/room.ts";
+import { openStorageRoom, type StorageServices } from "./storage/room.ts";
 
 /** Every service of the product, as both faces use them. */
-export type App = ChainServices & {
-  readonly config: Config;
-  readonly network: Network;
-  readonly log: Logger;
-  readonly database: Database;
-  readonly events: EventsService;
-  readonly apiKeys: ApiKeyService;
-  readonly managementKeys: ManagementKeyService;
-  readonly sessions: SessionService;
-  /** Notes which key was used, when and from where. */
-  readonly keyUse: KeyUseService;
-  /** The proxies whose word on a request's source is taken. */
-  readonly trustedProxies: BlockList;
-  readonly balances: BalanceService;
-  readonly funds: FundsService;
-  readonly usage: UsageService;
-  readonly deposits: DepositsService;
-  readonly holds: HoldsService;
-  readonly registry: InferenceRegistry;
-  readonly catalogue: CatalogueService;
-  /** How providers fare, as this process sees it. */
-  readonly health: HealthService;
-  /** Lets requests in. */
-  readonly admission: AdmissionService;
-  /** Carries admitted requests to providers. */
-  readonly exchanges: ExchangeService;
-  /** Tells who would be asked. */
-  readonly routing: RoutingService;
-  readonly chat: ChatService;
-  readonly messages: MessagesService;
-  readonly images: ImagesService;
-  readonly audio: AudioService;
-  /** Dollars for one token of the network, where that is known now. */
-  tokenUsd(): Usd | undefined;
-  readonly requests: RequestsService;
-  readonly evidence: EvidenceService;
-  readonly jobs: JobsService;
-  readonly imageJobs: ImageJobsService;
-  readonly files: FilesService;
-  readonly idempotency: IdempotencyService;
-  readonly credentialWatch: CredentialWatch;
-  /** Where every request comes in, on every face. */
-  readonly door: DoorService;
-  /** What this process counts; undefined without a METRICS_PORT. */
-  readonly metrics: Metrics | undefined;
-  /** Whether this process can serve, and which part of it cannot. */
-  readiness(): Promise<Readiness>;
-  /** Who sends this `Authorization` header. */
-  authenticate(authorization: string | undefined): Promise<Principal>;
-  /** Begins the work of this process: publishing events and reading providers; a worker also watches the chain. */
-  start(role: { readonly worker: boolean }): Promise<void>;
-  /** Waits for the requests under way to be billed, ends all work and lets go of every connection. */
-  close(): Promise<void>;
-};
+export type App = ChainServices &
+  StorageServices & {
+    readonly config: Config;
+    readonly network: Network;
+    readonly log: Logger;
+    readonly database: Database;
+    readonly events: EventsService;
+    readonly apiKeys: ApiKeyService;
+    readonly managementKeys: ManagementKeyService;
+    readonly sessions: SessionService;
+    /** Notes which key was used, when and from where. */
+    readonly keyUse: KeyUseService;
+    /** The proxies whose word on a request's source is taken. */
+    readonly trustedProxies: BlockList;
+    readonly balances: BalanceService;
+    readonly funds: FundsService;
+    readonly usage: UsageService;
+    readonly deposits: DepositsService;
+    readonly holds: HoldsService;
+    readonly registry: InferenceRegistry;
+    readonly catalogue: CatalogueService;
+    /** How providers fare, as this process sees it. */
+    readonly health: HealthService;
+    /** Lets requests in. */
+    readonly admission: AdmissionService;
+    /** Carries admitted requests to providers. */
+    readonly exchanges: ExchangeService;
+    /** Tells who would be asked. */
+    readonly routing: RoutingService;
+    readonly chat: ChatService;
+    readonly messages: MessagesService;
+    readonly images: ImagesService;
+    readonly audio: AudioService;
+    /** Dollars for one token of the network, where that is known now. */
+    tokenUsd(): Usd | undefined;
+    readonly requests: RequestsService;
+    readonly evidence: EvidenceService;
+    readonly jobs: JobsService;
+    readonly imageJobs: ImageJobsService;
+    readonly idempotency: IdempotencyService;
+    readonly credentialWatch: CredentialWatch;
+    /** Where every request comes in, on every face. */
+    readonly door: DoorService;
+    /** What this process counts; undefined without a METRICS_PORT. */
+    readonly metrics: Metrics | undefined;
+    /** Whether this process can serve, and which part of it cannot. */
+    readiness(): Promise<Readiness>;
+    /** Who sends this `Authorization` header. */
+    authenticate(authorization: string | undefined): Promise<Principal>;
+    /** Begins the work of this process: publishing events and reading providers; a worker also watches the chain. */
+    start(role: { readonly worker: boolean }): Promise<void>;
+    /** Waits for the requests under way to be billed, ends all work and lets go of every connection. */
+    close(): Promise<void>;
+  };
 
 const HOLD_GRACE_SECONDS = 60;
 const PROVIDER_TRIES = 3;
@@ -326,6 +327,15 @@ function wire(given: {
         .map((provider) => ({ provider: provider.address, state: health.of(provider).circuit })),
   });
   const resultSweep = new ResultSweep(database, log);
+  const imageFiles =
+    config.STORE_JOB_IMAGES === "on" && config.ROUTER_PRIVATE_KEY
+      ? new ImageFilesRunner({
+          queries: database,
+          uploads: storageRoom.services.uploads,
+          sender: new WalletSender({ client: rpc.client, chainId, privateKey: config.ROUTER_PRIVATE_KEY }),
+          log,
+        })
+      : undefined;
   return {
     config,
     network,
@@ -363,7 +373,7 @@ function wire(given: {
     evidence,
     jobs,
     imageJobs,
-    files: storageRoom.files,
+    ...storageRoom.services,
     idempotency,
     credentialWatch,
     door,
@@ -387,6 +397,7 @@ function wire(given: {
       sessionSweep.start();
       imageJobRunner.start();
       resultSweep.start();
+      imageFiles?.start();
       chainRoom.work?.();
       storageRoom.work?.();
     },
@@ -397,6 +408,7 @@ function wire(given: {
       await credentialWatch.stop();
       await sessionSweep.stop();
       await resultSweep.stop();
+      await imageFiles?.stop();
       catalogue.stop();
       tokenPrice.stop();
       await Promise.all([chainRoom.stop(), storageRoom.stop()]);

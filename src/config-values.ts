@@ -2,6 +2,7 @@ import { z } from "zod";
 import { MAX_AGENT_CONTRACTS, parseAgentContract } from "./chain/agents/agent-contracts.ts";
 import { parseMarketContract } from "./chain/market/market-contract.ts";
 import { readUsd } from "./inference/routing.ts";
+import { type Hex, lowerHex } from "./kernel/hex.ts";
 import { isAddressRange } from "./keys/source-address.ts";
 
 /** A port; 0 takes a free one. */
@@ -54,6 +55,18 @@ export const marketContract = z.string().transform((text, context) => {
   context.addIssue("must be a market and the token it trades, such as 0x.../0x...@1000");
   return z.NEVER;
 });
+/** Which key-value streams are followed: ids separated by commas, or all or none. */
+export const streamIds = z
+  .string()
+  .refine(
+    (text) => text === "all" || text === "none" || /^0x[0-9a-fA-F]{64}(,0x[0-9a-fA-F]{64})*$/.test(text),
+    {
+      message: "must be all, none, or ids of streams separated by commas",
+    },
+  )
+  .transform((text): "all" | readonly Hex[] =>
+    text === "all" ? text : text === "none" ? [] : text.split(",").map(lowerHex),
+  );
 /** A price in dollars, or where it is told. */
 export const tokenUsd = z
   .string()

@@ -12,6 +12,7 @@ import {
   port,
   privateKey,
   requestsPerMinute,
+  streamIds,
   tokenUsd,
   urls,
   words,
@@ -34,6 +35,12 @@ export const SETTINGS = {
     schema: z.string().min(1).default("127.0.0.1"),
     about: "The address to listen on",
     example: "127.0.0.1",
+  },
+  PUBLIC_URL: {
+    schema: httpUrl.transform((text) => text.replace(/\/$/, "")).optional(),
+    about:
+      "Where clients reach this gateway, which storage clients are told to find files at; unset: HOST and PORT",
+    example: "https://gateway.example.com",
   },
   PORT: { schema: port.default(4000), about: "The port of the gateway; 0 takes a free one", example: "4000" },
   SUBGRAPH_PORT: {
@@ -206,6 +213,44 @@ export const SETTINGS = {
     about: "How long the result of an image job is kept",
     example: "24",
   },
+  STORAGE_STATUS: {
+    schema: z.enum(["http", "legacy"]).default("http"),
+    about:
+      "Statuses of the storage endpoints: http for real ones, legacy for 200 and 600 as the original gateway has them",
+    example: "http",
+  },
+  KV_STREAMS: {
+    schema: streamIds.optional(),
+    about:
+      "The key-value streams that are replayed here, their ids separated by commas, or all, or none; unset: all on devnet, none otherwise. A change replays from the beginning",
+    example: `0x${"1".repeat(64)}`,
+  },
+  KV_ENCRYPTION_KEY: {
+    schema: privateKey.optional(),
+    about: "The key of encrypted streams (AES-256), 0x and 64 hexadecimal digits",
+    example: `0x${"1".repeat(64)}`,
+  },
+  KV_PRIVATE_KEY: {
+    schema: privateKey.optional(),
+    about: "The private key (secp256k1) to which streams are encrypted (ECIES)",
+    example: `0x${"1".repeat(64)}`,
+  },
+  KV_DATA_WAIT_MS: {
+    schema: ms.default(3_600_000),
+    about: "How long the file of a key-value transaction is waited for, before it counts as failed",
+    example: "3600000",
+  },
+  KV_WHOLE_VALUES: {
+    schema: z.enum(["on", "off"]).default("on"),
+    about:
+      "Whether kv_getValue and its like answer values of up to 16 MiB whole when their first 262,144 bytes are asked for, as the TypeScript SDKs need; off: never more than was asked for",
+    example: "on",
+  },
+  STORE_JOB_IMAGES: {
+    schema: z.enum(["on", "off"]).default("off"),
+    about: "Whether the images of finished jobs are stored as files, which the router's wallet pays for",
+    example: "on",
+  },
   BODY_MS: { schema: ms.default(30_000), about: "Deadline for the body of a request", example: "30000" },
   UPLOAD_MS: {
     schema: ms.default(120_000),
@@ -354,6 +399,53 @@ export const SETTINGS = {
     schema: z.enum(["on", "off"]).default("off"),
     about: "Whether the graph answers no other documents than those of TRUSTED_DOCUMENTS",
     example: "on",
+  },
+  STORAGE: {
+    schema: z.enum(["disk", "network"]).optional(),
+    about:
+      "Where files are: disk, in a folder of our own, or network, at the network's storage nodes; disk on devnet, network otherwise",
+    example: "disk",
+  },
+  STORAGE_DIR: {
+    schema: z.string().min(1).optional(),
+    about: "The folder of files, shared by all processes; without it, storage in DATA_DIR",
+    example: "/var/lib/zerograph/storage",
+  },
+  STORAGE_QUOTA_GIB: {
+    schema: z.coerce.number().int().min(1).max(1_048_576).default(100),
+    about: "What files may take in STORAGE_DIR, GiB; a tenth of it those that the chain does not know yet",
+    example: "500",
+  },
+  STORAGE_UNSUBMITTED_HOURS: {
+    schema: z.coerce.number().int().min(1).max(8_760).default(24),
+    about: "How long a file is kept that was uploaded and never submitted to the chain",
+    example: "24",
+  },
+  STORAGE_VERIFY: {
+    schema: z.enum(["on", "off"]).default("on"),
+    about:
+      "Whether what is read from STORAGE_DIR is verified against its root again; off trusts the disk. What other nodes send is always verified",
+    example: "off",
+  },
+  STORAGE_CACHE_MIB: {
+    schema: z.coerce.number().int().min(0).max(65_536).default(64),
+    about: "Memory for segments that were read last, MiB",
+    example: "64",
+  },
+  STORAGE_HASH_THREADS: {
+    schema: z.coerce.number().int().min(1).max(64).optional(),
+    about: "Threads that verify segments; without it, one fewer than cores, 1 to 4",
+    example: "2",
+  },
+  STORAGE_INDEXERS: {
+    schema: urls.optional(),
+    about: "Indexers that know the storage nodes, with STORAGE=network; without any, the network's own",
+    example: "https://indexer-storage-testnet-turbo.0g.ai",
+  },
+  STORAGE_NODES: {
+    schema: urls.optional(),
+    about: "Storage nodes that are asked beside those of the indexers, with STORAGE=network",
+    example: "http://127.0.0.1:5678",
   },
   TEE_CHECK_MS: {
     schema: ms.default(5_000),

@@ -17,6 +17,8 @@ export type ChainLog = {
   readonly blockNumber: bigint;
   readonly blockHash: Hex;
   readonly transactionHash: Hex;
+  /** Who signed the transaction; only for a handler that `needsSenders`. */
+  readonly transactionSender?: Hex | undefined;
   readonly logIndex: number;
 };
 
@@ -34,6 +36,8 @@ export type LogHandler = {
   /** The contracts it listens to, in lower case, and the first topics of its events. */
   readonly addresses: readonly Hex[];
   readonly topics: readonly Hex[];
+  /** Whether its logs come with who signed their transactions, at the cost of a call to the chain for each. */
+  readonly needsSenders?: boolean;
   /** Takes in new logs, in the order of the chain. A log may come again, so its identity has to be unique. */
   apply(tx: Queries, logs: readonly ChainLog[]): Promise<void>;
   /**

@@ -20,6 +20,7 @@ import {
 } from "./log-watcher.store.ts";
 import type { Pulse } from "./pulse.ts";
 import type { Rpc } from "./rpc.client.ts";
+import { withSenders } from "./transaction-senders.ts";
 
 /** What and how to scan: see `LogWatcherOptions`. */
 export type ScanOptions = {
@@ -92,9 +93,22 @@ export class LogScanner {
     const from = cursor ? cursor.number + 1n : startBlock;
     if (from > head.number) return { kind: "idle", scanned: cursor?.number, head: head.number };
     const stretch = { after: cursor, from, head: head.number, near: this.nearBlocks, pageBlocks };
-    const page = await this.#pulse.orStop(readPage(rpc, this.#wanted, stretch));
+    const page = await this.#pulse.orStop(this.#readPage(stretch));
     if (!page || !(await this.#commit(cursor, page, head.number))) return { kind: "moved" };
     return { kind: "scanned", scanned: page.end.number, head: head.number };
+  }
+
+  async #readPage(stretch: Parameters<typeof readPage>[2]): Promise<LogPage | undefined> {
+    const { rpc, handlers } = this.#options;
+    const page = await readPage(rpc, this.#wanted, stretch);
+    const toSign = page?.logs.filter((log) =>
+      handlers.some((handler) => handler.needsSenders && isFor(handler, log)),
+    );
+    if (!page || !toSign || toSign.length === 0) return page;
+    const signed = await withSenders(rpc.client, toSign);
+    if (!signed) return undefined;
+    const known = new Map(toSign.map((log, at) => [log, signed[at] ?? log]));
+    return { ...page, logs: page.logs.map((log) => known.get(log) ?? log) };
   }
 
   async #isOnChain(mark: Mark, head: ChainBlock): Promise<boolean> {

@@ -36,6 +36,10 @@ export type TopicPayloads = {
   "token.transferred": TokenTransferNews;
   /** Subject: the token, `<contract>:<token id>`. */
   "order.fulfilled": FulfilmentNews;
+  /** Subject: file root. Steps of one file are in order and numbered from 1 by `sequence`, without a gap. */
+  "file.progressed": FileProgress;
+  /** Subject: stream id. A transaction was committed to the stream, or taken back with its block. */
+  "kv.committed": { streamId: string; txSeq: string; root: string; sender: string; removed: boolean };
 };
 
 export type BalanceCause = "deposit" | "deposit_reverted" | "hold" | "settlement" | "release" | "credit";
@@ -53,6 +57,16 @@ export type JobStep = {
   result: string | null;
   errorCode: string | null;
   errorMessage: string | null;
+};
+
+/** How a file stands. `txSeq` is the submission that is meant, null before the chain has one. */
+export type FileProgress = {
+  root: string;
+  sequence: number;
+  status: "uploading" | "submitted" | "finalized" | "pruned" | "removed";
+  txSeq: string | null;
+  segments: number;
+  uploadedSegments: number;
 };
 
 export type JobStepName =
@@ -123,6 +137,8 @@ export const TOPICS = [
   "sealed-key.published",
   "token.transferred",
   "order.fulfilled",
+  "file.progressed",
+  "kv.committed",
 ] as const satisfies readonly Topic[];
 
 /**

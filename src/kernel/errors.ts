@@ -9,6 +9,7 @@ export const FAILURES = {
   cursor_expired: { status: 400, type: "invalid_request_error" },
   graphql_refused: { status: 400, type: "invalid_request_error" },
   invalid_provider_header: { status: 400, type: "invalid_request_error" },
+  segment_refused: { status: 400, type: "invalid_request_error" },
   invalid_max_price_usd: { status: 400, type: "invalid_request_error" },
   no_provider_within_max_price: { status: 400, type: "invalid_request_error" },
   pinned_provider_exceeds_max_price: { status: 400, type: "invalid_request_error" },
@@ -32,24 +33,34 @@ export const FAILURES = {
   model_not_found: { status: 404, type: "invalid_request_error" },
   contract_not_found: { status: 404, type: "invalid_request_error" },
   provider_not_found: { status: 404, type: "invalid_request_error" },
+  file_not_found: { status: 404, type: "invalid_request_error" },
+  file_path_not_found: { status: 404, type: "invalid_request_error" },
   body_timeout: { status: 408, type: "invalid_request_error" },
   contract_refused: { status: 409, type: "invalid_request_error" },
+  file_not_finalized: { status: 409, type: "invalid_request_error" },
   duplicate_name: { status: 409, type: "invalid_request_error" },
   async_job_not_pending: { status: 409, type: "invalid_request_error" },
   idempotency_in_progress: { status: 409, type: "invalid_request_error" },
   idempotency_not_replayable: { status: 409, type: "invalid_request_error" },
   key_revoked: { status: 410, type: "invalid_request_error" },
+  file_pruned: { status: 410, type: "invalid_request_error" },
   body_too_large: { status: 413, type: "invalid_request_error" },
+  file_too_large: { status: 413, type: "invalid_request_error" },
   unsupported_media_type: { status: 415, type: "invalid_request_error" },
+  file_type_unsupported: { status: 415, type: "invalid_request_error" },
+  range_not_satisfiable: { status: 416, type: "invalid_request_error" },
+  folder_malformed: { status: 422, type: "invalid_request_error" },
   idempotency_key_reused: { status: 422, type: "invalid_request_error" },
   rate_limit_exceeded: { status: 429, type: "rate_limit_error" },
   internal_error: { status: 500, type: "api_error" },
   provider_error: { status: 502, type: "api_error" },
+  storage_unavailable: { status: 502, type: "api_error" },
   chain_error: { status: 502, type: "api_error" },
   vault_unavailable: { status: 503, type: "api_error" },
   no_available_provider: { status: 503, type: "api_error" },
   no_provider_for_trust_mode: { status: 503, type: "api_error" },
   unavailable: { status: 503, type: "api_error" },
+  storage_full: { status: 507, type: "api_error" },
 } as const satisfies Record<string, { status: number; type: string }>;
 
 export type ErrorCode = keyof typeof FAILURES;
@@ -65,16 +76,24 @@ export class AppError extends Error {
   readonly param: string | null;
   /** When it makes sense to try again, if that is known. */
   readonly retryAfterSeconds: number | undefined;
+  /** What an HTTP answer of it tells beside its body. */
+  readonly headers: Readonly<Record<string, string>>;
 
   constructor(
     code: ErrorCode,
     message: string,
-    options?: { cause?: unknown; param?: string; retryAfterSeconds?: number },
+    options?: {
+      cause?: unknown;
+      param?: string;
+      retryAfterSeconds?: number;
+      headers?: Readonly<Record<string, string>>;
+    },
   ) {
     super(message, options);
     this.code = code;
     this.param = options?.param ?? null;
     this.retryAfterSeconds = options?.retryAfterSeconds;
+    this.headers = options?.headers ?? {};
   }
 
   /** The HTTP status of this failure. */

@@ -1,6 +1,6 @@
 import type { StreamSink } from "../inference/stream-terms.ts";
 
-/** What a handler may answer with: JSON out of a value, ready bytes of JSON, or a stream of events. */
+/** What a handler may answer with: JSON out of a value, ready bytes of JSON, a stream of events, or a file. */
 export type Answer =
   | { readonly kind: "json"; readonly value: unknown; readonly status?: number }
   | {
@@ -9,4 +9,11 @@ export type Answer =
       readonly status?: number;
       readonly headers?: Readonly<Record<string, string>>;
     }
-  | { readonly kind: "stream"; run(sink: StreamSink): Promise<void> };
+  | { readonly kind: "stream"; run(sink: StreamSink): Promise<void> }
+  | {
+      readonly kind: "file";
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      /** Its bytes, ended by `return()` when the client leaves; undefined for an answer without a body. */
+      readonly body: AsyncIterator<Uint8Array> | undefined;
+    };

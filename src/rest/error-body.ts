@@ -39,6 +39,7 @@ export function toErrorAnswer(
   return {
     status,
     headers: {
+      ...known.headers,
       "x-should-retry": String(RETRYABLE.has(known.code)),
       ...((status === 503 || RETRYABLE.has(known.code)) && {
         "retry-after": String(known.retryAfterSeconds ?? 1),

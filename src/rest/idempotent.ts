@@ -40,7 +40,8 @@ export async function answerOnce(
     throw error;
   });
   if (answer.kind === "stream") return { kind: "stream", run: (sink) => keepStream(begun, answer.run, sink) };
-  if (repetition === "secret") await begun.keepNothing();
+  // Files are read, not made: no endpoint that is repeated answers with one.
+  if (repetition === "secret" || answer.kind === "file") await begun.keepNothing();
   else await begun.keep(kept(answer));
   return answer;
 }
@@ -49,7 +50,7 @@ function replay({ status, headers, body }: KeptAnswer): Answer {
   return { kind: "bytes", status, bytes: body, headers: { ...headers, "idempotent-replayed": "true" } };
 }
 
-function kept(answer: Exclude<Answer, { kind: "stream" }>): KeptAnswer {
+function kept(answer: Exclude<Answer, { kind: "stream" | "file" }>): KeptAnswer {
   const status = answer.status ?? 200;
   if (answer.kind === "bytes")
     return { status, headers: { "content-type": JSON_TYPE, ...answer.headers }, body: answer.bytes };

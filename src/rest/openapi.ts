@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Access } from "../keys/principal.ts";
+import { ENVELOPE_FAILURE } from "./envelope.ts";
 import { ERROR_BODY } from "./error-body.ts";
 import type { Route } from "./route.ts";
 
@@ -18,7 +19,7 @@ export function toOpenApi(routes: readonly Route[]): Schema {
   const schemas = new Schemas();
   const paths: Record<string, Record<string, Schema>> = {};
   for (const route of routes) {
-    const path = route.url.replace(/:(\w+)/g, "{$1}");
+    const path = route.url.replace(/:(\w+)/g, "{$1}").replace("*", "{path}");
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, schemas) };
   }
   return {
@@ -44,7 +45,7 @@ export function toOpenApi(routes: readonly Route[]): Schema {
 
 function operationOf(route: Route, schemas: Schemas): Schema {
   const bodies = Object.entries(route.bodies);
-  const failure = contentOf({ "application/json": route.failure ?? ERROR_BODY }, schemas, "output");
+  const failure = contentOf({ "application/json": failureOf(route) }, schemas, "output");
   return {
     operationId: operationId(route),
     summary: route.summary,
@@ -62,6 +63,10 @@ function operationOf(route: Route, schemas: Schemas): Schema {
       "5XX": { description: "The request failed, not by its own fault.", content: failure },
     },
   };
+}
+
+function failureOf({ failure, errors }: Route): z.ZodType {
+  return failure ?? (errors === "storage" ? ENVELOPE_FAILURE : ERROR_BODY);
 }
 
 function answersOf({ answer }: Route, schemas: Schemas): Schema {
@@ -82,7 +87,7 @@ function contentOf(
 }
 
 function parametersOf({ url, query, repetition, isAdmitted }: Route, schemas: Schemas): readonly Schema[] {
-  const inPath = [...url.matchAll(/:(\w+)/g)].map(([, name]) => ({
+  const inPath = [...url.matchAll(/:(\w+)|\*/g)].map(([, name = "path"]) => ({
     name,
     in: "path",
     required: true,

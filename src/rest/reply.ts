@@ -2,9 +2,12 @@ import type { FastifyReply } from "fastify";
 import type { App } from "../app.ts";
 import type { Answer } from "./answer.ts";
 import { toAnthropicError } from "./anthropic-error.ts";
-import { toErrorAnswer } from "./error-body.ts";
+import { toEnvelopeFailure } from "./envelope.ts";
+import { toAppError, toErrorAnswer } from "./error-body.ts";
 import { eventSink } from "./event-sink.ts";
 import type { Route } from "./route.ts";
+import { toRpcFailure } from "./rpc/rpc-error.ts";
+import { sendFile } from "./send-file.ts";
 
 /** What an answer must know of the request it is for. */
 export type Asked = { readonly requestId: string; readonly errors: Route["errors"] };
@@ -17,6 +20,14 @@ export async function sendAnswer(
   reply: FastifyReply,
 ): Promise<unknown> {
   const headers = { ...idHeaders(requestId, errors), "cache-control": "no-store" };
+  if (answer.kind === "file") {
+    const { CLIENT_STALL_MS: stallMs } = app.config;
+    await sendFile(reply, answer, { more: headers, stallMs }).catch((error) => {
+      if (!reply.sent) throw error;
+      app.log.warn({ err: error, requestId }, "a download was broken off");
+    });
+    return undefined;
+  }
   if (answer.kind === "json")
     return reply
       .code(answer.status ?? 200)
@@ -56,16 +67,22 @@ export function sendFailure(
   reply: FastifyReply,
 ): FastifyReply {
   const { status, headers, body } = failureOf(app, error, requestId, errors);
-  return reply
-    .code(status)
-    .headers({ ...idHeaders(requestId, errors), "cache-control": "no-store", ...headers })
-    .send(body);
+  const all = { ...idHeaders(requestId, errors), "cache-control": "no-store", ...headers };
+  if (status < 600) return reply.code(status).headers(all).send(body);
+  // The original storage gateway has a status that HTTP has not, and neither has Fastify.
+  const type = { "content-type": "application/json; charset=utf-8" };
+  reply.hijack();
+  reply.raw.writeHead(status, { ...headersOf(reply), ...all, ...type }).end(JSON.stringify(body));
+  return reply;
 }
 
 /** A failure in the shape of its endpoint. */
 function failureOf(app: App, error: unknown, requestId: string, errors: Route["errors"]) {
   const { status, headers, body } = toErrorAnswer(error, requestId);
   logUnexpected(app, body.error.code, error, requestId);
+  if (errors === "storage")
+    return { headers, ...toEnvelopeFailure(toAppError(error), app.config.STORAGE_STATUS) };
+  if (errors === "rpc") return { status, headers, body: toRpcFailure(body.error.message, status) };
   return errors === "openai" ? { status, headers, body } : { headers, ...toAnthropicError(status, body) };
 }
 

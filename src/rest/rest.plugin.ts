@@ -5,11 +5,19 @@ import type { Visit } from "../keys/door.service.ts";
 import { authorize, type Principal } from "../keys/principal.ts";
 import { hopOf } from "../keys/source-address.ts";
 import type { Answer } from "./answer.ts";
+import { openToPages, servePreflights } from "./cors.ts";
+import { getFolder, getFolderEntry } from "./file/entry.ts";
+import { getFileInfo } from "./file/info.ts";
+import { uploadSegment } from "./file/segment.ts";
+import { getFile } from "./file.ts";
+import { listFileInfos } from "./files/info.ts";
+import { getNodeStatus } from "./node/status.ts";
 import { toOpenApi } from "./openapi.ts";
 import { quotaHeaders } from "./quota-headers.ts";
 import { sendAnswer, sendFailure } from "./reply.ts";
 import { authorizationOf, idempotencyKeyOf, leavingOf, requestIdsOf } from "./request-facts.ts";
 import type { Route } from "./route.ts";
+import { callRpc } from "./rpc.ts";
 import { getUsageByDay, getUsageHistory, getUsageStats } from "./v1/account/usage.ts";
 import { getAccount, getBalance, getFunds } from "./v1/account.ts";
 import { createApiKey, listApiKeys, revokeApiKey, updateApiKey } from "./v1/api-keys.ts";
@@ -68,6 +76,14 @@ export const routes: readonly Route[] = [
   getUsageStats,
   getUsageByDay,
   getUsageHistory,
+  getFile,
+  getFileInfo,
+  listFileInfos,
+  uploadSegment,
+  getFolder,
+  getFolderEntry,
+  getNodeStatus,
+  callRpc,
 ];
 
 /** Mounts the REST face. Every answer carries `X-Request-ID`, every failure the one error shape. */
@@ -83,11 +99,15 @@ export async function restPlugin(server: FastifyInstance, { app }: { app: App })
       method: route.method,
       url: route.url,
       bodyLimit: route.bodyLimitBytes,
-      ...(route.bodyLimitBytes > LARGE_BODY_BYTES && {
-        onRequest: (request: FastifyRequest, reply: FastifyReply) => enterFirst(app, route, request, reply),
-      }),
+      onRequest: [
+        ...(route.isOpenToPages ? [openToPages] : []),
+        ...(route.bodyLimitBytes > LARGE_BODY_BYTES
+          ? [(request: FastifyRequest, reply: FastifyReply) => enterFirst(app, route, request, reply)]
+          : []),
+      ],
       handler: (request, reply) => handle(app, route, request, reply),
     });
+  servePreflights(server, routes);
   let described: object | undefined;
   server.get("/openapi.json", async () => {
     described ??= toOpenApi(routes);
@@ -146,6 +166,8 @@ async function handle(
     params: request.params as Record<string, string>,
     query: request.query,
     body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+    target: request.raw.url ?? "/",
+    isHead: request.method === "HEAD",
     rawHeaders: request.raw.rawHeaders,
     requestId: own,
     idempotencyKey,
@@ -171,7 +193,13 @@ async function confirmed(app: App, { authorization }: Visit, answer: Promise<Ans
 
 function fail(app: App, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { shown: requestId } = requestIdsOf(request);
-  return sendFailure(app, error, { requestId, errors: routeOf(request)?.errors ?? "openai" }, reply);
+  return sendFailure(app, error, { requestId, errors: shapeOf(request) }, reply);
+}
+
+/** In whose shape a failure is told, also where no route was found. */
+function shapeOf(request: FastifyRequest): Route["errors"] {
+  const isStorage = /^\/(files?|node)(?=[/?]|$)/.test(request.raw.url ?? "");
+  return routeOf(request)?.errors ?? (isStorage ? "storage" : "openai");
 }
 
 const routesByUrl = new Map<string | undefined, Route>(routes.map((route) => [route.url, route]));

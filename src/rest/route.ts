@@ -15,6 +15,10 @@ export type RouteCall<Query, Body> = {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
+  /** The path and query as they came, nothing decoded. */
+  readonly target: string;
+  /** Whether only the head of the answer is asked for. */
+  readonly isHead: boolean;
   /** The client's headers as they came: name, value, name, value. */
   readonly rawHeaders: readonly string[];
   /** Ours and unique: under this id the request is in the books. */
@@ -37,7 +41,9 @@ export type Route = {
   readonly summary: string;
   readonly access: Access;
   /** In whose shape failures are told. */
-  readonly errors: "openai" | "anthropic";
+  readonly errors: "openai" | "anthropic" | "storage" | "rpc";
+  /** Whether pages of any site may call it: it is of those that look at no credential. */
+  readonly isOpenToPages: boolean;
   /** Whether every answer goes through an admission, which judges the key anew. */
   readonly isAdmitted: boolean;
   readonly bodyLimitBytes: number;
@@ -80,6 +86,7 @@ export function defineRoute<
   answer?: AnswerShape;
   failure?: z.ZodType;
   errors?: Route["errors"];
+  isOpenToPages?: boolean;
   isAdmitted?: boolean;
   bodyLimitBytes?: number;
   repetition?: Repetition;
@@ -95,6 +102,7 @@ export function defineRoute<
     summary: given.summary,
     access: given.access,
     errors: given.errors ?? "openai",
+    isOpenToPages: given.isOpenToPages ?? false,
     isAdmitted: given.isAdmitted ?? false,
     bodyLimitBytes: given.bodyLimitBytes ?? DEFAULT_BODY_LIMIT,
     repetition: given.repetition,

@@ -1,102 +1,105 @@
-import type { ChainLog, LogHandler } from "../chain/log-handler.ts";
 import type { Queries } from "../db/database.ts";
-import { appendEvents } from "../events/outbox.ts";
-import { type Hex, lowerHex } from "../kernel/hex.ts";
-import type { Page, PageRequest } from "../kernel/page.ts";
-import { decodeSubmit, SUBMIT_TOPIC } from "./submission.ts";
-import {
-  deleteSubmissions,
-  findByTxSeq,
-  findFirst,
-  insertSubmissions,
-  listSubmissions,
-  type StoredSubmission,
-  type SubmissionChange,
-} from "./submissions.store.ts";
+import { AppError } from "../kernel/errors.ts";
+import type { Hex } from "../kernel/hex.ts";
+import type { FileId, NodeFile, NodeLocation, StorageNode } from "./node/storage-node.ts";
+import type { SubmissionNode } from "./submission.ts";
+import type { SubmissionsService, SubmittedFile } from "./submissions.service.ts";
+import { readSynced } from "./submissions.store.ts";
 
-/** A file that was submitted to the storage network, once or several times. */
-export type File = {
-  readonly root: Hex;
-  /** By its first submission: files that differ only in how many zero bytes end them may share a root. */
-  readonly sizeBytes: bigint;
-  readonly firstTxSeq: bigint;
-  readonly submissions: number;
+/** A file that the chain has: what a node knows of it, with the submission that is meant. */
+export type ChainFile = NodeFile & { readonly txSeq: bigint; readonly startEntryIndex: bigint };
+
+/** How far this product has followed the storage network (facts: storage section 1.5). */
+export type StorageStatus = {
+  /** The newest block whose submissions were read; 0 and a hash of zeros before the first. */
+  readonly logSyncHeight: bigint;
+  readonly logSyncBlock: Hex;
+  readonly nextTxSeq: bigint;
+  readonly chainId: number;
+  readonly flowAddress: Hex;
 };
 
-type Needs = { readonly queries: Queries; readonly chainId: number; readonly flow: Hex };
+type Needs = {
+  readonly queries: Queries;
+  readonly node: StorageNode;
+  readonly submissions: SubmissionsService;
+  readonly watcher: string;
+  readonly chainId: number;
+  readonly flow: Hex;
+};
 
-/** Takes files from the logs of the Flow contract, and finds them. */
-export class FilesService implements LogHandler {
-  readonly addresses: readonly Hex[];
-  readonly topics: readonly Hex[] = [SUBMIT_TOPIC];
+/** What `StorageNode.find` takes at once. */
+const FOUND_AT_ONCE = 100;
+const NO_HASH: Hex = `0x${"0".repeat(64)}`;
+
+/** Files of the storage network, as the chain and the nodes know them. */
+export class FilesService {
   readonly #needs: Needs;
 
   constructor(needs: Needs) {
     this.#needs = needs;
-    this.addresses = [lowerHex(needs.flow)];
   }
 
-  async apply(tx: Queries, logs: readonly ChainLog[]): Promise<void> {
-    const { chainId } = this.#needs;
-    const submissions = logs.map((log) => ({ chainId, ...log, ...decodeSubmit(log) }));
-    await tellOf(tx, await insertSubmissions(tx, submissions), false);
+  /** For each root, in their order, the file that was submitted under it, or undefined. Asks no node. */
+  byRoots(roots: readonly Hex[]): Promise<readonly (SubmittedFile | undefined)[]> {
+    return this.#needs.submissions.filesByRoots(roots);
   }
 
-  async revert(tx: Queries, from: bigint): Promise<void> {
-    await tellOf(tx, await deleteSubmissions(tx, this.#needs.chainId, from), true);
+  /** The same for one submission. */
+  async byTxSeq(txSeq: bigint): Promise<SubmittedFile | undefined> {
+    const submission = await this.#needs.submissions.find(txSeq);
+    return submission && (await this.byRoots([submission.root]))[0];
   }
 
-  /** The file with this root, undefined if it was never submitted. */
-  async byRoot(root: Hex): Promise<File | undefined> {
-    return (await this.byRoots([root]))[0];
+  /** For each id, in their order, its file, or undefined when the chain has none. Throws `storage_unavailable`. */
+  async find(ids: readonly FileId[]): Promise<readonly (ChainFile | undefined)[]> {
+    const found: (NodeFile | undefined)[] = [];
+    for (let from = 0; from < ids.length; from += FOUND_AT_ONCE)
+      found.push(...(await this.#needs.node.find(ids.slice(from, from + FOUND_AT_ONCE))));
+    return found.map((file) => (file && isOnChain(file) ? file : undefined));
   }
 
-  /** For each root, in their order, its file, or undefined. */
-  async byRoots(roots: readonly Hex[]): Promise<readonly (File | undefined)[]> {
-    const wanted = roots.map(lowerHex);
-    const found = await findFirst(this.#needs.queries, this.#needs.chainId, wanted);
-    const files = new Map(found.map(({ first, submissions }) => [first.root, toFile(first, submissions)]));
-    return wanted.map((root) => files.get(root));
+  /** One file. Throws `file_not_found`. */
+  async get(id: FileId): Promise<ChainFile> {
+    const [file] = await this.find([id]);
+    if (!file) throw new AppError("file_not_found", "There is no such file.");
+    return file;
   }
 
-  /** The file of a submission, undefined if there is no such submission yet. */
-  async byTxSeq(txSeq: bigint): Promise<File | undefined> {
-    const submission = await this.submission(txSeq);
-    return submission && this.byRoot(submission.root);
+  /** One file whose bytes can be read. Throws `file_not_found`, `file_pruned` and `file_not_finalized`. */
+  async readable(id: FileId): Promise<ChainFile> {
+    const file = await this.get(id);
+    if (file.pruned) throw new AppError("file_pruned", "The file was dropped by the storage network.");
+    if (!file.finalized)
+      throw new AppError("file_not_finalized", "Not all of the file has been uploaded yet.");
+    return file;
   }
 
-  /** A submission by its sequence number, undefined if there is none yet. */
-  async submission(txSeq: bigint): Promise<StoredSubmission | undefined> {
-    return findByTxSeq(this.#needs.queries, this.#needs.chainId, txSeq);
+  /** The nodes of a file's first submission, undefined when the chain has none. */
+  async nodesOf(root: Hex): Promise<readonly SubmissionNode[] | undefined> {
+    const [file] = await this.byRoots([root]);
+    return file && (await this.#needs.submissions.find(file.firstTxSeq))?.nodes;
   }
 
-  /** A file's submissions, newest first. */
-  submissionsOf(root: Hex, page: PageRequest): Promise<Page<StoredSubmission>> {
-    return listSubmissions(this.#needs.queries, this.#needs.chainId, { root: lowerHex(root) }, page);
+  /** Which nodes hold a file. */
+  locations(file: NodeFile): Promise<readonly NodeLocation[]> {
+    return this.#needs.node.locations(file);
   }
 
-  /** The submissions that name this sender, newest first. The network does not check that name. */
-  submissionsBy(sender: Hex, page: PageRequest): Promise<Page<StoredSubmission>> {
-    return listSubmissions(this.#needs.queries, this.#needs.chainId, { sender: lowerHex(sender) }, page);
-  }
-
-  /** All submissions, newest first. */
-  submissions(page: PageRequest): Promise<Page<StoredSubmission>> {
-    return listSubmissions(this.#needs.queries, this.#needs.chainId, {}, page);
+  /** How far the storage network was followed. */
+  async status(): Promise<StorageStatus> {
+    const { queries, watcher, submissions, chainId, flow } = this.#needs;
+    const [synced, nextTxSeq] = await Promise.all([readSynced(queries, watcher), submissions.nextTxSeq()]);
+    return {
+      logSyncHeight: synced?.height ?? 0n,
+      logSyncBlock: synced?.hash ?? NO_HASH,
+      nextTxSeq,
+      chainId,
+      flowAddress: flow,
+    };
   }
 }
 
-function toFile({ root, sizeBytes, txSeq }: StoredSubmission, submissions: number): File {
-  return { root, sizeBytes, firstTxSeq: txSeq, submissions };
-}
-
-async function tellOf(tx: Queries, changes: readonly SubmissionChange[], removed: boolean): Promise<void> {
-  await appendEvents(
-    tx,
-    changes.map(({ root, txSeq, sizeBytes }) => ({
-      topic: "file.submitted",
-      subject: root,
-      data: { root, txSeq: txSeq.toString(), size: sizeBytes.toString(), removed },
-    })),
-  );
+function isOnChain(file: NodeFile): file is ChainFile {
+  return file.txSeq !== undefined && file.startEntryIndex !== undefined;
 }

@@ -1,22 +1,100 @@
+import type { LogHandler } from "../chain/log-handler.ts";
 import { addressOf } from "../chain/networks.ts";
 import type { ChainRoom } from "../chain/room.ts";
+import type { Queries } from "../db/database.ts";
 import type { Life, Parts } from "../parts.ts";
+import { DownloadsService } from "./downloads.service.ts";
 import { FilesService } from "./files.service.ts";
+import { FlowClient } from "./flow.client.ts";
+import { FoldersService } from "./folders.service.ts";
+import { joinHandlers } from "./joined-handlers.ts";
+import { type KvRoom, openKvRoom } from "./kv/room.ts";
+import { type NodeRoom, openNodeRoom } from "./node/room.ts";
+import { ProgressService } from "./progress.service.ts";
+import { SegmentsService } from "./segments.service.ts";
+import { type SubmissionListener, SubmissionsService } from "./submissions.service.ts";
+import { UploadsService } from "./uploads.service.ts";
 
 /** The services of storage. */
-export type StorageRoom = Life & { readonly files: FilesService };
+export type StorageServices = {
+  /** What Flow was told, as the chain has it. */
+  readonly submissions: SubmissionsService;
+  readonly files: FilesService;
+  readonly folders: FoldersService;
+  readonly downloads: DownloadsService;
+  readonly uploads: UploadsService;
+  readonly progress: ProgressService;
+  readonly segments: SegmentsService;
+  readonly storageNode: NodeRoom["node"];
+  readonly fileReader: NodeRoom["reader"];
+} & Pick<KvRoom, "kv" | "kvWrites">;
+
+/** What storage is made of, and what it does besides answering. */
+export type StorageRoom = Life & { readonly services: StorageServices };
+
+/** The name under which files follow the chain. */
+const WATCHER = "files";
 
 /** Builds the services of storage. */
-export function openStorageRoom(
-  { network, database }: Parts,
-  { follow }: Pick<ChainRoom, "follow">,
-): StorageRoom {
-  const files = new FilesService({
-    queries: database,
-    chainId: network.chainId,
-    flow: addressOf(network, "flow"),
+export function openStorageRoom(parts: Parts, { follow }: Pick<ChainRoom, "follow">): StorageRoom {
+  const { config, network, rpc, clock, database, events, log, committed } = parts;
+  const { chainId } = network;
+  const flow = addressOf(network, "flow");
+  const nodes: NodeRoom = openNodeRoom(parts, {
+    url: () => config.PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`,
+    progressed: (tx, files) => progress.note(tx, files),
   });
+  const { node, reader, disk } = nodes;
+  const progress = new ProgressService({
+    ...{ database, events, chainId, log, committed },
+    ...(!disk && { poll: (ids) => node.find(ids) }),
+  });
+  const listener = listenFor(progress, disk);
+  const submissions = new SubmissionsService({ queries: database, chainId, flow, listener });
+  const files = new FilesService({ queries: database, node, submissions, watcher: WATCHER, chainId, flow });
+  const folders = new FoldersService({ files, reader });
+  const downloads = new DownloadsService({ files, node, reader });
+  const uploads = new UploadsService({
+    ...{ database, node, files, progress, chainId, committed },
+    flow: new FlowClient({ client: rpc.client, flow, clock }),
+    notesItself: disk !== undefined,
+  });
+  const segments = new SegmentsService({ files, node });
+  const kvRoom = openKvRoom(parts, { node, reader, uploads, submissions, flow });
+  const { kv, kvWrites } = kvRoom;
+  // Key-value looks at the rows of submissions that are taken back, so it comes before they go.
+  const handlers: readonly LogHandler[] = [kvRoom.handler, submissions];
   // A cursor of its own, since a halt of the deposits must not stop the files.
-  follow("files", files);
-  return { files, async stop() {} };
+  follow(WATCHER, joinHandlers(handlers));
+  return {
+    services: {
+      ...{ submissions, files, folders, downloads, uploads, progress, segments, kv, kvWrites },
+      ...{ storageNode: node, fileReader: reader },
+    },
+    work() {
+      nodes.work?.();
+      kvRoom.work?.();
+    },
+    async stop() {
+      await progress.stop();
+      await kvRoom.stop();
+      await nodes.stop();
+    },
+  };
+}
+
+/** Tells the node and the progress of files of submissions, in the transaction in which they come and go. */
+function listenFor(progress: ProgressService, disk: NodeRoom["disk"]): SubmissionListener {
+  return {
+    async came(tx: Queries, came) {
+      await progress.noteSubmitted(tx, came);
+      const finalized = await disk?.submitted(tx, came);
+      if (finalized) await progress.note(tx, finalized);
+    },
+    async went(tx: Queries, went) {
+      const roots = [...new Set(went.map(({ root }) => root))];
+      await disk?.reverted(tx, roots);
+      await progress.noteRemoved(tx, roots);
+    },
+  };
 }

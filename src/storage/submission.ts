@@ -12,7 +12,7 @@ export type Submission = {
   readonly txSeq: bigint;
   readonly root: Hex;
   /** Whom the event names. The caller chose it, so it proves nothing about who sent the transaction. */
-  readonly sender: Hex;
+  readonly submitter: Hex;
   readonly identity: Hex;
   readonly sizeBytes: bigint;
   /** The position of the file's first sector in the flow. */
@@ -42,7 +42,7 @@ export function decodeSubmit(log: { readonly topics: readonly Hex[]; readonly da
   return {
     txSeq: args.submissionIndex,
     root: fileRoot(nodes),
-    sender: lowerHex(args.sender),
+    submitter: lowerHex(args.sender),
     identity: lowerHex(args.identity),
     sizeBytes: args.submission.length,
     startEntryIndex: args.startPos,

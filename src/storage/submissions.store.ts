@@ -15,6 +15,8 @@ import type { Submission, SubmissionNode } from "./submission.ts";
 export type PlacedSubmission = Submission & {
   readonly chainId: number;
   readonly transactionHash: Hex;
+  /** Who signed the transaction: unlike `submitter`, this the chain vouches for. */
+  readonly transactionSender: Hex;
   readonly logIndex: number;
   readonly blockNumber: bigint;
   readonly blockHash: Hex;
@@ -24,9 +26,9 @@ export type PlacedSubmission = Submission & {
 export type StoredSubmission = PlacedSubmission & { readonly seenAt: Date; readonly cursor: string };
 
 /** What came or went. */
-export type SubmissionChange = Pick<Submission, "root" | "txSeq" | "sizeBytes">;
+export type SubmissionChange = Pick<Submission, "root" | "txSeq" | "sizeBytes" | "sectors">;
 
-/** Which submissions a list holds: those of a file, those that name a sender, or all. */
+/** Which submissions a list holds: those of a file, those whose transactions somebody signed, or all. */
 export type SubmissionFilter = { readonly root?: Hex; readonly sender?: Hex };
 
 /** Inserts submissions and returns those that were not there yet. */
@@ -38,7 +40,7 @@ export async function insertSubmissions(
     chain_id: submission.chainId,
     tx_seq: submission.txSeq.toString(),
     root: submission.root,
-    sender: submission.sender,
+    submitter: submission.submitter,
     identity: submission.identity,
     size_bytes: submission.sizeBytes.toString(),
     start_entry_index: submission.startEntryIndex.toString(),
@@ -46,6 +48,7 @@ export async function insertSubmissions(
     tags: submission.tags,
     nodes: submission.nodes,
     transaction_hash: submission.transactionHash,
+    transaction_sender: submission.transactionSender,
     log_index: submission.logIndex,
     block_number: submission.blockNumber.toString(),
     block_hash: submission.blockHash,
@@ -95,9 +98,47 @@ export async function listSubmissions(
   const rows = await (root !== undefined
     ? queries.rows<SubmissionRow>(list("and root = $4"), [...parameters, root])
     : sender !== undefined
-      ? queries.rows<SubmissionRow>(list("and sender = $4"), [...parameters, sender])
+      ? queries.rows<SubmissionRow>(list("and transaction_sender = $4"), [...parameters, sender])
       : queries.rows<SubmissionRow>(list(""), parameters));
   return toPage(rows.map(toSubmission), page);
+}
+
+/** At most `limit` submissions from `txSeq` on, oldest first. */
+export async function listFrom(
+  queries: Queries,
+  chainId: number,
+  txSeq: bigint,
+  limit: number,
+): Promise<readonly StoredSubmission[]> {
+  return (await queries.rows<SubmissionRow>(FROM, [chainId, txSeq.toString(), limit])).map(toSubmission);
+}
+
+/** Files, newest first by their first submissions; of one sender's first submissions or all. */
+export async function listFirst(
+  queries: Queries,
+  chainId: number,
+  sender: Hex | undefined,
+  page: PageRequest,
+): Promise<Page<StoredSubmission>> {
+  const limit = pageLimit(page);
+  const before = page.after === undefined ? null : readCursor(page.after);
+  const rows = await queries.rows<SubmissionRow>(FIRST_LIST, [chainId, before, limit, sender ?? null]);
+  return toPage(rows.map(toSubmission), page);
+}
+
+/** How many submissions the network had, as far as it was read: the number that the next one gets. */
+export async function nextTxSeq(queries: Queries, chainId: number): Promise<bigint> {
+  const [row] = await queries.rows<{ next: string }>(NEXT, [chainId]);
+  return BigInt(row?.next ?? 0);
+}
+
+/** The newest block that a watcher has read; undefined before the first. */
+export async function readSynced(
+  queries: Queries,
+  watcher: string,
+): Promise<{ readonly height: bigint; readonly hash: Hex } | undefined> {
+  const [row] = await queries.rows<{ height: string; hash: Hex }>(SYNCED, [watcher]);
+  return row && { height: BigInt(row.height), hash: row.hash };
 }
 
 function readCursor(cursor: string): string {
@@ -107,12 +148,12 @@ function readCursor(cursor: string): string {
   return txSeq;
 }
 
-type ChangeRow = { root: Hex; tx_seq: string; size_bytes: string };
+type ChangeRow = { root: Hex; tx_seq: string; size_bytes: string; sectors: string };
 type SubmissionRow = {
   chain_id: string;
   tx_seq: string;
   root: Hex;
-  sender: Hex;
+  submitter: Hex;
   identity: Hex;
   size_bytes: string;
   start_entry_index: string;
@@ -120,14 +161,15 @@ type SubmissionRow = {
   tags: Hex;
   nodes: string;
   transaction_hash: Hex;
+  transaction_sender: Hex;
   log_index: number;
   block_number: string;
   block_hash: Hex;
   seen_at_ms: string;
 };
 
-function toChange({ root, tx_seq, size_bytes }: ChangeRow): SubmissionChange {
-  return { root, txSeq: BigInt(tx_seq), sizeBytes: BigInt(size_bytes) };
+function toChange({ root, tx_seq, size_bytes, sectors }: ChangeRow): SubmissionChange {
+  return { root, txSeq: BigInt(tx_seq), sizeBytes: BigInt(size_bytes), sectors: BigInt(sectors) };
 }
 
 function toSubmission(row: SubmissionRow): StoredSubmission {
@@ -135,7 +177,7 @@ function toSubmission(row: SubmissionRow): StoredSubmission {
     chainId: Number(row.chain_id),
     txSeq: BigInt(row.tx_seq),
     root: row.root,
-    sender: row.sender,
+    submitter: row.submitter,
     identity: row.identity,
     sizeBytes: BigInt(row.size_bytes),
     startEntryIndex: BigInt(row.start_entry_index),
@@ -143,6 +185,7 @@ function toSubmission(row: SubmissionRow): StoredSubmission {
     tags: row.tags,
     nodes: JSON.parse(row.nodes) as SubmissionNode[],
     transactionHash: row.transaction_hash,
+    transactionSender: row.transaction_sender,
     logIndex: row.log_index,
     blockNumber: BigInt(row.block_number),
     blockHash: row.block_hash,
@@ -151,18 +194,19 @@ function toSubmission(row: SubmissionRow): StoredSubmission {
   };
 }
 
-const COLUMNS = `chain_id::text as chain_id, submission.tx_seq::text as tx_seq, root, sender, identity,
+const COLUMNS = `chain_id::text as chain_id, submission.tx_seq::text as tx_seq, root, submitter, identity,
   size_bytes::text as size_bytes, start_entry_index::text as start_entry_index, sectors::text as sectors, tags,
-  nodes::text as nodes, transaction_hash, log_index, block_number::text as block_number, block_hash,
+  nodes::text as nodes, transaction_hash, transaction_sender, log_index, block_number::text as block_number, block_hash,
   floor(extract(epoch from seen_at) * 1000)::bigint::text as seen_at_ms`;
-const CHANGED = "returning root, tx_seq::text as tx_seq, size_bytes::text as size_bytes";
+const CHANGED =
+  "returning root, tx_seq::text as tx_seq, size_bytes::text as size_bytes, sectors::text as sectors";
 
 const INSERT = `
-  insert into submission (chain_id, tx_seq, root, sender, identity, size_bytes, start_entry_index, sectors, tags, nodes,
-    transaction_hash, log_index, block_number, block_hash)
-  select * from jsonb_to_recordset($1::text::jsonb) as a(chain_id bigint, tx_seq numeric, root text, sender text,
+  insert into submission (chain_id, tx_seq, root, submitter, identity, size_bytes, start_entry_index, sectors, tags,
+    nodes, transaction_hash, transaction_sender, log_index, block_number, block_hash)
+  select * from jsonb_to_recordset($1::text::jsonb) as a(chain_id bigint, tx_seq numeric, root text, submitter text,
     identity text, size_bytes numeric, start_entry_index numeric, sectors numeric, tags text, nodes jsonb,
-    transaction_hash text, log_index int, block_number bigint, block_hash text)
+    transaction_hash text, transaction_sender text, log_index int, block_number bigint, block_hash text)
   on conflict do nothing
   ${CHANGED}`;
 
@@ -179,7 +223,28 @@ const FIRST = `
   ) as counted
   join submission on submission.chain_id = $1::bigint and submission.tx_seq = counted.tx_seq`;
 
-function list(condition: "" | "and root = $4" | "and sender = $4"): string {
+const FROM = `
+  select ${COLUMNS} from submission where chain_id = $1::bigint and tx_seq >= $2::numeric
+  order by submission.tx_seq limit $3::int`;
+
+const FIRST_LIST = `
+  select ${COLUMNS} from submission
+  where chain_id = $1::bigint and ($2::numeric is null or tx_seq < $2::numeric)
+    and ($4::text is null or transaction_sender = $4::text)
+    and not exists (
+      select 1 from submission as earlier
+      where earlier.root = submission.root and earlier.chain_id = $1::bigint and earlier.tx_seq < submission.tx_seq
+    )
+  order by submission.tx_seq desc limit $3::int`;
+
+const SYNCED = `
+  select block_number::text as height, block_hash as hash from watcher_cursor
+  where name = $1::text and block_number is not null`;
+
+const NEXT =
+  "select (coalesce(max(tx_seq), -1) + 1)::text as next from submission where chain_id = $1::bigint";
+
+function list(condition: "" | "and root = $4" | "and transaction_sender = $4"): string {
   return `
     select ${COLUMNS} from submission
     where chain_id = $1::bigint and ($2::numeric is null or tx_seq < $2::numeric) ${condition}

@@ -16,6 +16,7 @@ import {
   JobImageType,
   JobStatus,
   toJobBody,
+  toJobImage,
 } from "./image-job.type.ts";
 import { InferenceRequestType } from "./inference-request.type.ts";
 import { ModelType } from "./model.type.ts";
@@ -173,14 +174,11 @@ export class ImageJobResolver {
     nullable: true,
     description: "Its images, null before it is completed and when they are not kept any more.",
   })
-  async images(@Root() job: JobView, @Ctx() { services }: Context): Promise<readonly JobImageType[] | null> {
-    const result = job.state === "completed" ? await services.jobs.result(job) : undefined;
+  async images(@Root() job: JobView, @Ctx() context: Context): Promise<readonly JobImageType[] | null> {
+    const result = job.state === "completed" ? await context.services.jobs.result(job) : undefined;
     if (result === undefined) return null;
     const { data } = JSON.parse(result) as { data: { b64_json: string; revised_prompt?: string }[] };
-    return data.map(({ b64_json, revised_prompt }) => ({
-      b64Json: b64_json,
-      revisedPrompt: revised_prompt ?? null,
-    }));
+    return data.map((image) => toJobImage(image, context));
   }
 }
 

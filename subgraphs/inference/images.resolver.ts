@@ -7,7 +7,7 @@ import { authorizeKey } from "../shared/access.ts";
 import type { Context } from "../shared/context.ts";
 import { IDEMPOTENCY_KEY, runOnce } from "../shared/once.ts";
 import { InferenceBillType, toBill } from "./chat.type.ts";
-import { ImageJobInput, JobImageType, toJobBody } from "./image-job.type.ts";
+import { ImageJobInput, JobImageType, toJobBody, toJobImage } from "./image-job.type.ts";
 import { toWishes } from "./routing.type.ts";
 
 /** Images that were made at once. */
@@ -33,8 +33,9 @@ export class ImagesResolver {
     @Arg("input", () => ImageJobInput, { description: "What is to be made." }) input: ImageJobInput,
     @Arg("idempotencyKey", () => String, { nullable: true, description: IDEMPOTENCY_KEY })
     key: string | null,
-    @Ctx() { services, principal }: Context,
+    @Ctx() context: Context,
   ): Promise<GeneratedImagesType> {
+    const { services, principal } = context;
     const caller = { ...authorizeKey(principal), requestId: newRequestId() };
     const { signal } = new AbortController();
     const body = await runOnce(services, { ...caller, field: "generateImages", key, input }, async () => {
@@ -43,10 +44,7 @@ export class ImagesResolver {
     });
     const { data, x_0g_trace: trace } = JSON.parse(body.toString("utf8")) as Answer;
     return {
-      images: data.map(({ b64_json, revised_prompt }) => ({
-        b64Json: b64_json,
-        revisedPrompt: revised_prompt ?? null,
-      })),
+      images: data.map((image) => toJobImage(image, context)),
       bill: toBill(trace),
     };
   }

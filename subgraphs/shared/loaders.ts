@@ -10,7 +10,9 @@ import type { Evidence } from "../../src/inference/tee-signature.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import type { ApiKey } from "../../src/keys/api-key.service.ts";
 import type { Principal } from "../../src/keys/principal.ts";
-import type { File } from "../../src/storage/files.service.ts";
+import type { ChainFile } from "../../src/storage/files.service.ts";
+import type { KvTransaction } from "../../src/storage/kv/kv.service.ts";
+import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
 
 /** Finds many things of a kind by one call of a service. */
 export type Loaders = {
@@ -22,7 +24,6 @@ export type Loaders = {
   readonly evidence: DataLoader<string, Evidence | undefined>;
   /** Rows of the inference registry, by provider in lower case. */
   readonly services: DataLoader<Hex, InferenceService | undefined>;
-  readonly files: DataLoader<Hex, File | undefined>;
   readonly agentTokens: DataLoader<TokenKey, AgentToken | undefined>;
   /** Who may use a token now. */
   readonly agentUsers: DataLoader<TokenKey, readonly Hex[]>;
@@ -30,6 +31,11 @@ export type Loaders = {
   /** The newest block that was read of a contract of agent tokens. */
   readonly agentScans: DataLoader<Hex, bigint | undefined>;
   readonly sealedKeys: DataLoader<string, SealedKey | undefined>;
+  readonly files: DataLoader<Hex, SubmittedFile | undefined>;
+  /** The same as the nodes know them. */
+  readonly nodeFiles: DataLoader<Hex, ChainFile | undefined>;
+  /** What became of transactions on key-value streams. */
+  readonly kvTransactions: DataLoader<bigint, KvTransaction | undefined>;
 };
 
 /** Fresh loaders, for one principal. */
@@ -55,6 +61,8 @@ export function createLoaders(app: App, principal: Principal): Loaders {
       return contracts.map((address) => watchers.get(agentWatcherName({ address }))?.scannedBlock);
     }),
     sealedKeys: batched((ids) => app.sealedKeys.byIds(ids)),
+    kvTransactions: batched((txSeqs) => app.kv.transactions(txSeqs)),
+    nodeFiles: batched((roots) => app.files.find(roots.map((root) => ({ root })))),
   };
 }
 

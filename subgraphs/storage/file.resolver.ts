@@ -1,15 +1,18 @@
 import "../shared/reflect.ts";
-import { Arg, Args, Ctx, FieldResolver, Query, Resolver, Root } from "type-graphql";
+import { Arg, Args, Ctx, FieldResolver, Int, Query, Resolver, Root } from "type-graphql";
+import type { FileProgress } from "../../src/events/topics.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
-import type { File } from "../../src/storage/files.service.ts";
+import { readPath } from "../../src/storage/folder.ts";
+import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../shared/connection.ts";
 import type { Context } from "../shared/context.ts";
-import { BigIntScalar, Hash32Scalar } from "../shared/scalars.ts";
-import { FileType } from "./file.type.ts";
+import { AddressScalar, BigIntScalar, Hash32Scalar } from "../shared/scalars.ts";
+import { FileConnection, FileStatus, FileType, SegmentProofType, StorageLocationType } from "./file.type.ts";
+import { FolderEntryType, toFolderEntry } from "./folder.type.ts";
 import { type Submission, SubmissionConnection } from "./submission.type.ts";
 
-/** Files by what names them. */
+/** Files by what names them. What a node has to be asked for is null when none answers. */
 @Resolver(() => FileType)
 export class FileResolver {
   @Query(() => FileType, {
@@ -26,7 +29,7 @@ export class FileResolver {
     })
     txSeq: string | null,
     @Ctx() { services, loaders }: Context,
-  ): Promise<File | undefined> {
+  ): Promise<SubmittedFile | undefined> {
     if (root != null && txSeq == null) return loaders.files.load(root);
     if (txSeq != null && root == null) return services.files.byTxSeq(BigInt(txSeq));
     throw new AppError(
@@ -35,36 +38,149 @@ export class FileResolver {
     );
   }
 
+  @Query(() => FileConnection, { description: "Files, newest first by their first submission." })
+  async files(
+    @Arg("owner", () => AddressScalar, {
+      nullable: true,
+      description: "Only those that this account was the first to submit.",
+    })
+    owner: Hex | null,
+    @Args(() => PageArgs) args: PageArgs,
+    @Ctx() context: Context,
+  ): Promise<Connection<SubmittedFile>> {
+    return listFiles(context, args, owner ?? undefined);
+  }
+
   @FieldResolver()
-  id(@Root() { root }: File): string {
+  id(@Root() { root }: SubmittedFile): string {
     return root;
   }
 
   @FieldResolver(() => BigIntScalar, { description: "How many bytes it has, by its first submission." })
-  size(@Root() { sizeBytes }: File): bigint {
+  size(@Root() { sizeBytes }: SubmittedFile): bigint {
     return sizeBytes;
   }
 
   @FieldResolver(() => String, { description: "Where this service gives it out, as a path from its origin." })
-  url(@Root() { root }: File): string {
+  url(@Root() { root }: SubmittedFile): string {
     return `/file?root=${root}`;
   }
 
   @FieldResolver(() => SubmissionConnection, { description: "Its submissions, newest first." })
   async submissions(
-    @Root() { root }: File,
+    @Root() { root }: SubmittedFile,
     @Args(() => PageArgs) args: PageArgs,
     @Ctx() { services }: Context,
   ): Promise<Connection<Submission>> {
-    const page = await services.files.submissionsOf(root, toPageRequest(args));
+    const page = await services.submissions.of(root, toPageRequest(args));
     return toConnection(page, args, ({ cursor }) => cursor);
   }
+
+  @FieldResolver(() => FileStatus, { nullable: true, description: "How it stands." })
+  async status(
+    @Root() { root }: SubmittedFile,
+    @Ctx() { loaders }: Context,
+  ): Promise<FileProgress["status"] | null> {
+    const file = await loaders.nodeFiles.load(root);
+    if (!file) return null;
+    if (file.pruned) return "pruned";
+    return file.finalized ? "finalized" : "submitted";
+  }
+
+  @FieldResolver(() => Boolean, { nullable: true, description: "Whether all of it is here, to be read." })
+  async finalized(@Root() { root }: SubmittedFile, @Ctx() { loaders }: Context): Promise<boolean | null> {
+    return (await loaders.nodeFiles.load(root))?.finalized ?? null;
+  }
+
+  @FieldResolver(() => Boolean, { nullable: true, description: "Whether it was here and was dropped." })
+  async pruned(@Root() { root }: SubmittedFile, @Ctx() { loaders }: Context): Promise<boolean | null> {
+    return (await loaders.nodeFiles.load(root))?.pruned ?? null;
+  }
+
+  @FieldResolver(() => Int, { nullable: true, description: "How many segments of 256 KiB its bytes fill." })
+  async segments(@Root() { root }: SubmittedFile, @Ctx() { loaders }: Context): Promise<number | null> {
+    return (await loaders.nodeFiles.load(root))?.segments ?? null;
+  }
+
+  @FieldResolver(() => Int, { nullable: true, description: "How many of them are here." })
+  async uploadedSegments(
+    @Root() { root }: SubmittedFile,
+    @Ctx() { loaders }: Context,
+  ): Promise<number | null> {
+    return (await loaders.nodeFiles.load(root))?.uploadedSegments ?? null;
+  }
+
+  @FieldResolver(() => [StorageLocationType], { nullable: true, description: "Which nodes have it." })
+  async locations(
+    @Root() { root }: SubmittedFile,
+    @Ctx() { services, loaders }: Context,
+  ): Promise<readonly StorageLocationType[] | null> {
+    const file = await loaders.nodeFiles.load(root);
+    if (!file) return null;
+    const places = await services.files.locations(file);
+    return places.map((place) => ({ ...place, latencyMs: Math.round(place.latencyMs) }));
+  }
+
+  @FieldResolver(() => SegmentProofType, {
+    nullable: true,
+    description: "What proves a segment of it, by the segment's number from 0.",
+  })
+  proof(
+    @Root() { root }: SubmittedFile,
+    @Arg("segment", () => Int, { description: "The segment's number, from 0." }) segment: number,
+    @Ctx() { services }: Context,
+  ): Promise<SegmentProofType> {
+    return services.downloads.proofOf({ root }, segment);
+  }
+
+  @FieldResolver(() => FolderEntryType, {
+    nullable: true,
+    description: "If it is a folder, what is in it at a path.",
+  })
+  async entry(
+    @Root() { root }: SubmittedFile,
+    @Arg("path", () => String, { description: "The path, such as `/images/a.png`." }) path: string,
+    @Ctx() { services }: Context,
+  ): Promise<FolderEntryType> {
+    const names = readPath(path);
+    return toFolderEntry(root, names, await services.folders.find({ root }, names));
+  }
+
+  @FieldResolver(() => [FolderEntryType], {
+    nullable: true,
+    description: "If it is a folder, what a directory of it holds.",
+  })
+  async entries(
+    @Root() { root }: SubmittedFile,
+    @Arg("path", () => String, { defaultValue: "/", description: "The directory." }) path: string,
+    @Ctx() { services }: Context,
+  ): Promise<readonly FolderEntryType[]> {
+    const names = readPath(path);
+    const directory = await services.folders.directory({ root }, names);
+    return [...directory.entries.values()].map((entry) => toFolderEntry(root, [...names, entry.name], entry));
+  }
+}
+
+/** Files, newest first; with `owner`, those that it was the first to submit. */
+export async function listFiles(
+  { services, loaders }: Context,
+  args: PageArgs,
+  owner?: Hex,
+): Promise<Connection<SubmittedFile>> {
+  const { rows, hasNextPage } = await services.submissions.files(toPageRequest(args), owner);
+  const found = await loaders.files.loadMany(rows.map(({ root }) => root));
+  const files = rows.flatMap(({ cursor }, at) => {
+    const file = found[at];
+    if (file instanceof Error) throw file;
+    return file ? [{ ...file, cursor }] : [];
+  });
+  return toConnection({ rows: files, hasNextPage }, args, ({ cursor }) => cursor);
 }
 
 /** The file behind a root that another subgraph sent. */
 export function findFile(
   { root }: { readonly root: unknown },
   { loaders }: Context,
-): Promise<File | undefined> {
+): Promise<SubmittedFile | undefined> {
   return loaders.files.load(Hash32Scalar.parseValue(root));
 }

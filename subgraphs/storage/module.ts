@@ -3,11 +3,37 @@ import type { Context } from "../shared/context.ts";
 import { AccountResolver } from "./account.resolver.ts";
 import { findAccount } from "./account.stub.ts";
 import { FileResolver, findFile } from "./file.resolver.ts";
+import { FileProgressSubscription } from "./file-progress.subscription.ts";
+import { FolderEntryResolver } from "./folder-entry.resolver.ts";
+import {
+  KvEntryResolver,
+  KvStreamResolver,
+  KvSubmissionResolver,
+  KvTransactionResolver,
+} from "./kv.resolver.ts";
+import { KvChangedSubscription } from "./kv-changed.subscription.ts";
+import { KvWriteResolver } from "./kv-write.resolver.ts";
 import { SubmissionResolver } from "./submission.resolver.ts";
+import { UploadResolver } from "./upload.resolver.ts";
 
-/** The subgraph of storage: files and their submissions. */
+/** The subgraph of storage: files, their submissions, and key-value streams. */
 export function build(): Subgraph {
-  return buildSubgraph<Context>("storage", [FileResolver, SubmissionResolver, AccountResolver], {
-    references: { Account: findAccount, File: findFile },
-  });
+  return buildSubgraph<Context>(
+    "storage",
+    [
+      FileResolver,
+      FolderEntryResolver,
+      SubmissionResolver,
+      UploadResolver,
+      FileProgressSubscription,
+      KvStreamResolver,
+      KvEntryResolver,
+      KvTransactionResolver,
+      KvSubmissionResolver,
+      KvWriteResolver,
+      KvChangedSubscription,
+      AccountResolver,
+    ],
+    { references: { Account: findAccount, File: findFile } },
+  );
 }

@@ -1,6 +1,6 @@
 import "../shared/reflect.ts";
 import { Ctx, FieldResolver, Resolver, Root } from "type-graphql";
-import type { File } from "../../src/storage/files.service.ts";
+import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
 import type { Context } from "../shared/context.ts";
 import { AccountStub } from "./account.stub.ts";
 import { FileType } from "./file.type.ts";
@@ -10,14 +10,21 @@ import { type Submission, SubmissionType } from "./submission.type.ts";
 @Resolver(() => SubmissionType)
 export class SubmissionResolver {
   @FieldResolver(() => AccountStub, {
-    description: "Whom it names as its sender. The network does not check that name.",
+    description: "Who signed its transaction.",
   })
-  sender(@Root() { sender }: Submission): AccountStub {
-    return { address: sender };
+  sender(@Root() { transactionSender }: Submission): AccountStub {
+    return { address: transactionSender };
+  }
+
+  @FieldResolver(() => AccountStub, {
+    description: "Whom it names as its submitter. The network does not check that name.",
+  })
+  submitter(@Root() { submitter }: Submission): AccountStub {
+    return { address: submitter };
   }
 
   @FieldResolver(() => FileType, { nullable: true, description: "The file that was submitted." })
-  file(@Root() { root }: Submission, @Ctx() { loaders }: Context): Promise<File | undefined> {
+  file(@Root() { root }: Submission, @Ctx() { loaders }: Context): Promise<SubmittedFile | undefined> {
     return loaders.files.load(root);
   }
 }

@@ -1,11 +1,11 @@
 import "../shared/reflect.ts";
 import { Field, ObjectType } from "type-graphql";
-import type { FilesService } from "../../src/storage/files.service.ts";
+import type { SubmissionsService } from "../../src/storage/submissions.service.ts";
 import { defineConnection } from "../shared/connection.ts";
 import { BigIntScalar, DateTimeScalar, Hash32Scalar, HexScalar } from "../shared/scalars.ts";
 
-/** A submission as the files service gives it. */
-export type Submission = NonNullable<Awaited<ReturnType<FilesService["submission"]>>>;
+/** A submission as its service gives it. */
+export type Submission = NonNullable<Awaited<ReturnType<SubmissionsService["find"]>>>;
 
 /** A submission. The rest of its fields are resolved. */
 @ObjectType("Submission", {

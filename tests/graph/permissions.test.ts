@@ -164,6 +164,35 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Subscription.publishedSealedKey": followed("public", "publishedSealedKey"),
   "Subscription.tokenTransferred": followed("public", "tokenTransferred"),
   "Subscription.newBlock": open("subscription { newBlock { number } }"),
+  "Query.files": open("{ files { nodes { root } } }"),
+  "Mutation.prepareUpload": open(
+    `mutation { prepareUpload(input: { content: "aGk=", from: "0x${"1".repeat(40)}" }) { root } }`,
+  ),
+  "Mutation.uploadSegment": open(
+    `mutation { uploadSegment(input: { root: "0x${"0".repeat(64)}", index: 0, data: "aGk=",
+      proof: { lemma: [], path: [] } }) { outcome } }`,
+    "file_not_found",
+  ),
+  // A stream of a file that nobody knows waits, so the cursor is what is heard of.
+  "Subscription.fileProgress": {
+    access: "public",
+    query: () => `subscription { fileProgress(root: "0x${"0".repeat(64)}", after: "none") { id } }`,
+    heard: "invalid_cursor",
+  },
+  "Query.kvStream": open(`{ kvStream(id: "0x${"0".repeat(64)}") { streamId } }`),
+  "Query.kvStreams": open("{ kvStreams { nodes { streamId } } }"),
+  "Query.kvValue": open(`{ kvValue(streamId: "0x${"0".repeat(64)}", keyText: "none") { size } }`),
+  "Query.kvEntries": open(`{ kvEntries(streamId: "0x${"0".repeat(64)}") { nodes { size } } }`),
+  "Query.kvTransaction": open('{ kvTransaction(txSeq: "1000000") { result } }'),
+  "Mutation.prepareKvWrite": open(
+    `mutation { prepareKvWrite(input: { from: "0x${"1".repeat(40)}" }) { tags } }`,
+    "invalid_parameter",
+  ),
+  "Subscription.kvChanged": {
+    access: "public",
+    query: () => `subscription { kvChanged(streamId: "0x${"0".repeat(64)}", after: "none") { id } }`,
+    heard: "invalid_cursor",
+  },
   "Query.file": open('{ file(txSeq: "1000000") { root } }'),
   "Query.request": { access: "account:read", query: () => '{ request(id: "none") { id } }' },
   "Query.account": ofAccount("address"),

@@ -4,8 +4,10 @@ import { drawPicture } from "../../src/devnet/picture.ts";
 import { SCOPES } from "../../src/keys/principal.ts";
 import { toOpenApi } from "../../src/rest/openapi.ts";
 import { routes } from "../../src/rest/rest.plugin.ts";
+import { encodeFolder } from "../support/folder.ts";
 import { MODEL } from "../support/network.ts";
 import { type OpenApi, OpenApiCheck } from "../support/openapi.ts";
+import { type PublishedFile, startPublisher } from "../support/publisher.ts";
 import { rest } from "../support/rest-client.ts";
 import { seedAccount } from "../support/seed.ts";
 import { SERVICES, useServices } from "../support/services.ts";
@@ -127,7 +129,54 @@ const CALLS: Readonly<Record<string, readonly ((world: World) => Promise<Call> |
     () => ({ as: "mk" }),
     () => ({ as: "mk", path: "/v1/account/usage/history?limit=1&include_total=true" }),
   ],
+  "GET /file": [
+    async () => ({ path: `/file?root=${(await storedFolder()).a.root}` }),
+    async () => ({ path: `/file?root=${(await storedFolder()).a.root}&withProof=true` }),
+  ],
+  "GET /file/info/{cid}": [async () => ({ path: `/file/info/${(await storedFolder()).a.root}` })],
+  "GET /files/info": [
+    async () => ({ path: `/files/info?cid=${(await storedFolder()).a.root}&cid=99999&cid=x` }),
+  ],
+  "POST /file/segment": [
+    async () => {
+      const { a } = await storedFolder();
+      const [first] = a.segments;
+      return { body: { root: a.root, ...first } };
+    },
+  ],
+  "GET /file/{root}": [async () => ({ path: `/file/${(await storedFolder()).folder.root}` })],
+  "GET /file/{root}/{path}": [
+    async () => ({ path: `/file/${(await storedFolder()).folder.root}/sub` }),
+    async () => ({ path: `/file/${(await storedFolder()).folder.root}/sub/a` }),
+    async () => ({ path: `/file/${(await storedFolder()).folder.root}/link` }),
+  ],
+  "GET /node/status": [() => ({})],
+  "POST /": [
+    () => ({ body: { jsonrpc: "2.0", id: 1, method: "zgs_getStatus" } }),
+    () => ({ body: [{ jsonrpc: "2.0", id: "a", method: "kv_getValue", params: [] }] }),
+  ],
 };
+
+let stored: Promise<{ readonly a: PublishedFile; readonly folder: PublishedFile }> | undefined;
+
+/** A folder with a file and a link, stored once for all calls. */
+function storedFolder() {
+  stored ??= (async () => {
+    const publisher = await startPublisher(stack());
+    const a = await publisher.publish(Buffer.from("a file"));
+    const entries = [
+      { name: "link", type: "symbolic", link: "sub/a" },
+      {
+        name: "sub",
+        type: "directory",
+        entries: [{ name: "a", type: "file", roots: [a.root], size: a.sizeBytes }],
+      },
+    ];
+    const folder = await publisher.publish(encodeFolder({ name: "/", type: "directory", entries }));
+    return { a, folder };
+  })();
+  return stored;
+}
 
 describe("the description", () => {
   test("is served, and is the one that is committed", async () => {

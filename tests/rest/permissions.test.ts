@@ -43,6 +43,14 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "GET /v1/account/usage/stats": "account:read",
   "GET /v1/account/usage/daily": "account:read",
   "GET /v1/account/usage/history": "account:read",
+  "GET /file": "public",
+  "GET /file/info/:cid": "public",
+  "GET /files/info": "public",
+  "POST /file/segment": "public",
+  "GET /file/:root": "public",
+  "GET /file/:root/*": "public",
+  "GET /node/status": "public",
+  "POST /": "public",
 };
 
 /** What whoever is let in may hear of an empty body, or of a key of another account. */
@@ -85,6 +93,12 @@ describe.each(routes)("$method $url", ({ method, url, errors }) => {
     if (errors === "anthropic") {
       const status = refused === "" ? 400 : FAILURES[refused].status;
       expect([reply.statusCode, reply.json().error.type]).toEqual([status, ANTHROPIC_TYPES[status]]);
+    } else if (errors === "storage") {
+      // Whoever is let in, and that is everyone, hears what is missing, in the envelope.
+      expect([refused, url === "/node/status" ? 0 : 1]).toEqual(["", reply.json().code]);
+    } else if (errors === "rpc") {
+      // An empty object is no call; everyone hears so, with status 200.
+      expect([refused, reply.statusCode, code]).toEqual(["", 200, -32_600]);
     } else if (refused !== "") {
       expect(code).toBe(refused);
       expect(reply.statusCode).toBe(FAILURES[refused].status);

@@ -10,17 +10,19 @@ import { connectDevnet, mined } from "../../src/devnet/chain-client.ts";
 import { deployContracts } from "../../src/devnet/deploy.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import { createLogger } from "../../src/kernel/log.ts";
-import { FilesService } from "../../src/storage/files.service.ts";
 import { fileRoot, submissionIdentity } from "../../src/storage/submission.ts";
+import { SubmissionsService } from "../../src/storage/submissions.service.ts";
 import { startChain } from "../support/chain.ts";
 import { describeDatabases, openTestDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
 
 const sender = DEMO_USER.address.toLowerCase();
+/** Whom submissions name: anyone may name anyone. */
+const named = "0x1111111111111111111111111111111111111111";
 
 describeDatabases("files", (kind) => {
   test("a file that was submitted is found by its root and its sequence number, under both ABIs of Flow", async () => {
-    const { files, submit, scanned } = await startStorage(await openTestDatabase(kind));
+    const { submissions, submit, scanned } = await startStorage(await openTestDatabase(kind));
     const nodes = [newNode(2), newNode(0)];
     const root = fileRoot(nodes);
     await submit({ sizeBytes: 1_200n, nodes });
@@ -28,49 +30,64 @@ describeDatabases("files", (kind) => {
     await submit({ sizeBytes: 1_200n, nodes, oldAbi: true });
     await scanned();
     const file = { root, sizeBytes: 1_200n, firstTxSeq: 0n, submissions: 2 };
-    expect(await files.byRoot(root)).toEqual(file);
-    expect(await files.byRoot(root.toUpperCase().replace("0X", "0x") as Hex)).toEqual(file);
-    expect(await files.byTxSeq(2n)).toEqual(file);
-    expect(await files.byTxSeq(1n)).toMatchObject({ sizeBytes: 100n, submissions: 1 });
-    expect(await files.byTxSeq(3n)).toBeUndefined();
-    expect(await files.byRoots([newNode(0).root, root])).toEqual([undefined, file]);
-    expect(await files.submission(0n)).toMatchObject({
-      ...{ root, sender, sizeBytes: 1_200n, sectors: 5n, tags: "0xdf2f", nodes, chainId: 16_602 },
+    const spelled = root.toUpperCase().replace("0X", "0x") as Hex;
+    expect(await submissions.filesByRoots([root, spelled])).toEqual([file, file]);
+    expect(await submissions.find(2n)).toMatchObject({ root });
+    expect(await submissions.find(1n)).toMatchObject({ sizeBytes: 100n });
+    expect(await submissions.find(3n)).toBeUndefined();
+    expect(await submissions.nextTxSeq()).toBe(3n);
+    expect(await submissions.filesByRoots([newNode(0).root, root])).toEqual([undefined, file]);
+    expect(await submissions.find(0n)).toMatchObject({
+      ...{
+        root,
+        submitter: named,
+        transactionSender: sender,
+        sizeBytes: 1_200n,
+        sectors: 5n,
+        tags: "0xdf2f",
+        nodes,
+        chainId: 16_602,
+      },
       identity: submissionIdentity(nodes),
       seenAt: expect.any(Date),
     });
   });
 
   test("lists are paged from the newest on", async () => {
-    const { files, submit, scanned } = await startStorage(await openTestDatabase(kind));
+    const { submissions, submit, scanned } = await startStorage(await openTestDatabase(kind));
     const nodes = [newNode(0)];
     for (let turn = 0; turn < 3; turn++) await submit({ sizeBytes: 5n, nodes });
     await scanned();
     const root = fileRoot(nodes);
-    const first = await files.submissionsOf(root, { first: 2 });
+    const first = await submissions.of(root, { first: 2 });
     expect(first.rows.map(({ txSeq }) => txSeq)).toEqual([2n, 1n]);
     expect(first.hasNextPage).toBe(true);
-    const rest = await files.submissionsOf(root, { first: 2, after: first.rows.at(-1)?.cursor });
+    const rest = await submissions.of(root, { first: 2, after: first.rows.at(-1)?.cursor });
     expect(rest).toMatchObject({ rows: [{ txSeq: 0n }], hasNextPage: false });
-    expect((await files.submissionsBy(DEMO_USER.address, { first: 9 })).rows).toHaveLength(3);
-    expect((await files.submissions({ first: 9 })).rows).toHaveLength(3);
-    await expect(files.submissions({ first: 9, after: "WyJ4Il0" })).rejects.toMatchObject({
+    expect((await submissions.by(DEMO_USER.address, { first: 9 })).rows).toHaveLength(3);
+    expect((await submissions.by(named, { first: 9 })).rows).toEqual([]);
+    expect((await submissions.list({ first: 9 })).rows).toHaveLength(3);
+    expect((await submissions.files({ first: 9 }, DEMO_USER.address)).rows).toMatchObject([
+      { txSeq: 0n, root },
+    ]);
+    expect((await submissions.listFrom(1n, 9)).map(({ txSeq }) => txSeq)).toEqual([1n, 2n]);
+    await expect(submissions.list({ first: 9, after: "WyJ4Il0" })).rejects.toMatchObject({
       code: "invalid_cursor",
     });
   });
 
   test("a submission that a reorganisation takes away is gone, and another may take its sequence number", async () => {
     const database = await openTestDatabase(kind);
-    const { chain, files, submit, scanned } = await startStorage(database);
+    const { chain, submissions, submit, scanned } = await startStorage(database);
     const [lost, kept] = [newNode(0), newNode(1)];
     await submit({ sizeBytes: 5n, nodes: [lost] });
     await scanned();
     await chain.reorg(1);
-    await until(async () => (await files.byTxSeq(0n)) === undefined);
+    await until(async () => (await submissions.find(0n)) === undefined);
     await submit({ sizeBytes: 500n, nodes: [kept] });
     await scanned();
-    expect(await files.byRoot(lost.root)).toBeUndefined();
-    expect(await files.byTxSeq(0n)).toMatchObject({ root: kept.root, sizeBytes: 500n });
+    expect(await submissions.filesByRoots([lost.root])).toEqual([undefined]);
+    expect(await submissions.find(0n)).toMatchObject({ root: kept.root, sizeBytes: 500n });
     expect(await eventsOf(database, lost.root)).toEqual([
       { root: lost.root, txSeq: "0", size: "5", removed: false },
       { root: lost.root, txSeq: "0", size: "5", removed: true },
@@ -91,7 +108,7 @@ async function startStorage(database: Database) {
   const chain = await startChain();
   const { flow } = await deployContracts(chain.url);
   const wallet = await connectDevnet(chain.url, DEMO_USER.privateKey);
-  const files = new FilesService({ queries: database, chainId: 16_602, flow });
+  const submissions = new SubmissionsService({ queries: database, chainId: 16_602, flow });
   const log = createLogger("silent");
   const rpc = createRpc({ urls: [chain.url], network: "devnet", chainId: 16_602, log });
   const needs = {
@@ -100,7 +117,7 @@ async function startStorage(database: Database) {
     database,
     startBlock: 0n,
     confirmations: 5,
-    handlers: [files],
+    handlers: [submissions],
     log,
     pollMs: 20,
   };
@@ -109,12 +126,12 @@ async function startStorage(database: Database) {
   watcher.start();
   return {
     chain,
-    files,
+    submissions,
     async submit({ sizeBytes, nodes, oldAbi }: Upload) {
       const flowNodes = nodes.map(({ root, height }) => ({ root, height: BigInt(height) }));
       const data = { length: sizeBytes, tags: "0xdf2f", nodes: flowNodes } as const;
       const call = { address: flow, abi: flowAbi, functionName: "submit", value: parseEther("1") } as const;
-      const args = oldAbi ? ([data] as const) : ([{ data, submitter: DEMO_USER.address }] as const);
+      const args = oldAbi ? ([data] as const) : ([{ data, submitter: named }] as const);
       await mined(wallet, await wallet.writeContract({ ...call, args }));
     },
     async scanned() {

@@ -14,6 +14,7 @@ import { createLogger } from "../../src/kernel/log.ts";
 import { auditDatabase, requireNoSecret } from "./audit.ts";
 import { createServerDatabase, type DatabaseKind, type OnEnd, openTestDatabase } from "./database.ts";
 import { startNetwork, type TestNetwork } from "./network.ts";
+import { newFolder } from "./process.ts";
 
 /** The whole product in one process, on a chain and with a provider of its own, listening on a free port. */
 export type Stack = {
@@ -31,7 +32,9 @@ type Settings = Readonly<Record<string, string>>;
 /** Starts one stack for the tests of a file and ends it after them. Read it inside the tests. */
 export function useStack(kind: DatabaseKind, settings: Settings = {}): () => Stack {
   return useStarted(async (onEnd) =>
-    startStack(await startNetwork(onEnd), settings, onEnd, () => openTestDatabase(kind, { onEnd: () => {} })),
+    startStack(await startNetwork(onEnd), { DATA_DIR: newFolder(onEnd), ...settings }, onEnd, () =>
+      openTestDatabase(kind, { onEnd: () => {} }),
+    ),
   );
 }
 
@@ -39,8 +42,9 @@ export function useStack(kind: DatabaseKind, settings: Settings = {}): () => Sta
 export function useTwins(settings: Settings = {}): () => readonly [Stack, Stack] {
   return useStarted(async (onEnd) => {
     const [network, url] = await Promise.all([startNetwork(onEnd), createServerDatabase(onEnd)]);
+    const all = { DATA_DIR: newFolder(onEnd), ...settings };
     const start = (worker: boolean) =>
-      startStack(network, settings, onEnd, () => openDatabase({ kind: "server", url, poolSize: 10 }), worker);
+      startStack(network, all, onEnd, () => openDatabase({ kind: "server", url, poolSize: 10 }), worker);
     return [await start(true), await start(false)] as const;
   });
 }

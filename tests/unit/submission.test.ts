@@ -59,7 +59,7 @@ describe("a submission", () => {
     expect(decodeSubmit({ topics: topics as Hex[], data })).toEqual({
       txSeq: 7n,
       root: vector.root,
-      sender,
+      submitter: sender,
       identity,
       sizeBytes: 700_000n,
       startEntryIndex: 2048n,

@@ -9,6 +9,10 @@ import { CreateJobs } from "./08-jobs.ts";
 import { KeepEvidence } from "./09-evidence.ts";
 import { CreateAgents } from "./10-agents.ts";
 import { CreateMarket } from "./11-market.ts";
+import { HoldFiles } from "./12-held-files.ts";
+import { FollowFiles } from "./13-files.ts";
+import { StoreImages } from "./13-image-files.ts";
+import { CreateKv } from "./14-kv.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -23,4 +27,8 @@ export const migrations = [
   { name: "09-evidence", class: KeepEvidence },
   { name: "10-agents", class: CreateAgents },
   { name: "11-market", class: CreateMarket },
+  { name: "12-held-files", class: HoldFiles },
+  { name: "13-files", class: FollowFiles },
+  { name: "13-image-files", class: StoreImages },
+  { name: "14-kv", class: CreateKv },
 ] as const;

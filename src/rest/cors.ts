@@ -1,0 +1,44 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Route } from "./route.ts";
+
+const PREFLIGHT_SECONDS = "43200";
+
+/** What pages of other sites may read of an answer, beside what they may read of any. */
+const EXPOSED = [
+  "Accept-Ranges",
+  "Content-Disposition",
+  "Content-Length",
+  "Content-Range",
+  "ETag",
+  "Retry-After",
+  "X-Request-ID",
+  "X-Storage-Root",
+].join(", ");
+
+/** Lets pages of any site read the answers of an endpoint, without credentials. */
+export function openToPages(_request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  reply.header("access-control-allow-origin", "*");
+  reply.header("access-control-expose-headers", EXPOSED);
+  done();
+}
+
+/** Answers what browsers ask before they send a request of a page of another site. */
+export function servePreflights(server: FastifyInstance, routes: readonly Route[]): void {
+  const open = routes.filter(({ isOpenToPages }) => isOpenToPages);
+  for (const url of new Set(open.map((route) => route.url))) {
+    const methods = new Set(open.filter((route) => route.url === url).map(({ method }) => method));
+    const allowed = [...methods, ...(methods.has("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");
+    server.options(url, (_request, reply) =>
+      reply
+        .code(204)
+        .headers({
+          "access-control-allow-origin": "*",
+          "access-control-allow-methods": allowed,
+          "access-control-allow-headers":
+            "Authorization, Content-Type, If-None-Match, If-Range, Range, X-Request-ID",
+          "access-control-max-age": PREFLIGHT_SECONDS,
+        })
+        .send(),
+    );
+  }
+}

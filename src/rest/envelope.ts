@@ -1,0 +1,60 @@
+import { z } from "zod";
+import type { AppError, ErrorCode } from "../kernel/errors.ts";
+
+/** Which HTTP statuses the storage endpoints answer with: real ones, or as the original gateway does, 200 and 600. */
+export type StorageStatus = "http" | "legacy";
+
+const INVALID = { code: 1, message: "Invalid parameter" } as const;
+const INTERNAL = { code: 2, message: "Internal server error" } as const;
+
+/** The envelope's codes (facts: storage section 1.2); every other failure is `INVALID` or, from 500 on, `INTERNAL`. */
+const CODES: Readonly<Partial<Record<ErrorCode, { readonly code: number; readonly message: string }>>> = {
+  file_not_found: { code: 101, message: "File not found" },
+  file_pruned: { code: 102, message: "File already pruned" },
+  file_not_finalized: { code: 103, message: "File not finalized yet" },
+  file_path_not_found: { code: 104, message: "File path not found" },
+  file_too_large: { code: 105, message: "File size too large" },
+  file_type_unsupported: { code: 106, message: "File type unsupported" },
+  folder_malformed: { code: 106, message: "File type unsupported" },
+};
+
+/** What says no more than its message does. */
+const WITHOUT_DATA: ReadonlySet<ErrorCode> = new Set(["file_not_found", "file_pruned", "file_not_finalized"]);
+
+/** What HTTP itself has a meaning for, which `legacy` leaves alone. */
+const HTTP_STATUSES: ReadonlySet<number> = new Set([401, 403, 408, 413, 416, 429]);
+const LEGACY_INTERNAL = 600;
+
+/** A JSON answer of the storage endpoints: its `data` by a schema. */
+export function envelopeOf<Data extends z.ZodType>(data: Data) {
+  return z.strictObject({ code: z.literal(0), message: z.literal("Success"), data });
+}
+
+/** The body of every failure of the storage endpoints. */
+export const ENVELOPE_FAILURE = z
+  .strictObject({ code: z.int().min(1), message: z.string(), data: z.string().nullable() })
+  .meta({ id: "StorageError" });
+
+/** An answer that went well. */
+export function envelope(data: unknown): {
+  readonly code: 0;
+  readonly message: "Success";
+  readonly data: unknown;
+} {
+  return { code: 0, message: "Success", data };
+}
+
+/** A failure in the envelope, and the status that goes with it. */
+export function toEnvelopeFailure(
+  error: AppError,
+  statuses: StorageStatus,
+): { readonly status: number; readonly body: z.output<typeof ENVELOPE_FAILURE> } {
+  const told = CODES[error.code] ?? (error.status >= 500 ? INTERNAL : INVALID);
+  const status = statuses === "http" ? error.status : legacyStatus(error.status);
+  return { status, body: { ...told, data: WITHOUT_DATA.has(error.code) ? null : error.message } };
+}
+
+function legacyStatus(status: number): number {
+  if (status >= 500) return LEGACY_INTERNAL;
+  return HTTP_STATUSES.has(status) ? status : 200;
+}

@@ -1,0 +1,21 @@
+import { z } from "zod";
+import { readFileId } from "../storage/file-id.ts";
+import { answerDownload, downloadMedia, downloadQuery } from "./file/download.ts";
+import { defineRoute } from "./route.ts";
+
+/** `GET /file`: the bytes of a file, by its root or by one of its submissions (SPEC 4.3). */
+export const getFile = defineRoute({
+  method: "GET",
+  url: "/file",
+  summary: "Downloads a file by its root or its txSeq, all of it or a range, every byte verified.",
+  access: "public",
+  errors: "storage",
+  isOpenToPages: true,
+  query: z.object({ root: z.string().optional(), txSeq: z.string().optional(), ...downloadQuery }),
+  answer: { media: downloadMedia },
+  async handle(app, call) {
+    const id = readFileId(call.query);
+    const download = await app.downloads.ofFile(id);
+    return answerDownload(app, { ...call, isImmutable: "root" in id }, download);
+  },
+});

@@ -1,0 +1,29 @@
+const LONGEST_NAME = 255;
+
+/**
+ * `Content-Disposition` of a download (RFC 6266): a plain name for what is ASCII, else the name in UTF-8 (RFC 5987)
+ * beside a plain stand-in. A name is always a name: control characters go, and slashes become `_`.
+ */
+export function attachment(name: string, fallback: string): string {
+  const clean = cleanName(name) || fallback;
+  const plain = clean.replace(/[^\x20-\x7e]/g, "_").replace(/["\\]/g, "\\$&");
+  if (/^[\x20-\x7e]*$/.test(clean)) return `attachment; filename="${plain}"`;
+  return `attachment; filename="${plain}"; filename*=UTF-8''${encodeName(clean)}`;
+}
+
+function cleanName(name: string): string {
+  const named = name
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "")
+    .replace(/[/\\]/g, "_")
+    .trim();
+  return [...named].slice(0, LONGEST_NAME).join("");
+}
+
+/** `encodeURIComponent` leaves some characters as they are that RFC 5987 wants encoded. */
+function encodeName(name: string): string {
+  return encodeURIComponent(name).replace(
+    /['()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}

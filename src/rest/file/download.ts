@@ -1,0 +1,133 @@
+import { z } from "zod";
+import type { App } from "../../app.ts";
+import { AppError } from "../../kernel/errors.ts";
+import type { Bytes, Download } from "../../storage/downloads.service.ts";
+import type { Answer } from "../answer.ts";
+import { headerOf } from "../headers.ts";
+import { isKnown, rangeHolds, readRange } from "./byte-range.ts";
+import { attachment } from "./content-disposition.ts";
+import { newBoundary, ProvenParts } from "./proven-parts.ts";
+
+const flag = z.enum(["true", "false"]).optional();
+
+/** What every download may be asked for, beside which file. */
+export const downloadQuery = {
+  name: z.string().max(1_024).optional(),
+  withProof: flag.meta({ description: "Whether each segment comes with its merkle proof, as multipart." }),
+  proof: flag.meta({ description: "The same as `withProof`." }),
+};
+
+/** What a download is answered with, for OpenAPI. */
+export const downloadMedia = Object.fromEntries(
+  [
+    "application/octet-stream",
+    "text/plain",
+    "multipart/mixed",
+    "multipart/byteranges",
+    "image/png",
+    "image/jpeg",
+    "image/gif",
+    "image/webp",
+    "image/avif",
+    "audio/wave",
+    "audio/mpeg",
+    "audio/flac",
+    "application/ogg",
+    "video/mp4",
+    "video/webm",
+    "application/pdf",
+    "application/zip",
+    "application/x-gzip",
+    "application/wasm",
+  ].map((type) => [type, z.string().meta({ format: "binary" })]),
+);
+
+type Ask = {
+  readonly isHead: boolean;
+  readonly rawHeaders: readonly string[];
+  readonly query: {
+    readonly name?: string | undefined;
+    readonly withProof?: string | undefined;
+    readonly proof?: string | undefined;
+  };
+  /** Whether the URL means the same bytes for ever: by a root, not by a txSeq, which a reorganisation may move. */
+  readonly isImmutable: boolean;
+};
+
+/** Strangers' bytes on our origin: they are saved, not shown, and nothing in them runs. */
+const HARMLESS = {
+  "x-content-type-options": "nosniff",
+  "content-security-policy": "sandbox; default-src 'none'",
+  "cross-origin-resource-policy": "cross-origin",
+} as const;
+
+const FOR_EVER = "public, max-age=31536000, immutable";
+const ASK_AGAIN = "public, no-cache";
+
+/** The answer to who asks for a download: all of it, a range, only its head, or that the client has it already. */
+export async function answerDownload(app: App, ask: Ask, download: Download): Promise<Answer> {
+  if (ask.query.withProof === "true" || ask.query.proof === "true") return answerProven(app, ask, download);
+  const { tag, sizeBytes } = download;
+  const etag = `"${tag}"`;
+  const header = (name: string) => headerOf(ask.rawHeaders, name);
+  const common = { ...headersOf(ask, download), etag, "accept-ranges": "bytes" };
+  if (isKnown(header("if-none-match"), etag))
+    return { kind: "file", status: 304, headers: common, body: undefined };
+  const holds = !ask.isHead && rangeHolds(header("if-range"), etag);
+  const range = rangeOf(holds ? header("range") : undefined, sizeBytes);
+  const { start, end } = range ?? { start: 0, end: sizeBytes };
+  const headers = {
+    ...common,
+    "content-type": await app.downloads.mediaType(download),
+    "content-length": String(end - start),
+    ...(range && { "content-range": contentRange(range, sizeBytes) }),
+  };
+  const body = ask.isHead || end === start ? undefined : app.downloads.stream(download, { start, end });
+  return { kind: "file", status: range ? 206 : 200, headers, body };
+}
+
+/**
+ * Every segment that is asked for as one part, whole, with its proof in the part's head: whoever does not trust us
+ * verifies each part against the root as it comes. A `Range` is widened to whole segments.
+ */
+function answerProven(app: App, ask: Ask, download: Download): Answer {
+  const { sizeBytes } = download;
+  const range = rangeOf(ask.isHead ? undefined : headerOf(ask.rawHeaders, "range"), sizeBytes);
+  const boundary = newBoundary();
+  const headers = {
+    ...headersOf(ask, download),
+    // The parts are always the same, what is between them never is.
+    "cache-control": "no-store",
+    "accept-ranges": "bytes",
+    "content-type": `multipart/${range ? "byteranges" : "mixed"}; boundary=${boundary}`,
+  };
+  const segments = ask.isHead
+    ? undefined
+    : app.downloads.proven(download, range ?? { start: 0, end: sizeBytes });
+  const body = segments && new ProvenParts(segments, { boundary, sizeBytes });
+  return { kind: "file", status: range ? 206 : 200, headers, body };
+}
+
+function headersOf({ query, isImmutable }: Ask, { name, tag, parts }: Download): Record<string, string> {
+  return {
+    ...HARMLESS,
+    "content-disposition": attachment(query.name ?? name ?? tag, tag),
+    "cache-control": isImmutable ? FOR_EVER : ASK_AGAIN,
+    "x-storage-root": parts.map(({ root }) => root).join(", "),
+  };
+}
+
+/** Undefined for the whole. Throws `range_not_satisfiable`. */
+function rangeOf(header: string | undefined, sizeBytes: number): Bytes | undefined {
+  const range = readRange(header, sizeBytes);
+  if (range.kind === "unsatisfiable")
+    throw new AppError("range_not_satisfiable", `The file has ${sizeBytes} bytes.`, {
+      param: "range",
+      headers: { "content-range": `bytes */${sizeBytes}` },
+    });
+  return range.kind === "part" ? range : undefined;
+}
+
+function contentRange({ start, end }: Bytes, sizeBytes: number): string {
+  return `bytes ${start}-${end - 1}/${sizeBytes}`;
+}

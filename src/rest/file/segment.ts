@@ -1,0 +1,47 @@
+import { z } from "zod";
+import { decodeBase64 } from "../../kernel/base64.ts";
+import { type Hex, isHash32, lowerHex } from "../../kernel/hex.ts";
+import { envelope, envelopeOf } from "../envelope.ts";
+import { defineRoute, json } from "../route.ts";
+
+const DONE = "Succeeded to upload segment";
+const BODY_LIMIT_BYTES = 524_288;
+/** The way to the root of a file of 2^64 bytes has fewer steps. */
+const LONGEST_PROOF = 64;
+
+const hash = z
+  .string()
+  .refine(isHash32, "must be 0x and 64 hexadecimal digits")
+  .transform((text): Hex => lowerHex(text));
+
+const body = z.object({
+  root: hash.optional().meta({ description: "The file's root; this or `txSeq`." }),
+  txSeq: z.int().min(0).optional().meta({ description: "One of the file's submissions." }),
+  index: z.int().min(0).meta({ description: "Which segment of the file, from 0." }),
+  data: z.string().min(1, "Segment data is empty").meta({
+    description: "Its bytes in base64: 262,144, of the last segment as many whole chunks of 256 as it fills.",
+  }),
+  proof: z.object({
+    lemma: z.array(hash).max(LONGEST_PROOF + 2),
+    path: z.array(z.boolean()).max(LONGEST_PROOF),
+  }),
+  expectedReplica: z.int().min(0).optional().meta({ description: "Taken and not used." }),
+});
+
+/** `POST /file/segment`: takes a segment of a file that was submitted (SPEC 4.3; facts: storage section 1.6). */
+export const uploadSegment = defineRoute({
+  method: "POST",
+  url: "/file/segment",
+  summary: "Uploads a segment of a file that was submitted. Sent again, it changes nothing.",
+  access: "public",
+  errors: "storage",
+  isOpenToPages: true,
+  bodyLimitBytes: BODY_LIMIT_BYTES,
+  body,
+  answer: { json: envelopeOf(z.literal(DONE)) },
+  async handle(app, { body: { root, txSeq, index, data, proof } }) {
+    const segment = { root, txSeq: txSeq === undefined ? undefined : BigInt(txSeq), index, proof };
+    await app.uploads.put({ ...segment, data: decodeBase64(data, "data") });
+    return json(envelope(DONE));
+  },
+});

@@ -1,0 +1,62 @@
+import { z } from "zod";
+import { AppError } from "../../kernel/errors.ts";
+import { readCid } from "../../storage/file-id.ts";
+import type { FileId } from "../../storage/node/storage-node.ts";
+import { envelope, envelopeOf } from "../envelope.ts";
+import { FILE_INFO, toFileInfo } from "../file/file-info.ts";
+import { defineRoute, json } from "../route.ts";
+
+const MOST_FILES = 100;
+
+/** `GET /files/info?cid=&cid=`: the same for many files, in the order in which they are named. */
+export const listFileInfos = defineRoute({
+  method: "GET",
+  url: "/files/info",
+  summary: "Tells what is known of up to 100 files.",
+  access: "public",
+  errors: "storage",
+  isOpenToPages: true,
+  query: z.object({
+    cid: z.union([z.string().transform((one) => [one]), z.array(z.string())]).optional(),
+  }),
+  answer: {
+    json: envelopeOf(
+      z.array(
+        z.union([
+          FILE_INFO.nullable().meta({ description: "Null for a file that nobody knows." }),
+          z.string().meta({ description: "Why this `cid` names none." }),
+        ]),
+      ),
+    ),
+  },
+  async handle(app, { query }) {
+    const cids = query.cid ?? [];
+    if (cids.length === 0) throw new AppError("invalid_parameter", "No cid specified", { param: "cid" });
+    if (cids.length > MOST_FILES)
+      throw new AppError("invalid_parameter", `Too many cid specified, exceeded ${MOST_FILES}`, {
+        param: "cid",
+      });
+    const named = cids.map(readOrSay);
+    const files = await app.files.find(named.filter((id) => typeof id !== "string"));
+    const found = files.values();
+    return json(
+      envelope(
+        named.map((id) => {
+          if (typeof id === "string") return id;
+          const file = found.next().value;
+          return file ? toFileInfo(file) : null;
+        }),
+      ),
+    );
+  },
+});
+
+/** What a `cid` names, or why it names nothing: one that is malformed spoils only itself. */
+function readOrSay(cid: string): FileId | string {
+  try {
+    return readCid(cid.trim());
+  } catch (error) {
+    if (error instanceof AppError) return error.message;
+    throw error;
+  }
+}

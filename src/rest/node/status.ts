@@ -1,0 +1,48 @@
+import { z } from "zod";
+import type { StorageStatus } from "../../storage/files.service.ts";
+import { envelope, envelopeOf } from "../envelope.ts";
+import { defineRoute, json } from "../route.ts";
+
+const count = z.int().min(0);
+
+/** How far the storage network was followed (facts: storage section 1.5). */
+const NODE_STATUS = z
+  .strictObject({
+    connectedPeers: count,
+    logSyncHeight: count,
+    logSyncBlock: z.string().regex(/^0x[0-9a-f]{64}$/),
+    nextTxSeq: count,
+    networkIdentity: z.strictObject({
+      chainId: count,
+      flowAddress: z.string().regex(/^0x[0-9a-fA-F]{40}$/),
+      p2pProtocolVersion: z.strictObject({ major: count, minor: count, build: count }),
+    }),
+  })
+  .meta({ id: "NodeStatus" });
+
+/** `GET /node/status`: how far this gateway has followed the chain, and which network it is of. */
+export const getNodeStatus = defineRoute({
+  method: "GET",
+  url: "/node/status",
+  summary: "Tells how far the storage network was followed.",
+  access: "public",
+  errors: "storage",
+  isOpenToPages: true,
+  answer: { json: envelopeOf(NODE_STATUS) },
+  async handle(app) {
+    return json(envelope(toNodeStatus(await app.files.status())));
+  },
+});
+
+/** What a storage node answers as its status. It is a client of the network's nodes, and no peer of theirs. */
+export function toNodeStatus(status: StorageStatus): z.output<typeof NODE_STATUS> {
+  const { logSyncHeight, logSyncBlock, nextTxSeq, chainId, flowAddress } = status;
+  const p2pProtocolVersion = { major: 0, minor: 0, build: 0 };
+  return {
+    connectedPeers: 0,
+    logSyncHeight: Number(logSyncHeight),
+    logSyncBlock,
+    nextTxSeq: Number(nextTxSeq),
+    networkIdentity: { chainId, flowAddress, p2pProtocolVersion },
+  };
+}

@@ -1,0 +1,35 @@
+import { RpcError, SERVER_ERROR } from "./rpc-error.ts";
+import type { RpcMethods } from "./rpc-method.ts";
+
+const NOT_ENOUGH = "cannot select a subset from the returned nodes that meets the replication requirement";
+
+/**
+ * The indexer's methods (facts: storage section 2.1). The one node that they name is this product itself, with every
+ * shard: it speaks the node's methods as well, verifies what it is given and gives, and asks other nodes where it has to.
+ */
+export const INDEXER_METHODS: RpcMethods = {
+  indexer_getShardedNodes: async ({ origin }) => ({ trusted: [nodeAt(origin)], discovered: [] }),
+
+  indexer_getSelectedNodes: async ({ params, origin }) => {
+    const replicas = params.u64(0, "expected_replica");
+    const dropped = params.raw(3);
+    const isDropped = Array.isArray(dropped) && dropped.some((url) => sameUrl(url, origin));
+    if (replicas > 1n || isDropped) throw new RpcError(SERVER_ERROR, NOT_ENOUGH);
+    return { trusted: [nodeAt(origin)], discovered: [] };
+  },
+
+  indexer_getNodeLocations: async () => ({}),
+
+  indexer_getFileLocations: async ({ app, params, origin }) => {
+    const { finalized } = await app.files.get({ root: params.hash(0, "root") });
+    return finalized ? [nodeAt(origin)] : null;
+  },
+};
+
+function nodeAt(url: string) {
+  return { url, config: { shardId: 0, numShard: 1 }, latency: 0, since: 0 };
+}
+
+function sameUrl(url: unknown, origin: string): boolean {
+  return typeof url === "string" && url.replace(/\/$/, "") === origin;
+}

@@ -1,0 +1,54 @@
+import { AppError } from "../../kernel/errors.ts";
+
+/** A failure as JSON-RPC tells it. Clients of the storage network look for its texts (facts: storage section 2.2). */
+export class RpcError extends Error {
+  override readonly name = "RpcError";
+  readonly code: number;
+  readonly data: string | undefined;
+
+  constructor(code: number, message: string, data?: string) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+export const PARSE_ERROR = -32_700;
+export const INVALID_REQUEST = -32_600;
+export const METHOD_NOT_FOUND = -32_601;
+export const INVALID_PARAMS = -32_602;
+export const INTERNAL_ERROR = -32_603;
+export const SERVER_ERROR = -32_000;
+
+/** A parameter that is not what it must be. `name` is as the network's nodes call it. */
+export function invalidParams(name: string, why: string): RpcError {
+  return new RpcError(INVALID_PARAMS, `Invalid params: ${name}`, why);
+}
+
+/** What was thrown, as JSON-RPC tells it; undefined for what nobody expected, whose text is not for clients. */
+export function toRpcError(error: unknown): RpcError | undefined {
+  if (error instanceof RpcError) return error;
+  if (!(error instanceof AppError)) return undefined;
+  const { code, message, param } = error;
+  if (code === "segment_refused" && message === "data root and tx seq not match")
+    return new RpcError(INTERNAL_ERROR, "Internal error", message);
+  if (code === "segment_refused") return invalidParams(nameOf(param ?? "data"), message);
+  if (code === "file_too_large")
+    return invalidParams("file_size", "caching of large file when tx is unavailable is not supported");
+  if (code === "invalid_parameter" || code === "invalid_body")
+    return invalidParams(nameOf(param ?? "params"), message);
+  if (code === "file_not_found") return new RpcError(SERVER_ERROR, "file not found");
+  if (code === "unavailable" || error.status < 500) return new RpcError(SERVER_ERROR, message);
+  return new RpcError(INTERNAL_ERROR, "Internal error", message);
+}
+
+/** A failure before any call was read: of the body as such, or of who sends it. */
+export function toRpcFailure(message: string, status: number): object {
+  const code = status >= 500 ? INTERNAL_ERROR : INVALID_REQUEST;
+  return { jsonrpc: "2.0", id: null, error: { code, message } };
+}
+
+/** The network's nodes write names with underscores. */
+function nameOf(param: string): string {
+  return param.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

@@ -1,0 +1,80 @@
+import { type Hex, isAddress, isHash32, lowerHex } from "../../kernel/hex.ts";
+import { MAX_U64 } from "../../storage/kv/stream-data.ts";
+import { invalidParams } from "./rpc-error.ts";
+
+/**
+ * The parameters of one call, by their places. Numbers may come as decimal strings, since the TypeScript SDKs send
+ * some so. Every method throws an `RpcError` that names the parameter at fault.
+ */
+export class RpcParams {
+  readonly #values: readonly unknown[];
+
+  constructor(values: readonly unknown[]) {
+    this.#values = values;
+  }
+
+  /** A parameter as it came. */
+  raw(at: number): unknown {
+    return this.#values[at];
+  }
+
+  /** A whole number of 64 bits. */
+  u64(at: number, name: string): bigint {
+    return readU64(this.#values[at], name);
+  }
+
+  /** The same, or undefined where it is left out or null. */
+  optionalU64(at: number, name: string): bigint | undefined {
+    const value = this.#values[at];
+    return value === undefined || value === null ? undefined : readU64(value, name);
+  }
+
+  /** A whole number that is the place of something in a file. */
+  index(at: number, name: string): number {
+    const value = readU64(this.#values[at], name);
+    if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw invalidParams(name, "number too large");
+    return Number(value);
+  }
+
+  /** A root or the id of a stream. */
+  hash(at: number, name: string): Hex {
+    return readHash(this.#values[at], name);
+  }
+
+  address(at: number, name: string): Hex {
+    const value = this.#values[at];
+    if (typeof value !== "string" || !isAddress(value)) throw invalidParams(name, "expected an address");
+    return lowerHex(value);
+  }
+
+  bool(at: number, name: string): boolean {
+    const value = this.#values[at];
+    if (typeof value !== "boolean") throw invalidParams(name, "expected a boolean");
+    return value;
+  }
+
+  base64(at: number, name: string): Buffer {
+    return readBase64(this.#values[at], name);
+  }
+}
+
+/** A whole number from 0 to 2^64 - 1. */
+export function readU64(value: unknown, name: string): bigint {
+  const text = typeof value === "number" || typeof value === "bigint" ? String(value) : value;
+  if (typeof text === "string" && /^\d{1,20}$/.test(text) && BigInt(text) <= MAX_U64) return BigInt(text);
+  throw invalidParams(name, "expected a whole number from 0 to 2^64 - 1");
+}
+
+export function readHash(value: unknown, name: string): Hex {
+  if (typeof value !== "string" || !isHash32(value))
+    throw invalidParams(name, "expected 0x and 64 hexadecimal digits");
+  return lowerHex(value);
+}
+
+/** Standard base64 with its padding. What Node would skip is refused. */
+export function readBase64(value: unknown, name: string): Buffer {
+  if (typeof value !== "string") throw invalidParams(name, "expected base64");
+  const bytes = Buffer.from(value, "base64");
+  if (bytes.toString("base64") !== value) throw invalidParams(name, "illegal base64 data");
+  return bytes;
+}

@@ -1,0 +1,148 @@
+import type { App } from "../../app.ts";
+import { isHash32, lowerHex } from "../../kernel/hex.ts";
+import type { FileId, Segment } from "../../storage/node/storage-node.ts";
+import type { UploadSegment } from "../../storage/uploads.service.ts";
+import { toFileInfo } from "../file/file-info.ts";
+import { toNodeStatus } from "../node/status.ts";
+import { invalidParams, RpcError, SERVER_ERROR } from "./rpc-error.ts";
+import type { RpcCall, RpcMethods } from "./rpc-method.ts";
+import { type RpcParams, readBase64, readHash, readU64 } from "./rpc-params.ts";
+
+/** What one call may ask for at most. */
+const MOST_CHUNKS = 1_024;
+const MOST_SEGMENTS = 100;
+/** The way to the root of a file of 2^64 bytes has fewer steps. */
+const LONGEST_PROOF = 64;
+
+/**
+ * The storage node's methods (facts: storage section 2.2). Uploads by `txSeq` answer 0 where a node answers null: older
+ * TypeScript SDKs take null for a failure, and no other client looks at it. Those that tell of the flow's own tree are
+ * not here, since this product keeps the trees of files alone.
+ */
+export const ZGS_METHODS: RpcMethods = {
+  zgs_getStatus: async ({ app }) => toNodeStatus(await app.files.status()),
+  zgs_getShardConfig: async () => ({ shardId: 0, numShard: 1 }),
+
+  zgs_uploadSegment: async ({ app, params }) => uploadOne(app, readSegment(params.raw(0))),
+  zgs_uploadSegments: async ({ app, params }) => uploadAll(app, readSegments(params), null),
+  zgs_uploadSegmentByTxSeq: async ({ app, params }) => {
+    await uploadOne(app, { ...readSegment(params.raw(0)), txSeq: params.u64(1, "tx_seq") });
+    return 0;
+  },
+  zgs_uploadSegmentsByTxSeq: async ({ app, params }) => {
+    const txSeq = params.u64(1, "tx_seq");
+    return uploadAll(
+      app,
+      readSegments(params).map((segment) => ({ ...segment, txSeq })),
+      0,
+    );
+  },
+
+  zgs_downloadSegment: (call) => download(call, { root: call.params.hash(0, "data_root") }),
+  zgs_downloadSegmentByTxSeq: (call) => download(call, { txSeq: call.params.u64(0, "tx_seq") }),
+  zgs_downloadSegmentWithProof: (call) => downloadProven(call, { root: call.params.hash(0, "data_root") }),
+  zgs_downloadSegmentWithProofByTxSeq: (call) =>
+    downloadProven(call, { txSeq: call.params.u64(0, "tx_seq") }),
+
+  zgs_checkFileFinalized: async ({ app, params }) => {
+    const id = params.raw(0);
+    const isRoot = typeof id === "string" && isHash32(id);
+    const [file] = await app.files.find([
+      isRoot ? { root: lowerHex(id) } : { txSeq: readU64(id, "tx_seq_or_root") },
+    ]);
+    return file ? file.finalized : null;
+  },
+  zgs_getFileInfo: ({ app, params }) => fileInfo(app, { root: params.hash(0, "data_root") }),
+  zgs_getFileInfoByTxSeq: ({ app, params }) => fileInfo(app, { txSeq: params.u64(0, "tx_seq") }),
+};
+
+async function uploadOne(app: App, segment: UploadSegment): Promise<null> {
+  const { kind } = await app.uploads.put(segment);
+  if (kind === "finalized") throw invalidParams("root", "already uploaded and finalized");
+  if (kind === "duplicate")
+    throw new RpcError(SERVER_ERROR, "segment has already been uploaded or is being uploaded");
+  return null;
+}
+
+/** Segments that are there already are passed over. All are tried, and the first that failed is told of. */
+async function uploadAll<T>(app: App, segments: readonly UploadSegment[], answer: T): Promise<T> {
+  const outcomes = await Promise.allSettled(segments.map((segment) => app.uploads.put(segment)));
+  const failed = outcomes.find(({ status }) => status === "rejected");
+  if (failed?.status === "rejected") throw failed.reason;
+  const isWhole = outcomes.every(
+    (outcome) => outcome.status === "fulfilled" && outcome.value.kind === "finalized",
+  );
+  if (isWhole) throw invalidParams("root", "already uploaded and finalized");
+  return answer;
+}
+
+async function download({ app, params }: RpcCall, id: FileId): Promise<string | null> {
+  const start = params.index(1, "start_index");
+  const end = params.index(2, "end_index");
+  if (start >= end) throw invalidParams("end_index", "invalid chunk index");
+  if (end - start > MOST_CHUNKS) throw invalidParams("end_index", `exceeds maximum chunks ${MOST_CHUNKS}`);
+  return (await app.segments.chunks(id, start, end))?.toString("base64") ?? null;
+}
+
+async function downloadProven({ app, params }: RpcCall, id: FileId) {
+  const segment = await app.segments.proven(id, params.index(1, "index"));
+  return segment ? toWire(segment) : null;
+}
+
+function toWire({ root, data, index, proof, sizeBytes }: Segment) {
+  return { root, data: data.toString("base64"), index, proof, fileSize: sizeBytes };
+}
+
+async function fileInfo(app: App, id: FileId) {
+  const [file] = await app.files.find([id]);
+  if (!file) return null;
+  const { tx, ...state } = toFileInfo(file);
+  const submission = await app.submissions.find(file.txSeq);
+  // A node tells of the depth of a tree, which counts its leaves as one more than its height does.
+  const merkleNodes = submission?.nodes.map(({ root, height }) => [height + 1, root]) ?? [];
+  return { tx: { ...tx, data: [], merkleNodes }, ...state };
+}
+
+function readSegments(params: RpcParams): readonly UploadSegment[] {
+  const segments = params.raw(0);
+  if (!Array.isArray(segments)) throw invalidParams("segments", "expected a list of segments");
+  if (segments.length > MOST_SEGMENTS) throw invalidParams("segments", `more than ${MOST_SEGMENTS} segments`);
+  return segments.map(readSegment);
+}
+
+function readSegment(value: unknown): UploadSegment {
+  if (!isObject(value)) throw invalidParams("segment", "expected a segment");
+  const data = readBase64(value.data, "data");
+  if (data.length === 0) throw new RpcError(SERVER_ERROR, "data is empty");
+  return {
+    root: readHash(value.root, "root"),
+    index: readPlace(value.index, "index"),
+    data,
+    proof: readProof(value.proof),
+    ...(value.fileSize !== undefined && { sizeBytes: readPlace(value.fileSize, "file_size") }),
+  };
+}
+
+function readProof(value: unknown): UploadSegment["proof"] {
+  if (!isObject(value) || !Array.isArray(value.lemma) || !Array.isArray(value.path))
+    throw invalidParams("proof", "expected a proof");
+  if (value.lemma.length > LONGEST_PROOF + 2 || value.path.length > LONGEST_PROOF)
+    throw invalidParams("proof", "invalid proof");
+  return {
+    lemma: value.lemma.map((hash) => readHash(hash, "proof")),
+    path: value.path.map((isLeft) => {
+      if (typeof isLeft !== "boolean") throw invalidParams("proof", "expected booleans");
+      return isLeft;
+    }),
+  };
+}
+
+function readPlace(value: unknown, name: string): number {
+  const place = readU64(value, name);
+  if (place > BigInt(Number.MAX_SAFE_INTEGER)) throw invalidParams(name, "number too large");
+  return Number(place);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,72 @@
+import type { ServerResponse } from "node:http";
+import type { FastifyReply } from "fastify";
+import type { Answer } from "./answer.ts";
+
+type FileAnswer = Extract<Answer, { kind: "file" }>;
+
+/**
+ * Sends bytes as they are read. The head is written behind the first of them, so that what fails before is answered as
+ * any failure. What fails later, or leaves bytes out, breaks the connection: a client never takes a part for the whole.
+ * A client that reads nothing for `stallMs` counts as gone.
+ */
+export async function sendFile(
+  reply: FastifyReply,
+  { status, headers, body }: FileAnswer,
+  { more, stallMs }: { readonly more: Readonly<Record<string, string>>; readonly stallMs: number },
+): Promise<void> {
+  const response = reply.raw;
+  const leave = () => void body?.return?.();
+  response.once("close", leave);
+  const first = body && (await body.next());
+  reply.hijack();
+  const own = reply.getHeaders() as Record<string, string>;
+  response.writeHead(status, { ...own, ...more, ...headers });
+  const announced = headers["content-length"] === undefined ? undefined : Number(headers["content-length"]);
+  if (!body || !first || first.done) return void response.end();
+  if (first.value.length === announced) {
+    response.end(first.value);
+    await body.return?.();
+    return;
+  }
+  try {
+    const sent = await pump(response, body, first.value, stallMs);
+    if (announced !== undefined && sent !== announced) response.destroy();
+    else response.end();
+  } catch (error) {
+    response.destroy();
+    throw error;
+  } finally {
+    await body.return?.();
+  }
+}
+
+/** Writes chunk after chunk, no faster than the client reads, and tells how many bytes that were. */
+async function pump(
+  response: ServerResponse,
+  body: AsyncIterator<Uint8Array>,
+  first: Uint8Array,
+  stallMs: number,
+): Promise<number> {
+  let sent = 0;
+  for (let chunk: Uint8Array | undefined = first; chunk && !response.destroyed; ) {
+    sent += chunk.length;
+    if (!response.write(chunk)) await drained(response, stallMs);
+    const next = await body.next();
+    chunk = next.done ? undefined : next.value;
+  }
+  return sent;
+}
+
+function drained(response: ServerResponse, stallMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      response.off("drain", end);
+      response.off("close", end);
+      resolve();
+    };
+    const timer = setTimeout(() => response.destroy(), stallMs);
+    response.on("drain", end);
+    response.on("close", end);
+  });
+}

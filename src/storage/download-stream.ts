@@ -1,0 +1,97 @@
+import type { SegmentProof } from "./merkle/proof.ts";
+import type { NodeFile, StorageNode } from "./node/storage-node.ts";
+
+const SEGMENT_BYTES = 262_144;
+
+/** Several streams, one behind the other; each is opened when its turn comes. */
+export class JoinedStream implements AsyncIterableIterator<Buffer> {
+  readonly #waiting: (() => AsyncIterableIterator<Buffer>)[];
+  #current: AsyncIterableIterator<Buffer> | undefined;
+
+  constructor(streams: readonly (() => AsyncIterableIterator<Buffer>)[]) {
+    this.#waiting = [...streams];
+  }
+
+  async next(): Promise<IteratorResult<Buffer>> {
+    for (;;) {
+      this.#current ??= this.#waiting.shift()?.();
+      if (!this.#current) return { done: true, value: undefined };
+      const next = await this.#current.next();
+      if (!next.done) return next;
+      this.#current = undefined;
+    }
+  }
+
+  async return(): Promise<IteratorResult<Buffer>> {
+    this.#waiting.length = 0;
+    await this.#current?.return?.();
+    this.#current = undefined;
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}
+
+/** A segment of a download, without the padding behind the end of its file, and what proves it. */
+export type ProvenSegment = {
+  readonly root: string;
+  readonly index: number;
+  /** Where its first byte is in the whole download. */
+  readonly start: number;
+  readonly data: Buffer;
+  readonly proof: SegmentProof;
+};
+
+type Piece = {
+  readonly file: NodeFile;
+  /** Where the file begins in the whole download. */
+  readonly at: number;
+  readonly inside: { readonly start: number; readonly end: number };
+};
+
+/** The segments that pieces of files touch, read one by one. `return()` gives up a read that is under way. */
+export class ProvenStream implements AsyncIterableIterator<ProvenSegment> {
+  readonly #node: StorageNode;
+  readonly #pieces: readonly Piece[];
+  readonly #leaving = new AbortController();
+  #piece = 0;
+  #index: number | undefined;
+
+  constructor(node: StorageNode, pieces: readonly Piece[]) {
+    this.#node = node;
+    this.#pieces = pieces;
+  }
+
+  async next(): Promise<IteratorResult<ProvenSegment>> {
+    const piece = this.#pieces[this.#piece];
+    if (!piece || this.#leaving.signal.aborted) return { done: true, value: undefined };
+    const { file, at, inside } = piece;
+    const index = this.#index ?? Math.floor(inside.start / SEGMENT_BYTES);
+    this.#index = index + 1;
+    if (this.#index * SEGMENT_BYTES >= inside.end) {
+      this.#piece++;
+      this.#index = undefined;
+    }
+    const { data, proof } = await this.#node.readWithProof(file, index, this.#leaving.signal);
+    const start = index * SEGMENT_BYTES;
+    const value = {
+      root: file.root,
+      index,
+      start: at + start,
+      data: data.subarray(0, Math.min(data.length, file.sizeBytes - start)),
+      proof,
+    };
+    return { done: false, value };
+  }
+
+  async return(): Promise<IteratorResult<ProvenSegment>> {
+    this.#leaving.abort();
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}

@@ -1,0 +1,199 @@
+import { AppError } from "../kernel/errors.ts";
+import { type Hex, isHash32, lowerHex } from "../kernel/hex.ts";
+
+/** What a folder holds under one name. `roots` are the stored files whose bytes, one behind the other, are the file. */
+export type FolderEntry =
+  | {
+      readonly kind: "file";
+      readonly name: string;
+      readonly sizeBytes: number;
+      readonly roots: readonly Hex[];
+    }
+  | { readonly kind: "directory"; readonly name: string; readonly entries: ReadonlyMap<string, FolderEntry> }
+  | { readonly kind: "symbolic"; readonly name: string; readonly link: string };
+
+/** A directory of a folder; its entries are in the order of the manifest. */
+export type Directory = Extract<FolderEntry, { kind: "directory" }>;
+
+/** What a manifest may be at the most. */
+export const FOLDER_LIMITS = {
+  bytes: 4 * 1_048_576,
+  entries: 20_000,
+  depth: 64,
+  nameBytes: 255,
+  linkBytes: 4_096,
+  roots: 1_024,
+} as const;
+
+/** keccak256("0g-storage-client-dir-codec"), with which every manifest begins. */
+const MAGIC = Buffer.from("a8795aa6b5ee8997448d47d3135f70f45e2d3502f8002edeef242ebd0458e7f5", "hex");
+const HEADER_BYTES = MAGIC.length + 2;
+const VERSIONS: readonly number[] = [1, 2];
+/** What a system of files takes for a device, not for a name. */
+const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)$/i;
+
+/**
+ * Reads the manifest of a folder (facts: storage section 1.7): 32 bytes of magic, 2 of version, then JSON. Version 1
+ * names a file's root by `hash`, version 2 by `roots`; either is taken under both. Throws `folder_malformed` for what is
+ * none, for names that no directory can have, and beyond `FOLDER_LIMITS`.
+ */
+export function decodeFolder(bytes: Buffer): Directory {
+  if (bytes.length < MAGIC.length) throw malformed("not enough data to read magic bytes");
+  if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) throw malformed("invalid magic bytes");
+  if (bytes.length < HEADER_BYTES) throw malformed("not enough data to read codec version");
+  if (bytes.length > FOLDER_LIMITS.bytes)
+    throw malformed(`a manifest has at most ${FOLDER_LIMITS.bytes} bytes`);
+  const version = bytes.readUInt16BE(MAGIC.length);
+  if (!VERSIONS.includes(version)) throw malformed(`unsupported codec version: ${version}`);
+  const top = readTree(parse(bytes.subarray(HEADER_BYTES)));
+  if (top.kind !== "directory") throw malformed("the manifest's top is not a directory");
+  return top;
+}
+
+/**
+ * The entry at a path, which is looked up in the manifest alone; links are not followed. No names is the directory
+ * itself. Throws `file_path_not_found`.
+ */
+export function findEntry(folder: Directory, names: readonly string[]): FolderEntry {
+  let entry: FolderEntry = folder;
+  for (const name of names) {
+    if (entry.kind !== "directory")
+      throw new AppError(
+        "file_path_not_found",
+        `cannot locate '${name}': '${entry.name}' is not a directory`,
+      );
+    const next: FolderEntry | undefined = entry.entries.get(name);
+    if (!next) throw new AppError("file_path_not_found", `path not found: '${name}'`);
+    entry = next;
+  }
+  return entry;
+}
+
+/**
+ * The names of a path. Empty ones and "." mean where one is already; ".." and what no entry can be called throw
+ * `invalid_parameter`, as does a path of too many names.
+ */
+export function readPath(path: string): readonly string[] {
+  return checkNames(path.split("/"));
+}
+
+/** The same for a path as it stands in a URL, where a name's own slash is still encoded. */
+export function readUrlPath(path: string): readonly string[] {
+  return checkNames(path.split("/").map(decodeName));
+}
+
+function checkNames(parts: readonly string[]): readonly string[] {
+  if (parts.length > FOLDER_LIMITS.depth * 2) throw badPath("The path has too many parts.");
+  const names = parts.filter((part) => part !== "" && part !== ".");
+  if (names.length > FOLDER_LIMITS.depth) throw badPath("The path has too many parts.");
+  for (const name of names)
+    if (!isName(name)) throw badPath("The path has a part that no entry can be called.");
+  return names;
+}
+
+function decodeName(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw badPath("The path is not well-formed.");
+  }
+}
+
+function isName(name: string): boolean {
+  return (
+    name !== "" &&
+    name !== "." &&
+    name !== ".." &&
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    !/[/\\\u0000-\u001f\u007f]/.test(name) &&
+    name.isWellFormed() &&
+    Buffer.byteLength(name) <= FOLDER_LIMITS.nameBytes
+  );
+}
+
+type Visit = {
+  readonly node: unknown;
+  readonly depth: number;
+  readonly into: Map<string, FolderEntry> | undefined;
+};
+
+/** Goes through the tree without recursion, so that a manifest's depth costs no stack before it is refused. */
+function readTree(tree: unknown): FolderEntry {
+  const waiting: Visit[] = [{ node: tree, depth: 0, into: undefined }];
+  let top: FolderEntry | undefined;
+  let count = 0;
+  for (let at = 0; at < waiting.length; at++) {
+    const { node, depth, into } = waiting[at] as Visit;
+    if (++count > FOLDER_LIMITS.entries)
+      throw malformed(`a folder has at most ${FOLDER_LIMITS.entries} entries`);
+    if (depth > FOLDER_LIMITS.depth)
+      throw malformed(`a folder is at most ${FOLDER_LIMITS.depth} directories deep`);
+    const { entry, children, inside } = readNode(node, into === undefined);
+    if (into?.has(entry.name)) throw malformed(`the name '${entry.name}' comes twice`);
+    into?.set(entry.name, entry);
+    top ??= entry;
+    if (waiting.length + children.length > FOLDER_LIMITS.entries)
+      throw malformed(`a folder has at most ${FOLDER_LIMITS.entries} entries`);
+    for (const child of children) waiting.push({ node: child, depth: depth + 1, into: inside });
+  }
+  return top as FolderEntry;
+}
+
+type ReadNode = {
+  readonly entry: FolderEntry;
+  readonly children: readonly unknown[];
+  readonly inside?: Map<string, FolderEntry>;
+};
+
+function readNode(node: unknown, isTop: boolean): ReadNode {
+  if (typeof node !== "object" || node === null) throw malformed("an entry is not an object");
+  const { name, type, link, entries } = node as Readonly<Record<string, unknown>>;
+  if (typeof name !== "string" || !(isTop || (isName(name) && !DEVICE.test(name))))
+    throw malformed(`an entry cannot be called ${JSON.stringify(name)?.slice(0, 100)}`);
+  if (type === "directory") {
+    if (entries !== undefined && entries !== null && !Array.isArray(entries))
+      throw malformed(`the entries of '${name}' are not a list`);
+    const inside = new Map<string, FolderEntry>();
+    return { entry: { kind: "directory", name, entries: inside }, children: entries ?? [], inside };
+  }
+  if (type === "symbolic") {
+    if (typeof link !== "string" || link.includes("\0") || Buffer.byteLength(link) > FOLDER_LIMITS.linkBytes)
+      throw malformed(`the link '${name}' leads nowhere`);
+    return { entry: { kind: "symbolic", name, link }, children: [] };
+  }
+  if (type === "file")
+    return { entry: readFile(name, node as Readonly<Record<string, unknown>>), children: [] };
+  throw malformed(`'${name}' is of no known type`);
+}
+
+/** An empty file has neither a size nor a root. */
+function readFile(name: string, { hash, roots, size }: Readonly<Record<string, unknown>>): FolderEntry {
+  const listed = Array.isArray(roots) ? roots : [];
+  const found = listed.length > 0 || typeof hash !== "string" || hash === "" ? listed : [hash];
+  const sizeBytes = size ?? 0;
+  if (
+    found.length > FOLDER_LIMITS.roots ||
+    !found.every((root) => typeof root === "string" && isHash32(root))
+  )
+    throw malformed(`the file '${name}' has a root that is none`);
+  if (typeof sizeBytes !== "number" || !Number.isSafeInteger(sizeBytes) || sizeBytes < found.length)
+    throw malformed(`the file '${name}' has a size that is none`);
+  if (found.length === 0 && sizeBytes > 0) throw malformed(`the file '${name}' has a size and no root`);
+  return { kind: "file", name, sizeBytes, roots: found.map(lowerHex) };
+}
+
+function parse(json: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(json));
+  } catch {
+    throw malformed("the manifest is not JSON");
+  }
+}
+
+function malformed(why: string): AppError {
+  return new AppError("folder_malformed", why);
+}
+
+function badPath(why: string): AppError {
+  return new AppError("invalid_parameter", why, { param: "path" });
+}

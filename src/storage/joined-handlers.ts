@@ -1,0 +1,25 @@
+import type { LogHandler } from "../chain/log-handler.ts";
+
+/** Several handlers as one, under one cursor: what comes and what goes is told to each, in their order. */
+export function joinHandlers(handlers: readonly LogHandler[]): LogHandler {
+  return {
+    addresses: [...new Set(handlers.flatMap(({ addresses }) => addresses))],
+    topics: [...new Set(handlers.flatMap(({ topics }) => topics))],
+    needsSenders: handlers.some(({ needsSenders }) => needsSenders),
+    async apply(tx, logs) {
+      for (const handler of handlers) {
+        const own = logs.filter(
+          ({ address, topics: [topic] }) =>
+            handler.addresses.includes(address) && topic !== undefined && handler.topics.includes(topic),
+        );
+        if (own.length > 0) await handler.apply(tx, own);
+      }
+    },
+    async revert(tx, from, reason) {
+      for (const handler of handlers) await handler.revert(tx, from, reason);
+    },
+    async confirm(tx, upTo) {
+      for (const handler of handlers) await handler.confirm?.(tx, upTo);
+    },
+  };
+}

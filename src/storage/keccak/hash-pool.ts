@@ -1,0 +1,132 @@
+import { Worker } from "node:worker_threads";
+import { AppError } from "../../kernel/errors.ts";
+import type { HashAnswer, HashTask } from "./hash-worker.ts";
+import { CHUNK_BYTES, type Keccak, MAX_LEAVES } from "./keccak.ts";
+
+/** Below this a thread costs more than it saves, bytes: about 30 µs of hashing. */
+const INLINE_BYTES = 16_384;
+/** Segments that one thread is given at once: one to hash, one to follow. */
+const SLOTS = 2;
+const SLOT_BYTES = MAX_LEAVES * CHUNK_BYTES;
+/** Segments that may wait for a thread; each holds 256 KiB of its owner's. */
+const MAX_WAITING = 4_096;
+
+/**
+ * Hashes segments on threads of their own, so that the event loop stays free. Threads begin with the first large
+ * segment, and do not keep the process alive. A segment is copied into memory shared with its thread (25 µs), and stays
+ * its owner's.
+ */
+export class HashPool {
+  readonly #keccak: Keccak;
+  readonly #size: number;
+  readonly #threads: HashThread[] = [];
+  readonly #waiting: Job[] = [];
+  #closed = false;
+
+  constructor({ keccak, threads }: { readonly keccak: Keccak; readonly threads: number }) {
+    this.#keccak = keccak;
+    this.#size = threads;
+  }
+
+  /** Like `Keccak.rootOfChunks`. Throws `unavailable` when 4,096 segments wait, or the pool is closed. */
+  async rootOfChunks(data: Uint8Array, leaves: number): Promise<Buffer> {
+    if (data.length <= INLINE_BYTES) return this.#keccak.rootOfChunks(data, leaves);
+    if (data.length > SLOT_BYTES || leaves > MAX_LEAVES)
+      throw new RangeError(`${data.length} bytes in ${leaves} chunks`);
+    if (this.#closed || this.#waiting.length >= MAX_WAITING)
+      throw new AppError("unavailable", "Too many segments wait to be verified.");
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ data, leaves, resolve, reject });
+      this.#hand();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { reject } of this.#waiting.splice(0)) reject(new AppError("unavailable", "Closing down."));
+    await Promise.all(this.#threads.splice(0).map((thread) => thread.stop()));
+  }
+
+  /** Gives waiting segments to the least busy threads. */
+  #hand(): void {
+    while (this.#waiting.length > 0) {
+      const thread = this.#freeThread();
+      const job = thread && this.#waiting.shift();
+      if (!thread || !job) return;
+      thread.run(job);
+    }
+  }
+
+  #freeThread(): HashThread | undefined {
+    const idle = this.#threads.find(({ busy }) => busy === 0);
+    if (idle) return idle;
+    if (this.#threads.length < this.#size) {
+      const thread = new HashThread({
+        freed: () => this.#hand(),
+        died: () => {
+          const at = this.#threads.indexOf(thread);
+          if (at >= 0) this.#threads.splice(at, 1);
+        },
+      });
+      this.#threads.push(thread);
+      return thread;
+    }
+    return this.#threads.find(({ busy }) => busy < SLOTS);
+  }
+}
+
+type Job = {
+  readonly data: Uint8Array;
+  readonly leaves: number;
+  resolve(root: Buffer): void;
+  reject(reason: unknown): void;
+};
+
+class HashThread {
+  readonly #worker: Worker;
+  readonly #memory: Uint8Array;
+  readonly #jobs = new Map<number, Job>();
+
+  constructor({ freed, died }: { readonly freed: () => void; readonly died: () => void }) {
+    const shared = new SharedArrayBuffer(SLOTS * SLOT_BYTES);
+    this.#memory = new Uint8Array(shared);
+    // The worker is plain TypeScript that Node runs by itself: without flags of ours it starts in a tenth of the time.
+    const file = import.meta.url.endsWith(".ts") ? "./hash-worker.ts" : "./hash-worker.js";
+    this.#worker = new Worker(new URL(file, import.meta.url), { workerData: shared, execArgv: [] });
+    this.#worker.on("message", ({ slot, root }: HashAnswer) => {
+      const job = this.#jobs.get(slot);
+      this.#jobs.delete(slot);
+      if (this.#jobs.size === 0) this.#worker.unref();
+      job?.resolve(Buffer.from(root));
+      freed();
+    });
+    this.#worker.on("error", (error) => this.#fail(error));
+    this.#worker.on("exit", () => {
+      died();
+      this.#fail(new Error("a hashing thread ended"));
+    });
+    this.#worker.unref();
+  }
+
+  get busy(): number {
+    return this.#jobs.size;
+  }
+
+  run(job: Job): void {
+    const slot = this.#jobs.has(0) ? 1 : 0;
+    this.#memory.set(job.data, slot * SLOT_BYTES);
+    this.#jobs.set(slot, job);
+    this.#worker.ref();
+    const task: HashTask = { slot, at: slot * SLOT_BYTES, length: job.data.length, leaves: job.leaves };
+    this.#worker.postMessage(task);
+  }
+
+  async stop(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
+  #fail(reason: unknown): void {
+    for (const { reject } of this.#jobs.values()) reject(reason);
+    this.#jobs.clear();
+  }
+}

@@ -1,0 +1,273 @@
+import type { Queries } from "../../db/database.ts";
+import { AppError } from "../../kernel/errors.ts";
+import type { Hex } from "../../kernel/hex.ts";
+import {
+  decodeCursor,
+  encodeCursor,
+  type Page,
+  type PageRequest,
+  pageLimit,
+  toPage,
+} from "../../kernel/page.ts";
+import type { StreamKey } from "./stream-data.ts";
+
+/** A key at one version. Its value is with it where it is small, else in the file `root` at `offset`. */
+export type StoredEntry = StreamKey & {
+  /** The sequence number of the transaction that wrote it. */
+  readonly version: bigint;
+  /** 0 for a key that was deleted. */
+  readonly sizeBytes: number;
+  readonly offset: number;
+  readonly value: Buffer | undefined;
+  readonly root: Hex;
+  readonly encryptionHeader: Buffer | undefined;
+  readonly cursor: string;
+};
+
+/** Where to look for the next key: in a stream as of `version`, up or down from a key. */
+export type Neighbourhood = {
+  readonly streamId: Hex;
+  readonly version: bigint;
+  readonly direction: "up" | "down";
+  /** Where to begin; undefined is the first key, or the last. */
+  readonly from?: { readonly key: Buffer; readonly isInclusive: boolean } | undefined;
+  /** Only keys that begin so. */
+  readonly prefix?: Buffer | undefined;
+};
+
+/** What became of a transaction on streams. */
+export type KvTransaction = {
+  readonly txSeq: bigint;
+  readonly root: Hex;
+  readonly sender: Hex;
+  /** "Commit", or why it was refused; null when its streams are not held here. */
+  readonly result: string | null;
+  readonly isCommitted: boolean;
+  readonly decidedAt: Date;
+};
+
+/** A stream, by its first transaction. */
+export type KvStream = { readonly streamId: Hex; readonly firstVersion: bigint; readonly cursor: string };
+
+/** A key as of a version, a deleted one too; undefined if it was not written by then. */
+export async function findEntry(
+  queries: Queries,
+  chainId: number,
+  { streamId, key, version }: StreamKey & { readonly version: bigint },
+): Promise<StoredEntry | undefined> {
+  const parameters = [chainId, streamId, version.toString(), key.toString("base64")];
+  return (await queries.rows<EntryRow>(ENTRY, parameters)).map(toEntry)[0];
+}
+
+/** The nearest keys in a direction, nearest first, without deleted ones; at most `limit`. */
+export async function findNeighbours(
+  queries: Queries,
+  chainId: number,
+  { streamId, version, direction, from, prefix }: Neighbourhood,
+  limit: number,
+): Promise<readonly StoredEntry[]> {
+  const parameters: (string | number)[] = [chainId, streamId, version.toString(), limit];
+  const conditions: string[] = [];
+  const placeOf = (bytes: Buffer) => `decode($${parameters.push(bytes.toString("base64"))}::text, 'base64')`;
+  if (from) conditions.push(beyond(direction, from.isInclusive, placeOf(from.key)));
+  if (prefix && prefix.length > 0) {
+    const place = placeOf(prefix);
+    conditions.push(`key_head >= ${headOf(place)} and substring(key from 1 for length(${place})) = ${place}`);
+    const end = successor(prefix.subarray(0, INDEXED_BYTES));
+    if (end) conditions.push(`key_head < ${placeOf(end)}`);
+  }
+  const rows = await queries.rows<EntryRow>(neighbours(direction, conditions), parameters);
+  return rows.map(toEntry);
+}
+
+/** A page of a stream's keys in their order, or against it. Throws `invalid_cursor`, also for one of a block that is gone. */
+export async function listEntries(
+  queries: Queries,
+  chainId: number,
+  where: Omit<Neighbourhood, "from">,
+  page: PageRequest,
+): Promise<Page<StoredEntry>> {
+  const limit = pageLimit(page);
+  const from =
+    page.after === undefined
+      ? undefined
+      : { key: await keyAt(queries, chainId, where.streamId, page.after), isInclusive: false };
+  return toPage(await findNeighbours(queries, chainId, { ...where, from }, limit), page);
+}
+
+/** What became of transactions, in the order asked; undefined for one that is not decided, or none of streams. */
+export async function findTransactions(
+  queries: Queries,
+  chainId: number,
+  txSeqs: readonly bigint[],
+): Promise<readonly (KvTransaction | undefined)[]> {
+  const rows = await queries.rows<TransactionRow>(TRANSACTIONS, [
+    chainId,
+    JSON.stringify(txSeqs.map(String)),
+  ]);
+  const found = new Map(rows.map((row) => [BigInt(row.tx_seq), toTransaction(row)]));
+  return txSeqs.map((txSeq) => found.get(txSeq));
+}
+
+/** The streams that something was written to, by id. */
+export async function listStreams(
+  queries: Queries,
+  chainId: number,
+  page: PageRequest,
+): Promise<Page<KvStream>> {
+  const after = page.after === undefined ? null : (decodeCursor(page.after, 1)[0] ?? null);
+  const rows = await queries.rows<StreamRow>(STREAMS, [chainId, after, pageLimit(page)]);
+  return toPage(rows.map(toStream), page);
+}
+
+/** The ids of at most `limit` streams, in their order. */
+export async function listStreamIds(
+  queries: Queries,
+  chainId: number,
+  limit: number,
+): Promise<readonly Hex[]> {
+  return (await queries.rows<StreamRow>(STREAMS, [chainId, null, limit])).map((row) => row.stream_id);
+}
+
+/** A stream, undefined while nothing was written to it. */
+export async function findStream(
+  queries: Queries,
+  chainId: number,
+  streamId: Hex,
+): Promise<KvStream | undefined> {
+  const rows = await queries.rows<StreamRow>(
+    `select stream_id, first_version::text as first_version from kv_stream
+     where chain_id = $1::bigint and stream_id = $2::text`,
+    [chainId, streamId],
+  );
+  return rows.map(toStream)[0];
+}
+
+/** A cursor names a write by its transaction and place there, since a key may be too long for one. */
+async function keyAt(queries: Queries, chainId: number, streamId: Hex, cursor: string): Promise<Buffer> {
+  const [version = "", ordinal = ""] = decodeCursor(cursor, 2);
+  const isPlace = /^\d{1,20}$/.test(version) && /^\d{1,5}$/.test(ordinal);
+  const rows = isPlace
+    ? await queries.rows<{ key: string }>(
+        `select encode(key, 'base64') as key from kv_entry
+         where chain_id = $1::bigint and version = $2::numeric and ordinal = $3::int and stream_id = $4::text`,
+        [chainId, version, ordinal, streamId],
+      )
+    : [];
+  if (rows[0]) return Buffer.from(rows[0].key, "base64");
+  throw new AppError("invalid_cursor", "This cursor is not one of this stream.", { param: "after" });
+}
+
+type EntryRow = {
+  stream_id: Hex;
+  key: string;
+  version: string;
+  ordinal: number;
+  size_bytes: string;
+  value_offset: string;
+  value: string | null;
+  root: Hex;
+  encryption_header: string | null;
+};
+type TransactionRow = {
+  tx_seq: string;
+  root: Hex;
+  sender: Hex;
+  result: string | null;
+  is_committed: boolean;
+  decided_at_ms: string;
+};
+type StreamRow = { stream_id: Hex; first_version: string };
+
+function toEntry(row: EntryRow): StoredEntry {
+  return {
+    streamId: row.stream_id,
+    key: Buffer.from(row.key, "base64"),
+    version: BigInt(row.version),
+    sizeBytes: Number(row.size_bytes),
+    offset: Number(row.value_offset),
+    value: row.value === null ? undefined : Buffer.from(row.value, "base64"),
+    root: row.root,
+    encryptionHeader: row.encryption_header === null ? undefined : Buffer.from(row.encryption_header, "hex"),
+    cursor: encodeCursor(row.version, String(row.ordinal)),
+  };
+}
+
+function toTransaction(row: TransactionRow): KvTransaction {
+  return {
+    txSeq: BigInt(row.tx_seq),
+    root: row.root,
+    sender: row.sender,
+    result: row.result,
+    isCommitted: row.is_committed,
+    decidedAt: new Date(Number(row.decided_at_ms)),
+  };
+}
+
+function toStream({ stream_id, first_version }: StreamRow): KvStream {
+  return { streamId: stream_id, firstVersion: BigInt(first_version), cursor: encodeCursor(stream_id) };
+}
+
+const COLUMNS = `e.stream_id, encode(e.key, 'base64') as key, e.version::text as version, e.ordinal,
+  e.size_bytes::text as size_bytes, e.value_offset::text as value_offset, encode(e.value, 'base64') as value,
+  t.root, t.encryption_header`;
+const INDEXED_BYTES = 512;
+const STREAM_AS_OF = "chain_id = $1::bigint and stream_id = $2::text and version <= $3::numeric";
+const WITH_FILE = "join kv_transaction t on t.chain_id = $1::bigint and t.tx_seq = e.version";
+
+const ENTRY = `
+  select ${COLUMNS}
+  from (
+    select * from kv_entry
+    where chain_id = $1::bigint and stream_id = $2::text and version <= $3::numeric
+      and key_head = substring(decode($4::text, 'base64') from 1 for 512) and key = decode($4::text, 'base64')
+    order by kv_entry.version desc limit 1
+  ) as e
+  ${WITH_FILE}`;
+
+/** The newest version of each key comes first among its versions, so that the walk stops after `limit` keys. */
+function neighbours(direction: "up" | "down", conditions: readonly string[]): string {
+  const order = direction === "up" ? "asc" : "desc";
+  return `
+    select ${COLUMNS}
+    from (
+      select * from (
+        select distinct on (key_head, key) * from kv_entry
+        where ${[STREAM_AS_OF, ...conditions].join(" and ")}
+        order by key_head ${order}, key ${order}, kv_entry.version desc
+      ) as newest
+      where size_bytes > 0
+      order by key_head ${order}, key ${order} limit $4::int
+    ) as e
+    ${WITH_FILE}
+    order by e.key_head ${order}, e.key ${order}`;
+}
+
+function beyond(direction: "up" | "down", isInclusive: boolean, key: string): string {
+  const than = direction === "up" ? ">" : "<";
+  return `key_head ${than}= ${headOf(key)} and key ${than}${isInclusive ? "=" : ""} ${key}`;
+}
+
+function headOf(key: string): string {
+  return `substring(${key} from 1 for ${INDEXED_BYTES})`;
+}
+
+/** The first bytes that come behind all that begin with `prefix`; undefined when there are none. */
+function successor(prefix: Buffer): Buffer | undefined {
+  const last = prefix.findLastIndex((byte) => byte < 0xff);
+  if (last < 0) return undefined;
+  const next = Buffer.from(prefix.subarray(0, last + 1));
+  next[last] = (next[last] ?? 0) + 1;
+  return next;
+}
+
+const TRANSACTIONS = `
+  select tx_seq::text as tx_seq, root, sender, result, is_committed,
+    floor(extract(epoch from decided_at) * 1000)::bigint::text as decided_at_ms
+  from kv_transaction
+  where chain_id = $1::bigint and tx_seq in (select s::numeric from jsonb_array_elements_text($2::text::jsonb) as s)`;
+
+const STREAMS = `
+  select stream_id, first_version::text as first_version from kv_stream
+  where chain_id = $1::bigint and ($2::text is null or stream_id > $2::text)
+  order by stream_id limit $3::int`;

@@ -1,0 +1,182 @@
+import type { Hex } from "../../kernel/hex.ts";
+import { CONTROL_OPS, type ControlOp, type StreamControl, type StreamKey } from "./stream-data.ts";
+import type { PlacedWrite, StreamHead } from "./stream-reader.ts";
+
+/** What is known before a transaction of its streams and keys, and of the rights of its sender. */
+export type StateBefore = {
+  isHeld(streamId: Hex): boolean;
+  /** The version that a key was last written at, 0 for one that never was. */
+  versionOf(at: StreamKey): bigint;
+  /** A stream without any record of access control: the first to write to it becomes its admin. */
+  isNew(streamId: Hex): boolean;
+  isAdmin(streamId: Hex): boolean;
+  isWriter(streamId: Hex): boolean;
+  isSpecial(at: StreamKey): boolean;
+  isKeyWriter(at: StreamKey): boolean;
+};
+
+/** A transaction on streams: who sent it, and which streams its tags name. */
+export type StreamTransaction = {
+  readonly sender: Hex;
+  readonly streamIds: readonly Hex[];
+};
+
+/** A record of access control as it is kept: `key` is empty and `account` is zero where an operation names none. */
+export type ControlRecord = {
+  readonly op: number;
+  readonly streamId: Hex;
+  readonly key: Buffer;
+  readonly account: Hex;
+};
+
+/** What becomes of a transaction. `result` is the text that the network's nodes answer for it. */
+export type Verdict =
+  | {
+      readonly kind: "commit";
+      readonly result: "Commit";
+      readonly writes: readonly PlacedWrite[];
+      readonly controls: readonly ControlRecord[];
+    }
+  | { readonly kind: "refusal"; readonly result: string };
+
+export const NO_ACCOUNT: Hex = `0x${"0".repeat(40)}`;
+const NO_KEY = Buffer.alloc(0);
+const FAMILY = 0xf0;
+const SHOWN_KEY_CHARACTERS = 32;
+
+/** Operations that an admin alone may do. The others ask for less, or for nothing. */
+const FOR_ADMINS: ReadonlySet<number> = new Set<number>([
+  CONTROL_OPS.GRANT_ADMIN_ROLE,
+  CONTROL_OPS.SET_KEY_TO_SPECIAL,
+  CONTROL_OPS.SET_KEY_TO_NORMAL,
+  CONTROL_OPS.REVOKE_WRITER_ROLE,
+  CONTROL_OPS.REVOKE_SPECIAL_WRITER_ROLE,
+]);
+const RENOUNCED: ReadonlySet<ControlOp> = new Set<ControlOp>([
+  "RENOUNCE_ADMIN_ROLE",
+  "RENOUNCE_WRITER_ROLE",
+  "RENOUNCE_SPECIAL_WRITER_ROLE",
+]);
+
+/** The refusal of a sender who has no right on any of the transaction's streams; its file need not be read. */
+export const NO_RIGHT: Verdict = { kind: "refusal", result: "SenderNoWritePermission" };
+
+/**
+ * Judges a transaction as every node of the network does (facts: storage section 5.3): reads and writes against the
+ * version that their writer had seen, writes and controls against the sender's rights before the transaction. It is
+ * taken as a whole, or not at all.
+ */
+export function judge(tx: StreamTransaction, head: StreamHead, before: StateBefore): Verdict {
+  const writes = lastOfEach(head.writes, keyName);
+  const controls = effectiveControls(tx, head.controls, before);
+  const result =
+    readsFault(head, before) ??
+    writesFault(tx, head.version, writes, before) ??
+    controlsFault(tx, controls, before);
+  return result === undefined
+    ? { kind: "commit", result: "Commit", writes, controls }
+    : { kind: "refusal", result };
+}
+
+/** One name for a key in its stream, for maps. */
+export function keyName({ streamId, key }: StreamKey): string {
+  return `${streamId}${key.toString("latin1")}`;
+}
+
+function readsFault({ reads, version }: StreamHead, before: StateBefore): string | undefined {
+  for (const read of reads) {
+    if (!before.isHeld(read.streamId)) return "TagsMismatch";
+    if (before.versionOf(read) > version) return "VersionConfliction";
+  }
+  return undefined;
+}
+
+function writesFault(
+  { streamIds }: StreamTransaction,
+  version: bigint,
+  writes: readonly PlacedWrite[],
+  before: StateBefore,
+): string | undefined {
+  for (const write of writes) {
+    if (!streamIds.includes(write.streamId)) return "TagsMismatch";
+    if (before.versionOf(write) > version) return "VersionConfliction";
+    if (!mayWrite(write, before))
+      return `WritePermissionDenied: stream: ${write.streamId}, key: ${shown(write.key)}`;
+  }
+  return undefined;
+}
+
+function mayWrite(at: StreamKey, before: StateBefore): boolean {
+  if (before.isNew(at.streamId) || before.isAdmin(at.streamId)) return true;
+  return before.isSpecial(at) ? before.isKeyWriter(at) : before.isWriter(at.streamId);
+}
+
+/**
+ * Of several operations of one family on the same stream, key and account the last one counts. Whoever is first to
+ * write to a stream becomes its admin; granting that role to oneself, or again to another, changes nothing.
+ */
+function effectiveControls(
+  { sender, streamIds }: StreamTransaction,
+  controls: readonly StreamControl[],
+  before: StateBefore,
+): readonly ControlRecord[] {
+  const effective = new Map<string, ControlRecord>();
+  for (const streamId of streamIds.filter((id) => before.isNew(id))) {
+    const grant = { op: CONTROL_OPS.GRANT_ADMIN_ROLE, streamId, key: NO_KEY, account: sender };
+    effective.set(controlName(grant), grant);
+  }
+  for (const control of controls) {
+    const { op, streamId, key = NO_KEY } = control;
+    const account = RENOUNCED.has(op) ? sender : (control.account ?? NO_ACCOUNT);
+    const record = { op: CONTROL_OPS[op], streamId, key, account };
+    const name = controlName(record);
+    if (op === "GRANT_ADMIN_ROLE" && (account === sender || effective.has(name))) continue;
+    effective.set(name, record);
+  }
+  return [...effective.values()];
+}
+
+function controlsFault(
+  { streamIds }: StreamTransaction,
+  controls: readonly ControlRecord[],
+  before: StateBefore,
+): string | undefined {
+  for (const record of controls) {
+    if (!streamIds.includes(record.streamId)) return "TagsMismatch";
+    if (!mayControl(record, before))
+      return `AccessControlPermissionDenied: operation: ${nameOf(record.op)}, stream: ${record.streamId}, key: ${shown(record.key)}, account: ${record.account}`;
+  }
+  return undefined;
+}
+
+function mayControl(record: ControlRecord, before: StateBefore): boolean {
+  if (before.isNew(record.streamId) || before.isAdmin(record.streamId)) return true;
+  if (FOR_ADMINS.has(record.op)) return false;
+  if (record.op === CONTROL_OPS.GRANT_WRITER_ROLE) return before.isWriter(record.streamId);
+  if (record.op === CONTROL_OPS.GRANT_SPECIAL_WRITER_ROLE) return before.isKeyWriter(record);
+  return true;
+}
+
+function controlName({ op, streamId, key, account }: ControlRecord): string {
+  return `${op & FAMILY} ${account} ${keyName({ streamId, key })}`;
+}
+
+function nameOf(op: number): string {
+  return Object.entries(CONTROL_OPS).find(([, code]) => code === op)?.[0] ?? "UNKNOWN";
+}
+
+/** A key as results name it: the first 32 characters, or a word for what is no text. */
+function shown(key: Buffer): string {
+  if (key.length === 0) return "NONE";
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(key);
+    // The database takes no NUL in a text.
+    return [...text].slice(0, SHOWN_KEY_CHARACTERS).join("").replaceAll("\0", "\ufffd");
+  } catch {
+    return "UNKNOWN";
+  }
+}
+
+function lastOfEach<T>(entries: readonly T[], nameOfEntry: (entry: T) => string): readonly T[] {
+  return [...new Map(entries.map((entry) => [nameOfEntry(entry), entry])).values()];
+}

@@ -1,0 +1,34 @@
+import type { LogHandler } from "../../chain/log-handler.ts";
+import type { Queries } from "../../db/database.ts";
+import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import { SUBMIT_TOPIC } from "../submission.ts";
+import { tellCommitted } from "./replay.service.ts";
+import { forgetFrom, lockSubmissions } from "./replay.store.ts";
+import { decodeTags } from "./stream-tags.ts";
+
+/**
+ * Takes back what was replayed of blocks that are gone, in the transaction in which their submissions go: every version
+ * of a key is kept, so the ones before are there again. It must come before whoever deletes the submissions.
+ */
+export function kvRollback({
+  chainId,
+  flow,
+  seen,
+}: {
+  readonly chainId: number;
+  readonly flow: Hex;
+  /** Says that submissions are about to be committed. */
+  readonly seen: () => void;
+}): LogHandler {
+  return {
+    addresses: [lowerHex(flow)],
+    topics: [SUBMIT_TOPIC],
+    apply: async () => seen(),
+    async revert(tx: Queries, from: bigint) {
+      const first = await lockSubmissions(tx, chainId, from);
+      if (first === undefined) return;
+      for (const gone of await forgetFrom(tx, chainId, first))
+        await tellCommitted(tx, gone, decodeTags(gone.tags) ?? [], true);
+    },
+  };
+}

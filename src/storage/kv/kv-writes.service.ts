@@ -1,0 +1,72 @@
+import { AppError } from "../../kernel/errors.ts";
+import type { Hex } from "../../kernel/hex.ts";
+import { encryptFile, type Recipient } from "../encryption/file-encryption.ts";
+import { fileShape, SEGMENT_BYTES, segmentBytes } from "../merkle/shape.ts";
+import type { PreparedUpload, UploadsService } from "../uploads.service.ts";
+import { encodeStreamData, MAX_U64, type StreamData, streamsOf } from "./stream-data.ts";
+import { encodeTags } from "./stream-tags.ts";
+
+/** A transaction on streams that is to be made, and who will send it. */
+export type KvWriteAsk = Omit<StreamData, "version"> & {
+  /** The newest version that was seen; without one nothing is a conflict. */
+  readonly version?: bigint | undefined;
+  readonly from: Hex;
+  /** For whom the file is encrypted; a gateway that replays it must have the key. */
+  readonly recipient?: Recipient | undefined;
+};
+
+/** What writing takes: the file with the transaction, and what uploading it takes. */
+export type PreparedKvWrite = PreparedUpload & {
+  readonly content: Buffer;
+  readonly tags: Hex;
+  readonly streamIds: readonly Hex[];
+};
+
+const MAX_CONTENT_BYTES = 4 * 1_048_576;
+
+/** Builds transactions on streams, for those who sign and send them. */
+export class KvWritesService {
+  readonly #uploads: Pick<UploadsService, "prepare">;
+
+  constructor(uploads: Pick<UploadsService, "prepare">) {
+    this.#uploads = uploads;
+  }
+
+  /**
+   * Builds a transaction. It writes once its submission is mined and its segments are uploaded; the same one sent
+   * twice is submitted twice, since each time it writes at another version. Throws `invalid_parameter` for what the
+   * format cannot carry or more than 4 MiB, and what preparing an upload throws.
+   */
+  async prepare({ version = MAX_U64, from, recipient, ...data }: KvWriteAsk): Promise<PreparedKvWrite> {
+    const streamIds = streamsOf(data);
+    if (streamIds.length === 0)
+      throw new AppError("invalid_parameter", "A transaction writes or controls at least one stream.");
+    const plaintext = encode({ ...data, version });
+    const content = recipient ? encryptFile(plaintext, recipient) : plaintext;
+    if (content.length > MAX_CONTENT_BYTES)
+      throw new AppError("invalid_parameter", `A transaction has at most ${MAX_CONTENT_BYTES} bytes here.`);
+    const tags = encodeTags(streamIds);
+    const upload = await this.#uploads.prepare({ content, tags, from, again: true });
+    return { ...upload, content, tags, streamIds };
+  }
+}
+
+/** A file in the segments that are uploaded of it: the last one is padded with zeros to whole chunks. */
+export function segmentsOf(content: Buffer): readonly Buffer[] {
+  const shape = fileShape(content.length);
+  return Array.from({ length: shape.segments }, (_, index) => {
+    const segment = Buffer.alloc(segmentBytes(shape, index));
+    content.copy(segment, 0, index * SEGMENT_BYTES, (index + 1) * SEGMENT_BYTES);
+    return segment;
+  });
+}
+
+function encode(data: StreamData): Buffer {
+  try {
+    return encodeStreamData(data);
+  } catch (error) {
+    if (error instanceof RangeError)
+      throw new AppError("invalid_parameter", `Not possible: ${error.message}.`);
+    throw error;
+  }
+}

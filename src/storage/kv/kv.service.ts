@@ -1,0 +1,178 @@
+import type { Queries } from "../../db/database.ts";
+import { AppError } from "../../kernel/errors.ts";
+import type { Hex } from "../../kernel/hex.ts";
+import type { Page, PageRequest } from "../../kernel/page.ts";
+import type { ReaderKeys } from "../encryption/file-encryption.ts";
+import {
+  findEntry,
+  findNeighbours,
+  findStream,
+  findTransactions,
+  type KvStream,
+  type KvTransaction,
+  listEntries,
+  listStreamIds,
+  listStreams,
+  type Neighbourhood,
+  type StoredEntry,
+} from "./entry.store.ts";
+import type { HeldStreams } from "./held-streams.ts";
+import { NO_ACCOUNT } from "./judge.ts";
+import { type KvFile, reopenPlaintext } from "./kv-file.ts";
+import type { ReplayRunner } from "./replay.runner.ts";
+import { listPending, readPlace } from "./replay.store.ts";
+import { readState } from "./state.store.ts";
+import { MAX_U64, type StreamKey } from "./stream-data.ts";
+
+/** A key at one version. `sizeBytes` is 0 for one that was deleted. */
+export type KvEntry = StoredEntry;
+
+export type { KvStream, KvTransaction };
+
+/** How far the replay is: `nextSeq` is the first submission of which nothing is decided yet. */
+export type ReplayProgress = { readonly nextSeq: bigint; readonly firstSeq: bigint | undefined };
+
+/** What an account may do with a stream and, where one was asked for, a key. */
+export type KvRights = {
+  readonly isAdmin: boolean;
+  readonly isWriterOfStream: boolean;
+  readonly isSpecialKey: boolean;
+  readonly isWriterOfKey: boolean;
+  readonly hasWritePermission: boolean;
+};
+
+type Needs = {
+  readonly queries: Queries;
+  readonly chainId: number;
+  readonly held: HeldStreams;
+  readonly keys: ReaderKeys;
+  readonly replay: Pick<ReplayRunner, "settled">;
+  /** The file of a transaction. Throws `file_not_found`, `file_pruned` and `file_not_finalized`. */
+  readonly fileOf: (txSeq: bigint) => Promise<KvFile>;
+  /** The number of the next submission and, where there is one, of the first. */
+  readonly submissions: () => Promise<{ readonly next: bigint; readonly first: bigint | undefined }>;
+};
+
+/** A read waits so long for what is being replayed, so that whoever has just written reads it. */
+const SETTLE_MS = 1_000;
+const MOST_STREAMS = 10_000;
+
+/** Key-value streams as the chain has them: every key at every version, who may write, and what became of whom. */
+export class KvService {
+  readonly #needs: Needs;
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /** A key as of `version` (latest without), also a deleted one; undefined when it was not written by then. */
+  async entry(streamId: Hex, key: Buffer, version = MAX_U64): Promise<KvEntry | undefined> {
+    requireKey(key);
+    await this.#settled();
+    return findEntry(this.#needs.queries, this.#needs.chainId, { streamId, key, version });
+  }
+
+  /** The nearest key that is not deleted, up or down from one, or the first or last of all. */
+  async neighbour(where: Neighbourhood): Promise<KvEntry | undefined> {
+    if (where.from) requireKey(where.from.key);
+    await this.#settled();
+    return (await findNeighbours(this.#needs.queries, this.#needs.chainId, where, 1))[0];
+  }
+
+  /** A page of a stream's keys that are not deleted, in the order of their bytes or against it. Throws `invalid_cursor`. */
+  async entries(where: Omit<Neighbourhood, "from">, page: PageRequest): Promise<Page<KvEntry>> {
+    await this.#settled();
+    return listEntries(this.#needs.queries, this.#needs.chainId, where, page);
+  }
+
+  /**
+   * At most `length` bytes of a value from `start` on, verified against the root of its file where they are not small.
+   * Throws what reading a file throws, and `invalid_parameter` when the key to decrypt it is configured no more.
+   */
+  async read(entry: KvEntry, start: number, length: number): Promise<Buffer> {
+    const { value, version, encryptionHeader, offset, sizeBytes } = entry;
+    const end = Math.min(start + length, sizeBytes);
+    if (end <= start) return Buffer.alloc(0);
+    if (value) return value.subarray(start, end);
+    const { fileOf, keys } = this.#needs;
+    const plaintext = reopenPlaintext(await fileOf(version), encryptionHeader, keys);
+    const bytes = await plaintext.read(
+      offset + start,
+      Math.min(end - start, plaintext.sizeBytes - offset - start),
+    );
+    return bytes.length === end - start
+      ? bytes
+      : Buffer.concat([bytes, Buffer.alloc(end - start - bytes.length)]);
+  }
+
+  /** What became of transactions; undefined for those that are not decided, or are none of streams. */
+  async transactions(txSeqs: readonly bigint[]): Promise<readonly (KvTransaction | undefined)[]> {
+    await this.#settled();
+    return findTransactions(this.#needs.queries, this.#needs.chainId, txSeqs);
+  }
+
+  /** A stream, undefined while nothing was written to it. */
+  async stream(streamId: Hex): Promise<KvStream | undefined> {
+    await this.#settled();
+    return findStream(this.#needs.queries, this.#needs.chainId, streamId);
+  }
+
+  /** The streams that something was written to, in the order of their ids. */
+  streams(page: PageRequest): Promise<Page<KvStream>> {
+    return listStreams(this.#needs.queries, this.#needs.chainId, page);
+  }
+
+  /** The streams that are held here: those of the setting, or of all at most 10,000 that were written to. Ascending. */
+  async heldStreams(): Promise<readonly Hex[]> {
+    const { held, queries, chainId } = this.#needs;
+    return held === "all" ? listStreamIds(queries, chainId, MOST_STREAMS) : [...new Set(held)].sort();
+  }
+
+  /** How far the replay is. */
+  async progress(): Promise<ReplayProgress> {
+    const { queries, chainId, submissions } = this.#needs;
+    await this.#settled();
+    const { nextSeq } = await readPlace(queries, chainId);
+    const [pending] = await listPending(queries, chainId, { from: nextSeq, limit: 1 });
+    const { next, first } = await submissions();
+    return { nextSeq: pending?.txSeq ?? next, firstSeq: first };
+  }
+
+  /** What an account may do, as of `version`. Without a key, what is asked of keys is false. */
+  async rights(
+    account: Hex,
+    { streamId, key = Buffer.alloc(0) }: { readonly streamId: Hex; readonly key?: Buffer | undefined },
+    version = MAX_U64,
+  ): Promise<KvRights> {
+    const { queries, chainId } = this.#needs;
+    await this.#settled();
+    const at: StreamKey = { streamId, key };
+    const state = await readState(queries, chainId, {
+      ...{ account, version, streamIds: [streamId] },
+      keys: key.length > 0 ? [at] : [],
+    });
+    const isAdmin = state.isAdmin(streamId);
+    const isWriterOfStream = state.isWriter(streamId);
+    const isSpecialKey = state.isSpecial(at);
+    const isWriterOfKey = state.isKeyWriter(at);
+    const mayWriteKey = isSpecialKey ? isWriterOfKey : isWriterOfStream;
+    return {
+      ...{ isAdmin, isWriterOfStream, isSpecialKey, isWriterOfKey },
+      hasWritePermission: state.isNew(streamId) || isAdmin || mayWriteKey,
+    };
+  }
+
+  /** Whether a key is special, as of `version`. */
+  async isSpecialKey(at: StreamKey, version?: bigint): Promise<boolean> {
+    requireKey(at.key);
+    return (await this.rights(NO_ACCOUNT, at, version)).isSpecialKey;
+  }
+
+  #settled(): Promise<void> {
+    return this.#needs.replay.settled(SETTLE_MS);
+  }
+}
+
+function requireKey(key: Buffer): void {
+  if (key.length === 0) throw new AppError("invalid_parameter", "key is empty", { param: "key" });
+}

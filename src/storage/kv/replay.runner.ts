@@ -1,0 +1,176 @@
+import { Pulse } from "../../chain/pulse.ts";
+import type { Database } from "../../db/database.ts";
+import type { Hex } from "../../kernel/hex.ts";
+import type { Logger } from "../../kernel/log.ts";
+import { describeHeld, type HeldStreams } from "./held-streams.ts";
+import type { KvFile } from "./kv-file.ts";
+import type { ReplayService } from "./replay.service.ts";
+import {
+  listPending,
+  movePlace,
+  openReplay,
+  type PendingTransaction,
+  type ReplayPlace,
+  readPlace,
+} from "./replay.store.ts";
+import { decodeTags } from "./stream-tags.ts";
+
+/** Finds for each of at most 100 submissions, in their order, its file when it is whole here. */
+export type FindFiles = (txSeqs: readonly bigint[]) => Promise<readonly (KvFile | undefined)[]>;
+
+type Needs = {
+  readonly database: Database;
+  readonly chainId: number;
+  readonly held: HeldStreams;
+  readonly replay: Pick<ReplayService, "decide">;
+  readonly find: FindFiles;
+  readonly log: Logger;
+  readonly pollMs?: number;
+};
+
+const PAGE = 100;
+/** So many transactions may wait for their files at once; those behind them wait as well. */
+const MAX_PAGES = 100;
+const SOON_MS = 20;
+const FIRST_WAIT_MS = 250;
+const MAX_WAIT_MS = 30_000;
+
+/** When to look for a file again that was not there. */
+type Wait = { readonly until: number; readonly ms: number };
+
+/**
+ * Replays transactions on streams in the order of the chain. One whose file is not here holds up those behind it on
+ * the same streams, and no others. Several processes may replay at once: each transaction is decided by one of them,
+ * and what it is decided by is the same for all.
+ */
+export class ReplayRunner {
+  readonly #needs: Needs;
+  readonly #pulse = new Pulse();
+  readonly #waits = new Map<bigint, Wait>();
+  #loop: Promise<void> | undefined;
+  /** How often something came that is to be looked at, and up to which of these all was looked at. */
+  #asked = 0;
+  #done = 0;
+  #settled: { readonly upTo: number; readonly resolve: () => void }[] = [];
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /** Begins to replay, in the background, until `stop`. */
+  start(): void {
+    this.#loop ??= this.#run();
+  }
+
+  /** Looks now: a submission was seen, or a file became whole. */
+  nudge(): void {
+    if (!this.#loop || this.#pulse.stopped) return;
+    this.#asked++;
+    this.#waits.clear();
+    this.#pulse.poke();
+  }
+
+  /** Looks after a moment, for what is still to be committed; at the latest the next poll sees it. */
+  nudgeSoon(): void {
+    setTimeout(() => this.nudge(), SOON_MS).unref();
+  }
+
+  /** Resolves when all that was nudged for is decided or waits, at the latest after `patienceMs`. */
+  settled(patienceMs: number): Promise<void> {
+    if (this.#done >= this.#asked) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, patienceMs);
+      const end = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      this.#settled.push({ upTo: this.#asked, resolve: end });
+    });
+  }
+
+  /** Lets a decision under way finish, and resolves then. */
+  async stop(): Promise<void> {
+    this.#pulse.stop();
+    await this.#loop;
+    this.#finished(Number.POSITIVE_INFINITY);
+  }
+
+  /** Decides all that can be decided now. */
+  async pass(): Promise<void> {
+    const { database, chainId } = this.#needs;
+    const place = await readPlace(database, chainId);
+    const waiting = new Set<Hex>();
+    let from = place.nextSeq;
+    let firstWaiting: bigint | undefined;
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const pending = await listPending(database, chainId, { from, limit: PAGE });
+      const undecided = await this.#decideAll(pending, waiting);
+      firstWaiting ??= undecided;
+      const last = pending.at(-1);
+      if (last) from = last.txSeq + 1n;
+      if (pending.length < PAGE || this.#pulse.stopped) break;
+    }
+    await this.#move(place, firstWaiting ?? from);
+  }
+
+  /** Decides those of a page that can be, and answers the first that cannot. */
+  async #decideAll(pending: readonly PendingTransaction[], waiting: Set<Hex>): Promise<bigint | undefined> {
+    const now = performance.now();
+    const due = pending.filter(({ txSeq }) => (this.#waits.get(txSeq)?.until ?? 0) <= now);
+    const found = due.length > 0 ? await this.#needs.find(due.map(({ txSeq }) => txSeq)) : [];
+    const files = new Map(due.map(({ txSeq }, at) => [txSeq, found[at]]));
+    let first: bigint | undefined;
+    for (const transaction of pending) {
+      const { txSeq, tags } = transaction;
+      if (this.#pulse.stopped) return first ?? txSeq;
+      const isDue = files.has(txSeq);
+      const outcome = isDue
+        ? await this.#needs.replay.decide(transaction, files.get(txSeq), waiting)
+        : "waits";
+      if (outcome === "decided" || outcome === "gone") this.#waits.delete(txSeq);
+      else {
+        first ??= txSeq;
+        for (const streamId of decodeTags(tags) ?? []) waiting.add(streamId);
+        if (isDue && outcome === "waits") this.#waitFor(txSeq, now);
+      }
+    }
+    return first;
+  }
+
+  #waitFor(txSeq: bigint, now: number): void {
+    const ms = Math.min((this.#waits.get(txSeq)?.ms ?? FIRST_WAIT_MS / 2) * 2, MAX_WAIT_MS);
+    this.#waits.set(txSeq, { until: now + ms, ms });
+  }
+
+  async #move(place: ReplayPlace, nextSeq: bigint): Promise<void> {
+    const { database, chainId } = this.#needs;
+    if (nextSeq > place.nextSeq) await movePlace(database, chainId, { ...place, nextSeq });
+  }
+
+  async #run(): Promise<void> {
+    const { database, chainId, held, log, pollMs = 1_000 } = this.#needs;
+    let failures = 0;
+    let isOpen = false;
+    while (!this.#pulse.stopped) {
+      const asked = this.#asked;
+      try {
+        if (!isOpen) await database.transaction((tx) => openReplay(tx, chainId, describeHeld(held)));
+        isOpen = true;
+        await this.pass();
+        failures = 0;
+      } catch (error) {
+        log.error({ err: error }, "replaying key-value transactions failed, and is tried again");
+        failures++;
+      }
+      this.#finished(asked);
+      await this.#pulse.wait(Math.min(pollMs * 2 ** failures, MAX_WAIT_MS));
+    }
+  }
+
+  #finished(upTo: number): void {
+    this.#done = Math.max(this.#done, upTo);
+    const over = this.#settled.filter((wait) => wait.upTo <= this.#done);
+    this.#settled = this.#settled.filter((wait) => wait.upTo > this.#done);
+    for (const { resolve } of over) resolve();
+  }
+}

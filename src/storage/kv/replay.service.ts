@@ -1,0 +1,206 @@
+import type { Database, Transaction } from "../../db/database.ts";
+import { appendEvents } from "../../events/outbox.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { AppError } from "../../kernel/errors.ts";
+import type { Hex } from "../../kernel/hex.ts";
+import type { Logger } from "../../kernel/log.ts";
+import type { ReaderKeys } from "../encryption/file-encryption.ts";
+import { type HeldStreams, isHeld } from "./held-streams.ts";
+import { judge, NO_RIGHT, type Verdict } from "./judge.ts";
+import { type KvFile, type KvPlaintext, openPlaintext } from "./kv-file.ts";
+import {
+  insertControls,
+  insertStreams,
+  insertWrites,
+  keepDecision,
+  type PendingTransaction,
+  type StoredWrite,
+  takeDecision,
+} from "./replay.store.ts";
+import { readState } from "./state.store.ts";
+import type { StreamKey } from "./stream-data.ts";
+import {
+  type PlacedWrite,
+  readStreamData,
+  StreamDataError,
+  type StreamHead,
+  windowed,
+} from "./stream-reader.ts";
+import { decodeTags } from "./stream-tags.ts";
+
+/** Values up to this size are kept in the database, as far as those of one transaction stay below the total. */
+const INLINE_BYTES = 16_384;
+const INLINE_TOTAL_BYTES = 1_048_576;
+
+type Needs = {
+  readonly database: Database;
+  readonly chainId: number;
+  readonly held: HeldStreams;
+  readonly keys: ReaderKeys;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** How long the file of a transaction is waited for. */
+  readonly dataWaitMs: number;
+  /** Says that events were committed. */
+  readonly committed: () => void;
+};
+
+/**
+ * `decided`: what becomes of the transaction is written down. `waits`: its file is not here yet. `behind`: an earlier
+ * transaction on one of its streams waits. `gone`: another process decided it, or its block is no longer there.
+ */
+export type Outcome = "decided" | "waits" | "behind" | "gone";
+
+/** Decides what becomes of one transaction on streams, as the network's key-value nodes do (facts: storage section 5.3). */
+export class ReplayService {
+  readonly #needs: Needs;
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /**
+   * Decides a transaction of which all earlier ones on the same streams are decided. `waiting` are the streams of
+   * those that are not; `file` is undefined while it is not whole here.
+   */
+  async decide(
+    pending: PendingTransaction,
+    file: KvFile | undefined,
+    waiting: ReadonlySet<Hex>,
+  ): Promise<Outcome> {
+    const { database, chainId, held } = this.#needs;
+    const streamIds = decodeTags(pending.tags) ?? [];
+    if (streamIds.length === 0 || streamIds.some((id) => !isHeld(held, id)))
+      return this.#keep(pending, { result: null });
+    if (streamIds.some((id) => waiting.has(id))) return "behind";
+    const rights = await readState(database, chainId, {
+      ...{ account: pending.sender, version: pending.txSeq, streamIds },
+      keys: [],
+    });
+    // Before its file is looked at: nobody may make a stream of others wait for a file that never comes.
+    if (!rights.hasAnyRight) return this.#keep(pending, NO_RIGHT);
+    if (!file) return this.#missing(pending);
+    try {
+      return await this.#decideBy(file, pending, streamIds, waiting);
+    } catch (error) {
+      if (error instanceof StreamDataError)
+        return this.#keep(pending, { result: `DataParseError: ${error.message}` });
+      if (!(error instanceof AppError)) throw error;
+      this.#needs.log.warn(
+        { txSeq: pending.txSeq.toString(), code: error.code },
+        "the file of a key-value transaction cannot be read now",
+      );
+      return this.#missing(pending);
+    }
+  }
+
+  async #decideBy(
+    file: KvFile,
+    pending: PendingTransaction,
+    streamIds: readonly Hex[],
+    waiting: ReadonlySet<Hex>,
+  ): Promise<Outcome> {
+    const { database, chainId, held, keys } = this.#needs;
+    const plaintext = await openPlaintext(file, keys);
+    const head = await readStreamData(plaintext);
+    if (head.reads.some(({ streamId }) => waiting.has(streamId))) return "behind";
+    const state = await readState(database, chainId, {
+      ...{ account: pending.sender, version: pending.txSeq, streamIds },
+      keys: keysOf(head),
+    });
+    const verdict = judge({ sender: pending.sender, streamIds }, head, {
+      ...state,
+      isHeld: (id) => isHeld(held, id),
+    });
+    if (verdict.kind === "refusal") return this.#keep(pending, verdict);
+    return this.#commit(pending, verdict, streamIds, plaintext);
+  }
+
+  async #commit(
+    pending: PendingTransaction,
+    verdict: Extract<Verdict, { kind: "commit" }>,
+    streamIds: readonly Hex[],
+    plaintext: KvPlaintext,
+  ): Promise<Outcome> {
+    const { chainId } = this.#needs;
+    const { txSeq } = pending;
+    const writes = await withValues(verdict.writes, plaintext);
+    const { encryptionHeader } = plaintext;
+    return this.#take(pending, async (tx) => {
+      await keepDecision(tx, chainId, txSeq, { result: verdict.result, isCommitted: true, encryptionHeader });
+      await insertStreams(tx, chainId, txSeq, streamIds);
+      await insertWrites(tx, chainId, txSeq, writes);
+      await insertControls(tx, chainId, txSeq, verdict.controls);
+      await tellCommitted(tx, pending, streamIds, false);
+    });
+  }
+
+  #keep(pending: PendingTransaction, { result }: { readonly result: string | null }): Promise<Outcome> {
+    const { chainId } = this.#needs;
+    return this.#take(pending, (tx) =>
+      keepDecision(tx, chainId, pending.txSeq, { result, isCommitted: false, encryptionHeader: undefined }),
+    );
+  }
+
+  async #missing(pending: PendingTransaction): Promise<Outcome> {
+    const { clock, dataWaitMs } = this.#needs;
+    const waitedMs = clock.now().getTime() - pending.seenAt.getTime();
+    return waitedMs < dataWaitMs ? "waits" : this.#keep(pending, { result: "DownloadFailed" });
+  }
+
+  async #take(pending: PendingTransaction, work: (tx: Transaction) => Promise<void>): Promise<Outcome> {
+    const { database, chainId, committed } = this.#needs;
+    const isOurs = await database.transaction(async (tx) => {
+      if (!(await takeDecision(tx, chainId, pending))) return false;
+      await work(tx);
+      return true;
+    });
+    if (isOurs) committed();
+    return isOurs ? "decided" : "gone";
+  }
+}
+
+/** Tells of a transaction that was committed, or taken back, to who follows one of its streams. */
+export async function tellCommitted(
+  tx: Transaction | Parameters<typeof appendEvents>[0],
+  { txSeq, root, sender }: Pick<PendingTransaction, "txSeq" | "root" | "sender">,
+  streamIds: readonly Hex[],
+  removed: boolean,
+): Promise<void> {
+  await appendEvents(
+    tx,
+    streamIds.map((streamId) => ({
+      topic: "kv.committed",
+      subject: streamId,
+      data: { streamId, txSeq: txSeq.toString(), root, sender, removed },
+    })),
+  );
+}
+
+function keysOf({ reads, writes, controls }: StreamHead): readonly StreamKey[] {
+  return [...reads, ...writes, ...controls.flatMap(({ streamId, key }) => (key ? [{ streamId, key }] : []))];
+}
+
+async function withValues(
+  writes: readonly PlacedWrite[],
+  plaintext: KvPlaintext,
+): Promise<readonly StoredWrite[]> {
+  const source = windowed(plaintext);
+  const stored: StoredWrite[] = [];
+  let kept = 0;
+  for (const write of writes) {
+    const isInline =
+      write.sizeBytes > 0 && write.sizeBytes <= INLINE_BYTES && kept + write.sizeBytes <= INLINE_TOTAL_BYTES;
+    if (isInline) kept += write.sizeBytes;
+    stored.push({ ...write, value: isInline ? await padded(source, write) : undefined });
+  }
+  return stored;
+}
+
+type Part = { readonly offset: number; readonly sizeBytes: number };
+
+/** A value that lies behind the end of its file, within its last sector, is zeros there. */
+async function padded(source: Pick<KvPlaintext, "read">, { offset, sizeBytes }: Part): Promise<Buffer> {
+  const bytes = await source.read(offset, sizeBytes);
+  return bytes.length === sizeBytes ? bytes : Buffer.concat([bytes, Buffer.alloc(sizeBytes - bytes.length)]);
+}

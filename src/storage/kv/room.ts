@@ -1,0 +1,82 @@
+import type { LogHandler } from "../../chain/log-handler.ts";
+import { AppError } from "../../kernel/errors.ts";
+import type { Hex } from "../../kernel/hex.ts";
+import type { Life, Parts } from "../../parts.ts";
+import type { ReaderKeys } from "../encryption/file-encryption.ts";
+import type { FileReader } from "../node/file-reader.ts";
+import type { NodeFile, StorageNode } from "../node/storage-node.ts";
+import type { SubmissionsService } from "../submissions.service.ts";
+import type { UploadsService } from "../uploads.service.ts";
+import { KvService } from "./kv.service.ts";
+import type { KvFile } from "./kv-file.ts";
+import { kvRollback } from "./kv-rollback.ts";
+import { KvWritesService } from "./kv-writes.service.ts";
+import { ReplayRunner } from "./replay.runner.ts";
+import { ReplayService } from "./replay.service.ts";
+
+/** The services of key-value. `handler` follows the logs of Flow, before whoever keeps the submissions. */
+export type KvRoom = Life & {
+  readonly kv: KvService;
+  readonly kvWrites: KvWritesService;
+  readonly handler: LogHandler;
+};
+
+type Needs = {
+  readonly node: Pick<StorageNode, "find">;
+  readonly reader: Pick<FileReader, "read">;
+  readonly uploads: Pick<UploadsService, "prepare" | "onFinalized">;
+  readonly submissions: Pick<SubmissionsService, "nextTxSeq" | "listFrom">;
+  readonly flow: Hex;
+};
+
+/** Builds the services of key-value. */
+export function openKvRoom(parts: Parts, { node, reader, uploads, submissions, flow }: Needs): KvRoom {
+  const { config, network, database, clock, log, committed } = parts;
+  const { chainId } = network;
+  const held = config.KV_STREAMS ?? (network.id === "devnet" ? "all" : []);
+  const keys: ReaderKeys = {
+    ...(config.KV_ENCRYPTION_KEY && { key: Buffer.from(config.KV_ENCRYPTION_KEY.slice(2), "hex") }),
+    ...(config.KV_PRIVATE_KEY && { privateKey: Buffer.from(config.KV_PRIVATE_KEY.slice(2), "hex") }),
+  };
+  const toKvFile = (file: NodeFile): KvFile => ({
+    root: file.root,
+    sizeBytes: file.sizeBytes,
+    read: (offset, length) => reader.read(file, { start: offset, end: offset + length }),
+  });
+  const replay = new ReplayService({
+    ...{ database, chainId, held, keys, clock, log, committed },
+    dataWaitMs: config.KV_DATA_WAIT_MS,
+  });
+  const runner = new ReplayRunner({
+    ...{ database, chainId, held, replay, log },
+    find: async (txSeqs) => {
+      const found = await node.find(txSeqs.map((txSeq) => ({ txSeq })));
+      return found.map((file) => (file?.finalized ? toKvFile(file) : undefined));
+    },
+  });
+  const kv = new KvService({
+    ...{ queries: database, chainId, held, keys, replay: runner },
+    fileOf: async (txSeq) => {
+      const [file] = await node.find([{ txSeq }]);
+      if (!file) throw new AppError("file_not_found", "There is no such file.");
+      if (file.pruned) throw new AppError("file_pruned", "The file was dropped by the storage network.");
+      if (!file.finalized) throw new AppError("file_not_finalized", "Not all of the file is here.");
+      return toKvFile(file);
+    },
+    submissions: async () => {
+      const [next, [first]] = await Promise.all([submissions.nextTxSeq(), submissions.listFrom(0n, 1)]);
+      return { next, first: first?.txSeq };
+    },
+  });
+  const unlisten = uploads.onFinalized(() => runner.nudge());
+  return {
+    kv,
+    kvWrites: new KvWritesService(uploads),
+    handler: kvRollback({ chainId, flow, seen: () => runner.nudgeSoon() }),
+    work: () => runner.start(),
+    async stop() {
+      unlisten();
+      await runner.stop();
+    },
+  };
+}

@@ -1,0 +1,122 @@
+import type { Hex } from "../../kernel/hex.ts";
+
+/** A key of a stream. Keys are bytes, in the order of bytes. */
+export type StreamKey = { readonly streamId: Hex; readonly key: Buffer };
+
+/** What a transaction writes; no bytes at all delete the key. */
+export type StreamWrite = StreamKey & { readonly value: Buffer };
+
+/** The operations of access control, as the network numbers them. The upper half is the family. */
+export const CONTROL_OPS = {
+  GRANT_ADMIN_ROLE: 0x00,
+  RENOUNCE_ADMIN_ROLE: 0x01,
+  SET_KEY_TO_SPECIAL: 0x10,
+  SET_KEY_TO_NORMAL: 0x11,
+  GRANT_WRITER_ROLE: 0x20,
+  REVOKE_WRITER_ROLE: 0x21,
+  RENOUNCE_WRITER_ROLE: 0x22,
+  GRANT_SPECIAL_WRITER_ROLE: 0x30,
+  REVOKE_SPECIAL_WRITER_ROLE: 0x31,
+  RENOUNCE_SPECIAL_WRITER_ROLE: 0x32,
+} as const;
+
+export type ControlOp = keyof typeof CONTROL_OPS;
+
+/** One change of access control. `key` and `account` are there for the operations that name them. */
+export type StreamControl = {
+  readonly op: ControlOp;
+  readonly streamId: Hex;
+  readonly key?: Buffer;
+  readonly account?: Hex;
+};
+
+/** A transaction on streams, as its writer makes it. */
+export type StreamData = {
+  /** The newest version that the writer has seen: a key that was written after it is a conflict. */
+  readonly version: bigint;
+  readonly reads: readonly StreamKey[];
+  readonly writes: readonly StreamWrite[];
+  readonly controls: readonly StreamControl[];
+};
+
+/** No list of a transaction is longer. */
+export const MAX_LIST = 65_536;
+/** No key is longer. */
+export const MAX_KEY_BYTES = 2 ** 24 - 1;
+export const MAX_U64 = 2n ** 64n - 1n;
+
+/** Which operations name a key, and which an account. */
+export const CONTROL_SHAPES: Readonly<
+  Record<ControlOp, { readonly key: boolean; readonly account: boolean }>
+> = {
+  GRANT_ADMIN_ROLE: { key: false, account: true },
+  RENOUNCE_ADMIN_ROLE: { key: false, account: false },
+  SET_KEY_TO_SPECIAL: { key: true, account: false },
+  SET_KEY_TO_NORMAL: { key: true, account: false },
+  GRANT_WRITER_ROLE: { key: false, account: true },
+  REVOKE_WRITER_ROLE: { key: false, account: true },
+  RENOUNCE_WRITER_ROLE: { key: false, account: false },
+  GRANT_SPECIAL_WRITER_ROLE: { key: true, account: true },
+  REVOKE_SPECIAL_WRITER_ROLE: { key: true, account: true },
+  RENOUNCE_SPECIAL_WRITER_ROLE: { key: true, account: false },
+};
+
+/**
+ * The file of a transaction (facts: storage section 5.2), all numbers big-endian: version, reads, writes without their
+ * values, the values in the same order, controls. Throws a `RangeError` for what the format cannot carry.
+ */
+export function encodeStreamData({ version, reads, writes, controls }: StreamData): Buffer {
+  return Buffer.concat([
+    unsigned(version, 8),
+    count(reads),
+    ...reads.flatMap(({ streamId, key }) => [bytesOf(streamId), keyBytes(key)]),
+    count(writes),
+    ...writes.flatMap(({ streamId, key, value }) => [
+      bytesOf(streamId),
+      keyBytes(key),
+      unsigned(BigInt(value.length), 8),
+    ]),
+    ...writes.map(({ value }) => value),
+    count(controls),
+    ...controls.flatMap(controlBytes),
+  ]);
+}
+
+/**
+ * The streams that the tags of a transaction have to name, each once in the order of appearance: those that it writes
+ * and controls. Naming a stream that is only read would make the reader the admin of one that is new.
+ */
+export function streamsOf({ writes, controls }: Pick<StreamData, "writes" | "controls">): readonly Hex[] {
+  return [...new Set([...writes, ...controls].map(({ streamId }) => streamId))];
+}
+
+function controlBytes({ op, streamId, key, account }: StreamControl): Buffer[] {
+  const shape = CONTROL_SHAPES[op];
+  if (shape.key !== (key !== undefined) || shape.account !== (account !== undefined))
+    throw new RangeError(`${op} has a key or an account too many or too few`);
+  return [
+    Buffer.of(CONTROL_OPS[op]),
+    bytesOf(streamId),
+    ...(key ? [keyBytes(key)] : []),
+    ...(account ? [bytesOf(account)] : []),
+  ];
+}
+
+function keyBytes(key: Buffer): Buffer {
+  if (key.length === 0 || key.length > MAX_KEY_BYTES) throw new RangeError("a key has 1 to 2^24 - 1 bytes");
+  return Buffer.concat([unsigned(BigInt(key.length), 3), key]);
+}
+
+function count(list: readonly unknown[]): Buffer {
+  if (list.length > MAX_LIST) throw new RangeError(`a list has at most ${MAX_LIST} entries`);
+  return unsigned(BigInt(list.length), 4);
+}
+
+function unsigned(value: bigint, bytes: number): Buffer {
+  if (value < 0n || value >= 1n << BigInt(8 * bytes)) throw new RangeError("a number does not fit");
+  return Buffer.from(value.toString(16).padStart(2 * bytes, "0"), "hex");
+}
+
+function bytesOf(hex: Hex): Buffer {
+  return Buffer.from(hex.slice(2), "hex");
+}

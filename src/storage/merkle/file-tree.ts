@@ -1,0 +1,105 @@
+import type { Hex } from "../../kernel/hex.ts";
+import { CHUNK_BYTES, type Keccak } from "../keccak/keccak.ts";
+import type { SubmissionNode } from "../submission.ts";
+import { type SegmentProof, toHex } from "./proof.ts";
+import { SegmentTree } from "./segment-tree.ts";
+import { type FileShape, fileShape, SEGMENT_BYTES, SEGMENT_CHUNKS, segmentLeaves } from "./shape.ts";
+
+/** Hashes the chunks of one segment, somewhere: the root over `leaves` chunks that begin with `data`. */
+export type SegmentHasher = { rootOfChunks(data: Uint8Array, leaves: number): Buffer | Promise<Buffer> };
+
+/** The merkle tree of a file, down to its segments: what is submitted to Flow, and what proves each segment. */
+export type FileTree = {
+  readonly root: Hex;
+  readonly shape: FileShape;
+  /** The blocks of a submission: powers of two of chunks, largest first (facts: storage section 3.5). */
+  readonly nodes: readonly SubmissionNode[];
+  /** The proof of a segment, or of padding behind the last one. Throws a `RangeError` for any other. */
+  proof(index: number): SegmentProof;
+};
+
+/** Segments that are hashed at once: this many are held in memory, whatever the size of the file. */
+const IN_FLIGHT = 8;
+
+/**
+ * Reads a file to its end and builds its tree, holding 2 MiB of it and 32 bytes for each segment. Throws a `RangeError`
+ * for an empty file and one above 64 GiB, and whatever `source` throws.
+ */
+export async function hashFile(
+  source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  { keccak, hasher = keccak }: { readonly keccak: Keccak; readonly hasher?: SegmentHasher },
+): Promise<FileTree> {
+  const roots: (Buffer | Promise<Buffer>)[] = [];
+  let [segment, filled, sizeBytes] = [Buffer.allocUnsafeSlow(SEGMENT_BYTES), 0, 0];
+  for await (const part of source) {
+    sizeBytes += part.length;
+    for (let at = 0; at < part.length; ) {
+      const taken = part.subarray(at, at + SEGMENT_BYTES - filled);
+      segment.set(taken, filled);
+      filled += taken.length;
+      at += taken.length;
+      if (filled < SEGMENT_BYTES) continue;
+      roots.push(hasher.rootOfChunks(segment, SEGMENT_CHUNKS));
+      segment = Buffer.allocUnsafeSlow(SEGMENT_BYTES);
+      filled = 0;
+      const oldest = roots.length - IN_FLIGHT;
+      if (oldest >= 0) roots[oldest] = await (roots[oldest] as Buffer | Promise<Buffer>);
+    }
+  }
+  const shape = fileShape(sizeBytes);
+  return completeTree(keccak, shape, await Promise.all(roots), segment.subarray(0, filled));
+}
+
+/** The tree of a file that is in memory; it is hashed at once, about 0.5 ms for 256 KiB. */
+export function hashBytes(keccak: Keccak, bytes: Uint8Array): FileTree {
+  const shape = fileShape(bytes.length);
+  const whole = Math.floor(bytes.length / SEGMENT_BYTES);
+  const roots = Array.from({ length: whole }, (_, index) =>
+    keccak.rootOfChunks(bytes.subarray(index * SEGMENT_BYTES, (index + 1) * SEGMENT_BYTES), SEGMENT_CHUNKS),
+  );
+  return completeTree(keccak, shape, roots, bytes.subarray(whole * SEGMENT_BYTES));
+}
+
+/** `roots` are those of the whole segments, `rest` is what follows them. */
+function completeTree(
+  keccak: Keccak,
+  shape: FileShape,
+  roots: readonly Buffer[],
+  rest: Uint8Array,
+): FileTree {
+  const padded = Array.from({ length: shape.paddedSegments - roots.length }, (_, more) => {
+    const data = more === 0 ? rest : rest.subarray(rest.length);
+    return keccak.rootOfChunks(data, segmentLeaves(shape, roots.length + more));
+  });
+  const tree = new SegmentTree(keccak, Buffer.concat([...roots, ...padded]));
+  return {
+    root: tree.root,
+    shape,
+    nodes: submissionNodes(keccak, shape, tree, rest),
+    proof: (index) => tree.proof(index),
+  };
+}
+
+function submissionNodes(
+  keccak: Keccak,
+  { paddedChunks }: FileShape,
+  tree: SegmentTree,
+  rest: Uint8Array,
+): readonly SubmissionNode[] {
+  const nodes: SubmissionNode[] = [];
+  for (let first = 0; first < paddedChunks; ) {
+    const height = Math.floor(Math.log2(paddedChunks - first));
+    const chunks = 2 ** height;
+    const inSegment = first % SEGMENT_CHUNKS;
+    const root =
+      chunks >= SEGMENT_CHUNKS
+        ? tree.hash(height - Math.log2(SEGMENT_CHUNKS), first / chunks)
+        : keccak.rootOfChunks(
+            rest.subarray(inSegment * CHUNK_BYTES, (inSegment + chunks) * CHUNK_BYTES),
+            chunks,
+          );
+    nodes.push({ root: toHex(root), height });
+    first += chunks;
+  }
+  return nodes;
+}

@@ -1,0 +1,81 @@
+import { type Hex, isHash32 } from "../../kernel/hex.ts";
+import { EMPTY_CHUNK_HASH, type Keccak } from "../keccak/keccak.ts";
+import { type FileShape, nextPowerOfTwo, SEGMENT_CHUNKS } from "./shape.ts";
+
+/**
+ * The way from a segment to its file's root (facts: storage section 3.4). `lemma` is the segment's padded root, its
+ * siblings from the bottom up, and the file's root; `path` says of each sibling whether it lies to the right. The
+ * proof of a file of one segment is its root alone.
+ */
+export type SegmentProof = { readonly lemma: readonly Hex[]; readonly path: readonly boolean[] };
+
+/** What is wrong with a proof, in the words of the network's own nodes. */
+export type ProofFault =
+  | "invalid proof"
+  | "validation failed"
+  | "invalid proof node value in the padding range";
+
+/**
+ * What is wrong with the proof that the segment `index` of this file has the padded root `segmentRoot`; undefined when
+ * nothing is. A segment before others that hold no data proves as well that those are empty, so that nothing hides in
+ * the padding.
+ */
+export function proofFault(
+  keccak: Keccak,
+  file: { readonly root: Hex; readonly shape: FileShape },
+  index: number,
+  segmentRoot: Buffer,
+  { lemma, path }: SegmentProof,
+): ProofFault | undefined {
+  const steps = stepsTo(file.shape, index);
+  const isOne = steps.length === 0;
+  if (path.length !== steps.length || lemma.length !== (isOne ? 1 : steps.length + 2)) return "invalid proof";
+  if (!lemma.every(isHash32)) return "invalid proof";
+  if (!steps.every(({ isLeft }, level) => path[level] === isLeft)) return "invalid proof";
+  if (!toHash(lemma[0]).equals(segmentRoot)) return "validation failed";
+  let hash = segmentRoot;
+  for (const [level, step] of steps.entries()) {
+    const sibling = toHash(lemma[level + 1]);
+    if (step.isLeft && step.siblingFirst >= file.shape.segments) {
+      if (!sibling.equals(emptyRoot(keccak, step.siblingSegments * SEGMENT_CHUNKS)))
+        return "invalid proof node value in the padding range";
+    }
+    hash = step.isLeft ? keccak.pair(hash, sibling) : keccak.pair(sibling, hash);
+  }
+  if (!hash.equals(toHash(lemma.at(-1))) || !hash.equals(toHash(file.root))) return "validation failed";
+  return undefined;
+}
+
+/** The root over a power of two of empty chunks. */
+export function emptyRoot(keccak: Keccak, chunks: number): Buffer {
+  let root: Buffer = EMPTY_CHUNK_HASH;
+  for (let width = 1; width < chunks; width *= 2) root = keccak.pair(root, root);
+  return root;
+}
+
+type Step = { readonly isLeft: boolean; readonly siblingFirst: number; readonly siblingSegments: number };
+
+/** The steps from a segment up to the root, bottom first. Every part is split at the largest power of two below it. */
+function stepsTo({ paddedSegments }: FileShape, index: number): readonly Step[] {
+  const steps: Step[] = [];
+  let [first, width] = [0, paddedSegments];
+  while (width > 1) {
+    const left = nextPowerOfTwo(width) / 2;
+    const isLeft = index < first + left;
+    const siblingSegments = isLeft ? width - left : left;
+    steps.unshift({ isLeft, siblingFirst: isLeft ? first + left : first, siblingSegments });
+    if (!isLeft) first += left;
+    width = isLeft ? left : width - left;
+  }
+  return steps;
+}
+
+/** A hash's 32 bytes. */
+export function toHash(hex: string | undefined): Buffer {
+  return Buffer.from((hex ?? "").slice(2), "hex");
+}
+
+/** A hash as the chain writes it. */
+export function toHex(hash: Uint8Array): Hex {
+  return `0x${Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).toString("hex")}`;
+}

@@ -1,0 +1,58 @@
+import { CHUNK_BYTES, MAX_LEAVES } from "../keccak/keccak.ts";
+
+/** Chunks in a whole segment. */
+export const SEGMENT_CHUNKS = MAX_LEAVES;
+/** A whole segment, bytes. */
+export const SEGMENT_BYTES = SEGMENT_CHUNKS * CHUNK_BYTES;
+/** No file is larger, bytes: 64 GiB, of which the tree over its segments takes 16 MiB. */
+export const MAX_FILE_BYTES = 2 ** 36;
+
+/** How a file of some size is laid out (facts: storage section 3.2). */
+export type FileShape = {
+  readonly sizeBytes: number;
+  /** Chunks that hold its bytes. */
+  readonly chunks: number;
+  /** Leaves of its tree: chunks and empty ones behind them. This many sectors are paid for. */
+  readonly paddedChunks: number;
+  /** Segments that hold its bytes. */
+  readonly segments: number;
+  /** Segments over all leaves. */
+  readonly paddedSegments: number;
+};
+
+/** The layout of a file of `sizeBytes`, 1 to `MAX_FILE_BYTES`. Throws a `RangeError` for any other. */
+export function fileShape(sizeBytes: number): FileShape {
+  if (!Number.isInteger(sizeBytes) || sizeBytes < 1 || sizeBytes > MAX_FILE_BYTES)
+    throw new RangeError(`a file has 1 to ${MAX_FILE_BYTES} bytes, not ${sizeBytes}`);
+  const chunks = Math.ceil(sizeBytes / CHUNK_BYTES);
+  const paddedChunks = padded(chunks);
+  return {
+    sizeBytes,
+    chunks,
+    paddedChunks,
+    segments: Math.ceil(chunks / SEGMENT_CHUNKS),
+    paddedSegments: Math.ceil(paddedChunks / SEGMENT_CHUNKS),
+  };
+}
+
+/** How many bytes an uploaded segment has: whole chunks, whatever part of the last one is the file's. */
+export function segmentBytes({ chunks }: FileShape, index: number): number {
+  return Math.min(SEGMENT_CHUNKS, chunks - index * SEGMENT_CHUNKS) * CHUNK_BYTES;
+}
+
+/** How many leaves lie under a padded segment. */
+export function segmentLeaves({ paddedChunks }: FileShape, index: number): number {
+  return Math.min(SEGMENT_CHUNKS, paddedChunks - index * SEGMENT_CHUNKS);
+}
+
+/** Up to a sixteenth of the next power of two is added, so that a tree is a few whole blocks. */
+function padded(chunks: number): number {
+  const power = nextPowerOfTwo(chunks);
+  const unit = power >= 16 ? power / 16 : 1;
+  return Math.ceil(chunks / unit) * unit;
+}
+
+/** The smallest power of two that is not below `count`. */
+export function nextPowerOfTwo(count: number): number {
+  return 2 ** Math.ceil(Math.log2(count));
+}

@@ -1,0 +1,335 @@
+import QuickLRU from "quick-lru";
+import type { Database, Queries, Transaction } from "../../db/database.ts";
+import { NaturalBatch } from "../../kernel/batch.ts";
+import { AppError } from "../../kernel/errors.ts";
+import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import type { Logger } from "../../kernel/log.ts";
+import { HASH_BYTES, type Keccak } from "../keccak/keccak.ts";
+import type { SegmentHasher } from "../merkle/file-tree.ts";
+import { type FileShape, SEGMENT_BYTES } from "../merkle/shape.ts";
+import { DiskFiles, dataPath, rootsPath } from "./disk-files.ts";
+import { DiskReader, type FileOnDisk } from "./disk-reader.ts";
+import {
+  adoptFiles,
+  adoptOverlooked,
+  disownFiles,
+  dropSegments,
+  forgetUnsubmitted,
+  type HeldBytes,
+  heldBytes,
+  holdFile,
+  noteSegments,
+  type WrittenSegment,
+} from "./held-changes.store.ts";
+import { findHeld, type HeldFile, heldById, type WantedFile } from "./held-files.store.ts";
+import { checkedShape, checkSegment, refuseSegment } from "./segment-check.ts";
+import type {
+  FileId,
+  NodeFile,
+  NodeLocation,
+  PutOutcome,
+  Segment,
+  StorageNode,
+  UploadedSegment,
+} from "./storage-node.ts";
+
+type Needs = {
+  readonly database: Database;
+  readonly chainId: number;
+  readonly log: Logger;
+  readonly keccak: Keccak;
+  readonly hasher: SegmentHasher;
+  /** Where the bytes are. Several processes may share it, as they share the database. */
+  readonly folder: string;
+  /** What all files may take, bytes; a tenth of it may be taken by files that the chain does not know yet. */
+  readonly quotaBytes: number;
+  /** How long files without a submission are kept after their last segment. */
+  readonly unsubmittedHours: number;
+  /** Whether what is read is verified again, and not only what is written. */
+  readonly verifies: boolean;
+  /** What others call this node. */
+  readonly url: () => string;
+  /** Told of every file that got segments, in the transaction that notes them, and of those that end their wait. */
+  readonly progressed?: (tx: Transaction, files: readonly NodeFile[]) => Promise<void>;
+  /** Said behind a transaction that `progressed` may have written in. */
+  readonly committed?: () => void;
+};
+
+const MAX_WRITING = 256;
+const MAX_EARLY_BYTES = 10 * 2 ** 20;
+/** What the smallest segment takes of a disk. */
+const DISK_BLOCK_BYTES = 4_096;
+const UNSUBMITTED_SHARE = 0.1;
+const KNOWN_FILES = 16_384;
+/** How long a finalized file is taken to be one without asking: only a reorganisation, or damage, changes that. */
+const KNOWN_MS = 5_000;
+const SWEEP_MS = 60_000;
+const SWEEP_BATCH = 100;
+
+/**
+ * A storage node of our own: bytes in a folder, and what is there in the database. A segment counts once it is flushed
+ * to the disk and its row is committed, so that a process may die anywhere and an upload goes on where it was; a file is
+ * finalized when every segment counts and the chain has its submission. What is read is verified against the root, and a
+ * segment that was damaged on the disk is missing from then on.
+ */
+export class DiskNode implements StorageNode {
+  readonly #needs: Needs;
+  readonly #disk = new DiskFiles();
+  readonly #reader: DiskReader;
+  readonly #finalized = new QuickLRU<Hex, HeldFile>({ maxSize: KNOWN_FILES, maxAge: KNOWN_MS });
+  readonly #heldIds = new QuickLRU<string, string>({ maxSize: KNOWN_FILES });
+  readonly #finds: NaturalBatch<WantedFile, HeldFile | undefined>;
+  readonly #notes: NaturalBatch<WrittenSegment, Noted>;
+  readonly #looks: NaturalBatch<undefined, HeldBytes>;
+  #writing = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #sweeping: Promise<unknown> = Promise.resolve();
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+    const { database, chainId } = needs;
+    this.#finds = new NaturalBatch((wanted) => findHeld(database, chainId, wanted), { max: 100, lanes: 2 });
+    this.#notes = new NaturalBatch((written) => this.#note(written), { max: 64 });
+    this.#looks = new NaturalBatch(async (waiting) => {
+      const held = await heldBytes(database);
+      return waiting.map(() => held);
+    });
+    this.#reader = new DiskReader({
+      ...needs,
+      disk: this.#disk,
+      damaged: (file, index) => this.#drop(file, index),
+    });
+  }
+
+  async find(ids: readonly FileId[]): Promise<readonly (NodeFile | undefined)[]> {
+    return Promise.all(
+      ids.map(async (id) => {
+        if ("txSeq" in id) return this.#known(await this.#finds.add(id));
+        const root = lowerHex(id.root);
+        return this.#finalized.get(root) ?? this.#known(await this.#finds.add({ root }));
+      }),
+    );
+  }
+
+  async put(segment: UploadedSegment, txSeq?: bigint): Promise<PutOutcome> {
+    if (this.#writing >= MAX_WRITING)
+      throw new AppError("unavailable", `too many data writing: ${MAX_WRITING}`, { retryAfterSeconds: 1 });
+    this.#writing++;
+    try {
+      return await this.#put({ ...segment, root: lowerHex(segment.root) }, txSeq);
+    } finally {
+      this.#writing--;
+    }
+  }
+
+  async read(file: NodeFile, index: number): Promise<Buffer> {
+    return this.#reader.read(await this.#place(file, index), index);
+  }
+
+  async readWithProof(file: NodeFile, index: number): Promise<Segment> {
+    const { root, sizeBytes } = file;
+    const place = await this.#place(file, index);
+    const data = await this.#reader.read(place, index);
+    const isOne = place.shape.paddedSegments === 1;
+    const proof = isOne ? { lemma: [root], path: [] } : (await this.#reader.tree(place)).proof(index);
+    return { root, index, data, proof, sizeBytes };
+  }
+
+  async locations(file: NodeFile): Promise<readonly NodeLocation[]> {
+    if (!file.finalized) return [];
+    return [{ url: this.#needs.url(), shardId: 0, numShard: 1, latencyMs: 0 }];
+  }
+
+  /** To be told of submissions in the transaction that brings them. Returns the files that are finalized with them. */
+  async submitted(
+    tx: Queries,
+    submissions: readonly { readonly root: Hex; readonly sectors: bigint }[],
+  ): Promise<readonly NodeFile[]> {
+    return heldById(tx, this.#needs.chainId, await adoptFiles(tx, submissions));
+  }
+
+  /** To be told of roots whose submissions went, in the transaction that takes them away. */
+  async reverted(tx: Queries, roots: readonly Hex[]): Promise<void> {
+    for (const root of roots) this.#finalized.delete(root);
+    await disownFiles(tx, this.#needs.chainId, roots);
+  }
+
+  /** Deletes what nobody submitted in time. Returns how many files are gone. */
+  async sweep(): Promise<number> {
+    const { database, chainId, folder, unsubmittedHours: hours, progressed, committed } = this.#needs;
+    await database.transaction(async (tx) => {
+      const adopted = await adoptOverlooked(tx, chainId);
+      if (adopted.length > 0) await progressed?.(tx, await heldById(tx, chainId, adopted));
+    });
+    committed?.();
+    for (let gone = 0; ; ) {
+      const forgotten = await forgetUnsubmitted(database, { chainId, hours, limit: SWEEP_BATCH });
+      for (const { id, root } of forgotten)
+        await Promise.all([
+          this.#disk.remove(dataPath(folder, root, id)),
+          this.#disk.remove(rootsPath(folder, root, id)),
+        ]);
+      gone += forgotten.length;
+      if (forgotten.length < SWEEP_BATCH) return gone;
+    }
+  }
+
+  start(): void {
+    const sweep = () => {
+      this.#sweeping = this.sweep().catch((error: unknown) =>
+        this.#needs.log.error({ err: error }, "deleting files that nobody submitted failed"),
+      );
+    };
+    sweep();
+    this.#timer = setInterval(sweep, SWEEP_MS);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#sweeping;
+    await this.#disk.close();
+  }
+
+  async #put(segment: UploadedSegment, txSeq: bigint | undefined): Promise<PutOutcome> {
+    const { keccak, hasher } = this.#needs;
+    const file = await this.#target(segment, txSeq);
+    if (file.finalized) return { kind: "finalized", file };
+    const shape = checkedShape(file.sizeBytes);
+    if (shape.paddedChunks !== file.sectors) refuseSegment("root", "data root and tx seq not match");
+    const { segmentRoot, isLast } = await checkSegment(segment, shape, { keccak, hasher });
+    await this.#requireRoom(file, segment.data.length);
+    const isSubmitted = file.txSeq !== undefined;
+    for (let attempt = 1; ; attempt++) {
+      const heldId = file.heldId && attempt === 1 ? file.heldId : await this.#hold(file, isSubmitted);
+      const noted = await this.#write(heldId, segment, shape, segmentRoot, isLast);
+      if (noted) return { kind: noted.isNew ? "stored" : "duplicate", file: noted.file };
+      // The sweep took the file between our look and our note; once more makes it anew.
+      if (attempt === 2) throw new AppError("unavailable", "The file was being deleted, try again.");
+    }
+  }
+
+  /** The file that a segment is for, by the chain or by the uploader's word. */
+  async #target(segment: UploadedSegment, txSeq: bigint | undefined): Promise<HeldFile> {
+    const { root, sizeBytes } = segment;
+    const found = await this.#finds.add(txSeq === undefined ? { root, sizeBytes } : { txSeq, sizeBytes });
+    if (found && found.root !== root) refuseSegment("root", "data root and tx seq not match");
+    if (found?.txSeq !== undefined) {
+      if (sizeBytes !== undefined && sizeBytes !== found.sizeBytes)
+        refuseSegment("fileSize", "segment file size not matched with tx file size");
+      return found;
+    }
+    if (txSeq !== undefined || sizeBytes === undefined)
+      throw new AppError("file_not_found", "No submission of this file was seen on the chain yet.");
+    if (sizeBytes > MAX_EARLY_BYTES)
+      throw new AppError("file_too_large", "caching of large file when tx is unavailable is not supported", {
+        param: "fileSize",
+      });
+    const sectors = checkedShape(sizeBytes).paddedChunks;
+    if (found && found.sectors === sectors) return { ...found, ...sized(sizeBytes) };
+    return { ...UNKNOWN, root, sectors, ...sized(sizeBytes) };
+  }
+
+  /** Looked at before anything is written; what is written at the same time may go beyond it, 64 MiB a process. */
+  async #requireRoom({ txSeq }: HeldFile, bytes: number): Promise<void> {
+    const { quotaBytes } = this.#needs;
+    const held = await this.#looks.add(undefined);
+    if (held.all + bytes > quotaBytes)
+      throw new AppError("storage_full", "This storage node has no room left.", { retryAfterSeconds: 3_600 });
+    if (txSeq === undefined && held.unsubmitted + bytes > quotaBytes * UNSUBMITTED_SHARE)
+      throw new AppError("storage_full", "Submit the file first: there is no room for files without one.", {
+        retryAfterSeconds: 60,
+      });
+  }
+
+  #hold({ root, sectors, sizeBytes }: HeldFile, isSubmitted: boolean): Promise<string> {
+    return holdFile(this.#needs.database, { root, sectors, sizeBytes, isSubmitted });
+  }
+
+  async #write(
+    heldId: string,
+    { root, index, data }: UploadedSegment,
+    shape: FileShape,
+    segmentRoot: Buffer,
+    isLast: boolean,
+  ): Promise<Noted> {
+    const { folder } = this.#needs;
+    const writes = [this.#disk.write(dataPath(folder, root, heldId), index * SEGMENT_BYTES, data)];
+    if (shape.paddedSegments > 1)
+      writes.push(this.#disk.write(rootsPath(folder, root, heldId), index * HASH_BYTES, segmentRoot));
+    await Promise.all(writes);
+    const proven = isLast ? index + 1 : undefined;
+    const bytes = Math.ceil(data.length / DISK_BLOCK_BYTES) * DISK_BLOCK_BYTES;
+    return this.#notes.add({ heldId, index, bytes, proven });
+  }
+
+  async #note(written: readonly WrittenSegment[]): Promise<readonly Noted[]> {
+    const { database, chainId, progressed, committed } = this.#needs;
+    const { isNew, files } = await database.transaction(async (tx) => {
+      const isNew = await noteSegments(tx, written);
+      const files = await heldById(tx, chainId, [...new Set(written.map(({ heldId }) => heldId))]);
+      const changed = new Set([...isNew].map((key) => key.slice(0, key.indexOf(":"))));
+      const told = files.filter(({ heldId }) => heldId !== undefined && changed.has(heldId));
+      if (told.length > 0) await progressed?.(tx, told);
+      return { isNew, files };
+    });
+    committed?.();
+    const byId = new Map(files.map((file) => [file.heldId, file]));
+    const unclaimed = new Set(isNew);
+    return written.map(({ heldId, index }) => {
+      const file = byId.get(heldId);
+      return file && { isNew: unclaimed.delete(`${heldId}:${index}`), file };
+    });
+  }
+
+  #known(file: HeldFile | undefined): HeldFile | undefined {
+    if (file?.finalized) this.#finalized.set(file.root, file);
+    if (file?.heldId !== undefined) this.#heldIds.set(keyOf(file.root, file.sectors), file.heldId);
+    return file;
+  }
+
+  /** Where a complete file is. Throws `file_not_finalized`, and a `RangeError` for a segment that it does not have. */
+  async #place(file: NodeFile, index: number): Promise<FileOnDisk> {
+    if (!file.finalized) throw notFinalized();
+    const shape = checkedShape(file.sizeBytes);
+    if (!(index >= 0 && index < shape.segments)) throw new RangeError(`no segment ${index}`);
+    const id = this.#heldIds.get(keyOf(file.root, shape.paddedChunks)) ?? (await this.#findId(file));
+    return { id, root: file.root, shape };
+  }
+
+  async #findId({ root, sizeBytes }: NodeFile): Promise<string> {
+    const found = this.#known(await this.#finds.add({ root, sizeBytes }));
+    if (found?.finalized && found.heldId !== undefined) return found.heldId;
+    throw notFinalized();
+  }
+
+  async #drop({ id, root, shape }: FileOnDisk, index: number | undefined): Promise<void> {
+    this.#finalized.delete(root);
+    this.#heldIds.delete(keyOf(root, shape.paddedChunks));
+    await dropSegments(this.#needs.database, id, index);
+  }
+}
+
+type Noted = { readonly isNew: boolean; readonly file: HeldFile } | undefined;
+
+/** A file of which nothing came yet and that the chain does not know. */
+const UNKNOWN = {
+  heldId: undefined,
+  txSeq: undefined,
+  startEntryIndex: undefined,
+  uploadedSegments: 0,
+  finalized: false,
+  isCached: false,
+  pruned: false,
+} as const;
+
+function notFinalized(): AppError {
+  return new AppError("file_not_finalized", "The file is not here in full yet.");
+}
+
+function sized(sizeBytes: number) {
+  return { sizeBytes, segments: Math.ceil(sizeBytes / SEGMENT_BYTES) };
+}
+
+function keyOf(root: Hex, sectors: number): string {
+  return `${root}:${sectors}`;
+}

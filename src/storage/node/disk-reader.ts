@@ -1,0 +1,114 @@
+import { AppError } from "../../kernel/errors.ts";
+import type { Hex } from "../../kernel/hex.ts";
+import type { Logger } from "../../kernel/log.ts";
+import { HASH_BYTES, type Keccak } from "../keccak/keccak.ts";
+import type { SegmentHasher } from "../merkle/file-tree.ts";
+import { toHash } from "../merkle/proof.ts";
+import { SegmentTree } from "../merkle/segment-tree.ts";
+import { type FileShape, SEGMENT_BYTES, segmentBytes, segmentLeaves } from "../merkle/shape.ts";
+import { ByteCache } from "./byte-cache.ts";
+import { type DiskFiles, dataPath, rootsPath } from "./disk-files.ts";
+
+/** A complete file on the disk. `id` is part of its name there. */
+export type FileOnDisk = { readonly id: string; readonly root: Hex; readonly shape: FileShape };
+
+type Needs = {
+  readonly disk: DiskFiles;
+  readonly folder: string;
+  readonly keccak: Keccak;
+  readonly hasher: SegmentHasher;
+  readonly log: Logger;
+  /** Off, the disk is trusted: damage goes unseen. */
+  readonly verifies: boolean;
+  /** A segment is not what it was; without an index, nothing of the file can be told to be. */
+  readonly damaged: (file: FileOnDisk, index: number | undefined) => Promise<void>;
+};
+
+const TREE_CACHE_BYTES = 32 * 2 ** 20;
+
+/** Reads segments from the disk and verifies each against the root of its file, as bits do rot. */
+export class DiskReader {
+  readonly #needs: Needs;
+  readonly #trees = new ByteCache<SegmentTree>(TREE_CACHE_BYTES);
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /** The whole chunks of a segment. Throws `storage_unavailable`, and tells of the damage, when they are not right. */
+  async read(file: FileOnDisk, index: number): Promise<Buffer> {
+    const { shape, root } = file;
+    if (!this.#needs.verifies) return this.#bytes(file, index);
+    const expected = shape.paddedSegments === 1 ? toHash(root) : (await this.tree(file)).hash(0, index);
+    const data = await this.#bytes(file, index);
+    const found = await this.#needs.hasher.rootOfChunks(data, segmentLeaves(shape, index));
+    if (found.equals(expected)) return data;
+    return this.#fail(file, index, new Error("its bytes do not lead to its root"));
+  }
+
+  /** The tree over the segments of a file: kept in memory once read, since every segment needs it. */
+  async tree(file: FileOnDisk): Promise<SegmentTree> {
+    const known = this.#trees.get(file.id);
+    if (known) return known;
+    const { keccak } = this.#needs;
+    const noted = await this.#readRoots(file);
+    const tree = noted && new SegmentTree(keccak, noted);
+    const right = tree?.root === file.root ? tree : await this.#rebuilt(file);
+    this.#trees.set(file.id, right, right.sizeBytes);
+    return right;
+  }
+
+  /** The segment roots that were written beside the bytes. Where none was written, there is padding. */
+  async #readRoots({ id, root, shape }: FileOnDisk): Promise<Buffer | undefined> {
+    const { disk, folder, keccak } = this.#needs;
+    const path = rootsPath(folder, root, id);
+    const roots = await disk.read(path, 0, shape.paddedSegments * HASH_BYTES).catch(() => undefined);
+    for (let index = 0; roots && index < shape.paddedSegments; index++) {
+      const at = index * HASH_BYTES;
+      if (roots.subarray(at, at + HASH_BYTES).equals(NOTHING))
+        roots.set(keccak.rootOfChunks(new Uint8Array(0), segmentLeaves(shape, index)), at);
+    }
+    return roots;
+  }
+
+  /** The segment roots can be had from the bytes as well: what was written of them is written anew. */
+  async #rebuilt(file: FileOnDisk): Promise<SegmentTree> {
+    const { disk, folder, keccak, hasher, log } = this.#needs;
+    const { id, root, shape } = file;
+    const roots = Buffer.alloc(shape.paddedSegments * HASH_BYTES);
+    for (let index = 0; index < shape.paddedSegments; index++) {
+      const data = index < shape.segments ? await this.#bytes(file, index) : new Uint8Array(0);
+      roots.set(await hasher.rootOfChunks(data, segmentLeaves(shape, index)), index * HASH_BYTES);
+    }
+    const tree = new SegmentTree(keccak, roots);
+    if (tree.root !== root)
+      return this.#fail(file, undefined, new Error("neither bytes nor roots are right"));
+    await disk.write(rootsPath(folder, root, id), 0, roots);
+    log.warn({ root }, "the segment roots of a file were damaged and were made anew");
+    return tree;
+  }
+
+  #bytes(file: FileOnDisk, index: number): Promise<Buffer> {
+    const { disk, folder } = this.#needs;
+    const path = dataPath(folder, file.root, file.id);
+    return disk
+      .read(path, index * SEGMENT_BYTES, segmentBytes(file.shape, index))
+      .catch((error: unknown) => this.#fail(file, index, error));
+  }
+
+  async #fail(file: FileOnDisk, index: number | undefined, cause: unknown): Promise<never> {
+    const { log, damaged } = this.#needs;
+    log.error({ err: cause, root: file.root, index }, "a file on the disk is damaged: upload it again");
+    this.#trees.delete(file.id);
+    // What cannot be opened for want of file handles is not damaged.
+    if (!isPassing(cause)) await damaged(file, index);
+    throw new AppError("storage_unavailable", "A segment of this file cannot be read.", { cause });
+  }
+}
+
+const NOTHING = Buffer.alloc(HASH_BYTES);
+
+function isPassing(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return code === "EMFILE" || code === "ENFILE" || code === "ENOMEM" || code === "EACCES";
+}

@@ -1,0 +1,223 @@
+import type { Queries } from "../../db/database.ts";
+import type { Hex } from "../../kernel/hex.ts";
+
+/** A segment that is on the disk. `proven` says how many segments its file has, where this is the last of them. */
+export type WrittenSegment = {
+  readonly heldId: string;
+  readonly index: number;
+  readonly bytes: number;
+  readonly proven: number | undefined;
+};
+
+/** What is on the disk, bytes: all, and what the chain has no submission of. */
+export type HeldBytes = { readonly all: number; readonly unsubmitted: number };
+
+/** Makes room for a file of which the first segment is about to be written. Returns its id; again, the same one. */
+export async function holdFile(
+  queries: Queries,
+  file: {
+    readonly root: Hex;
+    readonly sectors: number;
+    readonly sizeBytes: number;
+    readonly isSubmitted: boolean;
+  },
+): Promise<string> {
+  const parameters = [file.root, file.sectors, file.sizeBytes, file.isSubmitted];
+  const [row] = await queries.rows<{ id: string }>(HOLD, parameters);
+  if (!row) throw new Error("a held file was neither made nor found");
+  return row.id;
+}
+
+export async function heldBytes(queries: Queries): Promise<HeldBytes> {
+  const [row] = await queries.rows<{ bytes: string; unsubmitted: string }>(
+    "select bytes::text as bytes, unsubmitted::text as unsubmitted from held_bytes",
+  );
+  return { all: Number(row?.bytes), unsubmitted: Number(row?.unsubmitted) };
+}
+
+/**
+ * Notes segments that are on the disk, in one transaction with whatever is told of them, and which files are complete
+ * with them. Returns which segments are new, as `id:index`; none is of a file that is gone.
+ */
+export async function noteSegments(
+  tx: Queries,
+  segments: readonly WrittenSegment[],
+): Promise<ReadonlySet<string>> {
+  const asked = JSON.stringify(
+    segments.map(({ heldId, index, bytes, proven }) => ({ file_id: heldId, index, bytes, proven })),
+  );
+  await tx.rows(LOCK, [asked]);
+  const added = await tx.rows<{ file_id: string; index: number }>(ADD_SEGMENTS, [asked]);
+  const keys = added.map(({ file_id, index }) => ({ file_id, index }));
+  await tx.rows(COUNT, [asked, JSON.stringify(keys)]);
+  await tx.rows(COMPLETE, [asked]);
+  return new Set(added.map(({ file_id, index }) => `${file_id}:${index}`));
+}
+/** The chain has submissions of these files: they are kept. Returns the ids of those that are complete. */
+export async function adoptFiles(
+  tx: Queries,
+  files: readonly { readonly root: Hex; readonly sectors: bigint }[],
+): Promise<readonly string[]> {
+  const asked = files.map(({ root, sectors }) => ({ root, sectors: sectors.toString() }));
+  return idsOf(await tx.rows<{ id: string }>(ADOPT, [JSON.stringify(asked)]));
+}
+
+/** Adopts what the chain has and the transaction of its submission could not see. Returns the ids of complete files. */
+export async function adoptOverlooked(tx: Queries, chainId: number): Promise<readonly string[]> {
+  return idsOf(await tx.rows<{ id: string }>(ADOPT_OVERLOOKED, [chainId]));
+}
+
+/** The chain took submissions back: files without any other begin to wait for one. */
+export async function disownFiles(tx: Queries, chainId: number, roots: readonly Hex[]): Promise<void> {
+  await tx.rows(DISOWN, [chainId, JSON.stringify(roots)]);
+}
+
+/** Forgets at most `limit` files that nobody submitted for `hours` after their last segment. Returns their places. */
+export async function forgetUnsubmitted(
+  queries: Queries,
+  { chainId, hours, limit }: { readonly chainId: number; readonly hours: number; readonly limit: number },
+): Promise<readonly { readonly id: string; readonly root: Hex }[]> {
+  return queries.rows<{ id: string; root: Hex }>(FORGET, [chainId, hours, limit]);
+}
+
+/** A segment turned out damaged, or all of them: the file is incomplete without, and they may be uploaded again. */
+export async function dropSegments(
+  queries: Queries,
+  heldId: string,
+  index: number | undefined,
+): Promise<void> {
+  await queries.rows(DROP, [heldId, index ?? null]);
+}
+
+function idsOf(rows: readonly { readonly id: string }[]): readonly string[] {
+  return rows.map(({ id }) => id);
+}
+
+const HOLD = `
+  with made as (
+    insert into held_file (root, sectors, claimed_bytes, unsubmitted_since)
+    values ($1, $2::bigint, $3::bigint, case when $4::boolean then null else now() end)
+    on conflict (root, sectors) do update set root = excluded.root
+    returning id
+  )
+  select id::text as id from made`;
+
+const ASKED = `jsonb_to_recordset($1::text::jsonb) as asked(file_id bigint, index int, bytes int, proven int)`;
+const ASKED_FILES = `select file_id from ${ASKED}`;
+
+/** Files are locked by their ids in order, here and wherever several are. */
+const LOCK = `select id from held_file where id in (${ASKED_FILES}) order by id for update`;
+
+const ADD_SEGMENTS = `
+  insert into held_segment (file_id, index, bytes)
+  select distinct on (file_id, index) file_id, index, asked.bytes from ${ASKED} join held_file f on f.id = file_id
+  on conflict do nothing
+  returning file_id::text as file_id, index`;
+
+/** The last segment says how many there are: a claim that was proven with fewer counts, since what follows is empty. */
+const COUNT = `
+  with asked as (select * from ${ASKED}),
+  added as (
+    select a.file_id, count(*)::int as segments, sum(asked.bytes)::bigint as bytes
+    from jsonb_to_recordset($2::text::jsonb) as a(file_id bigint, index int)
+    join (select distinct on (file_id, index) * from asked) as asked using (file_id, index)
+    group by a.file_id
+  ),
+  proven as (select file_id, min(proven) as segments from asked group by file_id),
+  counted as (
+    update held_file f
+    set uploaded = f.uploaded + coalesce(added.segments, 0), bytes = f.bytes + coalesce(added.bytes, 0),
+      segments = least(f.segments, proven.segments),
+      unsubmitted_since = case when f.unsubmitted_since is null then null else now() end
+    from proven left join added on added.file_id = proven.file_id
+    where f.id = proven.file_id
+    returning coalesce(added.bytes, 0) as bytes, f.unsubmitted_since is not null as is_unsubmitted
+  )
+  update held_bytes
+  set bytes = held_bytes.bytes + (select coalesce(sum(bytes), 0) from counted),
+    unsubmitted = unsubmitted + (select coalesce(sum(bytes), 0) from counted where is_unsubmitted)`;
+
+const COMPLETE = `
+  update held_file f set complete_at = now()
+  where f.id in (${ASKED_FILES}) and f.complete_at is null and f.uploaded >= f.segments
+    and (select count(*) from held_segment s where s.file_id = f.id and s.index < f.segments) = f.segments`;
+
+const ADOPTED = `
+  adopted as (
+    update held_file f set unsubmitted_since = null from waiting where f.id = waiting.id
+    returning f.id, f.bytes, f.complete_at
+  ),
+  counted as (
+    update held_bytes set unsubmitted = unsubmitted - (select coalesce(sum(bytes), 0) from adopted)
+    where exists (select 1 from adopted)
+  )
+  select id::text as id from adopted where complete_at is not null`;
+
+const ADOPT = `
+  with waiting as (
+    select f.id from held_file f
+    join jsonb_to_recordset($1::text::jsonb) as asked(root text, sectors bigint)
+      on f.root = asked.root and f.sectors = asked.sectors
+    where f.unsubmitted_since is not null
+    order by f.id for update of f
+  ),
+  ${ADOPTED}`;
+
+const ADOPT_OVERLOOKED = `
+  with waiting as (
+    select f.id from held_file f
+    where f.unsubmitted_since is not null and exists (
+      select 1 from submission s
+      where s.chain_id = $1::bigint and s.root = f.root and s.sectors = f.sectors
+    )
+    order by f.id limit 1000 for update
+  ),
+  ${ADOPTED}`;
+
+const DISOWN = `
+  with lone as (
+    select f.id from held_file f
+    where f.root in (select jsonb_array_elements_text($2::text::jsonb)) and f.unsubmitted_since is null
+      and not exists (
+        select 1 from submission s
+        where s.chain_id = $1::bigint and s.root = f.root and s.sectors = f.sectors
+      )
+    order by f.id for update
+  ),
+  disowned as (
+    update held_file f set unsubmitted_since = now() from lone where f.id = lone.id returning f.bytes
+  )
+  update held_bytes set unsubmitted = unsubmitted + (select coalesce(sum(bytes), 0) from disowned)
+  where exists (select 1 from disowned)`;
+
+const FORGET = `
+  with old as (
+    select f.id from held_file f
+    where f.unsubmitted_since < now() - make_interval(hours => $2::int) and not exists (
+      select 1 from submission s
+      where s.chain_id = $1::bigint and s.root = f.root and s.sectors = f.sectors
+    )
+    order by f.id limit $3::int for update
+  ),
+  gone as (delete from held_file f using old where f.id = old.id returning f.id, f.root, f.bytes),
+  counted as (
+    update held_bytes set bytes = bytes - (select coalesce(sum(bytes), 0) from gone),
+      unsubmitted = unsubmitted - (select coalesce(sum(bytes), 0) from gone)
+    where exists (select 1 from gone)
+  )
+  select id::text as id, root from gone`;
+
+const DROP = `
+  with gone as (
+    delete from held_segment where file_id = $1::bigint and ($2::int is null or index = $2::int) returning bytes
+  ),
+  counted as (
+    update held_file f
+    set uploaded = uploaded - (select count(*) from gone), bytes = f.bytes - (select coalesce(sum(bytes), 0) from gone),
+      complete_at = null
+    where f.id = $1::bigint
+    returning (select coalesce(sum(bytes), 0) from gone) as bytes, f.unsubmitted_since is not null as is_unsubmitted
+  )
+  update held_bytes
+  set bytes = held_bytes.bytes - (select coalesce(sum(bytes), 0) from counted),
+    unsubmitted = unsubmitted - (select coalesce(sum(bytes), 0) from counted where is_unsubmitted)`;

@@ -1,0 +1,157 @@
+import type { lookup } from "node:dns";
+import { isIP } from "node:net";
+import { buildConnector, Pool } from "undici";
+import { ForbiddenAddress, guardedLookup, isPublicAddress } from "../../inference/address-guard.ts";
+
+/** Why a node or an indexer gave no answer of use. `refused`: it answered, and said no with this text. */
+export type NodeFailureKind = "unreachable" | "silent" | "malformed" | "refused" | "forbidden" | "lied";
+
+/** A call to a node that failed. Its text is for the log: it may be the node's own. */
+export class NodeFailure extends Error {
+  override readonly name = "NodeFailure";
+  readonly kind: NodeFailureKind;
+
+  constructor(kind: NodeFailureKind, message: string, options?: ErrorOptions) {
+    super(message.slice(0, 300), options);
+    this.kind = kind;
+  }
+}
+
+type Needs = {
+  /** Whether nodes that others named may live on private addresses, as on the development network. */
+  readonly allowsPrivate: boolean;
+  readonly connectMs: number;
+  /** Resolves names; the system's unless told. */
+  readonly resolve?: typeof lookup;
+};
+
+export type CallOptions = {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Whether the operator named this place himself: then it may be anywhere. */
+  readonly isOwn?: boolean;
+};
+
+/** Of one segment in base64 with the longest proof, and what is around it, with room to spare. */
+const MAX_ANSWER_BYTES = 2 ** 20;
+const CONNECTIONS = 32;
+/** Pools of nodes that were asked last; discovered nodes come and go. */
+const MAX_POOLS = 512;
+
+/**
+ * Speaks JSON-RPC with storage nodes and indexers, over one keep-alive pool for each. Plain `http:` is allowed, since
+ * nodes have nothing else and what they answer is verified; addresses that are not public are not, unless the operator
+ * named them. Redirects are not followed.
+ */
+export class NodeRpc {
+  readonly #needs: Needs;
+  readonly #pools = new Map<string, Pool>();
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /** The result of a call. Throws a `NodeFailure`, or the reason of `signal`. */
+  async call(
+    url: string,
+    method: string,
+    params: readonly unknown[],
+    { timeoutMs, signal, isOwn = false }: CallOptions,
+  ): Promise<unknown> {
+    const place = this.#placeOf(url, isOwn);
+    const limit = AbortSignal.timeout(timeoutMs);
+    try {
+      const { statusCode, body } = await place.pool.request({
+        method: "POST",
+        path: place.path,
+        headers: { "content-type": "application/json", accept: "application/json" },
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+        signal: signal ? AbortSignal.any([signal, limit]) : limit,
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
+      });
+      if (statusCode !== 200) {
+        // Its end comes as an error event, which is of no interest.
+        body.on("error", () => {}).destroy();
+        throw new NodeFailure("unreachable", `${method} was answered with status ${statusCode}`);
+      }
+      return resultOf(method, await readBounded(body));
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      if (error instanceof NodeFailure) throw error;
+      if (limit.aborted) throw new NodeFailure("silent", `${method} took more than ${timeoutMs} ms`);
+      throw new NodeFailure("unreachable", `${method} failed`, { cause: error });
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
+    this.#pools.clear();
+  }
+
+  #placeOf(url: string, isOwn: boolean): { readonly pool: Pool; readonly path: string } {
+    const parsed = URL.parse(url);
+    if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username !== "" || parsed.password !== "")
+      throw new NodeFailure("forbidden", `not an address of a node: ${url}`);
+    const isFree = isOwn || this.#needs.allowsPrivate;
+    const key = `${isFree ? "any" : "public"} ${parsed.origin}`;
+    const pool = this.#pools.get(key) ?? this.#open(parsed.origin, isFree);
+    this.#pools.delete(key);
+    this.#pools.set(key, pool);
+    for (const [oldest, idle] of this.#pools) {
+      if (this.#pools.size <= MAX_POOLS) break;
+      this.#pools.delete(oldest);
+      void idle.close();
+    }
+    return { pool, path: parsed.pathname + parsed.search };
+  }
+
+  #open(origin: string, isFree: boolean): Pool {
+    const { connectMs, resolve } = this.#needs;
+    return new Pool(origin, {
+      connections: CONNECTIONS,
+      connect: isFree ? { timeout: connectMs } : publicConnector(connectMs, resolve),
+    });
+  }
+}
+
+/** Connects to public addresses only. An address in the URL is never looked up, so it is judged here. */
+function publicConnector(timeout: number, resolve: typeof lookup | undefined): buildConnector.connector {
+  const connect = buildConnector({ timeout, lookup: guardedLookup(resolve) } as buildConnector.BuildOptions);
+  return (options, done) => {
+    const host = options.hostname.replace(/^\[|\]$/g, "");
+    if (isIP(host) !== 0 && !isPublicAddress(host))
+      return void done(new ForbiddenAddress(`${host} is not a public address`), null);
+    connect(options, done);
+  };
+}
+
+async function readBounded(body: AsyncIterable<Buffer>): Promise<string> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of body) {
+    length += part.length;
+    // Leaving the loop destroys the rest.
+    if (length > MAX_ANSWER_BYTES) throw new NodeFailure("malformed", "the answer is too long");
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
+
+function resultOf(method: string, text: string): unknown {
+  const answer = parse(text);
+  if (typeof answer !== "object" || answer === null)
+    throw new NodeFailure("malformed", `${method} was answered with no JSON`);
+  const { result, error } = answer as { result?: unknown; error?: unknown };
+  if (error === undefined || error === null) return result ?? null;
+  const { message, data } = error as { message?: unknown; data?: unknown };
+  throw new NodeFailure("refused", `${String(message)}: ${typeof data === "string" ? data : ""}`);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,104 @@
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import type { Queries, Transaction } from "../../db/database.ts";
+import { StartupError } from "../../kernel/errors.ts";
+import type { Hex } from "../../kernel/hex.ts";
+import type { Life, Parts } from "../../parts.ts";
+import { HashPool } from "../keccak/hash-pool.ts";
+import { Keccak } from "../keccak/keccak.ts";
+import { DiskNode } from "./disk-node.ts";
+import { FileReader } from "./file-reader.ts";
+import { KnownNodes } from "./known-nodes.ts";
+import { NodeRpc } from "./node-rpc.client.ts";
+import { RemoteNode } from "./remote-node.ts";
+import type { NodeFile, StorageNode } from "./storage-node.ts";
+
+/** What keeps files and reads them. */
+export type NodeRoom = Life & {
+  readonly node: StorageNode;
+  readonly reader: FileReader;
+  readonly keccak: Keccak;
+  readonly hasher: HashPool;
+  /** What the handler of submissions is to tell, in its transaction, when files are on a disk of ours. */
+  readonly disk: Custodian | undefined;
+};
+
+/** Who keeps files for the chain, and is told what the chain knows. */
+export type Custodian = {
+  /** Returns the files that are finalized by these submissions. */
+  submitted(
+    tx: Queries,
+    submissions: readonly { readonly root: Hex; readonly sectors: bigint }[],
+  ): Promise<readonly NodeFile[]>;
+  reverted(tx: Queries, roots: readonly Hex[]): Promise<void>;
+};
+
+type Options = {
+  /** Where this product answers, for those who are told where files are. */
+  readonly url: () => string;
+  /** Told of every file that got segments on a disk of ours, in the transaction that counts them. */
+  readonly progressed?: (tx: Transaction, files: readonly NodeFile[]) => Promise<void>;
+};
+
+/** How long a storage node may take to take a connection, milliseconds. */
+const CONNECT_MS = 3_000;
+
+/** Builds what keeps files: a node of our own on disk, or the nodes of the network. */
+export function openNodeRoom(parts: Parts, options: Options): NodeRoom {
+  const { config, network } = parts;
+  const keccak = new Keccak();
+  const threads = config.STORAGE_HASH_THREADS ?? Math.min(4, Math.max(1, availableParallelism() - 1));
+  const hasher = new HashPool({ keccak, threads });
+  const kind = config.STORAGE ?? (network.id === "devnet" ? "disk" : "network");
+  const disk = kind === "disk" ? openDisk(parts, options, { keccak, hasher }) : undefined;
+  const node = disk ?? openNetwork(parts, { keccak, hasher });
+  return {
+    node,
+    disk,
+    reader: new FileReader({ node, cacheBytes: config.STORAGE_CACHE_MIB * 2 ** 20 }),
+    keccak,
+    hasher,
+    work: () => node.start(),
+    async stop() {
+      await node.close();
+      await hasher.close();
+    },
+  };
+}
+
+type Hashing = { readonly keccak: Keccak; readonly hasher: HashPool };
+
+function openDisk(
+  { config, network, database, log, committed }: Parts,
+  options: Options,
+  hashing: Hashing,
+): DiskNode {
+  return new DiskNode({
+    database,
+    chainId: network.chainId,
+    log,
+    ...hashing,
+    folder: config.STORAGE_DIR ?? join(config.DATA_DIR, "storage"),
+    quotaBytes: config.STORAGE_QUOTA_GIB * 2 ** 30,
+    unsubmittedHours: config.STORAGE_UNSUBMITTED_HOURS,
+    verifies: config.STORAGE_VERIFY === "on",
+    committed,
+    ...options,
+  });
+}
+
+function openNetwork({ config, network, database, log, clock }: Parts, hashing: Hashing): RemoteNode {
+  const nodes = config.STORAGE_NODES ?? [];
+  const fallback = nodes.length > 0 || network.indexerUrl === null ? [] : [network.indexerUrl];
+  const indexers = config.STORAGE_INDEXERS ?? fallback;
+  if (indexers.length + nodes.length === 0)
+    throw new StartupError("STORAGE_INDEXERS: required with STORAGE=network where the network has none");
+  const rpc = new NodeRpc({ allowsPrivate: network.id === "devnet", connectMs: CONNECT_MS });
+  return new RemoteNode({
+    queries: database,
+    chainId: network.chainId,
+    rpc,
+    nodes: new KnownNodes({ rpc, indexers, nodes, clock, log }),
+    ...hashing,
+  });
+}

@@ -1,0 +1,131 @@
+import type { ChainLog, LogHandler } from "../chain/log-handler.ts";
+import type { Queries } from "../db/database.ts";
+import { appendEvents } from "../events/outbox.ts";
+import { type Hex, lowerHex } from "../kernel/hex.ts";
+import type { Page, PageRequest } from "../kernel/page.ts";
+import { decodeSubmit, SUBMIT_TOPIC } from "./submission.ts";
+import {
+  deleteSubmissions,
+  findByTxSeq,
+  findFirst,
+  insertSubmissions,
+  listFirst,
+  listFrom,
+  listSubmissions,
+  nextTxSeq,
+  type StoredSubmission,
+  type SubmissionChange,
+} from "./submissions.store.ts";
+
+/** A file that was submitted to the storage network, once or several times. */
+export type SubmittedFile = {
+  readonly root: Hex;
+  /** By its first submission: files that differ only in how many zero bytes end them may share a root. */
+  readonly sizeBytes: bigint;
+  readonly firstTxSeq: bigint;
+  readonly submissions: number;
+};
+
+/** What else has to know of submissions, in the transaction in which they come and go. */
+export type SubmissionListener = {
+  came(tx: Queries, submissions: readonly SubmissionChange[]): Promise<void>;
+  went(tx: Queries, submissions: readonly SubmissionChange[]): Promise<void>;
+};
+
+type Needs = {
+  readonly queries: Queries;
+  readonly chainId: number;
+  readonly flow: Hex;
+  readonly listener?: SubmissionListener;
+};
+
+const MOST_AT_ONCE = 1_000;
+
+/** Takes submissions from the logs of the Flow contract, and finds them. */
+export class SubmissionsService implements LogHandler {
+  readonly addresses: readonly Hex[];
+  readonly topics: readonly Hex[] = [SUBMIT_TOPIC];
+  readonly needsSenders = true;
+  readonly #needs: Needs;
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+    this.addresses = [lowerHex(needs.flow)];
+  }
+
+  async apply(tx: Queries, logs: readonly ChainLog[]): Promise<void> {
+    const { chainId, listener } = this.#needs;
+    const submissions = logs.map(({ transactionSender, ...log }) => {
+      if (!transactionSender) throw new Error("a submission came without its sender");
+      return { chainId, ...log, transactionSender, ...decodeSubmit(log) };
+    });
+    const came = await insertSubmissions(tx, submissions);
+    await listener?.came(tx, came);
+    await tellOf(tx, came, false);
+  }
+
+  async revert(tx: Queries, from: bigint): Promise<void> {
+    const { chainId, listener } = this.#needs;
+    const went = await deleteSubmissions(tx, chainId, from);
+    await listener?.went(tx, went);
+    await tellOf(tx, went, true);
+  }
+
+  /** For each root, in their order, the file that was submitted under it, or undefined. */
+  async filesByRoots(roots: readonly Hex[]): Promise<readonly (SubmittedFile | undefined)[]> {
+    const wanted = roots.map(lowerHex);
+    const found = await findFirst(this.#needs.queries, this.#needs.chainId, wanted);
+    const files = new Map(found.map(({ first, submissions }) => [first.root, toFile(first, submissions)]));
+    return wanted.map((root) => files.get(root));
+  }
+
+  /** Files, newest first by their first submission; with `sender`, those that it submitted first. */
+  files(page: PageRequest, sender?: Hex): Promise<Page<StoredSubmission>> {
+    return listFirst(this.#needs.queries, this.#needs.chainId, sender && lowerHex(sender), page);
+  }
+
+  /** A submission by its sequence number, undefined if there is none yet. */
+  async find(txSeq: bigint): Promise<StoredSubmission | undefined> {
+    return findByTxSeq(this.#needs.queries, this.#needs.chainId, txSeq);
+  }
+
+  /** A file's submissions, newest first. */
+  of(root: Hex, page: PageRequest): Promise<Page<StoredSubmission>> {
+    return listSubmissions(this.#needs.queries, this.#needs.chainId, { root: lowerHex(root) }, page);
+  }
+
+  /** The submissions whose transactions this account signed, newest first. */
+  by(sender: Hex, page: PageRequest): Promise<Page<StoredSubmission>> {
+    return listSubmissions(this.#needs.queries, this.#needs.chainId, { sender: lowerHex(sender) }, page);
+  }
+
+  /** All submissions, newest first. */
+  list(page: PageRequest): Promise<Page<StoredSubmission>> {
+    return listSubmissions(this.#needs.queries, this.#needs.chainId, {}, page);
+  }
+
+  /** At most `limit` (up to 1,000) submissions from `txSeq` on, oldest first. */
+  listFrom(txSeq: bigint, limit: number): Promise<readonly StoredSubmission[]> {
+    return listFrom(this.#needs.queries, this.#needs.chainId, txSeq, Math.min(limit, MOST_AT_ONCE));
+  }
+
+  /** The sequence number that the next submission gets, as far as the chain was read. */
+  nextTxSeq(): Promise<bigint> {
+    return nextTxSeq(this.#needs.queries, this.#needs.chainId);
+  }
+}
+
+function toFile({ root, sizeBytes, txSeq }: StoredSubmission, submissions: number): SubmittedFile {
+  return { root, sizeBytes, firstTxSeq: txSeq, submissions };
+}
+
+async function tellOf(tx: Queries, changes: readonly SubmissionChange[], removed: boolean): Promise<void> {
+  await appendEvents(
+    tx,
+    changes.map(({ root, txSeq, sizeBytes }) => ({
+      topic: "file.submitted",
+      subject: root,
+      data: { root, txSeq: txSeq.toString(), size: sizeBytes.toString(), removed },
+    })),
+  );
+}

@@ -1,0 +1,67 @@
+import "../shared/reflect.ts";
+import { Arg, Ctx, Field, FieldResolver, ObjectType, Resolver, Root, Subscription } from "type-graphql";
+import type { EventStream } from "../../src/events/bus.ts";
+import type { DomainEvent } from "../../src/events/topics.ts";
+import type { Hex } from "../../src/kernel/hex.ts";
+import type { KvTransaction } from "../../src/storage/kv/kv.service.ts";
+import type { Context } from "../shared/context.ts";
+import { AFTER_DESCRIPTION, EventType, toEvent } from "../shared/event.type.ts";
+import { BigIntScalar, CursorScalar, Hash32Scalar } from "../shared/scalars.ts";
+import { KvTransactionType } from "./kv.type.ts";
+
+/** A change of a stream. */
+@ObjectType("KvEvent", {
+  description: "A transaction that took effect on a stream, or was taken back with its block.",
+  implements: EventType,
+  simpleResolvers: true,
+})
+class KvEventType extends EventType {
+  @Field(() => Hash32Scalar, { description: "The stream." })
+  streamId!: Hex;
+
+  @Field(() => BigIntScalar, { description: "The transaction: the version of what it wrote." })
+  txSeq!: bigint;
+
+  @Field(() => Boolean, { description: "Whether it was taken back: the versions before it count again." })
+  removed!: boolean;
+}
+
+/** Tells of every change of a stream. */
+@Resolver(() => KvEventType)
+export class KvChangedSubscription {
+  @Subscription(() => KvEventType, {
+    description:
+      "Every transaction that takes effect on a stream, also on one that nobody has written to yet.",
+    subscribe: follow,
+  })
+  kvChanged(
+    @Root() event: DomainEvent<"kv.committed">,
+    @Arg("streamId", () => Hash32Scalar, { description: "The stream." }) _streamId: string,
+    @Arg("after", () => CursorScalar, { nullable: true, description: AFTER_DESCRIPTION })
+    _after: string | null,
+  ): KvEventType {
+    const { streamId, txSeq, removed } = event.data;
+    return { ...toEvent(event), streamId: streamId as Hex, txSeq: BigInt(txSeq), removed };
+  }
+
+  @FieldResolver(() => KvTransactionType, {
+    nullable: true,
+    description: "The transaction; null when it was taken back.",
+  })
+  transaction(
+    @Root() { txSeq }: KvEventType,
+    @Ctx() { loaders }: Context,
+  ): Promise<KvTransaction | undefined> {
+    return loaders.kvTransactions.load(txSeq);
+  }
+}
+
+type Subscribing = {
+  readonly args: { readonly streamId: string; readonly after?: string | null };
+  readonly context: Context;
+};
+
+async function follow({ args, context }: Subscribing): Promise<EventStream<"kv.committed">> {
+  const filter = { topic: "kv.committed", subject: args.streamId } as const;
+  return context.services.events.follow(filter, args.after ?? undefined);
+}

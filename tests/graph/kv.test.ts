@@ -1,0 +1,154 @@
+import { beforeAll, expect, test } from "vitest";
+import type { Hex } from "../../src/kernel/hex.ts";
+import { ask, followEvents, followSocket } from "../support/graph-client.ts";
+import { newStream, newWriter, resultOf, submit, type Writer } from "../support/kv.ts";
+import { useStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
+
+const stack = useStack("embedded");
+const query = async (text: string, variables: object = {}) => {
+  const { data, errors } = await ask(stack().origin, undefined, text, variables);
+  return { data, code: errors?.[0]?.extensions?.code, message: errors?.[0]?.message };
+};
+
+const PREPARE = `mutation ($input: KvWriteInput!) { prepareKvWrite(input: $input) { content tags streamIds
+  upload { root size fee transaction { from to data value } } segments { index data proof { lemma path } } } }`;
+const UPLOAD = "mutation ($input: SegmentInput!) { uploadSegment(input: $input) { outcome } }";
+
+let writer: Writer;
+beforeAll(async () => {
+  writer = await newWriter(stack().rpcUrl);
+});
+
+/** Writes through the graph and the writer's wallet alone. Answers the transaction's number. */
+async function write(input: object): Promise<bigint> {
+  const { data, message } = await query(PREPARE, { input: { from: writer.address, ...input } });
+  if (!data?.prepareKvWrite) throw new Error(message);
+  const { upload, segments } = data.prepareKvWrite;
+  const { to, data: call, value } = upload.transaction as { to: Hex; data: Hex; value: string };
+  const txSeq = await submit(writer, { transaction: { to, data: call, value: BigInt(value) } } as never);
+  for (const segment of segments)
+    await until(async () => {
+      const uploaded = await query(UPLOAD, { input: { root: upload.root, ...segment } });
+      return uploaded.data?.uploadSegment?.outcome === "STORED";
+    });
+  expect(await resultOf(stack().app, txSeq)).toBe("Commit");
+  return txSeq;
+}
+
+test("a stream is written, read, listed and watched through the graph alone", async () => {
+  const streamId = newStream();
+  const following = await followSocket(
+    stack().origin,
+    undefined,
+    `subscription { kvChanged(streamId: "${streamId}") { cursor txSeq removed transaction { result } } }`,
+  );
+  const writes = [
+    { streamId, keyText: "user/1", text: "Ada" },
+    { streamId, keyText: "user/2", text: "Grace" },
+    { streamId, key: "0xff", base64: Buffer.of(0xff, 0).toString("base64") },
+  ];
+  const first = await write({ writes });
+  const second = await write({
+    version: first.toString(),
+    writes: [{ ...writes[0], text: "Ada L." }],
+    deletes: [{ streamId, keyText: "user/2" }],
+  });
+
+  const { data } = await query(
+    `query ($id: Hash32!, $before: BigInt!, $account: Address!) {
+      kvStream(id: $id) { streamId firstVersion
+        entries { nodes { keyText key text base64 size version } }
+        old: entries(prefixText: "user/", version: $before, reverse: true) { nodes { keyText text } }
+        value(keyText: "user/1") { text version transaction { result isCommitted sender { address } file { root } } }
+        gone: value(keyText: "user/2") { text }
+        rights(account: $account) { isAdmin hasWritePermission } }
+      kvValue(streamId: $id, keyText: "user/1", version: $before) { text }
+      kvEntries(streamId: $id, first: 1) { nodes { keyText } pageInfo { hasNextPage endCursor } }
+      kvTransaction(txSeq: $before) { result txSeq }
+      kvStreams { nodes { streamId } } }`,
+    { id: streamId, before: first.toString(), account: writer.address },
+  );
+  const { kvStream, kvValue, kvEntries, kvTransaction, kvStreams } = data;
+  expect(kvStream).toMatchObject({ streamId, firstVersion: first.toString(), gone: null });
+  expect(kvStream.entries.nodes).toEqual([
+    {
+      keyText: "user/1",
+      key: "0x757365722f31",
+      text: "Ada L.",
+      base64: "QWRhIEwu",
+      size: "6",
+      version: `${second}`,
+    },
+    { keyText: null, key: "0xff", text: null, base64: "/wA=", size: "2", version: `${first}` },
+  ]);
+  expect(kvStream.old.nodes).toEqual([
+    { keyText: "user/2", text: "Grace" },
+    { keyText: "user/1", text: "Ada" },
+  ]);
+  expect(kvStream.value.transaction).toMatchObject({ result: "Commit", isCommitted: true });
+  expect(kvStream.value.transaction.sender.address.toLowerCase()).toBe(writer.address);
+  expect(kvStream.value.transaction.file.root).toMatch(/^0x/);
+  expect(kvStream.rights).toEqual({ isAdmin: true, hasWritePermission: true });
+  expect(kvValue).toEqual({ text: "Ada" });
+  expect(kvEntries).toMatchObject({ nodes: [{ keyText: "user/1" }], pageInfo: { hasNextPage: true } });
+  expect(kvTransaction).toEqual({ result: "Commit", txSeq: first.toString() });
+  expect(kvStreams.nodes).toContainEqual({ streamId });
+  const rest = `{ kvEntries(streamId: "${streamId}", first: 5, after: "${kvEntries.pageInfo.endCursor}") { nodes { key } } }`;
+  expect((await query(rest)).data.kvEntries.nodes).toEqual([{ key: "0xff" }]);
+
+  await until(() => following.results.length === 2);
+  const events = following.results.map(({ data: event }) => event.kvChanged);
+  expect(events.map(({ txSeq, removed, transaction }) => [txSeq, removed, transaction.result])).toEqual([
+    [`${first}`, false, "Commit"],
+    [`${second}`, false, "Commit"],
+  ]);
+  await following.stop();
+  const resumed = await followEvents(
+    stack().origin,
+    undefined,
+    `subscription { kvChanged(streamId: "${streamId}", after: "${events[0].cursor}") { txSeq } }`,
+  );
+  await until(() => resumed.results.length === 1);
+  expect(resumed.results[0]?.data.kvChanged).toEqual({ txSeq: `${second}` });
+  await resumed.stop();
+});
+
+test("a submission tells what it did to streams", async () => {
+  const streamId = newStream();
+  const txSeq = await write({ writes: [{ streamId, keyText: "k", text: "v" }] });
+  const { data } = await query(
+    "{ files(first: 1) { nodes { submissions { nodes { txSeq kvTransaction { result } } } } } }",
+  );
+  const [submission] = data.files.nodes[0].submissions.nodes;
+  expect(submission).toEqual({ txSeq: `${txSeq}`, kvTransaction: { result: "Commit" } });
+});
+
+test("what cannot be written is said before anybody pays for it", async () => {
+  const streamId = newStream();
+  const refused = async (input: object) => {
+    const { code } = await query(PREPARE, { input: { from: writer.address, ...input } });
+    return code;
+  };
+  const key = { streamId, keyText: "k" };
+  const wrong: object[] = [
+    {},
+    { reads: [key] },
+    { writes: [{ ...key, text: "" }] },
+    { writes: [key] },
+    { writes: [{ ...key, text: "v", base64: "AAAA" }] },
+    { writes: [{ ...key, base64: "#" }] },
+    { writes: [{ streamId, text: "v" }] },
+    { writes: [{ ...key, key: "0x00", text: "v" }] },
+    { writes: [{ streamId, keyText: "", text: "v" }] },
+    { controls: [{ op: "GRANT_ADMIN_ROLE", streamId }] },
+    { controls: [{ op: "RENOUNCE_WRITER_ROLE", streamId, account: writer.address }] },
+    { writes: [{ ...key, text: "v" }], version: (2n ** 64n).toString() },
+    { writes: [{ ...key, text: "v" }], recipientPublicKey: "0x02" },
+  ];
+  for (const input of wrong) expect([input, await refused(input)]).toEqual([input, "invalid_parameter"]);
+  const value = (args: string) => query(`{ kvValue(streamId: "${streamId}", ${args}) { size } }`);
+  expect((await value('key: "0x00", keyText: "k"')).code).toBe("invalid_parameter");
+  expect((await value('key: "0x"')).code).toBe("invalid_parameter");
+  expect((await value('keyText: "k"')).data.kvValue).toBeNull();
+});

@@ -1,0 +1,287 @@
+import { randomBytes } from "node:crypto";
+import { open, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { readEnvelope, toEnvelope } from "../support/envelope.ts";
+import { encodeFolder } from "../support/folder.ts";
+import { type PublishedFile, prepareFile, startPublisher } from "../support/publisher.ts";
+import { rawGet } from "../support/raw-http.ts";
+import { useStack } from "../support/stack.ts";
+
+const stack = useStack("embedded", { STORAGE_CACHE_MIB: "0" });
+const ZERO = `0x${"0".repeat(64)}`;
+const UNKNOWN = `0x${"1".repeat(64)}`;
+
+let publisher: Awaited<ReturnType<typeof startPublisher>>;
+beforeAll(async () => {
+  publisher = await startPublisher(stack());
+});
+
+const infoOf = async (root: string) => (await readEnvelope(`${stack().origin}/file/info/${root}`)).data;
+
+describe("an uploaded segment", () => {
+  let file: PublishedFile;
+  let other: PublishedFile;
+  let valid: { root: string; index: number; data: string; proof: { lemma: string[]; path: boolean[] } };
+
+  beforeAll(async () => {
+    file = prepareFile(randomBytes(700_000));
+    other = prepareFile(randomBytes(700_000));
+    await publisher.submit(file);
+    valid = structuredClone({ root: file.root, ...file.segments[0] }) as unknown as typeof valid;
+  });
+
+  const bytes = (length: number) => randomBytes(length).toString("base64");
+  const segment = (n: number) => {
+    const found = file.segments[n];
+    if (!found) throw new Error("there is no such segment");
+    return found;
+  };
+
+  // Each row is what is wrong with it, what is changed of a segment that is right, and the status that is owed.
+  const FAULTS: readonly (readonly [string, () => object, number])[] = [
+    [
+      "a proof of which one hash is wrong",
+      () => ({
+        proof: { ...valid.proof, lemma: [valid.proof.lemma[0], UNKNOWN, ...valid.proof.lemma.slice(2)] },
+      }),
+      400,
+    ],
+    [
+      "a proof with the wrong turn",
+      () => ({ proof: { ...valid.proof, path: valid.proof.path.map((turn) => !turn) } }),
+      400,
+    ],
+    ["the right proof for another index", () => ({ index: 1 }), 400],
+    ["the segment and proof of another file", () => ({ ...other.segments[0] }), 400],
+    ["the data of another segment", () => ({ data: segment(1).data }), 400],
+    ["an index that is the first behind the end", () => ({ index: 3 }), 400],
+    ["a huge index", () => ({ index: Number.MAX_SAFE_INTEGER }), 400],
+    ["an index below 0", () => ({ index: -1 }), 400],
+    ["an index that is a fraction", () => ({ index: 0.5 }), 400],
+    ["data that is a chunk too short", () => ({ data: bytes(262_144 - 256) }), 400],
+    ["data that is a chunk too long", () => ({ data: bytes(262_144 + 256) }), 400],
+    ["data that ends within a chunk", () => ({ data: bytes(262_144 - 1) }), 400],
+    [
+      "a last segment that is padded to a whole one",
+      () => ({
+        ...segment(2),
+        data: Buffer.concat([Buffer.from(segment(2).data, "base64"), Buffer.alloc(262_144)])
+          .subarray(0, 262_144)
+          .toString("base64"),
+      }),
+      400,
+    ],
+    ["no data", () => ({ data: "" }), 400],
+    ["data that is no base64", () => ({ data: "?".repeat(64) }), 400],
+    ["data in base64 for URLs", () => ({ data: "_-".repeat(64) }), 400],
+    [
+      "5,000 hashes",
+      () => ({ data: bytes(256), proof: { lemma: Array(5_000).fill(ZERO), path: Array(5_000).fill(true) } }),
+      400,
+    ],
+    ["an empty proof", () => ({ proof: { lemma: [], path: [] } }), 400],
+    ["a proof of a file of one segment", () => ({ proof: { lemma: [file.root], path: [] } }), 400],
+    [
+      "hashes that are none",
+      () => ({ proof: { lemma: valid.proof.lemma.map(() => "0x12"), path: valid.proof.path } }),
+      400,
+    ],
+    ["no proof", () => ({ proof: undefined }), 400],
+    ["neither root nor txSeq", () => ({ root: undefined }), 400],
+    ["a root and the txSeq of another file", () => ({ root: other.root, txSeq: 0 }), 400],
+    ["a root that is none", () => ({ root: "0x12" }), 400],
+    ["a txSeq that is text", () => ({ root: undefined, txSeq: "0" }), 400],
+    ["a txSeq beyond what JSON can say", () => ({ root: undefined, txSeq: 2 ** 60 }), 400],
+    ["a root that nobody submitted", () => ({ root: UNKNOWN }), 404],
+    [
+      "the root of a file that nobody submitted, and all else right",
+      () => ({ root: other.root, ...other.segments[0] }),
+      404,
+    ],
+    ["a txSeq that there is not yet", () => ({ root: undefined, txSeq: 1_000_000 }), 404],
+    ["a body that is too large", () => ({ data: bytes(500_000) }), 413],
+  ];
+
+  test.each(FAULTS)("with %s is refused, and nothing of it is kept", async (_what, change, status) => {
+    const reply = await publisher.post({ ...valid, ...change() });
+    expect([reply.status, await reply.json()]).toEqual([
+      status,
+      {
+        code: status === 404 ? 101 : 1,
+        message: expect.any(String),
+        data: status === 404 ? null : expect.any(String),
+      },
+    ]);
+    expect(await infoOf(file.root)).toMatchObject({ uploadedSegNum: 0, finalized: false });
+    expect((await fetch(`${stack().origin}/file/info/${other.root}`)).status).toBe(404);
+  });
+
+  test("in another type than JSON is refused", async () => {
+    const reply = await fetch(`${stack().origin}/file/segment`, {
+      method: "POST",
+      headers: { "content-type": "text/plain" },
+      body: JSON.stringify(valid),
+    });
+    expect([reply.status, (await toEnvelope(reply)).code]).toEqual([415, 1]);
+  });
+
+  test("that is right is kept behind all that, also again, in any order, by root and by txSeq", async () => {
+    const { tx } = await infoOf(file.root);
+    const post = async (body: object) => (await publisher.post(body)).json();
+    const done = { code: 0, message: "Success", data: "Succeeded to upload segment" };
+    expect(await post({ txSeq: tx.seq, ...segment(2) })).toEqual(done);
+    expect(await post({ root: file.root, txSeq: tx.seq, ...segment(0), expectedReplica: 3 })).toEqual(done);
+    expect(await post({ root: file.root, ...segment(0) })).toEqual(done);
+    expect(await infoOf(file.root)).toMatchObject({ uploadedSegNum: 2, finalized: false });
+    expect(await post({ root: file.root, ...segment(1) })).toEqual(done);
+    expect(await infoOf(file.root)).toMatchObject({ uploadedSegNum: 3, finalized: true });
+    // What is whole already is not looked at any more.
+    expect(await post({ root: file.root, ...segment(1) })).toEqual(done);
+    const reply = await fetch(`${stack().origin}/file?root=${file.root}`);
+    expect(Buffer.from(await reply.arrayBuffer()).equals(file.content)).toBe(true);
+  });
+});
+
+describe("a path in a folder", () => {
+  let folder: PublishedFile;
+  beforeAll(async () => {
+    folder = await publisher.publish(encodeFolder({ name: "/", type: "directory", entries: [] }));
+  });
+
+  const PATHS: readonly (readonly [string, number])[] = [
+    ["../../../etc/passwd", 400],
+    ["..", 400],
+    ["a/../../b", 400],
+    ["%2e%2e/%2e%2e/etc/passwd", 400],
+    [".%2e/x", 400],
+    ["%252e%252e/x", 404],
+    ["a%2f..%2fb", 400],
+    ["..%5c..%5cx", 400],
+    ["a\\b", 400],
+    ["a%00b", 400],
+    ["%0d%0aSet-Cookie:%20a=b", 400],
+    ["%c0%ae%c0%ae/x", 400],
+    ["%ff", 400],
+    ["%", 400],
+    ["/etc/passwd", 404],
+    ["C:/x", 404],
+    ["a/".repeat(2_000), 400],
+    ["n".repeat(4_000), 400],
+    ["__proto__", 404],
+    ["constructor/prototype", 404],
+  ];
+
+  test.each(PATHS.map(([path, status]) => [path.slice(0, 40), path, status] as const))(
+    "%s is looked up nowhere",
+    async (_start, path, status) => {
+      const reply = await rawGet(stack().origin, `/file/${folder.root}/${path}`);
+      const { code } = JSON.parse(reply.body.toString());
+      expect([reply.status, code]).toEqual([status, status === 404 ? 104 : 1]);
+      expect(reply.headers["set-cookie"]).toBeUndefined();
+    },
+  );
+});
+
+describe("a hostile manifest", () => {
+  const file = (name: string) => ({ name, type: "file", roots: [ZERO], size: 1 });
+  const folderOf = (...entries: unknown[]) => ({ name: "/", type: "directory", entries });
+
+  test.each([
+    ["names that lead out", folderOf(file("../x"))],
+    ["absolute names", folderOf(file("/etc"))],
+    ["an empty name", folderOf(file(""))],
+    ["a name with a slash", folderOf(file("a/b"))],
+    ["a device", folderOf(file("CON"))],
+    ["a name twice", folderOf(file("a"), file("a"))],
+    [
+      "itself 10,000 deep",
+      `${'{"name":"d","type":"directory","entries":['.repeat(10_000)}${"]}".repeat(10_000)}`,
+    ],
+    [
+      "50,000 entries",
+      folderOf(...Array.from({ length: 50_000 }, (_, n) => ({ name: String(n), type: "file" }))),
+    ],
+    ["text that is no JSON", "{"],
+  ])("with %s is refused, and the process goes on", async (_what, tree) => {
+    const { root } = await publisher.publish(encodeFolder(tree));
+    const reply = await fetch(`${stack().origin}/file/${root}/x`);
+    expect([reply.status, (await toEnvelope(reply)).code]).toEqual([422, 106]);
+    // As a file it is what it is.
+    expect((await fetch(`${stack().origin}/file?root=${root}`)).status).toBe(200);
+  });
+});
+
+describe("a file that was damaged on the disk", () => {
+  test("is not sent: no byte of a damaged segment, and no clean end behind a whole one", async () => {
+    const small = await publisher.publish(randomBytes(1_000));
+    await damage(small.root, 500);
+    const none = await fetch(`${stack().origin}/file?root=${small.root}`);
+    expect([none.status, (await toEnvelope(none)).code]).toEqual([502, 2]);
+
+    const large = await publisher.publish(randomBytes(700_000));
+    await damage(large.root, 600_000);
+    const cut = await rawGet(stack().origin, `/file?root=${large.root}`);
+    expect(cut.isWhole).toBe(false);
+    expect(cut.body.length).toBeLessThanOrEqual(524_288);
+    expect(cut.body.equals(large.content.subarray(0, cut.body.length))).toBe(true);
+  });
+
+  test("is whole again when its segment is uploaded again", async () => {
+    const file = await publisher.publish(randomBytes(700_000));
+    await damage(file.root, 300_000);
+    await rawGet(stack().origin, `/file?root=${file.root}`);
+    expect((await fetch(`${stack().origin}/file?root=${file.root}`)).status).not.toBe(200);
+    for (const segment of file.segments)
+      expect((await publisher.post({ root: file.root, ...segment })).status).toBe(200);
+    const reply = await fetch(`${stack().origin}/file?root=${file.root}`);
+    expect(Buffer.from(await reply.arrayBuffer()).equals(file.content)).toBe(true);
+  });
+});
+
+describe("what names a file", () => {
+  test.each([
+    ["txSeq=-1"],
+    ["txSeq=1.5"],
+    ["txSeq=1e3"],
+    ["txSeq=0x1"],
+    ["txSeq=01"],
+    ["txSeq=%2B1"],
+    ["txSeq="],
+    ["txSeq=18446744073709551616"],
+    ["txSeq=99999999999999999999999999"],
+    ["txSeq=0&txSeq=0"],
+    [`root=${ZERO}&txSeq=0`],
+    [`root=${ZERO}&root=${ZERO}`],
+    ["root=0x12"],
+    [`root=${"0".repeat(64)}`],
+    [`root=0x${"g".repeat(64)}`],
+    [""],
+    [`root=${ZERO}&withProof=perhaps`],
+  ])("cannot be %s", async (query) => {
+    const reply = await fetch(`${stack().origin}/file?${query}`);
+    expect([reply.status, (await toEnvelope(reply)).code]).toEqual([400, 1]);
+  });
+
+  test.each([["-1"], ["1.5"], ["0x1"], ["info"], [`0x${"g".repeat(64)}`]])(
+    "cannot be %s in a path",
+    async (cid) => {
+      for (const path of [`/file/info/${cid}`, `/file/${cid}/a`]) {
+        const reply = await fetch(`${stack().origin}${path}`);
+        expect([reply.status, (await toEnvelope(reply)).code]).toEqual([400, 1]);
+      }
+    },
+  );
+});
+
+/** Turns a byte over of what is kept of a file. */
+async function damage(root: string, at: number): Promise<void> {
+  const folder = join(stack().app.config.DATA_DIR, "storage");
+  const names = await readdir(folder, { recursive: true });
+  const name = names.find((found) => found.includes(`${root.slice(2)}-`) && !found.endsWith(".roots"));
+  const handle = await open(join(folder, name ?? ""), "r+");
+  const byte = Buffer.alloc(1);
+  await handle.read(byte, 0, 1, at);
+  await handle.write(Buffer.of((byte[0] ?? 0) ^ 1), 0, 1, at);
+  await handle.close();
+}

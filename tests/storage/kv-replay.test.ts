@@ -1,0 +1,353 @@
+import { createHash } from "node:crypto";
+import { expect, test } from "vitest";
+import type { Database } from "../../src/db/database.ts";
+import type { Clock } from "../../src/kernel/clock.ts";
+import { AppError } from "../../src/kernel/errors.ts";
+import type { Hex } from "../../src/kernel/hex.ts";
+import { createLogger } from "../../src/kernel/log.ts";
+import { encryptFile, type ReaderKeys } from "../../src/storage/encryption/file-encryption.ts";
+import { describeHeld, type HeldStreams } from "../../src/storage/kv/held-streams.ts";
+import { KvService } from "../../src/storage/kv/kv.service.ts";
+import type { KvFile } from "../../src/storage/kv/kv-file.ts";
+import { kvRollback } from "../../src/storage/kv/kv-rollback.ts";
+import { ReplayRunner } from "../../src/storage/kv/replay.runner.ts";
+import { ReplayService } from "../../src/storage/kv/replay.service.ts";
+import { openReplay } from "../../src/storage/kv/replay.store.ts";
+import { encodeStreamData, MAX_U64, type StreamWrite } from "../../src/storage/kv/stream-data.ts";
+import { encodeTags } from "../../src/storage/kv/stream-tags.ts";
+import { deleteSubmissions, insertSubmissions } from "../../src/storage/submissions.store.ts";
+import { describeDatabases, openTestDatabase } from "../support/database.ts";
+
+const CHAIN = 16_602;
+const ALICE: Hex = `0x${"a1".repeat(20)}`;
+const BOB: Hex = `0x${"b0".repeat(20)}`;
+const STREAM: Hex = `0x${"11".repeat(32)}`;
+const OTHER: Hex = `0x${"22".repeat(32)}`;
+const HOUR_MS = 3_600_000;
+const log = createLogger("silent");
+
+describeDatabases("the replay of key-value transactions", (kind) => {
+  test("of two processes each decides a part, and every transaction is decided once", async () => {
+    const chain = await startChain(await openTestDatabase(kind));
+    for (let at = 0; at < 12; at++) await chain.submit(ALICE, [set("k", `v${at}`), set(`k${at}`, "v")]);
+    const [one, two] = [chain.runner(), chain.runner()];
+    await Promise.all([one.pass(), two.pass(), one.pass(), two.pass()]);
+    expect(await chain.results()).toEqual(Array(12).fill("Commit"));
+    const [count] = await chain.database.rows<{ entries: number; events: number }>(
+      `select (select count(*)::int from kv_entry) as entries,
+         (select count(*)::int from outbox where topic = 'kv.committed') as events`,
+    );
+    expect(count).toEqual({ entries: 24, events: 12 });
+    expect(await chain.text("k")).toBe("v11");
+    expect(await chain.text("k", 7n)).toBe("v7");
+  });
+
+  test("a process that dies before it commits has done nothing, and one that dies behind has done it once", async () => {
+    const chain = await startChain(await openTestDatabase(kind));
+    await chain.submit(ALICE, [set("k", "v")]);
+    const dying = (when: "before" | "behind") =>
+      chain.runner({
+        database: dieing(chain.database, when),
+      });
+    await expect(dying("before").pass()).rejects.toThrow("the process died");
+    expect(await chain.results()).toEqual([]);
+    expect(await chain.text("k")).toBeUndefined();
+    await expect(dying("behind").pass()).rejects.toThrow("the process died");
+    await chain.runner().pass();
+    expect(await chain.results()).toEqual(["Commit"]);
+    const rows = await chain.database.rows("select 1 from kv_entry");
+    expect([await chain.text("k"), rows.length]).toEqual(["v", 1]);
+  });
+
+  test("what a reorganisation takes away is as if it had never been, and another takes its number", async () => {
+    const chain = await startChain(await openTestDatabase(kind));
+    await chain.submit(ALICE, [set("k", "kept")]);
+    await chain.submit(ALICE, [set("k", "lost"), { ...set("k", "v"), streamId: OTHER }]);
+    const runner = chain.runner();
+    await runner.pass();
+    expect(await chain.text("k")).toBe("lost");
+    await chain.reorganise(2n);
+    expect([await chain.text("k"), await chain.results()]).toEqual(["kept", ["Commit"]]);
+    expect(await chain.kv.rights(ALICE, { streamId: OTHER })).toMatchObject({
+      isAdmin: false,
+      hasWritePermission: true,
+    });
+    expect(await chain.kv.stream(OTHER)).toBeUndefined();
+    // The stream is new again, so that somebody else may be its first writer.
+    await chain.submit(BOB, [{ ...set("k", "bob"), streamId: OTHER }]);
+    await runner.pass();
+    expect(await chain.kv.rights(BOB, { streamId: OTHER })).toMatchObject({ isAdmin: true });
+    const told = await chain.database.rows<{ subject: Hex; removed: boolean }>(
+      "select subject, (data ->> 'removed')::boolean as removed from outbox where topic = 'kv.committed' order by id",
+    );
+    expect(
+      told
+        .filter(({ removed }) => removed)
+        .map(({ subject }) => subject)
+        .toSorted(),
+    ).toEqual([STREAM, OTHER]);
+    expect(told).toHaveLength(6);
+  });
+
+  test("a decision that was made while its block went is dropped", async () => {
+    const chain = await startChain(await openTestDatabase(kind));
+    await chain.submit(ALICE, [set("k", "v")]);
+    const late = chain.runner({
+      read: async (bytes) => {
+        await chain.reorganise(1n);
+        return bytes;
+      },
+    });
+    await late.pass();
+    expect(await chain.results()).toEqual([]);
+    expect(await chain.text("k")).toBeUndefined();
+    await chain.submit(BOB, [set("k", "bob")]);
+    await chain.runner().pass();
+    expect(await chain.text("k")).toBe("bob");
+  });
+
+  test("a file that never comes fails its transaction in the end, and then those behind it go on", async () => {
+    const chain = await startChain(await openTestDatabase(kind));
+    await chain.submit(ALICE, [set("k", "never")], { isUploaded: false });
+    await chain.submit(ALICE, [set("k", "later")]);
+    const runner = chain.runner();
+    await runner.pass();
+    expect(await chain.results()).toEqual([]);
+    chain.pass(HOUR_MS + 1_000);
+    await chain.runner().pass();
+    expect(await chain.results()).toEqual(["DownloadFailed", "Commit"]);
+    expect(await chain.text("k")).toBe("later");
+  });
+
+  test("nobody makes a stream of others wait for a file that never comes", async () => {
+    const chain = await startChain(await openTestDatabase(kind));
+    await chain.submit(ALICE, [set("k", "1")]);
+    await chain.submit(BOB, [set("k", "never")], { isUploaded: false });
+    await chain.submit(ALICE, [set("k", "2")]);
+    await chain.runner().pass();
+    expect(await chain.results()).toEqual(["Commit", "SenderNoWritePermission", "Commit"]);
+  });
+
+  test("a file that cannot be read now is read later, and nothing is decided until then", async () => {
+    const chain = await startChain(await openTestDatabase(kind));
+    await chain.submit(ALICE, [set("k", "v")]);
+    const broken = chain.runner({
+      read: async () => {
+        throw new AppError("storage_unavailable", "No node has it.");
+      },
+    });
+    await broken.pass();
+    expect(await chain.results()).toEqual([]);
+    await chain.runner().pass();
+    expect(await chain.results()).toEqual(["Commit"]);
+  });
+
+  test("a transaction that reads a stream waits for those before it there", async () => {
+    const chain = await startChain(await openTestDatabase(kind));
+    await chain.submit(ALICE, [set("k", "1")]);
+    const late = await chain.submit(ALICE, [set("k", "2")], { isUploaded: false });
+    const reads = [{ streamId: STREAM, key: Buffer.from("k") }];
+    await chain.submit(BOB, [{ ...set("x", "v"), streamId: OTHER }], { reads, version: 0n });
+    const runner = chain.runner();
+    await runner.pass();
+    expect(await chain.results()).toEqual(["Commit"]);
+    chain.upload(late);
+    await chain.runner().pass();
+    expect(await chain.results()).toEqual(["Commit", "Commit", "VersionConfliction"]);
+  });
+
+  test("only streams that are held are replayed, and holding others replays from the beginning", async () => {
+    const chain = await startChain(await openTestDatabase(kind), [STREAM]);
+    await chain.submit(ALICE, [set("k", "v")]);
+    await chain.submit(ALICE, [{ ...set("k", "other"), streamId: OTHER }]);
+    await chain.submit(ALICE, [set("k", "w"), { ...set("k", "both"), streamId: OTHER }]);
+    await chain.runner().pass();
+    expect(await chain.results()).toEqual(["Commit", null, null]);
+    expect(await chain.text("k")).toBe("v");
+    await chain.hold("all");
+    expect(await chain.results()).toEqual([]);
+    await chain.runner().pass();
+    expect(await chain.results()).toEqual(["Commit", "Commit", "Commit"]);
+    expect(await chain.text("k")).toBe("w");
+    await chain.hold("all");
+    expect(await chain.results()).toHaveLength(3);
+  });
+
+  test("an encrypted file without the right key is no transaction, and a plain one beside it is read", async () => {
+    const key = Buffer.alloc(32, 7);
+    const chain = await startChain(await openTestDatabase(kind), "all", { key });
+    await chain.submit(ALICE, [set("k", "plain")]);
+    await chain.submit(ALICE, [set("k", "secret")], { encrypt: (bytes) => encryptFile(bytes, { key }) });
+    await chain.submit(ALICE, [set("k", "foreign")], {
+      encrypt: (bytes) => encryptFile(bytes, { key: Buffer.alloc(32, 8) }),
+    });
+    await chain.runner().pass();
+    expect(await chain.results()).toEqual(["Commit", "Commit", expect.stringMatching(/^DataParseError: /)]);
+    expect(await chain.text("k")).toBe("secret");
+  });
+
+  test("a transaction of thousands of keys is one version, whatever statements it takes", async () => {
+    const chain = await startChain(await openTestDatabase(kind));
+    const writes = Array.from({ length: 3_000 }, (_, at) => set(`key-${at}`, String(at)));
+    await chain.submit(ALICE, writes);
+    await chain.runner().pass();
+    expect(await chain.results()).toEqual(["Commit"]);
+    expect(await chain.text("key-2999")).toBe("2999");
+    const page = await chain.kv.entries(
+      { streamId: STREAM, version: MAX_U64, direction: "down", prefix: Buffer.from("key-299") },
+      { first: 100 },
+    );
+    expect(page.rows.map(({ key }) => key.toString())).toEqual(
+      ["key-299", ...[0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((digit) => `key-299${digit}`)].toReversed(),
+    );
+  });
+});
+
+function set(key: string, value: string): StreamWrite {
+  return { streamId: STREAM, key: Buffer.from(key), value: Buffer.from(value) };
+}
+
+type Submitting = {
+  readonly isUploaded?: boolean;
+  readonly version?: bigint;
+  readonly reads?: readonly { streamId: Hex; key: Buffer }[];
+  readonly encrypt?: (bytes: Buffer) => Buffer;
+};
+
+/** Submissions as the watcher writes them, a block each from block 1 on, and their files. */
+async function startChain(database: Database, held: HeldStreams = "all", keys: ReaderKeys = {}) {
+  const files = new Map<bigint, Buffer>();
+  const uploaded = new Set<bigint>();
+  let next = 0n;
+  let ahead = 0;
+  let holding = held;
+  let branch = 0;
+  const clock: Clock = { now: () => new Date(Date.now() + ahead), monotonicMs: () => performance.now() };
+  const hold = (streams: HeldStreams) => {
+    holding = streams;
+    return database.transaction((tx) => openReplay(tx, CHAIN, describeHeld(streams)));
+  };
+  const fileOf = (txSeq: bigint, read = async (bytes: Buffer) => bytes): KvFile | undefined => {
+    const bytes = files.get(txSeq);
+    if (!bytes || !uploaded.has(txSeq)) return undefined;
+    return {
+      root: hash(`root ${txSeq}`),
+      sizeBytes: bytes.length,
+      read: async (offset, length) => (await read(bytes)).subarray(offset, offset + length),
+    };
+  };
+  await hold(held);
+  const kv = new KvService({
+    ...{ queries: database, chainId: CHAIN, held, keys },
+    recent: { settled: async () => {} },
+    fileOf: async (txSeq) => {
+      const file = fileOf(txSeq);
+      if (!file) throw new AppError("file_not_found", "There is no such file.");
+      return file;
+    },
+    submissions: async () => ({ next, first: 0n }),
+  });
+  return {
+    database,
+    kv,
+    hold,
+    upload: (txSeq: bigint) => void uploaded.add(txSeq),
+    /** Lets time pass. */
+    pass: (ms: number) => {
+      ahead += ms;
+    },
+    async submit(sender: Hex, writes: readonly StreamWrite[], how: Submitting = {}): Promise<bigint> {
+      const { isUploaded = true, version = MAX_U64, reads = [], encrypt = (bytes) => bytes } = how;
+      const txSeq = next++;
+      const content = encrypt(encodeStreamData({ version, reads, writes, controls: [] }));
+      files.set(txSeq, content);
+      if (isUploaded) uploaded.add(txSeq);
+      const blockNumber = txSeq + 1n;
+      const submission = {
+        ...{
+          chainId: CHAIN,
+          txSeq,
+          root: hash(`root ${branch} ${txSeq}`),
+          submitter: sender,
+          transactionSender: sender,
+        },
+        ...{
+          identity: hash("identity"),
+          sizeBytes: BigInt(content.length),
+          startEntryIndex: txSeq,
+          sectors: 1n,
+        },
+        tags: encodeTags(new Set(writes.map(({ streamId }) => streamId))),
+        nodes: [],
+        transactionHash: hash(`transaction ${branch} ${txSeq}`),
+        logIndex: 0,
+        blockNumber,
+        blockHash: hash(`block ${branch} ${blockNumber}`),
+      };
+      await database.transaction((tx) => insertSubmissions(tx, [submission]));
+      return txSeq;
+    },
+    /** Takes back the blocks from `from` on, as the watcher does. */
+    async reorganise(from: bigint): Promise<void> {
+      branch++;
+      next = from - 1n;
+      const rollback = kvRollback({ chainId: CHAIN, flow: `0x${"f".repeat(40)}` });
+      await database.transaction(async (tx) => {
+        await rollback.revert(tx, from, "reorg");
+        await deleteSubmissions(tx, CHAIN, from);
+      });
+    },
+    /** One process that replays. */
+    runner({
+      database: own = database,
+      read,
+    }: {
+      database?: Database;
+      read?: (bytes: Buffer) => Promise<Buffer>;
+    } = {}) {
+      const replay = new ReplayService({
+        ...{ database: own, chainId: CHAIN, held: holding, keys, clock, log, dataWaitMs: HOUR_MS },
+        committed: () => {},
+      });
+      return new ReplayRunner({
+        ...{ database: own, chainId: CHAIN, held: holding, replay, log },
+        find: async (txSeqs) => txSeqs.map((txSeq) => fileOf(txSeq, read)),
+      });
+    },
+    async results(): Promise<readonly (string | null)[]> {
+      const rows = await database.rows<{ result: string | null }>(
+        "select result from kv_transaction order by tx_seq",
+      );
+      return rows.map(({ result }) => result);
+    },
+    async text(key: string, version?: bigint): Promise<string | undefined> {
+      const entry = await kv.entry(STREAM, Buffer.from(key), version);
+      return entry && (await kv.read(entry, 0, entry.sizeBytes)).toString();
+    },
+  };
+}
+
+/** A database whose process dies while it commits. */
+function dieing(database: Database, when: "before" | "behind"): Database {
+  const die = (): never => {
+    throw new Error("the process died");
+  };
+  const transaction: Database["transaction"] = async (work) => {
+    const result = await database.transaction(async (tx) => {
+      const done = await work(tx);
+      return when === "before" ? die() : done;
+    });
+    return when === "behind" ? die() : result;
+  };
+  return new Proxy(database, {
+    get: (target, name) => {
+      if (name === "transaction") return transaction;
+      const member: unknown = Reflect.get(target, name, target);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+}
+
+function hash(text: string): Hex {
+  return `0x${createHash("sha256").update(text).digest("hex")}`;
+}

@@ -1,0 +1,90 @@
+import { expect, onTestFinished, test } from "vitest";
+import { MemoryBus } from "../../src/events/bus.memory.ts";
+import { EventsService } from "../../src/events/events.service.ts";
+import type { Hex } from "../../src/kernel/hex.ts";
+import { createLogger } from "../../src/kernel/log.ts";
+import type { NodeFile } from "../../src/storage/node/storage-node.ts";
+import { ProgressService } from "../../src/storage/progress.service.ts";
+import { describeDatabases, openTestDatabase } from "../support/database.ts";
+import { startRelay } from "../support/events.ts";
+import { until } from "../support/until.ts";
+
+const ROOT: Hex = `0x${"ab".repeat(32)}`;
+const fileWith = (change: Partial<NodeFile>): NodeFile => ({
+  root: ROOT,
+  sizeBytes: 262_144_000,
+  txSeq: 7n,
+  startEntryIndex: 1_024n,
+  segments: 1_000,
+  uploadedSegments: 0,
+  finalized: false,
+  isCached: false,
+  pruned: false,
+  ...change,
+});
+
+describeDatabases("the progress of a file", (kind) => {
+  test("on nodes of others is asked for while somebody follows it, through outages, and no longer", async () => {
+    const { progress, node } = await startProgress();
+    const following = await progress.follow(ROOT);
+    await until(() => node.asked > 2);
+    node.file = fileWith({ uploadedSegments: 3 });
+    expect((await following.next()).value.data).toMatchObject({ status: "submitted", uploadedSegments: 3 });
+    node.isDown = true;
+    const { asked } = node;
+    await until(() => node.asked > asked + 2);
+    node.isDown = false;
+    node.file = fileWith({ uploadedSegments: 1_000, finalized: true });
+    expect((await following.next()).value.data).toMatchObject({ status: "finalized", sequence: 2 });
+    expect((await following.next()).done).toBe(true);
+    await progress.stop();
+    const before = node.asked;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(node.asked).toBe(before);
+  });
+
+  test("is told by the hundredth, never backwards, and once", async () => {
+    const { progress, database, committed } = await startProgress();
+    const note = async (file: NodeFile) => {
+      await database.transaction((tx) => progress.note(tx, [file]));
+      committed();
+    };
+    const segments = 300;
+    for (let uploaded = 1; uploaded < segments; uploaded += 2)
+      await note(fileWith({ segments, uploadedSegments: uploaded }));
+    const whole = { segments, uploadedSegments: segments, finalized: true };
+    await note(fileWith(whole));
+    await note(fileWith({ segments, uploadedSegments: segments - 1 }));
+    await note(fileWith(whole));
+    const steps = await database.rows<{ uploaded: string; sequence: string }>(
+      `select data ->> 'uploadedSegments' as uploaded, data ->> 'sequence' as sequence from outbox order by id`,
+    );
+    // Of 150 notes of two segments each, every other one is a hundredth or more.
+    expect(steps.length).toBe(76);
+    expect(steps.map(({ sequence }) => Number(sequence))).toEqual(steps.map((_, at) => at + 1));
+    expect(steps.at(-1)?.uploaded).toBe("300");
+    expect((await progress.read(ROOT))?.step).toMatchObject({ status: "finalized", uploadedSegments: 300 });
+  });
+
+  async function startProgress() {
+    const database = await openTestDatabase(kind);
+    const bus = new MemoryBus();
+    const relay = startRelay(database, bus);
+    const node = { file: undefined as NodeFile | undefined, asked: 0, isDown: false };
+    const committed = () => relay.nudge();
+    const progress = new ProgressService({
+      ...{ database, committed },
+      events: new EventsService(database, bus),
+      chainId: 16_602,
+      log: createLogger("silent"),
+      poll: async (ids) => {
+        node.asked++;
+        if (node.isDown) throw new Error("no node answers");
+        return ids.map(() => node.file);
+      },
+      pollMs: 20,
+    });
+    onTestFinished(() => progress.stop());
+    return { progress, database, node, committed };
+  }
+});

@@ -1,0 +1,283 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { Database } from "../../src/db/database.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { createLogger } from "../../src/kernel/log.ts";
+import { Keccak } from "../../src/storage/keccak/keccak.ts";
+import { SEGMENT_BYTES } from "../../src/storage/merkle/shape.ts";
+import { FileReader } from "../../src/storage/node/file-reader.ts";
+import { KnownNodes } from "../../src/storage/node/known-nodes.ts";
+import { NodeRpc } from "../../src/storage/node/node-rpc.client.ts";
+import { RemoteNode } from "../../src/storage/node/remote-node.ts";
+import { openTestDatabase } from "../support/database.ts";
+import { give, type Mood, type ScriptedNode, startNode } from "../support/scripted-node.ts";
+import { CHAIN_ID, found, newFile, submit } from "../support/stored-files.ts";
+
+const ends: (() => Promise<void>)[] = [];
+let database: Database;
+beforeAll(async () => {
+  database = await openTestDatabase("embedded", { onEnd: (end) => void ends.unshift(end) });
+});
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+describe("reading from the network's nodes", () => {
+  test("a file over several shards comes whole, each segment from a node that holds it", async () => {
+    const nodes = await Promise.all([0, 1, 2, 3].map((shardId) => startNode({ shardId, numShard: 4 })));
+    const file = newFile(9 * SEGMENT_BYTES + 17);
+    const txSeq = Number(await submit(database, undefined, file));
+    give(nodes, file, { txSeq });
+    const { node, reader } = openNetwork({ indexer: await indexerOf(nodes) });
+    const here = await found(node, file);
+    expect(here).toMatchObject({ finalized: true, uploadedSegments: 10, sizeBytes: file.bytes.length });
+    expect((await reader.read(here)).equals(file.bytes)).toBe(true);
+    for (const [shardId, { callsOf }] of nodes.entries())
+      for (const { params } of callsOf("zgs_downloadSegmentWithProof"))
+        expect((1 + Number(params[1])) % 4).toBe(shardId);
+    expect((await node.locations(here)).map(({ shardId }) => shardId).sort()).toEqual([0, 1, 2, 3]);
+  });
+
+  const moods: readonly Mood[] = [
+    "flips a bit",
+    "sends another segment",
+    "sends half of it",
+    "cuts the line",
+    "says it has none",
+    "talks nonsense",
+    "never ends",
+    "fails with 500",
+    "answers nothing",
+  ];
+  test.each(moods)("a node that %s: the segment comes from the next one, and never wrong", async (mood) => {
+    const [bad, good] = [await startNode(), await startNode()];
+    const file = newFile(2 * SEGMENT_BYTES + 1);
+    const txSeq = Number(await submit(database, undefined, file));
+    give([bad, good], file, { txSeq });
+    bad.mood = mood;
+    const { node, reader } = openNetwork({ nodes: [bad, good] });
+    const here = await found(node, file);
+    expect((await reader.read(here)).equals(file.bytes)).toBe(true);
+    if (mood !== "answers nothing") expect(good.callsOf("zgs_download").length).toBe(3);
+    bad.mood = "good";
+    expect((await reader.read(here)).equals(file.bytes)).toBe(true);
+  });
+
+  test("with nobody honest nothing is handed out, and what went before was right", async () => {
+    const [one, two] = [await startNode(), await startNode()];
+    const file = newFile(3 * SEGMENT_BYTES);
+    const txSeq = Number(await submit(database, undefined, file));
+    give([one, two], file, { txSeq });
+    const { node } = openNetwork({ nodes: [one, two] });
+    const here = await found(node, file);
+    const reader = new FileReader({ node, cacheBytes: 0 });
+    expect((await node.read(here, 0)).equals(file.segment(0).data)).toBe(true);
+    [one.mood, two.mood] = ["flips a bit", "sends another segment"];
+    const failing = reader.stream(here);
+    await expect(failing.next()).rejects.toMatchObject({ code: "storage_unavailable", status: 502 });
+    expect(await failing.next()).toEqual({ done: true, value: undefined });
+    await expect(reader.read(here, { start: 7, end: 9 })).rejects.toMatchObject({
+      code: "storage_unavailable",
+    });
+  });
+
+  test("a node that dies in the middle of a file is left, and the file goes on", async () => {
+    const [first, second] = [await startNode(), await startNode()];
+    const file = newFile(12 * SEGMENT_BYTES);
+    const txSeq = Number(await submit(database, undefined, file));
+    give([first, second], file, { txSeq });
+    const { node, reader } = openNetwork({ nodes: [first, second] });
+    const parts: Buffer[] = [];
+    for await (const part of reader.stream(await found(node, file))) {
+      parts.push(part);
+      if (parts.length === 3) first.mood = "cuts the line";
+      if (parts.length === 6) [first.mood, second.mood] = ["good", "cuts the line"];
+    }
+    expect(Buffer.concat(parts).equals(file.bytes)).toBe(true);
+  });
+
+  test("a slow node is overtaken by the next one", async () => {
+    const [slow, quick] = [await startNode(), await startNode()];
+    const file = newFile(SEGMENT_BYTES);
+    const txSeq = Number(await submit(database, undefined, file));
+    give([slow, quick], file, { txSeq });
+    const { node } = openNetwork({ nodes: [slow, quick] });
+    const here = await found(node, file);
+    slow.delayMs = 8_000;
+    const startedMs = performance.now();
+    expect((await node.read(here, 0)).equals(file.bytes)).toBe(true);
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
+  });
+
+  test("whoever goes away ends what was asked for him, and nobody else's", async () => {
+    const silent = await startNode();
+    const file = newFile(2 * SEGMENT_BYTES);
+    const txSeq = Number(await submit(database, undefined, file));
+    give([silent], file, { txSeq });
+    const { node, reader } = openNetwork({ nodes: [silent] });
+    const here = await found(node, file);
+    silent.mood = "answers nothing";
+    const [leaving, staying] = [reader.stream(here), reader.stream(here)];
+    const [left, stayed] = [leaving.next(), staying.next()];
+    expect(await leaving.return()).toEqual({ done: true, value: undefined });
+    expect(await left).toEqual({ done: true, value: undefined });
+    await staying.return();
+    expect(await stayed).toEqual({ done: true, value: undefined });
+    silent.mood = "good";
+    expect((await reader.read(here)).equals(file.bytes)).toBe(true);
+  });
+});
+
+describe("what nodes say of files", () => {
+  test("a file is finalized when those that have it cover every shard, and not before", async () => {
+    const nodes = await Promise.all([0, 1].map((shardId) => startNode({ shardId, numShard: 2 })));
+    const [even, odd] = nodes as [ScriptedNode, ScriptedNode];
+    const file = newFile(4 * SEGMENT_BYTES);
+    const txSeq = Number(await submit(database, undefined, file));
+    give([even], file, { txSeq });
+    give([odd], file, { txSeq, finalized: false });
+    const { node } = openNetwork({ nodes });
+    expect(await found(node, file)).toMatchObject({ finalized: false, txSeq: BigInt(txSeq) });
+    give([odd], file, { txSeq });
+    expect(await found(node, file)).toMatchObject({ finalized: true });
+    expect(
+      await node.find([{ txSeq: BigInt(txSeq) }, { txSeq: 999n }, { root: newFile(3).root }]),
+    ).toMatchObject([{ finalized: true }, undefined, undefined]);
+  });
+
+  test("the chain's word on a size stands against a node's", async () => {
+    const [liar, honest] = [await startNode(), await startNode()];
+    const file = newFile(3 * SEGMENT_BYTES);
+    const txSeq = Number(await submit(database, undefined, file));
+    give([liar, honest], file, { txSeq });
+    for (const there of liar.files.values()) there.sizeBytes = 1;
+    const { node, reader } = openNetwork({ nodes: [liar, honest] });
+    const here = await found(node, file);
+    expect(here).toMatchObject({ finalized: true, sizeBytes: 3 * SEGMENT_BYTES });
+    expect((await reader.read(here)).equals(file.bytes)).toBe(true);
+  });
+
+  test("a file that no trusted node has is found where the indexer knows it, and verified", async () => {
+    const [trusted, liar, owner] = [await startNode(), await startNode(), await startNode()];
+    const file = newFile(2 * SEGMENT_BYTES);
+    const txSeq = Number(await submit(database, undefined, file));
+    give([trusted], file, { txSeq, finalized: false });
+    give([liar, owner], file, { txSeq });
+    liar.mood = "flips a bit";
+    const indexer = await indexerOf([trusted]);
+    indexer.discovered = [liar, owner];
+    indexer.located = [liar, owner];
+    const { node, reader } = openNetwork({ indexer });
+    expect((await reader.read(await found(node, file))).equals(file.bytes)).toBe(true);
+  });
+
+  test("with nobody there it is said so, and they are found again", async () => {
+    const [gone, back] = [await startNode(), await startNode()];
+    gone.mood = "fails with 500";
+    const { node } = openNetwork({ nodes: [{ url: "http://127.0.0.1:9" } as ScriptedNode] });
+    await expect(node.find([{ root: newFile(1).root }])).rejects.toMatchObject({
+      code: "storage_unavailable",
+      status: 502,
+    });
+    const other = openNetwork({ nodes: [back, { url: "http://127.0.0.1:9" } as ScriptedNode] });
+    expect(await other.node.find([{ root: newFile(1).root }])).toEqual([undefined]);
+  });
+
+  test("addresses that are not public are not gone to on a public network, whoever names them", async () => {
+    const hidden = await startNode();
+    const file = newFile(300);
+    const txSeq = Number(await submit(database, undefined, file));
+    give([hidden], file, { txSeq });
+    const indexer = await indexerOf([hidden]);
+    const { node } = openNetwork({ indexer, allowsPrivate: false });
+    await expect(node.find([{ root: file.root }])).rejects.toMatchObject({ code: "storage_unavailable" });
+    expect(indexer.calls.length).toBeGreaterThan(0);
+    expect(hidden.calls).toEqual([]);
+  });
+});
+
+describe("uploading to the network's nodes", () => {
+  test("each segment goes to a node of its shard, and the file comes to its end", async () => {
+    const nodes = await Promise.all([0, 1].map((shardId) => startNode({ shardId, numShard: 2 })));
+    const file = newFile(4 * SEGMENT_BYTES);
+    const txSeq = Number(await submit(database, undefined, file));
+    give(nodes, file, { txSeq, finalized: false });
+    const { node } = openNetwork({ nodes });
+    const outcomes = [];
+    for (let index = 0; index < 4; index++) outcomes.push(await node.put(file.segment(index), BigInt(txSeq)));
+    expect(outcomes.map(({ kind }) => kind)).toEqual(["stored", "stored", "stored", "stored"]);
+    for (const [shardId, { callsOf }] of nodes.entries()) {
+      const uploads = callsOf("zgs_uploadSegmentsByTxSeq");
+      expect(uploads.map(({ params }) => (params[0] as { index: number }[])[0]?.index)).toEqual(
+        [0, 1, 2, 3].filter((index) => (index + 1) % 2 === shardId),
+      );
+    }
+  });
+
+  test("what is wrong reaches no node", async () => {
+    const only = await startNode();
+    const file = newFile(5 * SEGMENT_BYTES);
+    const txSeq = Number(await submit(database, undefined, file));
+    give([only], file, { txSeq, finalized: false });
+    const { node } = openNetwork({ nodes: [only] });
+    const good = file.segment(1);
+    for (const wrong of [
+      { ...good, index: 2 },
+      { ...good, index: 5 },
+      { ...good, proof: file.segment(2).proof },
+      { ...good, data: Buffer.alloc(SEGMENT_BYTES) },
+      { ...good, data: good.data.subarray(256) },
+      { ...good, sizeBytes: 1 },
+    ])
+      await expect(node.put(wrong)).rejects.toMatchObject({ code: "segment_refused" });
+    await expect(node.put(newFile(300).segment(0), 999n)).rejects.toMatchObject({ code: "file_not_found" });
+    expect(only.callsOf("zgs_upload")).toEqual([]);
+  });
+
+  test("the next node is asked when one does not take it, and a node's refusal is told as it is", async () => {
+    const [busy, free] = [await startNode(), await startNode()];
+    const file = newFile(300);
+    const txSeq = Number(await submit(database, undefined, file));
+    give([busy, free], file, { txSeq, finalized: false });
+    busy.uploads = "too many data writing: 16";
+    const { node } = openNetwork({ nodes: [busy, free] });
+    expect(await node.put(file.segment(0))).toMatchObject({ kind: "stored" });
+    free.uploads = "segment has already been uploaded or is being uploaded";
+    give([busy, free], file, { txSeq, finalized: false });
+    const again = openNetwork({ nodes: [busy, free] }).node;
+    expect(await again.put(file.segment(0))).toMatchObject({ kind: "duplicate" });
+    free.uploads = busy.uploads;
+    await expect(again.put(file.segment(0))).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringContaining("too many data writing"),
+    });
+    free.uploads = busy.uploads = "something else";
+    await expect(again.put(file.segment(0))).rejects.toMatchObject({ code: "storage_unavailable" });
+  });
+});
+
+type Places = {
+  readonly indexer?: ScriptedNode;
+  readonly nodes?: readonly ScriptedNode[];
+  readonly allowsPrivate?: boolean;
+};
+
+function openNetwork({ indexer, nodes = [], allowsPrivate = true }: Places) {
+  const [keccak, log] = [new Keccak(), createLogger("silent")];
+  const rpc = new NodeRpc({ allowsPrivate, connectMs: 2_000 });
+  const places = { indexers: indexer ? [indexer.url] : [], nodes: nodes.map(({ url }) => url) };
+  const known = new KnownNodes({ rpc, ...places, clock: systemClock, log });
+  const node = new RemoteNode({
+    queries: database,
+    chainId: CHAIN_ID,
+    rpc,
+    nodes: known,
+    keccak,
+    hasher: keccak,
+  });
+  onTestFinished(() => node.close());
+  return { node, reader: new FileReader({ node, cacheBytes: 0 }) };
+}
+
+async function indexerOf(trusted: readonly ScriptedNode[]): Promise<ScriptedNode> {
+  return Object.assign(await startNode(), { trusted });
+}

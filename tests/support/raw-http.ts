@@ -1,0 +1,35 @@
+import { type IncomingHttpHeaders, request } from "node:http";
+
+/** An answer as it came over the wire. `isWhole` is false when the connection broke before its end. */
+export type RawReply = {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  readonly isWhole: boolean;
+};
+
+/** Asks for a path exactly as it is written: `fetch` would tidy it up first, and knows no status 600. */
+export function rawGet(
+  origin: string,
+  path: string,
+  { method = "GET", headers = {} }: { method?: string; headers?: Record<string, string> } = {},
+): Promise<RawReply> {
+  const { hostname, port } = new URL(origin);
+  return new Promise((resolve, reject) => {
+    const asked = request({ hostname, port, path, method, headers, agent: false }, (reply) => {
+      const chunks: Buffer[] = [];
+      const end = () =>
+        resolve({
+          status: reply.statusCode ?? 0,
+          headers: reply.headers,
+          body: Buffer.concat(chunks),
+          isWhole: reply.complete,
+        });
+      reply.on("data", (chunk: Buffer) => chunks.push(chunk));
+      reply.on("error", () => {});
+      reply.on("close", end);
+    });
+    asked.on("error", reject);
+    asked.end();
+  });
+}
