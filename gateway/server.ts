@@ -4,6 +4,7 @@ import type { Config } from "../src/config.ts";
 import { GRAPH_LIMITS } from "../src/graph-limits.ts";
 import { badPath, notFound, restPlugin } from "../src/rest/rest.plugin.ts";
 import { limitBodyTime } from "./body-deadline.ts";
+import { allowPages } from "./cors.ts";
 import { type DevelopmentWallet, dashboardPlugin } from "./dashboard.plugin.ts";
 import { docsPlugin } from "./docs.plugin.ts";
 import { serveExplorer } from "./explorer.plugin.ts";
@@ -12,13 +13,13 @@ import type { Graph } from "./graph.ts";
 import { serveHealth } from "./health.ts";
 import { showWay } from "./lost.ts";
 import { countRequests } from "./metrics.ts";
-import { serveSessionCookie } from "./session-cookie.ts";
 import {
   NO_TRUSTED_DOCUMENTS,
   readTrustedDocuments,
   type TrustedDocuments,
 } from "./policy/trusted-documents.ts";
 import { createPolicy } from "./policy.ts";
+import { serveSessionCookie } from "./session-cookie.ts";
 import { ssePlugin } from "./streams.sse.ts";
 import { createStreams } from "./streams.ts";
 import { serveWebSockets } from "./streams.ws.ts";
@@ -75,8 +76,9 @@ export async function createServer(
     await sockets.close();
   });
   server.setNotFoundHandler((request, reply) => showWay(request, reply) ?? notFound(app, request, reply));
-  await server.register(restPlugin, { app });
+  allowPages(server, { origins: app.config.CORS_ORIGINS, isDevnet: app.config.NETWORK === "devnet" });
   serveSessionCookie(server, app);
+  await server.register(restPlugin, { app });
   if (introspection) serveExplorer(server);
   await server.register(docsPlugin);
   await server.register(graphPlugin, { app, graph, policy, streams, introspection });

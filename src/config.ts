@@ -272,6 +272,12 @@ export const SETTINGS = {
     about: "Wrong credentials a minute from one address (of IPv6, one /64); 0 for no limit",
     example: "60",
   },
+  CORS_ORIGINS: {
+    schema: origins.optional(),
+    about:
+      "The sites whose pages may read answers, separated by commas; unset: none, on devnet every page of this machine",
+    example: "https://app.example.com",
+  },
   SIGN_IN_ORIGINS: {
     schema: origins.optional(),
     about:
