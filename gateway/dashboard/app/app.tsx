@@ -14,6 +14,9 @@ const PlaygroundPage = lazy(async () => ({
 const JobsPage = lazy(async () => ({ default: (await import("./pages/jobs.tsx")).JobsPage }));
 const RequestsPage = lazy(async () => ({ default: (await import("./pages/requests.tsx")).RequestsPage }));
 const DepositsPage = lazy(async () => ({ default: (await import("./pages/deposits.tsx")).DepositsPage }));
+const TokensPage = lazy(async () => ({ default: (await import("./pages/tokens.tsx")).TokensPage }));
+const StoragePage = lazy(async () => ({ default: (await import("./pages/storage.tsx")).StoragePage }));
+const NodePage = lazy(async () => ({ default: (await import("./pages/node.tsx")).NodePage }));
 const ProvidersPage = lazy(async () => ({ default: (await import("./pages/providers.tsx")).ProvidersPage }));
 const NetworkPage = lazy(async () => ({ default: (await import("./pages/network.tsx")).NetworkPage }));
 
@@ -30,8 +33,11 @@ const ROOMS: readonly Room[] = [
   { path: "/requests", name: "Requests", page: (id) => <RequestsPage id={id} /> },
   { path: "/jobs", name: "Jobs", page: (id) => <JobsPage id={id} /> },
   { path: "/deposits", name: "Deposits", page: () => <DepositsPage /> },
+  { path: "/tokens", name: "Tokens", page: () => <TokensPage /> },
+  { path: "/storage", name: "Storage", page: (root) => <StoragePage root={root} /> },
   { path: "/providers", name: "Providers", page: () => <ProvidersPage /> },
   { path: "/network", name: "Network", page: () => <NetworkPage /> },
+  { path: "/node", name: "Node", page: () => <NodePage /> },
   { path: "/settings", name: "Settings", page: () => <SettingsPage /> },
 ];
 

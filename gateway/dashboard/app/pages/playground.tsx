@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { useMutation, useQuery } from "urql";
 import { toNeuron } from "../amounts.ts";
+import { toBase64 } from "../base64.ts";
 import { graphql, reasonOf } from "../graph.ts";
 import { stream } from "../live.ts";
 import { ask } from "../playground-client.ts";
@@ -299,7 +300,7 @@ function Sound({ apiKey, models }: { apiKey: string; models: readonly string[] }
             if (!(file instanceof File) || file.size === 0) throw new Error("Choose a sound file.");
             if (file.size > LONGEST_FILE_BYTES)
               throw new Error("This page takes up to 150 kB. Send longer ones to /v1/audio/transcriptions.");
-            const fileBase64 = await toBase64(file);
+            const fileBase64 = toBase64(new Uint8Array(await file.arrayBuffer()));
             const input = { model: String(form.get("model")), fileBase64, filename: file.name };
             const { transcribe } = await ask(apiKey, TRANSCRIBE, { input });
             if (transcribe) setResult(transcribe);
@@ -317,12 +318,4 @@ function Sound({ apiKey, models }: { apiKey: string; models: readonly string[] }
       )}
     </Card>
   );
-}
-
-async function toBase64(file: File): Promise<string> {
-  const bytes = new Uint8Array(await file.arrayBuffer());
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 32_768)
-    text += String.fromCharCode(...bytes.subarray(at, at + 32_768));
-  return btoa(text);
 }

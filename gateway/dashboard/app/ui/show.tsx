@@ -86,6 +86,13 @@ export function Hash({ of }: { of: string }) {
   );
 }
 
+/** What a state is called where its own word would mislead: a closed circuit lets requests through. */
+const WORDS: Readonly<Record<string, string>> = {
+  CLOSED: "healthy",
+  HALF_OPEN: "being tried again",
+  OPEN: "resting",
+};
+
 const TONES: Readonly<Record<string, "good" | "bad" | "busy">> = {
   ACTIVE: "good",
   COMPLETED: "good",
@@ -109,7 +116,9 @@ const TONES: Readonly<Record<string, "good" | "bad" | "busy">> = {
 /** A state in words, with a colour beside them. */
 export function Badge({ state }: { state: string }) {
   return (
-    <span className={`badge ${TONES[state] ?? "busy"}`}>{state.toLowerCase().replaceAll("_", " ")}</span>
+    <span className={`badge ${TONES[state] ?? "busy"}`}>
+      {WORDS[state] ?? state.toLowerCase().replaceAll("_", " ")}
+    </span>
   );
 }
 

@@ -1,0 +1,108 @@
+import { keccak_256 } from "@noble/hashes/sha3.js";
+
+const CHUNK = 256;
+const SEGMENT_CHUNKS = 1_024;
+const SEGMENT = CHUNK * SEGMENT_CHUNKS;
+/** How much is hashed before the page may draw again. */
+const SEGMENTS_A_TURN = 4;
+
+export type Segment = {
+  readonly index: number;
+  /** Whole chunks, the last one padded with zeros. */
+  readonly data: Uint8Array;
+  readonly proof: { readonly lemma: readonly string[]; readonly path: readonly boolean[] };
+};
+
+/** A file as the storage network wants it: its root, the blocks of its submission, and its segments with their proofs. */
+export type FileTree = {
+  readonly root: string;
+  readonly nodes: readonly { readonly root: string; readonly height: number }[];
+  readonly segments: readonly Segment[];
+};
+
+/**
+ * Hashes a file into its merkle tree: leaves are chunks of 256 bytes, padded with empty ones by up to a sixteenth of the
+ * next power of two, and a hash without a partner moves up as it is. `onSegment` hears how far it is.
+ */
+export async function hashFile(
+  bytes: Uint8Array,
+  onSegment: (done: number, of: number) => void,
+): Promise<FileTree> {
+  const chunks = Math.ceil(bytes.length / CHUNK);
+  const power = 2 ** Math.ceil(Math.log2(chunks));
+  const unit = power >= 16 ? power / 16 : 1;
+  const padded = Math.ceil(chunks / unit) * unit;
+  const segmentCount = Math.ceil(padded / SEGMENT_CHUNKS);
+  const leavesOf = (first: number, count: number) =>
+    Array.from({ length: count }, (_, n) => keccak_256(chunkAt(bytes, first + n)));
+  const roots: Uint8Array[] = [];
+  for (let index = 0; index < segmentCount; index++) {
+    const count = Math.min(SEGMENT_CHUNKS, padded - index * SEGMENT_CHUNKS);
+    roots.push(rootOf(leavesOf(index * SEGMENT_CHUNKS, count)));
+    onSegment(index + 1, segmentCount);
+    if (index % SEGMENTS_A_TURN === SEGMENTS_A_TURN - 1) await new Promise((resolve) => setTimeout(resolve));
+  }
+  const levels = levelsOver(roots);
+  const root = toHex(levels.at(-1)?.[0] ?? new Uint8Array(32));
+  const nodes: { root: string; height: number }[] = [];
+  for (let first = 0; first < padded; ) {
+    const height = Math.floor(Math.log2(padded - first));
+    const count = 2 ** height;
+    const hash =
+      count >= SEGMENT_CHUNKS ? levels[height - 10]?.[first / count] : rootOf(leavesOf(first, count));
+    nodes.push({ root: toHex(hash ?? new Uint8Array(32)), height });
+    first += count;
+  }
+  const segments = Array.from({ length: Math.ceil(chunks / SEGMENT_CHUNKS) }, (_, index): Segment => {
+    const length = Math.min(SEGMENT, (chunks - index * SEGMENT_CHUNKS) * CHUNK);
+    const data = new Uint8Array(length);
+    data.set(bytes.subarray(index * SEGMENT, index * SEGMENT + length));
+    return { index, data, proof: proofOf(levels, index, root) };
+  });
+  return { root, nodes, segments };
+}
+
+function chunkAt(bytes: Uint8Array, index: number): Uint8Array {
+  const part = bytes.subarray(index * CHUNK, (index + 1) * CHUNK);
+  if (part.length === CHUNK) return part;
+  const whole = new Uint8Array(CHUNK);
+  whole.set(part);
+  return whole;
+}
+
+function rootOf(leaves: readonly Uint8Array[]): Uint8Array {
+  return levelsOver(leaves).at(-1)?.[0] ?? new Uint8Array(32);
+}
+
+function levelsOver(hashes: readonly Uint8Array[]): readonly (readonly Uint8Array[])[] {
+  const levels = [hashes];
+  for (let top = hashes; top.length > 1; levels.push(top))
+    top = Array.from({ length: Math.ceil(top.length / 2) }, (_, n) => join(top[2 * n], top[2 * n + 1]));
+  return levels;
+}
+
+function join(left: Uint8Array | undefined, right: Uint8Array | undefined): Uint8Array {
+  if (!left) throw new RangeError("a tree has a left side");
+  if (!right) return left;
+  const both = new Uint8Array(64);
+  both.set(left);
+  both.set(right, 32);
+  return keccak_256(both);
+}
+
+function proofOf(levels: readonly (readonly Uint8Array[])[], index: number, root: string): Segment["proof"] {
+  const lemma = [toHex(levels[0]?.[index] ?? new Uint8Array(32))];
+  const path: boolean[] = [];
+  for (const [level, hashes] of levels.slice(0, -1).entries()) {
+    const position = Math.floor(index / 2 ** level);
+    const sibling = hashes[position % 2 === 0 ? position + 1 : position - 1];
+    if (!sibling) continue;
+    lemma.push(toHex(sibling));
+    path.push(position % 2 === 0);
+  }
+  return { lemma: levels.length === 1 ? lemma : [...lemma, root], path };
+}
+
+function toHex(bytes: Uint8Array): string {
+  return `0x${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}

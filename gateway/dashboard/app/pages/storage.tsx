@@ -1,0 +1,340 @@
+import type { ResultOf } from "gql.tada";
+import { useState } from "react";
+import { useQuery } from "urql";
+import { toBase64 } from "../base64.ts";
+import { type FileTree, hashFile } from "../file-tree.ts";
+import { client, graphql, reasonOf } from "../graph.ts";
+import { useLive } from "../live.ts";
+import { Link } from "../router.tsx";
+import { useNetwork, useSession } from "../session.tsx";
+import { Button, Field, Form } from "../ui/controls.tsx";
+import { Copyable } from "../ui/copy.tsx";
+import { usePages } from "../ui/pages.tsx";
+import { Badge, Card, Hash, Outcome, Page, Table, Time } from "../ui/show.tsx";
+import { useWallet } from "../ui/use-wallet.tsx";
+import type { WalletChain } from "../wallet.ts";
+
+const FILES = graphql(`
+  query Files($owner: Address, $after: Cursor) {
+    files(owner: $owner, first: 20, after: $after) {
+      nodes { root size status segments uploadedSegments firstTxSeq }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+`);
+const FILE = graphql(`
+  query File($root: Hash32!, $path: String!) {
+    file(root: $root) {
+      root size status url segments uploadedSegments
+      submissions(first: 5) { nodes { txSeq blockNumber seenAt sender { address } } }
+      entries(path: $path) { name path kind size link url }
+    }
+  }
+`);
+const PREPARE = graphql(`
+  mutation PrepareUpload($input: PrepareUploadInput!) {
+    prepareUpload(input: $input) { root alreadyFinalized transaction { to data value } }
+  }
+`);
+const PROGRESS = graphql(`
+  subscription FileProgress($root: Hash32!, $after: Cursor) {
+    fileProgress(root: $root, after: $after) { cursor status segments uploadedSegments }
+  }
+`);
+const VALUES = graphql(`
+  query KeyValues($streamId: Hash32!, $prefixText: String, $after: Cursor) {
+    kvEntries(streamId: $streamId, prefixText: $prefixText, first: 20, after: $after) {
+      nodes { key keyText version size text }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+`);
+
+const LARGEST_BYTES = 64 * 1_048_576;
+
+/** Files by their roots, and key-value streams. */
+export function StoragePage({ root }: { root: string | undefined }) {
+  if (root) return <OneFile root={root} />;
+  return (
+    <Page
+      title="Storage"
+      about="Files are found by the root of their merkle tree, and every byte is checked against it."
+    >
+      <Upload />
+      <Files />
+      <KeyValues />
+    </Page>
+  );
+}
+
+type Progress = ResultOf<typeof PROGRESS>["fileProgress"];
+
+function Upload() {
+  const { address } = useSession();
+  const network = useNetwork();
+  const wallet = useWallet();
+  const [step, setStep] = useState<string>();
+  const [root, setRoot] = useState<string>();
+  const [progress, setProgress] = useState<Progress>();
+  const send = async (form: FormData) => {
+    const file = form.get("file");
+    if (!(file instanceof File) || file.size === 0) throw new Error("Choose a file that is not empty.");
+    if (file.size > LARGEST_BYTES)
+      throw new Error("This page takes up to 64 MiB. Larger files go by the storage SDK.");
+    if (!wallet || !address) throw new Error("No wallet was found.");
+    setProgress(undefined);
+    try {
+      const tree = await hashFile(new Uint8Array(await file.arrayBuffer()), (done, of) =>
+        setStep(`Hashing: ${done} of ${of} segments`),
+      );
+      setRoot(tree.root);
+      const input = { size: String(file.size), nodes: [...tree.nodes], from: address };
+      const made = await client.mutation(PREPARE, { input }).toPromise();
+      const upload = made.data?.prepareUpload;
+      if (!upload) throw new Error(reasonOf(made.error));
+      if (upload.root !== tree.root) throw new Error("The gateway came to another root than this page.");
+      if (upload.transaction) {
+        setStep("Submitting its root to the chain");
+        await wallet.send({ ...upload.transaction, chain: network.walletParameters as WalletChain });
+      }
+      if (!upload.alreadyFinalized) await sendSegments(tree, setStep);
+    } finally {
+      setStep(undefined);
+    }
+  };
+  return (
+    <Card title="Upload">
+      <Form label="Upload" send={send}>
+        <Field
+          label="File"
+          name="file"
+          type="file"
+          required
+          hint="Its root is written to the chain, which costs a fee, and its bytes go to the storage node."
+        />
+      </Form>
+      {step && <p role="status">{step}…</p>}
+      {root && (
+        <>
+          <Copyable text={root} label="Root" />
+          <Watch key={root} root={root} onProgress={setProgress} />
+          {progress && (
+            <p>
+              <Badge state={progress.status} /> {progress.uploadedSegments} of {progress.segments} segments.{" "}
+              <Link to={`/storage/${root}`}>Show it</Link>
+            </p>
+          )}
+        </>
+      )}
+    </Card>
+  );
+}
+
+function Watch({ root, onProgress }: { root: string; onProgress(progress: Progress): void }) {
+  useLive(PROGRESS, { root }, ({ fileProgress }) => onProgress(fileProgress));
+  return null;
+}
+
+async function sendSegments({ root, segments }: FileTree, onStep: (text: string) => void): Promise<void> {
+  for (const { index, data, proof } of segments) {
+    onStep(`Uploading: ${index + 1} of ${segments.length} segments`);
+    const response = await fetch("/file/segment", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ root, index, data: toBase64(data), proof }),
+    });
+    const answer = (await response.json()) as { code: number; message: string };
+    if (!response.ok || answer.code !== 0) throw new Error(`Segment ${index} was refused: ${answer.message}`);
+  }
+}
+
+function Files() {
+  const { address } = useSession();
+  const pages = usePages();
+  const [isOwn, setIsOwn] = useState(true);
+  const [wanted, setWanted] = useState("");
+  const [{ data, error, fetching }, ask] = useQuery({
+    query: FILES,
+    variables: { owner: isOwn ? (address ?? null) : null, after: pages.after },
+  });
+  return (
+    <Card
+      title="Files"
+      aside={<Button onClick={() => ask({ requestPolicy: "network-only" })}>Refresh</Button>}
+    >
+      <label className="check">
+        <input type="checkbox" checked={isOwn} onChange={() => setIsOwn(!isOwn)} />
+        Only those that this account submitted
+      </label>
+      <Field
+        label="Open a root"
+        value={wanted}
+        placeholder="0x…"
+        onChange={(event) => setWanted(event.currentTarget.value.trim())}
+      />
+      {/^0x[0-9a-fA-F]{64}$/.test(wanted) && <Link to={`/storage/${wanted}`}>Show it</Link>}
+      <Outcome rows={data?.files?.nodes} error={error} fetching={fetching} empty="No files yet.">
+        {(rows) => (
+          <Table label="Files" heads={["Root", "Size", "State", "Segments"]}>
+            {rows.map((file) => (
+              <tr key={file.root}>
+                <td>
+                  <Link to={`/storage/${file.root}`}>
+                    <Hash of={file.root} />
+                  </Link>
+                </td>
+                <td className="number">{bytes(file.size)}</td>
+                <td>{file.status && <Badge state={file.status} />}</td>
+                <td className="number">
+                  {file.uploadedSegments ?? "–"} of {file.segments ?? "–"}
+                </td>
+              </tr>
+            ))}
+          </Table>
+        )}
+      </Outcome>
+      {pages.pager(data?.files?.pageInfo)}
+    </Card>
+  );
+}
+
+function OneFile({ root }: { root: string }) {
+  const [path, setPath] = useState("/");
+  const [{ data, error, fetching }] = useQuery({ query: FILE, variables: { root, path } });
+  return (
+    <Page title="File" about={root}>
+      <Outcome
+        rows={data ? (data.file ? [data.file] : []) : undefined}
+        error={data?.file ? undefined : error}
+        fetching={fetching}
+        empty="The chain knows no file with this root."
+      >
+        {([file]) =>
+          file && (
+            <>
+              <Card
+                title="Bytes"
+                aside={
+                  file.status === "FINALIZED" && (
+                    <a href={`/file?root=${file.root}`} download>
+                      Download, verified
+                    </a>
+                  )
+                }
+              >
+                <dl className="pairs">
+                  <dt>State</dt>
+                  <dd>{file.status ? <Badge state={file.status} /> : "not known"}</dd>
+                  <dt>Size</dt>
+                  <dd>{bytes(file.size)}</dd>
+                  <dt>Segments here</dt>
+                  <dd>
+                    {file.uploadedSegments ?? "–"} of {file.segments ?? "–"}
+                  </dd>
+                </dl>
+              </Card>
+              {file.entries && (
+                <Card title={`Folder ${path}`}>
+                  {path !== "/" && (
+                    <Button onClick={() => setPath(path.replace(/\/[^/]+\/?$/, "") || "/")}>Up</Button>
+                  )}
+                  <Table label="Entries" heads={["Name", "Kind", "Size"]}>
+                    {file.entries.map((entry) => (
+                      <tr key={entry.path}>
+                        <td>
+                          {entry.kind === "DIRECTORY" ? (
+                            <Button onClick={() => setPath(entry.path)}>{entry.name}</Button>
+                          ) : entry.url ? (
+                            <a href={new URL(entry.url, location.href).pathname}>{entry.name}</a>
+                          ) : (
+                            entry.name
+                          )}
+                          {entry.link && <span className="quiet"> to {entry.link}</span>}
+                        </td>
+                        <td>{entry.kind.toLowerCase()}</td>
+                        <td className="number">{entry.size && bytes(entry.size)}</td>
+                      </tr>
+                    ))}
+                  </Table>
+                </Card>
+              )}
+              <Card title="Submissions">
+                <Table label="Submissions" heads={["Number", "Seen", "Block", "By"]}>
+                  {file.submissions.nodes.map((submission) => (
+                    <tr key={submission.txSeq}>
+                      <td className="number">{submission.txSeq}</td>
+                      <td>
+                        <Time at={submission.seenAt} />
+                      </td>
+                      <td className="number">{submission.blockNumber}</td>
+                      <td>
+                        <Hash of={submission.sender.address} />
+                      </td>
+                    </tr>
+                  ))}
+                </Table>
+              </Card>
+            </>
+          )
+        }
+      </Outcome>
+    </Page>
+  );
+}
+
+function KeyValues() {
+  const pages = usePages();
+  const [asked, setAsked] = useState<{ streamId: string; prefixText: string | null }>();
+  const [{ data, error, fetching }] = useQuery({
+    query: VALUES,
+    variables: { streamId: asked?.streamId ?? "", prefixText: asked?.prefixText ?? null, after: pages.after },
+    pause: !asked,
+  });
+  return (
+    <Card title="Key-value">
+      <Form
+        label="Browse"
+        send={async (form) => {
+          const streamId = String(form.get("stream")).trim();
+          if (!/^0x[0-9a-fA-F]{64}$/.test(streamId)) throw new Error("A stream's id is 0x and 64 digits.");
+          const prefix = String(form.get("prefix"));
+          setAsked({ streamId, prefixText: prefix === "" ? null : prefix });
+        }}
+      >
+        <Field label="Stream" name="stream" placeholder="0x…" required />
+        <Field label="Keys that begin with" name="prefix" />
+      </Form>
+      {asked && (
+        <Outcome
+          rows={data?.kvEntries?.nodes}
+          error={error}
+          fetching={fetching}
+          empty="There is no such key."
+        >
+          {(rows) => (
+            <Table label="Values" heads={["Key", "Version", "Size", "Value"]}>
+              {rows.map((entry) => (
+                <tr key={entry.key}>
+                  <td>
+                    <code>{entry.keyText ?? entry.key}</code>
+                  </td>
+                  <td className="number">{entry.version}</td>
+                  <td className="number">{bytes(entry.size)}</td>
+                  <td>{entry.text ?? <span className="quiet">not text</span>}</td>
+                </tr>
+              ))}
+            </Table>
+          )}
+        </Outcome>
+      )}
+      {pages.pager(data?.kvEntries?.pageInfo)}
+    </Card>
+  );
+}
+
+function bytes(size: string): string {
+  const units = ["B", "KiB", "MiB", "GiB"];
+  let [value, unit] = [Number(size), 0];
+  while (value >= 1_024 && unit < units.length - 1) [value, unit] = [value / 1_024, unit + 1];
+  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
+}
