@@ -1,11 +1,13 @@
 import { createTestClient, http, publicActions } from "viem";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { fineTuningServingAbi } from "../../src/chain/abi/fine-tuning-serving.ts";
 import { IMAGE_PROVIDER, PROVIDER } from "../../src/devnet/accounts.ts";
 import { depositToVault } from "../../src/devnet/actors.ts";
 import { connectDevnet, mined } from "../../src/devnet/chain-client.ts";
 import { contractAddresses } from "../../src/devnet/deploy.ts";
+import { ask } from "../support/graph-client.ts";
 import { MODEL } from "../support/network.ts";
+import { startRemoteGateway } from "../support/remote-gateway.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 import { newWalletUser, type Prepared, type WalletUser } from "../support/wallet-user.ts";
@@ -401,4 +403,34 @@ describe("fine-tuning", () => {
     );
     expect(errors?.[0]?.extensions).toMatchObject({ code: "invalid_parameter", param: "at" });
   });
+});
+
+test("over subgraph processes all of it reads the same", async () => {
+  const ends: (() => Promise<unknown>)[] = [];
+  onTestFinished(async () => {
+    for (const end of ends) await end();
+  });
+  const remote = await startRemoteGateway(stack(), (end) => void ends.unshift(end));
+  const user = await newWalletUser(stack());
+  await act(user, `prepareAddLedger(amount: "${4n * TOKEN}")`);
+  await act(user, transfer(2n));
+  await act(user, transfer(1n, "FINE_TUNING"));
+  const query = `query ($a: Address!, $p: Address!, $v: FineTuningVersion) {
+    network { endpoints { state chainId } tokens { kind chainId address } } networks { id endpoints { state } }
+    daSigners { epochNumber isSigner(account: $p) } wrappedBase { wrappedToken minterSupply(minter: $p) { remaining } }
+    fineTuning(version: $v) { version services { nodes { providerAddress } } }
+    prepareTransferFund(provider: $p, service: FINE_TUNING_V1_0, amount: "5") { to data value warnings }
+    refused: prepareTransferFund(provider: $p, service: INFERENCE, amount: "5${"0".repeat(30)}", from: $a) { to }
+    node { diagnose(message: "-38002") { kind } switchPlan(from: RETH, to: GETH) { steps { id } } }
+    account(address: $a) { balance { total } direct { ledger { available locked }
+      subAccounts { nodes { balance provider { address onChain { model } } } }
+      fineTuningAccounts(version: $v) { nodes { balance deliverables { nodes { id } } } } } } }`;
+  const variables = { a: user.address, p: PROVIDER.address, v: "V1_1" };
+  const near = await user.ask(query, variables);
+  const far = await ask(remote.origin, user.secret, query, variables);
+  expect(near.errors?.map(({ path, extensions }) => [path?.join("."), extensions?.code])).toEqual([
+    ["refused", "contract_refused"],
+  ]);
+  expect(near.data.network.endpoints).toEqual([{ state: "READY", chainId: 16_602 }]);
+  expect({ data: far.data, errors: far.errors }).toEqual({ data: near.data, errors: near.errors });
 });

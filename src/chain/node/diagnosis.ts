@@ -1,15 +1,13 @@
 import { AppError } from "../../kernel/errors.ts";
 
 /** What a node's message is about. */
-export const DIAGNOSIS_KINDS = [
-  "mismatched_state_root",
-  "interrupted_import",
-  "invalid_forkchoice_state",
-  "missing_validator_state",
-  "engine_refuses_secret",
-  "engine_unreachable",
-] as const;
-export type DiagnosisKind = (typeof DIAGNOSIS_KINDS)[number];
+export type DiagnosisKind =
+  | "mismatched_state_root"
+  | "interrupted_import"
+  | "invalid_forkchoice_state"
+  | "missing_validator_state"
+  | "engine_refuses_secret"
+  | "engine_unreachable";
 
 /** What a message means and what to do (SPEC 7). What the message does not say is undefined. */
 export type Diagnosis = {

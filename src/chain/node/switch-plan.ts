@@ -2,17 +2,15 @@ import { AppError } from "../../kernel/errors.ts";
 import type { ExecutionClientName } from "./execution.client.ts";
 
 /** What a check looks at. */
-export const CHECK_KINDS = [
-  "file_exists",
-  "files_equal",
-  "process_stopped",
-  "port_listens",
-  "port_silent",
-  "rpc_result",
-  "heights_near",
-  "log_says",
-] as const;
-export type CheckKind = (typeof CHECK_KINDS)[number];
+export type CheckKind =
+  | "file_exists"
+  | "files_equal"
+  | "process_stopped"
+  | "port_listens"
+  | "port_silent"
+  | "rpc_result"
+  | "heights_near"
+  | "log_says";
 
 /** How to know that a step is done: `subject` has to be as `expected`. */
 export type StepCheck = { readonly kind: CheckKind; readonly subject: string; readonly expected: string };
