@@ -22,6 +22,7 @@ import {
   FineTuningProviderResolver,
   FineTuningResolver,
 } from "./fine-tuning.resolver.ts";
+import { InferenceServiceResolver } from "./inference-service.resolver.ts";
 import {
   MarketAccountResolver,
   MarketFillResolver,
@@ -49,6 +50,7 @@ export function build(): Subgraph {
       NetworkResolver,
       NewBlockSubscription,
       ProviderResolver,
+      InferenceServiceResolver,
       AgentTokenResolver,
       AgentContractResolver,
       IntelligentDataResolver,

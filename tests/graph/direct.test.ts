@@ -2,7 +2,7 @@ import { createTestClient, http, publicActions } from "viem";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { fineTuningServingAbi } from "../../src/chain/abi/fine-tuning-serving.ts";
 import { IMAGE_PROVIDER, PROVIDER } from "../../src/devnet/accounts.ts";
-import { depositToVault } from "../../src/devnet/actors.ts";
+import { depositToVault, registerProvider } from "../../src/devnet/actors.ts";
 import { connectDevnet, mined } from "../../src/devnet/chain-client.ts";
 import { contractAddresses } from "../../src/devnet/deploy.ts";
 import { ask } from "../support/graph-client.ts";
@@ -297,6 +297,47 @@ describe("app-sk- secrets", () => {
   ])("with %s are refused", async (more, code) => {
     expect((await textOf(`, ${more}`)).errors?.[0]?.extensions?.code).toBe(code);
   });
+});
+
+test("the registry of inference services is listed and asked by provider, known to the router or not", async () => {
+  const stranger = await newWalletUser(stack());
+  await registerProvider(stack().rpcUrl, {
+    providerKey: stranger.privateKey,
+    url: "https://stranger.example/",
+    model: "strange",
+    inputPrice: 1n,
+    outputPrice: 2n,
+    serviceType: "video-generation",
+    verifiability: "",
+    additionalInfo: '{"VerifierURL":"https://verify.example"}',
+    teeSigner: stranger.address,
+  });
+  const { data, errors } = await stranger.ask(
+    `query ($p: Address!, $n: Address!) {
+      inferenceService(provider: $p) { providerAddress serviceType model url additionalInfo provider { address } }
+      nobody: inferenceService(provider: $n) { model }
+      page: inferenceServices(first: 1) { nodes { providerAddress } pageInfo { endCursor hasNextPage } } }`,
+    { p: stranger.address, n: contractAddresses().ledger },
+  );
+  expect(errors ?? []).toEqual([]);
+  expect(data.nobody).toBeNull();
+  expect(data.inferenceService).toEqual({
+    providerAddress: stranger.address,
+    serviceType: "video-generation",
+    model: "strange",
+    url: "https://stranger.example",
+    additionalInfo: '{"VerifierURL":"https://verify.example"}',
+    provider: { address: stranger.address },
+  });
+  const rest = await stranger.ask(
+    "query ($c: Cursor) { inferenceServices(after: $c) { nodes { providerAddress } } }",
+    { c: data.page.pageInfo.endCursor },
+  );
+  const all = [...data.page.nodes, ...rest.data.inferenceServices.nodes];
+  expect(rest.errors ?? []).toEqual([]);
+  const addresses = all.map(({ providerAddress }: { providerAddress: string }) => providerAddress);
+  expect(new Set(addresses)).toEqual(new Set([PROVIDER.address, stranger.address]));
+  expect(addresses).toHaveLength(2);
 });
 
 describe("fine-tuning", () => {

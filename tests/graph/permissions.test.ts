@@ -80,6 +80,8 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Query.contract": open("{ contract(name: FLOW) { address } }"),
   "Query.daSigners": open("{ daSigners { epochNumber } }"),
   "Query.wrappedBase": open("{ wrappedBase { wrappedToken } }"),
+  "Query.inferenceServices": open("{ inferenceServices { nodes { model } } }"),
+  "Query.inferenceService": open(`{ inferenceService(provider: "${NOBODY}") { model } }`),
   "Query.directRules": open("{ directRules { minimumLedger } }"),
   "Query.fineTuning": open("{ fineTuning { version } }"),
   "Query.fineTuningVersions": open("{ fineTuningVersions { version } }"),
