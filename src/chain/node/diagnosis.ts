@@ -83,7 +83,7 @@ function readInterruptedImport(text: string): Diagnosis | undefined {
   return toDiagnosis("interrupted_import", {
     cause: `An import was interrupted and begun again. The database went back to block ${parentBlockNumber}, and an import cannot resume by itself.`,
     next: [
-      `Trim the export again, so that it begins with block ${retrimFrom}.`,
+      `Trim the export again, so that it begins with block ${retrimFrom}: npm run node:doctor -- --trim ${retrimFrom} {export} {trimmed export}.`,
       "Import the trimmed file.",
       "See that the height grows from there.",
     ],

@@ -212,6 +212,7 @@ function conversion(from: ExecutionClientName, to: ExecutionClientName): readonl
       id: "trim-genesis",
       title: "Trim block 0 from the export",
       why: "The new database has it already, and would refuse it.",
+      command: `npm run node:doctor -- --trim 1 ${EXPORT_FILE} ${TRIMMED_FILE}`,
       checks: [{ kind: "file_exists", subject: TRIMMED_FILE, expected: "begins with block 1" }],
     },
     {
