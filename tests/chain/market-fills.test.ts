@@ -117,6 +117,24 @@ describeDatabases("fills of the market", (kind) => {
     ]);
   });
 
+  test("keep the token of their time when the market trades another contract's", async () => {
+    const database = await openTestDatabase(kind);
+    const services = follow(database);
+    const { tokenId } = await trade(services);
+    const other = `0x${"12".repeat(20)}`;
+    await adminOfMarket(anvil.url, "setAgentNFT", [other]);
+    try {
+      await services.caughtUp();
+      expect(await services.market.state()).toMatchObject({ token: other });
+      const { rows } = await services.market.fills({ tokenId }, { first: 1 });
+      expect(rows[0]?.token).toBe(MARKET.token);
+    } finally {
+      await adminOfMarket(anvil.url, "setAgentNFT", [MARKET.token]);
+    }
+    await services.caughtUp();
+    expect(await services.market.token()).toBe(MARKET.token);
+  });
+
   test("are taken back with the blocks that had them, and told so; in other blocks they are there again", async () => {
     const database = await openTestDatabase(kind);
     const services = follow(database);
