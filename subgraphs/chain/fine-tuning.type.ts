@@ -162,7 +162,7 @@ export const FineTuningAccountConnection = defineConnection("FineTuningAccount",
   description: "A trained model as a provider delivered it.",
   simpleResolvers: true,
 })
-class DeliverableType implements Deliverable {
+export class DeliverableType implements Deliverable {
   @Field(() => String, { description: "Its id, which the provider gave." })
   id!: string;
 

@@ -17,6 +17,7 @@ import { DirectAccountResolver, DirectLedgerResolver } from "./direct-ledger.res
 import { DirectSecretResolver } from "./direct-secret.resolver.ts";
 import { DirectTransactionsResolver } from "./direct-transactions.resolver.ts";
 import {
+  DeliverableResolver,
   FineTuningAccountResolver,
   FineTuningPathResolver,
   FineTuningProviderResolver,
@@ -83,6 +84,7 @@ export function build(): Subgraph {
       FineTuningProviderResolver,
       FineTuningPathResolver,
       FineTuningAccountResolver,
+      DeliverableResolver,
     ],
     { references: { Account: findAccount, AgentToken: findAgentToken, Provider: findProvider } },
   );

@@ -1,6 +1,7 @@
 import { createTestClient, http, publicActions } from "viem";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { fineTuningServingAbi } from "../../src/chain/abi/fine-tuning-serving.ts";
+import { flowAbi } from "../../src/chain/abi/flow.ts";
 import { IMAGE_PROVIDER, PROVIDER } from "../../src/devnet/accounts.ts";
 import { depositToVault, registerProvider } from "../../src/devnet/actors.ts";
 import { connectDevnet, mined } from "../../src/devnet/chain-client.ts";
@@ -361,17 +362,22 @@ describe("fine-tuning", () => {
     } as const;
     await mined(trainer, await trainer.writeContract(deliver));
 
+    const submission = [{ length: 256n, tags: "0x", nodes: [{ root, height: 0n }] }] as const;
+    const flow = { address: contractAddresses().flow, abi: flowAbi, functionName: "submit" } as const;
+    await mined(trainer, await trainer.writeContract({ ...flow, args: submission, value: 10n ** 9n }));
+
     const query = `query ($a: Address!, $p: Address!) {
       fineTuning { version isCurrent since until
         services { nodes { url pricePerToken occupied models quota { cpuCount gpuType } provider { address } } }
         service(provider: $p) { models } refundLockSeconds }
       provider(address: $p) { fineTuning { models } }
       account(address: $a) { direct { fineTuningAccounts { nodes { providerAddress balance deliverablesCount
-        refunds { amount unlocksAt } deliverables { nodes { id modelRoot acknowledged settled } } } } } } }`;
+        refunds { amount unlocksAt } deliverables { nodes { id modelRoot acknowledged settled file { root } } } } } } } }`;
     const variables = { a: user.address, p: PROVIDER.address };
     const { data, errors } = await until(async () => {
       const result = await user.ask(query, variables);
-      return result.data.fineTuning.services.nodes.length > 0 && result;
+      const [delivered] = result.data.account.direct.fineTuningAccounts.nodes[0].deliverables.nodes;
+      return result.data.fineTuning.services.nodes.length > 0 && delivered.file !== null && result;
     });
     expect(errors ?? []).toEqual([]);
     expect(data.fineTuning).toMatchObject({
@@ -399,7 +405,9 @@ describe("fine-tuning", () => {
         balance: String(2n * TOKEN),
         deliverablesCount: "1",
         refunds: [],
-        deliverables: { nodes: [{ id: "task-1", modelRoot: root, acknowledged: false, settled: false }] },
+        deliverables: {
+          nodes: [{ id: "task-1", modelRoot: root, acknowledged: false, settled: false, file: { root } }],
+        },
       },
     ]);
 
@@ -462,7 +470,7 @@ test("over subgraph processes all of it reads the same", async () => {
     fineTuning(version: $v) { version services { nodes { providerAddress } } }
     prepareTransferFund(provider: $p, service: FINE_TUNING_V1_0, amount: "5") { to data value warnings }
     refused: prepareTransferFund(provider: $p, service: INFERENCE, amount: "5${"0".repeat(30)}", from: $a) { to }
-    node { diagnose(message: "-38002") { kind } switchPlan(from: RETH, to: GETH) { steps { id } } }
+    operatorNode { diagnose(message: "-38002") { kind } switchPlan(from: RETH, to: GETH) { steps { id } } }
     account(address: $a) { balance { total } direct { ledger { available locked }
       subAccounts { nodes { balance provider { address onChain { model } } } }
       fineTuningAccounts(version: $v) { nodes { balance deliverables { nodes { id } } } } } } }`;
