@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { startChain } from "../support/chain.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { balanceOf, newAccount, watchDeposits } from "../support/deposits.ts";
-import { startRpcProxy } from "../support/rpc-proxy.ts";
+import { startRpcProxy, type Verdict } from "../support/rpc-proxy.ts";
 import { until } from "../support/until.ts";
 
 describe("an endpoint that fails", () => {
@@ -100,7 +100,7 @@ describe("an endpoint that fails", () => {
     watcher.start();
     await scanned(1n);
     let moved: Promise<unknown> | undefined;
-    proxy.judge = async ({ method }) => {
+    proxy.judge = async ({ method }): Promise<Verdict> => {
       if (method === "eth_getLogs") moved ??= chain.reorg(1);
       await moved;
       return "pass";
