@@ -1,4 +1,5 @@
 import { databaseOf } from "../src/app.ts";
+import { NETWORKS } from "../src/chain/networks.ts";
 import { WatcherAcceptanceService } from "../src/chain/watcher-acceptance.service.ts";
 import { readConfig } from "../src/config.ts";
 import { openDatabase } from "../src/db/open.ts";
@@ -10,9 +11,11 @@ import { runOrExplain } from "./run-or-explain.ts";
  */
 await runOrExplain(async () => {
   const [name = ""] = process.argv.slice(2);
-  const database = await openDatabase(databaseOf(readConfig()));
+  const config = readConfig();
+  const { chainId } = NETWORKS[config.NETWORK];
+  const database = await openDatabase(databaseOf(config));
   try {
-    const { scannedBlock, note } = await new WatcherAcceptanceService(database).accept(name);
+    const { scannedBlock, note } = await new WatcherAcceptanceService(database, chainId).accept(name);
     console.log(
       `Accepted. The watcher ${name} had read block ${scannedBlock} and halted because ${note ?? "the chain changed"}.\n` +
         "It takes back what is gone and goes on, within 10 s or when the product starts. What was credited stays credited.",

@@ -4,6 +4,7 @@ import { NodeService } from "../src/chain/node/node.service.ts";
 import { nodeSettings } from "../src/chain/node/node-settings.ts";
 import type { PreflightCheck } from "../src/chain/node/preflight.ts";
 import type { SwitchStep } from "../src/chain/node/switch-plan.ts";
+import { BadExport, trimExport } from "../src/chain/node/trim-export.ts";
 import { readPartialConfig } from "../src/config.ts";
 import { systemClock } from "../src/kernel/clock.ts";
 import { AppError, StartupError } from "../src/kernel/errors.ts";
@@ -12,9 +13,10 @@ import { runOrExplain } from "./run-or-explain.ts";
 /**
  * `npm run node:doctor`: how the operator's own node stands and whether it keeps the rules of SPEC 4.5; exits 1 when one
  * is broken. `-- --message "..."` explains a message, `-- --switch geth reth` lists the steps of a switch; `--json` gives
- * each as data. It only reads. Where nothing is configured, the node is this machine's, on its usual ports.
+ * each as data. All of it only reads; `-- --trim 1 chain.rlp trimmed.rlp` writes a chain's export anew from a block on. Where nothing is configured, the node is this machine's, on its usual ports.
  */
-const USAGE = 'npm run node:doctor [-- [--json] [--message "..." | --switch geth reth]]';
+const USAGE =
+  'npm run node:doctor [-- [--json] [--message "..." | --switch geth reth | --trim BLOCK EXPORT NEW_FILE]]';
 const MARKS = { pass: "ok  ", fail: "FAIL", unknown: "?   " } as const;
 
 await runOrExplain(async () => {
@@ -39,6 +41,7 @@ await runOrExplain(async () => {
   if (what === undefined) process.exitCode = await examine(node, say);
   else if (what === "--message" && given.length === 1) explain(node, given[0] ?? "", say);
   else if (what === "--switch" && given.length === 2) plan(node, given, say);
+  else if (what === "--trim" && given.length === 3) await trim(given, say);
   else throw new StartupError(USAGE);
 });
 
@@ -92,6 +95,22 @@ function plan(node: NodeService, given: readonly string[], say: Say): void {
       ...found.rollback.flatMap(toStepLines),
     ].join("\n"),
   );
+}
+
+/** Writes a chain's export anew, beginning with a block. */
+async function trim([block = "", path = "", to = ""]: readonly string[], say: Say): Promise<void> {
+  if (!/^\d{1,18}$/.test(block)) throw new StartupError(USAGE);
+  try {
+    const trimmed = await trimExport(path, BigInt(block), to);
+    say(
+      trimmed,
+      () => `${to} begins with block ${trimmed.from}: ${trimmed.skippedBlocks} blocks were left out.`,
+    );
+  } catch (error) {
+    if (error instanceof BadExport || (error instanceof Error && "syscall" in error))
+      throw new StartupError(error.message, { cause: error });
+    throw error;
+  }
 }
 
 function clientOf(word: string): ExecutionClientName | undefined {

@@ -75,11 +75,27 @@ async function readNearPage(
       if (!block || !follows(block, blocks.at(-1) ?? after)) return undefined;
       blocks.push(block);
     }
-    const found = batch.map(async (block) => (block ? readBlockLogs(rpc, wanted, block.hash) : []));
-    logs.push(...(await Promise.all(found)).flat());
+    const found = await Promise.all(batch.map((block) => (block ? logsOrMoved(rpc, wanted, block) : [])));
+    if (found.includes("moved")) return undefined;
+    logs.push(...found.flatMap((some) => (some === "moved" ? [] : some)));
   }
   const end = blocks.at(-1);
   return end && { logs, marks: blocks, end };
+}
+
+/** A block that was replaced since it was read is unknown, which is no failure of the endpoint. */
+async function logsOrMoved(
+  rpc: Rpc,
+  wanted: Wanted,
+  { number, hash }: ChainBlock,
+): Promise<readonly ChainLog[] | "moved"> {
+  try {
+    return await readBlockLogs(rpc, wanted, hash);
+  } catch (error) {
+    const now = await rpc.block(number);
+    if (now?.hash === hash) throw error;
+    return "moved";
+  }
 }
 
 /** Throws `chain_error` when the endpoint answers with logs of another block. */

@@ -188,11 +188,12 @@ export async function clearAccepted(tx: Queries, name: string): Promise<void> {
   await tx.rows("update watcher_cursor set accepted_at = null where name = $1", [name]);
 }
 
-/** Notes an acceptance for a watcher that halted, and answers whether there is such a one. */
-export async function noteAccepted(queries: Queries, name: string): Promise<boolean> {
+/** Notes an acceptance for a watcher of this chain that halted, and answers whether there is such a one. */
+export async function noteAccepted(queries: Queries, name: string, chainId: number): Promise<boolean> {
   const rows = await queries.rows(
-    `update watcher_cursor set accepted_at = now() where name = $1 and state = 'halted_deep_reorg' returning name`,
-    [name],
+    `update watcher_cursor set accepted_at = now()
+     where name = $1 and chain_id = $2::bigint and state = 'halted_deep_reorg' returning name`,
+    [name, chainId],
   );
   return rows.length === 1;
 }

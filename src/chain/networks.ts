@@ -73,7 +73,7 @@ const PRECOMPILES = {
 } as const;
 
 const NO_AGENT_NFT = "No address is published: the contracts that are read are those of AGENT_CONTRACTS.";
-const NO_AGENT_MARKET = "No address is published.";
+const NO_AGENT_MARKET = "No address is published: the market that is read is that of AGENT_MARKET.";
 
 /** Every network's parameters (SPEC 2.1; addresses from facts: router-and-chain sections 1.6, 2 and 5). */
 export const NETWORKS = {

@@ -183,11 +183,14 @@ function weightOf(error: unknown): number {
   return find(error, TimeoutError) ? LATE : OUT_OF_REACH;
 }
 
-/** Whether the line failed, and not the call: a JSON-RPC error is an answer, and so is a refusal of its size. */
+/** Bad or too large, or one too many: to ask for the chain id then would only be one more. */
+const REFUSALS: readonly (number | undefined)[] = [400, 413, 429];
+
+/** Whether the line failed, and not the call: a JSON-RPC error is an answer, and so is a refusal by HTTP. */
 function isOutage(error: unknown): boolean {
   if (find(error, RpcRequestError)) return false;
   const refused = find(error, HttpRequestError);
-  return !(refused?.status === 400 || refused?.status === 413);
+  return !refused || !REFUSALS.includes(refused.status);
 }
 
 function isRevert(error: unknown): boolean {

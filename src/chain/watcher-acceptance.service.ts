@@ -5,9 +5,11 @@ import { noteAccepted, readStatuses, type WatcherStatus } from "./log-watcher.st
 /** The way out of a halt: an operator accepts that the chain which was read is gone. */
 export class WatcherAcceptanceService {
   readonly #queries: Queries;
+  readonly #chainId: number;
 
-  constructor(queries: Queries) {
+  constructor(queries: Queries, chainId: number) {
     this.#queries = queries;
+    this.#chainId = chainId;
   }
 
   /**
@@ -22,8 +24,12 @@ export class WatcherAcceptanceService {
       const known = [...statuses].map(([other, { state }]) => `  ${other}: ${state}\n`).join("");
       throw new StartupError(`There is no watcher ${name || "without a name"}. There are:\n${known}`);
     }
-    if (!(await noteAccepted(this.#queries, name)))
-      throw new StartupError(`The watcher ${name} did not halt: it is ${status.state}. Nothing was done.`);
+    if (!(await noteAccepted(this.#queries, name, this.#chainId)))
+      throw new StartupError(
+        status.state === "halted_deep_reorg"
+          ? `The watcher ${name} is of another chain than ${this.#chainId}: each chain needs a database of its own. Nothing was done.`
+          : `The watcher ${name} did not halt: it is ${status.state}. Nothing was done.`,
+      );
     return status;
   }
 }

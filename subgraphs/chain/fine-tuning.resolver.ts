@@ -6,13 +6,15 @@ import type {
   FineTuningContract,
   FineTuningVersion as Version,
 } from "../../src/chain/direct/fine-tuning-contracts.ts";
-import { type Hex, lowerHex } from "../../src/kernel/hex.ts";
+import { type Hex, isHash32, lowerHex } from "../../src/kernel/hex.ts";
 import { type Connection, PageArgs, pageOf, toConnection, toPageRequest } from "../shared/connection.ts";
 import type { Context } from "../shared/context.ts";
 import { AddressScalar, BigIntScalar, DateTimeScalar } from "../shared/scalars.ts";
 import { DirectPathType, DirectRefundType } from "./direct-ledger.type.ts";
+import { FileStub } from "./file.stub.ts";
 import {
   DeliverableConnection,
+  DeliverableType,
   FineTuningAccountConnection,
   FineTuningAccountType,
   FineTuningServiceConnection,
@@ -188,6 +190,19 @@ export class FineTuningAccountResolver {
     const rows = await services.fineTuning.deliverables(contract, user, providerAddress);
     const numbers = new Map(rows.map((row, index) => [row, String(index).padStart(10, "0")]));
     return pageOf(rows, args, (row) => numbers.get(row) ?? "");
+  }
+}
+
+/** A trained model, joined to its file. */
+@Resolver(() => DeliverableType)
+export class DeliverableResolver {
+  @FieldResolver(() => FileStub, {
+    nullable: true,
+    description: "The encrypted model in storage, null where its root is not known there.",
+  })
+  async file(@Root() { modelRoot }: DeliverableType, @Ctx() { loaders }: Context): Promise<FileStub | null> {
+    const file = isHash32(modelRoot) ? await loaders.files.load(modelRoot) : undefined;
+    return file ? { root: file.root } : null;
   }
 }
 

@@ -1,6 +1,7 @@
 import "../shared/reflect.ts";
 import { Field, ObjectType } from "type-graphql";
 import type { InferenceService } from "../../src/chain/direct/inference-registry.ts";
+import { defineConnection } from "../shared/connection.ts";
 import { AddressScalar, DateTimeScalar, NeuronScalar } from "../shared/scalars.ts";
 
 /** A row of the inference registry. */
@@ -8,7 +9,7 @@ import { AddressScalar, DateTimeScalar, NeuronScalar } from "../shared/scalars.t
   description: "A provider's row in the inference registry on chain.",
   simpleResolvers: true,
 })
-export class InferenceServiceType implements Omit<InferenceService, "address" | "additionalInfo"> {
+export class InferenceServiceType implements Omit<InferenceService, "address"> {
   @Field(() => String, { description: "What the service does, such as `chatbot`, as the chain has it." })
   serviceType!: string;
 
@@ -40,6 +41,14 @@ export class InferenceServiceType implements Omit<InferenceService, "address" | 
   })
   isCentralized!: boolean;
 
+  @Field(() => String, {
+    description: "What it says of itself beyond that: usually JSON, such as how to verify its enclave.",
+  })
+  additionalInfo!: string;
+
   @Field(() => DateTimeScalar, { description: "When the provider last changed the row." })
   updatedAt!: Date;
 }
+
+/** A list of rows of the inference registry. */
+export const InferenceServiceConnection = defineConnection("InferenceService", () => InferenceServiceType);

@@ -110,7 +110,7 @@ const MarketMoveKind = defineEnum<MarketMove["kind"]>(
   description: "What moved an account's balance in the market.",
   simpleResolvers: true,
 })
-export class MarketMoveType {
+class MarketMoveType {
   @Field(() => MarketMoveKind, { description: "What it was." })
   kind!: MarketMove["kind"];
 

@@ -17,11 +17,13 @@ import { DirectAccountResolver, DirectLedgerResolver } from "./direct-ledger.res
 import { DirectSecretResolver } from "./direct-secret.resolver.ts";
 import { DirectTransactionsResolver } from "./direct-transactions.resolver.ts";
 import {
+  DeliverableResolver,
   FineTuningAccountResolver,
   FineTuningPathResolver,
   FineTuningProviderResolver,
   FineTuningResolver,
 } from "./fine-tuning.resolver.ts";
+import { InferenceServiceResolver } from "./inference-service.resolver.ts";
 import {
   MarketAccountResolver,
   MarketFillResolver,
@@ -49,6 +51,7 @@ export function build(): Subgraph {
       NetworkResolver,
       NewBlockSubscription,
       ProviderResolver,
+      InferenceServiceResolver,
       AgentTokenResolver,
       AgentContractResolver,
       IntelligentDataResolver,
@@ -81,6 +84,7 @@ export function build(): Subgraph {
       FineTuningProviderResolver,
       FineTuningPathResolver,
       FineTuningAccountResolver,
+      DeliverableResolver,
     ],
     { references: { Account: findAccount, AgentToken: findAgentToken, Provider: findProvider } },
   );

@@ -12,7 +12,7 @@ const TokenKind = defineEnum<NetworkToken["kind"]>("TokenKind", "The forms of a 
 
 /** A form of the network's token. */
 @ObjectType("NetworkToken", { description: "A form of a network's token.", simpleResolvers: true })
-export class NetworkTokenType implements NetworkToken {
+class NetworkTokenType implements NetworkToken {
   @Field(() => TokenKind, { description: "Which form it is." })
   kind!: NetworkToken["kind"];
 

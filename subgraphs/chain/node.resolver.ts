@@ -25,7 +25,7 @@ import {
 @Resolver(() => OperatorNodeType)
 export class NodeResolver {
   @Query(() => OperatorNodeType, { description: "The operator's own node, and help with any." })
-  node(): OperatorNodeType {
+  operatorNode(): OperatorNodeType {
     return {};
   }
 

@@ -28,17 +28,3 @@ export class PreparedTransactionType implements PreparedTransaction {
   @Field(() => [String], { description: "What whoever signs it should know." })
   warnings!: readonly string[];
 }
-
-/** A text for a wallet to sign. */
-@Directive("@shareable")
-@ObjectType("SignableText", {
-  description: "A text for a wallet to sign with `personal_sign`, exactly as it is.",
-  simpleResolvers: true,
-})
-export class SignableTextType {
-  @Field(() => String, { description: "The text." })
-  text!: string;
-
-  @Field(() => [String], { description: "What whoever signs it should know." })
-  warnings!: readonly string[];
-}

@@ -1,6 +1,7 @@
 import { loadavg } from "node:os";
 import type { OnEnd } from "../support/database.ts";
 import { checkBilling } from "./billing.ts";
+import { benchChain } from "./chain.bench.ts";
 import { withEnds } from "./ends.ts";
 import { benchLedger } from "./ledger.bench.ts";
 import { press, type Target } from "./load.ts";
@@ -13,15 +14,26 @@ import { openMarket, openPeer, openPortkey, openProduct } from "./world.ts";
 /**
  * `npm run bench`: our product against a direct call, two bare proxies and Portkey, everything a process of its own on this
  * machine, and the ledger alone against other ways to write it. At most 4 minutes; with `--quick` about 40 s and
- * RESULTS.md is left alone. `--ledger` measures the ledger alone, and leaves RESULTS.md alone as well.
+ * RESULTS.md is left alone. `--ledger` measures the ledger alone, `--chain` the reading of the chain and the delay of its
+ * events, and both leave RESULTS.md alone as well.
  */
 const QUICK = process.argv.includes("--quick");
 const PACE = QUICK ? { rounds: 2, durationMs: 100 } : { rounds: 5, durationMs: 850 };
 const LEDGER_PACE = QUICK ? { rounds: 2, durationMs: 300 } : { rounds: 5, durationMs: 700 };
+const CHAIN_PACE = QUICK ? { rounds: 1, fullBlocks: 20, keys: 5 } : { rounds: 3, fullBlocks: 200, keys: 20 };
 const WARM_UP = { connections: 16, durationMs: QUICK ? 400 : 2_000 };
 const NOISY = 0.4;
 
-await withEnds((onEnd) => (process.argv.includes("--ledger") ? runLedger(onEnd) : runAll(onEnd)));
+await withEnds(async (onEnd) => {
+  if (process.argv.includes("--ledger")) return runLedger(onEnd);
+  if (process.argv.includes("--chain")) return runChain(onEnd);
+  return runAll(onEnd);
+});
+
+async function runChain(onEnd: OnEnd): Promise<void> {
+  console.log(describeMachine(), `load before the run ${(loadavg()[0] ?? 0).toFixed(1)}`);
+  console.log(await benchChain(CHAIN_PACE, onEnd));
+}
 
 async function runLedger(onEnd: OnEnd): Promise<void> {
   console.log(await benchLedger(LEDGER_PACE, onEnd));

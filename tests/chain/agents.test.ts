@@ -60,14 +60,12 @@ async function move(by: Funded, to: Funded, tokenId: bigint, data: Parameters<ty
 
 /** What the contract says of a token now. */
 async function onChain(tokenId: bigint) {
-  const read = <Name extends "ownerOf" | "authorizedUsersOf" | "intelligentDatasOf" | "creatorOf">(
-    functionName: Name,
-  ) => chain.client.readContract({ address: CONTRACT, abi: agentNftAbi, functionName, args: [tokenId] });
+  const token = { address: CONTRACT, abi: agentNftAbi, args: [tokenId] } as const;
   const [owner, users, datas, creator] = await Promise.all([
-    read("ownerOf") as Promise<Hex>,
-    read("authorizedUsersOf") as Promise<readonly Hex[]>,
-    read("intelligentDatasOf") as Promise<readonly { dataDescription: string; dataHash: Hex }[]>,
-    read("creatorOf") as Promise<Hex>,
+    chain.client.readContract({ ...token, functionName: "ownerOf" }),
+    chain.client.readContract({ ...token, functionName: "authorizedUsersOf" }),
+    chain.client.readContract({ ...token, functionName: "intelligentDatasOf" }),
+    chain.client.readContract({ ...token, functionName: "creatorOf" }),
   ]);
   return {
     owner: lowerHex(owner),

@@ -57,8 +57,16 @@ async function told(
 }
 
 describeDatabases("fills of the market", (kind) => {
+  let database: Database;
+  const ends: (() => Promise<void>)[] = [];
+  beforeAll(async () => {
+    database = await openTestDatabase(kind, { onEnd: (end) => void ends.unshift(end) });
+  });
+  afterAll(async () => {
+    for (const end of ends) await end();
+  });
+
   test("are read from its events with their fee, for the token, the seller and the buyer, newest first", async () => {
-    const database = await openTestDatabase(kind);
     const services = follow(database);
     const first = await trade(services);
     const second = await trade(services);
@@ -96,7 +104,6 @@ describeDatabases("fills of the market", (kind) => {
   });
 
   test("keep the fee of their time when the rate changes", async () => {
-    const database = await openTestDatabase(kind);
     const services = follow(database);
     const before = await trade(services);
     await adminOfMarket(anvil.url, "setFeeRate", [1_000n]);
@@ -117,8 +124,24 @@ describeDatabases("fills of the market", (kind) => {
     ]);
   });
 
+  test("keep the token of their time when the market trades another contract's", async () => {
+    const services = follow(database);
+    const { tokenId } = await trade(services);
+    const other = `0x${"12".repeat(20)}`;
+    await adminOfMarket(anvil.url, "setAgentNFT", [other]);
+    try {
+      await services.caughtUp();
+      expect(await services.market.state()).toMatchObject({ token: other });
+      const { rows } = await services.market.fills({ tokenId }, { first: 1 });
+      expect(rows[0]?.token).toBe(MARKET.token);
+    } finally {
+      await adminOfMarket(anvil.url, "setAgentNFT", [MARKET.token]);
+    }
+    await services.caughtUp();
+    expect(await services.market.token()).toBe(MARKET.token);
+  });
+
   test("are taken back with the blocks that had them, and told so; in other blocks they are there again", async () => {
-    const database = await openTestDatabase(kind);
     const services = follow(database);
     const { match, buyer, tokenId } = await trade(services);
     await services.caughtUp();
@@ -138,7 +161,6 @@ describeDatabases("fills of the market", (kind) => {
   });
 
   test("and what moves a balance is listed: deposits with what there is then, withdrawals with what was taken", async () => {
-    const database = await openTestDatabase(kind);
     const services = follow(database);
     const { seller } = await makeMatch(anvil.url, services, { approved: false });
     const { deals, market, caughtUp } = services;

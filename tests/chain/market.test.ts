@@ -370,6 +370,32 @@ describe("what is signed", () => {
   });
 });
 
+describe("without a market", () => {
+  const nowhere = { address: `0x${"77".repeat(20)}`, token: MARKET.token, startBlock: undefined } as const;
+
+  test.each([
+    ["when none is configured", null],
+    ["when nothing is at its address", nowhere],
+  ] as const)("everything says that there is none, %s", async (_, contract) => {
+    const { market, orders, deals } = openMarket(anvil.url, database, contract);
+    const wanted = { tokenId: 1n, offerPrice: 1n, expireTime: 10n ** 12n, needProof: true };
+    const account = `0x${"11".repeat(20)}` as const;
+    for (const asked of [
+      () => market.state(),
+      () => market.balanceOf(account),
+      () => orders.offer(wanted),
+      () => orders.checkOffer({ ...wanted, nonce: randomHex(32) }, "0x"),
+      () => deals.withdraw({ account, amount: 1n }),
+    ])
+      await expect(asked()).rejects.toMatchObject({ code: "contract_not_found" });
+  });
+
+  test("no fills are known", async () => {
+    const { market } = openMarket(anvil.url, database, null);
+    await expect(market.fills({}, { first: 1 })).rejects.toMatchObject({ code: "contract_not_found" });
+  });
+});
+
 test.each([
   ["0xAbCdefabcdefabcdefabcdefabcdefabcdefabcd/0x1111111111111111111111111111111111111111@12", 12n],
   ["0xAbCdefabcdefabcdefabcdefabcdefabcdefabcd/0x1111111111111111111111111111111111111111", undefined],

@@ -10,6 +10,7 @@ import { balanceOf, faultsOf, newAccount, watchDeposits } from "../support/depos
 import { runProcess } from "../support/process.ts";
 import { until } from "../support/until.ts";
 
+const CHAIN_ID = 16_602;
 const HALTED = "halted_deep_reorg";
 
 describeDatabases("a halt that an operator accepts", (kind) => {
@@ -30,7 +31,7 @@ describeDatabases("a halt that an operator accepts", (kind) => {
     await chain.deposit(seen, 9n, { from: senders[2] });
     await scanned(await chain.height());
     expect(await list(back)).toMatchObject([{ status: "confirmed" }]);
-    const acceptance = new WatcherAcceptanceService(database);
+    const acceptance = new WatcherAcceptanceService(database, CHAIN_ID);
     await expect(acceptance.accept("deposits")).rejects.toThrow(
       "The watcher deposits did not halt: it is following.",
     );
@@ -41,6 +42,9 @@ describeDatabases("a halt that an operator accepts", (kind) => {
     await until(() => watcher.status().state === HALTED);
     const { note } = (await readStatuses(database)).get("deposits") ?? {};
     expect(note).toMatch(/^a credited deposit of block \d+ or above is gone from the chain$/);
+    await expect(new WatcherAcceptanceService(database, 16_661).accept("deposits")).rejects.toThrow(
+      "of another chain than 16661",
+    );
     expect(await acceptance.accept("deposits")).toMatchObject({ state: HALTED, note });
     watcher.poke();
     await scanned(await chain.height());
@@ -86,7 +90,7 @@ describeDatabases("a halt that an operator accepts", (kind) => {
     await flood(client, { count: 1, to: owner, base: 20n });
     await until(() => watcher.status().state === HALTED);
     expect(lines.join()).toContain("the chain differs below block");
-    await new WatcherAcceptanceService(database).accept(watcher.name);
+    await new WatcherAcceptanceService(database, CHAIN_ID).accept(watcher.name);
     watcher.poke();
     await caughtUp();
     expect(await owned()).toEqual([1, 2, 21]);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { startChain } from "../support/chain.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { balanceOf, newAccount, watchDeposits } from "../support/deposits.ts";
-import { startRpcProxy } from "../support/rpc-proxy.ts";
+import { startRpcProxy, type Verdict } from "../support/rpc-proxy.ts";
 import { until } from "../support/until.ts";
 
 describe("an endpoint that fails", () => {
@@ -91,6 +91,27 @@ describe("an endpoint that fails", () => {
     await chain.mine(1);
     await scanned(23n);
     expect(watcher.status()).toMatchObject({ state: "following", lastReorgDepth: 0 });
+  });
+
+  test("a block that is replaced before its logs are read is no outage", async () => {
+    const [chain, database, account] = [await startChain(), await openTestDatabase("embedded"), newAccount()];
+    const proxy = await startRpcProxy(chain.url);
+    const { watcher, lines, scanned } = watchDeposits(database, { urls: [proxy.url], confirmations: 5 });
+    watcher.start();
+    await scanned(1n);
+    let moved: Promise<unknown> | undefined;
+    proxy.judge = async ({ method }): Promise<Verdict> => {
+      if (method === "eth_getLogs") moved ??= chain.reorg(1);
+      await moved;
+      return "pass";
+    };
+    await chain.deposit(account, 7n);
+    await scanned(2n);
+    await until(() => moved !== undefined);
+    await chain.mine(1);
+    await scanned(3n);
+    expect(lines.join()).not.toContain("unavailable");
+    expect(await balanceOf(database, account)).toBe(0n);
   });
 
   test("one that lags far behind is no reorganisation either", async () => {

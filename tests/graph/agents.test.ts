@@ -1,7 +1,9 @@
 import { getAddress, zeroAddress } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { beforeAll, describe, expect, test } from "vitest";
+import { flowAbi } from "../../src/chain/abi/flow.ts";
 import { refusalName, refusalOf } from "../../src/chain/contract-error.ts";
+import { DEMO_USER } from "../../src/devnet/accounts.ts";
 import { connectDevnet } from "../../src/devnet/chain-client.ts";
 import { contractAddresses } from "../../src/devnet/deploy.ts";
 import { type Hex, lowerHex } from "../../src/kernel/hex.ts";
@@ -176,7 +178,9 @@ describe("the story of an agent token", () => {
   });
 
   test("what a reorganisation takes back is told again as removed, and from a cursor as well", async () => {
-    const { owner, data, tokenId } = await newToken();
+    // Keys that are too long to travel with their news.
+    const { owner, data, tokenId } = await newToken({ pieces: 3 });
+    const sealedKeys = [randomHex(4_000), randomHex(4_096), randomHex(4_097)];
     const receiver = await chain.funded();
     const follow = (after = "") =>
       followSocket(
@@ -193,7 +197,7 @@ describe("the story of an agent token", () => {
     );
     const live = await follow();
     await until(() => stack().app.events.openStreams === 2);
-    const proofs = await agentProofs(data, { to: receiver });
+    const proofs = await agentProofs(data, { to: receiver, sealedKeys });
     const move = { byKey: owner.privateKey, from: owner.address, to: receiver.address, tokenId, proofs };
     const { transactionHash } = await iTransfer(stack().rpcUrl, move);
     await until(() => live.results.length === 1);
@@ -202,9 +206,16 @@ describe("the story of an agent token", () => {
     await until(() => live.results.length === 3);
     const [first, removed, again] = newsOf(live);
     expect([first.removed, removed.removed, again.removed]).toEqual([false, true, false]);
+    const keysOf = ({ sealedKey }: { sealedKey: { keys: { key: string; truncated: boolean }[] } }) =>
+      sealedKey.keys.map(({ key, truncated }) => [key, truncated]);
+    for (const news of [first, removed, again])
+      expect(keysOf(news)).toEqual([
+        [sealedKeys[0], false],
+        [sealedKeys[1], false],
+        [sealedKeys[2]?.slice(0, 8_194), true],
+      ]);
     expect(removed.sealedKey.id).toBe(first.sealedKey.id);
     expect(again.sealedKey.id).not.toBe(first.sealedKey.id);
-    expect(again.sealedKey.keys).toEqual(first.sealedKey.keys);
     await until(() => moves.results.length >= 3);
     expect(newsOf(moves, "tokenTransferred").slice(-3)).toMatchObject([
       { removed: false, withKey: true },
@@ -215,6 +226,37 @@ describe("the story of an agent token", () => {
     await until(() => late.results.length === 2);
     expect(newsOf(late).map(({ id }) => id)).toEqual([removed.id, again.id]);
     await Promise.all([live, late, moves].map((following) => following.stop()));
+  });
+
+  test("a piece of data whose hash is a root of the storage network leads to its file", async () => {
+    const root = randomHex(32);
+    const { client } = chain;
+    const submitter = await connectDevnet(stack().rpcUrl, DEMO_USER.privateKey);
+    const { flow } = contractAddresses();
+    const data = { length: 200n, tags: "0x", nodes: [{ root, height: 0n }] } as const;
+    const hash = await submitter.writeContract({
+      address: flow,
+      abi: flowAbi,
+      functionName: "submit",
+      args: [{ data, submitter: DEMO_USER.address }],
+      value: 10n ** 15n,
+    });
+    await client.waitForTransactionReceipt({ hash });
+    const owner = await chain.funded();
+    const stored: AgentData = { dataDescription: "weights", dataHash: root };
+    const minted = await mintAgent(stack().rpcUrl, {
+      to: owner.address,
+      data: [stored, newData()],
+      byKey: owner.privateKey,
+    });
+    const query = `{ agentToken(contract: "${CONTRACT}", tokenId: "${minted.tokenId}") { data { description file { root size url } } } }`;
+    await until(async () => {
+      const { agentToken } = await run(query);
+      expect(agentToken?.data).toEqual([
+        { description: "weights", file: { root, size: "200", url: `/file?root=${root}` } },
+        { description: "an agent", file: null },
+      ]);
+    });
   });
 
   test("new blocks are told, the newest first, and those that take the place of others", async () => {

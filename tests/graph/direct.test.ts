@@ -1,11 +1,14 @@
 import { createTestClient, http, publicActions } from "viem";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { fineTuningServingAbi } from "../../src/chain/abi/fine-tuning-serving.ts";
+import { flowAbi } from "../../src/chain/abi/flow.ts";
 import { IMAGE_PROVIDER, PROVIDER } from "../../src/devnet/accounts.ts";
-import { depositToVault } from "../../src/devnet/actors.ts";
+import { depositToVault, registerProvider } from "../../src/devnet/actors.ts";
 import { connectDevnet, mined } from "../../src/devnet/chain-client.ts";
 import { contractAddresses } from "../../src/devnet/deploy.ts";
+import { ask } from "../support/graph-client.ts";
 import { MODEL } from "../support/network.ts";
+import { startRemoteGateway } from "../support/remote-gateway.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 import { newWalletUser, type Prepared, type WalletUser } from "../support/wallet-user.ts";
@@ -297,6 +300,47 @@ describe("app-sk- secrets", () => {
   });
 });
 
+test("the registry of inference services is listed and asked by provider, known to the router or not", async () => {
+  const stranger = await newWalletUser(stack());
+  await registerProvider(stack().rpcUrl, {
+    providerKey: stranger.privateKey,
+    url: "https://stranger.example/",
+    model: "strange",
+    inputPrice: 1n,
+    outputPrice: 2n,
+    serviceType: "video-generation",
+    verifiability: "",
+    additionalInfo: '{"VerifierURL":"https://verify.example"}',
+    teeSigner: stranger.address,
+  });
+  const { data, errors } = await stranger.ask(
+    `query ($p: Address!, $n: Address!) {
+      inferenceService(provider: $p) { providerAddress serviceType model url additionalInfo provider { address } }
+      nobody: inferenceService(provider: $n) { model }
+      page: inferenceServices(first: 1) { nodes { providerAddress } pageInfo { endCursor hasNextPage } } }`,
+    { p: stranger.address, n: contractAddresses().ledger },
+  );
+  expect(errors ?? []).toEqual([]);
+  expect(data.nobody).toBeNull();
+  expect(data.inferenceService).toEqual({
+    providerAddress: stranger.address,
+    serviceType: "video-generation",
+    model: "strange",
+    url: "https://stranger.example",
+    additionalInfo: '{"VerifierURL":"https://verify.example"}',
+    provider: { address: stranger.address },
+  });
+  const rest = await stranger.ask(
+    "query ($c: Cursor) { inferenceServices(after: $c) { nodes { providerAddress } } }",
+    { c: data.page.pageInfo.endCursor },
+  );
+  const all = [...data.page.nodes, ...rest.data.inferenceServices.nodes];
+  expect(rest.errors ?? []).toEqual([]);
+  const addresses = all.map(({ providerAddress }: { providerAddress: string }) => providerAddress);
+  expect(new Set(addresses)).toEqual(new Set([PROVIDER.address, stranger.address]));
+  expect(addresses).toHaveLength(2);
+});
+
 describe("fine-tuning", () => {
   const contract = () => ({ address: contractAddresses().fineTuning, abi: fineTuningServingAbi }) as const;
   const QUOTA = { cpuCount: 8n, nodeMemory: 64n, gpuCount: 1n, nodeStorage: 500n, gpuType: "H100" } as const;
@@ -318,17 +362,22 @@ describe("fine-tuning", () => {
     } as const;
     await mined(trainer, await trainer.writeContract(deliver));
 
+    const submission = [{ length: 256n, tags: "0x", nodes: [{ root, height: 0n }] }] as const;
+    const flow = { address: contractAddresses().flow, abi: flowAbi, functionName: "submit" } as const;
+    await mined(trainer, await trainer.writeContract({ ...flow, args: submission, value: 10n ** 9n }));
+
     const query = `query ($a: Address!, $p: Address!) {
       fineTuning { version isCurrent since until
         services { nodes { url pricePerToken occupied models quota { cpuCount gpuType } provider { address } } }
         service(provider: $p) { models } refundLockSeconds }
       provider(address: $p) { fineTuning { models } }
       account(address: $a) { direct { fineTuningAccounts { nodes { providerAddress balance deliverablesCount
-        refunds { amount unlocksAt } deliverables { nodes { id modelRoot acknowledged settled } } } } } } }`;
+        refunds { amount unlocksAt } deliverables { nodes { id modelRoot acknowledged settled file { root } } } } } } } }`;
     const variables = { a: user.address, p: PROVIDER.address };
     const { data, errors } = await until(async () => {
       const result = await user.ask(query, variables);
-      return result.data.fineTuning.services.nodes.length > 0 && result;
+      const [delivered] = result.data.account.direct.fineTuningAccounts.nodes[0].deliverables.nodes;
+      return result.data.fineTuning.services.nodes.length > 0 && delivered.file !== null && result;
     });
     expect(errors ?? []).toEqual([]);
     expect(data.fineTuning).toMatchObject({
@@ -356,7 +405,9 @@ describe("fine-tuning", () => {
         balance: String(2n * TOKEN),
         deliverablesCount: "1",
         refunds: [],
-        deliverables: { nodes: [{ id: "task-1", modelRoot: root, acknowledged: false, settled: false }] },
+        deliverables: {
+          nodes: [{ id: "task-1", modelRoot: root, acknowledged: false, settled: false, file: { root } }],
+        },
       },
     ]);
 
@@ -401,4 +452,34 @@ describe("fine-tuning", () => {
     );
     expect(errors?.[0]?.extensions).toMatchObject({ code: "invalid_parameter", param: "at" });
   });
+});
+
+test("over subgraph processes all of it reads the same", async () => {
+  const ends: (() => Promise<unknown>)[] = [];
+  onTestFinished(async () => {
+    for (const end of ends) await end();
+  });
+  const remote = await startRemoteGateway(stack(), (end) => void ends.unshift(end));
+  const user = await newWalletUser(stack());
+  await act(user, `prepareAddLedger(amount: "${4n * TOKEN}")`);
+  await act(user, transfer(2n));
+  await act(user, transfer(1n, "FINE_TUNING"));
+  const query = `query ($a: Address!, $p: Address!, $v: FineTuningVersion) {
+    network { endpoints { state chainId } tokens { kind chainId address } } networks { id endpoints { state } }
+    daSigners { epochNumber isSigner(account: $p) } wrappedBase { wrappedToken minterSupply(minter: $p) { remaining } }
+    fineTuning(version: $v) { version services { nodes { providerAddress } } }
+    prepareTransferFund(provider: $p, service: FINE_TUNING_V1_0, amount: "5") { to data value warnings }
+    refused: prepareTransferFund(provider: $p, service: INFERENCE, amount: "5${"0".repeat(30)}", from: $a) { to }
+    operatorNode { diagnose(message: "-38002") { kind } switchPlan(from: RETH, to: GETH) { steps { id } } }
+    account(address: $a) { balance { total } direct { ledger { available locked }
+      subAccounts { nodes { balance provider { address onChain { model } } } }
+      fineTuningAccounts(version: $v) { nodes { balance deliverables { nodes { id } } } } } } }`;
+  const variables = { a: user.address, p: PROVIDER.address, v: "V1_1" };
+  const near = await user.ask(query, variables);
+  const far = await ask(remote.origin, user.secret, query, variables);
+  expect(near.errors?.map(({ path, extensions }) => [path?.join("."), extensions?.code])).toEqual([
+    ["refused", "contract_refused"],
+  ]);
+  expect(near.data.network.endpoints).toEqual([{ state: "READY", chainId: 16_602 }]);
+  expect({ data: far.data, errors: far.errors }).toEqual({ data: near.data, errors: near.errors });
 });

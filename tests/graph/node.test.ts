@@ -15,7 +15,7 @@ const stack = useStack("embedded", {
   NODE_CONSENSUS_URL: `http://127.0.0.1:${consensusPort}`,
 });
 
-const STATUS = `{ node { consensus { state detail latestHeight catchingUp validatorAddress }
+const STATUS = `{ operatorNode { consensus { state detail latestHeight catchingUp validatorAddress }
   execution { state detail blockNumber } engine { state takesSecret }
   preflight { rule verdict detail next } } }`;
 
@@ -25,35 +25,49 @@ describe("the operator's node in the graph", () => {
     const key = await app.managementKeys.create(OPERATOR, newId(), ["account:read"]);
     const down = await ask(origin, key.secret, STATUS);
     expect(down.errors ?? []).toEqual([]);
-    expect(down.data.node.consensus).toMatchObject({ state: "UNREACHABLE", latestHeight: null });
+    expect(down.data.operatorNode.consensus).toMatchObject({ state: "UNREACHABLE", latestHeight: null });
 
     await startConsensus(consensusPort);
     const session = await openSession(app, OPERATOR);
     await until(async () => {
-      const { data } = await ask(origin, session, "{ node { consensus { state latestHeight catchingUp } } }");
-      expect(data.node.consensus).toEqual({ state: "ANSWERING", latestHeight: "1000", catchingUp: false });
+      const { data } = await ask(
+        origin,
+        session,
+        "{ operatorNode { consensus { state latestHeight catchingUp } } }",
+      );
+      expect(data.operatorNode.consensus).toEqual({
+        state: "ANSWERING",
+        latestHeight: "1000",
+        catchingUp: false,
+      });
     });
-    expect(down.data.node.execution).toEqual({
+    expect(down.data.operatorNode.execution).toEqual({
       state: "UNSET",
       detail: "NODE_EXECUTION_URL is not set.",
       blockNumber: null,
     });
-    expect(down.data.node.engine).toEqual({ state: "UNSET", takesSecret: null });
-    expect(down.data.node.preflight).toHaveLength(13);
-    expect(down.data.node.preflight.map(({ verdict }: { verdict: string }) => verdict)).not.toContain("PASS");
+    expect(down.data.operatorNode.engine).toEqual({ state: "UNSET", takesSecret: null });
+    expect(down.data.operatorNode.preflight).toHaveLength(13);
+    expect(down.data.operatorNode.preflight.map(({ verdict }: { verdict: string }) => verdict)).not.toContain(
+      "PASS",
+    );
   });
 
   test("is shown to nobody else, and nobody's request says where it is", async () => {
     const { app, origin } = stack();
     const { account } = await seedAccount(app.database, 0n);
     const { secret } = await app.managementKeys.create(account, newId(), ["account:read"]);
-    const refused = await ask(origin, secret, "{ node { consensus { state } preflight { rule } } }");
-    expect(refused.data.node).toEqual({ consensus: null, preflight: null });
+    const refused = await ask(origin, secret, "{ operatorNode { consensus { state } preflight { rule } } }");
+    expect(refused.data.operatorNode).toEqual({ consensus: null, preflight: null });
     expect(refused.errors?.map(({ extensions }) => extensions?.code)).toEqual([
       "access_denied",
       "access_denied",
     ]);
-    const pointed = await ask(origin, secret, '{ node(url: "http://127.0.0.1:1") { consensus { state } } }');
+    const pointed = await ask(
+      origin,
+      secret,
+      '{ operatorNode(url: "http://127.0.0.1:1") { consensus { state } } }',
+    );
     expect(pointed.errors?.[0]?.message).toMatch(/Unknown argument "url"/);
   });
 });
@@ -62,7 +76,7 @@ test("anyone may ask what a message means and how clients are switched", async (
   const { data, errors } = await ask(
     stack().origin,
     undefined,
-    `{ node {
+    `{ operatorNode {
       import: diagnose(message: "block number 150 does not match parent block number 99") {
         kind cause next never blockNumber parentBlockNumber retrimFrom stateRoots { got } }
       nothing: diagnose(message: "all is well") { kind }
@@ -70,16 +84,20 @@ test("anyone may ask what a message means and how clients are switched", async (
         steps { order id title why command isDestructive checks { kind subject expected } } rollback { order id } } } }`,
   );
   expect(errors ?? []).toEqual([]);
-  expect(data.node.import).toMatchObject({
+  expect(data.operatorNode.import).toMatchObject({
     kind: "INTERRUPTED_IMPORT",
     blockNumber: "150",
     parentBlockNumber: "99",
     retrimFrom: "100",
     stateRoots: null,
   });
-  expect(data.node.nothing).toBeNull();
-  expect(data.node.switchPlan).toMatchObject({ from: "GETH", to: "RETH" });
-  expect(data.node.switchPlan.steps).toHaveLength(12);
-  const same = await ask(stack().origin, undefined, "{ node { switchPlan(from: GETH, to: GETH) { from } } }");
+  expect(data.operatorNode.nothing).toBeNull();
+  expect(data.operatorNode.switchPlan).toMatchObject({ from: "GETH", to: "RETH" });
+  expect(data.operatorNode.switchPlan.steps).toHaveLength(12);
+  const same = await ask(
+    stack().origin,
+    undefined,
+    "{ operatorNode { switchPlan(from: GETH, to: GETH) { from } } }",
+  );
   expect(same.errors?.[0]?.extensions).toMatchObject({ code: "invalid_parameter", param: "to" });
 });

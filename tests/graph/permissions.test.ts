@@ -53,7 +53,7 @@ const ofManagementKey = (field: string, more = ""): Row => ({
 // Who has the scope hears that it is no operator: nobody else gets as far.
 const ofOperator = (field: string): Row => ({
   access: "account:read",
-  query: () => `{ node { ${field} } }`,
+  query: () => `{ operatorNode { ${field} } }`,
   heard: "access_denied",
 });
 
@@ -81,6 +81,8 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Query.contract": open("{ contract(name: FLOW) { address } }"),
   "Query.daSigners": open("{ daSigners { epochNumber } }"),
   "Query.wrappedBase": open("{ wrappedBase { wrappedToken } }"),
+  "Query.inferenceServices": open("{ inferenceServices { nodes { model } } }"),
+  "Query.inferenceService": open(`{ inferenceService(provider: "${NOBODY}") { model } }`),
   "Query.directRules": open("{ directRules { minimumLedger } }"),
   "Query.fineTuning": open("{ fineTuning { version } }"),
   "Query.fineTuningVersions": open("{ fineTuningVersions { version } }"),
@@ -109,7 +111,7 @@ const MATRIX: Readonly<Record<string, Row>> = {
     'mutation { assembleAppSecret(text: "none", signature: "0x00") { secret } }',
     "invalid_parameter",
   ),
-  "Query.node": open('{ node { diagnose(message: "-38002") { kind } } }'),
+  "Query.operatorNode": open('{ operatorNode { diagnose(message: "-38002") { kind } } }'),
   "OperatorNode.consensus": ofOperator("consensus { state }"),
   "OperatorNode.execution": ofOperator("execution { state }"),
   "OperatorNode.engine": ofOperator("engine { state }"),

@@ -1,6 +1,8 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { makeFolders, startConsensus, startExecution } from "../support/node-parts.ts";
-import { runProcess } from "../support/process.ts";
+import { newFolder, runProcess } from "../support/process.ts";
 
 const DOCTOR = { script: "gateway/doctor.ts" } as const;
 
@@ -46,12 +48,20 @@ describe("npm run node:doctor", () => {
 
   test("explains a message, and says how it is called when it is called wrongly", async () => {
     const message = "block number 150 does not match parent block number 99";
-    const [told, wrong] = await Promise.all([
+    const folder = newFolder();
+    writeFileSync(join(folder, "chain.rlp"), "no export");
+    const trim = ["--trim", "100", join(folder, "chain.rlp"), join(folder, "trimmed.rlp")];
+    const [told, untrimmed, wrong] = await Promise.all([
       runProcess({ ...DOCTOR, args: ["--json", "--message", message] }),
+      runProcess({ ...DOCTOR, args: trim }),
       runProcess({ ...DOCTOR, args: ["--switch", "geth", "geth"] }),
     ]);
     expect(told.code).toBe(0);
     expect(JSON.parse(told.stdout)).toMatchObject({ kind: "interrupted_import", retrimFrom: "100" });
+    expect([untrimmed.code, untrimmed.stderr]).toEqual([
+      1,
+      "There is no block in RLP at byte 0 of the export.\n",
+    ]);
     expect({ code: wrong.code, stdout: wrong.stdout, stderr: wrong.stderr }).toEqual({
       code: 1,
       stdout: "",

@@ -4,6 +4,7 @@ import { agentMarketAbi } from "../../src/chain/abi/agent-market.ts";
 import { LogWatcher } from "../../src/chain/log-watcher.ts";
 import { MarketClient } from "../../src/chain/market/market.client.ts";
 import { MarketService } from "../../src/chain/market/market.service.ts";
+import type { MarketContract } from "../../src/chain/market/market-contract.ts";
 import { MarketLogService } from "../../src/chain/market/market-log.service.ts";
 import { MarketOrdersService } from "../../src/chain/market/market-orders.service.ts";
 import { MarketTransactionsService, type Match } from "../../src/chain/market/market-transactions.service.ts";
@@ -45,11 +46,11 @@ export async function newTrader(rpcUrl: string): Promise<Trader> {
   return { ...account, privateKey };
 }
 
-/** The market's services over a database. */
-export function openMarket(rpcUrl: string, queries: Database) {
+/** The market's services over a database; null for no market. */
+export function openMarket(rpcUrl: string, queries: Database, contract: MarketContract | null = MARKET) {
   const log = createLogger("silent");
   const rpc = createRpc({ urls: [rpcUrl], network: "devnet", chainId: DEVNET_CHAIN_ID, log });
-  const client = new MarketClient(rpc.client, MARKET);
+  const client = new MarketClient(rpc.client, contract ?? undefined);
   const events = new EventsService(queries, new MemoryBus());
   const shared = { client, chainId: DEVNET_CHAIN_ID };
   const market = new MarketService({ ...shared, queries, events, clock: systemClock });
@@ -120,7 +121,7 @@ export async function sendPrepared(
 /** Calls one of the market's functions for its admin. */
 export async function adminOfMarket(
   rpcUrl: string,
-  functionName: "setFeeRate" | "setPartnerFeeRate" | "pause" | "unpause" | "withdrawFees",
+  functionName: "setAgentNFT" | "setFeeRate" | "setPartnerFeeRate" | "pause" | "unpause" | "withdrawFees",
   args: readonly unknown[],
 ): Promise<void> {
   const client = await connectDevnet(rpcUrl, DEPLOYER.privateKey);

@@ -33,6 +33,7 @@ export async function newWalletUser({ app, rpcUrl, origin }: Stack) {
     privateKey,
     signer,
     address: signer.address,
+    secret,
     client,
     ask: query,
     /** A field that prepares a transaction, asked in this wallet's name. */

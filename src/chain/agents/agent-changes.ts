@@ -7,20 +7,20 @@ type Origin = Place & { readonly block_hash: Hex; readonly transaction_hash: Hex
 /** A row that holds until its end; an end of null is open. */
 type Lasting = Origin & { ended_block: string | null; ended_log: number | null };
 
-export type TransferRow = Lasting & { token_id: string; sender: Hex; receiver: Hex; with_key: boolean };
-export type DataRow = Lasting & { token_id: string; datas: readonly IntelligentData[] };
-export type CreatorRow = Lasting & { token_id: string; creator: Hex };
-export type DelegationRow = Lasting & { user_address: Hex; assistant: Hex };
+type TransferRow = Lasting & { token_id: string; sender: Hex; receiver: Hex; with_key: boolean };
+type DataRow = Lasting & { token_id: string; datas: readonly IntelligentData[] };
+type CreatorRow = Lasting & { token_id: string; creator: Hex };
+type DelegationRow = Lasting & { user_address: Hex; assistant: Hex };
 export type AuthorizationEnd = "revoked" | "cleared" | "transferred";
-export type AuthorizationRow = Lasting & {
+type AuthorizationRow = Lasting & {
   token_id: string;
   authorized_by: Hex;
   user_address: Hex;
   end_reason: AuthorizationEnd | null;
 };
-export type CloneRow = Origin & { token_id: string; new_token_id: string; sender: Hex; receiver: Hex };
+type CloneRow = Origin & { token_id: string; new_token_id: string; sender: Hex; receiver: Hex };
 export type KeyCause = "transfer" | "clone" | "mint";
-export type SealedKeyRow = Origin & {
+type SealedKeyRow = Origin & {
   id: string;
   token_id: string;
   sender: Hex | null;
@@ -31,9 +31,9 @@ export type SealedKeyRow = Origin & {
 };
 
 /** What ends among the rows that were there before. */
-export type TokenEnd = Place & { readonly token_id: string };
-export type UserEnd = Place & { readonly user_address: Hex };
-export type GrantEnd = Place & {
+type TokenEnd = Place & { readonly token_id: string };
+type UserEnd = Place & { readonly user_address: Hex };
+type GrantEnd = Place & {
   readonly token_id: string;
   /** Null ends every user's. */
   readonly user_address: Hex | null;

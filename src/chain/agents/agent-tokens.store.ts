@@ -9,7 +9,7 @@ import type { IntelligentData, SealedKeyEntry } from "./agent-event.ts";
 export type TokenKey = { readonly contract: Hex; readonly tokenId: bigint };
 
 /** Where and when something happened. `cursor` is its place in every list. */
-export type Placed = {
+type Placed = {
   readonly blockNumber: bigint;
   readonly logIndex: number;
   readonly transactionHash: Hex;

@@ -10,11 +10,11 @@ export type AccessProof = {
   readonly nonce: Hex;
   readonly proof: Hex;
 };
-export const ORACLE_TYPES = ["tee", "zkp"] as const;
+const ORACLE_TYPES = ["tee", "zkp"] as const;
 export type OracleType = (typeof ORACLE_TYPES)[number];
 
 /** That the oracle sealed the data's key for the receiver (SPEC 2.5). */
-export type OwnershipProof = AccessProof & { readonly oracleType: OracleType; readonly sealedKey: Hex };
+type OwnershipProof = AccessProof & { readonly oracleType: OracleType; readonly sealedKey: Hex };
 export type TransferProof = { readonly accessProof: AccessProof; readonly ownershipProof: OwnershipProof };
 
 /** What the chain says of the token and its receiver. */
@@ -41,16 +41,6 @@ export type Explanation = { readonly text: string; readonly param?: string };
  */
 export function accessProofText({ dataHash, targetPubkey, nonce }: Omit<AccessProof, "proof">): Hex {
   return keccak256(concat([dataHash, targetPubkey, nonce]));
-}
-
-/** The text that an oracle signs for one piece of data, in the same way. */
-export function ownershipProofText({
-  dataHash,
-  sealedKey,
-  targetPubkey,
-  nonce,
-}: Omit<OwnershipProof, "proof" | "oracleType">): Hex {
-  return keccak256(concat([dataHash, sealedKey, targetPubkey, nonce]));
 }
 
 /**
@@ -121,7 +111,7 @@ export async function explainRefusal(
 }
 
 /** The address of a public key of 64 bytes, as the contract makes it: the end of its hash. */
-export function addressOfKey(publicKey: Hex): Hex {
+function addressOfKey(publicKey: Hex): Hex {
   return `0x${keccak256(publicKey).slice(-40)}`;
 }
 

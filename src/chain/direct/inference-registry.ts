@@ -1,6 +1,8 @@
 import type { PublicClient } from "viem";
+import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { type Hex, lowerHex } from "../../kernel/hex.ts";
 import { inferenceServingAbi } from "../abi/inference-serving.ts";
+import { kept } from "../kept.ts";
 import { refusedWith } from "../refused-with.ts";
 import { chainError } from "../rpc.client.ts";
 
@@ -25,15 +27,22 @@ export type InferenceService = {
 
 const PAGE = 50n;
 const MOST_SERVICES = 5_000n;
+const RECENT_MS = 5_000;
 
 /** Reads the inference registry on chain. Every failure of the chain is a `chain_error`. */
 export class InferenceRegistry {
   readonly #client: PublicClient;
   readonly #contract: { readonly address: Hex; readonly abi: typeof inferenceServingAbi };
 
-  constructor(client: PublicClient, address: Hex) {
+  /** All rows by address, at most 5 s old: reading them takes a call for every 50. */
+  readonly recent: () => Promise<readonly InferenceService[]>;
+
+  constructor(client: PublicClient, address: Hex, clock: Clock = systemClock) {
     this.#client = client;
     this.#contract = { address, abi: inferenceServingAbi };
+    this.recent = kept(clock, RECENT_MS, async () =>
+      [...(await this.all())].sort((first, second) => (first.address < second.address ? -1 : 1)),
+    );
   }
 
   /** All rows, page by page, at most 5,000. */

@@ -3,18 +3,17 @@ import { type Hex, lowerHex } from "../../kernel/hex.ts";
 import { agentMarketAbi } from "../abi/agent-market.ts";
 import type { ChainLog } from "../log-handler.ts";
 
-export const MARKET_EVENTS = [
-  "fulfilled",
-  "deposited",
-  "withdrawn",
-  "minted",
-  "fees-withdrawn",
-  "partner-fees-withdrawn",
-  "fee-rate-set",
-  "partner-rate-set",
-  "token-set",
-] as const;
-export type MarketEventKind = (typeof MARKET_EVENTS)[number];
+/** What is read of the market's logs. */
+export type MarketEventKind =
+  | "fulfilled"
+  | "deposited"
+  | "withdrawn"
+  | "minted"
+  | "fees-withdrawn"
+  | "partner-fees-withdrawn"
+  | "fee-rate-set"
+  | "partner-rate-set"
+  | "token-set";
 
 /**
  * What a log of the market tells, in one shape for all of them. `account` is the seller, the depositor, the partner, the

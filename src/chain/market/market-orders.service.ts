@@ -31,7 +31,7 @@ export type Signable = {
 };
 
 /** What speaks against an order or an offer: what the market would say, and what that means. */
-export type Problem = { readonly refusal: string; readonly text: string };
+type Problem = { readonly refusal: string; readonly text: string };
 
 /** Who signed, and whether it would be taken now. */
 export type SignatureCheck = {

@@ -1,4 +1,4 @@
-import { erc20Abi } from "viem";
+import { erc20Abi, zeroAddress } from "viem";
 import { AppError } from "../../kernel/errors.ts";
 import { type Hex, lowerHex } from "../../kernel/hex.ts";
 import { agentMarketAbi } from "../abi/agent-market.ts";
@@ -96,7 +96,15 @@ export class MarketTransactionsService {
   }
 
   /** Puts money into an account's balance in the market, neuron. */
-  deposit({ account, amount, from }: { account: Hex; amount: bigint; from?: Hex | undefined }) {
+  async deposit({
+    account,
+    amount,
+    from,
+  }: {
+    account: Hex;
+    amount: bigint;
+    from?: Hex | undefined;
+  }): Promise<PreparedTransaction> {
     const { transactions, client } = this.#needs;
     return transactions.prepare({
       to: client.contract().address,
@@ -110,7 +118,7 @@ export class MarketTransactionsService {
   }
 
   /** Takes money out of an account's balance in the market, neuron; the account itself sends it. */
-  withdraw({ account, amount }: { account: Hex; amount: bigint }) {
+  async withdraw({ account, amount }: { account: Hex; amount: bigint }): Promise<PreparedTransaction> {
     const { transactions, client } = this.#needs;
     return transactions.prepare({
       to: client.contract().address,
@@ -122,13 +130,19 @@ export class MarketTransactionsService {
   }
 
   /** Pays a partner its fees of a currency; null is the network's token. The partner sends it. */
-  withdrawPartnerFees({ partner, currency }: { partner: Hex; currency: Hex | null }) {
+  async withdrawPartnerFees({
+    partner,
+    currency,
+  }: {
+    partner: Hex;
+    currency: Hex | null;
+  }): Promise<PreparedTransaction> {
     const { transactions, client } = this.#needs;
     return transactions.prepare({
       to: client.contract().address,
       abi: agentMarketAbi,
       functionName: "withdrawPartnerFees",
-      args: [currency ?? `0x${"0".repeat(40)}`],
+      args: [currency ?? zeroAddress],
       from: partner,
     });
   }
@@ -150,7 +164,15 @@ export class MarketTransactionsService {
   }
 
   /** Lets the market spend so much of an ERC-20, in its smallest unit, as offers in it need; 0 for nothing any more. */
-  approveCurrency({ currency, amount, from }: { currency: Hex; amount: bigint; from: Hex }) {
+  async approveCurrency({
+    currency,
+    amount,
+    from,
+  }: {
+    currency: Hex;
+    amount: bigint;
+    from: Hex;
+  }): Promise<PreparedTransaction> {
     const { transactions, client } = this.#needs;
     return transactions.prepare({
       to: currency,

@@ -32,6 +32,7 @@ export type CurrencyFunds = { readonly balance: bigint; readonly allowance: bigi
 
 type Abi = typeof agentMarketAbi;
 type View = ContractFunctionName<Abi, "view">;
+type Answer<Name extends View> = ContractFunctionReturnType<Abi, "view", Name>;
 
 /** No signature at all: with it nothing comes to pass, and the market looks at the order first. */
 const NO_SIGNATURE: Hex = `0x${"00".repeat(65)}`;
@@ -79,12 +80,11 @@ export class MarketClient {
   async read<const Name extends View>(
     functionName: Name,
     args: ContractFunctionArgs<Abi, "view", Name>,
-  ): Promise<ContractFunctionReturnType<Abi, "view", Name>> {
+  ): Promise<Answer<Name>> {
     const { address } = this.contract();
+    // TypeScript cannot follow viem's types through a name that is itself a parameter.
     const call = { address, abi: agentMarketAbi, functionName, args } as unknown as ReadContractParameters;
-    return (await asked(`the market's ${functionName}`, this.#client.readContract(call))) as Awaited<
-      ReturnType<typeof this.read<Name>>
-    >;
+    return (await asked(`the market's ${functionName}`, this.#client.readContract(call))) as Answer<Name>;
   }
 
   /** The chain's time, in seconds: that of its newest block, by which the market judges what has expired. */

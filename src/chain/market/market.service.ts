@@ -97,7 +97,7 @@ export class MarketService {
   }
 
   /** What moved an account's balance in the market, newest first. What was bought from it is among the fills. */
-  moves(account: Hex, page: PageRequest): Promise<Page<MarketMove>> {
+  async moves(account: Hex, page: PageRequest): Promise<Page<MarketMove>> {
     return listMoves(this.#needs.queries, this.#key(), lowerHex(account), page);
   }
 

@@ -17,8 +17,6 @@ export type MarketServices = {
   readonly marketTransactions: MarketTransactionsService;
 };
 
-const WATCHER = "market";
-
 /** Builds the services of the market, and has it followed where there is one. */
 export function openMarket(
   { config, network, database, events, rpc, clock }: Parts,
@@ -32,7 +30,9 @@ export function openMarket(
 ): MarketServices {
   const { chainId } = network;
   const contract = config.AGENT_MARKET ?? marketOf(network);
-  if (contract) follow(WATCHER, new MarketLogService({ chainId, contract }), contract.startBlock);
+  // Another market is another history, and is read from its own beginning.
+  if (contract)
+    follow(`market:${contract.address}`, new MarketLogService({ chainId, contract }), contract.startBlock);
   const client = new MarketClient(rpc.client, contract);
   const market = new MarketService({ client, queries: database, events, chainId, clock });
   const orders = new MarketOrdersService({ client, market, chainId });

@@ -1,15 +1,13 @@
 import { AppError } from "../../kernel/errors.ts";
 
 /** What a node's message is about. */
-export const DIAGNOSIS_KINDS = [
-  "mismatched_state_root",
-  "interrupted_import",
-  "invalid_forkchoice_state",
-  "missing_validator_state",
-  "engine_refuses_secret",
-  "engine_unreachable",
-] as const;
-export type DiagnosisKind = (typeof DIAGNOSIS_KINDS)[number];
+export type DiagnosisKind =
+  | "mismatched_state_root"
+  | "interrupted_import"
+  | "invalid_forkchoice_state"
+  | "missing_validator_state"
+  | "engine_refuses_secret"
+  | "engine_unreachable";
 
 /** What a message means and what to do (SPEC 7). What the message does not say is undefined. */
 export type Diagnosis = {
@@ -85,7 +83,7 @@ function readInterruptedImport(text: string): Diagnosis | undefined {
   return toDiagnosis("interrupted_import", {
     cause: `An import was interrupted and begun again. The database went back to block ${parentBlockNumber}, and an import cannot resume by itself.`,
     next: [
-      `Trim the export again, so that it begins with block ${retrimFrom}.`,
+      `Trim the export again, so that it begins with block ${retrimFrom}: npm run node:doctor -- --trim ${retrimFrom} {export} {trimmed export}.`,
       "Import the trimmed file.",
       "See that the height grows from there.",
     ],

@@ -41,7 +41,7 @@ type Config = {
 };
 
 /** SPEC 4.5. */
-export const P2P_PORTS = { consensus: 26_656, execution: 30_303 } as const;
+const P2P_PORTS = { consensus: 26_656, execution: 30_303 } as const;
 
 /** The node's settings out of the product's. `rpcUrls` are those of the network's table. */
 export function nodeSettings(config: Config, rpcUrls: readonly string[]): NodeSettings {

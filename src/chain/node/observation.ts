@@ -15,7 +15,7 @@ import { type JwtFile, readJwtFile } from "./jwt-secret.ts";
 import type { NodeSettings } from "./node-settings.ts";
 
 /** A JSON file of the consensus client. */
-export type StateFile = "unset" | "missing" | "malformed" | "present";
+type StateFile = "unset" | "missing" | "malformed" | "present";
 
 /** Another machine that may hold the validator key, by its host. */
 export type OtherMachine = {

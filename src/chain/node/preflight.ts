@@ -3,7 +3,7 @@ import type { Observation, OtherMachine } from "./observation.ts";
 import type { Unread } from "./part-state.ts";
 
 /** The rules of operating a node (SPEC 4.5 and 8), in the order in which they are looked at. */
-export const PREFLIGHT_RULES = [
+const PREFLIGHT_RULES = [
   "initialised_once",
   "same_chain",
   "same_jwt_secret",

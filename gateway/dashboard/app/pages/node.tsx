@@ -6,7 +6,7 @@ import { Badge, Card, Loading, Page, Table, Time } from "../ui/show.tsx";
 
 const NODE = graphql(`
   query Node {
-    node {
+    operatorNode {
       consensus { state detail moniker network version latestHeight latestBlockAt catchingUp votingPower }
       execution { state detail clientVersion chainId blockNumber syncing peers }
       engine { state detail takesSecret refusesOthers }
@@ -16,14 +16,14 @@ const NODE = graphql(`
 `);
 const DIAGNOSE = graphql(`
   query Diagnose($message: String!) {
-    node { diagnose(message: $message) { kind cause next never retrimFrom } }
+    operatorNode { diagnose(message: $message) { kind cause next never retrimFrom } }
   }
 `);
 
 /** The operator's own node: how it fares, which rules it keeps, and what its messages mean. */
 export function NodePage() {
   const [{ data, error, fetching }, ask] = useQuery({ query: NODE });
-  const node = data?.node;
+  const node = data?.operatorNode;
   return (
     <Page
       title="Node"
@@ -111,7 +111,7 @@ function Diagnosis() {
     variables: { message: wanted },
     pause: wanted.length < 8,
   });
-  const found = wanted.length < 8 ? undefined : data?.node.diagnose;
+  const found = wanted.length < 8 ? undefined : data?.operatorNode.diagnose;
   return (
     <Card title="What does this message mean?">
       <TextField

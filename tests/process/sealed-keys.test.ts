@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { agentNft, type Funded, handlesOf } from "../support/agent-chain.ts";
+import { type AgentData, agentProofs, iTransfer, mintAgent, newData } from "../support/agents.ts";
+import { ask, type Following, followEvents, followSocket } from "../support/graph-client.ts";
+import { until } from "../support/until.ts";
+import { type SplitProduct, startSplitProduct } from "./split-product.ts";
+
+const ends: (() => Promise<void>)[] = [];
+const ON_TIME_MS = 2_000;
+const skipped = !inject("postgresUrl") || !inject("redisUrl");
+if (skipped) console.warn("!! Several processes are NOT tested: this machine has no PostgreSQL or no Redis");
+
+let product: SplitProduct;
+let chain: ReturnType<typeof handlesOf>;
+
+type News = {
+  readonly id: string;
+  readonly cursor: string;
+  readonly removed: boolean;
+  readonly sealedKey: { readonly id: string; readonly keys: readonly { readonly key: string }[] };
+};
+
+const query = (to: Funded, after?: string) =>
+  `subscription { publishedSealedKey(to: "${to.address}"${after ? `, after: "${after}"` : ""}) {
+    id cursor removed sealedKey { id keys { key } token { owner { address } } } } }`;
+const isOf = ({ sealedKey }: News, key: string | undefined) => sealedKey.keys[0]?.key === key;
+const newsOf = ({ results }: Following): News[] => results.map(({ data }) => data.publishedSealedKey);
+
+async function mint(owner: Funded) {
+  const data = [newData()];
+  return mintAgent(product.rpcUrl, { to: owner.address, data, byKey: owner.privateKey });
+}
+
+async function sendKey(
+  from: Funded,
+  to: Funded,
+  { tokenId, data }: { tokenId: bigint; data: readonly AgentData[] },
+) {
+  const proofs = await agentProofs(data, { to });
+  const move = { byKey: from.privateKey, from: from.address, to: to.address, tokenId, proofs };
+  const { transactionHash } = await iTransfer(product.rpcUrl, move);
+  return { transactionHash, key: proofs[0]?.ownershipProof.sealedKey };
+}
+
+/** The worker has read the chain to its end. */
+async function caughtUp(): Promise<void> {
+  await until(async () => {
+    const head = await chain.height();
+    const { data } = await ask(
+      product.gateways[0].origin,
+      undefined,
+      "{ network { watchers { name scannedBlock } } }",
+    );
+    const watchers: { name: string; scannedBlock: string }[] = data.network.watchers;
+    return watchers.find(({ name }) => name === `agent:${agentNft()}`)?.scannedBlock === `${head}`;
+  }, 60_000);
+}
+
+describe.skipIf(skipped)("sealed keys over seven processes", () => {
+  beforeAll(async () => {
+    product = await startSplitProduct((end) => void ends.unshift(end));
+    chain = handlesOf(product.rpcUrl);
+    await caughtUp();
+  });
+  afterAll(async () => {
+    for (const end of ends) await end();
+  });
+
+  test("a key reaches its receiver within 2 s on every gateway, and its removal too; who comes back misses nothing, though the worker was killed", async () => {
+    const [first, second] = product.gateways.map(({ origin }) => origin) as [string, string];
+    const [owner, receiver] = [await chain.funded(), await chain.funded()];
+    const tokens = [await mint(owner), await mint(owner)] as const;
+    await caughtUp();
+    const followers = await Promise.all([
+      followSocket(first, undefined, query(receiver)),
+      followEvents(second, undefined, query(receiver)),
+    ]);
+    // A socket says nothing of a subscription that waits: keys are sent until both are heard to listen.
+    await until(async () => {
+      await sendKey(owner, receiver, await mint(owner));
+      const heard = until(() => followers.every(({ results }) => results.length > 0), 2_000);
+      return heard.catch(() => false);
+    }, 60_000);
+    const { key, transactionHash } = await sendKey(owner, receiver, tokens[0]);
+    const minedMs = performance.now();
+    const newsOfKey = () => followers.map((follower) => newsOf(follower).filter((news) => isOf(news, key)));
+    await until(() => newsOfKey().every(({ length }) => length === 1));
+    expect(performance.now() - minedMs).toBeLessThan(ON_TIME_MS);
+    expect(newsOfKey()[0]).toEqual(newsOfKey()[1]);
+    await chain.reorg(1, [[await chain.raw(transactionHash), 0]]);
+    await until(() => newsOfKey().every(({ length }) => length === 3));
+    for (const [there, gone, again] of newsOfKey()) {
+      expect([there?.removed, gone?.removed, again?.removed]).toEqual([false, true, false]);
+      expect(gone?.sealedKey.id).toBe(there?.sealedKey.id);
+      expect(again?.sealedKey.id).not.toBe(there?.sealedKey.id);
+    }
+    await Promise.all(followers.map((follower) => follower.stop()));
+    const cursor = newsOf(followers[0]).at(-1)?.cursor;
+    await product.worker.end("SIGKILL");
+    const missed = await sendKey(owner, receiver, tokens[1]);
+    await chain.mine(5);
+    await product.startWorker();
+    await caughtUp();
+    const back = await followEvents(second, undefined, query(receiver, cursor));
+    await until(() => back.results.length > 0);
+    expect(newsOf(back)).toMatchObject([{ removed: false, sealedKey: { keys: [{ key: missed.key }] } }]);
+    await back.stop();
+  });
+});
