@@ -1,13 +1,31 @@
+import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import OpenAI from "openai";
 import type { Browser, Page } from "playwright-core";
+import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { DEMO_USER, IMAGE_PROVIDER } from "../../src/devnet/accounts.ts";
+import { agentProofs, iTransfer, mintAgent } from "../support/agents.ts";
 import { openBrowser, openPage, requireAccessible } from "../support/browser.ts";
 import type { OnEnd } from "../support/database.ts";
+import { ask as askGraph } from "../support/graph-client.ts";
 import { newFolder, type ReadyProcess, startReady } from "../support/process.ts";
 
 const ends: (() => Promise<void>)[] = [];
 const onEnd: OnEnd = (end) => void ends.unshift(end);
-const PAGES = ["Playground", "API keys", "Requests", "Jobs", "Deposits", "Providers", "Network", "Settings"];
+const PAGES = [
+  "Playground",
+  "API keys",
+  "Requests",
+  "Jobs",
+  "Deposits",
+  "Tokens",
+  "Storage",
+  "Providers",
+  "Network",
+  "Node",
+  "Settings",
+];
 
 let product: ReadyProcess;
 let browser: Browser | undefined;
@@ -123,6 +141,52 @@ test("money that is deposited from the page arrives there by itself", async (con
   await expect.poll(() => rows.count(), { timeout: 10_000 }).toBe(before + 1);
   await page.getByRole("cell", { name: "1.25 0G" }).waitFor();
   await page.getByText("confirmed").nth(1).waitFor();
+  expect(faults).toEqual([]);
+});
+
+test("a file is uploaded from the page, watched until it is final, and downloaded as it was", async (context) => {
+  if (!browser) return context.skip();
+  const { page, faults } = await signedIn();
+  // A browser complains of the answer to who is too early, too.
+  const early = /status of 404/;
+  await go(page, "Storage");
+  // More than two segments, and no whole chunks.
+  const content = randomBytes(600_001);
+  await page.getByLabel("File", { exact: true }).setInputFiles({
+    name: "sea.bin",
+    mimeType: "application/octet-stream",
+    buffer: content,
+  });
+  await page.getByRole("button", { name: "Upload" }).click();
+  await page.getByText("finalized").waitFor({ timeout: 30_000 });
+  await page.getByRole("link", { name: "Show it" }).click();
+  await heading(page, "File");
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("link", { name: "Download, verified" }).click(),
+  ]);
+  expect(content.equals(await readFile(await download.path()))).toBe(true);
+  expect(faults.filter((fault) => !early.test(fault))).toEqual([]);
+});
+
+test("a key that is sealed for the account comes in while the page is looked at", async (context) => {
+  if (!browser) return context.skip();
+  const { page, faults } = await signedIn();
+  await go(page, "Tokens");
+  await page.getByText("No key has come yet").waitFor();
+  const reply = await askGraph<{ network: { rpcUrls: readonly string[] } }>(
+    product.origin,
+    undefined,
+    "{ network { rpcUrls } }",
+  );
+  const [rpcUrl = ""] = reply.data?.network.rpcUrls ?? [];
+  const { address: from, privateKey: byKey } = IMAGE_PROVIDER;
+  const { tokenId, data } = await mintAgent(rpcUrl, { to: from });
+  const proofs = await agentProofs(data, { to: privateKeyToAccount(DEMO_USER.privateKey) });
+  await iTransfer(rpcUrl, { byKey, from, to: DEMO_USER.address, tokenId, proofs });
+  await page.getByText("key 0,").first().waitFor({ timeout: 10_000 });
+  await page.getByText("key 0,").first().click();
+  await page.getByText("Opens").waitFor();
   expect(faults).toEqual([]);
 });
 

@@ -50,6 +50,8 @@ const VALUES = graphql(`
   }
 `);
 
+const SEEN_WITHIN_MS = 120_000;
+const SEEN_EVERY_MS = 1_000;
 const LARGEST_BYTES = 64 * 1_048_576;
 
 /** Files by their roots, and key-value streams. */
@@ -138,14 +140,27 @@ function Watch({ root, onProgress }: { root: string; onProgress(progress: Progre
 async function sendSegments({ root, segments }: FileTree, onStep: (text: string) => void): Promise<void> {
   for (const { index, data, proof } of segments) {
     onStep(`Uploading: ${index + 1} of ${segments.length} segments`);
-    const response = await fetch("/file/segment", {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ root, index, data: toBase64(data), proof }),
-    });
-    const answer = (await response.json()) as { code: number; message: string };
-    if (!response.ok || answer.code !== 0) throw new Error(`Segment ${index} was refused: ${answer.message}`);
+    const body = JSON.stringify({ root, index, data: toBase64(data), proof });
+    for (const deadline = Date.now() + SEEN_WITHIN_MS; ; await pause(SEEN_EVERY_MS)) {
+      const { status, message } = await sendSegment(body);
+      if (status === 200) break;
+      // The transaction is in a block that the gateway has yet to read.
+      if (status !== 404 || Date.now() > deadline)
+        throw new Error(`Segment ${index} was refused: ${message}`);
+      onStep("Waiting for the gateway to see the submission");
+    }
   }
+}
+
+async function sendSegment(body: string): Promise<{ status: number; message: string }> {
+  const headers = { "content-type": "application/json" };
+  const response = await fetch("/file/segment", { method: "POST", headers, body });
+  const { code, message } = (await response.json()) as { code: number; message: string };
+  return { status: response.ok && code !== 0 ? 400 : response.status, message };
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 function Files() {
