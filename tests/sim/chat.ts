@@ -36,6 +36,7 @@ export class SimChat {
   /** Who gave the client its last word. */
   #by: SimExchange | undefined;
   #over: Over | undefined;
+  #isLate = false;
 
   constructor(
     given: Pick<
@@ -101,9 +102,15 @@ export class SimChat {
     this.#end({ outcome: "failed", owed: this.#delivered() });
   }
 
+  /** Whether this is how it ended. Who leaves when nobody is asked any more may have been given up just before. */
+  mayBe(status: string): boolean {
+    return status === this.#over?.outcome || (status === "failed" && this.#isLate);
+  }
+
   /** The client is gone. */
   left(): void {
     this.hasLeft = true;
+    this.#isLate = !this.#over && this.#tried.length > 0 && !this.#tried.some(({ isOpen }) => isOpen);
     this.#end({ outcome: "aborted", owed: this.#delivered() });
   }
 
