@@ -1,12 +1,13 @@
 import type { lookup } from "node:dns";
 import { isIP } from "node:net";
+import QuickLru from "quick-lru";
 import { buildConnector, type Dispatcher, Pool } from "undici";
 import type { Hex } from "../kernel/hex.ts";
 import { ForbiddenAddress, guardedLookup, isPublicAddress } from "./address-guard.ts";
 import { endpointOf, type Provider } from "./provider.ts";
 import { ProviderFailure } from "./provider-failure.ts";
 import { retryAfterOf } from "./retry-after.ts";
-import { SecretMask } from "./secret-mask.ts";
+import { SecretMask, spellingsOf } from "./secret-mask.ts";
 
 /** What arrives from a provider, in order: one head, any number of chunks, then an end or an error. */
 export type ProviderListener = {
@@ -59,6 +60,7 @@ type Needs = {
 };
 
 const MAX_HEADER_BYTES = 16_384;
+const REMEMBERED_SECRETS = 1_000;
 const RESPONSE_KEY = /^[\x21-\x7e]{1,256}$/;
 
 /**
@@ -70,6 +72,7 @@ const RESPONSE_KEY = /^[\x21-\x7e]{1,256}$/;
 export class ProviderClient {
   readonly #needs: Needs;
   readonly #pools = new Map<string, Pool>();
+  readonly #spellings = new QuickLru<string, readonly Buffer[]>({ maxSize: REMEMBERED_SECRETS });
 
   constructor(needs: Needs) {
     this.#needs = needs;
@@ -113,7 +116,7 @@ export class ProviderClient {
     const url = new URL(endpoint);
     const exchange = new Exchange(listener, {
       totalMs: totalMs ?? deadlines.totalMs,
-      mask: new SecretMask(secret),
+      mask: new SecretMask(this.#spellingsOf(secret)),
       onRefused: () => credentials.forget(provider.address),
     });
     this.#poolOf(url.origin, this.#needs.allowsPrivate || provider.source === "file").dispatch(
@@ -131,6 +134,14 @@ export class ProviderClient {
       exchange,
     );
     return exchange;
+  }
+
+  #spellingsOf(secret: string): readonly Buffer[] {
+    const known = this.#spellings.get(secret);
+    if (known) return known;
+    const spellings = spellingsOf(secret);
+    this.#spellings.set(secret, spellings);
+    return spellings;
   }
 
   #poolOf(origin: string, allowsPrivate: boolean): Pool {

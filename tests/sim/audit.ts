@@ -2,7 +2,8 @@ import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
-import { type Books, demand, Fault } from "./books.ts";
+import type { Books } from "./books.ts";
+import { demand, Fault } from "./fault.ts";
 
 /** What a run is judged by in its end: what was said, what the chain says, and what subscribers were told. */
 type Witnesses = {
@@ -21,6 +22,7 @@ export async function auditLedger(database: Database): Promise<void> {
 export async function auditEnd(database: Database, witnesses: Witnesses): Promise<void> {
   await auditLedger(database);
   demand(witnesses.books.holds.size === 0, `${witnesses.books.holds.size} holds are open in the end`);
+  await auditJobs(database, witnesses);
   const spent = await auditRequests(database, witnesses.books);
   await auditDeposits(database, witnesses.paidIn);
   await auditAccounts(database, { ...witnesses, spent });
@@ -52,21 +54,50 @@ async function auditDeposits(database: Database, paidIn: ReadonlyMap<Hex, bigint
   }
 }
 
+/** Every job has come to its end, was told of step by step, and is paid for if it has a result, and only then. */
+async function auditJobs(database: Database, { books, told }: Witnesses): Promise<void> {
+  type Row = {
+    id: string;
+    state: string;
+    seq: number;
+    status: string;
+    provider: string;
+    cost: string;
+    kept: boolean;
+  };
+  const steps = Map.groupBy(
+    told.flatMap((event) => (event.topic === "job.progressed" ? [event.data] : [])),
+    ({ jobId }) => jobId,
+  );
+  for (const { id, state, seq, status, provider, cost, kept } of await database.rows<Row>(JOBS)) {
+    const job = books.jobs.get(id);
+    if (!job) throw new Fault(`nobody asked for job ${id}`);
+    demand(ENDED.has(state), `job ${id} is ${state} in the end`);
+    demand((state === "completed") === kept, `job ${id} is ${state}, and its result is kept: ${kept}`);
+    demand((state === "completed") === (status === "completed"), `job ${id} is ${state}, its bill ${status}`);
+    demand(job.owes(state, provider, BigInt(cost)), `job ${id} is ${state} and was charged ${cost}`);
+    const sequences = steps.get(id)?.map(({ sequence }) => sequence) ?? [];
+    const isWhole = sequences.length === seq && sequences.every((sequence, at) => sequence === at + 1);
+    demand(isWhole, `of the ${seq} steps of job ${id} were told: ${sequences}`);
+    demand(steps.get(id)?.at(-1)?.status === state, `job ${id} is ${state}, and something else was told`);
+  }
+}
+
 /** Answers what each account has spent, neuron. */
 async function auditRequests(database: Database, books: Books): Promise<ReadonlyMap<string, bigint>> {
   type Row = { id: string; account: string; status: string; cost: string | null; held: string };
   const spent = new Map<string, bigint>();
   for (const { id, account, status, cost, held } of await database.rows<Row>(REQUESTS)) {
+    const paid = BigInt(cost ?? -1);
+    spent.set(account, (spent.get(account) ?? 0n) + paid);
+    if (books.jobOf(id)) continue;
     const chat = books.chats.get(id);
     if (!chat) throw new Fault(`nobody asked for ${id}`);
-    const owed = books.priceOf(chat.over?.owed);
+    const owed = chat.over?.owed ?? 0n;
     const due = owed < BigInt(held) ? owed : BigInt(held);
-    const paid = BigInt(cost ?? -1);
     if (chat.bill !== undefined) demand(paid === chat.bill, `${id} was billed ${chat.bill} and paid ${paid}`);
     demand(paid === due || (chat.isDisturbed && paid === 0n), `${id} paid ${paid} and owes ${due}`);
-    if (!chat.isDisturbed)
-      demand(status === chat.over?.outcome, `${id} is ${status}, not ${chat.over?.outcome}`);
-    spent.set(account, (spent.get(account) ?? 0n) + paid);
+    if (!chat.isDisturbed) demand(chat.mayBe(status), `${id} is ${status}, not ${chat.over?.outcome}`);
   }
   return spent;
 }
@@ -80,3 +111,10 @@ const CREDITED = `
 const REQUESTS = `
   select r.id, r.account, r.status, r.total_cost::text as cost, h.amount::text as held
   from inference_request r join hold h using (id)`;
+
+const ENDED: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"]);
+
+const JOBS = `
+  select j.id::text as id, j.state, j.seq, r.status, r.provider, r.total_cost::text as cost,
+    coalesce(c.result is not null, false) as kept
+  from job j join inference_request r on r.id = j.request_id left join job_content c on c.id = j.id`;

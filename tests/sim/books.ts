@@ -3,13 +3,12 @@ import type { Settlement } from "../../src/accounts/settlements.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import type { SimChat } from "./chat.ts";
+import { demand, Fault } from "./fault.ts";
 import { LineBroke } from "./gate.ts";
-import type { StatedUsage } from "./provider.ts";
-
-/** The price that the simulated provider asks, neuron per token: no multiple of a power of two, above 2^53. */
-export const PRICE = { input: 70_000_000_000_000_003n, output: 110_000_000_000_000_007n };
+import type { SimJob } from "./job.ts";
 
 const DAY_MS = 86_400_000;
+const ID_LENGTH = 36;
 
 /** A key as the model knows it. A limit is for a day (UTC), or for ever. */
 export type KeyBook = {
@@ -30,11 +29,6 @@ type OpenHold = {
   readonly expiresAtMs: number;
 };
 
-/** The product did what it must not do. */
-export class Fault extends Error {
-  override readonly name = "Fault";
-}
-
 /**
  * What the books must say, kept in a few lines of arithmetic beside the product. Every answer that the product gives
  * is held against it when it is given. What the product could not tell, because a line broke, is read from the
@@ -45,13 +39,15 @@ export class Books {
   readonly keys = new Map<string, KeyBook>();
   readonly holds = new Map<string, OpenHold>();
   readonly chats = new Map<string, SimChat>();
+  readonly jobs = new Map<string, SimJob>();
+  /** How the product was about to end jobs, by the ids of their requests: it counts when their transaction does. */
+  readonly #ending = new Map<string, { readonly settlement: Settlement; readonly charged: bigint }>();
   /** Checks that need everything of this moment to be known. */
   #later: (() => void)[] = [];
 
-  /** What an answer costs, neuron. */
-  priceOf(usage: StatedUsage | undefined): bigint {
-    if (!usage) return 0n;
-    return BigInt(usage.inputTokens) * PRICE.input + BigInt(usage.outputTokens) * PRICE.output;
+  /** The job whose request has this id, if it is one's. */
+  jobOf(requestId: string): SimJob | undefined {
+    return requestId.startsWith("async-") ? this.jobs.get(requestId.slice(-ID_LENGTH)) : undefined;
   }
 
   granted(request: HoldRequest, amount: bigint, nowMs: number): void {
@@ -70,7 +66,7 @@ export class Books {
 
   refused(request: HoldRequest, error: unknown, nowMs: number): void {
     if (error instanceof LineBroke) {
-      this.#chat(request.id).isDisturbed = true;
+      this.disturb(request.id);
       return;
     }
     if (!(error instanceof AppError)) throw new Fault(`a hold failed: ${String(error)}`);
@@ -85,14 +81,16 @@ export class Books {
     this.#later.push(() => demand(isJust(), `${request.id} was refused without reason: ${error.code}`));
   }
 
-  settled({ id }: Settlement, charged: bigint, nowMs: number): void {
+  settled(settlement: Settlement, charged: bigint, nowMs: number): void {
+    const { id } = settlement;
     const hold = this.holds.get(id);
     const chat = this.#chat(id);
     if (!hold) {
       demand(charged === 0n, `${charged} was charged for ${id}, whose hold had ended`);
       return;
     }
-    const owed = least(this.priceOf(chat.over?.owed), hold.amount);
+    if (settlement.outcome === "failed") chat.gaveUp(nowMs);
+    const owed = least(chat.over?.owed ?? 0n, hold.amount);
     demand(
       charged === owed || (chat.isDisturbed && charged === 0n),
       `${id} was charged ${charged} and owes ${owed}`,
@@ -102,12 +100,29 @@ export class Books {
 
   settleFailed({ id }: Settlement, error: unknown): void {
     if (!(error instanceof LineBroke)) throw new Fault(`settling ${id} failed: ${String(error)}`);
-    this.#chat(id).isDisturbed = true;
+    this.disturb(id);
+  }
+
+  /** The product ends a job, in a transaction that may yet come to nothing. */
+  jobEnds(settlement: Settlement, charged: bigint): void {
+    this.#ending.set(settlement.id, { settlement, charged });
+  }
+
+  /** The hold of a job is gone, in a transaction that was committed. */
+  jobEnded(id: string, hold: OpenHold): void {
+    const job = this.jobOf(id);
+    const ending = this.#ending.get(id);
+    demand(job !== undefined && ending !== undefined, `the hold of ${id} is gone, and nobody ended it`);
+    const { settlement, charged } = ending;
+    const provider = settlement.answeredBy?.provider ?? "";
+    demand(job.owes(settlement.outcome, provider, charged), `job ${job.id} was charged ${charged}`);
+    demand(charged <= hold.amount, `job ${job.id} was charged ${charged} of ${hold.amount}`);
   }
 
   /** Something out of the product's hands befell a request: its bill may be zero. */
   disturb(id: string): void {
-    this.#chat(id).isDisturbed = true;
+    const request = this.jobOf(id) ?? this.#chat(id);
+    request.isDisturbed = true;
   }
 
   /** Judges what could not be judged before everything of this moment was known. */
@@ -175,11 +190,6 @@ export class Books {
     if (!key) throw new Fault(`there is no key ${id}`);
     return key;
   }
-}
-
-/** Throws a `Fault` with this text unless it is so. */
-export function demand(isSo: boolean, otherwise: string): void {
-  if (!isSo) throw new Fault(otherwise);
 }
 
 function least(a: bigint, b: bigint): bigint {

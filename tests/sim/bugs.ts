@@ -3,14 +3,15 @@ import { openSimDatabase, runSeed } from "./run.ts";
 
 /**
  * `npm run sim:bugs`: plants one bug after the other and shows that the simulation finds it; exits 1 when one stays
- * hidden. `SIM_SEED` is where to begin, `SIM_STEPS` how long a run is.
+ * hidden. `SIM_SEED` is where to begin, `SIM_STEPS` how long a run is, `SIM_BUG` a part of the names of those to plant.
  */
 const FIRST_SEED = Number(process.env.SIM_SEED ?? 1);
 const STEPS = Number(process.env.SIM_STEPS ?? 2_000);
 const MOST_SEEDS = 40;
+const PLANTED = BUGS.filter(({ name }) => name.includes(process.env.SIM_BUG ?? ""));
 
 let hidden = 0;
-for (const plant of BUGS) {
+for (const plant of PLANTED) {
   const database = await openSimDatabase(plant);
   const startedMs = performance.now();
   let found: string | undefined;
@@ -23,5 +24,6 @@ for (const plant of BUGS) {
   if (found === undefined) hidden++;
   console.log(`${plant.name}: ${found === undefined ? "NOT FOUND" : `found, ${found}`} (${seconds} s)`);
 }
-if (hidden > 0) console.error(`${hidden} of ${BUGS.length} bugs were not found`);
-process.exitCode = hidden > 0 ? 1 : 0;
+if (hidden > 0) console.error(`${hidden} of ${PLANTED.length} bugs were not found`);
+// Deadlines of what was cut off are still waited for.
+process.exit(hidden > 0 ? 1 : 0);

@@ -1,9 +1,13 @@
-import type { StatedUsage } from "./provider.ts";
+import { demand } from "./fault.ts";
+import type { SimExchange } from "./provider.ts";
 
-/** How a chat ended, as seen from outside the product. */
-type Over = { readonly outcome: "completed" | "failed" | "aborted"; readonly owed: StatedUsage | undefined };
+/** How a chat ended, as seen from outside the product; `owed` is neuron. */
+type Over = { readonly outcome: "completed" | "failed" | "aborted"; readonly owed: bigint };
 
-/** One chat of a simulated client: what it asked, what its provider did, and so what it owes. */
+/** How often providers are asked for one chat, together. */
+export const TRIES = 3;
+
+/** One chat of a simulated client: what it asked, what its providers did, and so what it owes. */
 export class SimChat {
   readonly id: string;
   readonly process: number;
@@ -12,6 +16,8 @@ export class SimChat {
   readonly isStream: boolean;
   readonly promptTokens: number;
   readonly maxTokens: number | undefined;
+  /** Whether its router takes up a stream that was cut. */
+  readonly resumes: boolean;
   readonly leave: () => void;
   /** Something out of the product's hands befell it: then its bill may be zero. */
   isDisturbed = false;
@@ -20,14 +26,22 @@ export class SimChat {
   /** Whether the product is done with it. */
   isAnswered = false;
   hasLeft = false;
+  /** How many words the client was given. */
   words = 0;
-  stated: StatedUsage | undefined;
+  /** How many providers were chosen for it. */
+  candidates = 0;
+  /** After this nobody may be asked for it any more. */
+  untilMs = Number.POSITIVE_INFINITY;
+  readonly #tried: SimExchange[] = [];
+  /** Who gave the client its last word. */
+  #by: SimExchange | undefined;
   #over: Over | undefined;
+  #isLate = false;
 
   constructor(
     given: Pick<
       SimChat,
-      "id" | "process" | "account" | "keyId" | "isStream" | "promptTokens" | "maxTokens" | "leave"
+      "id" | "process" | "account" | "keyId" | "isStream" | "promptTokens" | "maxTokens" | "resumes" | "leave"
     >,
   ) {
     this.id = given.id;
@@ -37,6 +51,7 @@ export class SimChat {
     this.isStream = given.isStream;
     this.promptTokens = given.promptTokens;
     this.maxTokens = given.maxTokens;
+    this.resumes = given.resumes;
     this.leave = given.leave;
   }
 
@@ -44,19 +59,58 @@ export class SimChat {
     return this.#over;
   }
 
-  /** The provider told all there is to tell. */
-  completed(): void {
-    this.#end({ outcome: "completed", owed: this.#usage() });
+  /** The product asks a provider for it. */
+  tried(exchange: SimExchange): void {
+    const { id, words, candidates } = this;
+    demand(!this.#over && !this.hasLeft, `a provider was asked for ${id}, which was over`);
+    demand(!this.#tried.some(({ isOpen }) => isOpen), `two providers were asked for ${id} at once`);
+    demand(this.#tried.length < TRIES, `providers were asked ${this.#tried.length + 1} times for ${id}`);
+    demand(words === 0 || this.resumes, `another provider was asked for ${id} behind ${words} words`);
+    const isAgain = this.#tried.some(({ provider }) => provider === exchange.provider);
+    demand(!isAgain || this.#asked() >= candidates, `one was asked twice for ${id} before another was once`);
+    this.#tried.push(exchange);
   }
 
-  /** The provider failed. */
+  /** A provider streamed something. */
+  streamed(exchange: SimExchange): void {
+    if (exchange.words <= this.words) return;
+    this.words = exchange.words;
+    this.#by = exchange;
+  }
+
+  /** A provider told all there is to tell: an answer shorter than the one that was begun is another one. */
+  completed(exchange: SimExchange): void {
+    if (exchange.words < this.words) this.failed();
+    else this.#end({ outcome: "completed", owed: this.#costOf(exchange) });
+  }
+
+  /** A provider failed; another one may make it good, or not. */
+  tryFailed(): void {
+    if (this.words > 0 && !this.resumes) this.failed();
+  }
+
+  /** The product gave it up. */
+  gaveUp(nowMs: number): void {
+    if (this.#over) return;
+    const wanted = Math.min(TRIES, this.candidates);
+    const asked = this.#asked();
+    demand(asked >= wanted || nowMs >= this.untilMs, `${this.id} was given up after ${asked} of ${wanted}`);
+    this.failed();
+  }
+
   failed(): void {
     this.#end({ outcome: "failed", owed: this.#delivered() });
+  }
+
+  /** Whether this is how it ended. Who leaves when nobody is asked any more may have been given up just before. */
+  mayBe(status: string): boolean {
+    return status === this.#over?.outcome || (status === "failed" && this.#isLate);
   }
 
   /** The client is gone. */
   left(): void {
     this.hasLeft = true;
+    this.#isLate = !this.#over && this.#tried.length > 0 && !this.#tried.some(({ isOpen }) => isOpen);
     this.#end({ outcome: "aborted", owed: this.#delivered() });
   }
 
@@ -64,15 +118,22 @@ export class SimChat {
     this.#over ??= over;
   }
 
-  /** A part is billed where a part was delivered: never of a whole answer that did not come. */
-  #delivered(): StatedUsage | undefined {
-    return this.isStream && this.words > 0 ? this.#usage() : undefined;
+  #asked(): number {
+    return new Set(this.#tried.map(({ provider }) => provider)).size;
   }
 
-  /** What the provider states, unless that is more than it was asked for; else what was counted. */
-  #usage(): StatedUsage {
-    const { stated, maxTokens = Number.POSITIVE_INFINITY } = this;
-    if (stated && stated.outputTokens <= maxTokens) return stated;
-    return { inputTokens: this.promptTokens, outputTokens: this.words };
+  /** A part is billed where a part was delivered: never of a whole answer that did not come. */
+  #delivered(): bigint {
+    return this.isStream && this.#by ? this.#costOf(this.#by) : 0n;
+  }
+
+  /** What the provider states, unless that is more than it was asked for, else what was counted; at its price. */
+  #costOf({ provider, stated, words }: SimExchange): bigint {
+    const { maxTokens = Number.POSITIVE_INFINITY } = this;
+    const isPlausible = stated !== undefined && stated.outputTokens <= maxTokens;
+    const usage = isPlausible ? stated : { inputTokens: this.promptTokens, outputTokens: words };
+    return (
+      BigInt(usage.inputTokens) * provider.inputPrice + BigInt(usage.outputTokens) * provider.outputPrice
+    );
   }
 }

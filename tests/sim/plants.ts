@@ -1,5 +1,6 @@
 import type { HoldsService } from "../../src/accounts/holds.service.ts";
 import type { Database } from "../../src/db/database.ts";
+import { ExchangeService } from "../../src/inference/exchange.service.ts";
 import type { ProviderClient } from "../../src/inference/provider.client.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 
@@ -12,16 +13,29 @@ export type Plant = {
   readonly prepare?: (database: Database) => Promise<void>;
   readonly holds?: (holds: HoldsService, database: Database) => HoldsService;
   readonly providers?: (client: ProviderClient) => ProviderClient;
+  readonly exchanges?: typeof ExchangeService;
+  /** How often providers are asked for one chat. */
+  readonly tries?: number;
 };
 
 /** The product as it is. */
 export const NO_BUG: Plant = { name: "no bug" };
 
+/** Asks another provider also behind what was written. */
+class Stutterer extends ExchangeService {
+  override tryEach: ExchangeService["tryEach"] = (admitted, signal, run) =>
+    super.tryEach(admitted, signal, run);
+}
+
 /** The bugs that a simulation of money must find (promises P6). */
 export const BUGS: readonly Plant[] = [
   {
     name: "non-atomic hold",
-    holds: (holds, database) => changed(holds, { hold: (request) => readThenWrite(database, request) }),
+    holds: (holds, database) =>
+      changed(holds, {
+        hold: (request, alongside) =>
+          alongside ? holds.hold(request, alongside) : readThenWrite(database, request),
+      }),
   },
   {
     name: "missing unique",
@@ -54,7 +68,63 @@ export const BUGS: readonly Plant[] = [
           ...(await client.post(...call)),
           abort() {},
         }),
+        get: client.get,
       }) as unknown as ProviderClient,
+  },
+  { name: "no failover", tries: 1 },
+  { name: "failover behind content", exchanges: Stutterer },
+  {
+    name: "charge per try",
+    holds: (holds) =>
+      changed(holds, {
+        settle: (settlement) => {
+          const { attempts = [] } = (settlement.routing ?? {}) as { attempts?: readonly unknown[] };
+          const times = BigInt(Math.max(1, attempts.length));
+          const [inputCost, outputCost] = [settlement.inputCost * times, settlement.outputCost * times];
+          return holds.settle({ ...settlement, inputCost, outputCost });
+        },
+      }),
+  },
+  {
+    name: "price of the first provider",
+    holds: (holds) => {
+      const prices = new Map<string, { readonly inputPrice: bigint; readonly outputPrice: bigint }>();
+      return changed(holds, {
+        hold: (request, alongside) => {
+          prices.set(request.id, request);
+          return holds.hold(request, alongside);
+        },
+        settle: (settlement) => {
+          const { inputPrice = 0n, outputPrice = 0n } = prices.get(settlement.id) ?? {};
+          const inputCost = BigInt(settlement.inputTokens ?? 0) * inputPrice;
+          const outputCost = BigInt(settlement.outputTokens ?? 0) * outputPrice;
+          return holds.settle({ ...settlement, inputCost, outputCost });
+        },
+      });
+    },
+  },
+  {
+    name: "submission that is not noted",
+    rewrite: (sql) => sql.replace(SAVE, "checkpoint = coalesce(j.checkpoint, $3::text::jsonb) where"),
+  },
+  {
+    name: "cancelled job that keeps its money",
+    holds: (holds) =>
+      changed(holds, {
+        settleIn: async (tx, settlement) =>
+          settlement.errorCode === "cancelled" ? 0n : holds.settleIn(tx, settlement),
+      }),
+  },
+  {
+    name: "failed job that is paid for",
+    holds: (holds) =>
+      changed(holds, {
+        settleIn: (tx, settlement) =>
+          holds.settleIn(
+            tx,
+            settlement.outcome === "failed" ? { ...settlement, outputCost: 1n } : settlement,
+          ),
+      }),
   },
 ];
 
@@ -62,19 +132,21 @@ export const BUGS: readonly Plant[] = [
 const DISTINCT = /distinct on \(chain_id, transaction_hash, log_index\)/;
 const ON_CONFLICT =
   /on conflict \(chain_id, transaction_hash, log_index\)[\s\S]*?where deposit\.status = 'reverted'/;
+const SAVE = /checkpoint = \$3::text::jsonb where/;
 const OPEN_ONLY = /and h\.state \|\| '' = 'open'/;
 
 function changed(
   holds: HoldsService,
-  by: Partial<Pick<HoldsService, "hold" | "settle" | "sweep">>,
+  by: Partial<Pick<HoldsService, "hold" | "settle" | "settleIn" | "sweep">>,
 ): HoldsService {
-  const { hold, settle, sweep } = {
+  const { hold, settle, settleIn, sweep } = {
     hold: holds.hold.bind(holds),
     settle: holds.settle.bind(holds),
+    settleIn: holds.settleIn.bind(holds),
     sweep: holds.sweep.bind(holds),
     ...by,
   };
-  return { hold, settle, sweep } as HoldsService;
+  return { hold, settle, settleIn, sweep } as HoldsService;
 }
 
 /** What one writes first: look whether there is enough, then take it. */

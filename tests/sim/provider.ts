@@ -1,49 +1,112 @@
-import type { ProviderClient, ProviderListener } from "../../src/inference/provider.client.ts";
+import type { PostOptions, ProviderClient, ProviderListener } from "../../src/inference/provider.client.ts";
 import type { Provider } from "../../src/inference/provider.ts";
+import type { SimProcess } from "./gate.ts";
 
 /** An exchange under way, as the provider has it. */
 export type SimExchange = {
-  readonly request: string;
+  readonly kind: "chat" | "submit" | "poll";
+  /** The id of the chat, or of the job. */
+  readonly subject: string;
+  /** Of a submission: the key by which the provider could tell that it has it already. */
+  readonly key: string;
+  readonly provider: Provider;
   readonly process: number;
   readonly listener: ProviderListener;
   isOpen: boolean;
+  /** How many words of a chat it has answered. */
+  words: number;
+  /** What it says that the answer used. */
+  stated: StatedUsage | undefined;
 };
 
 /** What a simulated provider says of what an answer used. */
 export type StatedUsage = { readonly inputTokens: number; readonly outputTokens: number };
 
 /** The word that answers are made of: one token each. */
-const WORD = " sea";
+export const WORD = " sea";
+const IMAGE = "aGVsbG8=";
+const KEY = /^(.*)-\d+$/;
 
 /** Providers in memory: they answer when and how the simulation says. */
 export class SimProviders {
   /** Those that are open, oldest first. */
   readonly exchanges: SimExchange[] = [];
+  readonly #opened: (exchange: SimExchange) => void;
+  /** Whose job a provider's own id stands for. */
+  readonly #jobs = new Map<string, string>();
+
+  /** `opened` hears of every exchange before anything of it is answered. */
+  constructor(opened: (exchange: SimExchange) => void) {
+    this.#opened = opened;
+  }
 
   /** What a process calls in place of the HTTP client. */
-  client(process: { readonly id: number }): ProviderClient {
-    const post = async (_: Provider, __: string, body: Buffer, listener: ProviderListener) => {
-      const { user } = JSON.parse(body.toString()) as { user: string };
-      const exchange: SimExchange = { request: user, process: process.id, listener, isOpen: true };
+  client(process: SimProcess): ProviderClient {
+    const open = async (
+      what: Pick<SimExchange, "kind" | "subject" | "key" | "provider">,
+      listener: ProviderListener,
+    ) => {
+      if (!process.alive) return new Promise<never>(() => {});
+      const exchange: SimExchange = {
+        ...what,
+        process: process.id,
+        listener,
+        isOpen: true,
+        words: 0,
+        stated: undefined,
+      };
       this.exchanges.push(exchange);
+      this.#opened(exchange);
       return {
         abort: (reason: Error) => this.#close(exchange, () => listener.onError(reason)),
         pause() {},
         resume() {},
       };
     };
-    return { post } as unknown as ProviderClient;
+    const post = async (
+      provider: Provider,
+      path: string,
+      body: Buffer,
+      listener: ProviderListener,
+      { headers }: PostOptions = {},
+    ) => {
+      const { user } = JSON.parse(body.toString()) as { user?: string };
+      if (path === "/chat/completions")
+        return open({ kind: "chat", subject: user ?? "", key: "", provider }, listener);
+      const key = headers?.["idempotency-key"] ?? "";
+      return open({ kind: "submit", subject: KEY.exec(key)?.[1] ?? "", key, provider }, listener);
+    };
+    const get = async (provider: Provider, path: string, listener: ProviderListener) => {
+      const [, id = ""] = /\/async\/jobs\/([^?]*)/.exec(path) ?? [];
+      return open({ kind: "poll", subject: this.#jobs.get(id) ?? "", key: "", provider }, listener);
+    };
+    return { post, get } as unknown as ProviderClient;
   }
 
   /** Answers a whole answer: `words` tokens long, with the usage stated or not. */
   answer(exchange: SimExchange, words: number, usage: StatedUsage | undefined): void {
-    const body = {
+    this.#reply(exchange, 200, {
       choices: [{ message: { role: "assistant", content: WORD.repeat(words) }, finish_reason: "stop" }],
       ...(usage && { usage: toWire(usage) }),
-    };
-    this.#head(exchange, 200, "application/json");
-    exchange.listener.onChunk(Buffer.from(JSON.stringify(body)));
-    this.#close(exchange, () => exchange.listener.onEnd());
+    });
+  }
+
+  /** Takes a job on. */
+  accept(exchange: SimExchange): void {
+    const jobId = `sim-${this.#jobs.size}`;
+    this.#jobs.set(jobId, exchange.subject);
+    this.#reply(exchange, 202, { jobId, status: "pending" });
+  }
+
+  /** Answers a submission, or a poll, with so many images. */
+  deliver(exchange: SimExchange, images: number): void {
+    const result = { created: 1, data: Array.from({ length: images }, () => ({ b64_json: IMAGE })) };
+    this.#reply(exchange, 200, exchange.kind === "submit" ? result : { status: "completed", data: result });
+  }
+
+  /** Answers a poll with how the job stands. */
+  report(exchange: SimExchange, status: "processing" | "failed", progress?: number): void {
+    this.#reply(exchange, 200, { status, progress });
   }
 
   /** Refuses: an error status, or 200 with a page that is no answer. */
@@ -80,6 +143,12 @@ export class SimProviders {
   drop(process: number): void {
     for (const exchange of this.exchanges.filter((open) => open.process === process))
       this.#close(exchange, () => {});
+  }
+
+  #reply(exchange: SimExchange, status: number, body: object): void {
+    this.#head(exchange, status, "application/json");
+    exchange.listener.onChunk(Buffer.from(JSON.stringify(body)));
+    this.#close(exchange, () => exchange.listener.onEnd());
   }
 
   #head(exchange: SimExchange, status: number, contentType: string): void {

@@ -7,28 +7,40 @@ import { Pulse } from "../../src/chain/pulse.ts";
 import type { Rpc } from "../../src/chain/rpc.client.ts";
 import type { Database } from "../../src/db/database.ts";
 import type { Bus } from "../../src/events/bus.ts";
+import { EventsService } from "../../src/events/events.service.ts";
 import { EventRelay } from "../../src/events/relay.ts";
 import { AdmissionService } from "../../src/inference/admission.service.ts";
+import type { Admitted } from "../../src/inference/admitted.ts";
 import { CatalogueService } from "../../src/inference/catalogue.service.ts";
 import { ChatService } from "../../src/inference/chat.service.ts";
 import { ExchangeService } from "../../src/inference/exchange.service.ts";
 import { HealthService } from "../../src/inference/health.service.ts";
+import { ImageJobClient } from "../../src/inference/image-job.client.ts";
+import { imageJobWork } from "../../src/inference/image-job.runner.ts";
+import { IMAGE_JOB, ImageJobsService } from "../../src/inference/image-jobs.service.ts";
 import type { ProviderClient } from "../../src/inference/provider.client.ts";
-import type { Provider } from "../../src/inference/provider.ts";
+import { RequestsService } from "../../src/inference/requests.service.ts";
+import { JobRunner } from "../../src/jobs/job.runner.ts";
+import { JobsService } from "../../src/jobs/jobs.service.ts";
 import type { WaitingClock } from "../../src/kernel/clock.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { UNRESTRICTED } from "../../src/keys/key-terms.ts";
-import { PRICE } from "./books.ts";
 import { CHAIN_ID } from "./chain.ts";
+import { TRIES } from "./chat.ts";
 import type { SimProcess } from "./gate.ts";
+import { OFFERS } from "./offers.ts";
 import type { Plant } from "./plants.ts";
 
 export const VAULT: Hex = "0x00000000000000000000000000000000000da017";
-export const MODEL = "sim-chat";
 export const CONFIRMATIONS = 4;
 export const HOLD_SECONDS = 660;
 const ANSWER_LIMIT = 12;
+export const TOTAL_MS = 600_000;
+/** Longer than the simulation is wont to wait, so that jobs are not only overtaken. */
+export const TIMING = { leaseSeconds: 300, renewMs: 60_000, pollMs: 1_000, restSeconds: 5 };
+const JOB_SECONDS = 40_000;
+const RESULT_SECONDS = 10_000_000;
 
 const log = createLogger("silent");
 const committed = () => {};
@@ -40,6 +52,8 @@ export type Router = {
   readonly chat: ChatService;
   readonly scanner: LogScanner;
   readonly relay: EventRelay;
+  readonly imageJobs: ImageJobsService;
+  readonly jobRunner: JobRunner;
   readonly busy: Set<string>;
 };
 
@@ -54,13 +68,16 @@ export function bootRouter(given: {
   readonly plant: Plant;
   /** Puts the model beside the holds. */
   readonly watch: (holds: HoldsService) => HoldsService;
+  /** Hears of every request that was let in. */
+  readonly admitted: (admitted: Admitted) => void;
 }): Router {
   const { process, database, clock, rpc, client, bus, plant } = given;
   const own = new HoldsService({ database, log, committed });
   const holds = given.watch(plant.holds?.(own, database) ?? own);
-  const catalogue = new CatalogueService({ source: { load: async () => [PROVIDER] }, log, refreshMs: 1 });
+  const catalogue = new CatalogueService({ source: { load: async () => OFFERS }, log, refreshMs: 1 });
   void catalogue.refresh();
   const health = new HealthService({ clock, coolDownMs: 1 });
+  const evidence = { check: async () => false, byRequests: async () => [] };
   const admission = new AdmissionService({
     catalogue,
     holds,
@@ -68,29 +85,47 @@ export function bootRouter(given: {
     health,
     reachOf: async () => UNRESTRICTED,
     tokenUsd: () => undefined,
-    evidence: { check: async () => false },
+    evidence,
     holdSeconds: HOLD_SECONDS,
   });
-  const exchanges = new ExchangeService({
-    ...{ providers: plant.providers?.(client) ?? client, health, clock, log },
-    // The simulation speaks of one provider, which is asked once.
-    ...{
-      tries: 1,
-      totalMs: HOLD_SECONDS * 1_000,
-      firstTokenMs: HOLD_SECONDS * 1_000,
-      stallMs: 60_000,
-      resumesStreams: false,
-    },
+  const admit = admission.admit.bind(admission);
+  admission.admit = async (ask, caller) => {
+    const admitted = await admit(ask, caller);
+    given.admitted(admitted);
+    return admitted;
+  };
+  const providers = plant.providers?.(client) ?? client;
+  const exchanges = new (plant.exchanges ?? ExchangeService)({
+    ...{ providers, health, clock, log, tries: plant.tries ?? TRIES, totalMs: TOTAL_MS },
+    ...{ firstTokenMs: TOTAL_MS, stallMs: 60_000, resumesStreams: resumesStreams(process) },
   });
+  const jobs = new JobsService({ database, events: new EventsService(database, bus) });
+  const work = { client: new ImageJobClient({ providers, catalogue, health }), holds, catalogue, evidence };
   const scan = { name: "deposits", rpc, database, startBlock: 0n, confirmations: CONFIRMATIONS };
   return {
     process,
     holds,
     chat: new ChatService({ admission, exchanges, maxCompletionTokens: ANSWER_LIMIT }),
+    imageJobs: new ImageJobsService({
+      ...{ database, admission, holds, jobs, catalogue, evidence, committed, submitted: () => {} },
+      ...{ requests: new RequestsService(database), deadlineSeconds: JOB_SECONDS },
+    }),
+    jobRunner: new JobRunner(
+      {
+        ...{ database, bus, clock, log, committed, kind: IMAGE_JOB, parallel: 4 },
+        work: imageJobWork({ ...work, clock, keptSeconds: RESULT_SECONDS }),
+      },
+      TIMING,
+    ),
     scanner: new LogScanner({ ...scan, handlers: [depositsOn(database)] }, new Pulse()),
     relay: new EventRelay(database, bus, log),
     busy: new Set(),
   };
+}
+
+/** One of the two routers takes up streams that were cut, in all its lives. */
+export function resumesStreams({ id }: SimProcess): boolean {
+  return id % 2 === 1;
 }
 
 /** The deposits of the simulated vault. */
@@ -103,19 +138,3 @@ export function depositsOn(database: Database): DepositsService {
     scannedBlock: async () => (await readCursor(database, "deposits"))?.number,
   });
 }
-
-const PROVIDER: Provider = {
-  address: "0x00000000000000000000000000000000000000aa",
-  serviceType: "chatbot",
-  url: "https://provider.invalid",
-  model: MODEL,
-  verifiability: "TeeML",
-  inputPrice: PRICE.input,
-  outputPrice: PRICE.output,
-  teeSigner: "0x00000000000000000000000000000000000000aa",
-  teeAcknowledged: true,
-  isCentralized: false,
-  source: "chain",
-  profile: { formats: ["openai"] },
-  updatedAt: new Date(0),
-};

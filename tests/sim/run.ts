@@ -4,12 +4,18 @@ import fc from "fast-check";
 import type { Database } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { takeOverNow } from "./clock.ts";
+import { finish } from "./ending.ts";
 import { NO_BUG, type Plant } from "./plants.ts";
 import { type Progress, runsOf } from "./steps.ts";
 import { World } from "./world.ts";
 
 /** What a run that went well has done. */
-export type Ran = { readonly steps: number; readonly statements: number; readonly chats: number };
+export type Ran = {
+  readonly steps: number;
+  readonly statements: number;
+  readonly chats: number;
+  readonly jobs: number;
+};
 
 /** A database in memory for any number of runs, one after the other. Its time is the simulation's. */
 export async function openSimDatabase(plant: Plant = NO_BUG): Promise<Database> {
@@ -33,8 +39,9 @@ export async function runSeed(
   try {
     const world = await World.create(database, plant);
     await fc.asyncModelRun(() => ({ model: progress, real: world }), run);
-    await world.finish();
-    return { steps: progress.steps, statements: world.gate.runs, chats: world.books.chats.size };
+    await finish(world);
+    const { chats, jobs } = world.books;
+    return { steps: progress.steps, statements: world.gate.runs, chats: chats.size, jobs: jobs.size };
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new Error(
@@ -46,9 +53,10 @@ export async function runSeed(
   }
 }
 
-/** Lets every id and secret of the process come from the seed, until the returned function is called. */
+/** Lets every id, secret and chance of the process come from the seed, until the returned function is called. */
 function seedRandomness(seed: number): () => void {
   const { randomBytes, randomUUID } = crypto;
+  const { random } = Math;
   let drawn = 0;
   const draw = (size: number) =>
     Buffer.concat(
@@ -62,8 +70,10 @@ function seedRandomness(seed: number): () => void {
   };
   const seeded = { randomBytes: draw, randomUUID: uuid } as unknown as typeof crypto;
   Object.assign(crypto, seeded);
+  Math.random = () => draw(4).readUInt32BE() / 2 ** 32;
   syncBuiltinESMExports();
   return () => {
+    Math.random = random;
     Object.assign(crypto, { randomBytes, randomUUID });
     syncBuiltinESMExports();
   };

@@ -13,18 +13,21 @@ export function simulate(part: number, of: number): void {
     async () => {
       const database = await openSimDatabase();
       const failures: string[] = [];
-      let chats = 0;
+      let [chats, jobs] = [0, 0];
       for (const seed of seeds)
         await runSeed(seed, { database, steps: STEPS }).then(
           (ran) => {
             chats += ran.chats;
+            jobs += ran.jobs;
           },
           (error: Error) => failures.push(error.message),
         );
       await database.close();
       expect(failures, failures.join("\n")).toEqual([]);
       // A simulation in which nobody asks anything would find nothing.
-      if (!SIM_SEED) expect(chats).toBeGreaterThan(seeds.length * (STEPS / 50));
+      if (SIM_SEED) return;
+      expect(chats).toBeGreaterThan(seeds.length * (STEPS / 50));
+      expect(jobs).toBeGreaterThan(seeds.length);
     },
   );
 }

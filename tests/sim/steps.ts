@@ -75,7 +75,7 @@ const RANGE = 65_535;
 const exchangeOf = (world: World, a: number): SimExchange | undefined =>
   world.providers.exchanges[a % world.providers.exchanges.length];
 const commit: Act = (world, a) => world.commit(a);
-const chatOf = (world: World, { request }: SimExchange) => world.books.chats.get(request);
+const chatOf = (world: World, { subject }: SimExchange) => world.books.chats.get(subject);
 
 /** Lets the provider of some open exchange act; when there is none, the database may go on. */
 function provider(act: (world: World, exchange: SimExchange, b: number) => void): Act {
@@ -84,6 +84,21 @@ function provider(act: (world: World, exchange: SimExchange, b: number) => void)
     if (exchange) return act(world, exchange, b);
     return b % 4 === 0 ? commit(world, a, b) : undefined;
   };
+}
+
+/** A provider of images takes a job on, works at it, or delivers: as many as were asked for, fewer or more. */
+function answerJob({ books, providers }: World, exchange: SimExchange, b: number): void {
+  const job = books.jobs.get(exchange.subject);
+  if (!job) return;
+  const isAccepted = exchange.kind === "submit" && b % 4 > 0;
+  const isWorking = exchange.kind === "poll" && b % 2 === 0;
+  if (isAccepted) providers.accept(exchange);
+  else if (isWorking) providers.report(exchange, "processing", (b % 100) / 100);
+  else {
+    const images = 1 + ((b >> 3) % 4);
+    job.made(exchange, images);
+    providers.deliver(exchange, images);
+  }
 }
 
 /** `weight` is how often, beside the others. */
@@ -103,47 +118,49 @@ const ACTS = {
     weight: 480,
     act: provider((world, exchange, b) => {
       const chat = chatOf(world, exchange);
-      if (!chat) return;
+      if (!chat) return answerJob(world, exchange, b);
       const words = 1 + (b % 6);
       if (chat.isStream) {
+        exchange.words += words;
+        chat.streamed(exchange);
         world.providers.stream(exchange, words);
-        chat.words += words;
         return;
       }
-      chat.words = words;
+      exchange.words = words;
       // Some state what they used, and some of those too much.
-      if (b % 3 > 0) chat.stated = { inputTokens: chat.promptTokens, outputTokens: b % 3 === 1 ? words : 40 };
-      chat.completed();
-      world.providers.answer(exchange, words, chat.stated);
+      if (b % 3 > 0)
+        exchange.stated = { inputTokens: chat.promptTokens, outputTokens: b % 3 === 1 ? words : 40 };
+      chat.completed(exchange);
+      world.providers.answer(exchange, words, exchange.stated);
     }),
   },
   finish: {
     weight: 160,
     act: provider((world, exchange, b) => {
       const chat = chatOf(world, exchange);
-      if (!chat?.isStream || chat.words === 0) return;
+      if (!chat?.isStream || exchange.words === 0) return;
       if (b % 2 === 0) {
-        chat.stated = { inputTokens: chat.promptTokens, outputTokens: chat.words + (b % 3) };
-        world.providers.state(exchange, chat.stated);
+        exchange.stated = { inputTokens: chat.promptTokens, outputTokens: exchange.words + (b % 3) };
+        world.providers.state(exchange, exchange.stated);
       }
       if (b % 5 === 0) return;
-      chat.completed();
+      chat.completed(exchange);
       world.providers.finish(exchange);
     }),
   },
   refuse: {
-    weight: 20,
+    weight: 30,
     act: provider((world, exchange, b) => {
-      const chat = chatOf(world, exchange);
-      if (!chat || chat.words > 0) return;
-      chat.failed();
-      world.providers.refuse(exchange, b % 2 === 0 ? 500 : 200);
+      if (exchange.words > 0) return;
+      if (exchange.kind === "poll" && b % 2 === 0) return world.providers.report(exchange, "failed");
+      chatOf(world, exchange)?.tryFailed();
+      world.providers.refuse(exchange, b % 2 === 0 || exchange.kind !== "chat" ? 500 : 200);
     }),
   },
   cut: {
-    weight: 20,
+    weight: 30,
     act: provider((world, exchange) => {
-      chatOf(world, exchange)?.failed();
+      chatOf(world, exchange)?.tryFailed();
       world.providers.cut(exchange);
     }),
   },
@@ -176,6 +193,13 @@ const ACTS = {
       world.rpcMood = RPC_MOODS[a % RPC_MOODS.length] ?? "good";
     },
   },
+  submit: {
+    weight: 16,
+    act: (world, a, b) => world.submit({ router: a, key: a >> 2, images: 1 + (b % 3) }),
+  },
+  work: { weight: 30, act: (world, a) => world.work(a) },
+  renew: { weight: 6, act: (world, a) => world.renew(a) },
+  cancel: { weight: 6, act: (world, a, b) => world.cancel(a, b) },
   scan: { weight: 24, act: (world, a) => world.scan(a) },
   publish: { weight: 8, act: (world, a) => world.publish(a) },
   bus: {
@@ -205,6 +229,10 @@ type Kind =
   | "mine"
   | "reorg"
   | "endpoint"
+  | "submit"
+  | "work"
+  | "renew"
+  | "cancel"
   | "scan"
   | "publish"
   | "bus"

@@ -1,27 +1,28 @@
-import type { HoldsService } from "../../src/accounts/holds.service.ts";
-import { readCursor } from "../../src/chain/log-watcher.store.ts";
+import type { HoldRequest } from "../../src/accounts/holds.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import type { Bus } from "../../src/events/bus.ts";
-import { hasUnpublished } from "../../src/events/outbox.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
-import type { StreamSink } from "../../src/inference/stream-terms.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import { newRequestId } from "../../src/kernel/ids.ts";
 import { ApiKeyService } from "../../src/keys/api-key.service.ts";
 import { seedAccount } from "../support/seed.ts";
-import { auditEnd, auditLedger } from "./audit.ts";
-import { Books, demand, Fault, type KeyBook, PRICE } from "./books.ts";
+import { auditLedger } from "./audit.ts";
+import { Books, type KeyBook } from "./books.ts";
 import { type RpcMood, SimChain } from "./chain.ts";
 import { SimChat } from "./chat.ts";
 import { SimClock } from "./clock.ts";
-import { Gate, GatedDatabase, LineBroke, type SimProcess } from "./gate.ts";
+import { demand } from "./fault.ts";
+import { Gate, GatedDatabase, LineBroke } from "./gate.ts";
+import { SimJob } from "./job.ts";
+import { IMAGE_MODEL, MODEL, UNIT } from "./offers.ts";
 import type { Plant } from "./plants.ts";
-import { SimProviders } from "./provider.ts";
-import { bootRouter, CONFIRMATIONS, depositsOn, HOLD_SECONDS, MODEL, type Router, VAULT } from "./router.ts";
+import { type SimExchange, SimProviders } from "./provider.ts";
+import { bootRouter, depositsOn, type Router, resumesStreams, TOTAL_MS, VAULT } from "./router.ts";
+import { type Noting, readBill, watchedSink, watchHolds } from "./watch.ts";
 
-/** How often something is tried in the end before it is judged as it is. */
-const PATIENCE = 12;
+const ID_LENGTH = 36;
+const NEWEST = 3;
 const BEGIN = new Date("2031-03-01T20:00:00Z");
 
 /** Everything that a run is made of: two routers on one database, a chain, providers, clients, and the model. */
@@ -30,7 +31,7 @@ export class World {
   readonly gate = new Gate();
   readonly clock: SimClock;
   readonly chain: SimChain;
-  readonly providers = new SimProviders();
+  readonly providers = new SimProviders((exchange) => this.#noting(() => this.#judgeAsked(exchange)));
   readonly accounts: Hex[] = [];
   routers: Router[] = [];
   rpcMood: RpcMood = "good";
@@ -38,15 +39,17 @@ export class World {
   /** What one subscriber to everything has been told, doubles left out. */
   readonly told: DomainEvent[] = [];
   readonly #told = new Set<string>();
-  readonly #database: Database;
+  readonly database: Database;
   readonly #plant: Plant;
   readonly #apiKeys: ApiKeyService;
   #fault: Error | undefined;
   #newestPosition = 0n;
   #hasSwept = false;
+  /** How many images the job is to have that is being submitted. */
+  #asking = 0;
 
   private constructor(database: Database, plant: Plant) {
-    this.#database = database;
+    this.database = database;
     this.#plant = plant;
     this.clock = new SimClock(database);
     this.#apiKeys = new ApiKeyService({ database, clock: this.clock, committed: () => {} });
@@ -59,7 +62,7 @@ export class World {
     await database.rows(EMPTY);
     world.clock.set(BEGIN);
     await world.clock.tell();
-    for (const price of [60n, 25n, 0n]) await world.#open(price * PRICE.output);
+    for (const price of [60n, 25n, 0n]) await world.#open(price * UNIT);
     world.routers = [0, 1].map((id) => world.#boot(id));
     return world;
   }
@@ -68,9 +71,9 @@ export class World {
   check(): void {
     this.books.judge();
     if (this.#fault) throw this.#fault;
-    for (const { request } of this.providers.exchanges) {
-      const chat = this.books.chats.get(request);
-      demand(!chat?.hasLeft, `the client of ${request} left, and its provider still works`);
+    for (const { subject } of this.providers.exchanges) {
+      const chat = this.books.chats.get(subject);
+      demand(!chat?.hasLeft, `the client of ${subject} left, and its provider still works`);
     }
   }
 
@@ -88,6 +91,7 @@ export class World {
       isStream: given.stream,
       promptTokens: given.prompt,
       maxTokens,
+      resumes: resumesStreams(router.process),
       leave: () => leaving.abort(),
     });
     this.books.chats.set(chat.id, chat);
@@ -105,7 +109,7 @@ export class World {
     };
     const caller = { account: key.account, keyId: key.id, requestId: chat.id };
     const asked = given.stream
-      ? router.chat.stream(request, caller, this.#sink(chat, leaving.signal))
+      ? router.chat.stream(request, caller, watchedSink(chat, leaving.signal, this.#noting))
       : router.chat
           .complete(request, caller, leaving.signal)
           .then(({ body }) => readBill(chat, body.toString()));
@@ -119,6 +123,40 @@ export class World {
       },
     );
   }
+
+  submit(given: { router: number; key: number; images: number }): void {
+    const router = this.routers[given.router % this.routers.length];
+    const key = [...this.books.keys.values()][given.key % this.books.keys.size];
+    if (!router || !key) return;
+    const body = { model: IMAGE_MODEL, prompt: "the sea", n: given.images };
+    const ask = {
+      operation: "generations",
+      body: Buffer.from(JSON.stringify(body)),
+      contentType: "application/json",
+      wishes: {},
+    } as const;
+    this.#asking = given.images;
+    router.imageJobs
+      .submit(ask, { account: key.account, keyId: key.id })
+      .catch((error: unknown) => !isExpected(error) && this.#note(error));
+  }
+
+  /** Takes back one of the newest jobs, as only those may be pending still. */
+  cancel(n: number, which: number): void {
+    const job = [...this.books.jobs.values()].at(-1 - (which % NEWEST));
+    if (!job) return;
+    this.routers[n % this.routers.length]?.imageJobs
+      .cancel(job.account, job.id)
+      .catch((error: unknown) => !isExpected(error) && this.#note(error));
+  }
+
+  readonly work = (n: number): void => {
+    this.#begin(n, "work", ({ jobRunner }) => jobRunner.take());
+  };
+
+  readonly renew = (n: number): void => {
+    this.#begin(n, "renew", ({ jobRunner }) => jobRunner.renew());
+  };
 
   scan(n: number): void {
     this.#begin(n, "scan", ({ scanner }) => scanner.step());
@@ -181,15 +219,23 @@ export class World {
     else await entry.commit();
     await quiet();
     if (fate === "unheard" || this.#hasSwept) await this.#reread(fate === "well");
-    else if (entry.label === "transaction") await this.books.rereadAvailable(this.#database);
+    else if (entry.label === "transaction") await this.#rereadTransaction();
     this.check();
+  }
+
+  /** Reads what a transaction did that is not answered by what it did: deposits that were credited, jobs that ended. */
+  async #rereadTransaction(): Promise<void> {
+    const jobs = [...this.books.holds].filter(([id]) => this.books.jobOf(id));
+    if (jobs.length === 0) return this.books.rereadAvailable(this.database);
+    await this.books.reread(this.database);
+    for (const [id, hold] of jobs) if (!this.books.holds.has(id)) this.books.jobEnded(id, hold);
   }
 
   /** Reads what the product did not say: which holds a sweep released, or what was committed unheard. */
   async #reread(isSwept: boolean): Promise<void> {
     this.#hasSwept = false;
     const before = new Map(this.books.holds);
-    await this.books.reread(this.#database);
+    await this.books.reread(this.database);
     for (const [id, hold] of before) {
       if (this.books.holds.has(id)) continue;
       const isDue = hold.expiresAtMs < this.clock.monotonicMs();
@@ -198,118 +244,45 @@ export class World {
     }
   }
 
-  /** Lets everything end as it ends when nothing more goes wrong, and looks at the books as a whole. */
-  async finish(): Promise<void> {
-    this.rpcMood = "good";
-    this.busFails = false;
-    await this.drain();
-    for (const exchange of [...this.providers.exchanges]) {
-      this.books.chats.get(exchange.request)?.failed();
-      this.providers.cut(exchange);
-    }
-    await this.drain();
-    for (let n = 0; n <= CONFIRMATIONS; n++) this.chain.mine();
-    for (let n = 0; n < PATIENCE && !(await this.#isRead()); n++) {
-      this.scan(n);
-      await this.drain();
-    }
-    this.clock.advance((HOLD_SECONDS + 60) * 1_000);
-    for (const n of [0, 1]) {
-      this.sweep(n);
-      await this.drain();
-    }
-    for (let n = 0; n < PATIENCE && (await hasUnpublished(this.#database)); n++) {
-      this.publish(n);
-      await this.drain();
-    }
-    const { books, told } = this;
-    await auditEnd(this.#database, { books, told, paidIn: this.chain.paidIn() });
-  }
-
-  async drain(): Promise<void> {
+  /** Commits whatever waits for the database, until nothing does. */
+  readonly drain = async (): Promise<void> => {
     await quiet();
     while (this.gate.waiting.length > 0) await this.commit(0);
     this.check();
-  }
+  };
 
   /** The books of the database, which must be exact at any moment. */
   verify(): Promise<void> {
-    return auditLedger(this.#database);
-  }
-
-  async #isRead(): Promise<boolean> {
-    const cursor = await readCursor(this.#database, "deposits");
-    return cursor?.number === BigInt(this.chain.height);
+    return auditLedger(this.database);
   }
 
   #boot(id: number): Router {
     const process = { id, alive: true };
     return bootRouter({
       process,
-      database: new GatedDatabase(this.#database, this.gate, process, this.#plant.rewrite),
+      database: new GatedDatabase(this.database, this.gate, process, this.#plant.rewrite),
       clock: this.clock,
       rpc: this.chain.rpc(() => this.rpcMood),
       client: this.providers.client(process),
       bus: this.#bus(),
       plant: this.#plant,
-      watch: (holds) => this.#watched(holds, process),
+      watch: (holds) =>
+        watchHolds(holds, {
+          books: this.books,
+          nowMs: () => this.clock.monotonicMs(),
+          noting: (judge) => process.alive && this.#noting(judge),
+          asked: (request) => this.#know(request),
+          swept: () => {
+            this.#hasSwept = true;
+          },
+        }),
+      admitted: ({ requestId, candidates }) => {
+        const chat = this.books.chats.get(requestId);
+        if (!chat) return;
+        chat.candidates = candidates.length;
+        chat.untilMs = this.clock.monotonicMs() + TOTAL_MS;
+      },
     });
-  }
-
-  /** The holds with the model beside them: it hears what the product is told, at that moment. */
-  #watched(holds: HoldsService, process: SimProcess): HoldsService {
-    const nowMs = () => this.clock.monotonicMs();
-    const noting = (work: () => void) => {
-      try {
-        if (process.alive) work();
-      } catch (error) {
-        this.#note(error);
-      }
-    };
-    const watched: Pick<HoldsService, "hold" | "settle" | "sweep"> = {
-      hold: async (request) => {
-        try {
-          const granted = await holds.hold(request);
-          noting(() => this.books.granted(request, granted, nowMs()));
-          return granted;
-        } catch (error) {
-          noting(() => this.books.refused(request, error, nowMs()));
-          throw error;
-        }
-      },
-      settle: async (settlement) => {
-        try {
-          const charged = await holds.settle(settlement);
-          noting(() => this.books.settled(settlement, charged, nowMs()));
-          return charged;
-        } catch (error) {
-          noting(() => this.books.settleFailed(settlement, error));
-          throw error;
-        }
-      },
-      sweep: async () => {
-        const swept = await holds.sweep();
-        this.#hasSwept ||= swept > 0;
-        return swept;
-      },
-    };
-    return watched as HoldsService;
-  }
-
-  #sink(chat: SimChat, leaving: AbortSignal): StreamSink {
-    let text = "";
-    return {
-      start() {},
-      write(bytes) {
-        text += bytes.toString();
-        if (text.endsWith("data: [DONE]\n\n")) readBill(chat, text);
-        return true;
-      },
-      end() {},
-      isClosed: () => leaving.aborted,
-      onDrain() {},
-      onClose: (listener) => leaving.addEventListener("abort", listener, { once: true }),
-    };
   }
 
   #bus(): Bus {
@@ -331,21 +304,37 @@ export class World {
   }
 
   async #open(neuron: bigint): Promise<void> {
-    const { account, keyId } = await seedAccount(this.#database, 0n);
+    const { account, keyId } = await seedAccount(this.database, 0n);
     this.accounts.push(account as Hex);
-    this.#know({ id: keyId, account, limit: undefined, period: "never" });
+    this.#knowKey({ id: keyId, account, limit: undefined, period: "never" });
     if (neuron === 0n) return;
     this.chain.pay(account as Hex, neuron);
-    const limit = 30n * PRICE.output;
+    const limit = 30n * UNIT;
     const period = this.accounts.length === 1 ? "daily" : "never";
     const { key } = await this.#apiKeys.create(account, "limited", {
       creditLimit: limit,
       resetPeriod: period,
     });
-    this.#know({ id: key.id, account, limit, period });
+    this.#knowKey({ id: key.id, account, limit, period });
   }
 
-  #know(key: Pick<KeyBook, "id" | "account" | "limit" | "period">): void {
+  /** A provider is asked: there must be money held for it, and it must be its turn. */
+  #judgeAsked(exchange: SimExchange): void {
+    const { kind, subject } = exchange;
+    const chat = this.books.chats.get(subject);
+    if (kind === "submit") this.books.jobs.get(subject)?.submitted(exchange);
+    if (!chat) return;
+    demand(this.books.holds.has(subject) || chat.isDisturbed, `a provider was asked for ${subject} unpaid`);
+    chat.tried(exchange);
+  }
+
+  /** The job that asks for its hold. */
+  #know({ id: requestId, account, keyId }: HoldRequest): void {
+    const id = requestId.slice(-ID_LENGTH);
+    this.books.jobs.set(id, new SimJob({ id, requestId, account, keyId, images: this.#asking }));
+  }
+
+  #knowKey(key: Pick<KeyBook, "id" | "account" | "limit" | "period">): void {
     this.books.keys.set(key.id, { ...key, isRevoked: false, held: 0n, spent: 0n, spentAtMs: 0 });
   }
 
@@ -358,6 +347,14 @@ export class World {
       .catch((error: unknown) => !isExpected(error) && this.#note(error))
       .finally(() => router.busy.delete(what));
   }
+
+  readonly #noting: Noting = (judge) => {
+    try {
+      judge();
+    } catch (error) {
+      this.#note(error);
+    }
+  };
 
   #note(error: unknown): void {
     this.#fault ??= error instanceof Error ? error : new Error(String(error));
@@ -375,18 +372,14 @@ const EXPECTED = new Set([
   "api_key_revoked",
   "provider_error",
   "chain_error",
+  "async_job_not_found",
+  "async_job_not_pending",
 ]);
 
 function isExpected(error: unknown): boolean {
   return error instanceof LineBroke || (error instanceof AppError && EXPECTED.has(error.code));
 }
 
-function readBill(chat: SimChat, text: string): void {
-  const [, bill] = /"total_cost":"(\d+)"/.exec(text) ?? [];
-  if (bill === undefined) throw new Fault(`the answer to ${chat.id} has no bill`);
-  chat.bill = BigInt(bill);
-}
-
 const EMPTY = `
   truncate account, api_key, inference_request, hold, ledger_entry, deposit, outbox, outbox_forgotten,
-    watcher_cursor, watcher_block restart identity cascade`;
+    watcher_cursor, watcher_block, job, job_content restart identity cascade`;

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { InferenceRegistry } from "../../src/chain/direct/inference-registry.ts";
 import { finerPriceOf } from "../../src/inference/finer-price.ts";
 import { readInputUsage } from "../../src/inference/messages-usage.ts";
 import {
@@ -10,6 +11,7 @@ import {
   ratesFor,
   type TokenUsage,
 } from "../../src/inference/pricing.ts";
+import { chainProviders } from "../../src/inference/provider-source.chain.ts";
 import { readUsage } from "../../src/inference/usage.ts";
 
 const TIERED: Price = {
@@ -147,6 +149,34 @@ describe("what a registry row says of its price beyond the row", () => {
     ])
       expect(finerPriceOf(JSON.stringify({ ...stated, TieredPricing })).tiers).toBeUndefined();
   });
+});
+
+test("an offer of the chain has what its row says in full, if it is one of chats", async () => {
+  const row = {
+    serviceType: "chatbot",
+    url: "https://provider.example.com",
+    model: "m",
+    inputPrice: 10n,
+    outputPrice: 20n,
+    additionalInfo: JSON.stringify({
+      CachedPromptPrice: "1",
+      TieredPricing: [{ MaxInputTokens: 100, PromptPrice: "2", CompletionPrice: "3" }],
+    }),
+  };
+  const rows = [row, { ...row, serviceType: "text-to-image" }];
+  const registry = { all: async () => rows } as unknown as InferenceRegistry;
+  const [chat, image] = await chainProviders(registry, { allowsPrivate: false }).load();
+  if (!chat || !image) throw new Error("two rows are two offers");
+  expect(
+    costOf({ inputTokens: 10, outputTokens: 1, cache: { read: 4, write: 0, write1h: 0 } }, chat),
+  ).toEqual({
+    input: 6n * 2n + 4n * 1n,
+    output: 3n,
+    total: 19n,
+  });
+  expect(costOf({ inputTokens: 101, outputTokens: 1 }, chat).total).toBe(101n * 10n + 20n);
+  expect(costOf({ inputUnits: 0, outputUnits: 2 }, image).total).toBe(40n);
+  expect([image.cachePrice, image.tiers]).toEqual([undefined, undefined]);
 });
 
 test("more cached tokens than a question has are not believed, in either format", () => {

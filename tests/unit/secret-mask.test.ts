@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { SecretMask } from "../../src/inference/secret-mask.ts";
+import { SecretMask, spellingsOf } from "../../src/inference/secret-mask.ts";
 
 function masked(secret: string, text: string, cuts: readonly number[] = []): string {
-  const mask = new SecretMask(secret);
+  const mask = new SecretMask(spellingsOf(secret));
   const bytes = Buffer.from(text);
   const out: Buffer[] = [];
   let at = 0;

@@ -1,0 +1,79 @@
+import { readCursor } from "../../src/chain/log-watcher.store.ts";
+import { hasUnpublished } from "../../src/events/outbox.ts";
+import { auditEnd } from "./audit.ts";
+import { CONFIRMATIONS, HOLD_SECONDS, TIMING } from "./router.ts";
+import type { World } from "./world.ts";
+
+/** How often something is tried before it is judged as it is. */
+const PATIENCE = 12;
+/** Longer than anybody pauses. */
+const MOST_PAUSE_MS = 31_000;
+/** Long enough for the leases of the dead to run out, and then for three attempts. */
+const LEASES_MS = 3 * TIMING.leaseSeconds * 1_000;
+
+/** Lets everything end as it ends when nothing more goes wrong, and looks at the books as a whole. */
+export async function finish(world: World): Promise<void> {
+  world.rpcMood = "good";
+  world.busFails = false;
+  await world.drain();
+  for (let n = 0; n < PATIENCE && (n === 0 || hasChats(world)); n++) await cutAll(world);
+  for (let n = 0; n < LEASES_MS / MOST_PAUSE_MS && (await hasJobs(world)); n++) await finishJobs(world);
+  for (let n = 0; n <= CONFIRMATIONS; n++) world.chain.mine();
+  for (let n = 0; n < PATIENCE && !(await isRead(world)); n++) {
+    world.scan(n);
+    await world.drain();
+  }
+  world.clock.advance((HOLD_SECONDS + 60) * 1_000);
+  for (const n of [0, 1]) {
+    world.sweep(n);
+    await world.drain();
+  }
+  for (let n = 0; n < PATIENCE && (await hasUnpublished(world.database)); n++) {
+    world.publish(n);
+    await world.drain();
+  }
+  const { books, told } = world;
+  await auditEnd(world.database, { books, told, paidIn: world.chain.paidIn() });
+}
+
+/** Breaks all lines to providers, and lets time pass until others are asked. */
+async function cutAll({ providers, books, clock, drain }: World): Promise<void> {
+  for (const exchange of [...providers.exchanges]) {
+    books.chats.get(exchange.subject)?.tryFailed();
+    providers.cut(exchange);
+  }
+  clock.advance(MOST_PAUSE_MS);
+  await drain();
+}
+
+/** Lets all jobs go on for a while, with providers that do what they are asked. */
+async function finishJobs(world: World): Promise<void> {
+  world.clock.advance(MOST_PAUSE_MS);
+  for (const act of [world.renew, world.work])
+    for (const n of [0, 1]) {
+      act(n);
+      await world.drain();
+    }
+  for (const exchange of [...world.providers.exchanges]) {
+    const job = world.books.jobs.get(exchange.subject);
+    if (!job) continue;
+    job.made(exchange, job.images);
+    world.providers.deliver(exchange, job.images);
+  }
+  await world.drain();
+}
+
+function hasChats({ books }: World): boolean {
+  return [...books.chats.values()].some(({ isAnswered, isDisturbed }) => !isAnswered && !isDisturbed);
+}
+
+async function hasJobs({ database }: World): Promise<boolean> {
+  return (await database.rows(UNFINISHED)).length > 0;
+}
+
+async function isRead({ database, chain }: World): Promise<boolean> {
+  const cursor = await readCursor(database, "deposits");
+  return cursor?.number === BigInt(chain.height);
+}
+
+const UNFINISHED = "select 1 from job where state in ('pending', 'processing')";

@@ -1,0 +1,88 @@
+import type { HoldsService } from "../../src/accounts/holds.service.ts";
+import type { HoldRequest } from "../../src/accounts/holds.store.ts";
+import type { StreamSink } from "../../src/inference/stream-terms.ts";
+import type { Books } from "./books.ts";
+import type { SimChat } from "./chat.ts";
+import { demand, Fault } from "./fault.ts";
+import { WORD } from "./provider.ts";
+
+/** Runs a judgement and keeps what it finds: a fault must not reach the product as an error of its own. */
+export type Noting = (judge: () => void) => void;
+
+/** The holds of a router with the model beside them: it hears what the product is told, at that moment. */
+export function watchHolds(
+  holds: HoldsService,
+  given: {
+    readonly books: Books;
+    readonly nowMs: () => number;
+    readonly noting: Noting;
+    /** Hears of a hold that a job asks for, before it is asked for. */
+    readonly asked: (request: HoldRequest) => void;
+    readonly swept: () => void;
+  },
+): HoldsService {
+  const { books, nowMs, noting, asked, swept } = given;
+  const watched: Pick<HoldsService, "hold" | "settle" | "settleIn" | "sweep"> = {
+    hold: async (request, alongside) => {
+      if (alongside) asked(request);
+      try {
+        const granted = await holds.hold(request, alongside);
+        noting(() => books.granted(request, granted, nowMs()));
+        return granted;
+      } catch (error) {
+        noting(() => books.refused(request, error, nowMs()));
+        throw error;
+      }
+    },
+    settle: async (settlement) => {
+      try {
+        const charged = await holds.settle(settlement);
+        noting(() => books.settled(settlement, charged, nowMs()));
+        return charged;
+      } catch (error) {
+        noting(() => books.settleFailed(settlement, error));
+        throw error;
+      }
+    },
+    settleIn: async (tx, settlement) => {
+      const charged = await holds.settleIn(tx, settlement);
+      if (charged !== undefined) noting(() => books.jobEnds(settlement, charged));
+      return charged;
+    },
+    sweep: async () => {
+      const count = await holds.sweep();
+      if (count > 0) swept();
+      return count;
+    },
+  };
+  return watched as HoldsService;
+}
+
+/** The client of a streamed chat: it reads every word once, and its bill behind the last. */
+export function watchedSink(chat: SimChat, leaving: AbortSignal, noting: Noting): StreamSink {
+  let text = "";
+  let words = 0;
+  return {
+    start() {},
+    write: (bytes) => {
+      text += bytes.toString();
+      words += bytes.toString().split(WORD).length - 1;
+      const isEnd = text.endsWith("data: [DONE]\n\n");
+      noting(() => demand(words <= chat.words, `the client of ${chat.id} was told something twice`));
+      if (isEnd) noting(() => demand(words === chat.words, `words to ${chat.id} were lost`));
+      if (isEnd) readBill(chat, text);
+      return true;
+    },
+    end() {},
+    isClosed: () => leaving.aborted,
+    onDrain() {},
+    onClose: (listener) => leaving.addEventListener("abort", listener, { once: true }),
+  };
+}
+
+/** Notes what an answer says that it cost. */
+export function readBill(chat: SimChat, text: string): void {
+  const [, bill] = /"total_cost":"(\d+)"/.exec(text) ?? [];
+  if (bill === undefined) throw new Fault(`the answer to ${chat.id} has no bill`);
+  chat.bill = BigInt(bill);
+}
