@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
-import { serverAudits } from "graphql-http";
+import { type AuditResult, serverAudits } from "graphql-http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openGraph } from "../../gateway/graph.ts";
 import { createServer as createGateway } from "../../gateway/server.ts";
@@ -43,7 +43,7 @@ test("the audit of GraphQL over HTTP finds no error, every MUST met, and at most
   const fetchFn = (input: string, init: RequestInit = {}) =>
     fetch(input, { ...init, headers: { ...(init.headers as Record<string, string>), ...PREFLIGHT } });
   const audits = serverAudits({ url: url(), fetchFn });
-  const results = [];
+  const results: AuditResult[] = [];
   for (const audit of audits) results.push(await audit.fn());
   const names = (status: string) => results.filter((one) => one.status === status).map(({ name }) => name);
   expect(names("error")).toEqual([]);
