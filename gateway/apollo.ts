@@ -159,8 +159,9 @@ function hinted(hints: CacheHints, admitted: WeakMap<object, Admitted>): ApolloS
           const operation = admitted.get(contextValue);
           const { body } = response;
           const isWhole = body.kind === "single" && !body.singleResult.errors;
-          const control = operation && isWhole ? hints.of(operation) : "no-store";
+          const control = operation && isWhole ? hints.of(operation, contextValue.principal) : "no-store";
           response.http.headers.set("cache-control", control);
+          response.http.headers.set("vary", "authorization, accept");
         },
       };
     },
