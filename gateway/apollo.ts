@@ -15,7 +15,7 @@ export type RequestContext = BaseContext & {
 };
 
 /** From the end of its parsing, so long may an operation take. */
-export type Deadlines = { readonly queryMs: number; readonly mutationMs: number };
+type Deadlines = { readonly queryMs: number; readonly mutationMs: number };
 
 type Apollo = {
   readonly graph: Graph;

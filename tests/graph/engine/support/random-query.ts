@@ -10,7 +10,7 @@ import {
 } from "graphql";
 
 /** Numbers from 0 up to 1 that follow from a seed (mulberry32). */
-export function randomOf(seed: number): () => number {
+function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
