@@ -99,7 +99,7 @@ async function startRemote(
 ): Promise<SubgraphExecutor<TestContext>> {
   const server = await serveSubgraph(schema);
   servers.push(server);
-  return remoteExecutor(`${server.listeningOrigin}/graphql`);
+  return remoteExecutor(`${server.listeningOrigin}/graphql`, 5_000);
 }
 
 /** Serves a subgraph by Mercurius, on a port of its own. */
@@ -119,13 +119,13 @@ export async function serveSubgraph(schema: GraphQLSchema): Promise<FastifyInsta
   return server;
 }
 
-/** An executor for a URL, with short deadlines. */
-export function remoteExecutor(url: string): SubgraphExecutor<TestContext> {
+/** An executor for a URL, with short deadlines unless told. */
+export function remoteExecutor(url: string, timeoutMs = 1_000): SubgraphExecutor<TestContext> {
   return createRemoteExecutor<TestContext>({
     url,
     headers: ({ user }) => ({ "x-user": user }),
     connectionParams: ({ user }) => ({ user }),
-    timeoutMs: 1_000,
+    timeoutMs,
     pingMs: 200,
     pongTimeoutMs: 200,
   });
