@@ -15,7 +15,7 @@ export type RequestContext = BaseContext & {
 };
 
 /** From the end of its parsing, so long may an operation take. */
-export type Deadlines = { readonly queryMs: number; readonly mutationMs: number };
+type Deadlines = { readonly queryMs: number; readonly mutationMs: number };
 
 type Apollo = {
   readonly graph: Graph;
@@ -159,8 +159,9 @@ function hinted(hints: CacheHints, admitted: WeakMap<object, Admitted>): ApolloS
           const operation = admitted.get(contextValue);
           const { body } = response;
           const isWhole = body.kind === "single" && !body.singleResult.errors;
-          const control = operation && isWhole ? hints.of(operation) : "no-store";
+          const control = operation && isWhole ? hints.of(operation, contextValue.principal) : "no-store";
           response.http.headers.set("cache-control", control);
+          response.http.headers.set("vary", "authorization, accept");
         },
       };
     },

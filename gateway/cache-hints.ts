@@ -2,56 +2,69 @@ import {
   type DocumentNode,
   type GraphQLSchema,
   getNamedType,
-  isCompositeType,
   Kind,
   OperationTypeNode,
   TypeInfo,
   visit,
   visitWithTypeInfo,
 } from "graphql";
+import type { Principal } from "../src/keys/principal.ts";
+import type { GuardOf } from "./engine/guards.ts";
 import { readDirectiveUses } from "./policy/schema-directives.ts";
 import type { Admitted } from "./policy.ts";
 
 /** How long answers hold. */
 export interface CacheHints {
   /** The value of `Cache-Control` for an answer without failures. */
-  of(operation: Admitted): string;
+  of(operation: Admitted, principal: Principal): string;
 }
-
-type Hint = { readonly maxAge: number; readonly isPrivate: boolean };
 
 const NOT_AT_ALL = "no-store";
 
 /**
- * Reads `@cacheControl(maxAge:, scope:)` of the supergraph. An answer holds as long as the part that holds the least:
- * root fields and objects without a hint not at all, their leaves as long as the object that they are in.
+ * Reads `@cacheControl(maxAge:)` of the supergraph. An answer holds as long as the part that holds the least: a root
+ * field without a hint and a guarded field not at all, and what says nothing as long as what it is in. What was asked
+ * with a credential is for who asked.
  */
-export function createCacheHints(supergraphSdl: string, schema: GraphQLSchema): CacheHints {
+export function createCacheHints(
+  supergraphSdl: string,
+  schema: GraphQLSchema,
+  guardOf: GuardOf<{ readonly principal: Principal }>,
+): CacheHints {
   const { cacheControl = new Map() } = readDirectiveUses(supergraphSdl, ["cacheControl"]);
-  const known = new WeakMap<DocumentNode, string>();
-  const hintOf = (coordinate: string): Hint | undefined => {
-    const use = cacheControl.get(coordinate);
-    return use && { maxAge: Number(use.maxAge ?? 0), isPrivate: use.scope === "PRIVATE" };
+  const known = new WeakMap<DocumentNode, number>();
+  const hintOf = (coordinate: string): number | undefined => {
+    const maxAge = cacheControl.get(coordinate)?.maxAge;
+    return maxAge === undefined ? undefined : Number(maxAge);
   };
   return {
-    of({ document, operation }) {
+    of({ document, operation }, { kind }) {
       if (operation.operation !== OperationTypeNode.QUERY || cacheControl.size === 0) return NOT_AT_ALL;
-      const control = known.get(document) ?? toControl(findHints(schema, document, hintOf));
-      known.set(document, control);
-      return control;
+      const maxAge = known.get(document) ?? leastAge(schema, document, hintOf, guardOf);
+      known.set(document, maxAge);
+      if (maxAge <= 0) return NOT_AT_ALL;
+      return `max-age=${Math.floor(maxAge)}, ${kind === "anonymous" ? "public" : "private"}`;
     },
   };
 }
 
-/** Of all operations of the document: with several, the strictest counts. */
-function findHints(
+/** Of all operations of the document: with several, the strictest counts. Seconds. */
+function leastAge(
   schema: GraphQLSchema,
   document: DocumentNode,
-  hintOf: (coordinate: string) => Hint | undefined,
-): readonly Hint[] {
+  hintOf: (coordinate: string) => number | undefined,
+  guardOf: GuardOf<{ readonly principal: Principal }>,
+): number {
   const types = new TypeInfo(schema);
-  const roots = new Set([schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]);
-  const hints: Hint[] = [];
+  const roots = new Set<unknown>([
+    schema.getQueryType(),
+    schema.getMutationType(),
+    schema.getSubscriptionType(),
+  ]);
+  let least = Number.POSITIVE_INFINITY;
+  const hear = (maxAge: number | undefined) => {
+    if (maxAge !== undefined) least = Math.min(least, maxAge);
+  };
   visit(
     document,
     visitWithTypeInfo(types, {
@@ -59,19 +72,11 @@ function findHints(
         const parent = types.getParentType();
         const field = types.getFieldDef();
         if (!parent || !field || node.name.value.startsWith("__")) return;
-        const type = getNamedType(field.type);
-        const hint = hintOf(`${parent.name}.${field.name}`) ?? hintOf(type.name);
-        const isRoot = roots.has(parent as never);
-        if (hint) hints.push(hint);
-        else if (isRoot || isCompositeType(type)) hints.push({ maxAge: 0, isPrivate: true });
+        const type = getNamedType(field.type).name;
+        const hint = hintOf(`${parent.name}.${field.name}`) ?? hintOf(type);
+        hear(guardOf(parent.name, field.name, type) ? 0 : (hint ?? (roots.has(parent) ? 0 : undefined)));
       },
     }),
   );
-  return hints;
-}
-
-function toControl(hints: readonly Hint[]): string {
-  const maxAge = hints.length > 0 ? Math.min(...hints.map((hint) => hint.maxAge)) : 0;
-  if (maxAge <= 0) return NOT_AT_ALL;
-  return `max-age=${Math.floor(maxAge)}, ${hints.some(({ isPrivate }) => isPrivate) ? "private" : "public"}`;
+  return Number.isFinite(least) ? least : 0;
 }

@@ -6,7 +6,8 @@ import type { Hop } from "../src/keys/source-address.ts";
 import type { EventOutlet } from "./event-outlet.ts";
 import { ClientLeft } from "./leaving.ts";
 import { lossResult, pump, resultText } from "./results.ts";
-import type { Results, StreamedOperation, Streams } from "./streams.ts";
+import type { Results, StreamedOperation } from "./streamed-operation.ts";
+import type { Streams } from "./streams.ts";
 
 /** A stream that was reserved must be opened in this time. */
 const OPEN_WITHIN_MS = 30_000;

@@ -24,7 +24,7 @@ type Options = {
 /** Answers /graphql over HTTP: queries and mutations by Apollo Server, subscriptions of Apollo Client by multipart. */
 export async function graphPlugin(server: FastifyInstance, options: Options): Promise<void> {
   const { app, graph, policy, streams, introspection } = options;
-  const hints = createCacheHints(graph.supergraphSdl, graph.apiSchema);
+  const hints = createCacheHints(graph.supergraphSdl, graph.apiSchema, graph.guardOf);
   const apollo = createApollo({
     graph,
     policy,

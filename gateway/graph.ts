@@ -10,6 +10,7 @@ import { PRINCIPAL_HEADER, sealPrincipal } from "../subgraphs/shared/principal-t
 import { checkScalars } from "../subgraphs/shared/scalars.ts";
 import { readSupergraph } from "./engine/api-schema.ts";
 import { createEngine, type Engine } from "./engine/engine.ts";
+import type { GuardOf } from "./engine/guards.ts";
 import type { SubgraphExecutor } from "./engine/subgraph-executor.ts";
 import { createLocalExecutor } from "./executor.local.ts";
 import { createRemoteExecutor } from "./executor.remote.ts";
@@ -24,6 +25,8 @@ export type GraphContext = { readonly principal: Principal };
 export type Graph = {
   readonly engine: Engine<GraphContext>;
   readonly apiSchema: GraphQLSchema;
+  /** What stands before its fields. */
+  readonly guardOf: GuardOf<GraphContext>;
   readonly supergraphSdl: string;
   close(): Promise<void>;
 };
@@ -40,11 +43,12 @@ export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph
   const supergraphSdl = await readFile(new URL("../schema/supergraph.graphql", import.meta.url), "utf8");
   const executors =
     places.kind === "local" ? localExecutors(places.app) : remoteExecutors(places, waitOf(app.config));
+  const guardOf = createGuards(supergraphSdl, readSupergraph(supergraphSdl).api);
   const engine = createEngine<GraphContext>({
     supergraphSdl,
     planner: createPlanner(supergraphSdl),
     executors,
-    guardOf: createGuards(supergraphSdl, readSupergraph(supergraphSdl).api),
+    guardOf,
     resumeMs: (app.config.GRAPH_LIMITS ?? GRAPH_LIMITS).resumeMs,
     reportFailure(subgraph, reason) {
       if (reason instanceof ClientLeft) return;
@@ -55,6 +59,7 @@ export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph
   return {
     engine,
     apiSchema: engine.apiSchema,
+    guardOf,
     supergraphSdl,
     async close() {
       await Promise.all(Object.values(executors).map((executor) => executor.close()));

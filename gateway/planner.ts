@@ -103,7 +103,7 @@ export interface Planner {
 }
 
 /** Which progressive overrides count: labels by name, and those of `percent(p)` where `percentage` is below `p`. */
-export type Overrides = { readonly labels: ReadonlySet<string>; readonly percentage: number };
+type Overrides = { readonly labels: ReadonlySet<string>; readonly percentage: number };
 
 /** So many operations are planned at once; more are refused, as new ones come faster than they can be planned. */
 const MOST_PLANNING = 256;

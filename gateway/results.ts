@@ -1,6 +1,6 @@
 import { type ExecutionResult, type FormattedExecutionResult, GraphQLError } from "graphql";
 import { showError } from "./policy/refusals.ts";
-import type { Results } from "./streams.ts";
+import type { Results } from "./streamed-operation.ts";
 
 const texts = new WeakMap<ExecutionResult, string>();
 

@@ -10,7 +10,7 @@ import {
 import { PushIterator } from "../src/kernel/push-iterator.ts";
 import { readFragments } from "./engine/fragments.ts";
 import { readDirectiveUses } from "./policy/schema-directives.ts";
-import type { Results, StreamedOperation } from "./streams.ts";
+import type { Results, StreamedOperation } from "./streamed-operation.ts";
 
 /** Subscriptions with this tag only tell what happens from now on, so that a late reader lacks nothing. */
 const LIVE = "live";

@@ -14,7 +14,8 @@ import { refuse, showError } from "./policy/refusals.ts";
 import type { OperationPayload } from "./policy.ts";
 import { lossResult, pump, resultText } from "./results.ts";
 import { takeStream } from "./stream-place.ts";
-import type { StreamedOperation, Streams } from "./streams.ts";
+import type { StreamedOperation } from "./streamed-operation.ts";
+import type { Streams } from "./streams.ts";
 
 const STREAM_HEADERS = { "content-type": "text/event-stream; charset=utf-8", connection: "keep-alive" };
 const TOKEN_HEADER = "x-graphql-event-stream-token";

@@ -1,10 +1,4 @@
-import {
-  type DocumentNode,
-  type ExecutionResult,
-  type GraphQLError,
-  type GraphQLSchema,
-  getOperationAST,
-} from "graphql";
+import { type DocumentNode, type ExecutionResult, type GraphQLError, getOperationAST } from "graphql";
 import type { App } from "../src/app.ts";
 import type { GraphLimits } from "../src/graph-limits.ts";
 import type { AppError } from "../src/kernel/errors.ts";
@@ -14,22 +8,8 @@ import { ConnectionCaps } from "./connection-caps.ts";
 import type { Graph } from "./graph.ts";
 import type { OperationPayload, Policy } from "./policy.ts";
 import { createShareKeys, SharedStreams } from "./shared-streams.ts";
+import type { Results, StreamContext, StreamedOperation } from "./streamed-operation.ts";
 import { WatchedStream } from "./watched-stream.ts";
-
-/** Who asks, and until when. */
-export type StreamContext = { readonly principal: Principal; readonly signal?: AbortSignal | undefined };
-
-/** One admitted operation, in the form that graphql-ws hands around. */
-export type StreamedOperation = {
-  readonly schema: GraphQLSchema;
-  readonly document: DocumentNode;
-  readonly operationName?: string | null | undefined;
-  readonly variableValues?: Readonly<Record<string, unknown>> | null | undefined;
-  readonly contextValue: StreamContext;
-};
-
-/** Results as they come. `return()` ends them at once. A source that is lost makes `next()` throw. */
-export type Results = AsyncIterableIterator<ExecutionResult>;
 
 /** What all streaming transports share: who asks, whether it may be asked, and the asking. */
 export type Streams = {

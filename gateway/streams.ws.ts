@@ -10,7 +10,8 @@ import { ClientLeft } from "./leaving.ts";
 import { showError } from "./policy/refusals.ts";
 import { showResult } from "./results.ts";
 import { SocketConnection } from "./socket-connection.ts";
-import type { StreamedOperation, Streams } from "./streams.ts";
+import type { StreamedOperation } from "./streamed-operation.ts";
+import type { Streams } from "./streams.ts";
 
 const PATH = "/graphql";
 

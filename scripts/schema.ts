@@ -1,16 +1,19 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type GraphQLSchema, getNamedType, isObjectType, printSchema } from "graphql";
+import { buildSchema, type GraphQLSchema, getNamedType, isObjectType, printSchema } from "graphql";
 import { readSupergraph } from "../gateway/engine/api-schema.ts";
 import { TOPICS } from "../src/events/topics.ts";
 import { toOpenApi } from "../src/rest/openapi.ts";
 import { routes } from "../src/rest/rest.plugin.ts";
 import { modules } from "../subgraphs/modules.ts";
 import { composeSupergraph } from "./compose.ts";
+import { compareSchemas } from "./schema-changes.ts";
+import { lintSchema } from "./schema-lint.ts";
 
 const FOLDER = fileURLToPath(new URL("../schema/", import.meta.url));
 const SUBGRAPHS = "subgraphs";
+const API = "api.graphql";
 
 /** The text of every file that this script writes, by its path under `schema/`. Throws when the graph does not compose. */
 export function generateSchema(): ReadonlyMap<string, string> {
@@ -20,7 +23,7 @@ export function generateSchema(): ReadonlyMap<string, string> {
   return new Map([
     ...subgraphs.map(({ name, sdl }) => [join(SUBGRAPHS, `${name}.graphql`), toText(sdl)] as const),
     ["supergraph.graphql", toText(supergraph)],
-    ["api.graphql", toText(printSchema(api))],
+    [API, toText(printSchema(api))],
     ["openapi.json", toText(JSON.stringify(toOpenApi(routes), null, 2))],
     ["events.json", toText(JSON.stringify({ topics: TOPICS, subscriptions: subscriptionsOf(api) }, null, 2))],
   ]);
@@ -63,8 +66,33 @@ function toText(body: string): string {
   return `${body.trim()}\n`;
 }
 
+/**
+ * What stands against writing this schema over the committed one: names and descriptions, and changes that would break
+ * clients of the committed API. `--breaking` lets the latter pass, for a change that was meant and is in the changelog.
+ */
+export function objectionsTo(
+  generated: ReadonlyMap<string, string>,
+  options: Options = {},
+): readonly string[] {
+  const api = generated.get(API) ?? "";
+  const before = options.before ?? readCommitted(API);
+  const { breaking } = before === undefined ? { breaking: [] } : compareSchemas(before, api);
+  return [...lintSchema(buildSchema(api)), ...(options.allowBreaking ? [] : breaking)];
+}
+
+type Options = { readonly before?: string; readonly allowBreaking?: boolean };
+
 function write(): void {
-  for (const [path, text] of generateSchema()) {
+  const generated = generateSchema();
+  const allowBreaking = process.argv.includes("--breaking");
+  const objections = objectionsTo(generated, { allowBreaking });
+  if (objections.length > 0) {
+    console.error(`Nothing was written:\n${objections.map((objection) => `  ${objection}`).join("\n")}`);
+    console.error("If clients are meant to break: npm run schema -- --breaking");
+    process.exitCode = 1;
+    return;
+  }
+  for (const [path, text] of generated) {
     const file = join(FOLDER, path);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);

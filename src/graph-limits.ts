@@ -18,8 +18,8 @@ export const GRAPH_LIMITS = {
   cost: 1_000,
   /** How long a list counts as whose length nobody states. */
   listSize: 5,
-  /** One request over HTTP, and one frame of a socket. */
-  bodyBytes: 262_144,
+  /** One request over HTTP, which may carry a segment of 256 KiB as base64, and one frame of a socket. */
+  bodyBytes: 524_288,
   frameBytes: 65_536,
   /** Levels of objects and lists in what is sent as JSON. */
   jsonDepth: 64,

@@ -1,4 +1,4 @@
-import { type DocumentNode, getOperationAST, Kind, parse, type SelectionSetNode } from "graphql";
+import { type DocumentNode, getOperationAST, Kind, parse, print, type SelectionSetNode } from "graphql";
 import type { FetchNode, SubgraphOperation } from "../planner.ts";
 import { both, type Condition, compileCondition } from "./conditions.ts";
 import {
@@ -10,7 +10,7 @@ import {
   type Subgraph,
   toClientError,
 } from "./execution.ts";
-import { readFragments } from "./fragments.ts";
+import { readFragments, writeOutFragments } from "./fragments.ts";
 import { mergeInto } from "./merge.ts";
 import { compileRewrites } from "./rewrites.ts";
 import type { JsonObject, SubgraphError, SubgraphResult } from "./subgraph-executor.ts";
@@ -24,9 +24,17 @@ export type RootFetch<C> = {
   settle(execution: Execution<C>, result: SubgraphResult): void;
 };
 
-/** Reads the operation of a fetch, once per plan. */
-export function readOperation(node: SubgraphOperation): Operation {
-  return { document: parse(node.operation, { noLocation: true }), text: node.operation };
+/**
+ * Reads the operation of a fetch, once per plan. The planner puts what it repeats into fragments, also under conditions
+ * that differ; graphql-jit, which our subgraphs run on, notes conditions in the nodes of a fragment, and so mixes those
+ * of its spreads. So they are written out, with nodes of their own for each.
+ */
+export function readOperation({ operation }: SubgraphOperation): Operation {
+  const document = parse(operation, { noLocation: true });
+  const fragments = readFragments(document);
+  if (fragments.size === 0) return { document, text: operation };
+  const text = print(writeOutFragments(document, fragments));
+  return { document: parse(text, { noLocation: true }), text };
 }
 
 /** Compiles a fetch of root fields into a step. */

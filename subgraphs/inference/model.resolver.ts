@@ -2,6 +2,7 @@ import "../shared/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, ID, Query, Resolver, Root } from "type-graphql";
 import { API_FORMATS, type ApiFormat } from "../../src/inference/profile.ts";
 import type { Model, Provider } from "../../src/inference/provider.ts";
+import { CacheFor } from "../shared/cache-for.ts";
 import { type Connection, PageArgs, pageOf } from "../shared/connection.ts";
 import type { Context } from "../shared/context.ts";
 import { ModelConnection, ModelType } from "./model.type.ts";
@@ -12,11 +13,13 @@ import { ProviderType } from "./provider.type.ts";
 /** The models on offer. */
 @Resolver(() => ModelType)
 export class ModelResolver {
+  @CacheFor(5)
   @Query(() => ModelConnection, { description: "All models on offer, by id." })
   models(@Args(() => PageArgs) args: PageArgs, @Ctx() { services }: Context): Connection<Model> {
     return pageOf(services.catalogue.models(), args, ({ id }) => id);
   }
 
+  @CacheFor(5)
   @Query(() => ModelType, { nullable: true, description: "A model by its id, null if nobody offers it." })
   model(
     @Arg("id", () => ID, { description: "The model's id." }) id: string,

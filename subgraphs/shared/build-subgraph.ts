@@ -35,6 +35,7 @@ const FEDERATION_DIRECTIVES = [
   "@policy",
   "@cost",
   "@listSize",
+  "@composeDirective",
 ] as const;
 
 /** What stands above the SDL of every subgraph. */
@@ -43,6 +44,15 @@ export const FEDERATION_LINK = `extend schema
     url: "https://specs.apollo.dev/federation/v2.9"
     import: [${FEDERATION_DIRECTIVES.map((name) => `"${name}"`).join(", ")}]
   )
+`;
+
+/** How long answers hold. Composition keeps what it does not know when it is told so; the URL is only a name. */
+const CACHE_LINK = `
+  extend schema
+    @link(url: "https://zerograph.dev/specs/cacheControl/v0.1", import: ["@cacheControl"])
+    @composeDirective(name: "@cacheControl")
+
+  directive @cacheControl(maxAge: Int!) on FIELD_DEFINITION | OBJECT | INTERFACE | UNION
 `;
 
 /** One subgraph: what composition reads, and what answers. */
@@ -74,7 +84,7 @@ export function buildSubgraph<C extends object>(
 ): Subgraph {
   sortArguments();
   const plain = buildSchemaSync({ resolvers, orphanedTypes, scalarsMap, validate: false, pubSub: NO_PUBSUB });
-  const sdl = FEDERATION_LINK + toSdl(plain);
+  const sdl = FEDERATION_LINK + CACHE_LINK + toSdl(plain);
   const resolverMap = guardResolvers(createResolversMap(plain));
   for (const [type, find] of Object.entries(references)) {
     resolverMap[type] = { ...resolverMap[type], __resolveReference: guardReference(find) };

@@ -17,6 +17,8 @@ export async function startChild(
     readonly ready: RegExp;
     readonly env: Readonly<Record<string, string>>;
     readonly nodeFlags?: readonly string[];
+    /** Hears everything that it has written so far, until it is ready. */
+    readonly onOutput?: (text: string) => void;
   },
 ): Promise<Child> {
   const flags = [...(options.nodeFlags ?? []), "--import", "tsx", file];
@@ -30,6 +32,7 @@ export async function startChild(
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const listen = (chunk: Buffer) => {
     output += chunk.toString();
+    options.onOutput?.(output);
     const origin = options.ready.exec(output)?.[1];
     if (origin !== undefined) resolve(origin);
   };

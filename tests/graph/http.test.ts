@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
-import { serverAudits } from "graphql-http";
+import { type AuditResult, serverAudits } from "graphql-http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openGraph } from "../../gateway/graph.ts";
 import { createServer as createGateway } from "../../gateway/server.ts";
@@ -43,7 +43,7 @@ test("the audit of GraphQL over HTTP finds no error, every MUST met, and at most
   const fetchFn = (input: string, init: RequestInit = {}) =>
     fetch(input, { ...init, headers: { ...(init.headers as Record<string, string>), ...PREFLIGHT } });
   const audits = serverAudits({ url: url(), fetchFn });
-  const results = [];
+  const results: AuditResult[] = [];
   for (const audit of audits) results.push(await audit.fn());
   const names = (status: string) => results.filter((one) => one.status === status).map(({ name }) => name);
   expect(names("error")).toEqual([]);
@@ -61,8 +61,8 @@ describe("what is no request of GraphQL", () => {
     ["nothing", "{}", 400, "BAD_REQUEST"],
     ["a batch", '[{"query":"{ __typename }"}]', 400, "BAD_REQUEST"],
     [
-      "more than 256 KiB",
-      JSON.stringify({ query: `{ __typename } #${"x".repeat(262_144)}` }),
+      "more than 512 KiB",
+      JSON.stringify({ query: `{ __typename } #${"x".repeat(524_288)}` }),
       413,
       "body_too_large",
     ],
@@ -145,6 +145,30 @@ test("what nobody may keep is marked so", async () => {
   const { secret } = await seedAccount(stack().app.database, 1n);
   const answer = await post({ query: "{ viewer { kind } }" }, { authorization: `Bearer ${secret}` });
   expect([answer.status, answer.control]).toEqual([200, "no-store"]);
+});
+
+describe("an answer holds", () => {
+  const controlOf = async (query: string, secret?: string) => {
+    const headers = { ...PREFLIGHT, ...(secret && { authorization: `Bearer ${secret}` }) };
+    const reply = await fetch(`${url()}?query=${encodeURIComponent(query)}`, { headers });
+    expect(reply.headers.get("vary")).toBe("authorization, accept");
+    return reply.headers.get("cache-control");
+  };
+  const models = "{ models { nodes { id pricing { input } providers { address } } } }";
+
+  test("as long as its field says, for everyone who asks without a credential", async () => {
+    expect(await controlOf(models)).toBe("max-age=5, public");
+    const { secret } = await seedAccount(stack().app.database, 1n);
+    expect(await controlOf(models, secret)).toBe("max-age=5, private");
+  });
+
+  test.each([
+    ["a field that says nothing stands beside it", "{ models { nodes { id } } network { name } }"],
+    ["something failed", '{ models(after: "none") { nodes { id } } }'],
+    ["it is refused", "{ models { nothing } }"],
+  ])("not at all when %s", async (_, query) => {
+    expect(await controlOf(query)).toBe("no-store");
+  });
 });
 
 test("a field that the credential may not see is refused where it stands, and the rest is answered", async () => {

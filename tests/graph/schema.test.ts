@@ -1,4 +1,5 @@
 import {
+  buildSchema,
   type GraphQLField,
   type GraphQLInputField,
   isEnumType,
@@ -10,12 +11,13 @@ import {
 } from "graphql";
 import { describe, expect, test } from "vitest";
 import { readSupergraph } from "../../gateway/engine/api-schema.ts";
-import { generateSchema, staleFiles } from "../../scripts/schema.ts";
+import { generateSchema, objectionsTo, staleFiles } from "../../scripts/schema.ts";
+import { compareSchemas } from "../../scripts/schema-changes.ts";
+import { lintSchema } from "../../scripts/schema-lint.ts";
 import { modules } from "../../subgraphs/modules.ts";
 
 const generated = generateSchema();
 const { api } = readSupergraph(generated.get("supergraph.graphql") ?? "");
-const roots = new Set([api.getQueryType(), api.getMutationType(), api.getSubscriptionType()]);
 const types = Object.values(api.getTypeMap()).filter(
   (type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type),
 );
@@ -65,22 +67,19 @@ describe("the committed schema", () => {
 });
 
 describe("the public schema", () => {
-  test("describes every type, field, argument and value", () => {
-    const named = types
-      .filter((type) => !isObjectType(type) || !roots.has(type))
-      .map((type) => ({ ...type, path: type.name }));
-    const silent = [...named, ...members]
-      .filter(({ description }) => !description?.endsWith("."))
-      .map(({ path }) => path);
-    expect(silent).toEqual([]);
+  test("spells names as their kind is spelt, and describes every type, field, argument and value", () => {
+    expect(lintSchema(api)).toEqual([]);
   });
 
-  test("spells types in PascalCase, values in capitals, and everything else in camelCase", () => {
-    const odd = members.filter(({ kind, name }) =>
-      kind === "value" ? !/^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/.test(name) : !/^[a-z][a-zA-Z0-9]*$/.test(name),
-    );
-    expect(types.map(({ name }) => name).filter((name) => !/^[A-Z][a-zA-Z0-9]*$/.test(name))).toEqual([]);
-    expect(odd.map(({ path }) => path)).toEqual([]);
+  test("is not written over the committed one when it would break clients, unless that is meant", () => {
+    const before = `${generated.get("api.graphql")}
+      type Gone { "A field." id: ID! }
+      extend type Query { "What is gone." gone: Gone }
+    `;
+    const broken = objectionsTo(generated, { before });
+    expect(broken).toEqual(["FIELD_REMOVED: Query.gone was removed.", "TYPE_REMOVED: Gone was removed."]);
+    expect(objectionsTo(generated, { before, allowBreaking: true })).toEqual([]);
+    expect(objectionsTo(generated)).toEqual([]);
   });
 
   test("never counts money as a number", () => {
@@ -96,5 +95,49 @@ describe("the public schema", () => {
     );
     expect(generated.get("api.graphql")).not.toContain("@requiresScopes");
     expect(generated.get("api.graphql")).not.toContain("_entities");
+  });
+});
+
+describe("a change of the public schema", () => {
+  const BASE = `type Query { "A." a(b: Int): Kind, c: Int! } enum Kind { ONE TWO } input In { x: Int } type T { in(i: In): Int }`;
+  test.each([
+    ["a field that is gone", "c: Int!", "", ["FIELD_REMOVED: Query.c was removed."], 0],
+    [
+      "one that may now be null",
+      "c: Int!",
+      "c: Int",
+      ["FIELD_CHANGED_KIND: Query.c changed type from Int! to Int."],
+      0,
+    ],
+    [
+      "an argument that is now required",
+      "b: Int",
+      "b: Int!",
+      [expect.stringContaining("ARG_CHANGED_KIND")],
+      0,
+    ],
+    ["a member of an input that is required", "x: Int", "x: Int y: Int!", [expect.stringContaining("y")], 0],
+    ["a value that is gone", "ONE TWO", "ONE", [expect.stringContaining("TWO was removed")], 0],
+    ["a new value surprises only", "ONE TWO", "ONE TWO THREE", [], 1],
+    ["a new field harms nobody", "c: Int!", "c: Int! d: Int", [], 0],
+    ["nor does one that is never null any more", "b: Int): Kind", "b: Int): Kind!", [], 0],
+  ])("%s", (_, from, to, breaking, dangerous) => {
+    const changes = compareSchemas(BASE, BASE.replace(from, to));
+    expect(changes.breaking).toEqual(breaking);
+    expect(changes.dangerous).toHaveLength(dangerous);
+  });
+
+  test("a name in another spelling, and what nobody describes, are named", () => {
+    const odd = buildSchema(
+      'type Query { "Ends here." Bad_name("An argument." Arg: Int): other } enum other { lower }',
+    );
+    expect(lintSchema(odd)).toEqual([
+      "Query.Bad_name is not spelt as a field",
+      "Query.Bad_name(Arg) is not spelt as a argument",
+      "other is not spelt as a type",
+      "other has no sentence that says what it is",
+      "other.lower is not spelt as a value",
+      "other.lower has no sentence that says what it is",
+    ]);
   });
 });

@@ -100,15 +100,10 @@ function startEngine(addresses: readonly string[]) {
 }
 
 test("the SDL reads as the classes do: order, descriptions, directives, defaults", () => {
-  expect(purses.sdl).toMatchInlineSnapshot(`
-    "extend schema
-      @link(
-        url: "https://specs.apollo.dev/federation/v2.9"
-        import: ["@key", "@shareable", "@requires", "@external", "@provides", "@override", "@inaccessible", "@tag", "@interfaceObject", "@authenticated", "@requiresScopes", "@policy", "@cost", "@listSize"]
-      )
-
-
-    type Hidden @shareable {
+  const [links, types] = purses.sdl.split(/(?=type Hidden)/);
+  expect(links).toContain('@link(\n    url: "https://specs.apollo.dev/federation/v2.9"');
+  expect(types).toMatchInlineSnapshot(`
+    "type Hidden @shareable {
       x: Int!
     }
 

@@ -7,7 +7,7 @@ import { createPlanner, type Planner } from "../../../gateway/planner.ts";
 import { composeSupergraph } from "../../../scripts/compose.ts";
 import { FEDERATION_LINK } from "../../../subgraphs/shared/build-subgraph.ts";
 import { type Federation, startFederation, type TestContext } from "./support/federation.ts";
-import { keys } from "./topics/keys.ts";
+import { keys } from "./topics/keys/topic.ts";
 
 const context = { user: "ann" };
 let federation: Federation;

@@ -2,19 +2,19 @@ import { type DocumentNode, type GraphQLFormattedError, type GraphQLSchema, pars
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EXECUTORS, type ExecutorKind, type Federation, startFederation } from "./support/federation.ts";
 import type { Case, Topic } from "./support/topic.ts";
-import { abstractTypes } from "./topics/abstract-types.ts";
-import { conditions } from "./topics/conditions.ts";
-import { entityErrors } from "./topics/entity-errors.ts";
-import { inaccessible } from "./topics/inaccessible.ts";
-import { interfaceObjects } from "./topics/interface-objects.ts";
-import { introspection } from "./topics/introspection.ts";
-import { keys } from "./topics/keys.ts";
-import { mutations } from "./topics/mutations.ts";
-import { nulls } from "./topics/nulls.ts";
-import { ownership } from "./topics/ownership.ts";
-import { requires } from "./topics/requires.ts";
-import { selections } from "./topics/selections.ts";
-import { subgraphDown } from "./topics/subgraph-down.ts";
+import { abstractTypes } from "./topics/abstract-types/topic.ts";
+import { conditions } from "./topics/conditions/topic.ts";
+import { entityErrors } from "./topics/entity-errors/topic.ts";
+import { inaccessible } from "./topics/inaccessible/topic.ts";
+import { interfaceObjects } from "./topics/interface-objects/topic.ts";
+import { introspection } from "./topics/introspection/topic.ts";
+import { keys } from "./topics/keys/topic.ts";
+import { mutations } from "./topics/mutations/topic.ts";
+import { nulls } from "./topics/nulls/topic.ts";
+import { ownership } from "./topics/ownership/topic.ts";
+import { requires } from "./topics/requires/topic.ts";
+import { selections } from "./topics/selections/topic.ts";
+import { subgraphDown } from "./topics/subgraph-down/topic.ts";
 
 const TOPICS: readonly Topic[] = [
   keys,

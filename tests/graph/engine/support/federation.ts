@@ -2,11 +2,14 @@ import { buildSubgraphSchema, type GraphQLResolverMap } from "@apollo/subgraph";
 import Fastify, { type FastifyInstance } from "fastify";
 import { type GraphQLSchema, parse } from "graphql";
 import mercurius from "mercurius";
+import { readSupergraph } from "../../../../gateway/engine/api-schema.ts";
 import { createEngine, type Engine } from "../../../../gateway/engine/engine.ts";
+import type { GuardOf } from "../../../../gateway/engine/guards.ts";
+import type { RolloutOptions } from "../../../../gateway/engine/rollout.ts";
 import type { SubgraphExecutor } from "../../../../gateway/engine/subgraph-executor.ts";
 import { createLocalExecutor } from "../../../../gateway/executor.local.ts";
 import { createRemoteExecutor } from "../../../../gateway/executor.remote.ts";
-import { createPlanner } from "../../../../gateway/planner.ts";
+import { createPlanner, type Planner } from "../../../../gateway/planner.ts";
 import { composeSupergraph } from "../../../../scripts/compose.ts";
 import { FEDERATION_LINK } from "../../../../subgraphs/shared/build-subgraph.ts";
 
@@ -33,6 +36,13 @@ export type Federation = {
   close(): Promise<void>;
 };
 
+/** What an engine of a test has besides. */
+type Special = {
+  readonly planner?: (supergraphSdl: string) => Planner;
+  readonly guardOf?: (supergraphSdl: string, api: GraphQLSchema) => GuardOf<TestContext>;
+  readonly rollout?: RolloutOptions<TestContext>;
+};
+
 /** A port that nobody listens on. */
 export const DEAD_URL = "http://127.0.0.1:1/graphql";
 
@@ -40,13 +50,15 @@ export const DEAD_URL = "http://127.0.0.1:1/graphql";
 export async function startFederation(
   subgraphs: Readonly<Record<string, TestSubgraph>>,
   kind: ExecutorKind,
+  special: Special = {},
 ): Promise<Federation> {
   const named = Object.entries(subgraphs).map(([name, { sdl, resolvers }]) => {
     const text = FEDERATION_LINK + sdl;
     return { name, sdl: text, schema: buildSubgraphSchema([{ typeDefs: parse(text), resolvers }]) };
   });
   const supergraphSdl = composeSupergraph(named);
-  const planner = createPlanner(supergraphSdl);
+  const planner = (special.planner ?? createPlanner)(supergraphSdl);
+  const guardOf = special.guardOf?.(supergraphSdl, readSupergraph(supergraphSdl).api);
   const asked: Asked[] = [];
   const failures: { subgraph: string; reason: unknown }[] = [];
   const reportFailure = (subgraph: string, reason: unknown) => void failures.push({ subgraph, reason });
@@ -56,13 +68,18 @@ export async function startFederation(
     const executor = kind === "local" ? localExecutor(schema) : await startRemote(schema, servers);
     executors[name] = recorded(name, executor, asked);
   }
+  const common = {
+    ...{ supergraphSdl, planner, reportFailure },
+    ...(guardOf && { guardOf }),
+    ...(special.rollout && { rollout: special.rollout }),
+  };
   return {
-    engine: createEngine({ supergraphSdl, planner, executors, reportFailure }),
+    engine: createEngine({ ...common, executors }),
     asked,
     failures,
     without(...names) {
       const dead = Object.fromEntries(names.map((name) => [name, deadExecutor(kind)]));
-      return createEngine({ supergraphSdl, planner, executors: { ...executors, ...dead }, reportFailure });
+      return createEngine({ ...common, executors: { ...executors, ...dead } });
     },
     async close() {
       await Promise.all(Object.values(executors).map((executor) => executor.close()));
@@ -82,7 +99,7 @@ async function startRemote(
 ): Promise<SubgraphExecutor<TestContext>> {
   const server = await serveSubgraph(schema);
   servers.push(server);
-  return remoteExecutor(`${server.listeningOrigin}/graphql`);
+  return remoteExecutor(`${server.listeningOrigin}/graphql`, 5_000);
 }
 
 /** Serves a subgraph by Mercurius, on a port of its own. */
@@ -102,13 +119,13 @@ export async function serveSubgraph(schema: GraphQLSchema): Promise<FastifyInsta
   return server;
 }
 
-/** An executor for a URL, with short deadlines. */
-export function remoteExecutor(url: string): SubgraphExecutor<TestContext> {
+/** An executor for a URL, with short deadlines unless told. */
+export function remoteExecutor(url: string, timeoutMs = 1_000): SubgraphExecutor<TestContext> {
   return createRemoteExecutor<TestContext>({
     url,
     headers: ({ user }) => ({ "x-user": user }),
     connectionParams: ({ user }) => ({ user }),
-    timeoutMs: 1_000,
+    timeoutMs,
     pingMs: 200,
     pongTimeoutMs: 200,
   });

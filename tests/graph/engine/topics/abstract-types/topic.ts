@@ -1,4 +1,4 @@
-import type { Topic } from "../support/topic.ts";
+import type { Topic } from "../../support/topic.ts";
 
 const ITEMS = [
   { __typename: "File", id: "f1", title: "a.txt" },

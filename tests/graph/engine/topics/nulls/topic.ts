@@ -1,4 +1,4 @@
-import type { Topic } from "../support/topic.ts";
+import type { Topic } from "../../support/topic.ts";
 
 /** Nulls rise to the nearest place that may be null, and enums and scalars pass as they are. */
 export const nulls: Topic = {

@@ -1,4 +1,4 @@
-import type { Topic } from "../support/topic.ts";
+import type { Topic } from "../../support/topic.ts";
 
 const UNREACHABLE = "The uptime subgraph cannot be reached.";
 

@@ -1,5 +1,5 @@
 import { GraphQLError } from "graphql";
-import type { Topic } from "../support/topic.ts";
+import type { Topic } from "../../support/topic.ts";
 
 const failure = (message: string, code: string) => new GraphQLError(message, { extensions: { code } });
 

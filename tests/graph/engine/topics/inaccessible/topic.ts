@@ -1,4 +1,4 @@
-import type { Topic } from "../support/topic.ts";
+import type { Topic } from "../../support/topic.ts";
 
 /** What is hidden may be used to join, and is never shown. */
 export const inaccessible: Topic = {

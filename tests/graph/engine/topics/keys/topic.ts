@@ -1,4 +1,4 @@
-import type { Topic } from "../support/topic.ts";
+import type { Topic } from "../../support/topic.ts";
 
 const PEOPLE = [
   { id: "1", email: "ann@a.example", name: "Ann" },

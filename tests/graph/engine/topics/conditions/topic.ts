@@ -1,4 +1,4 @@
-import type { Topic } from "../support/topic.ts";
+import type { Topic } from "../../support/topic.ts";
 
 /** `@skip` and `@include`, on fields and fragments, in one subgraph and across. */
 export const conditions: Topic = {

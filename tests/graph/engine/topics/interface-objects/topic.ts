@@ -1,4 +1,4 @@
-import type { Topic } from "../support/topic.ts";
+import type { Topic } from "../../support/topic.ts";
 
 /** A subgraph that adds fields to an interface without knowing its types (`@interfaceObject`). */
 export const interfaceObjects: Topic = {

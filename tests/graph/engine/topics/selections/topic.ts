@@ -1,4 +1,4 @@
-import type { Topic } from "../support/topic.ts";
+import type { Topic } from "../../support/topic.ts";
 
 const MODELS = [
   { id: "chat", title: "Chat", provider: { address: "0x1" } },

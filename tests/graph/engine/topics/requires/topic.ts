@@ -1,4 +1,4 @@
-import type { Topic } from "../support/topic.ts";
+import type { Topic } from "../../support/topic.ts";
 
 type Parcel = { id: string; weight?: number | null; size?: { width: number } | null; fee?: number };
 

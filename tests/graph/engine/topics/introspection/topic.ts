@@ -1,4 +1,4 @@
-import type { Topic } from "../support/topic.ts";
+import type { Topic } from "../../support/topic.ts";
 
 /** The public schema, told by the engine itself, alone or beside data. */
 export const introspection: Topic = {

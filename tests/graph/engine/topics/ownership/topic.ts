@@ -1,4 +1,4 @@
-import type { Topic } from "../support/topic.ts";
+import type { Topic } from "../../support/topic.ts";
 
 /** Which subgraph answers a field that several know: `@shareable` and `@override`. */
 export const ownership: Topic = {

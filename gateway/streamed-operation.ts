@@ -1,0 +1,17 @@
+import type { DocumentNode, ExecutionResult, GraphQLSchema } from "graphql";
+import type { Principal } from "../src/keys/principal.ts";
+
+/** Who asks, and until when. */
+export type StreamContext = { readonly principal: Principal; readonly signal?: AbortSignal | undefined };
+
+/** One admitted operation, in the form that graphql-ws hands around. */
+export type StreamedOperation = {
+  readonly schema: GraphQLSchema;
+  readonly document: DocumentNode;
+  readonly operationName?: string | null | undefined;
+  readonly variableValues?: Readonly<Record<string, unknown>> | null | undefined;
+  readonly contextValue: StreamContext;
+};
+
+/** Results as they come. `return()` ends them at once. A source that is lost makes `next()` throw. */
+export type Results = AsyncIterableIterator<ExecutionResult>;

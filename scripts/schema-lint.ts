@@ -1,0 +1,77 @@
+import {
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isIntrospectionType,
+  isObjectType,
+  isSpecifiedScalarType,
+} from "graphql";
+
+/** Something that has a name of its own within the public schema. */
+type Named = {
+  readonly kind: "type" | "field" | "argument" | "value";
+  readonly path: string;
+  readonly name: string;
+  readonly description?: string | null | undefined;
+};
+
+const SPELLINGS = {
+  type: /^[A-Z][a-zA-Z0-9]*$/,
+  field: /^[a-z][a-zA-Z0-9]*$/,
+  argument: /^[a-z][a-zA-Z0-9]*$/,
+  value: /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/,
+} as const;
+
+/**
+ * What is wrong with a public schema in the eyes of who reads it: a name in another spelling than the rest, or something
+ * without a sentence that says what it is. Root types need none.
+ */
+export function lintSchema(schema: GraphQLSchema): readonly string[] {
+  const roots = new Set<unknown>([
+    schema.getQueryType(),
+    schema.getMutationType(),
+    schema.getSubscriptionType(),
+  ]);
+  const types = Object.values(schema.getTypeMap()).filter(
+    (type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type),
+  );
+  return types.flatMap((type) => {
+    const self: Named = { kind: "type", path: type.name, name: type.name, description: type.description };
+    const isRoot = roots.has(type);
+    return [
+      ...faultsOf(isRoot ? { ...self, description: "A root." } : self),
+      ...membersOf(type).flatMap(faultsOf),
+    ];
+  });
+}
+
+function faultsOf({ kind, path, name, description }: Named): readonly string[] {
+  const faults: string[] = [];
+  if (!SPELLINGS[kind].test(name)) faults.push(`${path} is not spelt as a ${kind}`);
+  if (!description?.trim().endsWith(".")) faults.push(`${path} has no sentence that says what it is`);
+  return faults;
+}
+
+function membersOf(type: GraphQLNamedType): readonly Named[] {
+  const path = (name: string) => `${type.name}.${name}`;
+  if (isEnumType(type))
+    return type
+      .getValues()
+      .map(({ name, description }) => ({ kind: "value", path: path(name), name, description }));
+  if (isInputObjectType(type))
+    return Object.values(type.getFields()).map(({ name, description }) => {
+      return { kind: "field", path: path(name), name, description };
+    });
+  if (!isObjectType(type) && !isInterfaceType(type)) return [];
+  return Object.values(type.getFields()).flatMap(({ name, description, args }): readonly Named[] => [
+    { kind: "field", path: path(name), name, description },
+    ...args.map((arg) => ({
+      kind: "argument" as const,
+      path: `${path(name)}(${arg.name})`,
+      name: arg.name,
+      description: arg.description,
+    })),
+  ]);
+}
