@@ -386,6 +386,7 @@ function wire(given: {
           required: false,
           check: async () => (catalogue.providers().length > 0 ? undefined : "none known"),
         },
+        chain: { required: false, check: async () => chain.outage() },
       }),
     authenticate: (authorization) => authenticator.authenticate(authorization),
     async start({ worker }) {

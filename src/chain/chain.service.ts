@@ -57,6 +57,15 @@ export class ChainService {
     return this.#needs.rpc.endpoints();
   }
 
+  /** What is wrong with the RPC endpoints in a few words, undefined when all are well. */
+  outage(): string | undefined {
+    const states = this.endpoints().map(({ state }) => state);
+    const ready = states.filter((state) => state === "ready").length;
+    if (ready === states.length) return undefined;
+    if (ready > 0) return `${ready} of ${states.length} endpoints`;
+    return states.includes("wrong_chain") ? "another chain" : "unreachable";
+  }
+
   /** How far each watcher is, by its name, as of its last word; it may run in another process. */
   watchers(): Promise<ReadonlyMap<string, WatcherStatus>> {
     return readStatuses(this.#needs.queries);

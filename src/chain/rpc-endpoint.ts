@@ -30,7 +30,6 @@ type Options = {
   readonly clock?: Clock;
 };
 
-const CHECK_MS = 3_000;
 const CHECKED_FOR_MS = 60_000;
 const FIRST_REST_MS = 1_000;
 const LONGEST_REST_MS = 30_000;
@@ -44,7 +43,6 @@ export class RpcEndpoint {
   readonly #options: Options;
   readonly #clock: Clock;
   readonly #call: (call: RpcCall) => Promise<unknown>;
-  readonly #check: (call: RpcCall) => Promise<unknown>;
   #status: EndpointStatus = { state: "unchecked", chainId: undefined, checkedAt: undefined };
   #checkedMs = 0;
   #restsUntilMs = 0;
@@ -56,7 +54,6 @@ export class RpcEndpoint {
     this.#clock = options.clock ?? systemClock;
     this.host = hostOf(options.url);
     this.#call = callerOf(options.url, options.timeoutMs);
-    this.#check = callerOf(options.url, Math.min(CHECK_MS, options.timeoutMs));
   }
 
   status(): EndpointStatus {
@@ -95,7 +92,7 @@ export class RpcEndpoint {
     const { chainId: wanted, network } = this.#options;
     let answer: unknown;
     try {
-      answer = await this.#check({ method: "eth_chainId" });
+      answer = await this.#call({ method: "eth_chainId" });
     } catch (error) {
       this.#lose(error);
       throw error;

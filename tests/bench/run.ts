@@ -20,7 +20,7 @@ import { openMarket, openPeer, openPortkey, openProduct } from "./world.ts";
 const QUICK = process.argv.includes("--quick");
 const PACE = QUICK ? { rounds: 2, durationMs: 100 } : { rounds: 5, durationMs: 850 };
 const LEDGER_PACE = QUICK ? { rounds: 2, durationMs: 300 } : { rounds: 5, durationMs: 700 };
-const CHAIN_PACE = QUICK ? { rounds: 1, fullBlocks: 20, keys: 5 } : { rounds: 3, fullBlocks: 200, keys: 20 };
+const CHAIN_PACE = QUICK ? { rounds: 1, fullBlocks: 20, keys: 5 } : { rounds: 3, fullBlocks: 100, keys: 20 };
 const WARM_UP = { connections: 16, durationMs: QUICK ? 400 : 2_000 };
 const NOISY = 0.4;
 

@@ -180,7 +180,7 @@ describe("a single endpoint", () => {
   });
 });
 
-test("an RPC_URL with a key in it is called, and shown to nobody", async () => {
+test("an RPC_URL with a key in it is called, shown to nobody, and its outage is a part of the readiness", async () => {
   const [proxy] = await twoEndpoints();
   const config = readConfig({
     NETWORK: "devnet",
@@ -194,6 +194,8 @@ test("an RPC_URL with a key in it is called, and shown to nobody", async () => {
   const app = await createApp(config, network, createLogger("silent"), () => openTestDatabase("embedded"));
   onTestFinished(() => app.close());
   expect((await app.chain.head()).number).toBe(1n);
+  const chainPart = async () => (await app.readiness()).parts.chain;
+  expect(await chainPart()).toBe("ok");
   const shown = {
     ...app.chain.network(),
     wallet: walletParameters(app.chain.network()),
@@ -202,4 +204,12 @@ test("an RPC_URL with a key in it is called, and shown to nobody", async () => {
   const text = JSON.stringify(shown, (_, value) => (typeof value === "bigint" ? String(value) : value));
   expect(text).not.toMatch(/secret-key|127\.0\.0\.1/);
   expect(shown.endpoints).toMatchObject([{ state: "ready" }]);
+  for (const [verdict, said] of [
+    ["cut", "unreachable"],
+    [OTHER, "another chain"],
+  ] as const) {
+    proxy.judge = () => verdict;
+    await expect(app.chain.block(1n)).rejects.toMatchObject({ code: "chain_error" });
+    expect([await chainPart(), (await app.readiness()).ready]).toEqual([said, true]);
+  }
 });

@@ -194,7 +194,7 @@ describe("health", () => {
       const reply = await fetch(`${origin}/readyz`);
       expect([reply.status, await reply.json(), reply.headers.get("cache-control")]).toEqual([
         200,
-        { status: "ready", parts: { database: "ok", events: "ok", providers: "ok" } },
+        { status: "ready", parts: { database: "ok", events: "ok", providers: "ok", chain: "ok" } },
         "no-store",
       ]);
     }
