@@ -16,7 +16,7 @@ import {
 import { decodeTags } from "./stream-tags.ts";
 
 /** Finds for each of at most 100 submissions, in their order, its file when it is whole here. */
-export type FindFiles = (txSeqs: readonly bigint[]) => Promise<readonly (KvFile | undefined)[]>;
+type FindFiles = (txSeqs: readonly bigint[]) => Promise<readonly (KvFile | undefined)[]>;
 
 type Needs = {
   readonly database: Database;
