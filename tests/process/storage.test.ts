@@ -119,5 +119,4 @@ test("one product is the storage node of another, which breaks off when that one
   await expect(rest).rejects.toThrow();
   const bytes = Buffer.concat(got);
   expect(bytes.equals(file.content.subarray(0, bytes.length))).toBe(true);
-  product = await startReady({ settings, onEnd });
 });
