@@ -14,7 +14,10 @@ export type DevelopmentWallet = {
   send(transaction: { to: string; data: string; value: bigint }): Promise<string>;
 };
 
-const BUILT = fileURLToPath(new URL("../dist/dashboard", import.meta.url));
+/** Where it is built to, seen from the sources and from what they were compiled to. */
+const BUILT = ["../dist/dashboard", "../dashboard"]
+  .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+  .find((path) => existsSync(path));
 const WALLET_BODY_BYTES = 16_384;
 const POLICY = [
   "default-src 'none'",
@@ -41,7 +44,7 @@ export async function dashboardPlugin(
     return reply.code(status).send({ code, message });
   });
   if (wallet) serveWallet(server, wallet);
-  if (!existsSync(BUILT)) {
+  if (BUILT === undefined) {
     const missing = "The dashboard is not built. Run `npm run build:dashboard`.";
     server.get("/dashboard/*", async (_, reply) => reply.code(503).type("text/plain").send(missing));
     return;

@@ -20,7 +20,7 @@ import {
 } from "./log-watcher.store.ts";
 import type { Pulse } from "./pulse.ts";
 import type { Rpc } from "./rpc.client.ts";
-import { withSenders } from "./transaction-senders.ts";
+import { TransactionSenders } from "./transaction-senders.ts";
 
 /** What and how to scan: see `LogWatcherOptions`. */
 export type ScanOptions = {
@@ -67,6 +67,7 @@ export class LogScanner {
   readonly #options: ScanOptions;
   readonly #pulse: Pulse;
   readonly #wanted: Pick<LogHandler, "addresses" | "topics">;
+  readonly #senders = new TransactionSenders();
   /** How many blocks below the head are read one by one. */
   readonly nearBlocks: bigint;
   readonly #keptBlocks: bigint;
@@ -105,7 +106,7 @@ export class LogScanner {
       handlers.some((handler) => handler.needsSenders && isFor(handler, log)),
     );
     if (!page || !toSign || toSign.length === 0) return page;
-    const signed = await withSenders(rpc.client, toSign);
+    const signed = await this.#senders.sign(rpc.client, toSign);
     if (!signed) return undefined;
     const known = new Map(toSign.map((log, at) => [log, signed[at] ?? log]));
     return { ...page, logs: page.logs.map((log) => known.get(log) ?? log) };

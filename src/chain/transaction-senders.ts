@@ -1,41 +1,48 @@
+import QuickLru from "quick-lru";
 import { type PublicClient, TransactionNotFoundError } from "viem";
 import { type Hex, lowerHex } from "../kernel/hex.ts";
 import type { ChainLog } from "./log-handler.ts";
 import { chainError } from "./rpc.client.ts";
 
+type Signed = { readonly from: Hex; readonly blockHash: Hex };
+
 const AT_ONCE = 16;
+const REMEMBERED = 10_000;
 
 /**
- * The same logs, each with who signed its transaction. Undefined when a transaction is not, or no longer, in the block
- * that its log names: the chain moved, or the endpoint lags. Throws `chain_error`.
+ * Finds out who signed transactions. What an endpoint told before it failed is remembered, so that a page of many
+ * submissions is read in the end also from one that answers only so many calls at a time.
  */
-export async function withSenders(
-  client: PublicClient,
-  logs: readonly ChainLog[],
-): Promise<readonly ChainLog[] | undefined> {
-  const senders = new Map<Hex, Hex>();
-  const wanted = [...new Map(logs.map((log) => [log.transactionHash, log.blockHash]))];
-  for (let from = 0; from < wanted.length; from += AT_ONCE) {
-    const batch = wanted.slice(from, from + AT_ONCE);
-    const found = await Promise.all(batch.map(([hash]) => readTransaction(client, hash)));
-    for (const [at, [hash, blockHash]] of batch.entries()) {
-      const transaction = found[at];
-      if (transaction?.blockHash !== blockHash) return undefined;
-      senders.set(hash, transaction.from);
-    }
-  }
-  return logs.map((log) => ({ ...log, transactionSender: senders.get(log.transactionHash) }));
-}
+export class TransactionSenders {
+  readonly #known = new QuickLru<Hex, Signed>({ maxSize: REMEMBERED });
 
-async function readTransaction(
-  client: PublicClient,
-  hash: Hex,
-): Promise<{ readonly from: Hex; readonly blockHash: Hex } | undefined> {
-  try {
-    const { from, blockHash } = await client.getTransaction({ hash });
-    return blockHash ? { from: lowerHex(from), blockHash: lowerHex(blockHash) } : undefined;
-  } catch (error) {
-    if (error instanceof TransactionNotFoundError) return undefined;
-    throw chainError("a transaction", error);
+  /**
+   * The same logs, each with who signed its transaction. Undefined when a transaction is not, or no longer, in the
+   * block that its log names: the chain moved, or the endpoint lags. Throws `chain_error`.
+   */
+  async sign(client: PublicClient, logs: readonly ChainLog[]): Promise<readonly ChainLog[] | undefined> {
+    const signed: ChainLog[] = [];
+    for (let from = 0; from < logs.length; from += AT_ONCE) {
+      const batch = logs.slice(from, from + AT_ONCE);
+      const asked = await Promise.allSettled(batch.map((log) => this.#ask(client, log)));
+      const failed = asked.find((result) => result.status === "rejected");
+      if (failed) throw failed.reason;
+      for (const log of batch) {
+        const transaction = this.#known.get(log.transactionHash);
+        if (transaction?.blockHash !== log.blockHash) return undefined;
+        signed.push({ ...log, transactionSender: transaction.from });
+      }
+    }
+    return signed;
+  }
+
+  async #ask(client: PublicClient, { transactionHash: hash, blockHash: wanted }: ChainLog): Promise<void> {
+    if (this.#known.get(hash)?.blockHash === wanted) return;
+    try {
+      const { from, blockHash } = await client.getTransaction({ hash });
+      if (blockHash) this.#known.set(hash, { from: lowerHex(from), blockHash: lowerHex(blockHash) });
+    } catch (error) {
+      if (!(error instanceof TransactionNotFoundError)) throw chainError("a transaction", error);
+    }
   }
 }

@@ -47,7 +47,6 @@ export const FAILURES = {
   body_too_large: { status: 413, type: "invalid_request_error" },
   file_too_large: { status: 413, type: "invalid_request_error" },
   unsupported_media_type: { status: 415, type: "invalid_request_error" },
-  file_type_unsupported: { status: 415, type: "invalid_request_error" },
   range_not_satisfiable: { status: 416, type: "invalid_request_error" },
   folder_malformed: { status: 422, type: "invalid_request_error" },
   idempotency_key_reused: { status: 422, type: "invalid_request_error" },

@@ -14,7 +14,6 @@ const CODES: Readonly<Partial<Record<ErrorCode, { readonly code: number; readonl
   file_not_finalized: { code: 103, message: "File not finalized yet" },
   file_path_not_found: { code: 104, message: "File path not found" },
   file_too_large: { code: 105, message: "File size too large" },
-  file_type_unsupported: { code: 106, message: "File type unsupported" },
   folder_malformed: { code: 106, message: "File type unsupported" },
 };
 

@@ -168,7 +168,10 @@ function securityOf(access: Access): readonly Schema[] {
 
 /** `GET /v1/api-keys/:id` is `getV1ApiKeysId`. */
 function operationId({ method, url }: Route): string {
-  const words = url.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
+  const words = url
+    .replace("*", "path")
+    .split(/[^A-Za-z0-9]+/)
+    .filter((word) => word !== "");
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
 }
 

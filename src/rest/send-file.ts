@@ -18,10 +18,12 @@ export async function sendFile(
   const leave = () => void body?.return?.();
   response.once("close", leave);
   const first = body && (await body.next());
+  const announced = headers["content-length"] === undefined ? undefined : Number(headers["content-length"]);
+  if (first?.done && announced && !response.destroyed)
+    throw new Error("a download ended before its first byte");
   reply.hijack();
   const own = reply.getHeaders() as Record<string, string>;
   response.writeHead(status, { ...own, ...more, ...headers });
-  const announced = headers["content-length"] === undefined ? undefined : Number(headers["content-length"]);
   if (!body || !first || first.done) return void response.end();
   if (first.value.length === announced) {
     response.end(first.value);

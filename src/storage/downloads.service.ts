@@ -47,7 +47,7 @@ export class DownloadsService {
    */
   async ofEntry(entry: Extract<FolderEntry, { kind: "file" }>): Promise<Download> {
     const { files } = this.#needs;
-    const parts = await Promise.all(entry.roots.map((root) => files.readable({ root })));
+    const parts = await files.allReadable(entry.roots.map((root) => ({ root })));
     const sizeBytes = parts.reduce((sum, part) => sum + part.sizeBytes, 0);
     if (sizeBytes !== entry.sizeBytes)
       throw new AppError(

@@ -62,17 +62,17 @@ export class FilesService {
   /** One file. Throws `file_not_found`. */
   async get(id: FileId): Promise<ChainFile> {
     const [file] = await this.find([id]);
-    if (!file) throw new AppError("file_not_found", "There is no such file.");
-    return file;
+    return requireKnown(file);
   }
 
   /** One file whose bytes can be read. Throws `file_not_found`, `file_pruned` and `file_not_finalized`. */
   async readable(id: FileId): Promise<ChainFile> {
-    const file = await this.get(id);
-    if (file.pruned) throw new AppError("file_pruned", "The file was dropped by the storage network.");
-    if (!file.finalized)
-      throw new AppError("file_not_finalized", "Not all of the file has been uploaded yet.");
-    return file;
+    return requireReadable(await this.get(id));
+  }
+
+  /** The same for many, in their order; one that cannot be read spoils all. */
+  async allReadable(ids: readonly FileId[]): Promise<readonly ChainFile[]> {
+    return (await this.find(ids)).map((file) => requireReadable(requireKnown(file)));
   }
 
   /** The nodes of a file's first submission, undefined when the chain has none. */
@@ -98,6 +98,17 @@ export class FilesService {
       flowAddress: flow,
     };
   }
+}
+
+function requireKnown(file: ChainFile | undefined): ChainFile {
+  if (file) return file;
+  throw new AppError("file_not_found", "There is no such file.");
+}
+
+function requireReadable(file: ChainFile): ChainFile {
+  if (file.pruned) throw new AppError("file_pruned", "The file was dropped by the storage network.");
+  if (!file.finalized) throw new AppError("file_not_finalized", "Not all of the file has been uploaded yet.");
+  return file;
 }
 
 function isOnChain(file: NodeFile): file is ChainFile {

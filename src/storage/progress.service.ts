@@ -7,6 +7,7 @@ import type { Logger } from "../kernel/log.ts";
 import { fileShape, MAX_FILE_BYTES } from "./merkle/shape.ts";
 import type { FileId, NodeFile } from "./node/storage-node.ts";
 import {
+  forgetProgress,
   noteProgress,
   noteRemoved,
   progressPosition,
@@ -31,6 +32,8 @@ const TOPIC = "file.progressed";
 const POLL_MS = 2_000;
 /** What `StorageNode.find` takes at once. */
 const POLLED_AT_ONCE = 100;
+const SWEEP_MS = 3_600_000;
+const SWEPT_AT_ONCE = 1_000;
 
 /** How far files have come, from their first segment or submission to their end, and who wants to hear of it. */
 export class ProgressService {
@@ -39,6 +42,8 @@ export class ProgressService {
   readonly #followed = new Map<Hex, number>();
   #timer: NodeJS.Timeout | undefined;
   #polling: Promise<void> | undefined;
+  #sweepTimer: NodeJS.Timeout | undefined;
+  #sweeping: Promise<unknown> = Promise.resolve();
 
   constructor(needs: Needs) {
     this.#needs = needs;
@@ -100,10 +105,31 @@ export class ProgressService {
     }
   }
 
-  /** Ends asking nodes. */
+  /** Deletes what came to nothing. Returns how many files that were. */
+  async sweep(): Promise<number> {
+    for (let gone = 0; ; ) {
+      const batch = await forgetProgress(this.#needs.database, SWEPT_AT_ONCE);
+      gone += batch;
+      if (batch < SWEPT_AT_ONCE) return gone;
+    }
+  }
+
+  /** Sweeps now and every hour until `stop`. */
+  start(): void {
+    const sweep = () => {
+      this.#sweeping = this.sweep().catch((error: unknown) =>
+        this.#needs.log.error({ err: error }, "deleting the progress of files that came to nothing failed"),
+      );
+    };
+    sweep();
+    this.#sweepTimer = setInterval(sweep, SWEEP_MS);
+  }
+
+  /** Ends sweeping and asking nodes. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#polling;
+    clearInterval(this.#sweepTimer);
+    await Promise.all([this.#polling, this.#sweeping]);
   }
 
   #enter(root: Hex): void {

@@ -45,6 +45,11 @@ export async function noteRemoved(tx: Queries, chainId: number, roots: readonly 
   if (roots.length > 0) await tx.rows(REMOVED, [chainId, JSON.stringify(roots)]);
 }
 
+/** Deletes at most `limit` files that came to nothing and of which nobody heard for a week; returns how many. */
+export async function forgetProgress(queries: Queries, limit: number): Promise<number> {
+  return (await queries.rows(FORGET, [limit])).length;
+}
+
 /** How a file stands; undefined for one that was never heard of. */
 export async function readProgress(
   queries: Queries,
@@ -136,6 +141,13 @@ const REMOVED = `
       )
     returning *
   ) ${TELL}`;
+
+const FORGET = `
+  delete from file_progress where (chain_id, root) in (
+    select chain_id, root from file_progress
+    where status in ('uploading', 'removed') and updated_at < now() - interval '7 days'
+    order by updated_at limit $1::integer for update skip locked
+  ) returning 1`;
 
 const READ = `
   select root, sequence, status, tx_seq::text as tx_seq, segments, uploaded_segments, event_id::text as event_id,

@@ -73,6 +73,7 @@ export function openStorageRoom(parts: Parts, { follow }: Pick<ChainRoom, "follo
     },
     work() {
       nodes.work?.();
+      progress.start();
       kvRoom.work?.();
     },
     async stop() {

@@ -109,11 +109,32 @@ export class UploadsService {
     const [file] = await node.find([{ root: plan.root }]);
     const isPaid = file?.txSeq !== undefined && !file.pruned && !ask.again;
     const fee = isPaid ? 0n : plan.sectors * (await flow.pricePerSector());
-    const submit = { tags: ask.tags ?? "0x", submitter: ask.from, abi: ask.abi ?? "current" };
-    const warnings = file?.txSeq === undefined ? [] : [PAID_BEFORE];
-    const call = { chainId, from: ask.from, to: flow.address, data: encodeSubmit(plan, submit), value: fee };
-    const transaction = isPaid ? undefined : { ...call, warnings };
+    const known = file?.txSeq === undefined ? [] : [PAID_BEFORE];
+    const submission = isPaid ? undefined : await this.#submissionOf(plan, ask, fee);
+    const transaction = submission && {
+      ...{ chainId, from: ask.from, to: flow.address, data: submission.data, value: fee },
+      warnings: [...known, ...submission.warnings],
+    };
     return { ...plan, file, fee, transaction, proofs };
+  }
+
+  /**
+   * The call of `submit` that the chain would take: of a Flow that does not know today's, that of before 2026. When it
+   * would take none, today's, and a warning.
+   */
+  async #submissionOf(plan: UploadPlan, { tags = "0x", from, abi }: UploadAsk, fee: bigint) {
+    const { flow } = this.#needs;
+    const dataOf = (way: SubmitAbi) => encodeSubmit(plan, { tags, submitter: from, abi: way });
+    const data = dataOf(abi ?? "current");
+    const refusal = await flow.refusalOf({ from, data, value: fee });
+    if (refusal === undefined) return { data, warnings: [] };
+    if (refusal === "" && abi === undefined) {
+      const legacy = dataOf("legacy");
+      if ((await flow.refusalOf({ from, data: legacy, value: fee })) === undefined)
+        return { data: legacy, warnings: [] };
+    }
+    const why = refusal === "" ? "it knows no such call" : refusal;
+    return { data, warnings: [`The chain would revert this transaction now: ${why}.`] };
   }
 
   async #rootOf({ root, txSeq }: UploadSegment): Promise<Hex> {

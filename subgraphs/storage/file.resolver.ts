@@ -5,11 +5,11 @@ import { AppError } from "../../src/kernel/errors.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import { readPath } from "../../src/storage/folder.ts";
 import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
-import { type Connection, PageArgs, toConnection, toPageRequest } from "../shared/connection.ts";
+import { type Connection, PageArgs, pageOf, toConnection, toPageRequest } from "../shared/connection.ts";
 import type { Context } from "../shared/context.ts";
 import { AddressScalar, BigIntScalar, Hash32Scalar } from "../shared/scalars.ts";
 import { FileConnection, FileStatus, FileType, SegmentProofType, StorageLocationType } from "./file.type.ts";
-import { FolderEntryType, toFolderEntry } from "./folder.type.ts";
+import { FolderEntryConnection, FolderEntryType, toFolderEntry } from "./folder.type.ts";
 import { type Submission, SubmissionConnection } from "./submission.type.ts";
 
 /** Files by what names them. What a node has to be asked for is null when none answers. */
@@ -146,18 +146,23 @@ export class FileResolver {
     return toFolderEntry(root, names, await services.folders.find({ root }, names));
   }
 
-  @FieldResolver(() => [FolderEntryType], {
+  @FieldResolver(() => FolderEntryConnection, {
     nullable: true,
-    description: "If it is a folder, what a directory of it holds.",
+    description: "If it is a folder, what a directory of it holds, by name.",
   })
   async entries(
     @Root() { root }: SubmittedFile,
     @Arg("path", () => String, { defaultValue: "/", description: "The directory." }) path: string,
+    @Args(() => PageArgs) args: PageArgs,
     @Ctx() { services }: Context,
-  ): Promise<readonly FolderEntryType[]> {
+  ): Promise<Connection<FolderEntryType>> {
     const names = readPath(path);
     const directory = await services.folders.directory({ root }, names);
-    return [...directory.entries.values()].map((entry) => toFolderEntry(root, [...names, entry.name], entry));
+    const entries = [...directory.entries.values()].toSorted((one, other) =>
+      one.name < other.name ? -1 : 1,
+    );
+    const rows = entries.map((entry) => toFolderEntry(root, [...names, entry.name], entry));
+    return pageOf(rows, args, ({ name }) => name);
   }
 }
 

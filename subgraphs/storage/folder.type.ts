@@ -1,6 +1,7 @@
 import "../shared/reflect.ts";
 import { Field, ObjectType } from "type-graphql";
 import type { FolderEntry } from "../../src/storage/folder.ts";
+import { defineConnection } from "../shared/connection.ts";
 import { defineEnum } from "../shared/enumeration.ts";
 import { BigIntScalar, Hash32Scalar } from "../shared/scalars.ts";
 
@@ -40,6 +41,9 @@ export class FolderEntryType {
   })
   url!: string | null;
 }
+
+/** A list of what a directory holds. */
+export const FolderEntryConnection = defineConnection("FolderEntry", () => FolderEntryType);
 
 /** An entry as the graph tells of it; `names` lead to it from the top of the folder `root`. */
 export function toFolderEntry(root: string, names: readonly string[], entry: FolderEntry): FolderEntryType {

@@ -8,7 +8,7 @@ import { SegmentProofType } from "./file.type.ts";
 import { PreparedUploadType } from "./upload.type.ts";
 
 /** What a transaction does to who may write. */
-export const KvControlOp = defineEnum<ControlOp>("KvControlOp", "A change of who may write to a stream.", {
+const KvControlOp = defineEnum<ControlOp>("KvControlOp", "A change of who may write to a stream.", {
   GRANT_ADMIN_ROLE: "Makes an account an admin. For admins.",
   RENOUNCE_ADMIN_ROLE: "Ends being an admin.",
   SET_KEY_TO_SPECIAL: "Gives a key writers of its own. For admins.",

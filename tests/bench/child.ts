@@ -8,7 +8,7 @@ const START_MS = 60_000;
 const ROOT = new URL("../..", import.meta.url);
 
 /**
- * Runs a TypeScript file of this repository and waits until its output matches `ready`, whose first group is its
+ * Runs a file of this repository, TypeScript or built, and waits until its output matches `ready`, whose first group is its
  * origin. Throws with what it wrote when it ends before.
  */
 export async function startChild(
@@ -21,7 +21,8 @@ export async function startChild(
     readonly onOutput?: (text: string) => void;
   },
 ): Promise<Child> {
-  const flags = [...(options.nodeFlags ?? []), "--import", "tsx", file];
+  const loader = file.endsWith(".ts") ? ["--import", "tsx"] : [];
+  const flags = [...(options.nodeFlags ?? []), ...loader, file];
   const child = spawn(process.execPath, flags, {
     cwd: ROOT,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...options.env },

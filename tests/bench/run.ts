@@ -7,6 +7,7 @@ import { benchLedger } from "./ledger.bench.ts";
 import { press, type Target } from "./load.ts";
 import { describeMachine, spreadOf, toTable, writeResults } from "./report.ts";
 import { type Rounds, runRounds, type Scenario } from "./scenario.ts";
+import { benchStorage } from "./storage.bench.ts";
 import { streamed } from "./streamed.bench.ts";
 import { unary } from "./unary.bench.ts";
 import { openMarket, openPeer, openPortkey, openProduct } from "./world.ts";
@@ -14,25 +15,36 @@ import { openMarket, openPeer, openPortkey, openProduct } from "./world.ts";
 /**
  * `npm run bench`: our product against a direct call, two bare proxies and Portkey, everything a process of its own on this
  * machine, and the ledger alone against other ways to write it. At most 4 minutes; with `--quick` about 40 s and
- * RESULTS.md is left alone. `--ledger` measures the ledger alone, `--chain` the reading of the chain and the delay of its
- * events, and both leave RESULTS.md alone as well.
+ * RESULTS.md is left alone. `--ledger` measures the ledger alone, `--storage` files, `--chain` the reading of the chain and
+ * the delay of its events, and all of them leave RESULTS.md alone as well.
  */
 const QUICK = process.argv.includes("--quick");
 const PACE = QUICK ? { rounds: 2, durationMs: 100 } : { rounds: 5, durationMs: 850 };
 const LEDGER_PACE = QUICK ? { rounds: 2, durationMs: 300 } : { rounds: 5, durationMs: 700 };
 const CHAIN_PACE = QUICK ? { rounds: 1, fullBlocks: 20, keys: 5 } : { rounds: 3, fullBlocks: 100, keys: 20 };
+const STORAGE_PACE = QUICK
+  ? { rounds: 2, largeBytes: 2 ** 25, smallFiles: 500, sdkBytes: 2 ** 22 }
+  : { rounds: 5, largeBytes: 2 ** 28, smallFiles: 10_000, sdkBytes: 2 ** 26 };
 const WARM_UP = { connections: 16, durationMs: QUICK ? 400 : 2_000 };
 const NOISY = 0.4;
 
-await withEnds(async (onEnd) => {
+await withEnds((onEnd) => {
   if (process.argv.includes("--ledger")) return runLedger(onEnd);
   if (process.argv.includes("--chain")) return runChain(onEnd);
+  if (process.argv.includes("--storage")) return runStorage(onEnd);
   return runAll(onEnd);
 });
 
 async function runChain(onEnd: OnEnd): Promise<void> {
   console.log(describeMachine(), `load before the run ${(loadavg()[0] ?? 0).toFixed(1)}`);
   console.log(await benchChain(CHAIN_PACE, onEnd));
+}
+
+async function runStorage(onEnd: OnEnd): Promise<void> {
+  console.log(
+    `${new Date().toISOString().slice(0, 16)}Z, ${describeMachine()}; load ${loadavg()[0]?.toFixed(1)}`,
+  );
+  console.log(await benchStorage(STORAGE_PACE, onEnd));
 }
 
 async function runLedger(onEnd: OnEnd): Promise<void> {

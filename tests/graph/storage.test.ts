@@ -198,12 +198,19 @@ describe("files", () => {
   test("that are folders show what they hold, down to the stored files", async () => {
     const { data } = await query(
       `query ($root: Hash32!) { file(root: $root) {
-        entries { name path kind size link url files { root finalized } }
-        sub: entries(path: "/sub") { path kind size roots url }
+        entries { nodes { name path kind size link url files { root finalized } } }
+        sub: entries(path: "/sub") { nodes { path kind size roots url } }
+        first: entries(first: 1) { nodes { name } pageInfo { hasNextPage endCursor } }
         entry(path: "a b.html") { url } } }`,
       { root: folder.root },
     );
-    expect(data.file.entries).toEqual([
+    expect(data.file.first).toMatchObject({ nodes: [{ name: "a b.html" }], pageInfo: { hasNextPage: true } });
+    const { endCursor } = data.file.first.pageInfo;
+    const next = await query(
+      `{ file(root: "${folder.root}") { entries(first: 5, after: "${endCursor}") { nodes { name } } } }`,
+    );
+    expect(next.data.file.entries.nodes).toEqual([{ name: "link" }, { name: "sub" }]);
+    expect(data.file.entries.nodes).toEqual([
       {
         name: "a b.html",
         path: "/a b.html",
@@ -232,7 +239,7 @@ describe("files", () => {
         files: [],
       },
     ]);
-    expect(data.file.sub).toEqual([
+    expect(data.file.sub.nodes).toEqual([
       { path: "/sub/empty", kind: "FILE", size: "0", roots: [], url: `/file/${folder.root}/sub/empty` },
     ]);
     const reply = await fetch(`${stack().origin}${data.file.entry.url}`);
@@ -240,9 +247,9 @@ describe("files", () => {
   });
 
   test.each([
-    ['entries(path: "/none") { name }', "file_path_not_found"],
-    ['entries(path: "/link") { name }', "file_path_not_found"],
-    ['entries(path: "../x") { name }', "invalid_parameter"],
+    ['entries(path: "/none") { nodes { name } }', "file_path_not_found"],
+    ['entries(path: "/link") { nodes { name } }', "file_path_not_found"],
+    ['entries(path: "../x") { nodes { name } }', "invalid_parameter"],
     ['entry(path: "a\\u0000") { name }', "invalid_parameter"],
     ["proof(segment: 5) { path }", "invalid_parameter"],
     ["proof(segment: -1) { path }", "invalid_parameter"],

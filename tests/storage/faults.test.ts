@@ -1,14 +1,18 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { open, readdir } from "node:fs/promises";
+import { connect, type Socket } from "node:net";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import { readEnvelope, toEnvelope } from "../support/envelope.ts";
 import { encodeFolder } from "../support/folder.ts";
 import { type PublishedFile, prepareFile, startPublisher } from "../support/publisher.ts";
 import { rawGet } from "../support/raw-http.ts";
 import { useStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
 
-const stack = useStack("embedded", { STORAGE_CACHE_MIB: "0" });
+const stack = useStack("embedded", { STORAGE_CACHE_MIB: "0", CLIENT_STALL_MS: "1500" });
 const ZERO = `0x${"0".repeat(64)}`;
 const UNKNOWN = `0x${"1".repeat(64)}`;
 
@@ -238,6 +242,58 @@ describe("a file that was damaged on the disk", () => {
     expect(Buffer.from(await reply.arrayBuffer()).equals(file.content)).toBe(true);
   });
 });
+
+describe("a client", () => {
+  let path: string;
+  let sizeBytes: number;
+
+  // A small file 64 times is a large one.
+  beforeAll(async () => {
+    const { root } = await publisher.publish(randomBytes(700_000));
+    sizeBytes = 64 * 700_000;
+    const entries = [{ name: "large", type: "file", roots: Array(64).fill(root), size: sizeBytes }];
+    const folder = await publisher.publish(encodeFolder({ name: "/", type: "directory", entries }));
+    path = `/file/${folder.root}/large`;
+  });
+
+  test("that reads nothing is let go after its time", async () => {
+    const { socket, ours } = await ask(path);
+    await until(() => ours.destroyed);
+    expect(ours.bytesWritten).toBeLessThan(sizeBytes);
+    socket.destroy();
+  });
+
+  test("that pauses for less than that gets all of it", async () => {
+    const { socket, ours } = await ask(path);
+    let [received, pauses] = [0, 0];
+    for await (const chunk of socket) {
+      received += (chunk as Buffer).length;
+      if (received > 5_000_000 && pauses++ === 0) await sleep(500);
+      if (received > sizeBytes) break;
+    }
+    expect(received).toBeGreaterThan(sizeBytes);
+    ours.destroy();
+  });
+
+  test("that leaves is read for no longer", async () => {
+    const { socket, ours } = await ask(path);
+    await once(socket, "readable");
+    socket.destroy();
+    await until(() => ours.destroyed);
+    expect(ours.bytesWritten).toBeLessThan(sizeBytes);
+  });
+});
+
+/** Sends a request and reads nothing of the answer; `ours` is the server's end. */
+async function ask(path: string): Promise<{ readonly socket: Socket; readonly ours: Socket }> {
+  const { server, origin } = stack();
+  const accepted = once(server.server, "connection");
+  const socket = connect(Number(new URL(origin).port), "127.0.0.1");
+  await once(socket, "connect");
+  const [ours] = (await accepted) as [Socket];
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+  return { socket, ours };
+}
 
 describe("what names a file", () => {
   test.each([

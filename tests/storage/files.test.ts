@@ -14,6 +14,7 @@ import { fileRoot, submissionIdentity } from "../../src/storage/submission.ts";
 import { SubmissionsService } from "../../src/storage/submissions.service.ts";
 import { startChain } from "../support/chain.ts";
 import { describeDatabases, openTestDatabase } from "../support/database.ts";
+import { type RpcProxy, startRpcProxy } from "../support/rpc-proxy.ts";
 import { until } from "../support/until.ts";
 
 const sender = DEMO_USER.address.toLowerCase();
@@ -76,6 +77,19 @@ describeDatabases("files", (kind) => {
     });
   });
 
+  test("submissions are read with their signers also from an endpoint that answers few calls at a time", async () => {
+    let calls = 0;
+    const { submissions, submit, scanned } = await startStorage(await openTestDatabase(kind), ({ method }) =>
+      method === "eth_getTransactionByHash" && ++calls % 3 > 0
+        ? { error: { code: -32_005, message: "too many requests" } }
+        : "pass",
+    );
+    for (let turn = 0; turn < 4; turn++) await submit({ sizeBytes: 5n, nodes: [newNode(0)] });
+    await scanned();
+    const { rows } = await submissions.by(DEMO_USER.address, { first: 9 });
+    expect(rows.map(({ txSeq }) => txSeq)).toEqual([3n, 2n, 1n, 0n]);
+  });
+
   test("a submission that a reorganisation takes away is gone, and another may take its sequence number", async () => {
     const database = await openTestDatabase(kind);
     const { chain, submissions, submit, scanned } = await startStorage(database);
@@ -104,13 +118,15 @@ type Upload = {
   readonly oldAbi?: boolean;
 };
 
-async function startStorage(database: Database) {
+async function startStorage(database: Database, judge: RpcProxy["judge"] = () => "pass") {
   const chain = await startChain();
+  const proxy = await startRpcProxy(chain.url);
+  proxy.judge = judge;
   const { flow } = await deployContracts(chain.url);
   const wallet = await connectDevnet(chain.url, DEMO_USER.privateKey);
   const submissions = new SubmissionsService({ queries: database, chainId: 16_602, flow });
   const log = createLogger("silent");
-  const rpc = createRpc({ urls: [chain.url], network: "devnet", chainId: 16_602, log });
+  const rpc = createRpc({ urls: [proxy.url], network: "devnet", chainId: 16_602, log });
   const needs = {
     name: "storage",
     rpc,

@@ -1,11 +1,15 @@
-import { createHash } from "node:crypto";
+import { createECDH, createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import { createLogger } from "../../src/kernel/log.ts";
-import { encryptFile, type ReaderKeys } from "../../src/storage/encryption/file-encryption.ts";
+import {
+  encryptFile,
+  type ReaderKeys,
+  type Recipient,
+} from "../../src/storage/encryption/file-encryption.ts";
 import { describeHeld, type HeldStreams } from "../../src/storage/kv/held-streams.ts";
 import { KvService } from "../../src/storage/kv/kv.service.ts";
 import type { KvFile } from "../../src/storage/kv/kv-file.ts";
@@ -173,17 +177,24 @@ describeDatabases("the replay of key-value transactions", (kind) => {
     expect(await chain.results()).toHaveLength(3);
   });
 
-  test("an encrypted file without the right key is no transaction, and a plain one beside it is read", async () => {
+  test("encrypted files are read with either kind of key, plain ones beside them, and foreign ones are none", async () => {
     const key = Buffer.alloc(32, 7);
-    const chain = await startChain(await openTestDatabase(kind), "all", { key });
-    await chain.submit(ALICE, [set("k", "plain")]);
-    await chain.submit(ALICE, [set("k", "secret")], { encrypt: (bytes) => encryptFile(bytes, { key }) });
-    await chain.submit(ALICE, [set("k", "foreign")], {
-      encrypt: (bytes) => encryptFile(bytes, { key: Buffer.alloc(32, 8) }),
-    });
+    const recipient = createECDH("secp256k1");
+    recipient.generateKeys();
+    const publicKey = recipient.getPublicKey(null, "compressed");
+    const keys = { key, privateKey: recipient.getPrivateKey() };
+    const chain = await startChain(await openTestDatabase(kind), "all", keys);
+    const submit = (value: string, to?: Recipient) =>
+      chain.submit(ALICE, [set("k", value)], to && { encrypt: (bytes) => encryptFile(bytes, to) });
+    await submit("plain");
+    await submit("symmetric", { key });
+    await submit("sealed", { publicKey });
+    await submit("foreign", { key: Buffer.alloc(32, 8) });
+    await chain.submit(ALICE, [set("k", "v")], { encrypt: () => Buffer.alloc(300, 2) });
     await chain.runner().pass();
-    expect(await chain.results()).toEqual(["Commit", "Commit", expect.stringMatching(/^DataParseError: /)]);
-    expect(await chain.text("k")).toBe("secret");
+    const refused = expect.stringMatching(/^DataParseError: /);
+    expect(await chain.results()).toEqual(["Commit", "Commit", "Commit", refused, refused]);
+    expect([await chain.text("k", 1n), await chain.text("k")]).toEqual(["symmetric", "sealed"]);
   });
 
   test("a transaction of thousands of keys is one version, whatever statements it takes", async () => {

@@ -1,4 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { createTestClient, http } from "viem";
+import { expect, test } from "vitest";
+import type { DomainEvent } from "../../src/events/topics.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import { MAX_U64 } from "../../src/storage/kv/stream-data.ts";
 import { describeDatabases } from "../support/database.ts";
@@ -166,6 +168,7 @@ describeDatabases("key-value streams", (kind) => {
     expect(await app.kv.entry(streamId, bytes("k"))).toBeUndefined();
     expect(await app.kv.progress()).toMatchObject({ nextSeq: lateSeq });
     await upload(app, late.content, lateSeq);
+    expect([await resultOf(app, lateSeq), await resultOf(app, next)]).toEqual(["Commit", "Commit"]);
     expect(await textAt(streamId, "k")).toBe("next");
     expect(await textAt(streamId, "k", lateSeq)).toBe("late");
     expect(await app.kv.progress()).toMatchObject({ nextSeq: await app.submissions.nextTxSeq() });
@@ -188,6 +191,30 @@ describeDatabases("key-value streams", (kind) => {
     expect(await app.kv.stream(streamId)).toBeUndefined();
   });
 
+  test("what a reorganisation of the chain takes away is taken back, and told", async () => {
+    const { app, rpcUrl } = stack();
+    const [writer, streamId] = [await newWriter(rpcUrl), newStream()];
+    const set = (value: string) => [{ streamId, key: bytes("k"), value: bytes(value) }];
+    const told = await app.events.follow({ topic: "kv.committed", subject: streamId });
+    const next = async () => ((await told.next()).value as DomainEvent<"kv.committed">).data;
+    const kept = await write(app, writer, { writes: set("kept") });
+    const lost = await write(app, writer, { writes: set("lost") });
+    expect(await textAt(streamId, "k")).toBe("lost");
+    expect(await next()).toMatchObject({ txSeq: kept.toString(), removed: false });
+    expect(await next()).toMatchObject({ txSeq: lost.toString(), removed: false });
+    await reorg(rpcUrl, 1);
+    expect(await next()).toMatchObject({ streamId, txSeq: lost.toString(), removed: true });
+    await told.return?.();
+    expect(await textAt(streamId, "k")).toBe("kept");
+    expect(await app.kv.transactions([lost])).toEqual([undefined]);
+    const again = await write(app, writer, { writes: set("again") });
+    expect([again, await resultOf(app, again), await textAt(streamId, "k")]).toEqual([
+      lost,
+      "Commit",
+      "again",
+    ]);
+  });
+
   test("an encrypted stream is replayed and read with the configured key, large values too", async () => {
     const { app, rpcUrl } = stack();
     const [writer, streamId] = [await newWriter(rpcUrl), newStream()];
@@ -207,6 +234,13 @@ describeDatabases("key-value streams", (kind) => {
     expect(await app.kv.read(entry, 299_999, 100)).toEqual(large.subarray(299_999));
     expect(await app.kv.read(entry, 262_140, 10)).toEqual(large.subarray(262_140, 262_150));
   });
+
+  /** Replaces the newest blocks of the chain by empty ones. */
+  async function reorg(rpcUrl: string, depth: number): Promise<void> {
+    type Reorg = { Method: "anvil_reorg"; Parameters: [number, []]; ReturnType: null };
+    const client = createTestClient({ mode: "anvil", transport: http(rpcUrl) });
+    await client.request<Reorg>({ method: "anvil_reorg", params: [depth, []] });
+  }
 
   async function textAt(streamId: Hex, key: string, version?: bigint): Promise<string | undefined> {
     const { app } = stack();

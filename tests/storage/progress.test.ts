@@ -66,6 +66,27 @@ describeDatabases("the progress of a file", (kind) => {
     expect((await progress.read(ROOT))?.step).toMatchObject({ status: "finalized", uploadedSegments: 300 });
   });
 
+  test("is forgotten a week after it came to nothing, and kept when it came to something", async () => {
+    const { progress, database } = await startProgress();
+    const others = ["cd", "ef", "01"].map((byte): Hex => `0x${byte.repeat(32)}`);
+    const [stale, done, fresh] = others as [Hex, Hex, Hex];
+    const uploading = { txSeq: undefined, startEntryIndex: undefined, uploadedSegments: 1 };
+    await database.transaction((tx) =>
+      progress.note(tx, [
+        fileWith({ ...uploading, root: stale }),
+        fileWith({ root: done, uploadedSegments: 1_000, finalized: true }),
+        fileWith({ ...uploading, root: fresh }),
+      ]),
+    );
+    await database.rows("update file_progress set updated_at = now() - interval '8 days' where root <> $1", [
+      fresh,
+    ]);
+    expect(await progress.sweep()).toBe(1);
+    expect(await progress.read(stale)).toBeUndefined();
+    expect((await progress.read(done))?.step.status).toBe("finalized");
+    expect((await progress.read(fresh))?.step.status).toBe("uploading");
+  });
+
   async function startProgress() {
     const database = await openTestDatabase(kind);
     const bus = new MemoryBus();

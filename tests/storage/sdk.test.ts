@@ -34,6 +34,7 @@ describe.concurrent.each([
 ] as const)("%s, unmodified", (_name, sdk) => {
   test.concurrent.for(SIZES)(
     "uploads %i bytes, and downloads the same with and without a proof",
+    { timeout: PATIENCE_MS },
     async (size, { onTestFinished }) => {
       const folder = newFolder(onTestFinished);
       const content = randomBytes(size);
@@ -48,44 +49,41 @@ describe.concurrent.each([
         expect(readFileSync(path).equals(content)).toBe(true);
       }
     },
-    PATIENCE_MS,
   );
 
-  test.concurrent(
-    "writes to a stream, and reads it back at once by keys and by walking it",
-    async ({ onTestFinished }) => {
-      const { origin } = stack();
-      const streamId = newStream();
-      const large = randomBytes(900_000);
-      const values = new Map<string, Buffer>([
-        ["a", Buffer.from("first")],
-        ["b", large],
-        ["c", Buffer.from("last")],
-      ]);
-      const txSeq = await writeStream(streamId, values, onTestFinished);
-      const client = new sdk.KvClient(origin);
-      for (const [key, value] of values) {
-        const read = await client.getValue(streamId, sdk.keyOf(Buffer.from(key)));
-        expect(read?.size).toBe(value.length);
-        expect(read?.version).toBe(txSeq);
-        expect(Buffer.from(String(read?.data), "base64").equals(value)).toBe(true);
-      }
-      expect(await client.getValue(streamId, sdk.keyOf(Buffer.from("none")))).toMatchObject({
-        size: 0,
-        data: "",
-      });
-      expect(await client.getTransactionResult(txSeq)).toBe("Commit");
-      expect(await client.getHoldingStreamIds()).toContain(streamId);
-      const walk = client.newIterator(streamId);
-      const seen: string[] = [];
-      for (await walk.seekToFirst(); walk.valid(); await walk.next())
-        seen.push(keyTextOf(walk.getCurrentPair()?.key));
-      for (await walk.seekToLast(); walk.valid(); await walk.prev())
-        seen.push(keyTextOf(walk.getCurrentPair()?.key));
-      expect(seen).toEqual(["a", "b", "c", "c", "b", "a"]);
-    },
-    PATIENCE_MS,
-  );
+  test.concurrent("writes to a stream, and reads it back at once by keys and by walking it", {
+    timeout: PATIENCE_MS,
+  }, async ({ onTestFinished }) => {
+    const { origin } = stack();
+    const streamId = newStream();
+    const large = randomBytes(900_000);
+    const values = new Map<string, Buffer>([
+      ["a", Buffer.from("first")],
+      ["b", large],
+      ["c", Buffer.from("last")],
+    ]);
+    const txSeq = await writeStream(streamId, values, onTestFinished);
+    const client = new sdk.KvClient(origin);
+    for (const [key, value] of values) {
+      const read = await client.getValue(streamId, sdk.keyOf(Buffer.from(key)) as never);
+      expect(read?.size).toBe(value.length);
+      expect(read?.version).toBe(txSeq);
+      expect(Buffer.from(String(read?.data), "base64").equals(value)).toBe(true);
+    }
+    expect(await client.getValue(streamId, sdk.keyOf(Buffer.from("none")) as never)).toMatchObject({
+      size: 0,
+      data: "",
+    });
+    expect(await client.getTransactionResult(txSeq)).toBe("Commit");
+    expect(await client.getHoldingStreamIds()).toContain(streamId);
+    const walk = client.newIterator(streamId);
+    const seen: string[] = [];
+    for (await walk.seekToFirst(); walk.valid(); await walk.next())
+      seen.push(keyTextOf(walk.getCurrentPair()?.key));
+    for (await walk.seekToLast(); walk.valid(); await walk.prev())
+      seen.push(keyTextOf(walk.getCurrentPair()?.key));
+    expect(seen).toEqual(["a", "b", "c", "c", "b", "a"]);
+  });
 
   async function writeStream(
     streamId: Hex,
@@ -138,6 +136,7 @@ describe.concurrent("@0gfoundation/0g-ts-sdk and our encryption", () => {
     ],
   ] as const)(
     "what the SDK encrypts with %s both decrypt, and the gateway gives out as it is stored",
+    { timeout: PATIENCE_MS },
     async ([, encryption, decryption, keys], { onTestFinished }) => {
       const { origin, rpcUrl } = stack();
       const content = randomBytes(300_000);
@@ -155,7 +154,6 @@ describe.concurrent("@0gfoundation/0g-ts-sdk and our encryption", () => {
       expect(bytes.includes(content.subarray(0, 64))).toBe(false);
       expect(decryptFile(bytes, keys).equals(content)).toBe(true);
     },
-    PATIENCE_MS,
   );
 });
 

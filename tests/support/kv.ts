@@ -44,7 +44,7 @@ export async function upload(app: App, content: Buffer, txSeq: bigint): Promise<
   for (let index = 0; index * SEGMENT_BYTES < content.length; index++) {
     const rest = content.subarray(index * SEGMENT_BYTES, (index + 1) * SEGMENT_BYTES);
     const data = Buffer.concat([rest, Buffer.alloc((256 - (rest.length % 256)) % 256)]);
-    const { root, sizeBytes } = tree;
+    const [{ root }, sizeBytes] = [tree, content.length];
     await app.uploads.put({ root, txSeq, index, data, proof: tree.proof(index), sizeBytes });
   }
 }

@@ -48,25 +48,39 @@ export async function submit(
   file: OwnFile,
   fields: { readonly sizeBytes?: number; readonly sectors?: number } = {},
 ): Promise<bigint> {
-  const sectors = fields.sectors ?? file.tree.shape.paddedChunks;
+  return submitAll(database, node, [{ ...fields, file }]);
+}
+
+/** Puts rows of many files, in their order. Returns the sequence number of the last. */
+export async function submitAll(
+  database: Database,
+  node: DiskNode | undefined,
+  all: readonly { readonly file: OwnFile; readonly sizeBytes?: number; readonly sectors?: number }[],
+): Promise<bigint> {
+  const rows = all.map(({ file, sizeBytes, sectors }, at) => ({
+    at,
+    root: file.root,
+    size_bytes: sizeBytes ?? file.bytes.length,
+    sectors: sectors ?? file.tree.shape.paddedChunks,
+    nodes: file.tree.nodes,
+    transaction_hash: toHex(randomBytes(32)),
+  }));
   return database.transaction(async (tx) => {
-    const [row] = await tx.rows<{ seq: string }>(
+    const made = await tx.rows<{ seq: string }>(
       `insert into submission (chain_id, tx_seq, root, submitter, transaction_sender, identity, size_bytes,
         start_entry_index, sectors, tags, nodes, transaction_hash, log_index, block_number, block_hash)
-      select $1::bigint, coalesce(max(tx_seq) + 1, 0), $2, '0x', '0x', $2, $3::numeric, 1024, $4::numeric, '0x',
-        $5::text::jsonb, $6, 0, 1, '0x' from submission
+      select $1::bigint, at + coalesce((select max(tx_seq) + 1 from submission), 0), root, '0x', '0x', root, size_bytes,
+        1024, sectors, '0x', nodes, transaction_hash, 0, 1, '0x'
+      from jsonb_to_recordset($2::text::jsonb) as a(at int, root text, size_bytes numeric, sectors numeric,
+        nodes jsonb, transaction_hash text)
       returning tx_seq::text as seq`,
-      [
-        CHAIN_ID,
-        file.root,
-        fields.sizeBytes ?? file.bytes.length,
-        sectors,
-        JSON.stringify(file.tree.nodes),
-        toHex(randomBytes(32)),
-      ],
+      [CHAIN_ID, JSON.stringify(rows)],
     );
-    await node?.submitted(tx, [{ root: file.root, sectors: BigInt(sectors) }]);
-    return BigInt(row?.seq ?? -1);
+    await node?.submitted(
+      tx,
+      rows.map(({ root, sectors }) => ({ root, sectors: BigInt(sectors) })),
+    );
+    return made.reduce((last, { seq }) => (BigInt(seq) > last ? BigInt(seq) : last), 0n);
   });
 }
 

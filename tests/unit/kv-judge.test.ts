@@ -158,7 +158,7 @@ function before(rights: Partial<Rights>): StateBefore {
 }
 
 function tx() {
-  return { sender: SENDER, streamIds: [STREAM] };
+  return { sender: SENDER, streamIds: new Set([STREAM]) };
 }
 
 function head(parts: Partial<StreamHead>): StreamHead {

@@ -109,11 +109,13 @@ function answerProven(app: App, ask: Ask, download: Download): Answer {
 }
 
 function headersOf({ query, isImmutable }: Ask, { name, tag, parts }: Download): Record<string, string> {
+  const [only, ...others] = parts;
   return {
     ...HARMLESS,
     "content-disposition": attachment(query.name ?? name ?? tag, tag),
     "cache-control": isImmutable ? FOR_EVER : ASK_AGAIN,
-    "x-storage-root": parts.map(({ root }) => root).join(", "),
+    // Of several, each part of a proven download names its own.
+    ...(only && others.length === 0 && { "x-storage-root": only.root }),
   };
 }
 

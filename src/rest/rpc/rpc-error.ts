@@ -16,7 +16,7 @@ export class RpcError extends Error {
 export const PARSE_ERROR = -32_700;
 export const INVALID_REQUEST = -32_600;
 export const METHOD_NOT_FOUND = -32_601;
-export const INVALID_PARAMS = -32_602;
+const INVALID_PARAMS = -32_602;
 export const INTERNAL_ERROR = -32_603;
 export const SERVER_ERROR = -32_000;
 

@@ -1,6 +1,6 @@
 import type { App } from "../../app.ts";
 import { isHash32, lowerHex } from "../../kernel/hex.ts";
-import type { FileId, Segment } from "../../storage/node/storage-node.ts";
+import type { FileId, PutOutcome, Segment } from "../../storage/node/storage-node.ts";
 import type { UploadSegment } from "../../storage/uploads.service.ts";
 import { toFileInfo } from "../file/file-info.ts";
 import { toNodeStatus } from "../node/status.ts";
@@ -16,26 +16,35 @@ const LONGEST_PROOF = 64;
 
 /**
  * The storage node's methods (facts: storage section 2.2). Uploads by `txSeq` answer 0 where a node answers null: older
- * TypeScript SDKs take null for a failure, and no other client looks at it. Those that tell of the flow's own tree are
- * not here, since this product keeps the trees of files alone.
+ * TypeScript SDKs take null for a failure, and no other client looks at it. Sent again they answer the same, since those
+ * SDKs know no better than to fail at a node's "already uploaded"; uploads by root have the node's errors. Methods that
+ * tell of the flow's own tree are not here, since this product keeps the trees of files alone.
  */
 export const ZGS_METHODS: RpcMethods = {
   zgs_getStatus: async ({ app }) => toNodeStatus(await app.files.status()),
   zgs_getShardConfig: async () => ({ shardId: 0, numShard: 1 }),
 
-  zgs_uploadSegment: async ({ app, params }) => uploadOne(app, readSegment(params.raw(0))),
-  zgs_uploadSegments: async ({ app, params }) => uploadAll(app, readSegments(params), null),
+  zgs_uploadSegment: async ({ app, params }) => {
+    const [kind] = await uploadAll(app, [readSegment(params.raw(0))]);
+    if (kind === "duplicate")
+      throw new RpcError(SERVER_ERROR, "segment has already been uploaded or is being uploaded");
+    return kind === "finalized" ? refuseWhole() : null;
+  },
+  zgs_uploadSegments: async ({ app, params }) => {
+    const kinds = await uploadAll(app, readSegments(params));
+    return kinds.length > 0 && kinds.every((kind) => kind === "finalized") ? refuseWhole() : null;
+  },
   zgs_uploadSegmentByTxSeq: async ({ app, params }) => {
-    await uploadOne(app, { ...readSegment(params.raw(0)), txSeq: params.u64(1, "tx_seq") });
+    await uploadAll(app, [{ ...readSegment(params.raw(0)), txSeq: params.u64(1, "tx_seq") }]);
     return 0;
   },
   zgs_uploadSegmentsByTxSeq: async ({ app, params }) => {
     const txSeq = params.u64(1, "tx_seq");
-    return uploadAll(
+    await uploadAll(
       app,
       readSegments(params).map((segment) => ({ ...segment, txSeq })),
-      0,
     );
+    return 0;
   },
 
   zgs_downloadSegment: (call) => download(call, { root: call.params.hash(0, "data_root") }),
@@ -56,24 +65,20 @@ export const ZGS_METHODS: RpcMethods = {
   zgs_getFileInfoByTxSeq: ({ app, params }) => fileInfo(app, { txSeq: params.u64(0, "tx_seq") }),
 };
 
-async function uploadOne(app: App, segment: UploadSegment): Promise<null> {
-  const { kind } = await app.uploads.put(segment);
-  if (kind === "finalized") throw invalidParams("root", "already uploaded and finalized");
-  if (kind === "duplicate")
-    throw new RpcError(SERVER_ERROR, "segment has already been uploaded or is being uploaded");
-  return null;
+/** What became of each segment. All are tried, and the first that failed is told of. */
+async function uploadAll(
+  app: App,
+  segments: readonly UploadSegment[],
+): Promise<readonly PutOutcome["kind"][]> {
+  const outcomes = await Promise.allSettled(segments.map((segment) => app.uploads.put(segment)));
+  return outcomes.map((outcome) => {
+    if (outcome.status === "rejected") throw outcome.reason;
+    return outcome.value.kind;
+  });
 }
 
-/** Segments that are there already are passed over. All are tried, and the first that failed is told of. */
-async function uploadAll<T>(app: App, segments: readonly UploadSegment[], answer: T): Promise<T> {
-  const outcomes = await Promise.allSettled(segments.map((segment) => app.uploads.put(segment)));
-  const failed = outcomes.find(({ status }) => status === "rejected");
-  if (failed?.status === "rejected") throw failed.reason;
-  const isWhole = outcomes.every(
-    (outcome) => outcome.status === "fulfilled" && outcome.value.kind === "finalized",
-  );
-  if (isWhole) throw invalidParams("root", "already uploaded and finalized");
-  return answer;
+function refuseWhole(): never {
+  throw invalidParams("root", "already uploaded and finalized");
 }
 
 async function download({ app, params }: RpcCall, id: FileId): Promise<string | null> {

@@ -59,7 +59,10 @@ export async function findEntry(
   return (await queries.rows<EntryRow>(ENTRY, parameters)).map(toEntry)[0];
 }
 
-/** The nearest keys in a direction, nearest first, without deleted ones; at most `limit`. */
+/**
+ * The nearest keys in a direction, nearest first, without deleted ones; at most `limit`. Throws `unavailable` when more
+ * than 20,000 deleted ones lie between.
+ */
 export async function findNeighbours(
   queries: Queries,
   chainId: number,
@@ -67,17 +70,17 @@ export async function findNeighbours(
   limit: number,
 ): Promise<readonly StoredEntry[]> {
   const parameters: (string | number)[] = [chainId, streamId, version.toString(), limit];
-  const conditions: string[] = [];
-  const placeOf = (bytes: Buffer) => `decode($${parameters.push(bytes.toString("base64"))}::text, 'base64')`;
-  if (from) conditions.push(beyond(direction, from.isInclusive, placeOf(from.key)));
-  if (prefix && prefix.length > 0) {
-    const place = placeOf(prefix);
-    conditions.push(`key_head >= ${headOf(place)} and substring(key from 1 for length(${place})) = ${place}`);
-    const end = successor(prefix.subarray(0, INDEXED_BYTES));
-    if (end) conditions.push(`key_head < ${placeOf(end)}`);
-  }
-  const rows = await queries.rows<EntryRow>(neighbours(direction, conditions), parameters);
-  return rows.map(toEntry);
+  const bytes = (value: Buffer) => `decode($${parameters.push(value.toString("base64"))}::text, 'base64')`;
+  const within = prefix && prefix.length > 0 ? withPrefix(prefix, bytes) : [];
+  const start = from ? [beyond(direction, from.isInclusive, bytes(from.key))] : [];
+  const rows = await queries.rows<WalkRow>(walk(direction, start, within), parameters);
+  const found = rows.filter(({ size_bytes }) => size_bytes !== "0").slice(0, limit);
+  if (found.length < limit && rows.some(({ step }) => step === MOST_STEPS))
+    throw new AppError(
+      "unavailable",
+      "Too many deleted keys lie here. Ask from a key behind them, or as of an earlier version.",
+    );
+  return found.map(toEntry);
 }
 
 /** A page of a stream's keys in their order, or against it. Throws `invalid_cursor`, also for one of a block that is gone. */
@@ -169,6 +172,7 @@ type EntryRow = {
   root: Hex;
   encryption_header: string | null;
 };
+type WalkRow = EntryRow & { step: number };
 type TransactionRow = {
   tx_seq: string;
   root: Hex;
@@ -212,7 +216,9 @@ const COLUMNS = `e.stream_id, encode(e.key, 'base64') as key, e.version::text as
   e.size_bytes::text as size_bytes, e.value_offset::text as value_offset, encode(e.value, 'base64') as value,
   t.root, t.encryption_header`;
 const INDEXED_BYTES = 512;
-const STREAM_AS_OF = "chain_id = $1::bigint and stream_id = $2::text and version <= $3::numeric";
+const STREAM_AS_OF = "e.chain_id = $1::bigint and e.stream_id = $2::text and e.version <= $3::numeric";
+/** So many keys are passed at once, deleted ones among them. */
+const MOST_STEPS = 20_000;
 const WITH_FILE = "join kv_transaction t on t.chain_id = $1::bigint and t.tx_seq = e.version";
 
 const ENTRY = `
@@ -225,27 +231,54 @@ const ENTRY = `
   ) as e
   ${WITH_FILE}`;
 
-/** The newest version of each key comes first among its versions, so that the walk stops after `limit` keys. */
-function neighbours(direction: "up" | "down", conditions: readonly string[]): string {
+/**
+ * Goes from key to key, one look into the index each: the database's own DISTINCT ON would sort all that follows. The
+ * newest version comes first among those of a key.
+ */
+function walk(direction: "up" | "down", start: readonly string[], within: readonly string[]): string {
   const order = direction === "up" ? "asc" : "desc";
+  const nearest = (conditions: readonly string[]) => `
+    select e.version, e.ordinal, e.stream_id, e.key, e.key_head, e.size_bytes, e.value_offset, e.value
+    from kv_entry e
+    where ${[STREAM_AS_OF, ...conditions, ...within].join(" and ")}
+    order by e.key_head ${order}, e.key ${order}, e.version desc limit 1`;
   return `
-    select ${COLUMNS}
-    from (
-      select * from (
-        select distinct on (key_head, key) * from kv_entry
-        where ${[STREAM_AS_OF, ...conditions].join(" and ")}
-        order by key_head ${order}, key ${order}, kv_entry.version desc
-      ) as newest
-      where size_bytes > 0
-      order by key_head ${order}, key ${order} limit $4::int
-    ) as e
-    ${WITH_FILE}
-    order by e.key_head ${order}, e.key ${order}`;
+    with recursive walk as (
+      select n.*, 1 as step, (n.size_bytes > 0)::int as found from (${nearest(start)}) as n
+      union all
+      select n.*, w.step + 1, w.found + (n.size_bytes > 0)::int
+      from walk w cross join lateral (${nearest([beyond(direction, false, "w.key")])}) as n
+      where w.found < $4::int and w.step < ${MOST_STEPS}
+    )
+    select ${COLUMNS}, e.step from walk as e ${WITH_FILE}
+    where e.size_bytes > 0 or e.step = ${MOST_STEPS}
+    order by e.step`;
 }
 
+/**
+ * Keys above or below one. Only keys of 512 bytes and more share their head with others, so that for all others the
+ * head alone says where to begin, behind the versions of the key itself.
+ */
 function beyond(direction: "up" | "down", isInclusive: boolean, key: string): string {
-  const than = direction === "up" ? ">" : "<";
-  return `key_head ${than}= ${headOf(key)} and key ${than}${isInclusive ? "=" : ""} ${key}`;
+  const head = headOf(key);
+  if (direction === "up") {
+    if (isInclusive) return `e.key_head >= ${head} and e.key >= ${key}`;
+    return `e.key_head >= (case when length(${key}) < ${INDEXED_BYTES} then ${key} || '\\x00'::bytea else ${head} end)
+      and e.key > ${key}`;
+  }
+  if (isInclusive) return `e.key_head <= ${head} and e.key <= ${key}`;
+  return `e.key_head < (case when length(${key}) < ${INDEXED_BYTES} then ${head} else ${head} || '\\x00'::bytea end)
+    and e.key < ${key}`;
+}
+
+function withPrefix(prefix: Buffer, bytes: (value: Buffer) => string): readonly string[] {
+  const place = bytes(prefix);
+  const end = successor(prefix.subarray(0, INDEXED_BYTES));
+  return [
+    `e.key_head >= ${headOf(place)}`,
+    `substring(e.key from 1 for length(${place})) = ${place}`,
+    ...(end ? [`e.key_head < ${bytes(end)}`] : []),
+  ];
 }
 
 function headOf(key: string): string {

@@ -18,7 +18,7 @@ export type StateBefore = {
 /** A transaction on streams: who sent it, and which streams its tags name. */
 export type StreamTransaction = {
   readonly sender: Hex;
-  readonly streamIds: readonly Hex[];
+  readonly streamIds: ReadonlySet<Hex>;
 };
 
 /** A record of access control as it is kept: `key` is empty and `account` is zero where an operation names none. */
@@ -98,7 +98,7 @@ function writesFault(
   before: StateBefore,
 ): string | undefined {
   for (const write of writes) {
-    if (!streamIds.includes(write.streamId)) return "TagsMismatch";
+    if (!streamIds.has(write.streamId)) return "TagsMismatch";
     if (before.versionOf(write) > version) return "VersionConfliction";
     if (!mayWrite(write, before))
       return `WritePermissionDenied: stream: ${write.streamId}, key: ${shown(write.key)}`;
@@ -121,7 +121,8 @@ function effectiveControls(
   before: StateBefore,
 ): readonly ControlRecord[] {
   const effective = new Map<string, ControlRecord>();
-  for (const streamId of streamIds.filter((id) => before.isNew(id))) {
+  for (const streamId of streamIds) {
+    if (!before.isNew(streamId)) continue;
     const grant = { op: CONTROL_OPS.GRANT_ADMIN_ROLE, streamId, key: NO_KEY, account: sender };
     effective.set(controlName(grant), grant);
   }
@@ -142,7 +143,7 @@ function controlsFault(
   before: StateBefore,
 ): string | undefined {
   for (const record of controls) {
-    if (!streamIds.includes(record.streamId)) return "TagsMismatch";
+    if (!streamIds.has(record.streamId)) return "TagsMismatch";
     if (!mayControl(record, before))
       return `AccessControlPermissionDenied: operation: ${nameOf(record.op)}, stream: ${record.streamId}, key: ${shown(record.key)}, account: ${record.account}`;
   }

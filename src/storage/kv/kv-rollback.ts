@@ -10,20 +10,12 @@ import { decodeTags } from "./stream-tags.ts";
  * Takes back what was replayed of blocks that are gone, in the transaction in which their submissions go: every version
  * of a key is kept, so the ones before are there again. It must come before whoever deletes the submissions.
  */
-export function kvRollback({
-  chainId,
-  flow,
-  seen,
-}: {
-  readonly chainId: number;
-  readonly flow: Hex;
-  /** Says that submissions are about to be committed. */
-  readonly seen: () => void;
-}): LogHandler {
+export function kvRollback({ chainId, flow }: { readonly chainId: number; readonly flow: Hex }): LogHandler {
   return {
     addresses: [lowerHex(flow)],
     topics: [SUBMIT_TOPIC],
-    apply: async () => seen(),
+    // What comes is replayed from the rows of submissions, once its file is here.
+    async apply() {},
     async revert(tx: Queries, from: bigint) {
       const first = await lockSubmissions(tx, chainId, from);
       if (first === undefined) return;

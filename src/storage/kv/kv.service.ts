@@ -19,7 +19,7 @@ import {
 import type { HeldStreams } from "./held-streams.ts";
 import { NO_ACCOUNT } from "./judge.ts";
 import { type KvFile, reopenPlaintext } from "./kv-file.ts";
-import type { ReplayRunner } from "./replay.runner.ts";
+import type { RecentWrites } from "./recent-writes.ts";
 import { listPending, readPlace } from "./replay.store.ts";
 import { readState } from "./state.store.ts";
 import { MAX_U64, type StreamKey } from "./stream-data.ts";
@@ -46,15 +46,14 @@ type Needs = {
   readonly chainId: number;
   readonly held: HeldStreams;
   readonly keys: ReaderKeys;
-  readonly replay: Pick<ReplayRunner, "settled">;
+  /** Waits a moment for what was written through this process just now. */
+  readonly recent: Pick<RecentWrites, "settled">;
   /** The file of a transaction. Throws `file_not_found`, `file_pruned` and `file_not_finalized`. */
   readonly fileOf: (txSeq: bigint) => Promise<KvFile>;
   /** The number of the next submission and, where there is one, of the first. */
   readonly submissions: () => Promise<{ readonly next: bigint; readonly first: bigint | undefined }>;
 };
 
-/** A read waits so long for what is being replayed, so that whoever has just written reads it. */
-const SETTLE_MS = 1_000;
 const MOST_STREAMS = 10_000;
 
 /** Key-value streams as the chain has them: every key at every version, who may write, and what became of whom. */
@@ -169,7 +168,7 @@ export class KvService {
   }
 
   #settled(): Promise<void> {
-    return this.#needs.replay.settled(SETTLE_MS);
+    return this.#needs.recent.settled();
   }
 }
 

@@ -16,7 +16,7 @@ import {
 import { decodeTags } from "./stream-tags.ts";
 
 /** Finds for each of at most 100 submissions, in their order, its file when it is whole here. */
-export type FindFiles = (txSeqs: readonly bigint[]) => Promise<readonly (KvFile | undefined)[]>;
+type FindFiles = (txSeqs: readonly bigint[]) => Promise<readonly (KvFile | undefined)[]>;
 
 type Needs = {
   readonly database: Database;
@@ -31,12 +31,11 @@ type Needs = {
 const PAGE = 100;
 /** So many transactions may wait for their files at once; those behind them wait as well. */
 const MAX_PAGES = 100;
-const SOON_MS = 20;
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 30_000;
 
 /** When to look for a file again that was not there. */
-type Wait = { readonly until: number; readonly ms: number };
+type Wait = { readonly root: Hex; readonly until: number; readonly ms: number };
 
 /**
  * Replays transactions on streams in the order of the chain. One whose file is not here holds up those behind it on
@@ -48,10 +47,6 @@ export class ReplayRunner {
   readonly #pulse = new Pulse();
   readonly #waits = new Map<bigint, Wait>();
   #loop: Promise<void> | undefined;
-  /** How often something came that is to be looked at, and up to which of these all was looked at. */
-  #asked = 0;
-  #done = 0;
-  #settled: { readonly upTo: number; readonly resolve: () => void }[] = [];
 
   constructor(needs: Needs) {
     this.#needs = needs;
@@ -62,37 +57,17 @@ export class ReplayRunner {
     this.#loop ??= this.#run();
   }
 
-  /** Looks now: a submission was seen, or a file became whole. */
-  nudge(): void {
+  /** Looks now, since this file became whole. Does nothing in a process that does not replay. */
+  nudge(root: Hex): void {
     if (!this.#loop || this.#pulse.stopped) return;
-    this.#asked++;
-    this.#waits.clear();
+    for (const [txSeq, wait] of this.#waits) if (wait.root === root) this.#waits.delete(txSeq);
     this.#pulse.poke();
-  }
-
-  /** Looks after a moment, for what is still to be committed; at the latest the next poll sees it. */
-  nudgeSoon(): void {
-    setTimeout(() => this.nudge(), SOON_MS).unref();
-  }
-
-  /** Resolves when all that was nudged for is decided or waits, at the latest after `patienceMs`. */
-  settled(patienceMs: number): Promise<void> {
-    if (this.#done >= this.#asked) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, patienceMs);
-      const end = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      this.#settled.push({ upTo: this.#asked, resolve: end });
-    });
   }
 
   /** Lets a decision under way finish, and resolves then. */
   async stop(): Promise<void> {
     this.#pulse.stop();
     await this.#loop;
-    this.#finished(Number.POSITIVE_INFINITY);
   }
 
   /** Decides all that can be decided now. */
@@ -131,15 +106,15 @@ export class ReplayRunner {
       else {
         first ??= txSeq;
         for (const streamId of decodeTags(tags) ?? []) waiting.add(streamId);
-        if (isDue && outcome === "waits") this.#waitFor(txSeq, now);
+        if (isDue && outcome === "waits") this.#waitFor(transaction, now);
       }
     }
     return first;
   }
 
-  #waitFor(txSeq: bigint, now: number): void {
+  #waitFor({ txSeq, root }: PendingTransaction, now: number): void {
     const ms = Math.min((this.#waits.get(txSeq)?.ms ?? FIRST_WAIT_MS / 2) * 2, MAX_WAIT_MS);
-    this.#waits.set(txSeq, { until: now + ms, ms });
+    this.#waits.set(txSeq, { root, until: now + ms, ms });
   }
 
   async #move(place: ReplayPlace, nextSeq: bigint): Promise<void> {
@@ -152,7 +127,6 @@ export class ReplayRunner {
     let failures = 0;
     let isOpen = false;
     while (!this.#pulse.stopped) {
-      const asked = this.#asked;
       try {
         if (!isOpen) await database.transaction((tx) => openReplay(tx, chainId, describeHeld(held)));
         isOpen = true;
@@ -162,15 +136,7 @@ export class ReplayRunner {
         log.error({ err: error }, "replaying key-value transactions failed, and is tried again");
         failures++;
       }
-      this.#finished(asked);
       await this.#pulse.wait(Math.min(pollMs * 2 ** failures, MAX_WAIT_MS));
     }
-  }
-
-  #finished(upTo: number): void {
-    this.#done = Math.max(this.#done, upTo);
-    const over = this.#settled.filter((wait) => wait.upTo <= this.#done);
-    this.#settled = this.#settled.filter((wait) => wait.upTo > this.#done);
-    for (const { resolve } of over) resolve();
   }
 }

@@ -92,6 +92,19 @@ export async function listPending(
   }));
 }
 
+/** Those of these submissions that are tagged and not decided yet. */
+export async function findPending(
+  queries: Queries,
+  chainId: number,
+  txSeqs: readonly bigint[],
+): Promise<readonly bigint[]> {
+  const rows = await queries.rows<{ tx_seq: string }>(PENDING_AMONG, [
+    chainId,
+    JSON.stringify(txSeqs.map(String)),
+  ]);
+  return rows.map(({ tx_seq }) => BigInt(tx_seq));
+}
+
 /**
  * Takes the decision of a transaction, and answers whether it is ours: false when another process has decided, or when
  * its block is no longer part of the chain. The submission then cannot go before this transaction of the database ends.
@@ -241,13 +254,20 @@ type PendingRow = {
   seen_at_ms: string;
 };
 
+const UNDECIDED = `left(s.tags, 66) = '${STREAM_DOMAIN}'
+  and not exists (select 1 from kv_transaction t where t.chain_id = s.chain_id and t.tx_seq = s.tx_seq)`;
+
 const PENDING = `
   select s.tx_seq::text as tx_seq, s.root, s.size_bytes::text as size_bytes, s.tags, s.transaction_sender, s.block_hash,
     floor(extract(epoch from s.seen_at) * 1000)::bigint::text as seen_at_ms
   from submission s
-  where s.chain_id = $1::bigint and s.tx_seq >= $2::numeric and left(s.tags, 66) = '${STREAM_DOMAIN}'
-    and not exists (select 1 from kv_transaction t where t.chain_id = s.chain_id and t.tx_seq = s.tx_seq)
+  where s.chain_id = $1::bigint and s.tx_seq >= $2::numeric and ${UNDECIDED}
   order by s.tx_seq limit $3::int`;
+
+const PENDING_AMONG = `
+  select s.tx_seq::text as tx_seq from submission s
+  where s.chain_id = $1::bigint and ${UNDECIDED}
+    and s.tx_seq in (select a::numeric from jsonb_array_elements_text($2::text::jsonb) as a)`;
 
 const INSERT_WRITES = `
   insert into kv_entry (chain_id, version, ordinal, stream_id, key, size_bytes, value_offset, value)

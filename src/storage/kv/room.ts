@@ -7,10 +7,12 @@ import type { FileReader } from "../node/file-reader.ts";
 import type { NodeFile, StorageNode } from "../node/storage-node.ts";
 import type { SubmissionsService } from "../submissions.service.ts";
 import type { UploadsService } from "../uploads.service.ts";
+import { FinalizedWatch } from "./finalized-watch.ts";
 import { KvService } from "./kv.service.ts";
 import type { KvFile } from "./kv-file.ts";
 import { kvRollback } from "./kv-rollback.ts";
 import { KvWritesService } from "./kv-writes.service.ts";
+import { RecentWrites } from "./recent-writes.ts";
 import { ReplayRunner } from "./replay.runner.ts";
 import { ReplayService } from "./replay.service.ts";
 
@@ -31,7 +33,7 @@ type Needs = {
 
 /** Builds the services of key-value. */
 export function openKvRoom(parts: Parts, { node, reader, uploads, submissions, flow }: Needs): KvRoom {
-  const { config, network, database, clock, log, committed } = parts;
+  const { config, network, database, events, clock, log, committed } = parts;
   const { chainId } = network;
   const held = config.KV_STREAMS ?? (network.id === "devnet" ? "all" : []);
   const keys: ReaderKeys = {
@@ -54,8 +56,9 @@ export function openKvRoom(parts: Parts, { node, reader, uploads, submissions, f
       return found.map((file) => (file?.finalized ? toKvFile(file) : undefined));
     },
   });
+  const recent = new RecentWrites({ queries: database, chainId, clock });
   const kv = new KvService({
-    ...{ queries: database, chainId, held, keys, replay: runner },
+    ...{ queries: database, chainId, held, keys, recent },
     fileOf: async (txSeq) => {
       const [file] = await node.find([{ txSeq }]);
       if (!file) throw new AppError("file_not_found", "There is no such file.");
@@ -68,14 +71,22 @@ export function openKvRoom(parts: Parts, { node, reader, uploads, submissions, f
       return { next, first: first?.txSeq };
     },
   });
-  const unlisten = uploads.onFinalized(() => runner.nudge());
+  const unlisten = uploads.onFinalized((file) => {
+    runner.nudge(file.root);
+    if (file.txSeq !== undefined) recent.note(file.txSeq);
+  });
+  const watch = new FinalizedWatch({ events, log, finalized: (root) => runner.nudge(root) });
   return {
     kv,
     kvWrites: new KvWritesService(uploads),
-    handler: kvRollback({ chainId, flow, seen: () => runner.nudgeSoon() }),
-    work: () => runner.start(),
+    handler: kvRollback({ chainId, flow }),
+    work() {
+      runner.start();
+      watch.start();
+    },
     async stop() {
       unlisten();
+      await watch.stop();
       await runner.stop();
     },
   };

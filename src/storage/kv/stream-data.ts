@@ -42,7 +42,7 @@ export type StreamData = {
 /** No list of a transaction is longer. */
 export const MAX_LIST = 65_536;
 /** No key is longer. */
-export const MAX_KEY_BYTES = 2 ** 24 - 1;
+const MAX_KEY_BYTES = 2 ** 24 - 1;
 export const MAX_U64 = 2n ** 64n - 1n;
 
 /** Which operations name a key, and which an account. */

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Hex } from "../../kernel/hex.ts";
 import {
   CONTROL_OPS,
@@ -31,6 +32,7 @@ export class StreamDataError extends Error {
 }
 
 const SECTOR_BYTES = 256;
+const PAUSE_EVERY = 1_024;
 const WINDOW_BYTES = 262_144;
 /** Keys, lists and controls of a transaction are held in memory together: 65,536 keys of 80 bytes, or a few long ones. */
 const MAX_HEAD_BYTES = 8 * 1_048_576;
@@ -83,7 +85,11 @@ async function list<T>(from: Cursor, entry: () => Promise<T>): Promise<readonly 
   const length = await from.unsigned(4);
   if (length > MAX_LIST) throw new StreamDataError("list is too long");
   const entries: T[] = [];
-  for (let at = 0; at < length; at++) entries.push(await entry());
+  for (let at = 0; at < length; at++) {
+    entries.push(await entry());
+    // What is in memory already comes without a pause, and a long list would keep everybody else waiting.
+    if (at % PAUSE_EVERY === PAUSE_EVERY - 1) await setImmediate();
+  }
   return entries;
 }
 

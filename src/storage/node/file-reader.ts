@@ -26,11 +26,14 @@ const MAX_READ_BYTES = 64 * 2 ** 20;
 export class FileReader {
   readonly #node: Pick<StorageNode, "read">;
   readonly #cache: ByteCache<Buffer>;
+  /** Larger files would drive out all others on their way through. */
+  readonly #maxKeptBytes: number;
   readonly #reading = new Map<string, SharedRead>();
 
   constructor({ node, cacheBytes }: Needs) {
     this.#node = node;
     this.#cache = new ByteCache(cacheBytes);
+    this.#maxKeptBytes = cacheBytes / 4;
   }
 
   /**
@@ -70,7 +73,7 @@ export class FileReader {
     };
     read.data.then((data) => {
       over();
-      this.#cache.set(key, data, data.length);
+      if (file.sizeBytes <= this.#maxKeptBytes) this.#cache.set(key, data, data.length);
     }, over);
     read.onAbandoned = over;
     return read.join();

@@ -1,0 +1,47 @@
+import { parseEther } from "viem";
+import { describe, expect, test } from "vitest";
+import { WalletSender } from "../../src/chain/wallet-sender.ts";
+import { DEMO_USER } from "../../src/devnet/accounts.ts";
+import { startChain } from "../support/chain.ts";
+
+const TO = "0x1111111111111111111111111111111111111111";
+const CALL = { to: TO, data: "0x", value: parseEther("1") } as const;
+
+describe("a transaction of our own", () => {
+  test("that is sent twice, as by who died behind the first time, happens once", async () => {
+    const { chain, sender } = await start();
+    const signed = await sender.sign(CALL);
+    expect(await sender.outcome(signed.hash)).toBeUndefined();
+    await chain.client.setAutomine(false);
+    expect([await sender.send(signed), await sender.send(signed)]).toEqual(["sent", "sent"]);
+    expect(await sender.outcome(signed.hash)).toBeUndefined();
+    await chain.mine(1);
+    expect(await sender.outcome(signed.hash)).toBe("success");
+    expect(await chain.client.getBalance({ address: TO })).toBe(parseEther("1"));
+    expect(await sender.send(signed)).toMatch(/sent|outdated/);
+    expect(await chain.client.getBalance({ address: TO })).toBe(parseEther("1"));
+  });
+
+  test("whose nonce another one took is outdated, and the next one is signed anew", async () => {
+    const { sender } = await start();
+    const [lost, taken] = [await sender.sign(CALL), await sender.sign({ ...CALL, value: 1n })];
+    expect(await sender.send(taken)).toBe("sent");
+    expect(await sender.send(lost)).toBe("outdated");
+    expect(await sender.outcome(lost.hash)).toBeUndefined();
+    expect(await sender.send(await sender.sign(CALL))).toBe("sent");
+  });
+
+  test("that the chain would revert is not signed, and one that the wallet cannot pay is not sent", async () => {
+    const { chain, sender } = await start();
+    const unpaid = await sender.sign({ ...CALL, value: 10n ** 30n });
+    await expect(sender.send(unpaid)).rejects.toMatchObject({ code: "chain_error" });
+    await chain.client.setCode({ address: TO, bytecode: "0x60006000fd" });
+    await expect(sender.sign(CALL)).rejects.toMatchObject({ code: "chain_error" });
+  });
+});
+
+async function start() {
+  const chain = await startChain();
+  const { privateKey } = DEMO_USER;
+  return { chain, sender: new WalletSender({ client: chain.client as never, chainId: 16_602, privateKey }) };
+}

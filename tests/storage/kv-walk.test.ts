@@ -1,0 +1,126 @@
+import { randomBytes } from "node:crypto";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { Hex } from "../../src/kernel/hex.ts";
+import { findEntry, findNeighbours, listEntries } from "../../src/storage/kv/entry.store.ts";
+import { insertWrites, keepDecision } from "../../src/storage/kv/replay.store.ts";
+import { describeDatabases, openTestDatabase } from "../support/database.ts";
+
+const CHAIN = 16_602;
+const SENDER: Hex = `0x${"a1".repeat(20)}`;
+
+// Few letters, so that keys often share their beginnings, and lengths around what is indexed (512 bytes).
+const key = fc
+  .tuple(
+    fc.constantFrom(0, 0, 0, 510, 511, 512, 513),
+    fc.array(fc.constantFrom(0x00, 0x61, 0xff), { minLength: 1, maxLength: 3 }),
+  )
+  .map(([common, end]) => Buffer.concat([Buffer.alloc(common, 0x7a), Buffer.from(end)]));
+const history = fc.array(
+  fc.uniqueArray(fc.record({ key, isDeleted: fc.boolean() }), {
+    minLength: 1,
+    maxLength: 6,
+    selector: (write) => write.key.toString("hex"),
+  }),
+  { minLength: 1, maxLength: 4 },
+);
+const question = fc.record({
+  version: fc.nat(4),
+  direction: fc.constantFrom("up", "down"),
+  from: fc.option(fc.record({ key, isInclusive: fc.boolean() }), { nil: undefined }),
+  prefix: fc.option(
+    key.map((bytes) => bytes.subarray(0, -1)),
+    { nil: undefined },
+  ),
+  limit: fc.integer({ min: 1, max: 5 }),
+});
+
+describeDatabases("walking the keys of a stream", (kind) => {
+  test("finds what a sorted list of the newest versions has, from any key in any direction", async () => {
+    const database = await openTestDatabase(kind);
+    let next = 1n;
+    await fc.assert(
+      fc.asyncProperty(
+        history,
+        fc.array(question, { minLength: 3, maxLength: 6 }),
+        async (writes, questions) => {
+          const streamId: Hex = `0x${randomBytes(32).toString("hex")}`;
+          const first = next;
+          for (const round of writes) {
+            const txSeq = next++;
+            await database.rows(
+              `insert into kv_transaction (chain_id, tx_seq, root, sender, is_committed) values (${CHAIN}, ${txSeq}, 'r', '${SENDER}', true)`,
+            );
+            await keepDecision(database, CHAIN, txSeq, {
+              result: "Commit",
+              isCommitted: true,
+              encryptionHeader: undefined,
+            });
+            const stored = round.map(({ key: name, isDeleted }) => ({
+              ...{ streamId, key: name, offset: 0, sizeBytes: isDeleted ? 0 : 1 },
+              value: isDeleted ? undefined : Buffer.of(1),
+            }));
+            await insertWrites(database, CHAIN, txSeq, stored);
+          }
+          for (const { version: at, limit, ...asked } of questions) {
+            const version = first + BigInt(at) - 1n;
+            const newest = new Map<string, { key: Buffer; version: bigint; isDeleted: boolean }>();
+            writes.forEach((round, n) => {
+              if (first + BigInt(n) > version) return;
+              for (const write of round)
+                newest.set(write.key.toString("hex"), { ...write, version: first + BigInt(n) });
+            });
+            const { direction, from, prefix } = asked;
+            const sign = direction === "up" ? 1 : -1;
+            const expected = [...newest.values()]
+              .filter((entry) => !entry.isDeleted)
+              .filter((entry) => !prefix || entry.key.subarray(0, prefix.length).equals(prefix))
+              .filter((entry) => {
+                const order = from ? sign * Buffer.compare(entry.key, from.key) : 1;
+                return order > 0 || (order === 0 && from?.isInclusive === true);
+              })
+              .sort((one, two) => sign * Buffer.compare(one.key, two.key));
+            const where = { streamId, version, ...asked } as const;
+            const found = await findNeighbours(database, CHAIN, where, limit);
+            expect(found.map((entry) => [entry.key, entry.version])).toEqual(
+              expected.slice(0, limit).map((entry) => [entry.key, entry.version]),
+            );
+            if (from) {
+              const known = newest.get(from.key.toString("hex"));
+              const entry = await findEntry(database, CHAIN, { streamId, key: from.key, version });
+              expect([entry?.version, entry?.sizeBytes]).toEqual(
+                known ? [known.version, known.isDeleted ? 0 : 1] : [undefined, undefined],
+              );
+            } else {
+              const all: Buffer[] = [];
+              for (let after: string | undefined, more = true; more; ) {
+                const page = await listEntries(database, CHAIN, where, { first: limit, after });
+                all.push(...page.rows.map((entry) => entry.key));
+                after = page.rows.at(-1)?.cursor;
+                more = page.hasNextPage;
+              }
+              expect(all).toEqual(expected.map((entry) => entry.key));
+            }
+          }
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  test("does not pass over endless deleted keys in one go, and says so", async () => {
+    const database = await openTestDatabase(kind);
+    const streamId: Hex = `0x${"1".repeat(64)}`;
+    await database.rows(
+      `insert into kv_transaction (chain_id, tx_seq, root, sender, is_committed) values (${CHAIN}, 1, 'r', '${SENDER}', true)`,
+    );
+    await database.rows(
+      `insert into kv_entry (chain_id, version, ordinal, stream_id, key, size_bytes, value_offset)
+       select ${CHAIN}, 1, n, '${streamId}', convert_to(lpad(n::text, 9, '0'), 'UTF8'), 0, 0 from generate_series(1, 20001) n`,
+    );
+    const where = { streamId, version: 1n, direction: "up" } as const;
+    await expect(findNeighbours(database, CHAIN, where, 1)).rejects.toMatchObject({ code: "unavailable" });
+    const from = { key: Buffer.from("000000100"), isInclusive: false };
+    expect(await findNeighbours(database, CHAIN, { ...where, from }, 1)).toEqual([]);
+  });
+});

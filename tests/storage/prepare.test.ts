@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import { createRpc } from "../../src/chain/rpc.client.ts";
+import { contractAddresses, deployContracts } from "../../src/devnet/deploy.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import type { Hex } from "../../src/kernel/hex.ts";
+import { createLogger } from "../../src/kernel/log.ts";
+import { FlowClient } from "../../src/storage/flow.client.ts";
+import type { StorageNode } from "../../src/storage/node/storage-node.ts";
+import { UploadsService } from "../../src/storage/uploads.service.ts";
+import { startChain } from "../support/chain.ts";
+import { startRpcProxy, type Verdict } from "../support/rpc-proxy.ts";
+
+/** A wallet that has nothing. */
+const from: Hex = "0x2222222222222222222222222222222222222222";
+const content = Buffer.from("prepared");
+const REVERTED = { error: { code: 3, message: "execution reverted", data: "0x" } } as const;
+
+test("an upload is prepared for the Flow that there is, whatever the wallet has, and says when it would be reverted", async () => {
+  const { uploads, judge } = await start();
+  const prepare = async (more: object = {}) =>
+    (await uploads.prepare({ content, from, ...more })).transaction;
+  expect(await prepare()).toMatchObject({ data: expect.stringMatching(/^0xbc8c11f8/), warnings: [] });
+
+  judge((data) => (data.startsWith("0xbc8c11f8") ? REVERTED : "pass"));
+  expect(await prepare()).toMatchObject({ data: expect.stringMatching(/^0xef3e12dc/), warnings: [] });
+  expect(await prepare({ abi: "current" })).toMatchObject({
+    data: expect.stringMatching(/^0xbc8c11f8/),
+    warnings: ["The chain would revert this transaction now: it knows no such call."],
+  });
+
+  judge((data) =>
+    /^0x(bc8c11f8|ef3e12dc)/.test(data)
+      ? { error: { code: 3, message: "execution reverted: Pausable: paused" } }
+      : "pass",
+  );
+  expect((await prepare())?.warnings).toEqual([
+    "The chain would revert this transaction now: Pausable: paused.",
+  ]);
+
+  // An endpoint that cannot try it is no reason not to prepare it.
+  judge((data) =>
+    /^0x(bc8c11f8|ef3e12dc)/.test(data)
+      ? { error: { code: -32_602, message: "too many arguments" } }
+      : "pass",
+  );
+  expect(await prepare()).toMatchObject({ data: expect.stringMatching(/^0xbc8c11f8/), warnings: [] });
+});
+
+test("without the chain nothing is prepared, and it is said why", async () => {
+  const { uploads, judge } = await start();
+  judge(() => "cut");
+  await expect(uploads.prepare({ content, from })).rejects.toMatchObject({ code: "chain_error" });
+  judge(() => "pass");
+  expect(await uploads.prepare({ content, from })).toMatchObject({ fee: 10n ** 9n });
+});
+
+async function start() {
+  const chain = await startChain();
+  await deployContracts(chain.url);
+  const proxy = await startRpcProxy(chain.url);
+  const rpc = createRpc({
+    urls: [proxy.url],
+    network: "devnet",
+    chainId: 16_602,
+    log: createLogger("silent"),
+  });
+  const flow = new FlowClient({ client: rpc.client, flow: contractAddresses().flow, clock: systemClock });
+  const node: Pick<StorageNode, "find"> = { find: async (ids) => ids.map(() => undefined) };
+  const uploads = new UploadsService({ node, flow, chainId: 16_602 } as never);
+  return {
+    uploads,
+    /** Decides on calls of contracts by their data. */
+    judge(verdictOf: (data: string) => Verdict) {
+      proxy.judge = ({ method, params: [call] }) =>
+        method === "eth_call" ? verdictOf((call as { data: string }).data) : "pass";
+    },
+  };
+}
