@@ -4,7 +4,7 @@ import type { EventStream } from "../../src/events/bus.ts";
 import type { DomainEvent, TokenTransferNews } from "../../src/events/topics.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import type { Context } from "../shared/context.ts";
-import { AFTER_DESCRIPTION, EventType, toEvent } from "../shared/event.type.ts";
+import { AFTER_DESCRIPTION, EventType, FollowsLive, toEvent } from "../shared/event.type.ts";
 import { AddressScalar, BigIntScalar, CursorScalar, Hash32Scalar } from "../shared/scalars.ts";
 import { AccountStub } from "./account.stub.ts";
 import { type AgentToken, AgentTokenType } from "./agent-token.type.ts";
@@ -52,6 +52,7 @@ export class TokenTransferEventType extends EventType {
 /** Tells of moves of agent tokens. */
 @Resolver(() => TokenTransferEventType)
 export class AgentTransferSubscription {
+  @FollowsLive()
   @Subscription(() => TokenTransferEventType, {
     description:
       "Moves of agent tokens, mints and burns among them: all, a contract's or a token's. What a reorganisation takes back is told again as `removed`. Public, as the chain is.",

@@ -4,7 +4,7 @@ import type { EventStream } from "../../src/events/bus.ts";
 import type { DomainEvent, FulfilmentNews } from "../../src/events/topics.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import type { Context } from "../shared/context.ts";
-import { AFTER_DESCRIPTION, EventType, toEvent } from "../shared/event.type.ts";
+import { AFTER_DESCRIPTION, EventType, FollowsLive, toEvent } from "../shared/event.type.ts";
 import { AddressScalar, BigIntScalar, CursorScalar, Hash32Scalar } from "../shared/scalars.ts";
 import { AccountStub } from "./account.stub.ts";
 import { type AgentToken, AgentTokenType } from "./agent-token.type.ts";
@@ -59,6 +59,7 @@ export class OrderFulfilledEventType extends EventType {
 /** Tells of orders that are fulfilled. */
 @Resolver(() => OrderFulfilledEventType)
 export class OrderFulfilledSubscription {
+  @FollowsLive()
   @Subscription(() => OrderFulfilledEventType, {
     description:
       "Orders of the market that are fulfilled: all, a token's, or those with a seller or buyer. What a reorganisation takes back is told again as `removed`. Public, as the chain is.",

@@ -1,5 +1,6 @@
 import { buildSubgraph, type Subgraph } from "../shared/build-subgraph.ts";
 import type { Context } from "../shared/context.ts";
+import { EventCursorResolver } from "../shared/event-cursor.resolver.ts";
 import { findAccount } from "./account.stub.ts";
 import { AccessDelegationResolver, AgentAccountResolver } from "./agent-account.resolver.ts";
 import {
@@ -48,6 +49,7 @@ export function build(): Subgraph {
   return buildSubgraph<Context>(
     "chain",
     [
+      EventCursorResolver,
       NetworkResolver,
       NewBlockSubscription,
       ProviderResolver,

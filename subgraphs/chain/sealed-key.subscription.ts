@@ -4,7 +4,7 @@ import type { EventStream } from "../../src/events/bus.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import type { Context } from "../shared/context.ts";
-import { AFTER_DESCRIPTION } from "../shared/event.type.ts";
+import { AFTER_DESCRIPTION, FollowsLive } from "../shared/event.type.ts";
 import { AddressScalar, BigIntScalar, CursorScalar } from "../shared/scalars.ts";
 import { type SealedKey, SealedKeyType } from "./sealed-key.type.ts";
 import { keysOf, SealedKeyEventType, toSealedKeyEvent } from "./sealed-key-event.type.ts";
@@ -22,6 +22,7 @@ type Subscribing = {
 /** Tells receivers of keys that were sealed for them. */
 @Resolver(() => SealedKeyEventType)
 export class SealedKeySubscription {
+  @FollowsLive()
   @Subscription(() => SealedKeyEventType, {
     description:
       "Keys that are sealed for receivers of agent tokens: all, or a receiver's, a contract's, a token's. What a reorganisation takes back is told again as `removed`. Public, as the chain is.",

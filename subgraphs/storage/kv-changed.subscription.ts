@@ -5,7 +5,7 @@ import type { DomainEvent } from "../../src/events/topics.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import type { KvTransaction } from "../../src/storage/kv/kv.service.ts";
 import type { Context } from "../shared/context.ts";
-import { AFTER_DESCRIPTION, EventType, toEvent } from "../shared/event.type.ts";
+import { AFTER_DESCRIPTION, EventType, FollowsLive, toEvent } from "../shared/event.type.ts";
 import { BigIntScalar, CursorScalar, Hash32Scalar } from "../shared/scalars.ts";
 import { KvTransactionType } from "./kv.type.ts";
 
@@ -29,6 +29,7 @@ class KvEventType extends EventType {
 /** Tells of every change of a stream. */
 @Resolver(() => KvEventType)
 export class KvChangedSubscription {
+  @FollowsLive()
   @Subscription(() => KvEventType, {
     description:
       "Every transaction that takes effect on a stream, also on one that nobody has written to yet.",

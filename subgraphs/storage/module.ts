@@ -1,5 +1,6 @@
 import { buildSubgraph, type Subgraph } from "../shared/build-subgraph.ts";
 import type { Context } from "../shared/context.ts";
+import { EventCursorResolver } from "../shared/event-cursor.resolver.ts";
 import { AccountResolver } from "./account.resolver.ts";
 import { findAccount } from "./account.stub.ts";
 import { FileResolver, findFile } from "./file.resolver.ts";
@@ -21,6 +22,7 @@ export function build(): Subgraph {
   return buildSubgraph<Context>(
     "storage",
     [
+      EventCursorResolver,
       FileResolver,
       FolderEntryResolver,
       SubmissionResolver,
