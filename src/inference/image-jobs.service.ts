@@ -1,6 +1,7 @@
 import type { HoldsService } from "../accounts/holds.service.ts";
 import type { Database } from "../db/database.ts";
 import { cancelJob, insertJob, lockOwned } from "../jobs/job.store.ts";
+import { findJob } from "../jobs/job-view.store.ts";
 import { type JobsService, type JobView, jobNotFound } from "../jobs/jobs.service.ts";
 import { AppError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
@@ -68,20 +69,21 @@ export class ImageJobsService {
   }
 
   /**
-   * Takes a job on: its hold and its row are committed together, before anything is sent. Throws `invalid_body` and
-   * what `AdmissionService.admit` throws, and then there is neither.
+   * Takes a job on: its hold and its row are committed together, before anything is sent. Answers how it stood then,
+   * pending. Throws `invalid_body` and what `AdmissionService.admit` throws, and then there is neither.
    */
   async submit(ask: ImageJobAsk, caller: Omit<Caller, "requestId">): Promise<JobView> {
-    const { admission, jobs, submitted, deadlineSeconds } = this.#needs;
+    const { admission, submitted, deadlineSeconds } = this.#needs;
     const { operation, contentType, body, wishes } = ask;
     const request = readJobRequest(ask, body);
     const id = newId();
+    let made: JobView | undefined;
     await admission.admit(
       {
         ...askForImages(request, wishes),
         job: {
           requestIdOf: (first) => `async-${first.address.slice(2, 10)}-${id}`,
-          insert: (tx, { requestId, candidates, refused }) => {
+          insert: async (tx, { requestId, candidates, refused }) => {
             const spec: ImageJobSpec = {
               operation,
               model: request.model,
@@ -91,7 +93,7 @@ export class ImageJobsService {
               refused,
               candidates: candidates.map(toCandidate),
             };
-            return insertJob(tx, {
+            await insertJob(tx, {
               id,
               kind: IMAGE_JOB,
               account: caller.account,
@@ -103,14 +105,15 @@ export class ImageJobsService {
               deadlineSeconds,
               graceSeconds: GRACE_SECONDS,
             });
+            made = await findJob(tx, caller.account, id);
           },
         },
       },
       { ...caller, requestId: id },
     );
-    const job = await jobs.get(caller.account, id);
+    if (!made) throw new Error("a job was admitted and not made");
     submitted();
-    return job;
+    return made;
   }
 
   /**

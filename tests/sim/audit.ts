@@ -93,6 +93,8 @@ async function auditRequests(database: Database, books: Books): Promise<Readonly
     if (books.jobOf(id)) continue;
     const chat = books.chats.get(id);
     if (!chat) throw new Fault(`nobody asked for ${id}`);
+    // Nobody heard of its end: then the last provider that was asked for it has failed.
+    chat.failed();
     const owed = chat.over?.owed ?? 0n;
     const due = owed < BigInt(held) ? owed : BigInt(held);
     if (chat.bill !== undefined) demand(paid === chat.bill, `${id} was billed ${chat.bill} and paid ${paid}`);

@@ -28,13 +28,6 @@ export const OFFERS: readonly Provider[] = [
   ),
 ];
 
-/** The offer at an address. */
-export function offerOf(address: string): Provider {
-  const found = OFFERS.find((offer) => offer.address === address);
-  if (!found) throw new Error(`nobody is at ${address}`);
-  return found;
-}
-
 function offer(n: number, fields: Partial<Provider>): Provider {
   const address: Hex = `0x${"a".repeat(39)}${n}`;
   return {
