@@ -64,6 +64,7 @@ export async function createServer(app: App, graph: Graph): Promise<FastifyInsta
     closing = true;
     setTimeout(() => server.server.closeAllConnections(), DRAIN_MS).unref();
     await sockets.close();
+    for (const outlet of streams.outlets) outlet.end();
   });
   server.setNotFoundHandler((request, reply) => notFound(app, request, reply));
   await server.register(restPlugin, { app });
