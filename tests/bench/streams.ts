@@ -41,7 +41,7 @@ type Gateway = {
 await withEnds(async (onEnd) => {
   const gateway = await startGateway(onEnd);
   const idle = rssBytes(gateway);
-  const cursor = (await ask(gateway, "{ eventCursor }")).eventCursor;
+  const { eventCursor: cursor = "" } = await ask(gateway, "{ eventCursor }");
   const sockets = await openSockets(gateway, SOCKETS, cursor);
   onEnd(async () => {
     for (const { close } of sockets) close();
@@ -178,7 +178,7 @@ function report(title: string, { latenciesMs, lost }: Published): void {
 
 /** Half as many sockets again come and go every second. */
 async function reconnect(gateway: Gateway): Promise<void> {
-  const cursor = (await ask(gateway, "{ eventCursor }")).eventCursor;
+  const { eventCursor: cursor = "" } = await ask(gateway, "{ eventCursor }");
   const before = rssBytes(gateway);
   const spare = gateway.keys.slice(Math.ceil(SOCKETS / SOCKETS_PER_KEY));
   for (let second = 0; second < RECONNECTING_S; second++) {
@@ -194,13 +194,13 @@ async function reconnect(gateway: Gateway): Promise<void> {
   );
 }
 
-async function ask({ origin, creator }: Gateway, query: string): Promise<Record<string, never>> {
+async function ask({ origin, creator }: Gateway, query: string): Promise<Record<string, string>> {
   const reply = await fetch(`${origin}/graphql`, {
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Bearer ${creator}` },
     body: JSON.stringify({ query }),
   });
-  const { data, errors } = (await reply.json()) as { data: Record<string, never>; errors?: unknown };
+  const { data, errors } = (await reply.json()) as { data: Record<string, string>; errors?: unknown };
   if (errors) throw new Error(JSON.stringify(errors));
   return data;
 }
