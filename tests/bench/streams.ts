@@ -86,7 +86,7 @@ async function startGateway(onEnd: OnEnd): Promise<Gateway> {
   let metrics = "";
   const child = await startChild("gateway/main.ts", {
     ready: /OpenAI clients +(http\S+)\/v1/,
-    env: { ...env, RPC_URL: anvil.url, GRAPH_LIMITS: `socketsPerKey=${SOCKETS_PER_KEY}` },
+    env: { ...env, RPC_URL: anvil.url, GRAPH_LIMITS: `socketsPerKey=${SOCKETS_PER_KEY},initMs=30000` },
     onOutput: (text) => {
       metrics = /metrics ready at (\S+)\/metrics/.exec(text)?.[1] ?? metrics;
     },
