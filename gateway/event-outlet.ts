@@ -19,16 +19,18 @@ export class EventOutlet {
   readonly #pulse: NodeJS.Timeout;
   #isClosed = false;
 
-  /** Begins the response. `onClose` runs once, however it ends. */
+  /** Begins the response, which is one of `among` until it ends. `onClose` runs once, however it ends. */
   constructor(
     response: ServerResponse,
     headers: Readonly<Record<string, string>>,
-    options: OutletOptions,
+    options: OutletOptions & { readonly among: Set<EventOutlet> },
     onClose: () => void,
   ) {
     this.#response = response;
     this.#options = options;
+    options.among.add(this);
     response.once("close", () => {
+      options.among.delete(this);
       this.#isClosed = true;
       clearInterval(this.#pulse);
       onClose();

@@ -81,11 +81,11 @@ class EventStream {
     return this.#owner === JSON.stringify(principal);
   }
 
-  /** Opens the connection. Throws `stream_open` when it is open. */
+  /** Opens the connection. Throws `duplicate_name` when it is open, and what `toOutlet` throws. */
   open(toOutlet: (onClose: () => void) => EventOutlet): void {
     if (this.#outlet) throw new AppError("duplicate_name", "This stream is open.");
-    clearTimeout(this.#deadline);
     this.#outlet = toOutlet(() => this.close());
+    clearTimeout(this.#deadline);
     for (const text of this.#waiting.splice(0)) void this.#outlet.write(text);
   }
 

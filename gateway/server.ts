@@ -74,6 +74,7 @@ export async function createServer(
     closing = true;
     setTimeout(() => server.server.closeAllConnections(), DRAIN_MS).unref();
     await sockets.close();
+    for (const outlet of streams.outlets) outlet.end();
   });
   server.setNotFoundHandler((request, reply) => showWay(request, reply) ?? notFound(app, request, reply));
   allowPages(server, { origins: app.config.CORS_ORIGINS, isDevnet: app.config.NETWORK === "devnet" });

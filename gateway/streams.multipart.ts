@@ -41,7 +41,7 @@ export async function streamMultipart(
   const outlet = new EventOutlet(
     reply.raw,
     { "content-type": CONTENT_TYPE },
-    { stallMs: streams.stallMs, heartbeat: `${HEAD}{}`, heartbeatMs },
+    { stallMs: streams.stallMs, heartbeat: `${HEAD}{}`, heartbeatMs, among: streams.outlets },
     leave,
   );
   const results = await streams.run(operation);

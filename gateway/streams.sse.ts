@@ -35,24 +35,18 @@ export async function ssePlugin(
 ): Promise<void> {
   const { limits } = streams;
   const reserved = new EventStreams(streams);
-  const open = new Set<EventOutlet>();
   answerFailures(server, app);
   readJsonBodies(server, limits.jsonDepth);
-  server.addHook("preClose", async () => {
-    reserved.close();
-    for (const outlet of open) outlet.end();
-  });
+  server.addHook("preClose", async () => reserved.close());
   const toOutlet = ({ request, reply, principal }: Call, onClose: () => void): EventOutlet => {
     const leave = takeStream(streams, principal, hopOf(request.raw));
     reply.hijack();
-    const beat = { stallMs: streams.stallMs, heartbeat: ":\n\n", heartbeatMs: limits.heartbeatMs };
-    const outlet = new EventOutlet(reply.raw, STREAM_HEADERS, beat, () => {
-      open.delete(outlet);
+    const { stallMs, outlets: among } = streams;
+    const beat = { stallMs, heartbeat: ":\n\n", heartbeatMs: limits.heartbeatMs, among };
+    return new EventOutlet(reply.raw, STREAM_HEADERS, beat, () => {
       leave();
       onClose();
     });
-    open.add(outlet);
-    return outlet;
   };
   server.route({
     method: ["GET", "POST", "PUT", "DELETE"],

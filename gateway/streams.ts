@@ -1,11 +1,12 @@
-import { type DocumentNode, type ExecutionResult, type GraphQLError, getOperationAST } from "graphql";
+import { type ExecutionResult, type GraphQLError, getOperationAST } from "graphql";
 import type { App } from "../src/app.ts";
 import type { GraphLimits } from "../src/graph-limits.ts";
 import type { AppError } from "../src/kernel/errors.ts";
 import type { Principal } from "../src/keys/principal.ts";
 import { type Hop, networkOf, sourceAddress } from "../src/keys/source-address.ts";
 import { ConnectionCaps } from "./connection-caps.ts";
-import type { Graph } from "./graph.ts";
+import type { EventOutlet } from "./event-outlet.ts";
+import { deadlinesOf, type Graph } from "./graph.ts";
 import type { OperationPayload, Policy } from "./policy.ts";
 import { createShareKeys, SharedStreams } from "./shared-streams.ts";
 import type { Results, StreamContext, StreamedOperation } from "./streamed-operation.ts";
@@ -16,6 +17,8 @@ export type Streams = {
   readonly limits: GraphLimits;
   /** How long a client may leave what was written to it unread. */
   readonly stallMs: number;
+  /** Responses that are being streamed: they are ended with the server. */
+  readonly outlets: Set<EventOutlet>;
   /** Connections that are open, counted by who opened them. */
   readonly caps: ConnectionCaps;
   /** Who presents this credential, as a header or as a connection parameter. Throws as REST does. The use is noted. */
@@ -39,6 +42,7 @@ export type Streams = {
 export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
   const { engine, apiSchema, supergraphSdl } = graph;
   const { limits } = policy;
+  const { queryMs, mutationMs } = deadlinesOf(app.config);
   const shared = new SharedStreams();
   const shareKey = createShareKeys(supergraphSdl);
   const open = (operation: StreamedOperation): Promise<Results | ExecutionResult> => {
@@ -52,6 +56,7 @@ export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
   return {
     limits,
     stallMs: app.config.CLIENT_STALL_MS,
+    outlets: new Set(),
     caps: new ConnectionCaps(limits),
     async authenticate(authorization, hop) {
       const given = authorization === undefined ? undefined : String(authorization);
@@ -76,14 +81,17 @@ export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
     async run(operation) {
       const { document, operationName, variableValues, contextValue } = operation;
       const { principal, signal } = contextValue;
-      if (!isSubscription(operation))
+      const kind = getOperationAST(document, operationName)?.operation;
+      if (kind !== "subscription") {
+        const deadline = AbortSignal.timeout(kind === "mutation" ? mutationMs : queryMs);
         return engine.execute({
           document,
           operationName,
           variables: variableValues,
           context: { principal },
-          signal,
+          signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
         });
+      }
       const opened = await open(operation);
       if (!(Symbol.asyncIterator in opened)) return opened;
       return new WatchedStream(opened, (ended) => {
@@ -97,10 +105,6 @@ export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
     },
     report: (error) => app.log.error({ err: error }, "a stream failed"),
   };
-}
-
-function isSubscription({ document, operationName }: StreamedOperation): boolean {
-  return getOperationAST(document, operationName)?.operation === "subscription";
 }
 
 function ownerOf(principal: Principal, network: string): string {

@@ -387,7 +387,7 @@ export const SETTINGS = {
   },
   GRAPH_LIMITS: {
     schema: graphLimits.optional(),
-    about: "Limits of the graph that are to be others than README says, separated by commas",
+    about: "Limits of the graph that are to be others than schema/choices.md says, separated by commas",
     example: "depth=12,cost=2000,socketsPerKey=50",
   },
   GRAPH_QUERY_MS: {

@@ -41,7 +41,7 @@ type Gateway = {
 await withEnds(async (onEnd) => {
   const gateway = await startGateway(onEnd);
   const idle = rssBytes(gateway);
-  const cursor = (await ask(gateway, "{ eventCursor }")).eventCursor;
+  const { eventCursor: cursor = "" } = await ask(gateway, "{ eventCursor }");
   const sockets = await openSockets(gateway, SOCKETS, cursor);
   onEnd(async () => {
     for (const { close } of sockets) close();
@@ -86,7 +86,7 @@ async function startGateway(onEnd: OnEnd): Promise<Gateway> {
   let metrics = "";
   const child = await startChild("gateway/main.ts", {
     ready: /OpenAI clients +(http\S+)\/v1/,
-    env: { ...env, RPC_URL: anvil.url, GRAPH_LIMITS: `socketsPerKey=${SOCKETS_PER_KEY}` },
+    env: { ...env, RPC_URL: anvil.url, GRAPH_LIMITS: `socketsPerKey=${SOCKETS_PER_KEY},initMs=30000` },
     onOutput: (text) => {
       metrics = /metrics ready at (\S+)\/metrics/.exec(text)?.[1] ?? metrics;
     },
@@ -178,7 +178,7 @@ function report(title: string, { latenciesMs, lost }: Published): void {
 
 /** Half as many sockets again come and go every second. */
 async function reconnect(gateway: Gateway): Promise<void> {
-  const cursor = (await ask(gateway, "{ eventCursor }")).eventCursor;
+  const { eventCursor: cursor = "" } = await ask(gateway, "{ eventCursor }");
   const before = rssBytes(gateway);
   const spare = gateway.keys.slice(Math.ceil(SOCKETS / SOCKETS_PER_KEY));
   for (let second = 0; second < RECONNECTING_S; second++) {
@@ -194,13 +194,13 @@ async function reconnect(gateway: Gateway): Promise<void> {
   );
 }
 
-async function ask({ origin, creator }: Gateway, query: string): Promise<Record<string, never>> {
+async function ask({ origin, creator }: Gateway, query: string): Promise<Record<string, string>> {
   const reply = await fetch(`${origin}/graphql`, {
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Bearer ${creator}` },
     body: JSON.stringify({ query }),
   });
-  const { data, errors } = (await reply.json()) as { data: Record<string, never>; errors?: unknown };
+  const { data, errors } = (await reply.json()) as { data: Record<string, string>; errors?: unknown };
   if (errors) throw new Error(JSON.stringify(errors));
   return data;
 }

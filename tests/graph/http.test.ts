@@ -1,11 +1,14 @@
 import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type AuditResult, serverAudits } from "graphql-http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openGraph } from "../../gateway/graph.ts";
 import { createServer as createGateway } from "../../gateway/server.ts";
 import { newId } from "../../src/kernel/ids.ts";
-import { ask } from "../support/graph-client.ts";
+import { ask, followSocket } from "../support/graph-client.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
@@ -272,5 +275,67 @@ describe("a gateway whose subgraphs are slow", () => {
       "nonce",
       "network",
     ]);
+  });
+});
+
+describe("a gateway that answers trusted documents only", () => {
+  const ends: (() => Promise<unknown>)[] = [];
+  const documents = { models: "{ models { nodes { id } } }", keys: "subscription { keyChanged { change } }" };
+  let origin: string;
+  beforeAll(async () => {
+    const folder = mkdtempSync(join(tmpdir(), "documents-"));
+    ends.unshift(async () => rmSync(folder, { recursive: true }));
+    const path = join(folder, "documents.json");
+    writeFileSync(path, JSON.stringify(documents));
+    const { app } = stack();
+    const config = { ...app.config, TRUSTED_DOCUMENTS: path, TRUSTED_DOCUMENTS_ONLY: "on" } as const;
+    const graph = await openGraph({ kind: "local", app }, app);
+    ends.unshift(() => graph.close());
+    const server = await createGateway({ ...app, config }, graph);
+    ends.unshift(() => server.close());
+    origin = await server.listen({ host: "127.0.0.1", port: 0 });
+  });
+  afterAll(async () => {
+    for (const end of ends) await end();
+  });
+
+  const send = async (path: string, body: object, accept = "application/json") => {
+    const headers = { "content-type": "application/json", accept };
+    const reply = await fetch(`${origin}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+    return { status: reply.status, text: await reply.text() };
+  };
+  const hash = createHash("sha256").update(documents.models).digest("hex");
+
+  test.each([
+    ["its id", { documentId: "models" }],
+    ["its hash", { documentId: `sha256:${hash}` }],
+    ["Apollo's extension", { extensions: { persistedQuery: { version: 1, sha256Hash: hash } } }],
+    ["its own text", { query: documents.models }],
+  ])("takes one by %s, over HTTP and as a stream", async (_, body) => {
+    expect(JSON.parse((await send("/graphql", body)).text)).toHaveProperty("data.models.nodes");
+    expect((await send("/graphql/stream", body, "text/event-stream")).text).toContain('"data":{"models"');
+  });
+
+  test("takes one by GET", async () => {
+    const reply = await fetch(`${origin}/graphql?documentId=models`, { headers: PREFLIGHT });
+    expect(await reply.json()).toHaveProperty("data.models.nodes");
+  });
+
+  test("takes one over a socket, and nothing else over any", async () => {
+    const socket = await followSocket(origin, undefined, "", { documentId: "keys" });
+    await until(() => socket.results.length === 1);
+    expect(socket.results[0]?.errors?.[0]?.extensions?.code).toBe("missing_authorization");
+    await socket.stop();
+    const other = { query: "{ models { nodes { id pricing { input } } } }" };
+    expect(await send("/graphql", other)).toMatchObject({
+      status: 400,
+      text: expect.stringContaining("trustedDocuments"),
+    });
+    expect((await send("/graphql/stream", other, "text/event-stream")).status).toBe(400);
+    expect((await send("/graphql", { documentId: "nope" })).status).toBe(400);
+    const refused = await followSocket(origin, undefined, other.query);
+    await until(() => refused.failure !== undefined);
+    expect(refused.failure?.[0]?.extensions?.code).toBe("graphql_refused");
+    await refused.stop();
   });
 });

@@ -485,7 +485,7 @@ test("a client that reads nothing is given up, and nothing piles up for it", asy
   let written = 0;
   let gone = 0;
   const server = createServer(async (_request, response) => {
-    const options = { stallMs: 300, heartbeat: ":\n\n", heartbeatMs: 50 };
+    const options = { stallMs: 300, heartbeat: ":\n\n", heartbeatMs: 50, among: new Set<EventOutlet>() };
     const outlet = new EventOutlet(response, {}, options, () => {
       gone += 1;
     });

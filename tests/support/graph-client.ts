@@ -42,6 +42,7 @@ export async function followSocket(
   origin: string,
   secret: string | undefined,
   query: string,
+  more: object = {},
 ): Promise<Following> {
   const results: GraphResult[] = [];
   const client = createClient({
@@ -59,7 +60,7 @@ export async function followSocket(
     if (Array.isArray(reason)) failure = reason;
   };
   client.subscribe<GraphResult["data"]>(
-    { query },
+    { query, ...more },
     { next: (result) => void results.push(result as GraphResult), error, complete: () => {} },
   );
   await Promise.race([connected, closed]);
