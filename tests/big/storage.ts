@@ -41,10 +41,10 @@ await withEnds(async (onEnd) => {
     DATA_DIR: folder,
     RPC_URL: anvil.url,
   };
-  const nodeFlags = ["--max-semi-space-size=8"];
+  const nodeFlags = (process.env.BIG_FLAGS ?? "--max-semi-space-size=8").split(" ");
   const product = await startChild(process.env.BIG_MAIN ?? "dist/gateway/main.js", {
     ...{ ready: BANNER, nodeFlags },
-    env: { ...env, MALLOC_ARENA_MAX: "2" },
+    env: { ...env, MALLOC_ARENA_MAX: "2", ...JSON.parse(process.env.BIG_ENV ?? "{}") },
   });
   onEnd(() => product.stop());
   const { origin } = product;
