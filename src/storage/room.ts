@@ -88,8 +88,9 @@ export function openStorageRoom(parts: Parts, { follow }: Pick<ChainRoom, "follo
 function listenFor(progress: ProgressService, disk: NodeRoom["disk"]): SubmissionListener {
   return {
     async came(tx: Queries, came) {
-      await progress.noteSubmitted(tx, came);
+      // Rows are locked in the order in which an upload locks them: the file's, then its progress.
       const finalized = await disk?.submitted(tx, came);
+      await progress.noteSubmitted(tx, came);
       if (finalized) await progress.note(tx, finalized);
     },
     async went(tx: Queries, went) {

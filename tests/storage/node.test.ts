@@ -222,6 +222,8 @@ describeDatabases("the storage node on disk", (kind) => {
     const here = await found(node, file);
     await damage(join(node.folder, dataOf(node.folder, file)), 3 * SEGMENT_BYTES + 77);
     expect((await node.read(here, 2)).equals(file.segment(2).data)).toBe(true);
+    const trusting = openDisk(database, { folder: node.folder, verifies: false });
+    expect((await trusting.read(here, 3)).equals(file.segment(3).data)).toBe(false);
     await expect(node.read(here, 3)).rejects.toMatchObject({ code: "storage_unavailable" });
     expect(await found(node, file)).toMatchObject({ finalized: false, uploadedSegments: 4 });
     await node.put(file.segment(3));

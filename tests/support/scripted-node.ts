@@ -17,7 +17,7 @@ export type Mood =
   | "never ends"
   | "fails with 500";
 
-export type NodeCall = { readonly method: string; readonly params: readonly unknown[] };
+type NodeCall = { readonly method: string; readonly params: readonly unknown[] };
 
 /** A file as a node has it: how the chain numbers it, and which segments came. */
 export type FileThere = {

@@ -116,11 +116,12 @@ export function openDisk(
   options: {
     readonly folder?: string;
     readonly quotaBytes?: number;
+    readonly verifies?: boolean;
     readonly progressed?: (tx: Transaction, files: readonly NodeFile[]) => Promise<void>;
     readonly onEnd?: OnEnd;
   } = {},
 ): DiskNode & { readonly folder: string } {
-  const { quotaBytes = 2 ** 40, onEnd = onTestFinished as OnEnd, progressed } = options;
+  const { quotaBytes = 2 ** 40, verifies = true, onEnd = onTestFinished as OnEnd, progressed } = options;
   const folder = options.folder ?? storageFolder(onEnd);
   const node = new DiskNode({
     database,
@@ -131,7 +132,7 @@ export function openDisk(
     folder,
     quotaBytes,
     unsubmittedHours: 24,
-    verifies: true,
+    verifies,
     url: () => "http://127.0.0.1:4000",
     ...(progressed && { progressed }),
   });

@@ -6,7 +6,7 @@ const SEGMENT = CHUNK * SEGMENT_CHUNKS;
 /** How much is hashed before the page may draw again. */
 const SEGMENTS_A_TURN = 4;
 
-export type Segment = {
+type Segment = {
   readonly index: number;
   /** Whole chunks, the last one padded with zeros. */
   readonly data: Uint8Array;

@@ -47,7 +47,7 @@ export function proofFault(
 }
 
 /** The root over a power of two of empty chunks. */
-export function emptyRoot(keccak: Keccak, chunks: number): Buffer {
+function emptyRoot(keccak: Keccak, chunks: number): Buffer {
   let root: Buffer = EMPTY_CHUNK_HASH;
   for (let width = 1; width < chunks; width *= 2) root = keccak.pair(root, root);
   return root;

@@ -6,6 +6,9 @@ import { NaturalBatch } from "../../kernel/batch.ts";
 /** Files that are kept open, and those that are in use beside them. */
 const MAX_OPEN = 256;
 
+const READING = constants.O_RDONLY;
+const WRITING = constants.O_RDWR | constants.O_CREAT;
+
 type OpenFile = {
   readonly handle: Promise<FileHandle>;
   readonly syncs: NaturalBatch<undefined, undefined>;
@@ -21,7 +24,7 @@ export class DiskFiles {
 
   /** Writes at a place of a file, which is made with its folder where it is missing, and flushes it. */
   write(path: string, position: number, data: Uint8Array): Promise<void> {
-    return this.#use(path, constants.O_RDWR | constants.O_CREAT, async (handle, { syncs }) => {
+    return this.#use(path, WRITING, async (handle, { syncs }) => {
       for (let at = 0; at < data.length; )
         at += (await handle.write(data, at, data.length - at, position + at)).bytesWritten;
       await syncs.add(undefined);
@@ -30,7 +33,7 @@ export class DiskFiles {
 
   /** Reads `length` bytes at a place of a file; what lies behind its end is zeros. Throws when there is no such file. */
   read(path: string, position: number, length: number): Promise<Buffer> {
-    return this.#use(path, constants.O_RDWR, async (handle) => {
+    return this.#use(path, READING, async (handle) => {
       const data = Buffer.allocUnsafeSlow(length);
       for (let at = 0; at < length; ) {
         const { bytesRead } = await handle.read(data, at, length - at, position + at);
@@ -43,9 +46,12 @@ export class DiskFiles {
 
   /** Deletes a file, if it is there. */
   async remove(path: string): Promise<void> {
-    const open = this.#open.get(path);
-    this.#open.delete(path);
-    await open?.handle.then(close, () => {});
+    for (const flags of [READING, WRITING]) {
+      const key = keyOf(path, flags);
+      const open = this.#open.get(key);
+      this.#open.delete(key);
+      await open?.handle.then(close, () => {});
+    }
     await rm(path, { force: true });
   }
 
@@ -60,9 +66,11 @@ export class DiskFiles {
     flags: number,
     work: (handle: FileHandle, open: OpenFile) => Promise<T>,
   ): Promise<T> {
-    const file = this.#open.get(path) ?? this.#openFile(path, flags);
-    this.#open.delete(path);
-    this.#open.set(path, file);
+    const key = keyOf(path, flags);
+    const file = this.#open.get(key) ?? this.#openFile(path, flags);
+    // A map keeps the order of insertion: what is used goes to its end.
+    this.#open.delete(key);
+    this.#open.set(key, file);
     file.users++;
     try {
       return await work(await file.handle, file);
@@ -74,19 +82,23 @@ export class DiskFiles {
 
   #openFile(path: string, flags: number): OpenFile {
     const handle = openAt(path, flags);
-    handle.catch(() => this.#open.delete(path));
     const syncs = new NaturalBatch<undefined, undefined>(async (waiting) => {
       await (await handle).datasync();
       return waiting;
     });
-    return { handle, syncs, users: 0 };
+    const file = { handle, syncs, users: 0 };
+    const key = keyOf(path, flags);
+    handle.catch(() => {
+      if (this.#open.get(key) === file) this.#open.delete(key);
+    });
+    return file;
   }
 
   #closeOldest(): void {
-    for (const [path, { handle, users }] of this.#open) {
+    for (const [key, { handle, users }] of this.#open) {
       if (this.#open.size <= MAX_OPEN) return;
       if (users > 0) continue;
-      this.#open.delete(path);
+      this.#open.delete(key);
       void handle.then(close, () => {});
     }
   }
@@ -94,10 +106,11 @@ export class DiskFiles {
 
 /** A new file is in its folder for good only when the folder was flushed as well. */
 async function openAt(path: string, flags: number): Promise<FileHandle> {
+  if (flags === READING) return open(path, READING);
   try {
     return await open(path, constants.O_RDWR);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT" || (flags & constants.O_CREAT) === 0) throw error;
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
   const folder = dirname(path);
   await mkdir(folder, { recursive: true });
@@ -105,6 +118,11 @@ async function openAt(path: string, flags: number): Promise<FileHandle> {
   const parent = await open(folder, constants.O_RDONLY);
   await parent.sync().finally(() => parent.close());
   return handle;
+}
+
+/** Who writes may make a file that who reads does not find, so each has a handle of its own. */
+function keyOf(path: string, flags: number): string {
+  return `${flags}:${path}`;
 }
 
 async function close(handle: FileHandle): Promise<void> {

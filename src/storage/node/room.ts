@@ -24,7 +24,7 @@ export type NodeRoom = Life & {
 };
 
 /** Who keeps files for the chain, and is told what the chain knows. */
-export type Custodian = {
+type Custodian = {
   /** Returns the files that are finalized by these submissions. */
   submitted(
     tx: Queries,
