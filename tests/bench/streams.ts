@@ -127,7 +127,7 @@ async function openSocket(gateway: Gateway, key: string, cursor: string | undefi
     close: () => socket.terminate(),
   };
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  socket.on("error", () => {});
+  socket.on("error", reject);
   socket.once("close", (code, reason) => reject(new Error(`closed with ${code} ${reason}`)));
   promise.catch(() => {});
   socket.on("open", () =>
@@ -179,6 +179,7 @@ function report(title: string, { latenciesMs, lost }: Published): void {
 
 /** Half as many sockets again come and go every second. */
 async function reconnect(gateway: Gateway): Promise<void> {
+  console.log("reconnecting ...");
   const { eventCursor: cursor = "" } = await ask(gateway, "{ eventCursor }");
   const before = rssBytes(gateway);
   const spare = gateway.keys.slice(Math.ceil(SOCKETS / SOCKETS_PER_KEY));
