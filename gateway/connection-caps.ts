@@ -3,13 +3,18 @@ import type { GraphLimits } from "../src/graph-limits.ts";
 /** What kind of connection: a socket carries many operations, a stream one or a few. */
 export type ConnectionKind = "sockets" | "streams";
 
+type ConnectionLimits = Pick<
+  GraphLimits,
+  "connections" | "connectionsPerAddress" | "socketsPerKey" | "streamsPerKey"
+>;
+
 /** Counts the open connections of a process, and of each owner by kind (promises P8, F34). */
 export class ConnectionCaps {
-  readonly #limits: Pick<GraphLimits, "connections" | "socketsPerKey" | "streamsPerKey">;
+  readonly #limits: ConnectionLimits;
   readonly #owned = new Map<string, number>();
   #open = 0;
 
-  constructor(limits: Pick<GraphLimits, "connections" | "socketsPerKey" | "streamsPerKey">) {
+  constructor(limits: ConnectionLimits) {
     this.#limits = limits;
   }
 
@@ -27,10 +32,18 @@ export class ConnectionCaps {
     });
   }
 
-  /** Takes a place among the owner's connections of a kind, in the same way. */
-  take(kind: ConnectionKind, owner: string): (() => void) | undefined {
-    const key = `${kind} ${owner}`;
-    const most = kind === "sockets" ? this.#limits.socketsPerKey : this.#limits.streamsPerKey;
+  /** Takes a place among the connections of a credential, by their kind, in the same way. */
+  takeOfKey(kind: ConnectionKind, keyId: string): (() => void) | undefined {
+    const { socketsPerKey, streamsPerKey } = this.#limits;
+    return this.#take(`${kind} ${keyId}`, kind === "sockets" ? socketsPerKey : streamsPerKey);
+  }
+
+  /** Takes a place among those from one network address without a credential, in the same way. */
+  takeOfAddress(address: string): (() => void) | undefined {
+    return this.#take(`address ${address}`, this.#limits.connectionsPerAddress);
+  }
+
+  #take(key: string, most: number): (() => void) | undefined {
     const open = this.#owned.get(key) ?? 0;
     if (open >= most) return undefined;
     this.#owned.set(key, open + 1);

@@ -25,8 +25,7 @@ export class EventStreams {
 
   /** Reserves a stream for who asks, and returns its token. Throws when they have, or this process has, no place. */
   reserve(principal: Principal, hop: Hop): string {
-    const { caps } = this.#streams;
-    const give = caps.take("sockets", this.#streams.ownerOf(principal, hop));
+    const give = this.#streams.take("sockets", principal, hop);
     if (!give)
       throw new AppError("rate_limit_exceeded", "Too many streams are reserved. Close one first.", {
         retryAfterSeconds: 1,

@@ -10,7 +10,7 @@ import type { Streams } from "./streams.ts";
 export function takeStream(streams: Streams, principal: Principal, hop: Hop): () => void {
   const leave = streams.caps.enter();
   if (!leave) throw new AppError("unavailable", "Too many streams are open here. Try again later.");
-  const give = streams.caps.take("streams", streams.ownerOf(principal, hop));
+  const give = streams.take("streams", principal, hop);
   if (give)
     return () => {
       give();

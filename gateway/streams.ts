@@ -4,7 +4,7 @@ import type { GraphLimits } from "../src/graph-limits.ts";
 import type { AppError } from "../src/kernel/errors.ts";
 import type { Principal } from "../src/keys/principal.ts";
 import { type Hop, networkOf, sourceAddress } from "../src/keys/source-address.ts";
-import { ConnectionCaps } from "./connection-caps.ts";
+import { ConnectionCaps, type ConnectionKind } from "./connection-caps.ts";
 import type { EventOutlet } from "./event-outlet.ts";
 import { deadlinesOf, type Graph } from "./graph.ts";
 import type { OperationPayload, Policy } from "./policy.ts";
@@ -23,8 +23,8 @@ export type Streams = {
   readonly caps: ConnectionCaps;
   /** Who presents this credential, as a header or as a connection parameter. Throws as REST does. The use is noted. */
   authenticate(authorization: unknown, hop: Hop): Promise<Principal>;
-  /** Whose connections count together: those of one credential, or without one those of one address. */
-  ownerOf(principal: Principal, hop: Hop): string;
+  /** Takes a place for one more connection of who asks; undefined when all of theirs are taken. The function gives it back. */
+  take(kind: ConnectionKind, principal: Principal, hop: Hop): (() => void) | undefined;
   /** Calls `ended` when the credential of who asks ends, unless the function returned was called before. */
   watch(principal: Principal, ended: (why: AppError) => void): () => void;
   /** Admits an operation, by the rules of every transport. */
@@ -43,6 +43,7 @@ export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
   const { engine, apiSchema, supergraphSdl } = graph;
   const { limits } = policy;
   const { queryMs, mutationMs } = deadlinesOf(app.config);
+  const caps = new ConnectionCaps(limits);
   const shared = new SharedStreams();
   const shareKey = createShareKeys(supergraphSdl);
   const open = (operation: StreamedOperation): Promise<Results | ExecutionResult> => {
@@ -57,14 +58,17 @@ export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
     limits,
     stallMs: app.config.CLIENT_STALL_MS,
     outlets: new Set(),
-    caps: new ConnectionCaps(limits),
+    caps,
     async authenticate(authorization, hop) {
       const given = authorization === undefined ? undefined : String(authorization);
       const principal = await app.door.enter({ authorization: given, hop });
       app.keyUse.record(principal, hop);
       return principal;
     },
-    ownerOf: (principal, hop) => ownerOf(principal, networkOf(sourceAddress(hop, app.trustedProxies) ?? "")),
+    take(kind, principal, hop) {
+      if (principal.kind !== "anonymous") return caps.takeOfKey(kind, credentialOf(principal));
+      return caps.takeOfAddress(networkOf(sourceAddress(hop, app.trustedProxies) ?? ""));
+    },
     watch: (principal, ended) => app.credentialWatch.watch(principal, ended),
     admit(payload, context) {
       const admitted = policy.admit(payload);
@@ -107,13 +111,6 @@ export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
   };
 }
 
-function ownerOf(principal: Principal, network: string): string {
-  switch (principal.kind) {
-    case "anonymous":
-      return network;
-    case "wallet-session":
-      return principal.sessionId;
-    default:
-      return principal.keyId;
-  }
+function credentialOf(principal: Exclude<Principal, { kind: "anonymous" }>): string {
+  return principal.kind === "wallet-session" ? principal.sessionId : principal.keyId;
 }

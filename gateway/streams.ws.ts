@@ -95,7 +95,7 @@ async function enter(streams: Streams, extra: Extra, authorization: unknown): Pr
   const hop = hopOf(request);
   const principal = await streams.authenticate(authorization, hop);
   if (socket.readyState !== socket.OPEN) return;
-  const leave = streams.caps.take("sockets", streams.ownerOf(principal, hop));
+  const leave = streams.take("sockets", principal, hop);
   if (!leave) throw new AppError("rate_limit_exceeded", "Too many sockets of one key");
   const stopWatching = streams.watch(principal, ({ message }) => socket.close(CloseCode.Forbidden, message));
   socket.once("close", () => {

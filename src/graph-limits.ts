@@ -23,8 +23,9 @@ export const GRAPH_LIMITS = {
   frameBytes: 65_536,
   /** Levels of objects and lists in what is sent as JSON. */
   jsonDepth: 64,
-  /** Open connections that stream, of a process; and of one credential (without one: of one address) by kind. */
+  /** Open connections that stream: of a process; without a credential, of one address; and of one credential by kind. */
   connections: 20_000,
+  connectionsPerAddress: 1_000,
   socketsPerKey: 20,
   streamsPerKey: 100,
   /** Operations under way on one socket, or in one event stream that carries several. */

@@ -196,10 +196,12 @@ test("a field that the credential may not see is refused where it stands, and th
   ]);
 });
 
-describe("a gateway whose subgraphs are slow", () => {
+describe("a gateway whose subgraphs are slow, or say too much,", () => {
   const ends: (() => Promise<unknown>)[] = [];
   /** What each subgraph was asked, and whether the gateway has left since. */
   const asked: { readonly query: string; gone: boolean }[] = [];
+  /** What they answer; undefined for nothing at all. */
+  let answer: string | undefined;
   let origin: string;
   beforeAll(async () => {
     const silent = createServer(async (request: IncomingMessage, response) => {
@@ -210,6 +212,7 @@ describe("a gateway whose subgraphs are slow", () => {
       response.once("close", () => {
         seen.gone = true;
       });
+      if (answer !== undefined) response.setHeader("content-type", "application/json").end(answer);
     });
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     ends.unshift(
@@ -251,6 +254,30 @@ describe("a gateway whose subgraphs are slow", () => {
     leaving.abort();
     await until(() => asked[0]?.gone === true, 1_000);
     expect(await answer).toBe("left");
+  });
+
+  test("passes on what they name, and no text of what they do not", async () => {
+    const told = async (error: object) => {
+      answer = JSON.stringify({ data: null, errors: [error] });
+      const reply = await send("{ network { name } }");
+      answer = undefined;
+      return reply.text();
+    };
+    const secret = "select * from key at /srv/app.ts:7";
+    const extensions = { code: "INTERNAL_SERVER_ERROR", stacktrace: [secret] };
+    for (const error of [{ message: secret }, { message: secret, extensions }]) {
+      const text = await told(error);
+      expect(JSON.parse(text).errors).toMatchObject([{ extensions: { code: "internal_error" } }]);
+      expect(text).not.toMatch(/select|srv|stacktrace/);
+    }
+    const named = await told({
+      message: "No such thing.",
+      extensions: { code: "not_found", stacktrace: [secret] },
+    });
+    expect(JSON.parse(named).errors).toMatchObject([
+      { message: "No such thing.", extensions: { code: "not_found" } },
+    ]);
+    expect(named).not.toMatch(/select|srv|stacktrace/);
   });
 
   test("answers at the deadline of queries, by name", async () => {

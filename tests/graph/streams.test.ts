@@ -196,7 +196,7 @@ describe("a socket is closed with", () => {
         stallMs: 1_000,
         caps: new ConnectionCaps({ ...GRAPH_LIMITS, ...LIMITS }),
         authenticate,
-        ownerOf: () => "all",
+        take: () => () => {},
         watch: () => () => {},
         report: () => {},
       } as unknown as Streams;
