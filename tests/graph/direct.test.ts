@@ -371,8 +371,8 @@ describe("fine-tuning", () => {
         services { nodes { url pricePerToken occupied models quota { cpuCount gpuType } provider { address } } }
         service(provider: $p) { models } refundLockSeconds }
       provider(address: $p) { fineTuning { models } }
-      account(address: $a) { direct { fineTuningAccounts { nodes { providerAddress balance deliverablesCount
-        refunds { amount unlocksAt } deliverables { nodes { id modelRoot acknowledged settled file { root } } } } } } } }`;
+      account(address: $a) { direct { fineTuningAccounts(first: 5) { nodes { providerAddress balance deliverablesCount
+        refunds { amount unlocksAt } deliverables(first: 5) { nodes { id modelRoot acknowledged settled file { root } } } } } } } }`;
     const variables = { a: user.address, p: PROVIDER.address };
     const { data, errors } = await until(async () => {
       const result = await user.ask(query, variables);
