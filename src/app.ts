@@ -169,7 +169,7 @@ function wire(given: {
   const relay = new EventRelay(database, bus, log);
   const committed = () => relay.nudge();
   const events = new EventsService(database, bus);
-  const parts: Parts = { config, network, log, clock, rpc, database, events, committed };
+  const parts: Parts = { config, network, log, clock, rpc, database, bus, events, committed };
   const chainRoom = openChainRoom(parts);
   const storageRoom = openStorageRoom(parts, chainRoom);
   const authenticator = new AuthenticateService(database);

@@ -2,6 +2,7 @@ import type { Network } from "./chain/networks.ts";
 import type { Rpc } from "./chain/rpc.client.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
+import type { Bus } from "./events/bus.ts";
 import type { EventsService } from "./events/events.service.ts";
 import type { Clock } from "./kernel/clock.ts";
 import type { Logger } from "./kernel/log.ts";
@@ -14,6 +15,7 @@ export type Parts = {
   readonly clock: Clock;
   readonly rpc: Rpc;
   readonly database: Database;
+  readonly bus: Bus;
   readonly events: EventsService;
   /** Says that events were committed. */
   readonly committed: () => void;

@@ -1,4 +1,5 @@
 import type { LogHandler } from "../../chain/log-handler.ts";
+import { BusListener } from "../../events/bus-listener.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/hex.ts";
 import type { Life, Parts } from "../../parts.ts";
@@ -7,7 +8,6 @@ import type { FileReader } from "../node/file-reader.ts";
 import type { NodeFile, StorageNode } from "../node/storage-node.ts";
 import type { SubmissionsService } from "../submissions.service.ts";
 import type { UploadsService } from "../uploads.service.ts";
-import { FinalizedWatch } from "./finalized-watch.ts";
 import { KvService } from "./kv.service.ts";
 import type { KvFile } from "./kv-file.ts";
 import { kvRollback } from "./kv-rollback.ts";
@@ -33,7 +33,7 @@ type Needs = {
 
 /** Builds the services of key-value. */
 export function openKvRoom(parts: Parts, { node, reader, uploads, submissions, flow }: Needs): KvRoom {
-  const { config, network, database, events, clock, log, committed } = parts;
+  const { config, network, database, bus, clock, log, committed } = parts;
   const { chainId } = network;
   const held = config.KV_STREAMS ?? (network.id === "devnet" ? "all" : []);
   const keys: ReaderKeys = {
@@ -75,7 +75,16 @@ export function openKvRoom(parts: Parts, { node, reader, uploads, submissions, f
     runner.nudge(file.root);
     if (file.txSeq !== undefined) recent.note(file.txSeq);
   });
-  const watch = new FinalizedWatch({ events, log, finalized: (root) => runner.nudge(root) });
+  // Of files that become whole in another process. What is missed, the next poll of the replay sees.
+  const watch = new BusListener({
+    bus,
+    topic: "file.progressed",
+    heard: ({ data }) => {
+      if (data.status === "finalized") runner.nudge(data.root as Hex);
+    },
+    lost: (error) =>
+      log.warn({ err: error }, "files that become whole are not heard of, and looked up instead"),
+  });
   return {
     kv,
     kvWrites: new KvWritesService(uploads),
