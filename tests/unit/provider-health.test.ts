@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
+import type { Admitted } from "../../src/inference/admitted.ts";
+import { ExchangeService } from "../../src/inference/exchange.service.ts";
 import { HealthService } from "../../src/inference/health.service.ts";
 import type { Provider } from "../../src/inference/provider.ts";
 import { type FailureKind, ProviderFailure } from "../../src/inference/provider-failure.ts";
 import { retryAfterOf } from "../../src/inference/retry-after.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
 
 const PROVIDER = { address: "0x01", url: "https://a.example.com", model: "m" } as unknown as Provider;
 const COOL_DOWN_MS = 1_000;
@@ -108,4 +111,30 @@ test("Retry-After is read as seconds or as a date, and nonsense is nothing", () 
   expect(soon).toBeLessThanOrEqual(5_000);
   expect(retryAfterOf(new Date(0).toUTCString())).toBe(0);
   for (const nonsense of ["soon", "-1", "1e3", "", "NaN"]) expect(retryAfterOf(nonsense)).toBeUndefined();
+});
+
+test("of requests that were admitted at once with a half-open provider first, one probes it and the others go elsewhere; alone it is asked all the same", async () => {
+  const { health, fail, pass, circuit } = start();
+  for (let n = 0; n < 3; n++) fail();
+  pass(COOL_DOWN_MS);
+  expect(circuit()).toBe("half-open");
+  const clock = systemClock;
+  const needs = { providers: {}, health, clock, log: {}, tries: 3, totalMs: 60_000 } as const;
+  const exchanges = new ExchangeService(needs as unknown as ConstructorParameters<typeof ExchangeService>[0]);
+  const other = { ...PROVIDER, address: "0x02", url: "https://b.example.com" } as Provider;
+  const probed = Promise.withResolvers<void>();
+  const admitted = (candidates: readonly Provider[]) =>
+    ({ candidates, beginAttempt() {}, endAttempt() {}, markFirstByte() {} }) as unknown as Admitted;
+  const ask = (candidates: readonly Provider[]) =>
+    exchanges.tryEach(admitted(candidates), new AbortController().signal, async ({ provider }) => {
+      if (provider === PROVIDER) await probed.promise;
+      return provider.address;
+    });
+  const asked = [ask([PROVIDER, other]), ask([PROVIDER, other]), ask([PROVIDER, other]), ask([PROVIDER])];
+  await Promise.all([asked[1], asked[2]]);
+  expect(circuit()).toBe("open");
+  expect(health.of(PROVIDER).inFlight).toBe(2);
+  probed.resolve();
+  expect(await Promise.all(asked)).toEqual(["0x01", "0x02", "0x02", "0x01"]);
+  expect(circuit()).toBe("closed");
 });
