@@ -45,6 +45,12 @@ export function allowPages(
     raw.setHeader("access-control-allow-headers", HEADERS);
     raw.setHeader("access-control-max-age", PREFLIGHT_SECONDS);
   });
+  // A route that varies by other headers would take ours away; a stream is on its way without asking again.
+  server.addHook("onSend", async ({ headers }, reply) => {
+    if (headers.origin === undefined) return;
+    const vary = reply.getHeader("vary");
+    reply.header("vary", typeof vary === "string" && vary !== "" ? `${vary}, origin` : "origin");
+  });
   // Below the routes that answer it themselves.
   server.options("/*", async (_, reply) => reply.code(204).send());
 }

@@ -90,7 +90,8 @@ describeDatabases("an Idempotency-Key", (kind) => {
     const customer = await newCustomer();
     const asked = stack().provider.requests;
     const key = newId();
-    stack().provider.behaviour = { delayMs: 300 };
+    // As long as a busy machine may take to begin all of them.
+    stack().provider.behaviour = { delayMs: 2_000 };
     const replies = await Promise.all(Array.from({ length: 20 }, () => post(stack(), customer.secret, key)));
     stack().provider.behaviour = {};
     expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -256,7 +257,8 @@ describe.skipIf(!inject("postgresUrl"))("two processes on one database", () => {
 
 test("every route that bills or creates takes the key, and no other does", () => {
   const taking = routes.filter(({ repetition }) => repetition !== undefined);
-  const free = ["/v1/routing/preview", "/v1/messages/count_tokens"];
+  // Segments and what is sent as JSON-RPC are the same however often they come.
+  const free = ["/v1/routing/preview", "/v1/messages/count_tokens", "/file/segment", "/"];
   const expected = routes.filter(
     ({ method, url }) => method === "POST" && !url.startsWith("/v1/auth/") && !free.includes(url),
   );
