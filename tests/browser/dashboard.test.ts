@@ -197,7 +197,7 @@ test("every page passes axe, in light and in dark and as wide as a phone", async
     await requireAccessible(page, `overview-${look.name}`);
     for (const name of PAGES) {
       await go(page, name);
-      await page.locator(".loading").waitFor({ state: "detached" });
+      await expect.poll(() => page.locator(".loading").count(), { timeout: 10_000 }).toBe(0);
       await requireAccessible(page, `${name.toLowerCase().replace(" ", "-")}-${look.name}`);
       const width = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
       expect(width, `${name} is wider than its window`).toBeLessThanOrEqual(0);

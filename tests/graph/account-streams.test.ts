@@ -156,6 +156,11 @@ describe.each(TRANSPORTS)("what was opened over %s", (transport) => {
   test("with an mk- key is closed when the key is revoked, and nothing comes after", async () => {
     const { account } = await seedAccount(stack().app.database, 1n);
     const { id, secret } = await managementKey(account, "account:read");
+    // Of the seeded money as well something is told, and not before it is published.
+    await until(async () => {
+      const rows = await stack().app.database.rows("select 1 from outbox where position is null");
+      return rows.length === 0;
+    });
     const bystander = await follow(
       transport,
       (await managementKey(account, "account:read")).secret,

@@ -62,7 +62,7 @@ describe("a file", () => {
       "cache-control": "public, max-age=31536000, immutable",
       "content-disposition": `attachment; filename="${file.root}"`,
       "x-content-type-options": "nosniff",
-      "content-security-policy": "sandbox; default-src 'none'",
+      "content-security-policy": "sandbox allow-downloads; default-src 'none'",
       "access-control-allow-origin": "*",
       "access-control-expose-headers": expect.stringContaining("Content-Range"),
       "x-storage-root": file.root,

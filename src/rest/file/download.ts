@@ -57,7 +57,7 @@ type Ask = {
 /** Strangers' bytes on our origin: they are saved, not shown, and nothing in them runs. */
 const HARMLESS = {
   "x-content-type-options": "nosniff",
-  "content-security-policy": "sandbox; default-src 'none'",
+  "content-security-policy": "sandbox allow-downloads; default-src 'none'",
   "cross-origin-resource-policy": "cross-origin",
 } as const;
 

@@ -27,7 +27,7 @@ const FILE = graphql(`
     file(root: $root) {
       root size status url segments uploadedSegments
       submissions(first: 5) { nodes { txSeq blockNumber seenAt sender { address } } }
-      entries(path: $path) { name path kind size link url }
+      entries(path: $path, first: 100) { nodes { name path kind size link url } }
     }
   }
 `);
@@ -254,7 +254,7 @@ function OneFile({ root }: { root: string }) {
                     <Button onClick={() => setPath(path.replace(/\/[^/]+\/?$/, "") || "/")}>Up</Button>
                   )}
                   <Table label="Entries" heads={["Name", "Kind", "Size"]}>
-                    {file.entries.map((entry) => (
+                    {file.entries.nodes.map((entry) => (
                       <tr key={entry.path}>
                         <td>
                           {entry.kind === "DIRECTORY" ? (
