@@ -194,6 +194,7 @@ test("every page passes axe, in light and in dark and as wide as a phone", async
   ] as const;
   for (const look of looks) {
     const { page, faults } = await signedIn({ ...look.options });
+    await page.locator(".chart canvas").waitFor();
     await requireAccessible(page, `overview-${look.name}`);
     for (const name of PAGES) {
       await go(page, name);
