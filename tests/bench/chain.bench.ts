@@ -145,6 +145,8 @@ async function benchDelay({ keys }: Pace, onEnd: OnEnd): Promise<string> {
       DATA_DIR: folder,
       RPC_URL: anvil.url,
       AGENT_CONTRACTS: `agent-nft:${EMITTER}`,
+      // A thousand begin at once.
+      GRAPH_LIMITS: "messagesPerSecond=10000",
     },
   });
   onEnd(() => product.stop());

@@ -69,7 +69,7 @@ function weightOf(kind: Kind, mood: number): number {
 }
 
 const RECENT = 30;
-const VERIFY_EVERY = 500;
+const VERIFY_EVERY = 1_000;
 const RANGE = 65_535;
 
 const exchangeOf = (world: World, a: number): SimExchange | undefined =>
