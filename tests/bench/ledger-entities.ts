@@ -87,6 +87,7 @@ async function hold(em: EntityManager, request: HoldRequest): Promise<bigint> {
   const { model, provider, serviceType, inputPrice, outputPrice } = request;
   em.create(InferenceRequestRow, {
     ...{ id, account: address, apiKeyId: key.id, model, provider, serviceType, inputPrice, outputPrice },
+    ...{ cachedTokens: 0, cacheWriteTokens: 0, cacheWrite1hTokens: 0 },
     ...{ status: "running", usageEstimated: false, createdAt: new Date() },
   } as never);
   // The request first, which the hold refers to without a relation that would order them.
