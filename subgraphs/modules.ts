@@ -1,3 +1,4 @@
+import { once } from "../src/kernel/once.ts";
 import { build as buildAccounts } from "./accounts/module.ts";
 import { build as buildChain } from "./chain/module.ts";
 import { build as buildInference } from "./inference/module.ts";
@@ -9,8 +10,8 @@ export type SubgraphModule = { readonly name: string; readonly build: () => Subg
 
 /** The subgraphs of the product, in the order in which the supergraph names them. */
 export const modules = [
-  { name: "accounts", build: buildAccounts },
-  { name: "inference", build: buildInference },
-  { name: "storage", build: buildStorage },
-  { name: "chain", build: buildChain },
+  { name: "accounts", build: once(buildAccounts) },
+  { name: "inference", build: once(buildInference) },
+  { name: "storage", build: once(buildStorage) },
+  { name: "chain", build: once(buildChain) },
 ] as const satisfies readonly SubgraphModule[];

@@ -6,6 +6,7 @@ import { Database } from "./database.ts";
 import { entities } from "./entities.ts";
 import { lockFolder } from "./lock.ts";
 import { migrations } from "./migrations/index.ts";
+import { copyTemplate } from "./template.ts";
 
 /**
  * Where the data lives: a PostgreSQL server, a folder of this machine, or nowhere (`memory`, for tests, which may load
@@ -60,6 +61,7 @@ async function openEmbedded(config: Exclude<DatabaseConfig, { kind: "server" }>)
   try {
     const { MikroORM: Embedded } = await import("@mikro-orm/pglite");
     const dbName = config.kind === "folder" ? join(config.path, "postgres") : "memory://";
+    if (config.kind === "folder") copyTemplate(dbName);
     const dump = config.kind === "memory" && config.loadDataDir;
     const orm = await Embedded.init({
       ...common(),

@@ -1,6 +1,6 @@
+import { ForbiddenAddress } from "../kernel/address-guard.ts";
 import { AppError } from "../kernel/errors.ts";
 import { redact } from "../kernel/log.ts";
-import { ForbiddenAddress } from "./address-guard.ts";
 import type { ProviderExchange, ProviderHead, ProviderListener } from "./provider.client.ts";
 import { ProviderFailure } from "./provider-failure.ts";
 

@@ -1,5 +1,5 @@
 import type { InferenceRegistry } from "../chain/direct/inference-registry.ts";
-import { faultOf } from "./address-guard.ts";
+import { faultOf } from "../kernel/address-guard.ts";
 import type { ProviderSource } from "./catalogue.service.ts";
 import { finerPriceOf } from "./finer-price.ts";
 import { profileOf } from "./profile.ts";

@@ -1,9 +1,8 @@
 import type { lookup } from "node:dns";
-import { isIP } from "node:net";
 import QuickLru from "quick-lru";
-import { buildConnector, type Dispatcher, Pool } from "undici";
+import { type Dispatcher, Pool } from "undici";
+import { publicConnector } from "../kernel/address-guard.ts";
 import type { Hex } from "../kernel/hex.ts";
-import { ForbiddenAddress, guardedLookup, isPublicAddress } from "./address-guard.ts";
 import { endpointOf, type Provider } from "./provider.ts";
 import { ProviderFailure } from "./provider-failure.ts";
 import { retryAfterOf } from "./retry-after.ts";
@@ -159,17 +158,6 @@ export class ProviderClient {
     this.#pools.set(key, pool);
     return pool;
   }
-}
-
-/** Connects to public addresses only. An address in the URL is never looked up, so it is judged here. */
-function publicConnector(timeout: number, resolve: typeof lookup | undefined): buildConnector.connector {
-  const connect = buildConnector({ timeout, lookup: guardedLookup(resolve) } as buildConnector.BuildOptions);
-  return (options, done) => {
-    const host = options.hostname.replace(/^\[|\]$/g, "");
-    if (isIP(host) !== 0 && !isPublicAddress(host))
-      return void done(new ForbiddenAddress(`${host} is not a public address`), null);
-    connect(options, done);
-  };
 }
 
 class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {

@@ -10,7 +10,7 @@ import { until } from "../support/until.ts";
 const LIMIT = 10_000;
 
 test("10,001 events in one range that the endpoint refuses are all read, each once, and no block is skipped", async () => {
-  const [chain, database] = [await startChain(), await openTestDatabase("embedded")];
+  const [chain, database] = [await startChain(), await openTestDatabase()];
   const [{ client }, owner] = [handlesOf(chain.url), newAccount()];
   await flood(client, { count: 5_001, to: owner, base: 0n });
   await flood(client, { count: 5_000, to: owner, base: 1_000_000n });

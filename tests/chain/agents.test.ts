@@ -244,7 +244,7 @@ describeDatabases("agent tokens", (kind) => {
       if (there) expect(await asRead(tokens, tokenId), story.join("; ")).toEqual(there);
       else expect(await tokens.byKeys([key(tokenId)]), story.join("; ")).toEqual([undefined]);
     }
-    const afresh = await openTestDatabase("embedded");
+    const afresh = await openTestDatabase();
     const second = watchAgents(afresh, { url: chain.url });
     second.watcher.start();
     await second.caughtUp();
@@ -391,7 +391,7 @@ describe("the successor's logs", () => {
   const [ann, ben] = [lowerHex(randomHex(20)), lowerHex(randomHex(20))];
 
   test("make the same tokens, keys and authorisations", async () => {
-    const database = await openTestDatabase("embedded");
+    const database = await openTestDatabase();
     const service = new AgentLogService({
       chainId: 16_602,
       contract: { address: contract, generation: "agentic-id", startBlock: undefined },

@@ -9,7 +9,7 @@ import { watchDeposits } from "../support/deposits.ts";
 import { startRpcProxy } from "../support/rpc-proxy.ts";
 
 test("the head is asked once a second however many want it, and not remembered when it failed", async () => {
-  const [chain, database] = [await startChain(), await openTestDatabase("embedded")];
+  const [chain, database] = [await startChain(), await openTestDatabase()];
   const proxy = await startRpcProxy(chain.url);
   let nowMs = 0;
   const clock = { now: () => new Date(), monotonicMs: () => nowMs };
@@ -40,7 +40,7 @@ test("the head is asked once a second however many want it, and not remembered w
 });
 
 test("a block is found by its height, and a watcher's progress by any process", async () => {
-  const [chain, database] = [await startChain(), await openTestDatabase("embedded")];
+  const [chain, database] = [await startChain(), await openTestDatabase()];
   const rpc = createRpc({
     urls: [chain.url],
     network: "devnet",

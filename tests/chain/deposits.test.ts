@@ -129,7 +129,7 @@ describeDatabases("deposits", (kind) => {
 });
 
 test("where the chain says what is final, a deposit above that waits, however deep; where not, depth decides", async () => {
-  const [chain, database, account] = [await startChain(), await openTestDatabase("embedded"), newAccount()];
+  const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
   const proxy = await startRpcProxy(chain.url);
   let final: string | undefined = "0x2";
   proxy.judge = ({ method, params: [block] }) => {
@@ -159,7 +159,7 @@ test("where the chain says what is final, a deposit above that waits, however de
 });
 
 test("only the vault's own event counts: not that of another contract", async () => {
-  const [chain, database, account] = [await startChain(), await openTestDatabase("embedded"), newAccount()];
+  const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
   const impostor = "0x0000000000000000000000000000000000bad017";
   const code = await chain.client.getCode({ address: chain.vault });
   await chain.client.setCode({ address: impostor, bytecode: code ?? "0x" });
@@ -171,7 +171,7 @@ test("only the vault's own event counts: not that of another contract", async ()
 });
 
 test("a deposit into the development network's vault reaches the account that it names", async () => {
-  const [chain, database, account] = [await startChain(), await openTestDatabase("embedded"), newAccount()];
+  const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
   const { vault } = await deployContracts(chain.url);
   const { watcher, list } = watchDeposits(database, { urls: [chain.url], vault, confirmations: 0 });
   watcher.start();

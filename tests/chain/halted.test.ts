@@ -9,7 +9,7 @@ import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-const stack = useStack("embedded", { CONFIRMATIONS: "2" });
+const stack = useStack({ CONFIRMATIONS: "2" });
 
 test("a reorganisation that takes back credited money halts crediting, and everything else is served on", async () => {
   const { app, origin, rpcUrl } = stack();

@@ -36,7 +36,7 @@ afterAll(() => anvil?.stop());
 let database: Database;
 const ends: (() => Promise<void>)[] = [];
 beforeAll(async () => {
-  database = await openTestDatabase("embedded", { onEnd: (end) => void ends.unshift(end) });
+  database = await openTestDatabase(undefined, { onEnd: (end) => void ends.unshift(end) });
 });
 afterAll(async () => {
   for (const end of ends) await end();

@@ -14,7 +14,7 @@ import { ask } from "../support/graph-client.ts";
 import { startRpcProxy } from "../support/rpc-proxy.ts";
 import { useStack } from "../support/stack.ts";
 
-const stack = useStack("embedded");
+const stack = useStack();
 
 const { daSigners, wrappedBase } = NETWORKS.testnet.contracts;
 const POINT = { X: 3n, Y: 5n } as const;

@@ -154,7 +154,7 @@ describeDatabases(`reorganisations with ${N} confirmations`, (kind) => {
 
 describe("an endpoint that repeats itself", () => {
   test("a log that comes twice in one answer is one deposit", async () => {
-    const [chain, database, account] = [await startChain(), await openTestDatabase("embedded"), newAccount()];
+    const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
     const proxy = await startRpcProxy(chain.url);
     proxy.judge = async (call) => {
       if (call.method !== "eth_getLogs") return "pass";
@@ -175,7 +175,7 @@ describe("an endpoint that repeats itself", () => {
   });
 
   test("logs of another block than the one that was asked for are not believed", async () => {
-    const [chain, database, account] = [await startChain(), await openTestDatabase("embedded"), newAccount()];
+    const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
     const proxy = await startRpcProxy(chain.url);
     await chain.deposit(account, 7n);
     const other = await chain.client.getBlock({ blockNumber: 2n });

@@ -191,7 +191,7 @@ test("an RPC_URL with a key in it is called, shown to nobody, and its outage is 
   const network = withAddresses(NETWORKS.devnet, {
     contracts: { flow: nowhere, routerVault: nowhere, computeInference: nowhere, computeLedger: nowhere },
   });
-  const app = await createApp(config, network, createLogger("silent"), () => openTestDatabase("embedded"));
+  const app = await createApp(config, network, createLogger("silent"), () => openTestDatabase());
   onTestFinished(() => app.close());
   expect((await app.chain.head()).number).toBe(1n);
   const chainPart = async () => (await app.readiness()).parts.chain;

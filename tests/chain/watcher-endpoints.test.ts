@@ -7,7 +7,7 @@ import { until } from "../support/until.ts";
 
 describe("an endpoint that fails", () => {
   test("an endpoint of another chain is said so, and not read", async () => {
-    const [chain, database] = [await startChain(), await openTestDatabase("embedded")];
+    const [chain, database] = [await startChain(), await openTestDatabase()];
     const proxy = await startRpcProxy(chain.url);
     proxy.judge = ({ method }) => (method === "eth_chainId" ? { result: "0x4115" } : "pass");
     const { watcher, lines } = watchDeposits(database, { urls: [proxy.url] });
@@ -28,7 +28,7 @@ describe("an endpoint that fails", () => {
     ["answers garbage", { text: "<html>busy</html>" }],
     ["answers blocks that are none", { result: { number: "0x1" } }],
   ] as const)("%s: the watcher says so, and goes on when it is back", async (_what, verdict) => {
-    const [chain, database, account] = [await startChain(), await openTestDatabase("embedded"), newAccount()];
+    const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
     const proxy = await startRpcProxy(chain.url);
     const { watcher, scanned } = watchDeposits(database, { urls: [proxy.url], confirmations: 1 });
     watcher.start();
@@ -43,7 +43,7 @@ describe("an endpoint that fails", () => {
   });
 
   test("the next endpoint is asked when one is gone", async () => {
-    const [chain, database] = [await startChain(), await openTestDatabase("embedded")];
+    const [chain, database] = [await startChain(), await openTestDatabase()];
     const proxy = await startRpcProxy(chain.url);
     proxy.judge = () => "cut";
     const { watcher, scanned } = watchDeposits(database, { urls: [proxy.url, chain.url] });
@@ -52,7 +52,7 @@ describe("an endpoint that fails", () => {
   });
 
   test("one that lags behind is waited for: nothing is taken back", async () => {
-    const [chain, database, account] = [await startChain(), await openTestDatabase("embedded"), newAccount()];
+    const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
     await chain.deposit(account, 7n);
     const proxy = await startRpcProxy(chain.url);
     const { watcher, list, scanned } = watchDeposits(database, { urls: [proxy.url] });
@@ -67,7 +67,7 @@ describe("an endpoint that fails", () => {
   });
 
   test("one that has lost its newest blocks is said so after a while, and nothing is taken back", async () => {
-    const [chain, database, account] = [await startChain(), await openTestDatabase("embedded"), newAccount()];
+    const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
     await chain.deposit(account, 7n);
     await chain.mine(20);
     const proxy = await startRpcProxy(chain.url);
@@ -94,7 +94,7 @@ describe("an endpoint that fails", () => {
   });
 
   test("a block that is replaced before its logs are read is no outage", async () => {
-    const [chain, database, account] = [await startChain(), await openTestDatabase("embedded"), newAccount()];
+    const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
     const proxy = await startRpcProxy(chain.url);
     const { watcher, lines, scanned } = watchDeposits(database, { urls: [proxy.url], confirmations: 5 });
     watcher.start();
@@ -115,7 +115,7 @@ describe("an endpoint that fails", () => {
   });
 
   test("one that lags far behind is no reorganisation either", async () => {
-    const [chain, database] = [await startChain(), await openTestDatabase("embedded")];
+    const [chain, database] = [await startChain(), await openTestDatabase()];
     await chain.mine(150);
     const proxy = await startRpcProxy(chain.url);
     const { watcher, lines, scanned } = watchDeposits(database, { urls: [proxy.url], behindAfterMs: 0 });
@@ -130,7 +130,7 @@ describe("an endpoint that fails", () => {
   });
 
   test("a watcher stops at once also while the chain does not answer", async () => {
-    const [chain, database] = [await startChain(), await openTestDatabase("embedded")];
+    const [chain, database] = [await startChain(), await openTestDatabase()];
     const proxy = await startRpcProxy(chain.url);
     proxy.judge = () => "hang";
     const { watcher } = watchDeposits(database, { urls: [proxy.url] });

@@ -48,7 +48,7 @@ describeDatabases("the watcher's place", (kind) => {
 });
 
 test("a log that does not fit the configured event is not skipped: the watcher stays before it", async () => {
-  const [chain, database, account] = [await startChain(), await openTestDatabase("embedded"), newAccount()];
+  const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
   const event = "event Deposited(address account, uint256 amount)";
   const wrong = watchDeposits(database, { urls: [chain.url], confirmations: 0, event });
   wrong.watcher.start();
@@ -66,7 +66,7 @@ test("a log that does not fit the configured event is not skipped: the watcher s
 
 describe("a long way behind", () => {
   test("pages are halved for an endpoint that refuses long ranges or many logs, and no block is skipped", async () => {
-    const [chain, database, account] = [await startChain(), await openTestDatabase("embedded"), newAccount()];
+    const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
     for (let turn = 0; turn < 5; turn++) {
       await chain.deposit(account, 1n);
       await chain.deposit(account, 1n);
@@ -94,7 +94,7 @@ describe("a long way behind", () => {
 
   // Few blocks are read one by one, of many the older ones in one go.
   test.each([8, 200])("a chain of %i blocks that moves while it is read is read again", async (blocks) => {
-    const [chain, database, account] = [await startChain(), await openTestDatabase("embedded"), newAccount()];
+    const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
     const { raw } = await chain.deposit(account, 7n);
     await chain.mine(blocks);
     const proxy = await startRpcProxy(chain.url);
@@ -120,7 +120,7 @@ describe("a chain that is not the one that was read", () => {
   test("a reorganisation that takes back a credited deposit halts the watcher, loudly, and nothing is credited", async () => {
     const [chain, database, account, later] = [
       await startChain(),
-      await openTestDatabase("embedded"),
+      await openTestDatabase(),
       newAccount(),
       newAccount(),
     ];
@@ -145,7 +145,7 @@ describe("a chain that is not the one that was read", () => {
   });
 
   test("a reorganisation deeper than what is remembered halts the watcher", async () => {
-    const [chain, database] = [await startChain(), await openTestDatabase("embedded")];
+    const [chain, database] = [await startChain(), await openTestDatabase()];
     await chain.mine(150);
     const { watcher, lines, scanned } = watchDeposits(database, { urls: [chain.url], confirmations: 0 });
     watcher.start();
@@ -158,7 +158,7 @@ describe("a chain that is not the one that was read", () => {
   test("a development chain that began anew halts the watcher, or is read from its start where that is allowed", async () => {
     const [chain, database, account, other] = [
       await startChain(),
-      await openTestDatabase("embedded"),
+      await openTestDatabase(),
       newAccount(),
       newAccount(),
     ];

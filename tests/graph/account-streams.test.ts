@@ -5,6 +5,7 @@ import { DEPLOYER } from "../../src/devnet/accounts.ts";
 import { depositToVault } from "../../src/devnet/actors.ts";
 import { SCOPES, type Scope } from "../../src/keys/principal.ts";
 import { newAccount } from "../support/deposits.ts";
+import { untilPublished } from "../support/events.ts";
 import { ask, type Following, followEvents, followSocket, openSocket } from "../support/graph-client.ts";
 import { rest } from "../support/rest-client.ts";
 import { seedAccount } from "../support/seed.ts";
@@ -18,15 +19,16 @@ const KEYS = "{ id cursor keyId kind change apiKey { id name status } }";
 const FOLLOW = { socket: followSocket, events: followEvents } as const;
 const TRANSPORTS = Object.keys(FOLLOW) as (keyof typeof FOLLOW)[];
 
-const stack = useStack("embedded");
+const stack = useStack();
 
 async function managementKey(account: string, ...scopes: Scope[]) {
   const { key, secret } = await stack().app.managementKeys.create(account, `key ${Math.random()}`, scopes);
   return { id: key.id, secret };
 }
 
-/** Opens a subscription and waits until its source is followed. */
+/** Opens a subscription, behind all that was done so far, and waits until its source is followed. */
 async function follow(transport: keyof typeof FOLLOW, secret: string, query: string): Promise<Following> {
+  await untilPublished(stack().app.database);
   const before = stack().app.events.openStreams;
   const following = await FOLLOW[transport](stack().origin, secret, `subscription { ${query} }`);
   await until(() => stack().app.events.openStreams > before || following.results.length > 0);

@@ -31,7 +31,7 @@ const NEWS = `{ id cursor at removed sealedKey {
   keys { index dataHash key truncated file { root } }
   token { id owner { address } movedWithoutKey authorizedUsers { address } dataHashes }
 } }`;
-const stack = useStack("embedded");
+const stack = useStack();
 
 let chain: ReturnType<typeof handlesOf>;
 beforeAll(() => {

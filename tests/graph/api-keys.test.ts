@@ -5,7 +5,7 @@ import { ask } from "../support/graph-client.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 
-const stack = useStack("embedded");
+const stack = useStack();
 const PROVIDER = `0x${"aB".repeat(20)}`;
 
 const TERMS =

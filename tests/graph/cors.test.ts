@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { useStack } from "../support/stack.ts";
 
 const PAGE = "https://app.example.com";
-const stack = useStack("embedded", { CORS_ORIGINS: PAGE });
+const stack = useStack({ CORS_ORIGINS: PAGE });
 const PATHS = ["/graphql", "/graphql/stream", "/v1/models"];
 
 const ask = (path: string, origin: string, init: RequestInit = {}) =>

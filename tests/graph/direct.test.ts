@@ -13,7 +13,7 @@ import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 import { newWalletUser, type Prepared, type WalletUser } from "../support/wallet-user.ts";
 
-const stack = useStack("embedded");
+const stack = useStack();
 
 const TOKEN = 10n ** 18n;
 const POOLS = `query ($a: Address!) { account(address: $a) {

@@ -7,6 +7,7 @@ import { connectDevnet, mined } from "../../src/devnet/chain-client.ts";
 import { contractAddresses } from "../../src/devnet/deploy.ts";
 import { encodePosition } from "../../src/events/events.service.ts";
 import { sealPrincipal } from "../../subgraphs/shared/principal-token.ts";
+import { untilPublished } from "../support/events.ts";
 import { ask, type Following, followEvents, followSocket } from "../support/graph-client.ts";
 import { MODEL } from "../support/network.ts";
 import { startRemoteGateway } from "../support/remote-gateway.ts";
@@ -14,7 +15,7 @@ import { type Seeded, seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-const stack = useStack("embedded");
+const stack = useStack();
 const ends: (() => Promise<unknown>)[] = [];
 let remote: Awaited<ReturnType<typeof startRemoteGateway>>;
 
@@ -31,6 +32,7 @@ async function owner(neuron = 1_000_000n): Promise<Owner> {
   const seeded = await seedAccount(stack().app.database, neuron);
   const scopes = ["account:read", "keys:read"] as const;
   const { secret } = await stack().app.managementKeys.create(seeded.account, "test", scopes);
+  await untilPublished(stack().app.database);
   return { ...seeded, management: secret };
 }
 

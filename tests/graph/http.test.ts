@@ -13,7 +13,7 @@ import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-const stack = useStack("embedded", { GRAPH_QUERY_MS: "1500" });
+const stack = useStack({ GRAPH_QUERY_MS: "1500" });
 const PREFLIGHT = { "apollo-require-preflight": "true" };
 const url = () => `${stack().origin}/graphql`;
 

@@ -8,7 +8,7 @@ import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 import { toWav } from "../support/wav.ts";
 
-const stack = useStack("embedded");
+const stack = useStack();
 const services = useServices(stack, ["images", "speech"]);
 const wav = toWav(2).toString("base64");
 const BILL = "bill { requestId cost { total } }";

@@ -6,7 +6,7 @@ import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-const stack = useStack("embedded");
+const stack = useStack();
 const services = useServices(stack, ["images"]);
 const IMAGE = SERVICES.images;
 const FOLLOW = { socket: followSocket, events: followEvents } as const;

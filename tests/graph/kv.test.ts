@@ -5,7 +5,7 @@ import { newStream, newWriter, resultOf, submit, type Writer } from "../support/
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-const stack = useStack("embedded");
+const stack = useStack();
 const query = async (text: string, variables: object = {}) => {
   const { data, errors } = await ask(stack().origin, undefined, text, variables);
   return { data, code: errors?.[0]?.extensions?.code, message: errors?.[0]?.message };

@@ -7,7 +7,7 @@ import { newTrader, sendPrepared, signTyped, type Trader, testClient } from "../
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-const stack = useStack("embedded");
+const stack = useStack();
 const PRICE = "1000000";
 
 async function query(text: string, variables: object = {}): Promise<NonNullable<GraphResult["data"]>> {

@@ -10,7 +10,7 @@ import { until } from "../support/until.ts";
 
 const OPERATOR = `0x${"0e".repeat(20)}`;
 const consensusPort = await freePort();
-const stack = useStack("embedded", {
+const stack = useStack({
   NODE_OPERATORS: `0x${"0E".repeat(20)}`,
   NODE_CONSENSUS_URL: `http://127.0.0.1:${consensusPort}`,
 });

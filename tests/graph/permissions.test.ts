@@ -8,7 +8,7 @@ import { ask, followEvents, type GraphResult } from "../support/graph-client.ts"
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-const stack = useStack("embedded");
+const stack = useStack();
 
 /** Whom a field lets in, and what is heard behind the door: by everyone, and by another account. */
 type Row = {

@@ -14,7 +14,7 @@ const SECRET = "a secret of the tests, long enough to be taken";
 const KEYS = "subscription { keyChanged { id change apiKey { name } } }";
 const GIVEN_UP_AFTER_MS = 1_500;
 
-const stack = useStack("embedded", { GRAPH_LIMITS: `resumeMs=${GIVEN_UP_AFTER_MS}` });
+const stack = useStack({ GRAPH_LIMITS: `resumeMs=${GIVEN_UP_AFTER_MS}` });
 const ends: (() => Promise<unknown>)[] = [];
 const subgraphs = new Map<string, FastifyInstance>();
 let origin: string;

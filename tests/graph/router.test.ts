@@ -14,7 +14,7 @@ import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 import { toWav } from "../support/wav.ts";
 
-const stack = useStack("embedded");
+const stack = useStack();
 useServices(stack, ["images", "speech"]);
 const messages = [{ role: "user", content: "What is the sea?" }];
 const PROMPT = countPromptTokens(messages);

@@ -9,7 +9,7 @@ import { localSignIn, signInAs } from "../support/sign-in.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-const stack = useStack("embedded", { TRUSTED_PROXIES: "127.0.0.1" });
+const stack = useStack({ TRUSTED_PROXIES: "127.0.0.1" });
 const ends: (() => Promise<unknown>)[] = [];
 let remote: Awaited<ReturnType<typeof startRemoteGateway>>;
 

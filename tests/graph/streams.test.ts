@@ -25,7 +25,7 @@ const LIMITS = {
   connections: 12,
 };
 const GRAPH = Object.entries(LIMITS).map(([name, value]) => `${name}=${value}`);
-const stack = useStack("embedded", { GRAPH_LIMITS: GRAPH.join(","), CLIENT_STALL_MS: "1000" });
+const stack = useStack({ GRAPH_LIMITS: GRAPH.join(","), CLIENT_STALL_MS: "1000" });
 
 const ends: (() => unknown)[] = [];
 afterEach(async () => {

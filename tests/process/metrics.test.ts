@@ -1,14 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import { startProcess, startReady } from "../support/process.ts";
-
-function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "metrics-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
+import { expect, test } from "vitest";
+import { newFolder, startReady } from "../support/process.ts";
 
 test("a process with a METRICS_PORT serves /metrics and its health there, and ends with it", async () => {
   const started = await startReady({ settings: { DATA_DIR: newFolder(), METRICS_PORT: "0" } });
@@ -21,12 +12,4 @@ test("a process with a METRICS_PORT serves /metrics and its health there, and en
   expect((await fetch(`${started.origin}/openapi.json`)).status).toBe(200);
   expect(await started.end()).toEqual({ code: 0, signal: null });
   await expect(fetch(`${place}/metrics`)).rejects.toThrow();
-});
-
-test("a METRICS_PORT that is taken is named before anything else is asked of it", async () => {
-  const first = await startReady({ settings: { DATA_DIR: newFolder(), METRICS_PORT: "0" } });
-  const [, port = ""] = await first.saw(/metrics ready at http:\/\/127\.0\.0\.1:(\d+)/);
-  const second = startProcess({ settings: { DATA_DIR: newFolder(), METRICS_PORT: port } });
-  expect((await second.ended).code).toBe(1);
-  expect(second.stderr()).toContain(`METRICS_PORT: port ${port} is in use`);
 });

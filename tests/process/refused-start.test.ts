@@ -9,6 +9,14 @@ import { freePort } from "../support/postgres.ts";
 import { chainsOf, isAlive, newFolder, runProcess, startProcess } from "../support/process.ts";
 import { until } from "../support/until.ts";
 
+/** A port on which somebody else listens. */
+async function takenPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
 /** A refusal comes by itself; how soon depends on how busy the machine is. */
 const PATIENCE_MS = 90_000;
 
@@ -101,11 +109,15 @@ describe("a start that cannot be is refused in one line that names the setting a
     expect(said).toMatch(/^REDIS_URL: 127\.0\.0\.1:\d+ is out of reach \(.+\)$/);
   });
 
+  test("a METRICS_PORT that is taken is named before anything else is asked of it", async () => {
+    const port = await takenPort();
+    expect(await refusalOf({ METRICS_PORT: `${port}` })).toMatch(
+      new RegExp(`^METRICS_PORT: port ${port} is in use`),
+    );
+  });
+
   test("a PORT that another process has, and no chain is left behind", async () => {
-    const taken = createServer().listen(0, "127.0.0.1");
-    await once(taken, "listening");
-    onTestFinished(() => void taken.close());
-    const { port } = taken.address() as AddressInfo;
+    const port = await takenPort();
     const started = startProcess({ settings: { DATA_DIR: newFolder(), PORT: String(port) } });
     const chain = await until(async () => (await chainsOf(started.pid))[0] ?? false, 30_000);
     expect(await started.ended).toEqual({ code: 1, signal: null });

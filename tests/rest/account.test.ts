@@ -10,7 +10,7 @@ import { type Seeded, seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-const stack = useStack("embedded");
+const stack = useStack();
 
 async function managementKey(account: string, ...scopes: Scope[]): Promise<string> {
   const { secret } = await stack().app.managementKeys.create(account, `key ${scopes.join(" ")}`, scopes);

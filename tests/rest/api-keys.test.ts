@@ -5,7 +5,7 @@ import { MODEL } from "../support/network.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 
-const stack = useStack("embedded");
+const stack = useStack();
 const PATH = "/v1/api-keys";
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever it asked for

@@ -18,7 +18,7 @@ import { localSignIn, type SignInFields, signInAs } from "../support/sign-in.ts"
 import { useStack } from "../support/stack.ts";
 import { compileWallets, walletFactoryAbi } from "../support/wallets.ts";
 
-const stack = useStack("embedded");
+const stack = useStack();
 
 type Reply = { readonly status: number; readonly headers: Headers; readonly body: Answer };
 // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever it asked for

@@ -8,7 +8,7 @@ import { type Seeded, seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-const stack = useStack("embedded");
+const stack = useStack();
 const messages = [{ role: "user" as const, content: "What is the sea?" }];
 const PROMPT = countPromptTokens(messages);
 

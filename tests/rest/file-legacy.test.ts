@@ -6,7 +6,7 @@ import { startPublisher } from "../support/publisher.ts";
 import { rawGet } from "../support/raw-http.ts";
 import { useStack } from "../support/stack.ts";
 
-const stack = useStack("embedded", { STORAGE_STATUS: "legacy", STORAGE_CACHE_MIB: "0" });
+const stack = useStack({ STORAGE_STATUS: "legacy", STORAGE_CACHE_MIB: "0" });
 const UNKNOWN = `0x${"1".repeat(64)}`;
 
 test("with STORAGE_STATUS=legacy the statuses are those of the original gateway: 200 and 600", async () => {

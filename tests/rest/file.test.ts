@@ -9,7 +9,7 @@ import { type PublishedFile, prepareFile, startPublisher } from "../support/publ
 import { rawGet } from "../support/raw-http.ts";
 import { useStack } from "../support/stack.ts";
 
-const stack = useStack("embedded");
+const stack = useStack();
 const get = (path: string, headers: Record<string, string> = {}) =>
   fetch(`${stack().origin}${path}`, { headers });
 const json = (path: string) => readEnvelope(`${stack().origin}${path}`);

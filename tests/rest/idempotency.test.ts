@@ -45,7 +45,7 @@ async function chargedTo({ app }: Stack, { account }: Seeded, given = 1_000_000n
 }
 
 describeDatabases("an Idempotency-Key", (kind) => {
-  const stack = useStack(kind);
+  const stack = useStack({}, kind);
   const newCustomer = (neuron = 1_000_000n) => seedAccount(stack().app.database, neuron);
 
   async function keysOf({ account }: Seeded): Promise<readonly { state: string; body: string | null }[]> {

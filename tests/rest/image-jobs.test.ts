@@ -14,7 +14,7 @@ type Job = Submitted & {
   readonly x_0g_trace?: object;
 };
 
-const stack = useStack("embedded");
+const stack = useStack();
 const services = useServices(stack, ["images", "edits"]);
 const IMAGE = SERVICES.images;
 const QUICK = { jobs: { processingMs: 50, retryAfterSeconds: 0 } };

@@ -8,7 +8,7 @@ import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-const stack = useStack("embedded", { METRICS_PORT: "0" });
+const stack = useStack({ METRICS_PORT: "0" });
 const QUESTION = "a question that nobody else may read";
 
 let place: { origin: string; close(): Promise<void> };

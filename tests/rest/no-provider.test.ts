@@ -9,7 +9,7 @@ import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-const stack = useStack("embedded");
+const stack = useStack();
 
 const row = {
   providerKey: PROVIDER.privateKey,

@@ -16,7 +16,7 @@ import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 import { toWav } from "../support/wav.ts";
 
-const stack = useStack("embedded", { JOBS_PARALLEL: "1" });
+const stack = useStack({ JOBS_PARALLEL: "1" });
 const services = useServices(stack, ["messages", "images", "edits", "speech"]);
 const check = new OpenApiCheck(toOpenApi(routes) as OpenApi);
 

@@ -6,7 +6,7 @@ import { routes } from "../../src/rest/rest.plugin.ts";
 import { CALLERS, newOwner, type Owner } from "../support/callers.ts";
 import { useStack } from "../support/stack.ts";
 
-const stack = useStack("embedded");
+const stack = useStack();
 
 /** Whom SPEC 5.3 lets in, said once more and by hand: a route without a row here fails. */
 const ACCESS: Readonly<Record<string, Access>> = {

@@ -27,7 +27,7 @@ async function takeAll(limit: RateLimit, subject: string, times: number): Promis
 }
 
 describe("over HTTP", () => {
-  const stack = useStack("embedded", {
+  const stack = useStack({
     RATE_LIMIT_PER_KEY: "5",
     RATE_LIMIT_PER_ADDRESS: "8",
     RATE_LIMIT_FAILURES: "6",
@@ -128,7 +128,7 @@ describe("over HTTP", () => {
 });
 
 describe("with no limits set", () => {
-  const stack = useStack("embedded", { RATE_LIMIT_PER_KEY: "0", RATE_LIMIT_PER_ADDRESS: "0" });
+  const stack = useStack({ RATE_LIMIT_PER_KEY: "0", RATE_LIMIT_PER_ADDRESS: "0" });
 
   test("nothing is counted", async () => {
     const reply = await fetch(`${stack().origin}/v1/models`);

@@ -77,7 +77,7 @@ async function race(stacks: readonly Stack[]): Promise<void> {
 }
 
 describe("in one process", () => {
-  const stack = useStack("embedded");
+  const stack = useStack();
 
   test("of 200 calls that race one DELETE, none is let in or billed after it", () => race([stack()]));
 

@@ -6,7 +6,7 @@ import { newStream, newWriter, resultOf, type Writer, write } from "../support/k
 import { type PublishedFile, prepareFile, startPublisher } from "../support/publisher.ts";
 import { useStack } from "../support/stack.ts";
 
-const stack = useStack("embedded", { PUBLIC_URL: "https://storage.example" });
+const stack = useStack({ PUBLIC_URL: "https://storage.example" });
 
 type Answer = {
   readonly id?: unknown;

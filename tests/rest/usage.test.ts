@@ -17,7 +17,7 @@ type Stats = { total_requests: number; total_cost: string };
 const ZERO = { cached_tokens: 0, cache_write_tokens: 0, cache_write_1h_tokens: 0 };
 
 describeDatabases("usage", (kind) => {
-  const stack = useStack(kind);
+  const stack = useStack({}, kind);
 
   async function newCustomer(neuron = 10n ** 18n): Promise<Customer> {
     const seeded = await seedAccount(stack().app.database, neuron);

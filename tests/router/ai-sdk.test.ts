@@ -18,7 +18,7 @@ import { type Seeded, seedAccount } from "../support/seed.ts";
 import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
 
-const stack = useStack("embedded");
+const stack = useStack();
 const services = useServices(stack, ["images"]);
 const prompt = "Say something.";
 const PROMPT = countPromptTokens([{ role: "user", content: prompt }]);

@@ -8,7 +8,7 @@ import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-const stack = useStack("embedded");
+const stack = useStack();
 const services = useServices(stack, ["messages"]);
 const { model, inputPrice, outputPrice } = SERVICES.messages;
 const messages = [{ role: "user" as const, content: "Say something." }];

@@ -11,7 +11,7 @@ type Transcript = {
   readonly x_0g_trace: { readonly billing: { readonly total_cost: string } };
 };
 
-const stack = useStack("embedded");
+const stack = useStack();
 const services = useServices(stack, ["speech"]);
 const { model } = SERVICES.speech;
 /** What no header tells the length of. */

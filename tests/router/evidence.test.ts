@@ -12,7 +12,7 @@ import { type Seeded, seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 
 const WAIT_MS = 1_000;
-const stack = useStack("embedded", { TEE_CHECK_MS: String(WAIT_MS) });
+const stack = useStack({ TEE_CHECK_MS: String(WAIT_MS) });
 
 afterEach(() => {
   stack().provider.behaviour = {};

@@ -11,7 +11,7 @@ type Images = {
   readonly x_0g_trace: { readonly request_id: string; readonly billing: { readonly total_cost: string } };
 };
 
-const stack = useStack("embedded");
+const stack = useStack();
 const services = useServices(stack, ["images", "edits"]);
 const IMAGE = SERVICES.images;
 const EDIT = SERVICES.edits;

@@ -18,7 +18,7 @@ type Failure = {
   readonly error: { readonly type: string; readonly message: string };
 };
 
-const stack = useStack("embedded");
+const stack = useStack();
 const services = useServices(stack, ["messages"]);
 const { model, inputPrice, outputPrice } = SERVICES.messages;
 const messages = [{ role: "user", content: "Say something." }];

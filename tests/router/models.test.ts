@@ -9,7 +9,7 @@ import { useStack } from "../support/stack.ts";
 type Entry = Readonly<Record<string, unknown>> & { readonly id: string };
 type List = { readonly object: string; readonly data: readonly Entry[] };
 
-const stack = useStack("embedded", { TOKEN_USD: "2.5" });
+const stack = useStack({ TOKEN_USD: "2.5" });
 useServices(stack, ["messages", "images", "speech"]);
 const CLAUDE = SERVICES.messages.model;
 const IMAGE = SERVICES.images.model;

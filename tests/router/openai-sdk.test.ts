@@ -10,7 +10,7 @@ import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 import { toWav } from "../support/wav.ts";
 
-const stack = useStack("embedded");
+const stack = useStack();
 const services = useServices(stack, ["images", "edits", "speech"]);
 const messages = [{ role: "user" as const, content: "Say something." }];
 const PROMPT = countPromptTokens(messages);

@@ -37,7 +37,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   write([model("local"), model(MODEL)]);
 });
-const stack = useStack("embedded", { PROVIDERS_FILE: file, CATALOGUE_REFRESH_MS: "200" });
+const stack = useStack({ PROVIDERS_FILE: file, CATALOGUE_REFRESH_MS: "200" });
 afterAll(() => {
   server.close();
   delete process.env[KEY];

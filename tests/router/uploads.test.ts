@@ -5,7 +5,7 @@ import { type Seeded, seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-const stack = useStack("embedded", { BODY_MS: "400", UPLOAD_MS: "1500" });
+const stack = useStack({ BODY_MS: "400", UPLOAD_MS: "1500" });
 
 let owner: Seeded;
 beforeEach(async () => {

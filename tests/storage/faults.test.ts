@@ -12,7 +12,7 @@ import { rawGet } from "../support/raw-http.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-const stack = useStack("embedded", { STORAGE_CACHE_MIB: "0", CLIENT_STALL_MS: "1500" });
+const stack = useStack({ STORAGE_CACHE_MIB: "0", CLIENT_STALL_MS: "1500" });
 const ZERO = `0x${"0".repeat(64)}`;
 const UNKNOWN = `0x${"1".repeat(64)}`;
 

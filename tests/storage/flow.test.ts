@@ -6,7 +6,7 @@ import { rest } from "../support/rest-client.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-const stack = useStack("embedded");
+const stack = useStack();
 
 type Info = { readonly data: { readonly finalized: boolean; readonly uploadedSegNum: number } | null };
 

@@ -6,7 +6,7 @@ import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-const stack = useStack("embedded", { STORE_JOB_IMAGES: "on" });
+const stack = useStack({ STORE_JOB_IMAGES: "on" });
 useServices(stack, ["images"]);
 
 test("images of jobs become stored files that the router's wallet pays for once each, and the job leads to them", async () => {

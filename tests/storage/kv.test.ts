@@ -12,7 +12,7 @@ const KEY = `0x${"42".repeat(32)}`;
 const bytes = (text: string) => Buffer.from(text);
 
 describeDatabases("key-value streams", (kind) => {
-  const stack = useStack(kind, { KV_DATA_WAIT_MS: "3600000", KV_ENCRYPTION_KEY: KEY });
+  const stack = useStack({ KV_DATA_WAIT_MS: "3600000", KV_ENCRYPTION_KEY: KEY }, kind);
 
   test("what is written is read at once, and as of every version it ever had", async () => {
     const { app, rpcUrl } = stack();

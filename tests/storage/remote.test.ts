@@ -15,7 +15,7 @@ import { CHAIN_ID, found, newFile, submit } from "../support/stored-files.ts";
 const ends: (() => Promise<void>)[] = [];
 let database: Database;
 beforeAll(async () => {
-  database = await openTestDatabase("embedded", { onEnd: (end) => void ends.unshift(end) });
+  database = await openTestDatabase(undefined, { onEnd: (end) => void ends.unshift(end) });
 });
 afterAll(async () => {
   for (const end of ends) await end();

@@ -17,7 +17,7 @@ import { useStack } from "../support/stack.ts";
 
 // The network's own SDKs, as they are on npm, against this product alone. They pause for whole seconds between their
 // steps, so everything runs at once.
-const stack = useStack("embedded");
+const stack = useStack();
 
 const SIZES = [1, 1_000, 262_144, 262_145, 5 * 1_048_576] as const;
 const PATIENCE_MS = 90_000;

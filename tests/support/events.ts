@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { onTestFinished } from "vitest";
-import type { Database } from "../../src/db/database.ts";
+import type { Database, Queries } from "../../src/db/database.ts";
 import type { Bus, EventStream } from "../../src/events/bus.ts";
-import type { NewEvent } from "../../src/events/outbox.ts";
+import { hasUnpublished, type NewEvent } from "../../src/events/outbox.ts";
 import { EventRelay } from "../../src/events/relay.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
 import { createLogger } from "../../src/kernel/log.ts";
+import { until } from "./until.ts";
 
 /** An event of topic `file.submitted`; `subject` is the file's root and `note` travels as its `txSeq`. */
 export function fileEvent(subject: string, note: string): NewEvent<"file.submitted"> {
@@ -44,6 +45,11 @@ export async function take(stream: EventStream, count: number): Promise<DomainEv
     events.push(next.value);
   }
   return events;
+}
+
+/** Waits until all that was committed so far is published: who follows from then on hears of later things alone. */
+export async function untilPublished(database: Queries): Promise<void> {
+  await until(async () => !(await hasUnpublished(database)));
 }
 
 /** Reads a stream in the background into the list it returns. */

@@ -58,7 +58,7 @@ export async function useRouter(given: {
   });
   const write = () => writeFileSync(path, JSON.stringify({ providers: servers }));
   write();
-  const stack = useStack("embedded", { ...QUICK, ...settings, PROVIDERS_FILE: path });
+  const stack = useStack({ ...QUICK, ...settings, PROVIDERS_FILE: path });
   afterAll(async () => {
     await Promise.all(scripted.map((provider) => provider.stop()));
     rmSync(folder, { recursive: true });

@@ -12,7 +12,7 @@ import { networkContracts } from "../../src/devnet/deploy.ts";
 import type { StandInProvider } from "../../src/devnet/provider.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { auditDatabase, requireNoSecret } from "./audit.ts";
-import { createServerDatabase, type DatabaseKind, type OnEnd, openTestDatabase } from "./database.ts";
+import { borrowServerDatabase, type DatabaseKind, type OnEnd, openOwnDatabase } from "./database.ts";
 import { startNetwork, type TestNetwork } from "./network.ts";
 import { newFolder } from "./process.ts";
 
@@ -30,10 +30,10 @@ export type Stack = {
 type Settings = Readonly<Record<string, string>>;
 
 /** Starts one stack for the tests of a file and ends it after them. Read it inside the tests. */
-export function useStack(kind: DatabaseKind, settings: Settings = {}): () => Stack {
+export function useStack(settings: Settings = {}, kind?: DatabaseKind): () => Stack {
   return useStarted(async (onEnd) =>
     startStack(await startNetwork(onEnd), { DATA_DIR: newFolder(onEnd), ...settings }, onEnd, () =>
-      openTestDatabase(kind, { onEnd: () => {} }),
+      openOwnDatabase(kind, { onEnd }),
     ),
   );
 }
@@ -41,7 +41,7 @@ export function useStack(kind: DatabaseKind, settings: Settings = {}): () => Sta
 /** Starts two stacks on one PostgreSQL server and one chain, as two processes would be; the first one is the worker. */
 export function useTwins(settings: Settings = {}): () => readonly [Stack, Stack] {
   return useStarted(async (onEnd) => {
-    const [network, url] = await Promise.all([startNetwork(onEnd), createServerDatabase(onEnd)]);
+    const [network, url] = await Promise.all([startNetwork(onEnd), borrowServerDatabase(onEnd)]);
     const all = { DATA_DIR: newFolder(onEnd), ...settings };
     const start = (worker: boolean) =>
       startStack(network, all, onEnd, () => openDatabase({ kind: "server", url, poolSize: 10 }), worker);

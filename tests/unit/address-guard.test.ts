@@ -2,10 +2,10 @@ import type { lookup } from "node:dns";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
-import { faultOf, guardedLookup, isPublicAddress } from "../../src/inference/address-guard.ts";
 import { ProviderClient } from "../../src/inference/provider.client.ts";
 import type { Provider } from "../../src/inference/provider.ts";
 import { failureOf, gatherAnswer } from "../../src/inference/provider-answer.ts";
+import { faultOf, guardedLookup, isPublicAddress } from "../../src/kernel/address-guard.ts";
 
 test.each([
   "http://127.0.0.1",

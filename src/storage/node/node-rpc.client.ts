@@ -1,7 +1,6 @@
 import type { lookup } from "node:dns";
-import { isIP } from "node:net";
-import { buildConnector, Pool } from "undici";
-import { ForbiddenAddress, guardedLookup, isPublicAddress } from "../../inference/address-guard.ts";
+import { Pool } from "undici";
+import { publicConnector } from "../../kernel/address-guard.ts";
 
 /** Why a node or an indexer gave no answer of use. `refused`: it answered, and said no with this text. */
 export type NodeFailureKind = "unreachable" | "silent" | "malformed" | "refused" | "forbidden" | "lied";
@@ -113,17 +112,6 @@ export class NodeRpc {
       connect: isFree ? { timeout: connectMs } : publicConnector(connectMs, resolve),
     });
   }
-}
-
-/** Connects to public addresses only. An address in the URL is never looked up, so it is judged here. */
-function publicConnector(timeout: number, resolve: typeof lookup | undefined): buildConnector.connector {
-  const connect = buildConnector({ timeout, lookup: guardedLookup(resolve) } as buildConnector.BuildOptions);
-  return (options, done) => {
-    const host = options.hostname.replace(/^\[|\]$/g, "");
-    if (isIP(host) !== 0 && !isPublicAddress(host))
-      return void done(new ForbiddenAddress(`${host} is not a public address`), null);
-    connect(options, done);
-  };
 }
 
 async function readBounded(body: AsyncIterable<Buffer>): Promise<string> {

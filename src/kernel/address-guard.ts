@@ -1,5 +1,6 @@
 import { lookup as systemLookup } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
+import { buildConnector } from "undici";
 
 /** Why a provider's URL is not one that we go to; undefined when nothing is wrong with it (promises F23). */
 export function faultOf(
@@ -49,6 +50,21 @@ export function guardedLookup(resolve: typeof systemLookup = systemLookup): Look
       if (options.all) done(null, addresses);
       else done(null, first.address, first.family);
     });
+  };
+}
+
+/** Connects to public addresses only, in at most `timeoutMs`. An address in the URL is never looked up, so it is judged here. */
+export function publicConnector(
+  timeoutMs: number,
+  resolve: typeof systemLookup | undefined,
+): buildConnector.connector {
+  const options = { timeout: timeoutMs, lookup: guardedLookup(resolve) };
+  const connect = buildConnector(options as buildConnector.BuildOptions);
+  return (target, done) => {
+    const host = target.hostname.replace(/^\[|\]$/g, "");
+    if (isIP(host) !== 0 && !isPublicAddress(host))
+      return void done(new ForbiddenAddress(`${host} is not a public address`), null);
+    connect(target, done);
   };
 }
 
