@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import solc from "solc";
 
 const SOURCES = fileURLToPath(new URL("../src/devnet/contracts/", import.meta.url));
 const ARTIFACTS = fileURLToPath(new URL("../src/devnet/artifacts/", import.meta.url));
 const PACKAGES = fileURLToPath(new URL("../node_modules/", import.meta.url));
-const CACHE = fileURLToPath(new URL("../.cache/contracts/", import.meta.url));
+/** The hash of sources, settings, packages and artifacts as they were when the artifacts were written. */
+const NOTE = fileURLToPath(new URL("../src/devnet/contracts/compiled.sha256", import.meta.url));
 const SETTINGS = {
   // What both the public network and anvil run, so that one bytecode serves anywhere.
   evmVersion: "cancun",
@@ -26,13 +27,13 @@ type Output = {
  * Compiles every contract of src/devnet/contracts and returns the text of its artifact by file name. Warnings about
  * them count as errors. Throws with what the compiler says.
  */
-export function compileContracts(): Map<string, string> {
+function compileContracts(): Map<string, string> {
   const files = readdirSync(SOURCES).filter((name) => name.endsWith(".sol"));
   const sources = Object.fromEntries(
     files.map((name) => [name, { content: readFileSync(join(SOURCES, name), "utf8") }]),
   );
   const input = JSON.stringify({ language: "Solidity", sources, settings: SETTINGS });
-  const output: Output = JSON.parse(compile(input));
+  const output: Output = JSON.parse(solc.compile(input, { import: readPackage }));
   const errors = output.errors?.filter(
     ({ severity, sourceLocation }) => severity === "error" || files.includes(sourceLocation?.file ?? ""),
   );
@@ -45,23 +46,6 @@ export function compileContracts(): Map<string, string> {
   );
 }
 
-/** Compiling keeps a processor busy for 15 s, so what was compiled once is kept under the hash of all that goes into it. */
-function compile(input: string): string {
-  const packages = ["solc", "@openzeppelin/contracts"].map((name) =>
-    readFileSync(join(PACKAGES, name, "package.json")),
-  );
-  const hash = packages.reduce((sum, text) => sum.update(text), createHash("sha256").update(input));
-  const file = join(CACHE, `${hash.digest("hex").slice(0, 16)}.json`);
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    const output = solc.compile(input, { import: readPackage });
-    mkdirSync(CACHE, { recursive: true });
-    writeFileSync(file, output);
-    return output;
-  }
-}
-
 /** What the sources import from packages, OpenZeppelin's contracts. */
 function readPackage(path: string): { contents: string } | { error: string } {
   const file = join(PACKAGES, path);
@@ -70,14 +54,33 @@ function readPackage(path: string): { contents: string } | { error: string } {
   return { contents: readFileSync(file, "utf8") };
 }
 
-/** Which committed artifacts differ from what the sources compile to, by file name; also those that nothing compiles to. */
-export function staleArtifacts(): string[] {
+/**
+ * Whether the committed artifacts are what the committed sources compile to. To compile keeps a processor busy for
+ * 15 s, so this compares a hash of everything that went in and came out with the one that was noted then.
+ */
+export function areArtifactsCurrent(): boolean {
+  return readFileSync(NOTE, "utf8").trim() === hashOfAll();
+}
+
+function hashOfAll(): string {
+  const hash = createHash("sha256").update(JSON.stringify(SETTINGS));
+  const manifests = ["solc", "@openzeppelin/contracts"].map((name) => join(PACKAGES, name, "package.json"));
+  const filesOf = (folder: string, end: string) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith(end))
+      .sort()
+      .map((name) => join(folder, name));
+  for (const file of [...manifests, ...filesOf(SOURCES, ".sol"), ...filesOf(ARTIFACTS, ".ts")])
+    hash.update(`${basename(file)}\0`).update(readFileSync(file));
+  return hash.digest("hex");
+}
+
+/** Compiles, and writes every artifact anew; what no source compiles to any more goes. */
+function writeArtifacts(): void {
   const compiled = compileContracts();
-  const committed = readdirSync(ARTIFACTS);
-  const different = [...compiled].filter(
-    ([name, text]) => !committed.includes(name) || readFileSync(join(ARTIFACTS, name), "utf8") !== text,
-  );
-  return [...different.map(([name]) => name), ...committed.filter((name) => !compiled.has(name))];
+  for (const name of readdirSync(ARTIFACTS)) if (!compiled.has(name)) rmSync(join(ARTIFACTS, name));
+  for (const [name, text] of compiled) writeFileSync(join(ARTIFACTS, name), text);
+  writeFileSync(NOTE, `${hashOfAll()}\n`);
 }
 
 function artifactText(name: string, bytecode: string): string {
@@ -94,11 +97,4 @@ function kebab(name: string): string {
   return name.replace(/(?<=[a-z])(?=[A-Z])/g, "-").toLowerCase();
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  if (process.argv.includes("--check")) {
-    const stale = staleArtifacts();
-    if (stale.length > 0) throw new Error(`Run 'npm run contracts': ${stale.join(", ")} not current.`);
-  } else {
-    for (const [name, text] of compileContracts()) writeFileSync(join(ARTIFACTS, name), text);
-  }
-}
+if (process.argv[1] === fileURLToPath(import.meta.url)) writeArtifacts();

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { MemoryBus } from "../../src/events/bus.memory.ts";
 import type { Bus } from "../../src/events/bus.ts";
 import { appendEvents, forgetEvents, readEvents } from "../../src/events/outbox.ts";
@@ -32,6 +32,7 @@ describeDatabases("outbox", (kind) => {
     const other = startRelay(database, bus);
     const seen = collect(await bus.subscribe({ topic: TOPIC }));
     await database.rows("create table counter (subject text primary key, n integer not null)");
+    onTestFinished(async () => void (await database.rows("drop table counter")));
     await database.rows("insert into counter select 'subject-' || s, 0 from generate_series(0, 9) as s");
     const work = Array.from({ length: 200 }, async (_, index) => {
       await database.transaction(async (tx) => {

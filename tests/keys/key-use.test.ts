@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { type Clock, systemClock } from "../../src/kernel/clock.ts";
 import { createLogger } from "../../src/kernel/log.ts";
@@ -154,5 +154,9 @@ async function countUpdates(database: Database): Promise<() => Promise<number>> 
   await database.rows(
     "create trigger see_update after update on management_key for each row execute function see_update()",
   );
+  onTestFinished(async () => {
+    await database.rows("drop function see_update cascade");
+    await database.rows("drop table seen_update");
+  });
   return async () => (await database.rows("select 1 from seen_update")).length;
 }

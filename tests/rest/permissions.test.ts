@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { type ErrorCode, FAILURES } from "../../src/kernel/errors.ts";
 import type { Access } from "../../src/keys/principal.ts";
 import { routes } from "../../src/rest/rest.plugin.ts";
-import { CALLERS, newOwner, type Owner } from "../support/callers.ts";
+import { CALLERS, Household, type Owner } from "../support/callers.ts";
 import { useStack } from "../support/stack.ts";
 
 const stack = useStack();
@@ -69,15 +69,21 @@ const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
   403: "permission_error",
 };
 
+let household: Household;
+beforeAll(async () => {
+  household = await Household.open(stack().app);
+});
+
 describe.each(routes)("$method $url", ({ method, url, errors }) => {
   const access = ACCESS[`${method} ${url}`] ?? "public";
   let owner: Owner;
   beforeAll(async () => {
-    owner = await newOwner(stack().app);
+    owner = await household.owner();
   });
 
-  test.each(CALLERS)("$name", async ({ secret, foreign, refusal }) => {
-    const credential = await secret(stack().app, owner);
+  test.each(CALLERS)("$name", async (caller) => {
+    const { foreign, refusal } = caller;
+    const credential = await household.secretOf(caller);
     const id = url.startsWith("/v1/api-keys/") ? owner.apiKeyId : owner.managementKeyId;
     const reply = await call({
       method,

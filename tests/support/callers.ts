@@ -17,17 +17,49 @@ export type Caller = {
   readonly name: string;
   /** Whether it is of another account than the owner's. */
   readonly foreign: boolean;
-  /** Makes its credential, fresh for one call: a session may end by the call. */
-  secret(app: App, owner: Owner): Promise<string | undefined>;
+  /** Whether its credential may end by a call, as a session does. */
+  readonly endsByCalls?: boolean;
+  /** Makes its credential, `account` being the owner's. */
+  secret(app: App, account: string): Promise<string | undefined>;
   /** The code with which it is refused at a door of this access; "" where it is let in. */
   refusal(access: Access): string;
 };
 
-/** Opens an account with one key of each kind. */
-export async function newOwner(app: App): Promise<Owner> {
-  const { account, keyId } = await seedAccount(app.database, 1_000n);
-  const { key } = await app.managementKeys.create(account, newId(), ["account:read"]);
-  return { account, apiKeyId: keyId, managementKeyId: key.id };
+/**
+ * One account and its callers, for all doors of a matrix. Each door has keys of its own to be called about, and
+ * credentials are made once, but for those of sessions, which a call may end.
+ */
+export class Household {
+  readonly #app: App;
+  readonly #account: string;
+  readonly #secrets = new Map<Caller, Promise<string | undefined>>();
+
+  private constructor(app: App, account: string) {
+    this.#app = app;
+    this.#account = account;
+  }
+
+  static async open(app: App): Promise<Household> {
+    return new Household(app, (await seedAccount(app.database, 1_000n)).account);
+  }
+
+  /** The account, with a further key of each kind. */
+  async owner(): Promise<Owner> {
+    const account = this.#account;
+    const [api, management] = await Promise.all([
+      this.#app.apiKeys.create(account, newId()),
+      this.#app.managementKeys.create(account, newId(), ["account:read"]),
+    ]);
+    return { account, apiKeyId: api.key.id, managementKeyId: management.key.id };
+  }
+
+  secretOf(caller: Caller): Promise<string | undefined> {
+    const known = this.#secrets.get(caller);
+    if (known) return known;
+    const secret = caller.secret(this.#app, this.#account);
+    if (!caller.endsByCalls) this.#secrets.set(caller, secret);
+    return secret;
+  }
 }
 
 /** Every subset of the four scopes. */
@@ -45,17 +77,17 @@ export const CALLERS: readonly Caller[] = [
   useless("a key with a wrong checksum", "invalid_api_key", async () => `mk-${"0".repeat(49)}`),
   useless("an unknown sk- key", "invalid_api_key", async () => newSecret("sk-")),
   useless("an unknown mk- key", "invalid_api_key", async () => newSecret("mk-")),
-  useless("a revoked sk- key", "api_key_revoked", async (app, { account }) => {
+  useless("a revoked sk- key", "api_key_revoked", async (app, account) => {
     const { key, secret } = await app.apiKeys.create(account, newId());
     await app.apiKeys.revoke(account, key.id);
     return secret;
   }),
-  useless("a revoked mk- key", "api_key_revoked", async (app, { account }) => {
+  useless("a revoked mk- key", "api_key_revoked", async (app, account) => {
     const { key, secret } = await app.managementKeys.create(account, newId(), SCOPES);
     await app.managementKeys.revoke(account, key.id);
     return secret;
   }),
-  useless("a session that is over", "session_ended", async (app, { account }) => {
+  useless("a session that is over", "session_ended", async (app, account) => {
     const token = await openSession(app, account);
     await app.sessions.signOut(await app.authenticate(`Bearer ${token}`), { everywhere: false });
     return token;
@@ -79,8 +111,8 @@ function apiKey(name: string, foreign: boolean): Caller {
   return {
     name,
     foreign,
-    secret: async (app, owner) =>
-      (await app.apiKeys.create(await accountOf(app, owner, foreign), newId())).secret,
+    secret: async (app, account) =>
+      (await app.apiKeys.create(await accountOf(app, account, foreign), newId())).secret,
     refusal: (access) => (access === "public" || access === "inference" ? "" : "insufficient_scope"),
   };
 }
@@ -89,9 +121,9 @@ function managementKey(name: string, scopes: readonly Access[] & readonly Scope[
   return {
     name,
     foreign,
-    secret: async (app, owner) => {
-      const account = await accountOf(app, owner, foreign);
-      return (await app.managementKeys.create(account, newId(), scopes)).secret;
+    secret: async (app, account) => {
+      const own = await accountOf(app, account, foreign);
+      return (await app.managementKeys.create(own, newId(), scopes)).secret;
     },
     refusal: (access) =>
       access === "public" || (scopes as readonly Access[]).includes(access) ? "" : "insufficient_scope",
@@ -102,12 +134,13 @@ function session(name: string, foreign: boolean): Caller {
   return {
     name,
     foreign,
-    secret: async (app, owner) => openSession(app, await accountOf(app, owner, foreign)),
+    endsByCalls: true,
+    secret: async (app, account) => openSession(app, await accountOf(app, account, foreign)),
     refusal: (access) => (access === "inference" ? "insufficient_scope" : ""),
   };
 }
 
-async function accountOf(app: App, { account }: Owner, foreign: boolean): Promise<string> {
+async function accountOf(app: App, account: string, foreign: boolean): Promise<string> {
   return foreign ? (await seedAccount(app.database, 1_000n)).account : account;
 }
 
