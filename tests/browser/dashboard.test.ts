@@ -3,13 +3,12 @@ import { readFile } from "node:fs/promises";
 import OpenAI from "openai";
 import type { Browser, Page } from "playwright-core";
 import { privateKeyToAccount } from "viem/accounts";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { DEMO_USER, IMAGE_PROVIDER } from "../../src/devnet/accounts.ts";
 import { agentProofs, iTransfer, mintAgent } from "../support/agents.ts";
 import { openBrowser, openPage, requireAccessible } from "../support/browser.ts";
 import type { OnEnd } from "../support/database.ts";
 import { ask as askGraph } from "../support/graph-client.ts";
-import { newFolder, type ReadyProcess, startReady } from "../support/process.ts";
 
 const ends: (() => Promise<void>)[] = [];
 const onEnd: OnEnd = (end) => void ends.unshift(end);
@@ -27,12 +26,11 @@ const PAGES = [
   "Settings",
 ];
 
-let product: ReadyProcess;
+const product = inject("product");
 let browser: Browser | undefined;
 
 beforeAll(async () => {
   browser = await openBrowser(onEnd);
-  if (browser) product = await startReady({ settings: { DATA_DIR: newFolder(onEnd) }, onEnd });
 }, 300_000);
 afterAll(async () => {
   for (const end of ends) await end();

@@ -5,25 +5,15 @@ import { join, resolve } from "node:path";
 import type { Duplex } from "node:stream";
 import { promisify } from "node:util";
 import { build, type PreviewServer, preview } from "vite";
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { exampleTypes } from "../../scripts/example-types.ts";
 import { openBrowser, openPage } from "../support/browser.ts";
 import type { OnEnd } from "../support/database.ts";
-import { newFolder, type ReadyProcess, startReady } from "../support/process.ts";
-import { useStarted } from "../support/stack.ts";
+import { newFolder } from "../support/process.ts";
 import { toWav } from "../support/wav.ts";
 
 const run = promisify(execFile);
 const LIVE_JOB = resolve("examples/live-job");
-
-type World = { readonly product: ReadyProcess; readonly sk: string; readonly mk: string };
-
-const world = useStarted<World>(async (onEnd) => {
-  const product = await startReady({ settings: { DATA_DIR: newFolder(onEnd) }, onEnd });
-  const [, sk = ""] = await product.saw(/sk- key, funded +(sk-\w+)/);
-  const [, mk = ""] = await product.saw(/mk- key +(mk-\w+)/);
-  return { product, sk, mk };
-});
 
 test("the live job's committed types are what its generator makes of its queries and the schema", async () => {
   const generated = await exampleTypes(readFileSync("schema/api.graphql", "utf8"));
@@ -36,8 +26,8 @@ test("the live job goes on behind its cursor when its socket breaks, shows the p
   const onEnd: OnEnd = (end) => context.onTestFinished(end);
   const browser = await openBrowser(onEnd);
   if (!browser) return context.skip();
-  const { origin, breakSockets, text } = await serveLiveJob(world(), onEnd);
-  expect(text.includes(world().sk)).toBe(false);
+  const { origin, breakSockets, text } = await serveLiveJob(onEnd);
+  expect(text.includes(inject("product").sk)).toBe(false);
 
   const { page, faults } = await openPage(browser, origin);
   const asked: { after?: string }[] = [];
@@ -73,10 +63,10 @@ test("the live job goes on behind its cursor when its socket breaks, shows the p
 });
 
 test("the OpenAI client streams an answer and tells what it cost; a wrong key is told by its code", async () => {
-  const { product, sk } = world();
+  const { origin, sk } = inject("product");
   const chat = (key: string) =>
     run(resolve("scripts/node"), ["examples/openai-client/chat.ts", "What is the sea?"], {
-      env: { PATH: process.env.PATH, OPENAI_BASE_URL: `${product.origin}/v1`, OPENAI_API_KEY: key },
+      env: { PATH: process.env.PATH, OPENAI_BASE_URL: `${origin}/v1`, OPENAI_API_KEY: key },
     });
   const { stdout } = await chat(sk);
   expect(stdout).toMatch(/^\S.+\n\nIt cost [1-9]\d* neuron and was answered by 0x[0-9a-fA-F]{40}\.\n$/s);
@@ -87,14 +77,14 @@ test("the OpenAI client streams an answer and tells what it cost; a wrong key is
 });
 
 test("every command of the page of curl calls works as it stands", async (context) => {
-  const { product, sk, mk } = world();
+  const { origin, sk, mk } = inject("product");
   const folder = newFolder((end) => context.onTestFinished(end));
   writeFileSync(join(folder, "talk.wav"), toWav(1));
   const [, ...commands] = [...readFileSync("docs/curl.md", "utf8").matchAll(/```sh\n(.+?)```/gs)].map(
     ([, command = ""]) => command,
   );
   expect(commands.length).toBeGreaterThan(10);
-  const env = { PATH: process.env.PATH, ZEROGRAPH: product.origin, SK: sk, MK: mk };
+  const env = { PATH: process.env.PATH, ZEROGRAPH: origin, SK: sk, MK: mk };
   await Promise.all(
     commands.map(async (command) => {
       const output = await firstOutput(command, { cwd: folder, env });
@@ -105,10 +95,11 @@ test("every command of the page of curl calls works as it stands", async (contex
 });
 
 /** Builds the page, and serves it as `vite preview` does: with the proxy that adds the key. */
-async function serveLiveJob({ product, sk }: World, onEnd: OnEnd) {
+async function serveLiveJob(onEnd: OnEnd) {
+  const { origin, sk } = inject("product");
   const outDir = newFolder(onEnd);
   const { NODE_ENV } = process.env;
-  Object.assign(process.env, { ZEROGRAPH_URL: product.origin, ZEROGRAPH_KEY: sk, NODE_ENV: "production" });
+  Object.assign(process.env, { ZEROGRAPH_URL: origin, ZEROGRAPH_KEY: sk, NODE_ENV: "production" });
   const options = {
     configFile: join(LIVE_JOB, "vite.config.ts"),
     logLevel: "error",
