@@ -8,6 +8,8 @@ import { toOpenApi } from "../src/rest/openapi.ts";
 import { routes } from "../src/rest/rest.plugin.ts";
 import { modules } from "../subgraphs/modules.ts";
 import { composeSupergraph } from "./compose.ts";
+import { configurationPage } from "./configuration.ts";
+import { envExample } from "./env-example.ts";
 import { writeExampleTypes } from "./example-types.ts";
 import { compareSchemas } from "./schema-changes.ts";
 import { lintSchema } from "./schema-lint.ts";
@@ -99,6 +101,8 @@ async function write(): Promise<void> {
     writeFileSync(file, text);
   }
   await writeExampleTypes(generated.get(API) ?? "");
+  writeFileSync(join(FOLDER, "../docs/configuration.md"), configurationPage());
+  writeFileSync(join(FOLDER, "../.env.example"), envExample());
 }
 
 function check(): void {
