@@ -142,7 +142,7 @@ export const NOTES: Readonly<Record<string, Note>> = {
   },
   "POST /v1/management-keys": {
     description: "With a preset or with scopes of one's own. `key` is the secret, shown this once.",
-    example: { name: "reporting", preset: "read_only" },
+    example: { name: "reporting", preset: "read-only" },
   },
   "PATCH /v1/management-keys/:id": { example: { name: "reporting", scopes: ["account:read", "keys:read"] } },
   "GET /file": {
