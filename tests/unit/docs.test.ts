@@ -28,6 +28,16 @@ test.each(PAGES)("%s links to what is there, and names commands that exist", (pa
     expect(Object.keys(scripts), `npm run ${name}`).toContain(name);
 });
 
+test("every alert asks for metrics that are kept", () => {
+  const kept = readFileSync("src/metrics/metrics.ts", "utf8");
+  const asked = readFileSync("docs/deploy/alerts.yaml", "utf8").matchAll(
+    /\b(?:zerograph|gen_ai_client)_\w+/g,
+  );
+  const names = new Set([...asked].map(([name]) => name.replace(/_(?:count|bucket)$/, "")));
+  expect(names.size).toBeGreaterThan(4);
+  for (const name of names) expect(kept, name).toContain(`"${name}"`);
+});
+
 function pagesUnder(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true })
     .map((name) => join(folder, String(name)))
