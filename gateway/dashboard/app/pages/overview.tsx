@@ -125,7 +125,7 @@ function ModelBars({ models }: { models: readonly (readonly [string, number])[] 
       {models.map(([model, count]) => (
         <li key={model}>
           <span>{model}</span>
-          <meter value={count} max={most} aria-label={`Requests to ${model}`} />
+          <progress value={count} max={most} aria-label={`Requests to ${model}`} />
           <span className="number">{count}</span>
         </li>
       ))}
