@@ -88,13 +88,24 @@ test("a key made on the page is used, its cost is seen without a reload, and onc
     client.chat.completions.create({
       model: "devnet-chat",
       messages: [{ role: "user", content: "The sea?" }],
-    });
+      verify_tee: true,
+    } as OpenAI.Chat.ChatCompletionCreateParamsNonStreaming);
   await ask();
   await expect.poll(() => available.textContent(), { timeout: 10_000 }).not.toBe(before);
   await page.getByRole("cell", { name: "devnet-chat" }).first().waitFor();
 
   await go(page, "Requests");
   await page.getByRole("cell", { name: "from the page" }).first().waitFor();
+  const rows = page.getByRole("table").locator("tbody tr");
+  const search = page.getByLabel("Search this page");
+  await search.fill("from the page verified");
+  await expect.poll(() => rows.count()).toBe(1);
+  // While it is looked at, another one comes in.
+  await ask();
+  await expect.poll(() => rows.count(), { timeout: 10_000 }).toBe(2);
+  await search.fill("no-such-request");
+  await page.getByRole("link", { name: "Look for this id" }).waitFor();
+  await search.fill("");
   await page.getByRole("table").getByRole("link").first().click();
   await heading(page, "Request");
   await page.getByText("Who answered").waitFor();
@@ -124,6 +135,40 @@ test("the playground answers token by token, draws a picture while it is watched
     "JSON.stringify([localStorage, sessionStorage, document.cookie, location.href])",
   );
   expect(kept).not.toMatch(/sk-|session|0x/);
+  expect(faults).toEqual([]);
+});
+
+test("a management key is made with scopes of one's own, changed, and revoked after a second question", async (context) => {
+  if (!browser) return context.skip();
+  const { page, faults } = await signedIn();
+  await go(page, "Settings");
+  await page.getByRole("button", { name: "Create a management key" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("reader");
+  await dialog.getByLabel("Preset").selectOption("Custom");
+  await dialog.getByRole("button", { name: "Create" }).click();
+  await dialog.getByText("Choose at least one thing").waitFor();
+  await dialog.getByLabel("Read balance, usage and requests").check();
+  await dialog.getByRole("button", { name: "Create" }).click();
+  const secret =
+    (await page.getByRole("dialog", { name: "Your new key" }).locator("code").textContent()) ?? "";
+  await dialog.getByRole("button", { name: "Copy" }).click();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  const balance = () =>
+    fetch(`${product.origin}/v1/account/balance`, { headers: { authorization: `Bearer ${secret}` } });
+  expect((await balance()).status).toBe(200);
+
+  await page.getByRole("button", { name: "Edit reader" }).click();
+  await dialog.getByLabel("Preset").selectOption("Key Manager");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await page.getByRole("cell", { name: "keys:read, keys:manage" }).waitFor();
+  expect((await balance()).status).toBe(403);
+
+  await page.getByRole("button", { name: "Revoke reader" }).click();
+  await dialog.getByRole("button", { name: "Revoke" }).click();
+  await dialog.waitFor({ state: "detached" });
+  expect((await balance()).status).toBe(401);
   expect(faults).toEqual([]);
 });
 
@@ -188,7 +233,7 @@ test("every page passes axe, in light and in dark and as wide as a phone", async
   if (!browser) return context.skip();
   const looks = [
     { name: "light", options: { colorScheme: "light" } },
-    { name: "dark", options: { colorScheme: "dark", viewport: { width: 390, height: 844 } } },
+    { name: "dark", options: { colorScheme: "dark", viewport: { width: 375, height: 812 } } },
   ] as const;
   for (const look of looks) {
     const { page, faults } = await signedIn({ ...look.options });
