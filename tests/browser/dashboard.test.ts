@@ -138,6 +138,39 @@ test("the playground answers token by token, draws a picture while it is watched
   expect(faults).toEqual([]);
 });
 
+test("a job that is watched while its connection breaks goes on behind the last step that was seen", async (context) => {
+  if (!browser) return context.skip();
+  const { page } = await signedIn();
+  const asked: (string | null)[] = [];
+  const seen: string[] = [];
+  await page.routeWebSocket(/\/graphql$/, (socket) => {
+    const gateway = socket.connectToServer();
+    socket.onMessage((text) => {
+      const { type, payload } = JSON.parse(String(text));
+      if (type === "subscribe" && payload.query.includes("imageJobProgress"))
+        asked.push(payload.variables.after);
+      gateway.send(text);
+    });
+    gateway.onMessage((text) => {
+      socket.send(text);
+      const step = JSON.parse(String(text)).payload?.data?.imageJobProgress;
+      if (!step) return;
+      seen.push(step.cursor);
+      if (seen.length === 1) void socket.close({ code: 1012, reason: "restart" });
+    });
+  });
+  // Only sockets that are opened from now on go that way.
+  await page.reload();
+  const client = new OpenAI({ baseURL: `${product.origin}/v1`, apiKey: product.sk, maxRetries: 0 });
+  const body = { model: "devnet-image", prompt: "a pier", response_format: "b64_json" };
+  const { jobId } = await client.post<{ jobId: string }>("/async/images/generations", { body });
+  await page.goto(`${product.origin}/dashboard/jobs/${jobId}`);
+  await page.locator(".timeline").getByText("completed").waitFor({ timeout: 30_000 });
+  await page.locator(".pictures img").waitFor();
+  expect(asked).toEqual([null, seen[0]]);
+  expect(new Set(seen).size).toBe(seen.length);
+});
+
 test("a management key is made with scopes of one's own, changed, and revoked after a second question", async (context) => {
   if (!browser) return context.skip();
   const { page, faults } = await signedIn();

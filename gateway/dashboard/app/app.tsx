@@ -50,7 +50,8 @@ export function App() {
   );
   useEffect(() => {
     // On a narrow screen the pages are a row that scrolls.
-    document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+    if (address)
+      document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
     document.title = `${found?.name ?? "Not found"} · zerograph`;
   }, [found, address]);
   if (failure) return <Frame>{<Failure reason={failure} />}</Frame>;

@@ -6,6 +6,7 @@ import { Link } from "../router.tsx";
 import { Field } from "../ui/controls.tsx";
 import { usePages } from "../ui/pages.tsx";
 import { Badge, Card, Figure, Hash, Live, Money, Outcome, Page, Table, Time } from "../ui/show.tsx";
+import { useRefresh } from "../ui/use-refresh.ts";
 
 const REQUESTS = graphql(`
   query Requests($after: Cursor) {
@@ -56,7 +57,8 @@ function AllRequests() {
   const [wanted, setWanted] = useState("");
   const [{ data, error, fetching }, ask] = useQuery({ query: REQUESTS, variables: { after: pages.after } });
   // Every request moves money twice: when it begins and when it ends.
-  const liveness = useLive(MOVED, {}, () => ask({ requestPolicy: "network-only" }));
+  const refresh = useRefresh(() => ask({ requestPolicy: "network-only" }));
+  const liveness = useLive(MOVED, {}, refresh);
   const requests = data?.viewer.account?.requests;
   const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
   const rows = requests?.nodes.filter((row) => {
