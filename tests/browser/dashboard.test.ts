@@ -156,7 +156,9 @@ test("a job that is watched while its connection breaks goes on behind the last 
       const step = JSON.parse(String(text)).payload?.data?.imageJobProgress;
       if (!step) return;
       seen.push(step.cursor);
-      if (seen.length === 1) void socket.close({ code: 1012, reason: "restart" });
+      if (seen.length > 1) return;
+      void gateway.close();
+      void socket.close({ code: 1012, reason: "restart" });
     });
   });
   // Only sockets that are opened from now on go that way.
@@ -323,6 +325,7 @@ test("the explorer runs its examples in the name of who has signed in, and an un
   expect(faults).toEqual([]);
   await page.goto(`${product.origin}/docs/`);
   await page.getByText("/v1/chat/completions").first().waitFor();
+  await page.getByRole("heading", { name: "Management keys" }).waitFor();
   await page.goto(`${product.origin}/nowhere`);
   await page.getByRole("link", { name: "Dashboard" }).click();
   await heading(page, "Overview");
