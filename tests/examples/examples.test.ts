@@ -54,9 +54,8 @@ test("the live job goes on behind its cursor when its socket breaks, shows the p
   const [first, second] = asked;
   expect(first?.after).toBeUndefined();
   expect(cursors).toContain(second?.after);
-  const steps = await page
-    .getByRole("listitem")
-    .evaluateAll<number[]>((items) => items.map((item) => Number(item.getAttribute("value"))));
+  const items = await page.getByRole("listitem").all();
+  const steps = await Promise.all(items.map(async (item) => Number(await item.getAttribute("value"))));
   expect(steps).toEqual(steps.map((_, n) => (steps[0] ?? 0) + n));
   expect(steps.length).toBeGreaterThan(1);
   expect(faults.filter((fault) => !/WebSocket/.test(fault))).toEqual([]);
