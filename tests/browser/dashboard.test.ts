@@ -9,6 +9,7 @@ import { agentProofs, iTransfer, mintAgent } from "../support/agents.ts";
 import { openBrowser, openPage, requireAccessible } from "../support/browser.ts";
 import type { OnEnd } from "../support/database.ts";
 import { ask as askGraph } from "../support/graph-client.ts";
+import { toWav } from "../support/wav.ts";
 
 const ends: (() => Promise<void>)[] = [];
 const onEnd: OnEnd = (end) => void ends.unshift(end);
@@ -118,7 +119,7 @@ test("a key made on the page is used, its cost is seen without a reload, and onc
   expect(faults).toEqual([]);
 });
 
-test("the playground answers token by token, draws a picture while it is watched, and forgets its key", async (context) => {
+test("the playground answers token by token, draws a picture while it is watched, writes a sound down, and forgets its key", async (context) => {
   if (!browser) return context.skip();
   const { page, faults } = await signedIn();
   await go(page, "Playground");
@@ -130,6 +131,13 @@ test("the playground answers token by token, draws a picture while it is watched
   await page.getByRole("button", { name: "Make it" }).click();
   await page.locator(".pictures img").waitFor({ timeout: 30_000 });
   await page.locator(".timeline").getByText("completed").waitFor();
+  await page.getByLabel("Sound file").setInputFiles({
+    name: "talk.wav",
+    mimeType: "audio/wav",
+    buffer: toWav(1),
+  });
+  await page.getByRole("button", { name: "Transcribe" }).click();
+  await page.locator("blockquote").waitFor();
   await requireAccessible(page, "playground-used");
   const kept = await page.evaluate<string>(
     "JSON.stringify([localStorage, sessionStorage, document.cookie, location.href])",
