@@ -4,38 +4,57 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
-/** How far a provider can be trusted. */
-export type TrustMode =
-  /** Nothing vouches for it. */
-  | 'STANDARD'
-  /** Its answers can be verified. */
-  | 'VERIFIED'
-  /** What is sent to it is private to its enclave, too. */
-  | 'PRIVATE';
+/** Images to be made out of a text. */
+export type ImageJobInput = {
+  /** The id of the model. */
+  model: string;
+  /** How many images, 1 to 10; one unless told. */
+  n?: number | null | undefined;
+  /** Further members of OpenAI's request. */
+  options?: unknown;
+  /** What is to be seen. */
+  prompt: string;
+  /** How to choose the provider. */
+  routing?: RoutingInput | null | undefined;
+  /** Width and height in pixels, such as `512x512`. */
+  size?: string | null | undefined;
+  /** Whether to check the provider's signature of the result. */
+  verifyTee?: boolean | null | undefined;
+};
 
 /** How a job stands. It never goes back, and the last three are final. */
 export type JobStatus =
-  /** It waits for a worker, and can still be cancelled. */
-  | 'PENDING'
-  /** A worker and a provider are at it. */
-  | 'PROCESSING'
+  /** It was taken back before it was begun, and cost nothing. */
+  | 'CANCELLED'
   /** It is done and paid for. */
   | 'COMPLETED'
   /** It was not done and cost nothing; `errorCode` says why. */
   | 'FAILED'
-  /** It was taken back before it was begun, and cost nothing. */
-  | 'CANCELLED';
+  /** It waits for a worker, and can still be cancelled. */
+  | 'PENDING'
+  /** A worker and a provider are at it. */
+  | 'PROCESSING';
 
-/** What a provider's service does. */
-export type ServiceType =
-  /** Answers chats with text. */
-  | 'CHATBOT'
-  /** Makes images out of text. */
-  | 'TEXT_TO_IMAGE'
-  /** Changes images by text. */
-  | 'IMAGE_EDITING'
-  /** Writes down what is said. */
-  | 'SPEECH_TO_TEXT';
+/** What befell a job. */
+export type JobStep =
+  /** It was taken back. */
+  | 'CANCELLED'
+  /** It is done and paid for. */
+  | 'COMPLETED'
+  /** It ended without a result, and cost nothing. */
+  | 'FAILED'
+  /** The provider failed; another may be asked. */
+  | 'PROVIDER_FAILED'
+  /** It was taken on, and its money is held. */
+  | 'QUEUED'
+  /** Another worker took it over. */
+  | 'RESUMED'
+  /** The provider is at it. */
+  | 'RUNNING'
+  /** A worker took it. */
+  | 'STARTED'
+  /** A provider has it. */
+  | 'SUBMITTED';
 
 /** By what providers are ranked. */
 export type ProviderSort =
@@ -44,62 +63,43 @@ export type ProviderSort =
   /** The cheapest first. */
   | 'PRICE';
 
-/** What befell a job. */
-export type JobStep =
-  /** It was taken on, and its money is held. */
-  | 'QUEUED'
-  /** A worker took it. */
-  | 'STARTED'
-  /** Another worker took it over. */
-  | 'RESUMED'
-  /** A provider has it. */
-  | 'SUBMITTED'
-  /** The provider is at it. */
-  | 'RUNNING'
-  /** The provider failed; another may be asked. */
-  | 'PROVIDER_FAILED'
-  /** It is done and paid for. */
-  | 'COMPLETED'
-  /** It ended without a result, and cost nothing. */
-  | 'FAILED'
-  /** It was taken back. */
-  | 'CANCELLED';
-
 /** How to choose the provider; what is left out is the router's to choose. */
 export type RoutingInput = {
-  /** Which provider comes first. */
-  sort?: ProviderSort | null | undefined;
-  /** The one provider to ask, and no other. */
-  provider?: string | null | undefined;
   /** Whether another provider may be asked when one fails; true unless told. */
   allowFallbacks?: boolean | null | undefined;
-  /** How far a provider must be trusted at the least. */
-  trustMode?: TrustMode | null | undefined;
-  /** What input may cost at the most: USD for a million tokens, such as `0.25`. */
-  maxPriceUsdPrompt?: string | null | undefined;
   /** What output may cost at the most: USD for a million tokens. */
   maxPriceUsdCompletion?: string | null | undefined;
   /** What one image may cost at the most: USD. */
   maxPriceUsdImage?: string | null | undefined;
+  /** What input may cost at the most: USD for a million tokens, such as `0.25`. */
+  maxPriceUsdPrompt?: string | null | undefined;
+  /** The one provider to ask, and no other. */
+  provider?: string | null | undefined;
+  /** Which provider comes first. */
+  sort?: ProviderSort | null | undefined;
+  /** How far a provider must be trusted at the least. */
+  trustMode?: TrustMode | null | undefined;
 };
 
-/** Images to be made out of a text. */
-export type ImageJobInput = {
-  /** The id of the model. */
-  model: string;
-  /** What is to be seen. */
-  prompt: string;
-  /** How many images, 1 to 10; one unless told. */
-  n?: number | null | undefined;
-  /** Width and height in pixels, such as `512x512`. */
-  size?: string | null | undefined;
-  /** Further members of OpenAI's request. */
-  options?: unknown;
-  /** How to choose the provider. */
-  routing?: RoutingInput | null | undefined;
-  /** Whether to check the provider's signature of the result. */
-  verifyTee?: boolean | null | undefined;
-};
+/** What a provider's service does. */
+export type ServiceType =
+  /** Answers chats with text. */
+  | 'CHATBOT'
+  /** Changes images by text. */
+  | 'IMAGE_EDITING'
+  /** Writes down what is said. */
+  | 'SPEECH_TO_TEXT'
+  /** Makes images out of text. */
+  | 'TEXT_TO_IMAGE';
+
+/** How far a provider can be trusted. */
+export type TrustMode =
+  /** What is sent to it is private to its enclave, too. */
+  | 'PRIVATE'
+  /** Nothing vouches for it. */
+  | 'STANDARD'
+  /** Its answers can be verified. */
+  | 'VERIFIED';
 
 export type ImageModelsQueryVariables = Exact<{ [key: string]: never; }>;
 
