@@ -6,6 +6,14 @@ import type { FastifyInstance } from "fastify";
 const OPENAPI = new URL("../schema/openapi.json", import.meta.url);
 const API_SCHEMA = new URL("../schema/api.graphql", import.meta.url);
 
+/** The page has no dark look of its own: colours are turned round, and those of code turned back. */
+const DARK = `@media (prefers-color-scheme: dark) {
+  html { background: #16181d }
+  body { background: none }
+  .swagger-ui { filter: invert(0.9) hue-rotate(180deg) }
+  .swagger-ui .highlight-code, .swagger-ui .opblock-summary-method { filter: invert(1) hue-rotate(180deg) }
+}`;
+
 /** Pages of the REST contract at `/docs/`, and the graph's contract as text; `/openapi.json` is REST's own. */
 export async function docsPlugin(server: FastifyInstance): Promise<void> {
   server.get("/schema.graphql", async (_, reply) =>
@@ -18,8 +26,13 @@ export async function docsPlugin(server: FastifyInstance): Promise<void> {
   await server.register(swaggerUi, {
     routePrefix: "/docs",
     staticCSP: true,
-    theme: { title: "zerograph REST" },
+    theme: { title: "zerograph REST", css: [{ filename: "dark.css", content: DARK }] },
     // Without its bar, in which any other address could be typed.
-    uiConfig: { layout: "BaseLayout", docExpansion: "list", persistAuthorization: false },
+    uiConfig: {
+      layout: "BaseLayout",
+      docExpansion: "list",
+      defaultModelsExpandDepth: 0,
+      persistAuthorization: false,
+    },
   });
 }

@@ -23,21 +23,27 @@ function page(origin: string, isRoot: boolean): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>zerograph</title>
 <style>
-:root { color-scheme: light dark; font: 16px/1.6 system-ui, sans-serif }
-main { max-width: 44rem; margin: 12vh auto; padding: 0 1rem }
-pre { overflow-x: auto; padding: 1rem; border: 1px solid; border-radius: 8px }
+:root { color-scheme: light dark; --line: light-dark(#dfe3ea, #31363f); --quiet: light-dark(#5a6272, #a3abbb); --accent: light-dark(#3049c5, #8ea2ff); font: 16px/1.6 system-ui, sans-serif; background: light-dark(#f7f8fa, #14161b); color: light-dark(#1a1d24, #e8eaf0) }
+main { max-width: 46rem; margin: 12vh auto; padding: 0 1rem }
+ul { display: grid; grid-template-columns: repeat(auto-fit, minmax(12rem, 1fr)); gap: 1rem; padding: 0; list-style: none }
+li, pre { background: light-dark(#fff, #1c1f26); border: 1px solid var(--line); border-radius: 10px; padding: 1rem; margin: 0 }
+li a { display: block; font-weight: 600; color: var(--accent) }
+li, p { color: var(--quiet) }
+pre { overflow-x: auto; font: 0.85rem/1.6 ui-monospace, monospace }
 </style>
 <main>
 <h1>${isRoot ? "zerograph" : "There is no page here"}</h1>
 <ul>
-<li><a href="/dashboard/">Dashboard</a>: keys, money, requests, jobs and a playground</li>
-<li><a href="/graphql">Explorer</a>: the graph, its documentation, queries and subscriptions</li>
-<li><a href="/docs/">REST</a>: every path, from its OpenAPI description</li>
+<li><a href="/dashboard/">Dashboard</a>Keys, money, requests, jobs and a playground</li>
+<li><a href="/graphql">Explorer</a>The graph, its documentation, queries and subscriptions</li>
+<li><a href="/docs/">REST</a>Every path, from its OpenAPI description</li>
 </ul>
 <p>A first call, with a key from the dashboard:</p>
 <pre tabindex="0">curl -N ${origin}/v1/chat/completions \\
-  -H 'Authorization: Bearer sk-...' -H 'Content-Type: application/json' \\
-  -d '{"model":"...","stream":true,"messages":[{"role":"user","content":"Tell me of the sea"}]}'</pre>
+  -H 'Authorization: Bearer sk-...' \\
+  -H 'Content-Type: application/json' \\
+  -d '{"model":"...","stream":true,
+       "messages":[{"role":"user","content":"Tell me of the sea"}]}'</pre>
 </main>
 </html>
 `;

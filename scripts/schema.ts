@@ -8,6 +8,9 @@ import { toOpenApi } from "../src/rest/openapi.ts";
 import { routes } from "../src/rest/rest.plugin.ts";
 import { modules } from "../subgraphs/modules.ts";
 import { composeSupergraph } from "./compose.ts";
+import { configurationPage } from "./configuration.ts";
+import { envExample } from "./env-example.ts";
+import { writeExampleTypes } from "./example-types.ts";
 import { compareSchemas } from "./schema-changes.ts";
 import { lintSchema } from "./schema-lint.ts";
 
@@ -82,7 +85,7 @@ export function objectionsTo(
 
 type Options = { readonly before?: string; readonly allowBreaking?: boolean };
 
-function write(): void {
+async function write(): Promise<void> {
   const generated = generateSchema();
   const allowBreaking = process.argv.includes("--breaking");
   const objections = objectionsTo(generated, { allowBreaking });
@@ -97,6 +100,9 @@ function write(): void {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
   }
+  await writeExampleTypes(generated.get(API) ?? "");
+  writeFileSync(join(FOLDER, "../docs/configuration.md"), configurationPage());
+  writeFileSync(join(FOLDER, "../.env.example"), envExample());
 }
 
 function check(): void {
@@ -110,5 +116,5 @@ function check(): void {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (process.argv.includes("--check")) check();
-  else write();
+  else await write();
 }

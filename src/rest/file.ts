@@ -7,7 +7,7 @@ import { defineRoute } from "./route.ts";
 export const getFile = defineRoute({
   method: "GET",
   url: "/file",
-  summary: "Downloads a file by its root or its txSeq, all of it or a range, every byte verified.",
+  summary: "Download a file by its root or its txSeq",
   access: "public",
   errors: "storage",
   isOpenToPages: true,

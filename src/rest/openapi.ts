@@ -2,12 +2,20 @@ import { z } from "zod";
 import type { Access } from "../keys/principal.ts";
 import { ENVELOPE_FAILURE } from "./envelope.ts";
 import { ERROR_BODY } from "./error-body.ts";
+import { noteOf, TAGS, tagOf } from "./openapi-notes.ts";
 import type { Route } from "./route.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 type Direction = "input" | "output";
 
 const VERSION = "1";
+const ABOUT = `OpenAI-compatible inference, billed against a deposit, the account behind it, and a storage gateway.
+
+- **\`sk-\` keys** run inference and are billed; **\`mk-\` keys** read and manage the account, by scopes; a **wallet session** may do all of the latter and manage \`mk-\` keys.
+- Amounts are **neuron** as text: 10^18 are one token of the network.
+- Failures are \`{"error":{"message","type","code","param"},"request_id"}\`; storage has \`{"code","message","data"}\`.
+- Everything that bills or creates takes an \`Idempotency-Key\`, and inference the routing headers.
+- What changes is also to be subscribed to, in the graph at [/graphql](/graphql).`;
 const BEARERS: Readonly<Record<string, string>> = {
   apiKey: "An API key, `sk-...`: it runs inference and is billed.",
   managementKey: "A management key, `mk-...`, with the scope that the operation names.",
@@ -27,9 +35,10 @@ export function toOpenApi(routes: readonly Route[]): Schema {
     info: {
       title: "zerograph",
       version: VERSION,
-      description: "OpenAI-compatible inference, billed against a deposit, and the account behind it.",
+      description: ABOUT,
     },
     servers: [{ url: "/" }],
+    tags: TAGS.map(({ name, description }) => ({ name, description })),
     paths,
     components: {
       securitySchemes: Object.fromEntries(
@@ -45,16 +54,19 @@ export function toOpenApi(routes: readonly Route[]): Schema {
 
 function operationOf(route: Route, schemas: Schemas): Schema {
   const bodies = Object.entries(route.bodies);
+  const { description, example } = noteOf(route);
   const failure = contentOf({ "application/json": failureOf(route) }, schemas, "output");
   return {
     operationId: operationId(route),
+    tags: [tagOf(route)],
     summary: route.summary,
+    ...(description !== undefined && { description }),
     security: securityOf(route.access),
     parameters: parametersOf(route, schemas),
     ...(bodies.length > 0 && {
       requestBody: {
         required: !bodies.every(([, schema]) => schema.safeParse(undefined).success),
-        content: contentOf(route.bodies, schemas, "input"),
+        content: withExample(contentOf(route.bodies, schemas, "input"), example),
       },
     }),
     responses: {
@@ -84,6 +96,12 @@ function contentOf(
   return Object.fromEntries(
     Object.entries(media).map(([type, schema]) => [type, { schema: schemas.read(schema, direction) }]),
   );
+}
+
+/** A body to try, where it is JSON. */
+function withExample(content: Schema, example: unknown): Schema {
+  const json = content["application/json"] as Schema | undefined;
+  return json && example !== undefined ? { ...content, "application/json": { ...json, example } } : content;
 }
 
 function parametersOf({ url, query, repetition, isAdmitted }: Route, schemas: Schemas): readonly Schema[] {

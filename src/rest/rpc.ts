@@ -52,8 +52,7 @@ const response = z
 export const callRpc = defineRoute({
   method: "POST",
   url: "/",
-  summary:
-    "JSON-RPC 2.0 for clients of the storage network: indexer_*, zgs_* and kv_* methods, also in batches.",
+  summary: "Call the storage network by JSON-RPC 2.0",
   access: "public",
   errors: "rpc",
   isOpenToPages: true,

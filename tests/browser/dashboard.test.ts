@@ -3,13 +3,13 @@ import { readFile } from "node:fs/promises";
 import OpenAI from "openai";
 import type { Browser, Page } from "playwright-core";
 import { privateKeyToAccount } from "viem/accounts";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { DEMO_USER, IMAGE_PROVIDER } from "../../src/devnet/accounts.ts";
 import { agentProofs, iTransfer, mintAgent } from "../support/agents.ts";
 import { openBrowser, openPage, requireAccessible } from "../support/browser.ts";
 import type { OnEnd } from "../support/database.ts";
 import { ask as askGraph } from "../support/graph-client.ts";
-import { newFolder, type ReadyProcess, startReady } from "../support/process.ts";
+import { toWav } from "../support/wav.ts";
 
 const ends: (() => Promise<void>)[] = [];
 const onEnd: OnEnd = (end) => void ends.unshift(end);
@@ -27,12 +27,11 @@ const PAGES = [
   "Settings",
 ];
 
-let product: ReadyProcess;
+const product = inject("product");
 let browser: Browser | undefined;
 
 beforeAll(async () => {
   browser = await openBrowser(onEnd);
-  if (browser) product = await startReady({ settings: { DATA_DIR: newFolder(onEnd) }, onEnd });
 }, 300_000);
 afterAll(async () => {
   for (const end of ends) await end();
@@ -90,13 +89,24 @@ test("a key made on the page is used, its cost is seen without a reload, and onc
     client.chat.completions.create({
       model: "devnet-chat",
       messages: [{ role: "user", content: "The sea?" }],
-    });
+      verify_tee: true,
+    } as OpenAI.Chat.ChatCompletionCreateParamsNonStreaming);
   await ask();
   await expect.poll(() => available.textContent(), { timeout: 10_000 }).not.toBe(before);
   await page.getByRole("cell", { name: "devnet-chat" }).first().waitFor();
 
   await go(page, "Requests");
   await page.getByRole("cell", { name: "from the page" }).first().waitFor();
+  const rows = page.getByRole("table").locator("tbody tr");
+  const search = page.getByLabel("Search this page");
+  await search.fill("from the page verified");
+  await expect.poll(() => rows.count()).toBe(1);
+  // While it is looked at, another one comes in.
+  await ask();
+  await expect.poll(() => rows.count(), { timeout: 10_000 }).toBe(2);
+  await search.fill("no-such-request");
+  await page.getByRole("link", { name: "Look for this id" }).waitFor();
+  await search.fill("");
   await page.getByRole("table").getByRole("link").first().click();
   await heading(page, "Request");
   await page.getByText("Who answered").waitFor();
@@ -109,7 +119,7 @@ test("a key made on the page is used, its cost is seen without a reload, and onc
   expect(faults).toEqual([]);
 });
 
-test("the playground answers token by token, draws a picture while it is watched, and forgets its key", async (context) => {
+test("the playground answers token by token, draws a picture while it is watched, writes a sound down, and forgets its key", async (context) => {
   if (!browser) return context.skip();
   const { page, faults } = await signedIn();
   await go(page, "Playground");
@@ -121,11 +131,95 @@ test("the playground answers token by token, draws a picture while it is watched
   await page.getByRole("button", { name: "Make it" }).click();
   await page.locator(".pictures img").waitFor({ timeout: 30_000 });
   await page.locator(".timeline").getByText("completed").waitFor();
+  await page.getByLabel("Sound file").setInputFiles({
+    name: "talk.wav",
+    mimeType: "audio/wav",
+    buffer: toWav(1),
+  });
+  await page.getByRole("button", { name: "Transcribe" }).click();
+  await page.locator("blockquote").waitFor();
   await requireAccessible(page, "playground-used");
   const kept = await page.evaluate<string>(
     "JSON.stringify([localStorage, sessionStorage, document.cookie, location.href])",
   );
   expect(kept).not.toMatch(/sk-|session|0x/);
+  expect(faults).toEqual([]);
+});
+
+test("a job that is watched while its connection breaks goes on behind the last step that was seen", async (context) => {
+  if (!browser) return context.skip();
+  const { page } = await signedIn();
+  const asked: (string | null)[] = [];
+  const seen: string[] = [];
+  await page.routeWebSocket(/\/graphql$/, (socket) => {
+    const gateway = socket.connectToServer();
+    socket.onMessage((text) => {
+      const { type, payload } = JSON.parse(String(text));
+      if (type === "subscribe" && payload.query.includes("imageJobProgress"))
+        asked.push(payload.variables.after);
+      gateway.send(text);
+    });
+    gateway.onMessage((text) => {
+      socket.send(text);
+      const step = JSON.parse(String(text)).payload?.data?.imageJobProgress;
+      if (!step) return;
+      seen.push(step.cursor);
+      if (seen.length > 1) return;
+      void gateway.close();
+      void socket.close({ code: 1012, reason: "restart" });
+    });
+  });
+  // Only sockets that are opened from now on go that way.
+  await page.reload();
+  const client = new OpenAI({ baseURL: `${product.origin}/v1`, apiKey: product.sk, maxRetries: 0 });
+  const body = { model: "devnet-image", prompt: "a pier", response_format: "b64_json" };
+  const { jobId } = await client.post<{ jobId: string }>("/async/images/generations", { body });
+  await page.goto(`${product.origin}/dashboard/jobs/${jobId}`);
+  await page.locator(".timeline").getByText("completed").waitFor({ timeout: 30_000 });
+  await page.locator(".pictures img").waitFor();
+  expect(asked).toEqual([null, seen[0]]);
+  expect(new Set(seen).size).toBe(seen.length);
+});
+
+test("a management key is made with scopes of one's own, changed, and revoked after a second question", async (context) => {
+  if (!browser) return context.skip();
+  const { page, faults } = await signedIn();
+  await go(page, "Settings");
+  const opener = page.getByRole("button", { name: "Create a management key" });
+  const dialog = page.getByRole("dialog");
+  // By keyboard: Escape closes what Enter has opened, and the focus is where it was.
+  await opener.focus();
+  await page.keyboard.press("Enter");
+  await dialog.waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  expect(await opener.evaluate((button) => button === button.ownerDocument.activeElement)).toBe(true);
+  await page.keyboard.press("Enter");
+  await dialog.getByLabel("Name").fill("reader");
+  await dialog.getByLabel("Preset").selectOption("Custom");
+  await dialog.getByRole("button", { name: "Create" }).click();
+  await dialog.getByText("Choose at least one thing").waitFor();
+  await dialog.getByLabel("Read balance, usage and requests").check();
+  await dialog.getByRole("button", { name: "Create" }).click();
+  const secret =
+    (await page.getByRole("dialog", { name: "Your new key" }).locator("code").textContent()) ?? "";
+  await dialog.getByRole("button", { name: "Copy" }).click();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  const balance = () =>
+    fetch(`${product.origin}/v1/account/balance`, { headers: { authorization: `Bearer ${secret}` } });
+  expect((await balance()).status).toBe(200);
+
+  await page.getByRole("button", { name: "Edit reader" }).click();
+  await dialog.getByLabel("Preset").selectOption("Key Manager");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await page.getByRole("cell", { name: "keys:read, keys:manage" }).waitFor();
+  expect((await balance()).status).toBe(403);
+
+  await page.getByRole("button", { name: "Revoke reader" }).click();
+  await dialog.getByRole("button", { name: "Revoke" }).click();
+  await dialog.waitFor({ state: "detached" });
+  expect((await balance()).status).toBe(401);
   expect(faults).toEqual([]);
 });
 
@@ -190,7 +284,7 @@ test("every page passes axe, in light and in dark and as wide as a phone", async
   if (!browser) return context.skip();
   const looks = [
     { name: "light", options: { colorScheme: "light" } },
-    { name: "dark", options: { colorScheme: "dark", viewport: { width: 390, height: 844 } } },
+    { name: "dark", options: { colorScheme: "dark", viewport: { width: 375, height: 812 } } },
   ] as const;
   for (const look of looks) {
     const { page, faults } = await signedIn({ ...look.options });
@@ -204,6 +298,29 @@ test("every page passes axe, in light and in dark and as wide as a phone", async
       expect(width, `${name} is wider than its window`).toBeLessThanOrEqual(0);
     }
     expect(faults).toEqual([]);
+  }
+});
+
+test("the first page loads less than 250 kB of script, and nothing on it jumps", async (context) => {
+  if (!browser) return context.skip();
+  const { page } = await signedIn();
+  await page.addInitScript(
+    "window.shifts = []; new PerformanceObserver((list) => window.shifts.push(...list.getEntries().map(({ value }) => value))).observe({ type: 'layout-shift', buffered: true })",
+  );
+  for (const path of ["", "requests", "providers"]) {
+    await page.goto(`${product.origin}/dashboard/${path}`);
+    await page
+      .locator(path === "" ? ".chart canvas" : "main .empty, tbody tr")
+      .first()
+      .waitFor();
+    const shift = await page.evaluate<number>("window.shifts.reduce((sum, value) => sum + value, 0)");
+    // What Web Vitals call good.
+    expect(shift, `/${path}`).toBeLessThan(0.1);
+    const bytes = await page.evaluate<number>(
+      "performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js')).reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)",
+    );
+    expect(bytes).toBeGreaterThan(10_000);
+    expect(bytes).toBeLessThan(250_000);
   }
 });
 
@@ -247,6 +364,7 @@ test("the explorer runs its examples in the name of who has signed in, and an un
   expect(faults).toEqual([]);
   await page.goto(`${product.origin}/docs/`);
   await page.getByText("/v1/chat/completions").first().waitFor();
+  await page.getByRole("heading", { name: "Management keys" }).waitFor();
   await page.goto(`${product.origin}/nowhere`);
   await page.getByRole("link", { name: "Dashboard" }).click();
   await heading(page, "Overview");

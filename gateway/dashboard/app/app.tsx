@@ -49,8 +49,11 @@ export function App() {
     (room) => room.path === path || (room.path !== "/" && path.startsWith(`${room.path}/`)),
   );
   useEffect(() => {
+    // On a narrow screen the pages are a row that scrolls.
+    if (address)
+      document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
     document.title = `${found?.name ?? "Not found"} · zerograph`;
-  }, [found]);
+  }, [found, address]);
   if (failure) return <Frame>{<Failure reason={failure} />}</Frame>;
   if (address === undefined || !network) return <Frame>{<Loading />}</Frame>;
   if (address === null) return <SignInPage />;
@@ -75,7 +78,11 @@ function Frame({ address, children }: { address?: string; children: ReactNode })
         <Link to="/" className="brand">
           zerograph
         </Link>
-        {network?.id === "devnet" && <p className="badge busy">Development network: play money</p>}
+        {network?.id === "devnet" && (
+          <p className="notice">
+            <strong>Development network</strong> Its money is play money.
+          </p>
+        )}
         {address && (
           <>
             <nav aria-label="Pages">

@@ -27,7 +27,7 @@ const shared = {
 export const getFolder = defineRoute({
   ...shared,
   url: "/file/:root",
-  summary: "Lists the top of a folder.",
+  summary: "List the top of a folder",
   handle: (app, call) => answerEntry(app, call, ""),
 });
 
@@ -35,7 +35,7 @@ export const getFolder = defineRoute({
 export const getFolderEntry = defineRoute({
   ...shared,
   url: "/file/:root/*",
-  summary: "Downloads a file of a folder, lists a directory of it, or tells where a link leads.",
+  summary: "Download a file of a folder, or list a directory of it",
   handle: (app, call) => answerEntry(app, call, pathOf(call.target)),
 });
 

@@ -7,7 +7,7 @@ import { FILE_INFO, toFileInfo } from "./file-info.ts";
 export const getFileInfo = defineRoute({
   method: "GET",
   url: "/file/info/:cid",
-  summary: "Tells what is known of a file: its submission, and how far it was uploaded.",
+  summary: "Read what is known of a file",
   access: "public",
   errors: "storage",
   isOpenToPages: true,

@@ -32,7 +32,7 @@ const body = z.object({
 export const uploadSegment = defineRoute({
   method: "POST",
   url: "/file/segment",
-  summary: "Uploads a segment of a file that was submitted. Sent again, it changes nothing.",
+  summary: "Upload a segment of a file",
   access: "public",
   errors: "storage",
   isOpenToPages: true,

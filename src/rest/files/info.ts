@@ -12,7 +12,7 @@ const MOST_FILES = 100;
 export const listFileInfos = defineRoute({
   method: "GET",
   url: "/files/info",
-  summary: "Tells what is known of up to 100 files.",
+  summary: "Read what is known of up to 100 files",
   access: "public",
   errors: "storage",
   isOpenToPages: true,

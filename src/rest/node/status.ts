@@ -24,7 +24,7 @@ const NODE_STATUS = z
 export const getNodeStatus = defineRoute({
   method: "GET",
   url: "/node/status",
-  summary: "Tells how far the storage network was followed.",
+  summary: "Read how far the storage network was followed",
   access: "public",
   errors: "storage",
   isOpenToPages: true,

@@ -4,9 +4,9 @@ import { toNeuron, toTokens } from "../amounts.ts";
 import { graphql, reasonOf } from "../graph.ts";
 import { useLive } from "../live.ts";
 import { useNetwork } from "../session.tsx";
-import { Button, Choice, Confirm, Dialog, Field, Form } from "../ui/controls.tsx";
+import { Button, Choice, Field } from "../ui/controls.tsx";
+import { KeyActions, KeyDialogs, type OpenDialog } from "../ui/key-dialogs.tsx";
 import { usePages } from "../ui/pages.tsx";
-import { SecretDialog } from "../ui/secret.tsx";
 import { Badge, Live, Money, Outcome, Page, Table, Time } from "../ui/show.tsx";
 
 const KEYS = graphql(`
@@ -73,9 +73,7 @@ export function ApiKeysPage() {
     query: KEYS,
     variables: { status: onlyActive ? "ACTIVE" : null, after: pages.after },
   });
-  const [open, setOpen] = useState<
-    { kind: "create" } | { kind: "edit" | "revoke"; key: Key } | { kind: "secret"; secret: string }
-  >();
+  const [open, setOpen] = useState<OpenDialog<Key>>();
   const [, create] = useMutation(CREATE);
   const [, update] = useMutation(UPDATE);
   const [, revoke] = useMutation(REVOKE);
@@ -83,7 +81,6 @@ export function ApiKeysPage() {
   const liveness = useLive(CHANGED, {}, refresh);
   const keys = data?.viewer.account?.apiKeys;
   const models = data?.models.nodes.map(({ id }) => id) ?? [];
-  const close = () => setOpen(undefined);
   return (
     <Page
       title="API keys"
@@ -136,20 +133,7 @@ export function ApiKeysPage() {
                 </td>
                 <td>{key.allowedModels.length > 0 ? key.allowedModels.join(", ") : "every model"}</td>
                 <td className="actions">
-                  {key.status === "ACTIVE" && (
-                    <>
-                      <Button onClick={() => setOpen({ kind: "edit", key })} aria-label={`Edit ${key.name}`}>
-                        Edit
-                      </Button>
-                      <Button
-                        kind="danger"
-                        onClick={() => setOpen({ kind: "revoke", key })}
-                        aria-label={`Revoke ${key.name}`}
-                      >
-                        Revoke
-                      </Button>
-                    </>
-                  )}
+                  <KeyActions of={key} onOpen={setOpen} />
                 </td>
               </tr>
             ))}
@@ -157,69 +141,48 @@ export function ApiKeysPage() {
         )}
       </Outcome>
       {pages.pager(keys?.pageInfo)}
-      {open?.kind === "create" && (
-        <KeyDialog
-          title="Create an API key"
-          label="Create"
-          models={models}
-          onClose={close}
-          send={async (terms) => {
-            const made = await create(terms);
-            if (!made.data?.createApiKey) throw new Error(reasonOf(made.error));
-            setOpen({ kind: "secret", secret: made.data.createApiKey.secret });
-          }}
-        />
-      )}
-      {open?.kind === "edit" && (
-        <KeyDialog
-          title={`Edit ${open.key.name}`}
-          label="Save"
-          models={models}
-          given={open.key}
-          onClose={close}
-          send={async (terms) => {
-            const clear = [
-              ...(terms.creditLimit ? [] : ["CREDIT_LIMIT" as const]),
-              ...(terms.expiresAt ? [] : ["EXPIRES_AT" as const]),
-              ...(terms.trustMode ? [] : ["TRUST_MODE" as const]),
-            ];
-            const { creditLimit, expiresAt, trustMode, ...rest } = terms;
-            const done = await update({
-              id: open.key.id,
-              ...rest,
-              ...(creditLimit && { creditLimit }),
-              ...(expiresAt && { expiresAt }),
-              ...(trustMode && { trustMode }),
-              clear,
-            });
-            if (!done.data?.updateApiKey) throw new Error(reasonOf(done.error));
-            close();
-          }}
-        />
-      )}
-      {open?.kind === "secret" && <SecretDialog secret={open.secret} onClose={close} />}
-      {open?.kind === "revoke" && (
-        <Confirm
-          title={`Revoke ${open.key.name}?`}
-          label="Revoke"
-          onClose={close}
-          act={async () => {
-            const done = await revoke({ id: open.key.id });
-            if (!done.data?.revokeApiKey) throw new Error(reasonOf(done.error));
-          }}
-        >
+      <KeyDialogs
+        open={open}
+        onOpen={setOpen}
+        what="an API key"
+        fields={(given) => <LimitFields given={given} models={models} />}
+        termsOf={termsOf}
+        create={async (terms) => {
+          const made = await create(terms);
+          if (!made.data?.createApiKey) throw new Error(reasonOf(made.error));
+          return made.data.createApiKey.secret;
+        }}
+        update={async ({ id }, { creditLimit, expiresAt, trustMode, ...rest }) => {
+          const clear = [
+            ...(creditLimit ? [] : ["CREDIT_LIMIT" as const]),
+            ...(expiresAt ? [] : ["EXPIRES_AT" as const]),
+            ...(trustMode ? [] : ["TRUST_MODE" as const]),
+          ];
+          const done = await update({
+            id,
+            ...rest,
+            ...(creditLimit && { creditLimit }),
+            ...(expiresAt && { expiresAt }),
+            ...(trustMode && { trustMode }),
+            clear,
+          });
+          if (!done.data?.updateApiKey) throw new Error(reasonOf(done.error));
+        }}
+        revoke={async ({ id }) => {
+          const done = await revoke({ id });
+          if (!done.data?.revokeApiKey) throw new Error(reasonOf(done.error));
+        }}
+        consequence={({ preview }) => (
           <p>
-            Every client that uses <code>{open.key.preview}</code> is refused at once. This cannot be taken
-            back.
+            Every client that uses <code>{preview}</code> is refused at once. This cannot be taken back.
           </p>
-        </Confirm>
-      )}
+        )}
+      />
     </Page>
   );
 }
 
 type Terms = {
-  readonly name: string;
   readonly expiresAt: string | null;
   readonly creditLimit: string | null;
   readonly resetPeriod: keyof typeof PERIODS;
@@ -227,69 +190,52 @@ type Terms = {
   readonly trustMode: "VERIFIED" | "PRIVATE" | null;
 };
 
-function KeyDialog({
-  title,
-  label,
-  models,
-  given,
-  send,
-  onClose,
-}: {
-  title: string;
-  label: string;
-  models: readonly string[];
-  given?: Key;
-  send(terms: Terms): Promise<void>;
-  onClose(): void;
-}) {
+function LimitFields({ models, given }: { models: readonly string[]; given: Key | undefined }) {
   const { symbol } = useNetwork();
   const listed = [...new Set([...models, ...(given?.allowedModels ?? [])])];
   return (
-    <Dialog title={title} onClose={onClose}>
-      <Form label={label} send={(form) => send(termsOf(form))}>
-        <Field label="Name" name="name" required maxLength={64} defaultValue={given?.name} autoFocus />
-        <Field
-          label={`Limit in ${symbol}`}
-          name="limit"
-          inputMode="decimal"
-          placeholder="none"
-          defaultValue={given?.creditLimit ? toTokens(given.creditLimit).replaceAll(" ", "") : ""}
-        />
-        <Choice
-          label="The limit begins anew"
-          name="period"
-          options={PERIODS}
-          defaultValue={given?.resetPeriod ?? "NEVER"}
-        />
-        <Field
-          label="Expires"
-          name="expires"
-          type="datetime-local"
-          defaultValue={given?.expiresAt ? localTime(given.expiresAt) : ""}
-          hint="In the time of this computer. Empty: never."
-        />
-        <Choice
-          label="Least trust in a provider"
-          name="trust"
-          options={TRUST}
-          defaultValue={given?.trustMode ?? ""}
-        />
-        <fieldset>
-          <legend>Models (none chosen: every model)</legend>
-          {listed.map((model) => (
-            <label key={model} className="check">
-              <input
-                type="checkbox"
-                name="model"
-                value={model}
-                defaultChecked={given?.allowedModels.includes(model)}
-              />
-              {model}
-            </label>
-          ))}
-        </fieldset>
-      </Form>
-    </Dialog>
+    <>
+      <Field
+        label={`Limit in ${symbol}`}
+        name="limit"
+        inputMode="decimal"
+        placeholder="none"
+        defaultValue={given?.creditLimit ? toTokens(given.creditLimit).replaceAll(" ", "") : ""}
+      />
+      <Choice
+        label="The limit begins anew"
+        name="period"
+        options={PERIODS}
+        defaultValue={given?.resetPeriod ?? "NEVER"}
+      />
+      <Field
+        label="Expires"
+        name="expires"
+        type="datetime-local"
+        defaultValue={given?.expiresAt ? localTime(given.expiresAt) : ""}
+        hint="In the time of this computer. Empty: never."
+      />
+      <Choice
+        label="Least trust in a provider"
+        name="trust"
+        options={TRUST}
+        defaultValue={given?.trustMode ?? ""}
+      />
+      <fieldset>
+        <legend>Models (none chosen: every model)</legend>
+        {listed.map((model) => (
+          <label key={model} className="check">
+            <input
+              type="checkbox"
+              name="model"
+              value={model}
+              defaultChecked={given?.allowedModels.includes(model)}
+            />
+            {model}
+          </label>
+        ))}
+      </fieldset>
+    </>
   );
 }
 
@@ -300,7 +246,6 @@ function termsOf(form: FormData): Terms {
   const expires = String(form.get("expires"));
   const trust = String(form.get("trust"));
   return {
-    name: String(form.get("name")).trim(),
     creditLimit,
     resetPeriod: String(form.get("period")) as keyof typeof PERIODS,
     expiresAt: expires === "" ? null : new Date(expires).toISOString(),

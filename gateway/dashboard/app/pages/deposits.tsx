@@ -67,15 +67,7 @@ export function DepositsPage() {
                     <Badge state={deposit.status} />
                   </td>
                   <td>
-                    <meter
-                      value={Math.min(deposit.confirmations, deposit.requiredConfirmations)}
-                      max={Math.max(1, deposit.requiredConfirmations)}
-                      aria-label="Confirmations"
-                    />{" "}
-                    <span className="number">
-                      {Math.min(deposit.confirmations, deposit.requiredConfirmations)} of{" "}
-                      {deposit.requiredConfirmations}
-                    </span>
+                    <Confirmations of={deposit.confirmations} required={deposit.requiredConfirmations} />
                   </td>
                   <td>
                     {link(deposit.transactionHash) ? (
@@ -94,6 +86,19 @@ export function DepositsPage() {
         {pages.pager(account?.deposits?.pageInfo)}
       </Card>
     </Page>
+  );
+}
+
+function Confirmations({ of, required }: { of: number; required: number }) {
+  if (required === 0) return <span className="quiet">none needed</span>;
+  const shown = Math.min(of, required);
+  return (
+    <>
+      <progress value={shown} max={required} aria-label="Confirmations" />{" "}
+      <span className="number">
+        {shown} of {required}
+      </span>
+    </>
   );
 }
 

@@ -7,6 +7,7 @@ import { useLive } from "../live.ts";
 import { Link } from "../router.tsx";
 import { useNetwork, useSession } from "../session.tsx";
 import { Badge, Card, Figure, Live, Loading, Money, Outcome, Page, Table, Time } from "../ui/show.tsx";
+import { useRefresh } from "../ui/use-refresh.ts";
 
 const DayChart = lazy(async () => ({ default: (await import("../ui/chart.tsx")).DayChart }));
 
@@ -43,9 +44,10 @@ export function OverviewPage() {
   const [moved, setMoved] = useState<ResultOf<typeof BALANCE>["balanceChanged"]["balance"]>();
   const { symbol } = useNetwork();
   const account = data?.viewer.account;
+  const refresh = useRefresh(() => ask({ requestPolicy: "network-only" }));
   const liveness = useLive(BALANCE, {}, ({ balanceChanged }) => {
     setMoved(balanceChanged.balance);
-    if (balanceChanged.cause !== "HOLD") ask({ requestPolicy: "network-only" });
+    if (balanceChanged.cause !== "HOLD") refresh();
   });
   const balance = moved ?? account?.balance;
   const usage = account?.usage;
@@ -125,7 +127,7 @@ function ModelBars({ models }: { models: readonly (readonly [string, number])[] 
       {models.map(([model, count]) => (
         <li key={model}>
           <span>{model}</span>
-          <meter value={count} max={most} aria-label={`Requests to ${model}`} />
+          <progress value={count} max={most} aria-label={`Requests to ${model}`} />
           <span className="number">{count}</span>
         </li>
       ))}

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 import { useQuery } from "urql";
 import { graphql } from "../graph.ts";
+import { Health, MOST_SAMPLES, type Sample } from "../ui/health.tsx";
 import { usePages } from "../ui/pages.tsx";
 import { Badge, Hash, Money, Outcome, Page, Table, Time } from "../ui/show.tsx";
 
@@ -16,13 +17,15 @@ const PROVIDERS = graphql(`
   }
 `);
 const EVERY_MS = 5_000;
-const KEPT = 60;
+
+/** What was seen of each provider so far. It outlives the page, and is gone with a reload. */
+const seen = new Map<string, readonly Sample[]>();
 
 /** Who answers, at which price, and how they fare. */
 export function ProvidersPage() {
   const pages = usePages();
   const [{ data, error, fetching }, ask] = useQuery({ query: PROVIDERS, variables: { after: pages.after } });
-  const [history, setHistory] = useState<ReadonlyMap<string, readonly (number | null)[]>>(new Map());
+  const [history, setHistory] = useState<ReadonlyMap<string, readonly Sample[]>>(seen);
   useEffect(() => {
     const timer = setInterval(() => ask({ requestPolicy: "network-only" }), EVERY_MS);
     return () => clearInterval(timer);
@@ -30,12 +33,15 @@ export function ProvidersPage() {
   const rows = data?.providers.nodes;
   useEffect(() => {
     if (!rows) return;
-    setHistory((known) => {
-      const next = new Map(known);
-      for (const { id, health } of rows)
-        next.set(id, [...(known.get(id) ?? []), health.latencyMs].slice(-KEPT));
-      return next;
-    });
+    const at = Date.now();
+    for (const { id, routable, health } of rows) {
+      const state = routable ? health.circuit : "OPEN";
+      seen.set(
+        id,
+        [...(seen.get(id) ?? []), { at, latencyMs: health.latencyMs, state }].slice(-MOST_SAMPLES),
+      );
+    }
+    setHistory(new Map(seen));
   }, [rows]);
   return (
     <Page
@@ -54,6 +60,7 @@ export function ProvidersPage() {
               "Trust",
               "State",
               "Latency",
+              "Health of late",
               "Answered",
               "Under way",
               "Row of",
@@ -64,7 +71,7 @@ export function ProvidersPage() {
                 <td>
                   <Hash of={provider.address} />
                 </td>
-                <td>
+                <td className="whole">
                   {provider.models.map(({ id }) => id).join(", ")}
                   <br />
                   <small className="quiet">{provider.serviceType.toLowerCase().replaceAll("_", " ")}</small>
@@ -89,7 +96,9 @@ export function ProvidersPage() {
                 </td>
                 <td className="number">
                   {provider.health.latencyMs === null ? "–" : `${provider.health.latencyMs} ms`}
-                  <Spark values={history.get(provider.id) ?? []} />
+                </td>
+                <td>
+                  <Health samples={history.get(provider.id) ?? []} everyMs={EVERY_MS} />
                 </td>
                 <td className="number">
                   {provider.health.uptimePercent === null ? "–" : `${provider.health.uptimePercent} %`}
@@ -103,30 +112,5 @@ export function ProvidersPage() {
       </Outcome>
       {pages.pager(data?.providers.pageInfo)}
     </Page>
-  );
-}
-
-const WIDTH = 80;
-const HEIGHT = 18;
-
-/** Latency since this page was opened, as a line. */
-function Spark({ values }: { values: readonly (number | null)[] }) {
-  const known = values.filter((value) => value !== null);
-  const most = Math.max(1, ...known);
-  const points = values
-    .map((value, n) =>
-      value === null ? undefined : `${(n / KEPT) * WIDTH},${HEIGHT - (value / most) * (HEIGHT - 2) - 1}`,
-    )
-    .filter((point) => point !== undefined);
-  return (
-    <svg
-      className="spark"
-      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-      width={WIDTH}
-      height={HEIGHT}
-      aria-hidden="true"
-    >
-      <polyline points={points.join(" ")} fill="none" stroke="currentColor" strokeWidth="1.5" />
-    </svg>
   );
 }

@@ -1,10 +1,12 @@
 import { useState } from "react";
 import { useQuery } from "urql";
 import { graphql } from "../graph.ts";
+import { useLive } from "../live.ts";
 import { Link } from "../router.tsx";
 import { Field } from "../ui/controls.tsx";
 import { usePages } from "../ui/pages.tsx";
-import { Badge, Card, Figure, Hash, Money, Outcome, Page, Table, Time } from "../ui/show.tsx";
+import { Badge, Card, Figure, Hash, Live, Money, Outcome, Page, Table, Time } from "../ui/show.tsx";
+import { useRefresh } from "../ui/use-refresh.ts";
 
 const REQUESTS = graphql(`
   query Requests($after: Cursor) {
@@ -13,13 +15,16 @@ const REQUESTS = graphql(`
         requests(first: 50, after: $after) {
           nodes {
             id createdAt modelId providerAddress status errorCode inputTokens outputTokens cost { total }
-            timing { firstByteMs durationMs } apiKey { name }
+            timing { firstByteMs durationMs } apiKey { name } evidence { verdict }
           }
           pageInfo { hasNextPage endCursor }
         }
       }
     }
   }
+`);
+const MOVED = graphql(`
+  subscription RequestsMoved($after: Cursor) { balanceChanged(after: $after) { cursor cause } }
 `);
 const REQUEST = graphql(`
   query Request($id: ID!) {
@@ -39,6 +44,9 @@ const REQUEST = graphql(`
   }
 `);
 
+/** Ids are ours, or of a client that sent one as `X-Request-ID`. */
+const ID = /^[A-Za-z0-9._:-]{8,64}$/;
+
 /** All requests, or one of them whole. */
 export function RequestsPage({ id }: { id: string | undefined }) {
   return id ? <OneRequest id={decodeURIComponent(id)} /> : <AllRequests />;
@@ -47,11 +55,15 @@ export function RequestsPage({ id }: { id: string | undefined }) {
 function AllRequests() {
   const pages = usePages();
   const [wanted, setWanted] = useState("");
-  const [{ data, error, fetching }] = useQuery({ query: REQUESTS, variables: { after: pages.after } });
+  const [{ data, error, fetching }, ask] = useQuery({ query: REQUESTS, variables: { after: pages.after } });
+  // Every request moves money twice: when it begins and when it ends.
+  const refresh = useRefresh(() => ask({ requestPolicy: "network-only" }));
+  const liveness = useLive(MOVED, {}, refresh);
   const requests = data?.viewer.account?.requests;
   const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
   const rows = requests?.nodes.filter((row) => {
-    const text = [row.id, row.modelId, row.providerAddress, row.status, row.errorCode, row.apiKey?.name]
+    const { id, modelId, providerAddress, status, errorCode, apiKey, evidence } = row;
+    const text = [id, modelId, providerAddress, status, errorCode, apiKey?.name, evidence?.verdict]
       .join(" ")
       .toLowerCase();
     return words.every((word) => text.includes(word));
@@ -60,14 +72,23 @@ function AllRequests() {
     <Page
       title="Requests"
       about="What was asked, who answered, and what it cost. Prompts and answers are not kept."
+      actions={<Live liveness={liveness} />}
     >
       <Field
         label="Search this page"
         type="search"
         value={wanted}
-        placeholder="model, provider, key, state, error or id"
+        placeholder="model, provider, key, state, evidence, error or id"
+        hint={requests ? `${rows?.length ?? 0} of the ${requests.nodes.length} that this page has.` : " "}
         onChange={(event) => setWanted(event.currentTarget.value)}
       />
+      {ID.test(wanted.trim()) && rows?.length === 0 && (
+        <p>
+          <Link to={`/requests/${encodeURIComponent(wanted.trim())}`}>
+            Look for this id among all requests
+          </Link>
+        </p>
+      )}
       <Outcome
         rows={rows}
         error={error}
@@ -77,7 +98,7 @@ function AllRequests() {
         {(found) => (
           <Table
             label="Requests"
-            heads={["When", "Model", "Provider", "Key", "State", "Tokens", "First byte", "Cost"]}
+            heads={["When", "Model", "Provider", "Key", "State", "Evidence", "Tokens", "First byte", "Cost"]}
           >
             {found.map((row) => (
               <tr key={row.id}>
@@ -93,6 +114,9 @@ function AllRequests() {
                 <td>{row.apiKey?.name}</td>
                 <td>
                   <Badge state={row.status} /> {row.errorCode && <code>{row.errorCode}</code>}
+                </td>
+                <td>
+                  {row.evidence ? <Badge state={row.evidence.verdict} /> : <span className="quiet">–</span>}
                 </td>
                 <td className="number">
                   {row.inputTokens ?? "–"} / {row.outputTokens ?? "–"}

@@ -3,9 +3,9 @@ import { useMutation, useQuery } from "urql";
 import { graphql, reasonOf } from "../graph.ts";
 import { useLive } from "../live.ts";
 import { useSession } from "../session.tsx";
-import { ActionButton, Button, Choice, Confirm, Dialog, Field, Form } from "../ui/controls.tsx";
+import { ActionButton, Button, Choice } from "../ui/controls.tsx";
+import { KeyActions, KeyDialogs, type OpenDialog } from "../ui/key-dialogs.tsx";
 import { usePages } from "../ui/pages.tsx";
-import { SecretDialog } from "../ui/secret.tsx";
 import { Badge, Card, Live, Outcome, Page, Table, Time } from "../ui/show.tsx";
 
 const KEYS = graphql(`
@@ -54,6 +54,7 @@ type Scope = keyof typeof SCOPES;
 type Key = {
   readonly id: string;
   readonly name: string;
+  readonly status: string;
   readonly preset: Preset;
   readonly scopes: readonly Scope[];
 };
@@ -64,13 +65,10 @@ export function SettingsPage() {
   const pages = usePages();
   const [{ data, error, fetching }, ask] = useQuery({ query: KEYS, variables: { after: pages.after } });
   const liveness = useLive(CHANGED, {}, () => ask({ requestPolicy: "network-only" }));
-  const [open, setOpen] = useState<
-    { kind: "create" } | { kind: "edit" | "revoke"; key: Key } | { kind: "secret"; secret: string }
-  >();
+  const [open, setOpen] = useState<OpenDialog<Key>>();
   const [, create] = useMutation(CREATE);
   const [, update] = useMutation(UPDATE);
   const [, revoke] = useMutation(REVOKE);
-  const close = () => setOpen(undefined);
   const keys = data?.viewer.account?.managementKeys;
   return (
     <Page title="Settings" actions={<Live liveness={liveness} />}>
@@ -120,23 +118,7 @@ export function SettingsPage() {
                   </td>
                   <td>{key.lastSourceIp && <code>{key.lastSourceIp}</code>}</td>
                   <td className="actions">
-                    {key.status === "ACTIVE" && (
-                      <>
-                        <Button
-                          onClick={() => setOpen({ kind: "edit", key })}
-                          aria-label={`Edit ${key.name}`}
-                        >
-                          Edit
-                        </Button>
-                        <Button
-                          kind="danger"
-                          onClick={() => setOpen({ kind: "revoke", key })}
-                          aria-label={`Revoke ${key.name}`}
-                        >
-                          Revoke
-                        </Button>
-                      </>
-                    )}
+                    <KeyActions of={key} onOpen={setOpen} />
                   </td>
                 </tr>
               ))}
@@ -145,101 +127,68 @@ export function SettingsPage() {
         </Outcome>
         {pages.pager(keys?.pageInfo)}
       </Card>
-      {open?.kind === "create" && (
-        <KeyDialog
-          title="Create a management key"
-          label="Create"
-          onClose={close}
-          send={async (terms) => {
-            const made = await create(terms);
-            if (!made.data?.createManagementKey) throw new Error(reasonOf(made.error));
-            setOpen({ kind: "secret", secret: made.data.createManagementKey.secret });
-          }}
-        />
-      )}
-      {open?.kind === "edit" && (
-        <KeyDialog
-          title={`Edit ${open.key.name}`}
-          label="Save"
-          given={open.key}
-          onClose={close}
-          send={async (terms) => {
-            const done = await update({ id: open.key.id, ...terms });
-            if (!done.data?.updateManagementKey) throw new Error(reasonOf(done.error));
-            close();
-          }}
-        />
-      )}
-      {open?.kind === "secret" && <SecretDialog secret={open.secret} onClose={close} />}
-      {open?.kind === "revoke" && (
-        <Confirm
-          title={`Revoke ${open.key.name}?`}
-          label="Revoke"
-          onClose={close}
-          act={async () => {
-            const done = await revoke({ id: open.key.id });
-            if (!done.data?.revokeManagementKey) throw new Error(reasonOf(done.error));
-          }}
-        >
-          <p>Programs that use it are refused at once. This cannot be taken back.</p>
-        </Confirm>
-      )}
+      <KeyDialogs
+        open={open}
+        onOpen={setOpen}
+        what="a management key"
+        fields={(given) => <ScopeFields given={given} />}
+        termsOf={termsOf}
+        create={async (terms) => {
+          const made = await create(terms);
+          if (!made.data?.createManagementKey) throw new Error(reasonOf(made.error));
+          return made.data.createManagementKey.secret;
+        }}
+        update={async ({ id }, terms) => {
+          const done = await update({ id, ...terms });
+          if (!done.data?.updateManagementKey) throw new Error(reasonOf(done.error));
+        }}
+        revoke={async ({ id }) => {
+          const done = await revoke({ id });
+          if (!done.data?.revokeManagementKey) throw new Error(reasonOf(done.error));
+        }}
+        consequence={() => <p>Programs that use it are refused at once. This cannot be taken back.</p>}
+      />
     </Page>
   );
 }
 
-type Terms = { name: string; preset?: Preset; scopes?: Scope[] };
+type Terms = { preset?: Preset; scopes?: Scope[] };
 
-function KeyDialog({
-  title,
-  label,
-  given,
-  send,
-  onClose,
-}: {
-  title: string;
-  label: string;
-  given?: Key;
-  send(terms: Terms): Promise<void>;
-  onClose(): void;
-}) {
+function termsOf(form: FormData): Terms {
+  const preset = String(form.get("preset")) as Preset;
+  if (preset !== "CUSTOM") return { preset };
+  const scopes = form.getAll("scope").map(String) as Scope[];
+  if (scopes.length === 0) throw new Error("Choose at least one thing that the key may do.");
+  return { scopes };
+}
+
+function ScopeFields({ given }: { given: Key | undefined }) {
   const [preset, setPreset] = useState<Preset>(given?.preset ?? "READ_ONLY");
   return (
-    <Dialog title={title} onClose={onClose}>
-      <Form
-        label={label}
-        send={async (form) => {
-          const name = String(form.get("name")).trim();
-          if (preset !== "CUSTOM") return send({ name, preset });
-          const scopes = form.getAll("scope").map(String) as Scope[];
-          if (scopes.length === 0) throw new Error("Choose at least one thing that the key may do.");
-          return send({ name, scopes });
-        }}
-      >
-        <Field label="Name" name="name" required maxLength={64} defaultValue={given?.name} autoFocus />
-        <Choice
-          label="Preset"
-          options={PRESETS}
-          value={preset}
-          onChange={(event) => setPreset(event.currentTarget.value as Preset)}
-        />
-        {preset === "CUSTOM" && (
-          <fieldset>
-            <legend>It may</legend>
-            {Object.entries(SCOPES).map(([scope, text]) => (
-              <label key={scope} className="check">
-                <input
-                  type="checkbox"
-                  name="scope"
-                  value={scope}
-                  defaultChecked={given?.scopes.includes(scope as Scope)}
-                />
-                {text}
-              </label>
-            ))}
-          </fieldset>
-        )}
-      </Form>
-    </Dialog>
+    <>
+      <Choice
+        label="Preset"
+        name="preset"
+        options={PRESETS}
+        value={preset}
+        onChange={(event) => setPreset(event.currentTarget.value as Preset)}
+      />
+      {preset === "CUSTOM" && (
+        <fieldset>
+          <legend>It may</legend>
+          {Object.entries(SCOPES).map(([scope, text]) => (
+            <label key={scope} className="check">
+              <input
+                type="checkbox"
+                name="scope"
+                value={scope}
+                defaultChecked={given?.scopes.includes(scope as Scope)}
+              />
+              {text}
+            </label>
+          ))}
+        </fieldset>
+      )}
+    </>
   );
 }

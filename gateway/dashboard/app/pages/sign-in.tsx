@@ -1,18 +1,25 @@
 import { useEffect, useState } from "react";
 import { useSession } from "../session.tsx";
 import { ActionButton } from "../ui/controls.tsx";
+import { Loading } from "../ui/show.tsx";
 import { developmentWallet, type Wallet, watchWallets } from "../wallet.ts";
 
 /** Signing in: with a wallet of this browser, or on a development network with the one that is built in. */
 export function SignInPage() {
   const { network, signIn } = useSession();
   const [wallets, setWallets] = useState<readonly Wallet[]>([]);
-  const [development, setDevelopment] = useState<Wallet>();
+  /** Undefined while it is looked for. */
+  const [development, setDevelopment] = useState<Wallet | null>();
   useEffect(() => watchWallets(setWallets), []);
   const isDevnet = network?.id === "devnet";
   useEffect(() => {
-    if (isDevnet) void developmentWallet().then(setDevelopment, () => undefined);
-  }, [isDevnet]);
+    if (!network) return;
+    const looked = isDevnet ? developmentWallet() : Promise.resolve(undefined);
+    void looked.then(
+      (wallet) => setDevelopment(wallet ?? null),
+      () => setDevelopment(null),
+    );
+  }, [network, isDevnet]);
   return (
     <main id="main" className="sign-in">
       <h1>zerograph</h1>
@@ -37,7 +44,8 @@ export function SignInPage() {
           <ActionButton act={() => signIn(wallet)}>Sign in with {wallet.name}</ActionButton>
         </section>
       ))}
-      {wallets.length === 0 && !development && (
+      {development === undefined && wallets.length === 0 && <Loading />}
+      {wallets.length === 0 && development === null && (
         <p className="empty">
           No wallet was found in this browser. Install one that announces itself (EIP-6963), such as MetaMask
           or Rabby, and load this page again.

@@ -1,5 +1,5 @@
 import type { ResultOf } from "gql.tada";
-import { useState } from "react";
+import { useId, useState } from "react";
 import { useQuery } from "urql";
 import { toBase64 } from "../base64.ts";
 import { type FileTree, hashFile } from "../file-tree.ts";
@@ -49,6 +49,8 @@ const VALUES = graphql(`
     }
   }
 `);
+
+const STREAMS = graphql("query Streams { kvStreams(first: 50) { nodes { streamId } } }");
 
 const SEEN_WITHIN_MS = 120_000;
 const SEEN_EVERY_MS = 1_000;
@@ -299,6 +301,8 @@ function OneFile({ root }: { root: string }) {
 
 function KeyValues() {
   const pages = usePages();
+  const known = useId();
+  const [streams] = useQuery({ query: STREAMS });
   const [asked, setAsked] = useState<{ streamId: string; prefixText: string | null }>();
   const [{ data, error, fetching }] = useQuery({
     query: VALUES,
@@ -316,7 +320,19 @@ function KeyValues() {
           setAsked({ streamId, prefixText: prefix === "" ? null : prefix });
         }}
       >
-        <Field label="Stream" name="stream" placeholder="0x…" required />
+        <Field
+          label="Stream"
+          name="stream"
+          placeholder="0x…"
+          required
+          list={known}
+          hint={`${streams.data?.kvStreams?.nodes.length ?? 0} streams are known here: press ↓ for them.`}
+        />
+        <datalist id={known}>
+          {streams.data?.kvStreams?.nodes.map(({ streamId }) => (
+            <option key={streamId} value={streamId} />
+          ))}
+        </datalist>
         <Field label="Keys that begin with" name="prefix" />
       </Form>
       {asked && (

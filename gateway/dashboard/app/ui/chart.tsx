@@ -26,14 +26,19 @@ export function DayChart({
         height: 180,
         legend: { show: false },
         cursor: { y: false },
-        scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+        scales: {
+          // Half a day more at both ends, so that no bar is cut.
+          x: { range: (_, min, max) => [min - 43_200, max + 43_200] },
+          y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
+        },
         axes: [axis, { ...axis, size: 70 }],
         series: [
           {},
           {
             label,
             stroke: accent,
-            fill: `${accent}66`,
+            fill: accent,
+            points: { show: false },
             ...(uPlot.paths.bars && { paths: uPlot.paths.bars({ size: [0.7, 40] }) }),
           },
         ],
@@ -51,19 +56,21 @@ export function DayChart({
   return (
     <figure className="chart">
       <div ref={holder} aria-hidden="true" />
-      <table className="unseen">
-        <caption>
-          {label}, {unit}
-        </caption>
-        <tbody>
-          {days.map(({ date, value }) => (
-            <tr key={date}>
-              <th scope="row">{date}</th>
-              <td>{value}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <div className="unseen">
+        <table>
+          <caption>
+            {label}, {unit}
+          </caption>
+          <tbody>
+            {days.map(({ date, value }) => (
+              <tr key={date}>
+                <th scope="row">{date}</th>
+                <td>{value}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </figure>
   );
 }

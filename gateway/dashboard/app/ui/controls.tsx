@@ -155,7 +155,12 @@ export function Dialog({
   const element = useRef<HTMLDialogElement>(null);
   const heading = useId();
   useEffect(() => {
+    const before = document.activeElement;
     if (!element.current?.open) element.current?.showModal();
+    // It is taken away, not closed, so the browser gives nothing back.
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
   }, []);
   const close = () => {
     if (mayClose()) onClose();

@@ -1,0 +1,50 @@
+import { useMutation, useQuery } from "urql";
+import { graphql } from "./graphql/index.ts";
+
+const MODELS = graphql(`
+  query ImageModels {
+    models(first: 100) {
+      nodes { id serviceType pricing { output } }
+    }
+  }
+`);
+const SUBMIT = graphql(`
+  mutation SubmitImageJob($input: ImageJobInput!) {
+    submitImageJob(input: $input) { id }
+  }
+`);
+
+/** A form that has a job taken on. */
+export function Ask({ onSubmitted }: { onSubmitted(id: string): void }) {
+  const [{ data, error }] = useQuery({ query: MODELS });
+  const [sent, submit] = useMutation(SUBMIT);
+  const models = data?.models.nodes.filter(({ serviceType }) => serviceType === "TEXT_TO_IMAGE");
+  const send = async (form: FormData) => {
+    const input = { model: String(form.get("model")), prompt: String(form.get("prompt")) };
+    const { data: made } = await submit({ input });
+    if (made?.submitImageJob) onSubmitted(made.submitImageJob.id);
+  };
+  const failure = sent.error ?? error;
+  return (
+    <form action={send}>
+      <label>
+        What it shows
+        <input name="prompt" required defaultValue="A lighthouse at dusk" />
+      </label>
+      <label>
+        Model
+        <select name="model" required>
+          {models?.map(({ id, pricing }) => (
+            <option key={id} value={id}>
+              {id}, {pricing?.output} neuron an image
+            </option>
+          ))}
+        </select>
+      </label>
+      <button type="submit" disabled={sent.fetching}>
+        Make it
+      </button>
+      {failure && <p role="alert">{failure.graphQLErrors[0]?.message ?? failure.message}</p>}
+    </form>
+  );
+}

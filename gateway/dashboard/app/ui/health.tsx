@@ -1,0 +1,35 @@
+/** How a provider was found at one moment. */
+export type Sample = { readonly at: number; readonly latencyMs: number | null; readonly state: string };
+
+export const MOST_SAMPLES = 30;
+const BAR = 2;
+const HEIGHT = 24;
+const LEAST = 3;
+
+/**
+ * A bar for each look that was taken at a provider: as high as its first byte took, red while it rested. In words for who
+ * does not see it.
+ */
+export function Health({ samples, everyMs }: { samples: readonly Sample[]; everyMs: number }) {
+  const most = Math.max(1, ...samples.map(({ latencyMs }) => latencyMs ?? 0));
+  const rested = samples.filter(({ state }) => state === "OPEN").length;
+  const seconds = Math.round((samples.length * everyMs) / 1_000);
+  return (
+    <svg
+      className="health"
+      viewBox={`0 0 ${MOST_SAMPLES * (BAR + 1)} ${HEIGHT}`}
+      width={MOST_SAMPLES * (BAR + 1)}
+      height={HEIGHT}
+      role="img"
+      aria-label={`In the last ${seconds} s it rested in ${rested} of ${samples.length} looks; its slowest first byte took ${most} ms.`}
+    >
+      {samples.map(({ at, latencyMs, state }, n) => {
+        const height = LEAST + ((latencyMs ?? 0) / most) * (HEIGHT - LEAST);
+        const x = (MOST_SAMPLES - samples.length + n) * (BAR + 1);
+        return (
+          <rect key={at} className={state} x={x} y={HEIGHT - height} width={BAR} height={height} rx={1} />
+        );
+      })}
+    </svg>
+  );
+}

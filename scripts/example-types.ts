@@ -1,0 +1,53 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { preset } from "@graphql-codegen/client-preset";
+import { codegen } from "@graphql-codegen/core";
+import { buildASTSchema, buildSchema, lexicographicSortSchema, parse, printSchema } from "graphql";
+import config from "../examples/live-job/codegen.ts";
+
+const EXAMPLE = fileURLToPath(new URL("../examples/live-job/", import.meta.url));
+
+/**
+ * What GraphQL Code Generator writes for the example with its own configuration, by path under it. Its command line does
+ * the same and is not needed here: it brings as many packages as all else that we test with.
+ */
+export async function exampleTypes(schemaText: string): Promise<ReadonlyMap<string, string>> {
+  // Sorted, as its command line has it.
+  const schema = parse(printSchema(lexicographicSortSchema(buildSchema(schemaText))));
+  const outputs = Object.entries(config.generates).map(async ([folder, output]) => {
+    const files = await preset.buildGeneratesSection({
+      ...output,
+      baseOutputDir: folder,
+      schema,
+      schemaAst: buildASTSchema(schema),
+      documents: documentsIn(join(EXAMPLE, "src")),
+      plugins: [],
+      pluginMap: {},
+    });
+    return Promise.all(files.map(async (file) => [file.filename, await codegen(file)] as const));
+  });
+  return new Map((await Promise.all(outputs)).flat());
+}
+
+/** Writes them beside the example's code. */
+export async function writeExampleTypes(schemaText: string): Promise<void> {
+  for (const [path, text] of await exampleTypes(schemaText)) {
+    const file = join(EXAMPLE, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+}
+
+function documentsIn(folder: string) {
+  const paths = readdirSync(folder).filter((name) => name.endsWith(".tsx"));
+  return paths.toSorted().flatMap((name) => {
+    const location = join(folder, name);
+    const code = readFileSync(location, "utf8");
+    return [...code.matchAll(/graphql\(`([^`]*)`\)/g)].map(([, rawSDL = ""]) => ({
+      location,
+      rawSDL,
+      document: parse(rawSDL),
+    }));
+  });
+}
