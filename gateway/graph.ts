@@ -83,6 +83,8 @@ function localExecutors(app: App): Executors {
 /** The subgraph whose mutations wait for providers. */
 const INFERENCE = "inference";
 const GRACE_MS = 5_000;
+/** How long a process takes to be replaced by its successor. Failures are told within 5 s (promises F37). */
+const RESTART_MS = 4_500;
 /** What a provider may answer with: images in base64. */
 const MAX_IMAGES_BYTES = 64 * 1_048_576;
 
@@ -110,6 +112,7 @@ function remoteExecutors(
         url: new URL("/graphql", url).href,
         headers: identity,
         connectionParams: identity,
+        restartMs: RESTART_MS,
         ...(name === INFERENCE && { mutationTimeoutMs: inferenceMs, maxAnswerBytes: MAX_IMAGES_BYTES }),
       }),
     ]),

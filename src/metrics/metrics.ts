@@ -16,6 +16,8 @@ export type Sampled = {
   readonly relayLagSeconds: () => Promise<number>;
   /** Blocks between what a watcher has read and the head of the chain. */
   readonly watcherLags: () => Promise<readonly { readonly watcher: string; readonly blocks: number }[]>;
+  /** Streams of events that are open in this process: the sources of subscriptions. */
+  readonly eventStreamsOpen: () => number;
   readonly circuits: () => readonly {
     readonly provider: string;
     readonly state: "closed" | "half-open" | "open";
@@ -186,6 +188,12 @@ export class Metrics implements HoldsObserver, RequestObserver {
       "Age of the oldest event that is not published yet",
       [],
       async (gauge) => gauge.set(await sources.relayLagSeconds()),
+    );
+    this.#sampled(
+      "zerograph_event_streams_open",
+      "Streams of events that are open in this process, which subscriptions read; many of these may share one",
+      [],
+      async (gauge) => gauge.set(sources.eventStreamsOpen()),
     );
     this.#sampled(
       "zerograph_watcher_lag_blocks",
