@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AnyEntity, EntityManager, MikroORM, Transaction as OrmTransaction } from "@mikro-orm/core";
 import { CompiledQuery, type Kysely } from "kysely";
 import pg, { type Pool } from "pg";
+import { inSpan, isTracing, type SpanOptions } from "../kernel/tracing.ts";
 import { outageOf, type ServerWatch } from "./server-watch.ts";
 
 /** How often one statement is tried that others were preferred to (promises F46). */
@@ -55,7 +56,12 @@ export class Database implements Queries {
    * Runs one statement in a transaction of its own, and again where the database undid it for the sake of another.
    * Throws `unavailable` when the database is out of reach.
    */
-  async rows<Row>(sql: string, parameters: readonly unknown[] = []): Promise<readonly Row[]> {
+  rows<Row>(sql: string, parameters: readonly unknown[] = []): Promise<readonly Row[]> {
+    if (!isTracing()) return this.#rows(sql, parameters);
+    return inSpan(...statementSpan(sql), () => this.#rows(sql, parameters));
+  }
+
+  async #rows<Row>(sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
     const pool = this.#pool;
     if (!pool) return this.#embedded<Row>(sql, parameters);
     const query = { name: this.#nameOf(sql), text: sql, values: [...parameters] };
@@ -76,11 +82,20 @@ export class Database implements Queries {
    */
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     this.#watch?.requireServer();
+    if (isTracing()) return inSpan("transaction", IN_DATABASE, () => this.#transaction(work));
+    return this.#transaction(work);
+  }
+
+  async #transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     try {
       return await this.em().transactional((em) => {
         const open = em.getTransactionContext<Kysely<unknown> & OrmTransaction>();
         if (!open) throw new Error("the transaction has no connection");
-        return work({ em: em as EntityManager, rows: (sql, parameters = []) => run(open, sql, parameters) });
+        const rows: Queries["rows"] = (sql, parameters = []) =>
+          isTracing()
+            ? inSpan(...statementSpan(sql), () => run(open, sql, parameters))
+            : run(open, sql, parameters);
+        return work({ em: em as EntityManager, rows });
       });
     } catch (error) {
       throw outageOf(error);
@@ -127,6 +142,26 @@ export class Database implements Queries {
     this.#names.set(sql, name);
     return name;
   }
+}
+
+/** Only inside a request or a job: the looks that processes take by themselves would bury all else. */
+const IN_DATABASE: SpanOptions = {
+  kind: "client",
+  onlyInside: true,
+  facts: () => ({ "db.system.name": "postgresql" }),
+};
+const MOST_TEXT = 1_000;
+
+/** Statements are constants of ours, with their values apart. */
+function statementSpan(sql: string): [string, SpanOptions] {
+  const text = sql.replaceAll(/\s+/g, " ").trim();
+  const operation = /^\w+/.exec(text)?.[0].toUpperCase() ?? "SQL";
+  const facts = () => ({
+    "db.system.name": "postgresql",
+    "db.operation.name": operation,
+    "db.query.text": text.slice(0, MOST_TEXT),
+  });
+  return [operation, { ...IN_DATABASE, facts }];
 }
 
 /** A serialization failure or a deadlock: nothing of the statement happened. */

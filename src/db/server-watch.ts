@@ -26,6 +26,13 @@ export class ServerWatch {
     this.#pool = pool;
     this.#url = url;
     pool.on("release", this.#noteProgress);
+    // Not when they are made: some were before anybody watched.
+    const known = new WeakSet<object>();
+    pool.on("acquire", (client) => {
+      if (known.has(client)) return;
+      known.add(client);
+      client.once("end", () => takeOut(pool as Internals, client));
+    });
     this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
@@ -83,10 +90,25 @@ async function answers(connectionString: string): Promise<boolean> {
 
 type Wire = { readonly connection: { readonly stream: { destroy(): void } } };
 
-/** pg has no word for it: a client that waits for an answer cannot be told to give up. */
+/** What a pool knows of its clients; pg-pool tells it in no other way. */
+type Internals = Pool & {
+  readonly _clients: readonly unknown[];
+  _remove(client: unknown, done: () => void): void;
+  _pulseQueue(): void;
+};
+
+/** A client that waits for an answer cannot be told to give up. */
 function cutConnections(pool: Pool): void {
-  const { _clients } = pool as unknown as { readonly _clients: readonly Wire[] };
-  for (const { connection } of [..._clients]) connection.stream.destroy();
+  const { _clients } = pool as Internals;
+  for (const { connection } of [..._clients] as Wire[]) connection.stream.destroy();
+}
+
+/**
+ * A transaction whose connection is lost cannot roll back, and whoever began it then never gives the connection
+ * back: its place would stay taken, and the pool would wait for it for ever when it is closed.
+ */
+function takeOut(pool: Internals, client: unknown): void {
+  if (pool._clients.includes(client)) pool._remove(client, () => pool._pulseQueue());
 }
 
 /** A failure of the way to the server, or of the server itself, as what callers are told; all else as it is. */

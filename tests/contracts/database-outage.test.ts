@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/open.ts";
@@ -38,12 +37,24 @@ describe.skipIf(!inject("postgresUrl"))("database: PostgreSQL goes away", () => 
     expect(slow).toEqual([{ done: true }]);
   });
 
-  test("a server that is killed is unavailable at once, and used again when it is back", async () => {
-    const { database, proxy } = await start();
-    await database.ping();
-    const waiting = database.rows("select pg_sleep(20)");
-    await sleep(50);
-    await Promise.all([proxy.cut(), expect(waiting).rejects.toMatchObject({ code: "unavailable" })]);
+  test("a server that is killed is unavailable at once; what a transaction held of the pool is free again", async () => {
+    const { database, proxy } = await start(2);
+    const { promise: isCut, resolve: cut } = Promise.withResolvers<void>();
+    let began = 0;
+    const open = [1, 2].map(() =>
+      database
+        .transaction(async (tx) => {
+          await tx.rows("select 1");
+          began += 1;
+          await isCut;
+          return tx.rows("select 2");
+        })
+        .catch(({ code }) => code),
+    );
+    await until(() => began === 2);
+    await proxy.cut();
+    cut();
+    expect(await Promise.all(open)).toEqual(["unavailable", "unavailable"]);
     await expect(database.ping()).rejects.toMatchObject({ code: "unavailable" });
     await proxy.open();
     await until(() => database.ping());
@@ -63,12 +74,12 @@ describe.skipIf(!inject("postgresUrl"))("database: PostgreSQL goes away", () => 
     ]);
   });
 
-  async function start(): Promise<{ database: Database; proxy: PausableProxy }> {
+  async function start(poolSize = 4): Promise<{ database: Database; proxy: PausableProxy }> {
     const url = new URL(await createServerDatabase());
     const proxy = await startPausableProxy(Number(url.port));
     onTestFinished(() => proxy.close());
     url.port = String(proxy.port);
-    const database = await openDatabase({ kind: "server", url: url.href, poolSize: 4 });
+    const database = await openDatabase({ kind: "server", url: url.href, poolSize });
     onTestFinished(() => database.close());
     return { database, proxy };
   }

@@ -12,7 +12,7 @@ import { PRINCIPAL_HEADER, sealPrincipal } from "../../subgraphs/shared/principa
 import { ask, followEvents, followSocket } from "../support/graph-client.ts";
 import { MODEL } from "../support/network.ts";
 import { until } from "../support/until.ts";
-import { balanceChanged, eventsOf, followBoth, settledLast } from "./balance-followers.ts";
+import { type BalanceEvent, balanceChanged, eventsOf, followBoth, settledLast } from "./balance-followers.ts";
 import { chat, priceOf, QUESTION } from "./chat.ts";
 import { newCustomer, type SplitProduct, startSplitProduct } from "./split-product.ts";
 
@@ -164,6 +164,108 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     expect(await new LedgerService(product.database).verify()).toMatchObject({ faults: [] });
   });
 
+  test("a worker that hangs is stood in for by another, and credits nothing a second time when it wakes", async () => {
+    const { managementKey, account } = await newCustomer(product.database, 0n);
+    const deposit = (amountNeuron: bigint) =>
+      depositToVault(product.rpcUrl, { fromKey: DEMO_USER.privateKey, account, amountNeuron });
+    const hanging = product.worker;
+    process.kill(hanging.pid, "SIGSTOP");
+    await deposit(7n);
+    await product.startWorker();
+    await until(async () => (await totalOf(origins()[0], managementKey)) === 7n, 40_000);
+    process.kill(hanging.pid, "SIGCONT");
+    await deposit(5n);
+    await until(async () => (await totalOf(origins()[0], managementKey)) === 12n);
+    expect(await new LedgerService(product.database).verify()).toMatchObject({ faults: [] });
+    await hanging.end("SIGKILL");
+  });
+
+  test("with one subgraph hanging the others' fields are answered within 5 s, and it is used again when it wakes", async () => {
+    const { managementKey } = await newCustomer(product.database, 777n);
+    const query = `{ viewer { account { balance { total } } } model(id: "${MODEL}") { id } }`;
+    const { pid = 0 } = product.subgraphs.get("inference") ?? {};
+    process.kill(pid, "SIGSTOP");
+    const since = performance.now();
+    const { status, data, errors } = await ask(origins()[0], managementKey, query);
+    process.kill(pid, "SIGCONT");
+    expect(performance.now() - since).toBeLessThan(6_000);
+    expect([status, data]).toEqual([
+      200,
+      { viewer: { account: { balance: { total: "777" } } }, model: null },
+    ]);
+    expect(errors?.[0]).toMatchObject({ path: ["model"], extensions: { code: "unavailable" } });
+    await until(async () => (await ask(origins()[0], managementKey, query)).errors === undefined);
+  });
+
+  test("a subscription through a subgraph that hangs, and then is killed, misses nothing", async () => {
+    const { secret, managementKey } = await newCustomer(product.database, 10_000n);
+    const followers = await followBoth(origins()[1], managementKey, secret);
+    const hanging = product.subgraphs.get("accounts");
+    process.kill(hanging?.pid ?? 0, "SIGSTOP");
+    expect((await chat(origins()[0], secret, { max_tokens: 3 })).status).toBe(200);
+    await hanging?.end("SIGKILL");
+    expect((await chat(origins()[0], secret, { max_tokens: 4 })).status).toBe(200);
+    await product.startSubgraph("accounts");
+    const told = await Promise.all(
+      followers.map((follower) => until(() => settledLast(follower, 4), 40_000)),
+    );
+    // Of what was spent meanwhile each step is there: 3 tokens, then 4.
+    for (const events of told) {
+      const spent = distinct(events).filter(({ cause }) => cause === "SETTLEMENT");
+      const totals = spent.slice(-3).map(({ balance }) => BigInt(balance.total));
+      const [before = 0n, between = 0n, after = 0n] = totals;
+      expect([before - between, between - after]).toEqual([priceOf(3), priceOf(4)]);
+    }
+    await Promise.all(followers.map((follower) => follower.stop()));
+  });
+
+  test("without Redis chats are answered and billed, and whoever follows hears of them when it is back, empty", async () => {
+    const { secret, managementKey } = await newCustomer(product.database, 10_000n);
+    const followers = await followBoth(origins()[1], managementKey, secret);
+    await product.redis.kill();
+    const since = performance.now();
+    expect((await chat(origins()[0], secret, { max_tokens: 5 })).status).toBe(200);
+    expect(performance.now() - since).toBeLessThan(5_000);
+    await product.redis.start({ keepData: false });
+    await Promise.all(followers.map((follower) => until(() => settledLast(follower, 5))));
+    expect(await new LedgerService(product.database).verify()).toMatchObject({ faults: [], openHolds: 0 });
+    await Promise.all(followers.map((follower) => follower.stop()));
+  });
+
+  test("with PostgreSQL hanging requests are refused within 5 s and no provider is asked, and after it all goes on", async () => {
+    const { secret, managementKey } = await newCustomer(product.database, 10_000n);
+    const followers = await followBoth(origins()[1], managementKey, secret);
+    const [asked, since] = [product.provider.requests, performance.now()];
+    product.postgres.pause();
+    const replies = await Promise.all(
+      [...Array(10)].map((_, n) => chat(origins()[n % 2 === 0 ? 0 : 1], secret)),
+    );
+    expect(performance.now() - since).toBeLessThan(6_000);
+    for (const reply of replies) {
+      expect([reply.status, reply.headers.get("retry-after")]).toEqual([503, "1"]);
+      expect(((await reply.json()) as { error: { code: string } }).error.code).toBe("unavailable");
+    }
+    expect(product.provider.requests).toBe(asked);
+    product.postgres.resume();
+    // What had reached the server is run when it wakes, for nobody: those holds are given back.
+    const openHolds = () => product.database.rows("select 1 from hold where state = 'open'");
+    await until(async () => (await chat(origins()[0], secret, { max_tokens: 6 })).status === 200);
+    await Promise.all(followers.map((follower) => until(() => settledLast(follower, 6), 40_000)));
+    await until(async () => (await openHolds()).length === 0);
+    expect(await new LedgerService(product.database).verify()).toMatchObject({ faults: [] });
+    await Promise.all(followers.map((follower) => follower.stop()));
+  });
+
+  test("a gateway that hangs delivers what happened meanwhile when it wakes, and the other never waits for it", async () => {
+    const { secret, managementKey } = await newCustomer(product.database, 10_000n);
+    const followers = await followBoth(origins()[1], managementKey, secret);
+    process.kill(product.gateways[1].pid, "SIGSTOP");
+    expect((await chat(origins()[0], secret, { max_tokens: 7 })).status).toBe(200);
+    process.kill(product.gateways[1].pid, "SIGCONT");
+    await Promise.all(followers.map((follower) => until(() => settledLast(follower, 7))));
+    await Promise.all(followers.map((follower) => follower.stop()));
+  });
+
   test("with one gateway killed the other goes on, and SIGTERM ends what is left in order", async () => {
     const { secret, managementKey } = await newCustomer(product.database, 10_000n);
     const following = await followSocket(origins()[1], managementKey, balanceChanged());
@@ -187,6 +289,11 @@ const JOIN = `{
   } } } }
   network { head { number } }
 }`;
+
+/** Delivery is at least once: the same event is counted once. */
+function distinct(events: readonly BalanceEvent[]): readonly BalanceEvent[] {
+  return [...new Map(events.map((event) => [event.id, event])).values()];
+}
 
 function origins(): readonly [string, string] {
   const [first, second] = product.gateways;
