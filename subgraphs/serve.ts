@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import Fastify, { type FastifyInstance } from "fastify";
 import mercurius from "mercurius";
 import type { App } from "../src/app.ts";
+import { traceRequests } from "../src/rest/trace-requests.ts";
 import type { Subgraph } from "./shared/build-subgraph.ts";
 import { type Context, createContext } from "./shared/context.ts";
 import { openPrincipal, PRINCIPAL_HEADER } from "./shared/principal-token.ts";
@@ -28,6 +29,8 @@ export async function createSubgraphServer(
     return503OnClosing: false,
     keepAliveTimeout: HTTP_KEEP_ALIVE_MS,
   });
+  // Who is no gateway is refused before anything is done for them.
+  traceRequests(server, () => true);
   drainOnClose(server);
   const contextOf = (token: unknown): Context => createContext(app, openPrincipal(token, secret));
   server.addHook("preValidation", async (request, reply) => {

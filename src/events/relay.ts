@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database, Queries } from "../db/database.ts";
 import type { Logger } from "../kernel/log.ts";
+import { detached } from "../kernel/tracing.ts";
 import type { Bus } from "./bus.ts";
 import {
   forgetEvents,
@@ -88,7 +89,7 @@ export class EventRelay {
 
   #wake(): void {
     if (!this.#poll || this.#retry || this.#running) return;
-    this.#running = this.#drain()
+    this.#running = detached(() => this.#drain())
       .catch((error: unknown) => this.#retryLater(error))
       .finally(() => {
         this.#running = undefined;

@@ -11,6 +11,7 @@ import { freePort } from "../support/postgres.ts";
 import { newFolder, type ReadyProcess, startReady } from "../support/process.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
+import { startTraceCollector, type TraceCollector } from "../support/trace-collector.ts";
 
 /** The product as separate processes over one PostgreSQL and one Redis. */
 export type SplitProduct = {
@@ -18,6 +19,8 @@ export type SplitProduct = {
   readonly internalSecret: string;
   readonly provider: TestNetwork["provider"];
   readonly redis: TestRedis;
+  /** Where all processes send their traces. */
+  readonly traces: TraceCollector;
   /** The way of all processes to PostgreSQL; the test has another. */
   readonly postgres: PausableProxy;
   /** The test's own door to the same database. */
@@ -53,6 +56,7 @@ export async function startSplitProduct(onEnd: OnEnd): Promise<SplitProduct> {
   const postgres = await startPausableProxy(Number(away.port));
   onEnd(() => postgres.close());
   away.port = String(postgres.port);
+  const traces = await startTraceCollector(onEnd);
   const internalSecret = randomBytes(24).toString("hex");
   const places = SUBGRAPHS.map((name, n) => [`${name.toUpperCase()}_URL`, `http://127.0.0.1:${ports[n]}`]);
   const settings = {
@@ -60,6 +64,7 @@ export async function startSplitProduct(onEnd: OnEnd): Promise<SplitProduct> {
     REDIS_URL: redis.url,
     RPC_URL: rpcUrl,
     INTERNAL_SECRET: internalSecret,
+    OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
     DATA_DIR: newFolder(onEnd),
     ...Object.fromEntries(places),
   };
@@ -77,7 +82,18 @@ export async function startSplitProduct(onEnd: OnEnd): Promise<SplitProduct> {
     ...SUBGRAPHS.map(startSubgraph),
   ]);
   const product: SplitProduct = {
-    ...{ rpcUrl, provider, redis, postgres, internalSecret, database, subgraphs, worker, startSubgraph },
+    ...{
+      rpcUrl,
+      provider,
+      redis,
+      postgres,
+      traces,
+      internalSecret,
+      database,
+      subgraphs,
+      worker,
+      startSubgraph,
+    },
     gateways: [first, second],
     startGateway: () => start("gateway"),
     async startWorker() {

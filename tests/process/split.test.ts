@@ -9,8 +9,10 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { ManagementKeyService } from "../../src/keys/management-key.service.ts";
 import { ANONYMOUS } from "../../src/keys/principal.ts";
 import { PRINCIPAL_HEADER, sealPrincipal } from "../../subgraphs/shared/principal-token.ts";
+import { requireNoSecret } from "../support/audit.ts";
 import { ask, followEvents, followSocket } from "../support/graph-client.ts";
 import { MODEL } from "../support/network.ts";
+import type { CollectedSpan } from "../support/trace-collector.ts";
 import { until } from "../support/until.ts";
 import { type BalanceEvent, balanceChanged, eventsOf, followBoth, settledLast } from "./balance-followers.ts";
 import { chat, priceOf, QUESTION } from "./chat.ts";
@@ -100,6 +102,65 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     });
     expect(node.account.address.toLowerCase()).toBe(account);
     expect(data.network.head.number).toMatch(/^\d+$/);
+  });
+
+  test("a streamed chat is one trace, from the door through the books to the provider, and has its tokens", async () => {
+    const { secret } = await newCustomer(product.database, 10_000n);
+    const heard: string[] = [];
+    product.provider.onBody = (_body, headers) => heard.push(...Object.keys(headers));
+    const reply = await chat(origins()[0], secret, { stream: true, max_tokens: 4 });
+    expect(await reply.text()).toContain("[DONE]");
+    product.provider.onBody = undefined;
+    const spans = await traceWith(({ facts }) => facts["gen_ai.usage.output_tokens"] === 4);
+    const [door, chatSpan] = [spans.find(({ kind }) => kind === 2), named(spans, "chat")];
+    expect(door).toMatchObject({
+      name: "POST /v1/chat/completions",
+      service: "zerograph-gateway",
+      facts: { "http.response.status_code": 200, "http.route": "/v1/chat/completions" },
+    });
+    expect(door?.parentSpanId).toBeUndefined();
+    expect(chatSpan).toMatchObject({
+      kind: 3,
+      parentSpanId: door?.spanId,
+      facts: {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": MODEL,
+        "gen_ai.usage.output_tokens": 4,
+      },
+    });
+    const post = named(spans, "POST");
+    expect(post).toMatchObject({ parentSpanId: chatSpan?.spanId, facts: { "server.address": "127.0.0.1" } });
+    const statements = spans.filter(({ facts }) => facts["db.system.name"] === "postgresql");
+    const ours = statements.filter(({ parentSpanId }) => parentSpanId === chatSpan?.spanId);
+    // The hold and the settlement.
+    expect(ours.map(({ facts }) => String(facts["db.query.text"]).slice(0, 60))).toHaveLength(2);
+    // A stranger learns nothing of who else asks: no header of the trace goes to providers.
+    expect(heard).toContain("content-type");
+    expect(heard.filter((name) => /^trace|^baggage/.test(name))).toEqual([]);
+  });
+
+  test("a query across subgraphs is one trace over their processes", async () => {
+    const { managementKey } = await newCustomer(product.database, 10_000n);
+    const query = `query Traced { viewer { account { balance { total } } } model(id: "${MODEL}") { id } }`;
+    expect((await ask(origins()[1], managementKey, query)).errors).toBeUndefined();
+    const known = await traceWith(({ name }) => name === "query Traced");
+    const { traceId = "" } = known[0] ?? {};
+    const processes = ["zerograph-subgraph-accounts", "zerograph-subgraph-inference"];
+    const spans = await until(() => {
+      const found = product.traces.spans.filter((span) => span.traceId === traceId);
+      const services = new Set(found.map(({ service }) => service));
+      return processes.every((service) => services.has(service)) && found;
+    });
+    const byId = new Map(spans.map((span) => [span.spanId, span]));
+    for (const service of processes) {
+      const server = spans.find((span) => span.service === service && span.kind === 2);
+      const asking = byId.get(server?.parentSpanId ?? "");
+      expect(asking).toMatchObject({ service: "zerograph-gateway", kind: 3 });
+      expect(byId.get(asking?.parentSpanId ?? "")).toMatchObject({ name: "query Traced" });
+    }
+    expect(spans.filter(({ parentSpanId }) => parentSpanId === undefined)).toHaveLength(1);
+    const inAccounts = spans.filter(({ service }) => service === processes[0]);
+    expect(inAccounts.some(({ facts }) => facts["db.operation.name"] === "SELECT")).toBe(true);
   });
 
   test("a subgraph answers nobody without a principal that is signed and fresh", async () => {
@@ -277,6 +338,9 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     const endings = await Promise.all(
       [product.worker, product.gateways[1], ...product.subgraphs.values()].map(({ end }) => end()),
     );
+    const traced = product.traces.text();
+    requireNoSecret(traced, "the traces");
+    expect(traced).not.toContain(QUESTION[0]?.content);
     expect(new Set(endings.map(({ code, signal }) => code ?? signal))).toEqual(new Set([0]));
     await following.stop();
   });
@@ -289,6 +353,20 @@ const JOIN = `{
   } } } }
   network { head { number } }
 }`;
+
+/** The spans so far of the trace that has such a span, once its root is there. */
+async function traceWith(isIt: (span: CollectedSpan) => boolean): Promise<readonly CollectedSpan[]> {
+  return until(() => {
+    const { spans } = product.traces;
+    const traceId = spans.find(isIt)?.traceId;
+    const trace = spans.filter((span) => span.traceId === traceId);
+    return trace.some(({ parentSpanId }) => parentSpanId === undefined) && trace;
+  });
+}
+
+function named(spans: readonly CollectedSpan[], name: string): CollectedSpan | undefined {
+  return spans.find((span) => span.name === name);
+}
 
 /** Delivery is at least once: the same event is counted once. */
 function distinct(events: readonly BalanceEvent[]): readonly BalanceEvent[] {
