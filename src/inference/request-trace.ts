@@ -1,9 +1,20 @@
 import { errorType, type OpenSpan, openSpan } from "../kernel/tracing.ts";
-import type { Bill } from "./admitted.ts";
+import type { Usage } from "./pricing.ts";
 import { endpointOf, type Provider, type ServiceType } from "./provider.ts";
 import { ProviderFailure } from "./provider-failure.ts";
 
 const PROVIDER = "0g";
+
+/** What a trace says of a bill. */
+type Settled = {
+  readonly ending: {
+    readonly outcome: string;
+    readonly usage?: Usage | undefined;
+    readonly errorCode?: string;
+  };
+  readonly provider: Provider;
+  readonly firstByteMs: number | undefined;
+};
 
 /**
  * The span of one request for inference, by OpenTelemetry's conventions for GenAI, from its admission to its bill, and
@@ -73,7 +84,7 @@ export class RequestTrace {
     this.#span.end();
   }
 
-  settled({ ending, provider, firstByteMs }: Bill): void {
+  settled({ ending, provider, firstByteMs }: Settled): void {
     const { outcome, usage, errorCode } = ending;
     const tokens = usage && "inputTokens" in usage ? usage : undefined;
     this.#span.set({
