@@ -8,6 +8,7 @@ import {
   type SubgraphResult,
 } from "./engine/subgraph-executor.ts";
 import { httpPost } from "./http-post.ts";
+import { RestartPatience } from "./restart-patience.ts";
 import { openSocketSubscription } from "./socket-subscription.ts";
 
 /** A subgraph in another process: GraphQL over HTTP, and graphql-transport-ws for subscriptions. */
@@ -24,6 +25,8 @@ export type RemoteExecutorOptions<C> = {
   readonly mutationTimeoutMs?: number | undefined;
   readonly maxAnswerBytes?: number;
   readonly maxConnections?: number;
+  /** So long after it was last reached a subgraph counts as one that restarts, and is waited for; 0 unless told. */
+  readonly restartMs?: number;
   /** A subscription's peer is asked this often whether it is there ... */
   readonly pingMs?: number;
   /** ... and is given up when it does not say so in this time. */
@@ -50,6 +53,7 @@ export function createRemoteExecutor<C>(options: RemoteExecutorOptions<C>): Subg
     headersTimeout: 0,
     bodyTimeout: 0,
   });
+  const patience = new RestartPatience(options.restartMs ?? 0);
   const fixed = { path: pathname + search, maxBytes: maxAnswerBytes };
   const deadlineOf = (document: DocumentNode) =>
     mutationTimeoutMs !== undefined && getOperationAST(document)?.operation === "mutation"
@@ -60,13 +64,10 @@ export function createRemoteExecutor<C>(options: RemoteExecutorOptions<C>): Subg
     async execute({ document, text, variables, context, signal }) {
       const body = JSON.stringify({ query: text, variables });
       const sent = { ...headers(context), "content-type": "application/json", accept: "application/json" };
-      const answer = await httpPost(pool, {
-        ...fixed,
-        timeoutMs: deadlineOf(document),
-        headers: sent,
-        body,
-        signal,
-      });
+      const mutates = getOperationAST(document)?.operation === "mutation";
+      const post = (timeoutMs: number) =>
+        httpPost(pool, { ...fixed, timeoutMs, headers: sent, body, signal });
+      const answer = await patience.reach(post, { timeoutMs: deadlineOf(document), mutates, signal });
       return readResult(answer.text, answer.status);
     },
     subscribe({ text, variables, context }) {

@@ -3,6 +3,7 @@ import type { GraphQLSchema } from "graphql";
 import type { App } from "../src/app.ts";
 import type { Config } from "../src/config.ts";
 import { GRAPH_LIMITS } from "../src/graph-limits.ts";
+import { traceHeaders } from "../src/kernel/tracing.ts";
 import type { Principal } from "../src/keys/principal.ts";
 import { modules } from "../subgraphs/modules.ts";
 import { createContext } from "../subgraphs/shared/context.ts";
@@ -15,11 +16,12 @@ import type { SubgraphExecutor } from "./engine/subgraph-executor.ts";
 import { createLocalExecutor } from "./executor.local.ts";
 import { createRemoteExecutor } from "./executor.remote.ts";
 import { ClientLeft } from "./leaving.ts";
+import { type Observed, observeEngine, observeExecutor, observePlanner } from "./observed-graph.ts";
 import { createPlanner } from "./planner.ts";
 import { createGuards } from "./policy/access.ts";
 
 /** What an operation carries through the engine: who asks. */
-export type GraphContext = { readonly principal: Principal };
+export type GraphContext = Observed & { readonly principal: Principal };
 
 /** The whole graph: its engine, and how to let go of it. */
 export type Graph = {
@@ -41,12 +43,16 @@ type Executors = Record<string, SubgraphExecutor<GraphContext>>;
 /** Opens the graph of the committed supergraph over its subgraphs, wherever they are. */
 export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph> {
   const supergraphSdl = await readFile(new URL("../schema/supergraph.graphql", import.meta.url), "utf8");
-  const executors =
+  const { metrics, log } = app;
+  const asked =
     places.kind === "local" ? localExecutors(places.app) : remoteExecutors(places, waitOf(app.config));
+  const executors = Object.fromEntries(
+    Object.entries(asked).map(([name, executor]) => [name, observeExecutor(name, executor)]),
+  );
   const guardOf = createGuards(supergraphSdl, readSupergraph(supergraphSdl).api);
-  const engine = createEngine<GraphContext>({
+  const bare = createEngine<GraphContext>({
     supergraphSdl,
-    planner: createPlanner(supergraphSdl),
+    planner: observePlanner(createPlanner(supergraphSdl), { metrics, log }),
     executors,
     guardOf,
     resumeMs: (app.config.GRAPH_LIMITS ?? GRAPH_LIMITS).resumeMs,
@@ -55,6 +61,7 @@ export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph
       app.log.error({ err: reason, subgraph }, "a subgraph did not answer");
     },
   });
+  const engine = observeEngine(bare, { metrics, log, slowMs: app.config.SLOW_OPERATION_MS });
   checkScalars(engine.apiSchema);
   return {
     engine,
@@ -83,6 +90,8 @@ function localExecutors(app: App): Executors {
 /** The subgraph whose mutations wait for providers. */
 const INFERENCE = "inference";
 const GRACE_MS = 5_000;
+/** How long a process takes to be replaced by its successor. Failures are told within 5 s (promises F37). */
+const RESTART_MS = 4_500;
 /** What a provider may answer with: images in base64. */
 const MAX_IMAGES_BYTES = 64 * 1_048_576;
 
@@ -108,8 +117,9 @@ function remoteExecutors(
       name,
       createRemoteExecutor({
         url: new URL("/graphql", url).href,
-        headers: identity,
+        headers: (context) => ({ ...identity(context), ...traceHeaders() }),
         connectionParams: identity,
+        restartMs: RESTART_MS,
         ...(name === INFERENCE && { mutationTimeoutMs: inferenceMs, maxAnswerBytes: MAX_IMAGES_BYTES }),
       }),
     ]),

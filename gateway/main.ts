@@ -10,6 +10,7 @@ import { openDatabase } from "../src/db/open.ts";
 import type { Devnet } from "../src/devnet/devnet.ts";
 import { StartupError } from "../src/kernel/errors.ts";
 import { createLogger, type Logger } from "../src/kernel/log.ts";
+import { startTraces } from "../src/metrics/trace-export.ts";
 import { createSubgraphServer } from "../subgraphs/serve.ts";
 import type { DevelopmentWallet } from "./dashboard.plugin.ts";
 import { openGraph, type SubgraphPlaces } from "./graph.ts";
@@ -38,6 +39,9 @@ await runOrExplain(async () => {
   const config = readConfig();
   const log = createLogger(config.LOG_LEVEL);
   const ends: Ends = [];
+  const endTraces = await startTraces(config, serviceName(role, name));
+  // Begun first, it ends last.
+  if (endTraces) ends.unshift(endTraces);
   try {
     await start(role as (typeof ROLES)[number], name, config, log, ends);
   } catch (error) {
@@ -162,6 +166,10 @@ async function startSubgraph(
   const { HOST: host, SUBGRAPH_PORT: port } = app.config;
   await listenAt(server, { host, port, setting: "SUBGRAPH_PORT" });
   console.log(`subgraph ${module.name} ready at ${server.listeningOrigin}/graphql`);
+}
+
+function serviceName(role: string, name: string): string {
+  return ["zerograph", role === "all" ? "" : role, name].filter((word) => word !== "").join("-");
 }
 
 async function endAll(ends: Ends): Promise<void> {

@@ -1,8 +1,10 @@
-import Fastify, { type FastifyInstance } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import type { App } from "../src/app.ts";
 import type { Config } from "../src/config.ts";
 import { GRAPH_LIMITS } from "../src/graph-limits.ts";
+import { hopOf, isTrustedPeer } from "../src/keys/source-address.ts";
 import { badPath, notFound, restPlugin } from "../src/rest/rest.plugin.ts";
+import { traceRequests } from "../src/rest/trace-requests.ts";
 import { limitBodyTime } from "./body-deadline.ts";
 import { allowPages } from "./cors.ts";
 import { type DevelopmentWallet, dashboardPlugin } from "./dashboard.plugin.ts";
@@ -55,6 +57,8 @@ export async function createServer(
   });
   server.server.maxHeadersCount = MAX_HEADERS;
   if (app.metrics) countRequests(server, app.metrics);
+  const isProxy = ({ raw }: FastifyRequest) => isTrustedPeer(hopOf(raw), app.trustedProxies);
+  traceRequests(server, isProxy);
   limitBodyTime(server, { bodyMs: app.config.BODY_MS, uploadMs: app.config.UPLOAD_MS });
   const policy = createPolicy({
     schema: graph.apiSchema,

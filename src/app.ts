@@ -317,6 +317,7 @@ function wire(given: {
   metrics?.sample({
     holdsOpen: () => holds.open(),
     relayLagSeconds: () => relay.lagSeconds(),
+    eventStreamsOpen: () => events.openStreams,
     watcherLags: async () =>
       [...(await chain.watchers())].flatMap(([watcher, { lagBlocks }]) =>
         lagBlocks === undefined ? [] : [{ watcher, blocks: Number(lagBlocks) }],

@@ -463,6 +463,42 @@ export const SETTINGS = {
     about: "The port of /metrics for Prometheus, on 127.0.0.1 alone; 0 takes a free one; unset: no metrics",
     example: "9464",
   },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    schema: httpUrl.optional(),
+    about:
+      "The collector of OpenTelemetry to which traces are sent, over HTTP as JSON; unset: no traces. The other OTEL_EXPORTER_OTLP_* count as well, and OTEL_RESOURCE_ATTRIBUTES",
+    example: "http://127.0.0.1:4318",
+  },
+  OTEL_SERVICE_NAME: {
+    schema: z.string().min(1).max(255).optional(),
+    about: "What this process is called in traces; unset: zerograph and its role",
+    example: "zerograph-gateway",
+  },
+  OTEL_TRACES_SAMPLER: {
+    schema: z
+      .enum([
+        "always_on",
+        "always_off",
+        "traceidratio",
+        "parentbased_always_on",
+        "parentbased_always_off",
+        "parentbased_traceidratio",
+      ])
+      .default("parentbased_always_on"),
+    about: "Which requests are traced",
+    example: "parentbased_traceidratio",
+  },
+  OTEL_TRACES_SAMPLER_ARG: {
+    schema: z.coerce.number().min(0).max(1).default(1),
+    about: "The share of them, for the samplers of a ratio",
+    example: "0.1",
+  },
+  SLOW_OPERATION_MS: {
+    schema: z.coerce.number().int().min(0).max(3_600_000).default(2_000),
+    about:
+      "Operations of the graph that take longer are logged with what their plan asked of whom; 0 for none",
+    example: "500",
+  },
   LOG_LEVEL: {
     schema: z.enum(["debug", "info", "warn", "error", "silent"]).default("info"),
     about: "How much is logged, to standard error",

@@ -5,6 +5,7 @@ import type { Logger } from "../kernel/log.ts";
 import { KeyReachChanged } from "../keys/key-terms.ts";
 import { countOpen, findExpired, type HoldAnswer, type HoldRequest, placeHolds } from "./holds.store.ts";
 import { resolveHolds, type Settlement } from "./settlements.store.ts";
+import { StrayHolds } from "./stray-holds.ts";
 
 /** Who is told how requests are admitted and billed. `outcome` is `admitted`, or the code of the refusal. */
 export type HoldsObserver = {
@@ -31,11 +32,13 @@ export class HoldsService {
   readonly #needs: Needs;
   readonly #admissions: NaturalBatch<HoldRequest, HoldAnswer>;
   readonly #settlements: NaturalBatch<Settlement, bigint | undefined>;
+  readonly #strays: StrayHolds;
   #sweeper: NodeJS.Timeout | undefined;
 
   constructor(needs: Needs) {
     this.#needs = needs;
     const { observer } = needs;
+    this.#strays = new StrayHolds({ ...needs, queries: needs.database });
     this.#admissions = new NaturalBatch((holds) => {
       observer?.admissionBatch(holds.length);
       return this.#commit(() => placeHolds(needs.database, holds));
@@ -56,9 +59,11 @@ export class HoldsService {
     request: HoldRequest,
     alongside?: (tx: Transaction, grantedNeuron: bigint) => Promise<void>,
   ): Promise<bigint> {
-    const first = await (alongside ? this.#placeWith(request, alongside) : this.#admissions.add(request));
-    // In a batch a hold counts those before it at their maximum, so a refusal in company may be too strict: ask alone.
-    const answer = alongside || isFinal(first, request) ? first : await this.#placeAlone(request);
+    const answer = await this.#place(request, alongside).catch((error: unknown) => {
+      // Whether it was placed is not known, and nobody is going to use it.
+      if (isOutage(error)) this.#strays.note(ending(request.id, "unavailable"));
+      throw error;
+    });
     if (answer.granted === undefined) {
       const refusal = refusalOf(answer, request);
       if (refusal instanceof AppError) this.#needs.observer?.admission(refusal.code);
@@ -70,7 +75,10 @@ export class HoldsService {
 
   /** Ends a hold and records the request's outcome. Resolves with the neuron charged; a hold ends only once. */
   async settle(settlement: Settlement): Promise<bigint> {
-    const charged = await this.#settlements.add(settlement);
+    const charged = await this.#settlements.add(settlement).catch((error: unknown) => {
+      if (isOutage(error)) this.#strays.note(settlement);
+      throw error;
+    });
     if (charged === undefined) {
       this.#needs.log.warn({ requestId: settlement.id }, "a hold had ended before it was settled");
       return 0n;
@@ -96,7 +104,12 @@ export class HoldsService {
   async sweep(): Promise<number> {
     const ids = await findExpired(this.#needs.database, SWEEP_BATCH);
     if (ids.length === 0) return 0;
-    await this.#commit(() => resolveHolds(this.#needs.database, ids.map(expiry)));
+    await this.#commit(() =>
+      resolveHolds(
+        this.#needs.database,
+        ids.map((id) => ({ ...ending(id, "expired"), expired: true })),
+      ),
+    );
     this.#needs.log.warn({ holds: ids.length }, "expired holds were released");
     return ids.length;
   }
@@ -113,6 +126,17 @@ export class HoldsService {
 
   stop(): void {
     clearInterval(this.#sweeper);
+    this.#strays.stop();
+  }
+
+  async #place(
+    request: HoldRequest,
+    alongside?: (tx: Transaction, grantedNeuron: bigint) => Promise<void>,
+  ): Promise<HoldAnswer> {
+    if (alongside) return this.#placeWith(request, alongside);
+    const first = await this.#admissions.add(request);
+    // In a batch a hold counts those before it at their maximum, so a refusal in company may be too strict: ask alone.
+    return isFinal(first, request) ? first : this.#placeAlone(request);
   }
 
   #placeWith(
@@ -164,17 +188,21 @@ function refusalOf(answer: HoldAnswer, request: HoldRequest): Error {
   return new AppError("insufficient_balance", "The balance does not cover this request. Deposit to go on.");
 }
 
-function expiry(id: string): Settlement {
+function isOutage(error: unknown): boolean {
+  return error instanceof AppError && error.code === "unavailable";
+}
+
+/** The end of a hold that nothing is charged for. */
+function ending(id: string, errorCode: string): Settlement {
   return {
     id,
     outcome: "failed",
-    expired: true,
     inputTokens: undefined,
     outputTokens: undefined,
     usageEstimated: false,
     inputCost: 0n,
     outputCost: 0n,
-    errorCode: "expired",
+    errorCode,
     firstByteMs: undefined,
     durationMs: undefined,
   };

@@ -1,6 +1,13 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { AnyEntity, EntityManager, MikroORM, Transaction as OrmTransaction } from "@mikro-orm/core";
 import { CompiledQuery, type Kysely } from "kysely";
 import pg, { type Pool } from "pg";
+import { inSpan, isTracing, type SpanOptions } from "../kernel/tracing.ts";
+import { outageOf, type ServerWatch } from "./server-watch.ts";
+
+/** How often one statement is tried that others were preferred to (promises F46). */
+const MOST_TRIES = 5;
+const LONGEST_PAUSE_MS = 20;
 
 /** Runs SQL with `$1` parameters. A list parameter is passed as JSON text and unfolded by `jsonb_to_recordset`. */
 export type Queries = {
@@ -21,13 +28,22 @@ export type Transaction = Queries & { readonly em: EntityManager };
 export class Database implements Queries {
   readonly orm: MikroORM;
   readonly #pool: Pool | undefined;
+  readonly #watch: ServerWatch | undefined;
   readonly #names = new Map<string, string>();
   readonly #prepared = new Map<string, Promise<string>>();
   readonly #onClose: () => void;
 
-  constructor(orm: MikroORM, { pool, onClose = () => {} }: { pool?: Pool; onClose?: () => void } = {}) {
+  constructor(
+    orm: MikroORM,
+    {
+      pool,
+      watch,
+      onClose = () => {},
+    }: { readonly pool?: Pool; readonly watch?: ServerWatch; readonly onClose?: () => void } = {},
+  ) {
     this.orm = orm;
     this.#pool = pool;
+    this.#watch = watch;
     this.#onClose = onClose;
   }
 
@@ -36,20 +52,54 @@ export class Database implements Queries {
     return this.orm.em.fork() as EntityManager;
   }
 
-  /** Runs one statement in a transaction of its own. */
-  async rows<Row>(sql: string, parameters: readonly unknown[] = []): Promise<readonly Row[]> {
-    if (!this.#pool) return this.#embedded<Row>(sql, parameters);
-    const result = await this.#pool.query({ name: this.#nameOf(sql), text: sql, values: [...parameters] });
-    return result.rows as Row[];
+  /**
+   * Runs one statement in a transaction of its own, and again where the database undid it for the sake of another.
+   * Throws `unavailable` when the database is out of reach.
+   */
+  rows<Row>(sql: string, parameters: readonly unknown[] = []): Promise<readonly Row[]> {
+    if (!isTracing()) return this.#rows(sql, parameters);
+    return inSpan(...statementSpan(sql), () => this.#rows(sql, parameters));
   }
 
-  /** Runs `work` in one transaction: all of it is committed, or nothing. */
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.em().transactional((em) => {
-      const open = em.getTransactionContext<Kysely<unknown> & OrmTransaction>();
-      if (!open) throw new Error("the transaction has no connection");
-      return work({ em: em as EntityManager, rows: (sql, parameters = []) => run(open, sql, parameters) });
-    });
+  async #rows<Row>(sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
+    const pool = this.#pool;
+    if (!pool) return this.#embedded<Row>(sql, parameters);
+    const query = { name: this.#nameOf(sql), text: sql, values: [...parameters] };
+    for (let tries = 1; ; tries++) {
+      this.#watch?.requireServer();
+      try {
+        return (await pool.query(query)).rows as Row[];
+      } catch (error) {
+        if (tries === MOST_TRIES || !isUndone(error)) throw outageOf(error);
+        await sleep(Math.random() * LONGEST_PAUSE_MS * tries);
+      }
+    }
+  }
+
+  /**
+   * Runs `work` in one transaction: all of it is committed, or nothing. Throws `unavailable` when the database is out
+   * of reach; when that happens during the commit, it may be either.
+   */
+  async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    this.#watch?.requireServer();
+    if (isTracing()) return inSpan("transaction", IN_DATABASE, () => this.#transaction(work));
+    return this.#transaction(work);
+  }
+
+  async #transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    try {
+      return await this.em().transactional((em) => {
+        const open = em.getTransactionContext<Kysely<unknown> & OrmTransaction>();
+        if (!open) throw new Error("the transaction has no connection");
+        const rows: Queries["rows"] = (sql, parameters = []) =>
+          isTracing()
+            ? inSpan(...statementSpan(sql), () => run(open, sql, parameters))
+            : run(open, sql, parameters);
+        return work({ em: em as EntityManager, rows });
+      });
+    } catch (error) {
+      throw outageOf(error);
+    }
   }
 
   /** Whether the database answers. */
@@ -58,6 +108,7 @@ export class Database implements Queries {
   }
 
   async close(): Promise<void> {
+    await this.#watch?.stop();
     await this.orm.close(true);
     this.#onClose();
   }
@@ -91,6 +142,32 @@ export class Database implements Queries {
     this.#names.set(sql, name);
     return name;
   }
+}
+
+/** Only inside a request or a job: the looks that processes take by themselves would bury all else. */
+const IN_DATABASE: SpanOptions = {
+  kind: "client",
+  onlyInside: true,
+  facts: () => ({ "db.system.name": "postgresql" }),
+};
+const MOST_TEXT = 1_000;
+
+/** Statements are constants of ours, with their values apart. */
+function statementSpan(sql: string): [string, SpanOptions] {
+  const text = sql.replaceAll(/\s+/g, " ").trim();
+  const operation = /^\w+/.exec(text)?.[0].toUpperCase() ?? "SQL";
+  const facts = () => ({
+    "db.system.name": "postgresql",
+    "db.operation.name": operation,
+    "db.query.text": text.slice(0, MOST_TEXT),
+  });
+  return [operation, { ...IN_DATABASE, facts }];
+}
+
+/** A serialization failure or a deadlock: nothing of the statement happened. */
+function isUndone(error: unknown): boolean {
+  const { code } = Object(error);
+  return code === "40001" || code === "40P01";
 }
 
 async function run<Row>(on: Kysely<unknown>, sql: string, parameters: readonly unknown[]): Promise<Row[]> {

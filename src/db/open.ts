@@ -6,6 +6,7 @@ import { Database } from "./database.ts";
 import { entities } from "./entities.ts";
 import { lockFolder } from "./lock.ts";
 import { migrations } from "./migrations/index.ts";
+import { ServerWatch } from "./server-watch.ts";
 import { copyTemplate } from "./template.ts";
 
 /**
@@ -19,6 +20,8 @@ export type DatabaseConfig =
 
 /** Processes that start together on one server migrate one after the other. */
 const MIGRATION_LOCK = 7_260_814_003n;
+/** Until a connection of the pool is there, also when all are in use (promises F46). */
+const CONNECT_MS = 4_000;
 
 /**
  * Opens the database and brings its schema up to date. Throws `StartupError` for a folder that another process uses
@@ -34,7 +37,7 @@ async function openServer(config: { url: string; poolSize: number }): Promise<Da
     ...common(),
     clientUrl: config.url,
     pool: { min: 0, max: config.poolSize },
-    driverOptions: { connectionTimeoutMillis: 5_000 },
+    driverOptions: { connectionTimeoutMillis: CONNECT_MS },
   });
   try {
     const pool = await orm.em.getConnection().getNativeClient();
@@ -46,7 +49,9 @@ async function openServer(config: { url: string; poolSize: number }): Promise<Da
     } finally {
       session.release();
     }
-    return new Database(orm as unknown as MikroORM, { pool });
+    // A connection that breaks while nobody uses it is taken out by the pool itself.
+    pool.on("error", () => {});
+    return new Database(orm as unknown as MikroORM, { pool, watch: new ServerWatch(pool, config.url) });
   } catch (cause) {
     await orm.close(true);
     const { host, pathname } = new URL(config.url);

@@ -39,6 +39,13 @@ export class MemoryBus implements Bus {
     return new ReplayedStream(past, after > droppedUpTo ? after : droppedUpTo) as EventStream<T>;
   }
 
+  /** It lives and dies with its readers. */
+  async remembers(): Promise<boolean> {
+    return true;
+  }
+
+  async keep(): Promise<void> {}
+
   async newestPosition(): Promise<bigint> {
     return this.#newest;
   }

@@ -10,6 +10,8 @@ import { FELL_BEHIND, REPLAY_PAGE, ReplayedStream, type ReplayPage } from "./rep
 import { type DomainEvent, TOPICS, type Topic } from "./topics.ts";
 
 const KEPT = 100_000;
+/** A key that is there as long as Redis has not lost its memory. No topic has its name. */
+const KEPT_MARK = "kept";
 const CONNECT_MS = 5_000;
 const COMMAND_MS = 2_000;
 const BLOCK_MS = 5_000;
@@ -85,6 +87,14 @@ export class RedisBus implements Bus {
       live: async () => this.#readers.attach(filter),
     };
     return new ReplayedStream(past, after) as EventStream<T>;
+  }
+
+  async remembers(): Promise<boolean> {
+    return (await this.#command((redis) => redis.exists(this.#prefix + KEPT_MARK))) > 0;
+  }
+
+  async keep(): Promise<void> {
+    await this.#command((redis) => redis.set(this.#prefix + KEPT_MARK, "1"));
   }
 
   async newestPosition(): Promise<bigint> {

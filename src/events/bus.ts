@@ -22,6 +22,10 @@ export interface Bus {
    * replays, is ended with an error.
    */
   subscribe<T extends Topic>(filter: EventFilter<T>, after?: bigint): Promise<EventStream<T>>;
+  /** Whether it remembers what was published: false when it is new, or has lost its memory since `keep`. */
+  remembers(): Promise<boolean>;
+  /** Says that what it should remember was published, again where need be. */
+  keep(): Promise<void>;
   /** The greatest position ever published, over all topics; 0 when there is none. */
   newestPosition(): Promise<bigint>;
   /** Ends every reader and lets go of connections. */

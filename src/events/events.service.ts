@@ -2,8 +2,9 @@ import type { Queries } from "../db/database.ts";
 import { AppError } from "../kernel/errors.ts";
 import { decodeCursor, encodeCursor } from "../kernel/page.ts";
 import type { Bus, EventFilter, EventStream } from "./bus.ts";
-import { KEPT_HOURS, lastPublished, newestPublished, readEvents, readHorizon } from "./outbox.ts";
-import { REPLAY_PAGE, ReplayedStream, type ReplayPage } from "./replayed-stream.ts";
+import { KEPT_HOURS, lastPublished, newestPublished } from "./outbox.ts";
+import { OutboxReads } from "./outbox-reads.ts";
+import { ReplayedStream } from "./replayed-stream.ts";
 import type { Topic } from "./topics.ts";
 
 const MAX_POSITION = 2n ** 63n - 1n;
@@ -11,13 +12,15 @@ const MAX_POSITION = 2n ** 63n - 1n;
 /** What a subscription follows: events of one topic, live, or first everything since a cursor. */
 export class EventsService {
   readonly #queries: Queries;
+  readonly #reads: OutboxReads;
   readonly #bus: Bus;
   readonly #maxStreams: number;
   #openStreams = 0;
 
   /** At most `maxStreams` streams are open at once. */
-  constructor(queries: Queries, bus: Bus, { maxStreams = 10_000 } = {}) {
+  constructor(queries: Queries, bus: Bus, { maxStreams = 20_000 } = {}) {
     this.#queries = queries;
+    this.#reads = new OutboxReads(queries);
     this.#bus = bus;
     this.#maxStreams = maxStreams;
   }
@@ -58,7 +61,7 @@ export class EventsService {
   async position(topic: Topic): Promise<bigint> {
     const [newest, { oldest }] = await Promise.all([
       newestPublished(this.#queries),
-      readHorizon(this.#queries, topic),
+      this.#reads.horizon(topic),
     ]);
     return newest > oldest ? newest : oldest;
   }
@@ -69,29 +72,17 @@ export class EventsService {
 
   async #resume(filter: EventFilter, after: string, onEnd: () => void): Promise<ReplayedStream> {
     const position = decodePosition(after);
-    const { oldest, newest } = await readHorizon(this.#queries, filter.topic);
+    const { oldest, newest } = await this.#reads.horizon(filter.topic);
     if (position > newest) throw invalidCursor();
     if (position < oldest)
       throw new AppError("cursor_expired", `Events are kept for ${KEPT_HOURS} h; this cursor is older.`, {
         param: "after",
       });
     const source = {
-      page: (last: bigint) => this.#page(filter, last),
+      page: (last: bigint) => this.#reads.page(filter, last),
       live: (last: bigint) => this.#bus.subscribe(filter, last),
     };
     return new ReplayedStream(source, position, onEnd);
-  }
-
-  /**
-   * The outbox is the truth and finds a subject by index, so the past comes from there. The bus then replays from
-   * `newest`: what is behind it may be published but not committed yet, and what is before it is all committed.
-   */
-  async #page(filter: EventFilter, after: bigint): Promise<ReplayPage> {
-    const newest = await newestPublished(this.#queries);
-    const events = await readEvents(this.#queries, filter, after, REPLAY_PAGE);
-    const last = events.at(-1)?.position ?? after;
-    const full = events.length === REPLAY_PAGE;
-    return { events, upTo: full || last > newest ? last : newest, full };
   }
 }
 

@@ -34,6 +34,16 @@ export async function readEvents<T extends Topic>(
   return rows.map(toEvent) as DomainEvent<T>[];
 }
 
+/** The newest `limit` published events of the last so many seconds, in order. */
+export async function readRecent(
+  queries: Queries,
+  seconds: number,
+  limit: number,
+): Promise<readonly DomainEvent[]> {
+  const rows = await queries.rows<EventRow>(READ_RECENT, [limit, seconds]);
+  return rows.map(toEvent).toReversed();
+}
+
 /** The greatest position that can be read here: every event up to it is committed. 0 when there is none. */
 export async function newestPublished(queries: Queries): Promise<bigint> {
   const [row] = await queries.rows<{ newest: string }>(NEWEST);
@@ -116,6 +126,12 @@ const READ_TOPIC = `
 const READ_SUBJECT = `
   select ${COLUMNS} from outbox
   where topic = $1 and subject = $4 and position > $2::bigint order by outbox.position limit $3::integer`;
+
+const READ_RECENT = `
+  select ${COLUMNS} from (
+    select * from outbox where position is not null order by position desc limit $1::integer
+  ) as newest
+  where at > clock_timestamp() - make_interval(secs => $2::integer) order by newest.position desc`;
 
 const NEWEST = "select coalesce(max(position), 0)::text as newest from outbox where position is not null";
 

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Database } from "../db/database.ts";
+import type { Database, Queries } from "../db/database.ts";
 import type { Logger } from "../kernel/log.ts";
+import { detached } from "../kernel/tracing.ts";
 import type { Bus } from "./bus.ts";
 import {
   forgetEvents,
   hasUnpublished,
   oldestUnpublishedSeconds,
+  readRecent,
   skipPositions,
   takePositions,
 } from "./outbox.ts";
@@ -16,6 +18,9 @@ const POLL_MS = 1_000;
 const PACE_MS = 20;
 const SWEEP_MS = 60_000;
 const SWEEP_BATCH = 1_000;
+/** A reader that hung for so long comes back by its cursor; one process follows within milliseconds. */
+const RESTORED_SECONDS = 600;
+const MOST_RESTORED = 10_000;
 const FIRST_RETRY_MS = 50;
 const LAST_RETRY_MS = 2_000;
 
@@ -84,7 +89,7 @@ export class EventRelay {
 
   #wake(): void {
     if (!this.#poll || this.#retry || this.#running) return;
-    this.#running = this.#drain()
+    this.#running = detached(() => this.#drain())
       .catch((error: unknown) => this.#retryLater(error))
       .finally(() => {
         this.#running = undefined;
@@ -97,7 +102,8 @@ export class EventRelay {
       const nudged = this.#nudged;
       this.#nudged = false;
       this.#polled = false;
-      const more = (nudged || (await hasUnpublished(this.#database))) && (await this.publishBatch(nudged));
+      const isDue = nudged || !(await this.#bus.remembers()) || (await hasUnpublished(this.#database));
+      const more = isDue && (await this.publishBatch(nudged));
       if (more) this.#nudged = true;
       else await sleep(PACE_MS);
     }
@@ -116,6 +122,7 @@ export class EventRelay {
         await skipPositions(tx, await this.#bus.newestPosition());
         this.#aligned = true;
       }
+      await this.#restore(tx);
       const events = await takePositions(tx, BATCH);
       await this.#bus.publish(events);
       return events.length;
@@ -123,6 +130,19 @@ export class EventRelay {
     if (this.#failures > 0) this.#log.info("events are published again");
     this.#failures = 0;
     return count === BATCH;
+  }
+
+  /**
+   * A bus that lost its memory is given the newest events again, with the positions they had: readers that had not yet
+   * seen them go on there, and none is told twice.
+   */
+  async #restore(tx: Queries): Promise<void> {
+    if (await this.#bus.remembers()) return;
+    const recent = await readRecent(tx, RESTORED_SECONDS, MOST_RESTORED);
+    for (let from = 0; from < recent.length; from += BATCH)
+      await this.#bus.publish(recent.slice(from, from + BATCH));
+    await this.#bus.keep();
+    this.#log.info({ events: recent.length }, "the bus had lost its memory, or is new");
   }
 
   /** Beside publishing, never before it: after a busy day there is much to delete. */

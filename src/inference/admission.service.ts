@@ -13,6 +13,7 @@ import { type Price, type Quote, ratesFor } from "./pricing.ts";
 import type { ApiFormat } from "./profile.ts";
 import { type Provider, type ServiceType, trustModeOf } from "./provider.ts";
 import type { RequestObserver } from "./request-observer.ts";
+import { RequestTrace } from "./request-trace.ts";
 import type { RoutingWishes, Usd } from "./routing.ts";
 
 type Needs = {
@@ -74,12 +75,26 @@ export class AdmissionService {
 
   /** Admits a request. Throws what `choose` and `HoldsService.hold` throw, and then nothing was held. */
   async admit(ask: Ask, caller: Caller): Promise<Admitted> {
+    const trace = RequestTrace.open(ask.serviceType, ask.model);
+    if (!trace) return this.#admit(ask, caller);
+    try {
+      const admitted = await trace.run(() => this.#admit(ask, caller, trace));
+      // A worker settles it.
+      if (ask.job) trace.handOver();
+      return admitted;
+    } catch (error) {
+      trace.refuse(error);
+      throw error;
+    }
+  }
+
+  async #admit(ask: Ask, caller: Caller, trace?: RequestTrace): Promise<Admitted> {
     const startedMs = this.#needs.clock.monotonicMs();
     let reach = this.#reaches.get(caller.keyId) ?? UNRESTRICTED;
     for (let choices = 1; ; choices++) {
       try {
         const choice = this.choose(ask, reach);
-        return await this.#hold(ask, caller, { choice, reach, startedMs });
+        return await this.#hold(ask, caller, { choice, reach, startedMs, trace });
       } catch (error) {
         const current = await this.#newReach(error, reach, caller.keyId);
         if (!current || choices === MOST_CHOICES) throw unchosen(error);
@@ -125,7 +140,12 @@ export class AdmissionService {
   async #hold(
     ask: Ask,
     caller: Caller,
-    { choice, reach, startedMs }: { choice: Choice; reach: KeyReach; startedMs: number },
+    {
+      choice,
+      reach,
+      startedMs,
+      trace,
+    }: { choice: Choice; reach: KeyReach; startedMs: number; trace: RequestTrace | undefined },
   ): Promise<Admitted> {
     const { clock, holds, holdSeconds } = this.#needs;
     const quotes = choice.candidates.map((provider) => ask.quote(provider));
@@ -165,6 +185,7 @@ export class AdmissionService {
       body: (provider) => ask.body(provider, held),
       sinceStart: () => Math.round(clock.monotonicMs() - startedMs),
       write: (bill) => this.#write(requestId, ask.model, bill),
+      trace: job ? undefined : trace,
       ...(ask.verifyTee && {
         verify: (provider, answerId) => this.#needs.evidence.check({ requestId, provider, answerId }),
       }),

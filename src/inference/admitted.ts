@@ -3,6 +3,7 @@ import type { Refused } from "./choice.ts";
 import { type Cost, costOf, type Usage } from "./pricing.ts";
 import type { Provider } from "./provider.ts";
 import { ProviderFailure } from "./provider-failure.ts";
+import type { RequestTrace } from "./request-trace.ts";
 
 /** Who asks, and under which id the request is known from now on. */
 export type Caller = { readonly account: string; readonly keyId: string; readonly requestId: string };
@@ -70,6 +71,7 @@ export class Admitted {
   readonly #write: (bill: Bill) => Promise<bigint>;
   readonly #verify: Verify | undefined;
   readonly #sinceStart: () => number;
+  readonly #trace: RequestTrace | undefined;
   readonly #refused: readonly Refused[];
   readonly #attempts: Attempt[] = [];
   #open: { readonly provider: Provider; readonly sinceMs: number } | undefined;
@@ -85,6 +87,7 @@ export class Admitted {
     sinceStart: () => number;
     write: (bill: Bill) => Promise<bigint>;
     verify?: Verify | undefined;
+    trace?: RequestTrace | undefined;
   }) {
     this.requestId = given.requestId;
     this.candidates = given.candidates;
@@ -93,6 +96,7 @@ export class Admitted {
     this.#sinceStart = given.sinceStart;
     this.#write = given.write;
     this.#verify = given.verify;
+    this.#trace = given.trace;
   }
 
   /** Whether the signature of its answer is to be checked: then `settle` needs the answer's id. */
@@ -108,6 +112,7 @@ export class Admitted {
   /** Notes that this provider is asked now. */
   beginAttempt(provider: Provider): void {
     this.#open = { provider, sinceMs: this.#sinceStart() };
+    this.#trace?.beginAttempt(provider);
     this.#last = provider;
     if (!this.#isDelivered) this.#firstByteMs = undefined;
   }
@@ -127,6 +132,7 @@ export class Admitted {
     if (!this.#open) return;
     const { provider, sinceMs } = this.#open;
     this.#open = undefined;
+    this.#trace?.endAttempt(outcome, error);
     const { kind, upstreamStatus } = error instanceof ProviderFailure ? error : {};
     this.#attempts.push({
       provider: provider.address,
@@ -147,14 +153,18 @@ export class Admitted {
     if (!provider) throw new Error("a request was admitted without a candidate");
     const cost = costOf(ending.usage ?? { inputTokens: 0, outputTokens: 0 }, provider);
     const verified = ending.outcome === "completed" && this.#verify?.(provider, ending.answerId);
-    const charged = await this.#write({
+    const bill: Bill = {
       ending,
       cost,
       provider,
       routing: { attempts: this.#attempts, refused: this.#refused },
       firstByteMs: this.#firstByteMs,
       durationMs: this.#sinceStart(),
-    });
+    };
+    const charged = await (this.#trace
+      ? this.#trace.run(() => this.#write(bill))
+      : this.#write(bill)
+    ).finally(() => this.#trace?.settled(bill));
     return {
       request_id: this.requestId,
       provider: provider.address,

@@ -1,3 +1,5 @@
+import { currentContext, runForAll } from "./tracing.ts";
+
 /**
  * Natural batching: while one call of `run` is in flight the items that come in wait, and the next call takes them
  * all. Idle, an item is run at once and alone; under load, batches grow by themselves. There is no timer.
@@ -7,7 +9,12 @@
 export class NaturalBatch<Item, Result> {
   readonly #run: (items: readonly Item[]) => Promise<readonly Result[]>;
   readonly #max: number;
-  #queue: Array<{ item: Item; resolve(result: Result): void; reject(reason: unknown): void }> = [];
+  #queue: Array<{
+    item: Item;
+    from: ReturnType<typeof currentContext>;
+    resolve(result: Result): void;
+    reject(reason: unknown): void;
+  }> = [];
   #inFlight = 0;
   readonly #lanes: number;
 
@@ -21,7 +28,7 @@ export class NaturalBatch<Item, Result> {
   /** Resolves with the result of `item`, once the batch that carried it is done. */
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ item, resolve, reject });
+      this.#queue.push({ item, from: currentContext(), resolve, reject });
       void this.#drain();
     });
   }
@@ -32,7 +39,10 @@ export class NaturalBatch<Item, Result> {
     const batch = this.#queue.slice(0, this.#max);
     this.#queue = this.#queue.slice(this.#max);
     try {
-      const results = await this.#run(batch.map(({ item }) => item));
+      const results = await runForAll(
+        batch.map(({ from }) => from),
+        () => this.#run(batch.map(({ item }) => item)),
+      );
       batch.forEach(({ resolve }, index) => {
         resolve(results[index] as Result);
       });

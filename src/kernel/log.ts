@@ -1,4 +1,5 @@
 import pino, { type Logger as PinoLogger } from "pino";
+import { traceIds } from "./tracing.ts";
 
 /** Structured lines on standard error: JSON, one object a line, secrets struck out. */
 export type Logger = PinoLogger;
@@ -33,6 +34,7 @@ export function createLogger(
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
+      mixin: () => traceIds(),
       // pino's own would look into errors once more.
       serializers: { err: (fields) => fields },
       formatters: { log: (fields) => toFields(fields, 0) as Record<string, unknown> },

@@ -35,6 +35,12 @@ export function sourceAddress({ peer, forwardedFor }: Hop, trusted: BlockList): 
   return source;
 }
 
+/** Whether the socket's other end is one of our proxies. */
+export function isTrustedPeer({ peer }: Hop, trusted: BlockList): boolean {
+  const address = peer === undefined ? undefined : normaliseAddress(peer);
+  return address !== undefined && isListed(address, trusted);
+}
+
 /**
  * The one spelling of an IP address: dotted quad for IPv4, also when mapped into IPv6, else RFC 5952 without its zone.
  * Undefined for what is none.

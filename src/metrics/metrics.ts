@@ -16,6 +16,8 @@ export type Sampled = {
   readonly relayLagSeconds: () => Promise<number>;
   /** Blocks between what a watcher has read and the head of the chain. */
   readonly watcherLags: () => Promise<readonly { readonly watcher: string; readonly blocks: number }[]>;
+  /** Streams of events that are open in this process: the sources of subscriptions. */
+  readonly eventStreamsOpen: () => number;
   readonly circuits: () => readonly {
     readonly provider: string;
     readonly state: "closed" | "half-open" | "open";
@@ -29,13 +31,18 @@ const TOKENS = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_
 const BATCH = [1, 2, 4, 8, 16, 32, 64];
 const CIRCUITS = { closed: 0, "half-open": 1, open: 2 } as const;
 const MOST_MODELS = 100;
+/** Names of operations are the clients'. The first so many have a label of their own, the others share these. */
+const MOST_OPERATIONS = 100;
+const OPERATION_BUCKETS = 16;
+const PLAN_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
 const SAMPLE_MS = 2_000;
 const PROVIDER = "0g";
 
 /**
  * What this process counts, in the format of Prometheus. What concerns inference is named as OpenTelemetry's
  * conventions for GenAI name it, with `_` for `.` and the unit behind. No label takes values that clients make up:
- * of models the first 100 have their own name, the others are `other`.
+ * of models the first 100 have their own name, the others are `other`; of operations of the graph the first 100, the
+ * others are `hash-0` to `hash-15` by their name.
  */
 export class Metrics implements HoldsObserver, RequestObserver {
   readonly #registry = new Registry();
@@ -50,6 +57,9 @@ export class Metrics implements HoldsObserver, RequestObserver {
   readonly #evidence: Counter;
   readonly #http: Histogram;
   readonly #subscriptions: Gauge;
+  readonly #operations = new Set<string>();
+  readonly #graph: Histogram;
+  readonly #plans: Histogram;
 
   constructor() {
     const registers = [this.#registry];
@@ -114,6 +124,19 @@ export class Metrics implements HoldsObserver, RequestObserver {
       buckets: HTTP_SECONDS,
       registers,
     });
+    this.#graph = new Histogram({
+      name: "zerograph_graphql_operation_duration_seconds",
+      help: "How long operations of the graph took, by their name and what came of them; subscriptions until they are open",
+      labelNames: ["graphql_operation_type", "graphql_operation_name", "outcome"],
+      buckets: HTTP_SECONDS,
+      registers,
+    });
+    this.#plans = new Histogram({
+      name: "zerograph_graphql_planning_duration_seconds",
+      help: "How long operations of the graph took to plan that were not planned before",
+      buckets: PLAN_SECONDS,
+      registers,
+    });
     this.#subscriptions = new Gauge({
       name: "zerograph_subscriptions_open",
       help: "Subscriptions of the graph that are open, over WebSocket and server-sent events",
@@ -166,6 +189,22 @@ export class Metrics implements HoldsObserver, RequestObserver {
     this.#http.observe(labels, durationMs / 1_000);
   }
 
+  /** An operation of the graph. `outcome` is `ok`, `opened`, or the code of its first failure. */
+  graphOperation(operation: { type: string; name: string; outcome: string; durationMs: number }): void {
+    const { type, name, outcome, durationMs } = operation;
+    const labels = {
+      graphql_operation_type: type,
+      graphql_operation_name: this.#operationOf(name),
+      outcome,
+    };
+    this.#graph.observe(labels, durationMs / 1_000);
+  }
+
+  /** An operation was planned. */
+  graphPlan(durationMs: number): void {
+    this.#plans.observe(durationMs / 1_000);
+  }
+
   /** A subscription was opened; call what is returned when it is over. */
   subscription(): () => void {
     this.#subscriptions.inc();
@@ -186,6 +225,12 @@ export class Metrics implements HoldsObserver, RequestObserver {
       "Age of the oldest event that is not published yet",
       [],
       async (gauge) => gauge.set(await sources.relayLagSeconds()),
+    );
+    this.#sampled(
+      "zerograph_event_streams_open",
+      "Streams of events that are open in this process, which subscriptions read; many of these may share one",
+      [],
+      async (gauge) => gauge.set(sources.eventStreamsOpen()),
     );
     this.#sampled(
       "zerograph_watcher_lag_blocks",
@@ -228,10 +273,24 @@ export class Metrics implements HoldsObserver, RequestObserver {
     new Gauge({ name, help, labelNames: [...labelNames], registers: [this.#registry], collect });
   }
 
+  #operationOf(name: string): string {
+    if (this.#operations.has(name)) return name;
+    if (this.#operations.size >= MOST_OPERATIONS) return `hash-${hashOf(name) % OPERATION_BUCKETS}`;
+    this.#operations.add(name);
+    return name;
+  }
+
   #modelOf(model: string): string {
     if (this.#models.has(model)) return model;
     if (this.#models.size >= MOST_MODELS) return "other";
     this.#models.add(model);
     return model;
   }
+}
+
+/** FNV-1a: the same name has the same label in every process. */
+function hashOf(name: string): number {
+  let hash = 2_166_136_261;
+  for (let at = 0; at < name.length; at++) hash = Math.imul(hash ^ name.charCodeAt(at), 16_777_619);
+  return hash >>> 0;
 }

@@ -5,24 +5,33 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import { ManagementKeyService } from "../../src/keys/management-key.service.ts";
 import { createServerDatabase, type OnEnd } from "../support/database.ts";
-import { startNetwork } from "../support/network.ts";
+import { startNetwork, type TestNetwork } from "../support/network.ts";
+import { type PausableProxy, startPausableProxy } from "../support/pausable-proxy.ts";
 import { freePort } from "../support/postgres.ts";
 import { newFolder, type ReadyProcess, startReady } from "../support/process.ts";
-import { startRedis } from "../support/redis.ts";
+import { startRedis, type TestRedis } from "../support/redis.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
+import { startTraceCollector, type TraceCollector } from "../support/trace-collector.ts";
 
 /** The product as separate processes over one PostgreSQL and one Redis. */
 export type SplitProduct = {
   readonly rpcUrl: string;
   readonly internalSecret: string;
+  readonly provider: TestNetwork["provider"];
+  readonly redis: TestRedis;
+  /** Where all processes send their traces. */
+  readonly traces: TraceCollector;
+  /** The way of all processes to PostgreSQL; the test has another. */
+  readonly postgres: PausableProxy;
   /** The test's own door to the same database. */
   readonly database: Database;
-  readonly gateways: readonly [ReadyProcess, ReadyProcess];
+  readonly gateways: [ReadyProcess, ReadyProcess];
   readonly subgraphs: Map<SubgraphName, ReadyProcess>;
   worker: ReadyProcess;
   /** Starts a subgraph's process on the port that the gateways know. */
   startSubgraph(name: SubgraphName): Promise<void>;
   startWorker(): Promise<void>;
+  startGateway(): Promise<ReadyProcess>;
 };
 
 /** An account that can pay and be looked at. */
@@ -34,7 +43,7 @@ const SUBGRAPHS = ["accounts", "inference", "storage", "chain"] as const;
 
 /** Starts a worker, four subgraphs and two gateways, side by side. */
 export async function startSplitProduct(onEnd: OnEnd): Promise<SplitProduct> {
-  const [{ rpcUrl }, redis, url, ...ports] = await Promise.all([
+  const [{ rpcUrl, provider }, redis, url, ...ports] = await Promise.all([
     startNetwork(onEnd),
     startRedis(),
     createServerDatabase(onEnd),
@@ -43,13 +52,19 @@ export async function startSplitProduct(onEnd: OnEnd): Promise<SplitProduct> {
   onEnd(() => redis.stop());
   const database = await openDatabase({ kind: "server", url, poolSize: 4 });
   onEnd(() => database.close());
+  const away = new URL(url);
+  const postgres = await startPausableProxy(Number(away.port));
+  onEnd(() => postgres.close());
+  away.port = String(postgres.port);
+  const traces = await startTraceCollector(onEnd);
   const internalSecret = randomBytes(24).toString("hex");
   const places = SUBGRAPHS.map((name, n) => [`${name.toUpperCase()}_URL`, `http://127.0.0.1:${ports[n]}`]);
   const settings = {
-    DATABASE_URL: url,
+    DATABASE_URL: away.href,
     REDIS_URL: redis.url,
     RPC_URL: rpcUrl,
     INTERNAL_SECRET: internalSecret,
+    OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
     DATA_DIR: newFolder(onEnd),
     ...Object.fromEntries(places),
   };
@@ -67,7 +82,20 @@ export async function startSplitProduct(onEnd: OnEnd): Promise<SplitProduct> {
     ...SUBGRAPHS.map(startSubgraph),
   ]);
   const product: SplitProduct = {
-    ...{ rpcUrl, internalSecret, database, gateways: [first, second], subgraphs, worker, startSubgraph },
+    ...{
+      rpcUrl,
+      provider,
+      redis,
+      postgres,
+      traces,
+      internalSecret,
+      database,
+      subgraphs,
+      worker,
+      startSubgraph,
+    },
+    gateways: [first, second],
+    startGateway: () => start("gateway"),
     async startWorker() {
       product.worker = await start("worker");
     },

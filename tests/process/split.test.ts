@@ -9,10 +9,12 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { ManagementKeyService } from "../../src/keys/management-key.service.ts";
 import { ANONYMOUS } from "../../src/keys/principal.ts";
 import { PRINCIPAL_HEADER, sealPrincipal } from "../../subgraphs/shared/principal-token.ts";
+import { requireNoSecret } from "../support/audit.ts";
 import { ask, followEvents, followSocket } from "../support/graph-client.ts";
 import { MODEL } from "../support/network.ts";
+import type { CollectedSpan } from "../support/trace-collector.ts";
 import { until } from "../support/until.ts";
-import { balanceChanged, eventsOf, followBoth, settledLast } from "./balance-followers.ts";
+import { type BalanceEvent, balanceChanged, eventsOf, followBoth, settledLast } from "./balance-followers.ts";
 import { chat, priceOf, QUESTION } from "./chat.ts";
 import { newCustomer, type SplitProduct, startSplitProduct } from "./split-product.ts";
 
@@ -102,6 +104,65 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     expect(data.network.head.number).toMatch(/^\d+$/);
   });
 
+  test("a streamed chat is one trace, from the door through the books to the provider, and has its tokens", async () => {
+    const { secret } = await newCustomer(product.database, 10_000n);
+    const heard: string[] = [];
+    product.provider.onBody = (_body, headers) => heard.push(...Object.keys(headers));
+    const reply = await chat(origins()[0], secret, { stream: true, max_tokens: 4 });
+    expect(await reply.text()).toContain("[DONE]");
+    product.provider.onBody = undefined;
+    const spans = await traceWith(({ facts }) => facts["gen_ai.usage.output_tokens"] === 4);
+    const [door, chatSpan] = [spans.find(({ kind }) => kind === 2), named(spans, "chat")];
+    expect(door).toMatchObject({
+      name: "POST /v1/chat/completions",
+      service: "zerograph-gateway",
+      facts: { "http.response.status_code": 200, "http.route": "/v1/chat/completions" },
+    });
+    expect(door?.parentSpanId).toBeUndefined();
+    expect(chatSpan).toMatchObject({
+      kind: 3,
+      parentSpanId: door?.spanId,
+      facts: {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": MODEL,
+        "gen_ai.usage.output_tokens": 4,
+      },
+    });
+    const post = named(spans, "POST");
+    expect(post).toMatchObject({ parentSpanId: chatSpan?.spanId, facts: { "server.address": "127.0.0.1" } });
+    const statements = spans.filter(({ facts }) => facts["db.system.name"] === "postgresql");
+    const ours = statements.filter(({ parentSpanId }) => parentSpanId === chatSpan?.spanId);
+    // The hold and the settlement.
+    expect(ours.map(({ facts }) => String(facts["db.query.text"]).slice(0, 60))).toHaveLength(2);
+    // A stranger learns nothing of who else asks: no header of the trace goes to providers.
+    expect(heard).toContain("content-type");
+    expect(heard.filter((name) => /^trace|^baggage/.test(name))).toEqual([]);
+  });
+
+  test("a query across subgraphs is one trace over their processes", async () => {
+    const { managementKey } = await newCustomer(product.database, 10_000n);
+    const query = `query Traced { viewer { account { balance { total } } } model(id: "${MODEL}") { id } }`;
+    expect((await ask(origins()[1], managementKey, query)).errors).toBeUndefined();
+    const known = await traceWith(({ name }) => name === "query Traced");
+    const { traceId = "" } = known[0] ?? {};
+    const processes = ["zerograph-subgraph-accounts", "zerograph-subgraph-inference"];
+    const spans = await until(() => {
+      const found = product.traces.spans.filter((span) => span.traceId === traceId);
+      const services = new Set(found.map(({ service }) => service));
+      return processes.every((service) => services.has(service)) && found;
+    });
+    const byId = new Map(spans.map((span) => [span.spanId, span]));
+    for (const service of processes) {
+      const server = spans.find((span) => span.service === service && span.kind === 2);
+      const asking = byId.get(server?.parentSpanId ?? "");
+      expect(asking).toMatchObject({ service: "zerograph-gateway", kind: 3 });
+      expect(byId.get(asking?.parentSpanId ?? "")).toMatchObject({ name: "query Traced" });
+    }
+    expect(spans.filter(({ parentSpanId }) => parentSpanId === undefined)).toHaveLength(1);
+    const inAccounts = spans.filter(({ service }) => service === processes[0]);
+    expect(inAccounts.some(({ facts }) => facts["db.operation.name"] === "SELECT")).toBe(true);
+  });
+
   test("a subgraph answers nobody without a principal that is signed and fresh", async () => {
     const [payload = "", signature = ""] = sealPrincipal(ANONYMOUS, product.internalSecret).split(".");
     const flipped = `${signature.startsWith("A") ? "B" : "A"}${signature.slice(1)}`;
@@ -164,6 +225,108 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     expect(await new LedgerService(product.database).verify()).toMatchObject({ faults: [] });
   });
 
+  test("a worker that hangs is stood in for by another, and credits nothing a second time when it wakes", async () => {
+    const { managementKey, account } = await newCustomer(product.database, 0n);
+    const deposit = (amountNeuron: bigint) =>
+      depositToVault(product.rpcUrl, { fromKey: DEMO_USER.privateKey, account, amountNeuron });
+    const hanging = product.worker;
+    process.kill(hanging.pid, "SIGSTOP");
+    await deposit(7n);
+    await product.startWorker();
+    await until(async () => (await totalOf(origins()[0], managementKey)) === 7n, 40_000);
+    process.kill(hanging.pid, "SIGCONT");
+    await deposit(5n);
+    await until(async () => (await totalOf(origins()[0], managementKey)) === 12n);
+    expect(await new LedgerService(product.database).verify()).toMatchObject({ faults: [] });
+    await hanging.end("SIGKILL");
+  });
+
+  test("with one subgraph hanging the others' fields are answered within 5 s, and it is used again when it wakes", async () => {
+    const { managementKey } = await newCustomer(product.database, 777n);
+    const query = `{ viewer { account { balance { total } } } model(id: "${MODEL}") { id } }`;
+    const { pid = 0 } = product.subgraphs.get("inference") ?? {};
+    process.kill(pid, "SIGSTOP");
+    const since = performance.now();
+    const { status, data, errors } = await ask(origins()[0], managementKey, query);
+    process.kill(pid, "SIGCONT");
+    expect(performance.now() - since).toBeLessThan(6_000);
+    expect([status, data]).toEqual([
+      200,
+      { viewer: { account: { balance: { total: "777" } } }, model: null },
+    ]);
+    expect(errors?.[0]).toMatchObject({ path: ["model"], extensions: { code: "unavailable" } });
+    await until(async () => (await ask(origins()[0], managementKey, query)).errors === undefined);
+  });
+
+  test("a subscription through a subgraph that hangs, and then is killed, misses nothing", async () => {
+    const { secret, managementKey } = await newCustomer(product.database, 10_000n);
+    const followers = await followBoth(origins()[1], managementKey, secret);
+    const hanging = product.subgraphs.get("accounts");
+    process.kill(hanging?.pid ?? 0, "SIGSTOP");
+    expect((await chat(origins()[0], secret, { max_tokens: 3 })).status).toBe(200);
+    await hanging?.end("SIGKILL");
+    expect((await chat(origins()[0], secret, { max_tokens: 4 })).status).toBe(200);
+    await product.startSubgraph("accounts");
+    const told = await Promise.all(
+      followers.map((follower) => until(() => settledLast(follower, 4), 40_000)),
+    );
+    // Of what was spent meanwhile each step is there: 3 tokens, then 4.
+    for (const events of told) {
+      const spent = distinct(events).filter(({ cause }) => cause === "SETTLEMENT");
+      const totals = spent.slice(-3).map(({ balance }) => BigInt(balance.total));
+      const [before = 0n, between = 0n, after = 0n] = totals;
+      expect([before - between, between - after]).toEqual([priceOf(3), priceOf(4)]);
+    }
+    await Promise.all(followers.map((follower) => follower.stop()));
+  });
+
+  test("without Redis chats are answered and billed, and whoever follows hears of them when it is back, empty", async () => {
+    const { secret, managementKey } = await newCustomer(product.database, 10_000n);
+    const followers = await followBoth(origins()[1], managementKey, secret);
+    await product.redis.kill();
+    const since = performance.now();
+    expect((await chat(origins()[0], secret, { max_tokens: 5 })).status).toBe(200);
+    expect(performance.now() - since).toBeLessThan(5_000);
+    await product.redis.start({ keepData: false });
+    await Promise.all(followers.map((follower) => until(() => settledLast(follower, 5))));
+    expect(await new LedgerService(product.database).verify()).toMatchObject({ faults: [], openHolds: 0 });
+    await Promise.all(followers.map((follower) => follower.stop()));
+  });
+
+  test("with PostgreSQL hanging requests are refused within 5 s and no provider is asked, and after it all goes on", async () => {
+    const { secret, managementKey } = await newCustomer(product.database, 10_000n);
+    const followers = await followBoth(origins()[1], managementKey, secret);
+    const [asked, since] = [product.provider.requests, performance.now()];
+    product.postgres.pause();
+    const replies = await Promise.all(
+      [...Array(10)].map((_, n) => chat(origins()[n % 2 === 0 ? 0 : 1], secret)),
+    );
+    expect(performance.now() - since).toBeLessThan(6_000);
+    for (const reply of replies) {
+      expect([reply.status, reply.headers.get("retry-after")]).toEqual([503, "1"]);
+      expect(((await reply.json()) as { error: { code: string } }).error.code).toBe("unavailable");
+    }
+    expect(product.provider.requests).toBe(asked);
+    product.postgres.resume();
+    // What had reached the server is run when it wakes, for nobody: those holds are given back.
+    const openHolds = () => product.database.rows("select 1 from hold where state = 'open'");
+    await until(async () => (await chat(origins()[0], secret, { max_tokens: 6 })).status === 200);
+    await Promise.all(followers.map((follower) => until(() => settledLast(follower, 6), 40_000)));
+    await until(async () => (await openHolds()).length === 0);
+    expect(await new LedgerService(product.database).verify()).toMatchObject({ faults: [] });
+    await Promise.all(followers.map((follower) => follower.stop()));
+  });
+
+  test("a gateway that hangs delivers what happened meanwhile when it wakes, and the other never waits for it", async () => {
+    const { secret, managementKey } = await newCustomer(product.database, 10_000n);
+    const followers = await followBoth(origins()[1], managementKey, secret);
+    process.kill(product.gateways[1].pid, "SIGSTOP");
+    expect((await chat(origins()[0], secret, { max_tokens: 7 })).status).toBe(200);
+    process.kill(product.gateways[1].pid, "SIGCONT");
+    await Promise.all(followers.map((follower) => until(() => settledLast(follower, 7))));
+    await Promise.all(followers.map((follower) => follower.stop()));
+  });
+
   test("with one gateway killed the other goes on, and SIGTERM ends what is left in order", async () => {
     const { secret, managementKey } = await newCustomer(product.database, 10_000n);
     const following = await followSocket(origins()[1], managementKey, balanceChanged());
@@ -175,6 +338,9 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     const endings = await Promise.all(
       [product.worker, product.gateways[1], ...product.subgraphs.values()].map(({ end }) => end()),
     );
+    const traced = product.traces.text();
+    requireNoSecret(traced, "the traces");
+    expect(traced).not.toContain(QUESTION[0]?.content);
     expect(new Set(endings.map(({ code, signal }) => code ?? signal))).toEqual(new Set([0]));
     await following.stop();
   });
@@ -187,6 +353,25 @@ const JOIN = `{
   } } } }
   network { head { number } }
 }`;
+
+/** The spans so far of the trace that has such a span, once its root is there. */
+async function traceWith(isIt: (span: CollectedSpan) => boolean): Promise<readonly CollectedSpan[]> {
+  return until(() => {
+    const { spans } = product.traces;
+    const traceId = spans.find(isIt)?.traceId;
+    const trace = spans.filter((span) => span.traceId === traceId);
+    return trace.some(({ parentSpanId }) => parentSpanId === undefined) && trace;
+  });
+}
+
+function named(spans: readonly CollectedSpan[], name: string): CollectedSpan | undefined {
+  return spans.find((span) => span.name === name);
+}
+
+/** Delivery is at least once: the same event is counted once. */
+function distinct(events: readonly BalanceEvent[]): readonly BalanceEvent[] {
+  return [...new Map(events.map((event) => [event.id, event])).values()];
+}
 
 function origins(): readonly [string, string] {
   const [first, second] = product.gateways;

@@ -172,6 +172,7 @@ describe("/metrics", () => {
     metrics.sample({
       holdsOpen: () => Promise.reject(new Error("the database is gone")),
       relayLagSeconds: () => new Promise(() => {}),
+      eventStreamsOpen: () => 3,
       watcherLags: async () => [{ watcher: "files", blocks: 3 }],
       circuits: () => [{ provider: "0x1", state: "half-open" }],
     });

@@ -297,6 +297,8 @@ export class World {
         }
         if (this.busFails) throw new LineBroke("the bus took the events and did not answer");
       },
+      remembers: async () => true,
+      keep: async () => {},
       newestPosition: async () => this.#newestPosition,
       subscribe: () => Promise.reject(new Error("nobody subscribes")),
       close: async () => {},

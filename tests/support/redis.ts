@@ -17,6 +17,8 @@ export type TestRedis = {
   /** Lets it hang: connections stay open and nothing is answered until `thaw`. */
   freeze(): void;
   thaw(): void;
+  /** Lets it forget everything. */
+  flush(): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -55,6 +57,7 @@ export async function startRedis({ appendOnly = false, audit = true } = {}): Pro
     },
     freeze: () => void server.kill("SIGSTOP"),
     thaw: () => void server.kill("SIGCONT"),
+    flush: () => onServer(url, (client) => client.flushAll()),
     async stop() {
       const isUp = server.exitCode === null && server.signalCode === null;
       try {
@@ -73,7 +76,9 @@ async function answers(url: string): Promise<void> {
 
 async function onServer(
   url: string,
-  work: (client: RedisReader & { ping(): Promise<unknown> }) => Promise<unknown>,
+  work: (
+    client: RedisReader & { ping(): Promise<unknown>; flushAll(): Promise<unknown> },
+  ) => Promise<unknown>,
 ): Promise<void> {
   const client = createClient({ url, socket: { reconnectStrategy: false } });
   client.on("error", () => undefined);

@@ -1,0 +1,76 @@
+import { randomUUID } from "node:crypto";
+import type { Config } from "../config.ts";
+import { useTracer } from "../kernel/tracing.ts";
+
+/** What says where traces go, and which of them. */
+export type TraceSettings = Pick<
+  Config,
+  "OTEL_EXPORTER_OTLP_ENDPOINT" | "OTEL_SERVICE_NAME" | "OTEL_TRACES_SAMPLER" | "OTEL_TRACES_SAMPLER_ARG"
+>;
+
+/**
+ * Begins to export the traces of this process over OTLP/HTTP (JSON), when a collector is configured. What is not set
+ * here OpenTelemetry's SDK reads from its standard variables (OTEL_EXPORTER_OTLP_HEADERS, OTEL_RESOURCE_ATTRIBUTES and
+ * so on). The SDK is loaded only then, and takes 50 to 250 ms. At most 2,048 spans wait; more are dropped. Resolves with
+ * how to send what waits and end it, within 5 s; undefined without a collector.
+ */
+export async function startTraces(
+  settings: TraceSettings,
+  service: string,
+): Promise<(() => Promise<void>) | undefined> {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_SERVICE_NAME: name = service } = settings;
+  if (endpoint === undefined) return undefined;
+  const [api, sdk, { OTLPTraceExporter }, resources, { AsyncLocalStorageContextManager }, core] =
+    await Promise.all([
+      import("@opentelemetry/api"),
+      import("@opentelemetry/sdk-trace"),
+      import("@opentelemetry/exporter-trace-otlp-http"),
+      import("@opentelemetry/resources"),
+      import("@opentelemetry/context-async-hooks"),
+      import("@opentelemetry/core"),
+    ]);
+  const own = resources.resourceFromAttributes({ "service.instance.id": randomUUID() });
+  const told = resources.detectResources({ detectors: [resources.envDetector] });
+  const named = resources.resourceFromAttributes({ "service.name": name });
+  const provider = new sdk.TracerProvider({
+    resource: own.merge(told).merge(named),
+    sampler: samplerOf(sdk, settings),
+    spanLimits: { attributeValueLengthLimit: MAX_TEXT, attributeCountLimit: 64, linkCountLimit: 128 },
+    spanProcessors: [
+      new sdk.BatchSpanProcessor({
+        exporter: new OTLPTraceExporter({ timeoutMillis: EXPORT_MS }),
+        scheduledDelayMillis: DELAY_MS,
+        exportTimeoutMillis: EXPORT_MS,
+      }),
+    ],
+  });
+  api.context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  api.propagation.setGlobalPropagator(new core.W3CTraceContextPropagator());
+  api.trace.setGlobalTracerProvider(provider);
+  useTracer(provider.getTracer("zerograph"));
+  return async () => {
+    useTracer(undefined);
+    await Promise.race([
+      provider.shutdown(),
+      new Promise((resolve) => setTimeout(resolve, EXPORT_MS).unref()),
+    ]);
+  };
+}
+
+const MAX_TEXT = 1_024;
+const EXPORT_MS = 5_000;
+const DELAY_MS = 1_000;
+
+type Sdk = typeof import("@opentelemetry/sdk-trace");
+
+/** By the names of the standard (OTEL_TRACES_SAMPLER). */
+function samplerOf(sdk: Sdk, { OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: share }: TraceSettings) {
+  const [, isByParent, kind = name] = /^(parentbased_)?(.*)$/.exec(name) ?? [];
+  const root =
+    kind === "always_off"
+      ? new sdk.AlwaysOffSampler()
+      : kind === "traceidratio"
+        ? new sdk.TraceIdRatioBasedSampler(share)
+        : new sdk.AlwaysOnSampler();
+  return isByParent ? new sdk.ParentBasedSampler({ root }) : root;
+}

@@ -1,0 +1,86 @@
+import { describe, expect, inject, onTestFinished, test } from "vitest";
+import type { Database } from "../../src/db/database.ts";
+import { openDatabase } from "../../src/db/open.ts";
+import { createServerDatabase } from "../support/database.ts";
+import { type PausableProxy, startPausableProxy } from "../support/pausable-proxy.ts";
+import { until } from "../support/until.ts";
+
+describe.skipIf(!inject("postgresUrl"))("database: PostgreSQL goes away", () => {
+  test("statements and transactions on a server that hangs end within 5 s as unavailable, later ones at once", async () => {
+    const { database, proxy } = await start();
+    await database.ping();
+    proxy.pause();
+    const since = performance.now();
+    const work = [
+      database.ping(),
+      database.transaction(async (tx) => tx.rows("select 1")),
+      ...Array.from({ length: 6 }, () => database.rows("select 2")),
+    ];
+    const results = await Promise.allSettled(work);
+    expect(performance.now() - since).toBeLessThan(5_000);
+    expect(results.map((result) => result.status === "rejected" && result.reason.code)).toEqual(
+      Array(8).fill("unavailable"),
+    );
+    const again = performance.now();
+    await expect(database.ping()).rejects.toMatchObject({ code: "unavailable" });
+    expect(performance.now() - again).toBeLessThan(100);
+    proxy.resume();
+    await until(() => database.ping());
+    // As many connections as before: none was lost with the outage.
+    const all = Array.from({ length: 4 }, () => database.rows("select 3"));
+    expect(await Promise.all(all)).toHaveLength(4);
+  });
+
+  test("a statement that takes long is no outage", async () => {
+    const { database } = await start();
+    const slow = await database.rows<{ done: boolean }>("select pg_sleep(3.5) is not null as done");
+    expect(slow).toEqual([{ done: true }]);
+  });
+
+  test("a server that is killed is unavailable at once; what a transaction held of the pool is free again", async () => {
+    const { database, proxy } = await start(2);
+    const { promise: isCut, resolve: cut } = Promise.withResolvers<void>();
+    let began = 0;
+    const open = [1, 2].map(() =>
+      database
+        .transaction(async (tx) => {
+          await tx.rows("select 1");
+          began += 1;
+          await isCut;
+          return tx.rows("select 2");
+        })
+        .catch(({ code }) => code),
+    );
+    await until(() => began === 2);
+    await proxy.cut();
+    cut();
+    expect(await Promise.all(open)).toEqual(["unavailable", "unavailable"]);
+    await expect(database.ping()).rejects.toMatchObject({ code: "unavailable" });
+    await proxy.open();
+    await until(() => database.ping());
+  });
+
+  test("a statement that was undone for the sake of another is run again", async () => {
+    const { database } = await start();
+    await database.rows("create table counter (id int primary key, n int not null)");
+    await database.rows("insert into counter values (1, 0), (2, 0)");
+    const crossing = `with one as (update counter set n = n + 1 where id = $1::int returning pg_sleep(0.05))
+      , two as (select pg_sleep(0.05) from one)
+      update counter set n = n + 1 where id = $2::int and exists (select from two)`;
+    await Promise.all([database.rows(crossing, [1, 2]), database.rows(crossing, [2, 1])]);
+    expect(await database.rows("select id, n from counter order by id")).toEqual([
+      { id: 1, n: 2 },
+      { id: 2, n: 2 },
+    ]);
+  });
+
+  async function start(poolSize = 4): Promise<{ database: Database; proxy: PausableProxy }> {
+    const url = new URL(await createServerDatabase());
+    const proxy = await startPausableProxy(Number(url.port));
+    onTestFinished(() => proxy.close());
+    url.port = String(proxy.port);
+    const database = await openDatabase({ kind: "server", url: url.href, poolSize });
+    onTestFinished(() => database.close());
+    return { database, proxy };
+  }
+});

@@ -1,0 +1,82 @@
+import { createServer, type Server } from "node:http";
+import { parse } from "graphql";
+import { afterEach, expect, test } from "vitest";
+import type { SubgraphRequest } from "../../../gateway/engine/subgraph-executor.ts";
+import { createRemoteExecutor } from "../../../gateway/executor.remote.ts";
+import { freePort } from "../../support/postgres.ts";
+import { until } from "../../support/until.ts";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+function request(text: string): SubgraphRequest<object> {
+  return { text, document: parse(text), variables: {}, context: {}, scope: {}, signal: undefined };
+}
+
+function newExecutor(port: number, restartMs: number) {
+  const nobody = () => ({});
+  const url = `http://127.0.0.1:${port}/graphql`;
+  const executor = createRemoteExecutor<object>({
+    url,
+    headers: nobody,
+    connectionParams: nobody,
+    restartMs,
+  });
+  cleanups.push(() => executor.close());
+  return executor;
+}
+
+/** Answers on this port from now on; of the first `cut` requests it breaks the connection. */
+async function serve(port: number, cut = 0): Promise<{ readonly seen: () => number; stop(): Promise<void> }> {
+  let seen = 0;
+  const server: Server = createServer((incoming, outgoing) => {
+    seen += 1;
+    if (seen <= cut) incoming.socket.destroy();
+    else outgoing.end(`{"data":{"x":${seen}}}`);
+  });
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  const stop = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  cleanups.push(() => server.listening && stop());
+  return { seen: () => seen, stop };
+}
+
+test("queries and mutations that meet nobody while a subgraph is replaced are answered by its successor", async () => {
+  const port = await freePort();
+  const executor = newExecutor(port, 4_000);
+  const first = await serve(port);
+  expect(await executor.execute(request("{ x }"))).toEqual({ data: { x: 1 } });
+  await first.stop();
+  const answers = ["{ x }", "mutation { x }"].map(async (text) => executor.execute(request(text)));
+  await Promise.race([new Promise((resolve) => setTimeout(resolve, 150)), ...answers]);
+  const second = await serve(port);
+  const results = await Promise.all(answers);
+  expect(results.map(({ errors }) => errors)).toEqual([undefined, undefined]);
+  expect(second.seen()).toBe(2);
+});
+
+test("a query whose connection breaks is sent again; a mutation is not, as it may have arrived", async () => {
+  const port = await freePort();
+  const executor = newExecutor(port, 4_000);
+  const server = await serve(port, 2);
+  await expect((async () => executor.execute(request("mutation { x }")))()).rejects.toThrow();
+  expect(server.seen()).toBe(1);
+  expect(await executor.execute(request("{ x }"))).toEqual({ data: { x: 3 } });
+});
+
+test("who has been gone for longer than a restart takes is not waited for, and noticed when back", async () => {
+  const port = await freePort();
+  const executor = newExecutor(port, 200);
+  await expect((async () => executor.execute(request("{ x }")))()).rejects.toThrow();
+  const since = performance.now();
+  for (let n = 0; n < 10; n++)
+    await expect((async () => executor.execute(request("{ x }")))()).rejects.toThrow();
+  // Ten that waited would have taken 2 s.
+  expect(performance.now() - since).toBeLessThan(1_000);
+  await serve(port);
+  expect(await until(async () => executor.execute(request("{ x }")))).toEqual({ data: { x: 1 } });
+});

@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { LedgerService } from "../../src/accounts/ledger.service.ts";
+import { ask, type Following, followSocket } from "../support/graph-client.ts";
+import { MODEL } from "../support/network.ts";
+import { until } from "../support/until.ts";
+import { type BalanceEvent, balanceChanged, eventsOf } from "./balance-followers.ts";
+import { chat } from "./chat.ts";
+import { type Customer, newCustomer, type SplitProduct, startSplitProduct } from "./split-product.ts";
+
+const ends: (() => Promise<void>)[] = [];
+const onEnd = (end: () => Promise<void>) => void ends.unshift(end);
+
+/** `npm run test:kills`: it takes a minute of a processor, and shows all at once what others show one by one. */
+const skipped = !process.env.KILLS || !inject("postgresUrl") || !inject("redisUrl");
+if (process.env.KILLS && skipped) console.warn("!! NOT tested: this machine has no PostgreSQL or no Redis");
+
+/** From the loss of a subgraph on so long its queries wait for its successor; a process may take longer to start. */
+const WAITED_MS = 4_000;
+/** Ten processes start, on whatever machine this is. */
+const PATIENCE_MS = 400_000;
+
+describe.skipIf(skipped)("every process is replaced under load", () => {
+  let product: SplitProduct;
+  let customer: Customer;
+  beforeAll(async () => {
+    product = await startSplitProduct(onEnd);
+    customer = await newCustomer(product.database, 10_000_000n);
+  }, PATIENCE_MS);
+  afterAll(async () => {
+    for (const end of ends) await end();
+  });
+
+  test("no chat fails, no query fails, and whoever follows hears of every payment, once by its id", {
+    timeout: PATIENCE_MS,
+  }, async () => {
+    const load = startLoad(product, customer);
+    const follower = await Follower.start(load.origins, customer.managementKey);
+    await until(async () => load.chats() > 2 && follower.settlements().size > 0);
+    const gaps: { readonly fromMs: number; readonly toMs: number }[] = [];
+    for (const name of ["accounts", "inference", "storage", "chain"] as const) {
+      const fromMs = performance.now();
+      await product.subgraphs.get(name)?.end("SIGTERM");
+      await product.startSubgraph(name);
+      gaps.push({ fromMs, toMs: performance.now() });
+      await load.more();
+    }
+    const { worker } = product;
+    await product.startWorker();
+    await worker.end("SIGTERM");
+    await load.more();
+    for (const at of [0, 1] as const) {
+      const old = product.gateways[at];
+      product.gateways[at] = await product.startGateway();
+      // As a load balancer does it: the new one takes over before the old one is told to end.
+      load.origins[at] = product.gateways[at].origin;
+      await load.more();
+      expect((await old.end("SIGTERM")).code).toBe(0);
+    }
+    await load.stop();
+    const late = ({ atMs }: Failure) =>
+      gaps.some(({ fromMs, toMs }) => atMs > fromMs + WAITED_MS && atMs < toMs + WAITED_MS);
+    console.log(
+      `${load.chats()} chats, ${load.queries()} queries; subgraphs were gone for ${gaps.map(({ fromMs, toMs }) => Math.round(toMs - fromMs)).join(", ")} ms; ${load.failures.length} queries met one that took longer than ${WAITED_MS} ms`,
+    );
+    expect(load.failures.filter((failure) => failure.what === "chat" || !late(failure))).toEqual([]);
+    await until(() => follower.settlements().size === load.chats());
+    await follower.stop();
+    expect(await new LedgerService(product.database).verify()).toMatchObject({ faults: [], openHolds: 0 });
+  });
+});
+
+type Failure = { readonly what: "chat" | "query"; readonly why: string; readonly atMs: number };
+
+/** One chat after the other, and one query after the other, by turns through both gateways. */
+function startLoad(product: SplitProduct, { secret, managementKey }: Customer) {
+  const origins: [string, string] = [product.gateways[0].origin, product.gateways[1].origin];
+  const failures: Failure[] = [];
+  const counts = { chat: 0, query: 0 };
+  let isOver = false;
+  const query = `{ viewer { account { balance { total } } } model(id: "${MODEL}") { id } network { head { number } } }`;
+  const work = {
+    async chat(origin: string) {
+      const reply = await chat(origin, secret, { max_tokens: 2 });
+      return reply.status === 200 ? undefined : `${reply.status} ${await reply.text()}`;
+    },
+    async query(origin: string) {
+      const { status, errors } = await ask(origin, managementKey, query);
+      return status === 200 && !errors ? undefined : `${status} ${JSON.stringify(errors)}`;
+    },
+  };
+  const loop = async (what: "chat" | "query") => {
+    for (let n = 0; !isOver; n++) {
+      const why = await work[what](origins[n % 2 === 0 ? 0 : 1]).catch((error: unknown) => String(error));
+      if (why === undefined) counts[what] += 1;
+      else failures.push({ what, why, atMs: performance.now() });
+    }
+  };
+  const loops = [loop("chat"), loop("query")];
+  return {
+    origins,
+    failures,
+    chats: () => counts.chat,
+    queries: () => counts.query,
+    /** Until some more of both were answered. */
+    async more() {
+      const [chats, queries] = [counts.chat, counts.query];
+      await until(() => counts.chat > chats + 4 && counts.query > queries + 4);
+    },
+    async stop() {
+      isOver = true;
+      await Promise.all(loops);
+    },
+  };
+}
+
+/** A client that comes back with its last cursor, to whichever gateway there is, whenever its socket is closed. */
+class Follower {
+  readonly #origins: readonly [string, string];
+  readonly #key: string;
+  readonly #events = new Map<string, BalanceEvent>();
+  #following: Following | undefined;
+  #cursor: string | undefined;
+  #isOver = false;
+  #keeping: Promise<void> = Promise.resolve();
+
+  private constructor(origins: readonly [string, string], key: string) {
+    this.#origins = origins;
+    this.#key = key;
+  }
+
+  static async start(origins: readonly [string, string], key: string): Promise<Follower> {
+    const { data } = await ask(origins[0], key, "{ eventCursor }");
+    const follower = new Follower(origins, key);
+    follower.#cursor = data.eventCursor;
+    follower.#keeping = follower.#keep();
+    return follower;
+  }
+
+  settlements(): Set<string> {
+    if (this.#following) this.#take(this.#following);
+    const settled = [...this.#events.values()].filter(({ cause }) => cause === "SETTLEMENT");
+    return new Set(settled.map(({ id }) => id));
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await this.#following?.stop();
+    await this.#keeping;
+  }
+
+  async #keep(): Promise<void> {
+    for (let n = 0; !this.#isOver; n++) {
+      const origin = this.#origins[n % 2 === 0 ? 1 : 0];
+      const following = await followSocket(origin, this.#key, balanceChanged(this.#cursor));
+      this.#following = following;
+      await following.closed;
+      this.#take(following);
+    }
+  }
+
+  #take(following: Following): void {
+    for (const event of eventsOf(following)) {
+      this.#events.set(event.id, event);
+      this.#cursor = event.cursor;
+    }
+  }
+}
