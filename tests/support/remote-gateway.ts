@@ -8,7 +8,7 @@ const SECRET = "a secret of the tests, long enough to be taken";
 
 /** A second gateway over the same services, which asks each subgraph over HTTP and WebSocket, served by Mercurius. */
 export async function startRemoteGateway(
-  { app }: Stack,
+  { app }: Pick<Stack, "app">,
   onEnd: (end: () => Promise<unknown>) => void,
 ): Promise<{ origin: string; urls: Readonly<Record<string, string>>; secret: string }> {
   const urls: Record<string, string> = {};

@@ -1,0 +1,153 @@
+import { isDeepStrictEqual } from "node:util";
+import { installPeers } from "../peers/install.ts";
+import type { OnEnd } from "../support/database.ts";
+import { startChild } from "./child.ts";
+import { quantile } from "./load.ts";
+import { askChild } from "./peers/graph/dialogue.ts";
+import type { EngineQuestion, Pressed } from "./peers/graph/engine.ts";
+import { ENGINES } from "./peers/graph/engines.ts";
+import { MARKET_OPERATIONS } from "./peers/graph/market.ts";
+import { openProduct, PRODUCT_OPERATIONS } from "./peers/graph/product.ts";
+
+/** How long each measurement of a peer takes, and how often they take turns. */
+export type GraphPace = { readonly rounds: number; readonly durationMs: number };
+
+/** A peer, by its name, and how to measure it at one operation. */
+export type Competitor = {
+  readonly name: string;
+  /** The answer as JSON, or why it cannot carry the operation. */
+  answer(operation: string): Promise<string>;
+  press(operation: string, durationMs: number): Promise<Pressed>;
+};
+
+/** Measures the graph against the gateways of others, where npm can bring them, and tells each table as it is done. */
+export async function benchGraph(
+  pace: GraphPace,
+  onEnd: OnEnd,
+  tell: (table: string) => void,
+): Promise<void> {
+  if (!(await installPeers())) return;
+  for (const bench of [benchEngines]) {
+    const ends: (() => Promise<void>)[] = [];
+    onEnd(async () => endAll(ends));
+    tell(await bench(pace, (end) => void ends.unshift(end)));
+    // The processes of one bench would take time from the next.
+    await endAll(ends);
+  }
+}
+
+async function endAll(ends: (() => Promise<void>)[]): Promise<void> {
+  for (const end of ends.splice(0)) await end();
+}
+
+const READY = /ready at (\S+)/;
+
+/** The engines alone, each in a process of its own, over subgraphs in the same process. */
+async function benchEngines(pace: GraphPace, onEnd: OnEnd): Promise<string> {
+  const overMarket = await openEngines("", onEnd);
+  const market = await compete("in process", MARKET_OPERATIONS, overMarket, pace);
+  const places = await openProduct(onEnd);
+  const overProduct = await openEngines(JSON.stringify(places), onEnd);
+  const product = await compete("in process, answers recorded", PRODUCT_OPERATIONS, overProduct, pace);
+  return `${market}\n${product}`;
+}
+
+async function openEngines(places: string, onEnd: OnEnd): Promise<readonly Competitor[]> {
+  return Promise.all(
+    Object.keys(ENGINES).map(async (name) => {
+      const child = await startChild("tests/bench/peers/graph/engine.ts", {
+        ready: READY,
+        env: { ENGINE: name, PLACES: places, NODE_ENV: "production" },
+      });
+      onEnd(() => child.stop());
+      const ask = <T>(question: EngineQuestion) => askChild<T>(child, question);
+      return {
+        name,
+        answer: (operation: string) => ask<string>({ operation }),
+        press: (operation: string, pressMs: number) => ask<Pressed>({ operation, pressMs }),
+      };
+    }),
+  );
+}
+
+/**
+ * Measures all competitors at every operation, in turns, and says who cannot carry it: what answers something else than
+ * the first is not measured. Ratios are taken within a round, and their medians shown.
+ */
+export async function compete(
+  title: string,
+  operations: Readonly<Record<string, string>>,
+  competitors: readonly Competitor[],
+  { rounds, durationMs }: GraphPace,
+): Promise<string> {
+  const tables: string[] = [];
+  for (const [name, operation] of Object.entries(operations)) {
+    const { able, notes } = await judge(operation, competitors);
+    for (const { press } of able) await press(operation, durationMs);
+    const results = new Map(able.map((competitor) => [competitor, [] as Pressed[]]));
+    for (let round = 0; round < rounds; round++)
+      for (let turn = 0; turn < able.length; turn++) {
+        const competitor = able[(turn + round) % able.length];
+        if (competitor) results.get(competitor)?.push(await competitor.press(operation, durationMs));
+      }
+    tables.push(
+      `\n**${name}, ${title}**\n\n${toRows(results)}${notes.map((note) => `\n- ${note}`).join("")}`,
+    );
+  }
+  return tables.join("\n");
+}
+
+async function judge(operation: string, competitors: readonly Competitor[]) {
+  const able: Competitor[] = [];
+  const notes: string[] = [];
+  let right: unknown;
+  for (const competitor of competitors) {
+    const answer = await competitor.answer(operation).catch((error: unknown) => String(error));
+    const { data } = readAnswer(answer);
+    right ??= data;
+    if (data !== undefined && isDeepStrictEqual(data, right)) able.push(competitor);
+    else
+      notes.push(
+        `${competitor.name} does not answer the same: ${answer.split("\n").slice(0, 3).join(" ").trim().slice(0, 200)}`,
+      );
+  }
+  return { able, notes };
+}
+
+/** Parsed twice, so that objects without a prototype count as the others. Errors with data are no answer. */
+function readAnswer(text: string): { readonly data?: unknown } {
+  try {
+    const { data, errors } = JSON.parse(text);
+    return errors === undefined && data ? { data } : {};
+  } catch {
+    return {};
+  }
+}
+
+function toRows(results: ReadonlyMap<Competitor, readonly Pressed[]>): string {
+  const [ours = []] = results.values();
+  const lines = [...results].map(([{ name }, rounds]) => {
+    const ratio = (of: (pressed: Pressed) => number) =>
+      median(rounds.flatMap((theirs, round) => (ours[round] ? of(ours[round]) / of(theirs) : []))).toFixed(2);
+    const figure = (of: (pressed: Pressed) => number, digits: number) =>
+      median(rounds.map(of)).toFixed(digits);
+    return [
+      name,
+      figure(({ perSecond }) => perSecond, 0),
+      ratio(({ perSecond }) => perSecond),
+      figure(({ p50Ms }) => p50Ms, 3),
+      figure(({ p99Ms }) => p99Ms, 2),
+      ratio(({ p99Ms }) => p99Ms),
+    ];
+  });
+  const header = ["", "operations/s", "ours x theirs", "p50 ms", "p99 ms", "our p99 / theirs"];
+  const rule = ["---", ...header.slice(1).map(() => "---:")];
+  return [header, rule, ...lines].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+function median(values: readonly number[]): number {
+  return quantile(
+    values.toSorted((one, other) => one - other),
+    0.5,
+  );
+}
