@@ -1,12 +1,18 @@
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { startAnvil } from "../../src/devnet/anvil.ts";
 import { installPeers } from "../peers/install.ts";
 import type { OnEnd } from "../support/database.ts";
-import { startChild } from "./child.ts";
-import { quantile } from "./load.ts";
+import { type Child, startChild } from "./child.ts";
+import { press, quantile } from "./load.ts";
 import { askChild } from "./peers/graph/dialogue.ts";
 import type { EngineQuestion, Pressed } from "./peers/graph/engine.ts";
 import { ENGINES } from "./peers/graph/engines.ts";
-import { MARKET_OPERATIONS } from "./peers/graph/market.ts";
+import { GATEWAYS } from "./peers/graph/gateways.ts";
+import { MARKET_OPERATIONS, marketSubgraphs } from "./peers/graph/market.ts";
 import { openProduct, PRODUCT_OPERATIONS } from "./peers/graph/product.ts";
 
 /** How long each measurement of a peer takes, and how often they take turns. */
@@ -27,7 +33,7 @@ export async function benchGraph(
   tell: (table: string) => void,
 ): Promise<void> {
   if (!(await installPeers())) return;
-  for (const bench of [benchEngines]) {
+  for (const bench of [benchGateways]) {
     const ends: (() => Promise<void>)[] = [];
     onEnd(async () => endAll(ends));
     tell(await bench(pace, (end) => void ends.unshift(end)));
@@ -41,6 +47,7 @@ async function endAll(ends: (() => Promise<void>)[]): Promise<void> {
 }
 
 const READY = /ready at (\S+)/;
+const CONNECTIONS = 16;
 
 /** The engines alone, each in a process of its own, over subgraphs in the same process. */
 async function benchEngines(pace: GraphPace, onEnd: OnEnd): Promise<string> {
@@ -68,6 +75,57 @@ async function openEngines(places: string, onEnd: OnEnd): Promise<readonly Compe
       };
     }),
   );
+}
+
+/** The whole way: a client over HTTP, the gateway in a process of its own, and subgraphs over HTTP. */
+async function benchGateways(pace: GraphPace, onEnd: OnEnd): Promise<string> {
+  const anvil = await startAnvil();
+  onEnd(() => anvil.stop());
+  const subgraphs = await startChild("tests/bench/peers/graph/subgraphs.ts", { ready: READY, env: {} });
+  onEnd(async () => killChild(subgraphs));
+  const urls = marketSubgraphs().map(({ name }) => [name, `${subgraphs.origin}/${name}`]);
+  const folder = await mkdtemp(join(tmpdir(), "zerograph-bench-"));
+  onEnd(() => rm(folder, { recursive: true, force: true }));
+  const env = { SUBGRAPHS: JSON.stringify(Object.fromEntries(urls)), RPC_URL: anvil.url, DATA_DIR: folder };
+  const competitors: Competitor[] = [];
+  for (const name of Object.keys(GATEWAYS)) {
+    const child = await startChild("tests/bench/peers/graph/gateway.ts", {
+      ready: READY,
+      env: { ...env, GATEWAY: name, NODE_ENV: "production" },
+    });
+    onEnd(async () => killChild(child));
+    competitors.push(overHttp(name, child));
+  }
+  return compete(`over HTTP, ${CONNECTIONS} connections`, MARKET_OPERATIONS, competitors, pace);
+}
+
+function overHttp(name: string, { origin, process: { pid = 0 } }: Child): Competitor {
+  const target = { name, origin, path: "/graphql", bearers: [], headers: {} };
+  const bodyOf = (query: string) => Buffer.from(JSON.stringify({ query }));
+  return {
+    name,
+    async answer(operation) {
+      const headers = { "content-type": "application/json" };
+      const reply = await fetch(`${origin}/graphql`, { method: "POST", headers, body: bodyOf(operation) });
+      return reply.text();
+    },
+    async press(operation, durationMs) {
+      const before = cpuOf(pid);
+      const pressed = await press(target, { body: bodyOf(operation), connections: CONNECTIONS, durationMs });
+      return { ...pressed, cpuMs: (cpuOf(pid) - before) / pressed.requests };
+    },
+  };
+}
+
+/** What a process has had of the processors so far, in milliseconds: Linux counts in hundredths of a second. */
+function cpuOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/** Some peers wait for idle connections when they are asked to end. */
+function killChild({ process: child }: Child): void {
+  child.kill("SIGKILL");
 }
 
 /**
@@ -127,20 +185,23 @@ function readAnswer(text: string): { readonly data?: unknown } {
 function toRows(results: ReadonlyMap<Competitor, readonly Pressed[]>): string {
   const [ours = []] = results.values();
   const lines = [...results].map(([{ name }, rounds]) => {
-    const ratio = (of: (pressed: Pressed) => number) =>
-      median(rounds.flatMap((theirs, round) => (ours[round] ? of(ours[round]) / of(theirs) : []))).toFixed(2);
     const figure = (of: (pressed: Pressed) => number, digits: number) =>
       median(rounds.map(of)).toFixed(digits);
+    const ratio = (of: (mine: Pressed, theirs: Pressed) => number) =>
+      median(rounds.flatMap((theirs, round) => (ours[round] ? of(ours[round], theirs) : []))).toFixed(2);
     return [
       name,
       figure(({ perSecond }) => perSecond, 0),
-      ratio(({ perSecond }) => perSecond),
-      figure(({ p50Ms }) => p50Ms, 3),
+      ratio((mine, theirs) => mine.perSecond / theirs.perSecond),
+      figure(({ p50Ms }) => p50Ms, 2),
       figure(({ p99Ms }) => p99Ms, 2),
-      ratio(({ p99Ms }) => p99Ms),
+      ratio((mine, theirs) => theirs.p99Ms / mine.p99Ms),
+      figure(({ cpuMs }) => cpuMs, 3),
+      ratio((mine, theirs) => theirs.cpuMs / mine.cpuMs),
     ];
   });
-  const header = ["", "operations/s", "ours x theirs", "p50 ms", "p99 ms", "our p99 / theirs"];
+  const better = "zerograph is better by x";
+  const header = ["", "operations/s", better, "p50 ms", "p99 ms", better, "CPU ms an operation", better];
   const rule = ["---", ...header.slice(1).map(() => "---:")];
   return [header, rule, ...lines].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }

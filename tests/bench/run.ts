@@ -26,7 +26,7 @@ const CHAIN_PACE = QUICK ? { rounds: 1, fullBlocks: 20, keys: 5 } : { rounds: 3,
 const STORAGE_PACE = QUICK
   ? { rounds: 2, largeBytes: 2 ** 25, smallFiles: 500, sdkBytes: 2 ** 22 }
   : { rounds: 5, largeBytes: 2 ** 28, smallFiles: 10_000, sdkBytes: 2 ** 26 };
-const GRAPH_PACE = QUICK ? { rounds: 2, durationMs: 200 } : { rounds: 7, durationMs: 600 };
+const GRAPH_PACE = QUICK ? { rounds: 2, durationMs: 200 } : { rounds: 5, durationMs: 500 };
 const WARM_UP = { connections: 16, durationMs: QUICK ? 400 : 2_000 };
 const NOISY = 0.4;
 

@@ -11,8 +11,13 @@ import { type Places, recordedExecutors } from "./recorded.ts";
 /** What the parent asks: one answer, or how fast answers come. */
 export type EngineQuestion = { readonly operation: string; readonly pressMs?: number };
 
-/** How fast one engine answered one operation after the other, in this process alone. */
-export type Pressed = { readonly perSecond: number; readonly p50Ms: number; readonly p99Ms: number };
+/** How fast answers came, and how much time of a processor each took of who gave them. */
+export type Pressed = {
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly cpuMs: number;
+};
 
 /** One engine in a process of its own, so that none spoils another's heap or compiled code. */
 const { ENGINE = "", PLACES = "" } = process.env;
@@ -47,6 +52,7 @@ async function openProduct(places: Places) {
 
 async function press(ask: () => unknown, durationMs: number): Promise<Pressed> {
   const latencies: number[] = [];
+  const cpuBefore = process.cpuUsage();
   const startedMs = performance.now();
   for (let before = startedMs; before - startedMs < durationMs; ) {
     const { data } = (await ask()) as ExecutionResult;
@@ -56,6 +62,8 @@ async function press(ask: () => unknown, durationMs: number): Promise<Pressed> {
     before = after;
   }
   const perSecond = (latencies.length / (performance.now() - startedMs)) * 1_000;
+  const { user, system } = process.cpuUsage(cpuBefore);
+  const cpuMs = (user + system) / 1_000 / latencies.length;
   latencies.sort((one, other) => one - other);
-  return { perSecond, p50Ms: quantile(latencies, 0.5), p99Ms: quantile(latencies, 0.99) };
+  return { cpuMs, perSecond, p50Ms: quantile(latencies, 0.5), p99Ms: quantile(latencies, 0.99) };
 }

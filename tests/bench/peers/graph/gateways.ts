@@ -9,9 +9,10 @@ import type { GraphContext } from "../../../../gateway/graph.ts";
 import { createPlanner } from "../../../../gateway/planner.ts";
 import { createServer as createOurServer } from "../../../../gateway/server.ts";
 import { createApp } from "../../../../src/app.ts";
-import { NETWORKS } from "../../../../src/chain/networks.ts";
+import { NETWORKS, withAddresses } from "../../../../src/chain/networks.ts";
 import { readConfig } from "../../../../src/config.ts";
 import { ROUTER_WALLET } from "../../../../src/devnet/accounts.ts";
+import { contractAddresses, networkContracts } from "../../../../src/devnet/deploy.ts";
 import { createLogger } from "../../../../src/kernel/log.ts";
 import { importPeer } from "../../../peers/install.ts";
 
@@ -29,7 +30,9 @@ export const GATEWAYS = {
       GRAPH_LIMITS: "cost=1000000",
       RATE_LIMIT_PER_ADDRESS: "600000000",
     });
-    const app = await createApp(config, NETWORKS.devnet, createLogger("error"));
+    const contracts = networkContracts(contractAddresses());
+    const network = withAddresses(NETWORKS.devnet, { rpcUrls: [RPC_URL], contracts });
+    const app = await createApp(config, network, createLogger("error"));
     const executors: Record<string, SubgraphExecutor<GraphContext>> = {};
     for (const [name, url] of Object.entries(urls))
       executors[name] = createRemoteExecutor({ url, headers: () => ({}), connectionParams: () => ({}) });
@@ -78,7 +81,7 @@ export const GATEWAYS = {
     const services = Object.entries(urls).map(([name, url]) => {
       return { name, url: url.replace(/(\w+)$/, "fed1/$1"), mandatory: true };
     });
-    await app.register(gateway, { gateway: { services }, jit: 1 });
+    await app.register(gateway, { gateway: { services } });
     return app.listen({ host: "127.0.0.1", port: 0 });
   },
 } as const satisfies Readonly<Record<string, OpenGateway>>;

@@ -99,6 +99,22 @@ export function marketSubgraphs(): readonly MarketSubgraph[] {
   });
 }
 
+const OWNERS: Readonly<Record<string, string>> = {
+  User: "accounts",
+  Product: "catalogue",
+  Review: "reviews",
+};
+
+/** The schema of a subgraph as Federation 1 writes it: who does not own an entity extends it. */
+export function federation1Sdl(subgraph: string): string {
+  const sdl = SUBGRAPHS[subgraph]?.sdl ?? "";
+  return sdl
+    .replace("type Query", "extend type Query")
+    .replaceAll(/type (\w+) (@key\(.*?\)) \{ (\w+): ID!/g, (entity, type, key, field) =>
+      OWNERS[type] === subgraph ? entity : `extend type ${type} ${key} { ${field}: ID! @external`,
+    );
+}
+
 /** Its supergraph; `urls` says where each subgraph answers. */
 export function marketSupergraph(urls: Readonly<Record<string, string>> = {}): string {
   return composeSupergraph(
