@@ -1,16 +1,16 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 
 /**
  * The routers of others live in `.cache/peers`, by a manifest and a lock of their own: some are under the Elastic
  * licence and none belongs to the product, so none may come into its lock file.
  */
-const FOLDER = fileURLToPath(new URL("../../.cache/peers/", import.meta.url));
-const PACKAGES = fileURLToPath(new URL("packages/", import.meta.url));
+const FOLDER = resolve(".cache/peers");
+const PACKAGES = resolve("tests/peers/packages");
 const FILES = ["package.json", "package-lock.json"] as const;
 const INSTALL_MS = 600_000;
 /** Names are looked up from where the importing file is, so one has to be there. */

@@ -28,7 +28,7 @@ export const GATEWAYS = {
       ...{ NETWORK: "devnet", RPC_URL, DATA_DIR, LOG_LEVEL: "error" },
       ROUTER_PRIVATE_KEY: ROUTER_WALLET.privateKey,
       GRAPH_LIMITS: "cost=1000000",
-      RATE_LIMIT_PER_ADDRESS: "600000000",
+      RATE_LIMIT_PER_ADDRESS: "0",
     });
     const contracts = networkContracts(contractAddresses());
     const network = withAddresses(NETWORKS.devnet, { rpcUrls: [RPC_URL], contracts });
