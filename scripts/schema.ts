@@ -8,12 +8,14 @@ import { toOpenApi } from "../src/rest/openapi.ts";
 import { routes } from "../src/rest/rest.plugin.ts";
 import { modules } from "../subgraphs/modules.ts";
 import { composeSupergraph } from "./compose.ts";
+import { readExamples, toManifest } from "./examples.ts";
 import { compareSchemas } from "./schema-changes.ts";
 import { lintSchema } from "./schema-lint.ts";
 
 const FOLDER = fileURLToPath(new URL("../schema/", import.meta.url));
 const SUBGRAPHS = "subgraphs";
 const API = "api.graphql";
+const TRUSTED = "trusted-documents.json";
 
 /** The text of every file that this script writes, by its path under `schema/`. Throws when the graph does not compose. */
 export function generateSchema(): ReadonlyMap<string, string> {
@@ -24,6 +26,7 @@ export function generateSchema(): ReadonlyMap<string, string> {
     ...subgraphs.map(({ name, sdl }) => [join(SUBGRAPHS, `${name}.graphql`), toText(sdl)] as const),
     ["supergraph.graphql", toText(supergraph)],
     [API, toText(printSchema(api))],
+    [TRUSTED, toText(toManifest(readExamples(api)))],
     ["openapi.json", toText(JSON.stringify(toOpenApi(routes), null, 2))],
     ["events.json", toText(JSON.stringify({ topics: TOPICS, subscriptions: subscriptionsOf(api) }, null, 2))],
   ]);
