@@ -89,7 +89,7 @@ describe.skipIf(!inject("hasPeers"))("behind Hive Gateway", () => {
     test("a subscription tells its events, completed by other subgraphs, and ends with its key", async () => {
       const { app } = stack();
       const { account } = owner();
-      const { key, secret } = await app.managementKeys.create(account, "watching", [
+      const { key, secret } = await app.managementKeys.create(account, `watching by ${kind}`, [
         "keys:read",
         "account:read",
       ]);
@@ -98,13 +98,13 @@ describe.skipIf(!inject("hasPeers"))("behind Hive Gateway", () => {
         "subscription { keyChanged { change apiKey { name } account { address balance { held } } } }";
       const following = await followEvents(hive(), secret, query, "/graphql");
       await until(() => app.events.openStreams > before);
-      await app.apiKeys.create(account, "seen from outside");
+      await app.apiKeys.create(account, `seen by ${kind}`);
       await until(() => following.results.length === 1);
       expect(following.results[0]).toMatchObject({
         data: {
           keyChanged: {
             change: "CREATED",
-            apiKey: { name: "seen from outside" },
+            apiKey: { name: `seen by ${kind}` },
             account: { balance: { held: "0" } },
           },
         },
