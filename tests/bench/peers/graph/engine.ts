@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { type ExecutionResult, parse } from "graphql";
 import type { SubgraphExecutor } from "../../../../gateway/engine/subgraph-executor.ts";
 import { createLocalExecutor } from "../../../../gateway/executor.local.ts";
+import { routerSchemas } from "../../../../scripts/router-schema.ts";
 import { quantile } from "../../load.ts";
 import { answerParent } from "./dialogue.ts";
 import { ENGINES, type EngineName, type Run } from "./engines.ts";
@@ -43,11 +44,13 @@ async function openMarket() {
 }
 
 async function openProduct(places: Places) {
-  const supergraphSdl = readFileSync(
-    new URL("../../../../schema/supergraph.graphql", import.meta.url),
-    "utf8",
-  );
-  return ENGINES[ENGINE as EngineName](supergraphSdl, recordedExecutors(places));
+  const committed = new URL("../../../../schema/supergraph.graphql", import.meta.url);
+  // It refuses a supergraph with guards, so it is given one without: the subgraphs have their own.
+  const supergraphSdl =
+    ENGINE === "@apollo/gateway"
+      ? routerSchemas(places.urls).get("supergraph.graphql")
+      : readFileSync(committed, "utf8");
+  return ENGINES[ENGINE as EngineName](supergraphSdl ?? "", recordedExecutors(places));
 }
 
 async function press(ask: () => unknown, durationMs: number): Promise<Pressed> {
