@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { routerSchemas } from "../../scripts/router-schema.ts";
 import type { OnEnd } from "../support/database.ts";
 import { freePort } from "../support/postgres.ts";
 import { newFolder } from "../support/process.ts";
@@ -15,27 +16,24 @@ type Subgraphs = { readonly urls: Readonly<Record<string, string>>; readonly rou
 const START_MS = 60_000;
 
 /**
- * Runs `hive-gateway` as a user would, over the committed supergraph, with the configuration of docs/routers.md. Returns
- * its origin.
+ * Runs `hive-gateway` as a user would, with the configuration of docs/routers.md: over the committed supergraph, whose
+ * addresses are overridden, or over the one that `npm run schema:router` writes. Returns its origin.
  */
 export async function startHive(
   kind: keyof typeof HIVE_KINDS,
   { urls, routerSecret }: Subgraphs,
   onEnd: OnEnd,
 ): Promise<string> {
-  const config = join(newFolder(onEnd), "gateway.config.mjs");
-  writeFileSync(config, configure(urls));
+  const folder = newFolder(onEnd);
+  const config = join(folder, "gateway.config.mjs");
+  const isCommitted = kind === "stitching";
+  const supergraph = isCommitted ? "schema/supergraph.graphql" : join(folder, "supergraph.graphql");
+  const places = Object.entries(urls).map(([name, url]) => [name, `${url}/graphql`] as const);
+  if (!isCommitted)
+    writeFileSync(supergraph, routerSchemas(Object.fromEntries(places)).get("supergraph.graphql") ?? "");
+  writeFileSync(config, configure(isCommitted ? places : []));
   const port = await freePort();
-  const args = [
-    "supergraph",
-    "schema/supergraph.graphql",
-    "-c",
-    config,
-    "-h",
-    "127.0.0.1",
-    "-p",
-    String(port),
-  ];
+  const args = ["supergraph", supergraph, "-c", config, "-h", "127.0.0.1", "-p", String(port)];
   const child = spawn(
     process.execPath,
     [resolve(".cache/peers/node_modules/@graphql-hive/gateway/dist/bin.js"), ...args, ...HIVE_KINDS[kind]],
@@ -68,8 +66,7 @@ export async function startHive(
   return origin;
 }
 
-function configure(urls: Readonly<Record<string, string>>): string {
-  const places = Object.entries(urls).map(([name, url]) => [name, { location: `${url}/graphql` }]);
+function configure(places: readonly (readonly [name: string, location: string])[]): string {
   const options = {
     subscriptions: {
       kind: "ws",
@@ -81,7 +78,10 @@ function configure(urls: Readonly<Record<string, string>>): string {
       },
     },
   };
-  const transportEntries = { "*": { options }, ...Object.fromEntries(places) };
+  const transportEntries = {
+    "*": { options },
+    ...Object.fromEntries(places.map(([name, location]) => [name, { location }])),
+  };
   return `export const gatewayConfig = {
     propagateHeaders: {
       fromClientToSubgraphs: ({ request }) => ({
