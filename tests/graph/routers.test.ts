@@ -44,9 +44,10 @@ test("a router with its secret is answered in the name of the credential that it
   });
   expect(await ask(router)).toMatchObject({ data: { viewer: { kind: "ANONYMOUS", account: null } } });
   await until(async () => {
-    const [row] = await app.database.rows("select last_used_at from management_key where id = $1::uuid", [
-      id,
-    ]);
+    const [row] = await app.database.rows<{ last_used_at: Date | null }>(
+      "select last_used_at from management_key where id = $1::uuid",
+      [id],
+    );
     return row?.last_used_at !== null;
   });
 });
