@@ -1,45 +1,14 @@
+import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
 const compress = promisify(brotliCompress);
 
-const QUERY = `# Sign in at /dashboard/ and this page asks in your name.
-# Or send a key: { "Authorization": "Bearer mk-..." } under Headers below.
-query Account {
-  viewer {
-    kind
-    account {
-      address
-      balance { available held }
-      requests(first: 5) {
-        nodes { id status modelId cost { total } provider { address trustMode } }
-      }
-    }
-  }
-}
-`;
-const MODELS = `query Models {
-  models(first: 10) {
-    nodes {
-      id
-      serviceType
-      pricing { input output }
-      providers { address health { circuit latencyMs } onChain { updatedAt } }
-    }
-  }
-}
-`;
-const LIVE = `# Runs until you stop it. Ask for a chat meanwhile, and see the hold and the settlement.
-subscription Balance {
-  balanceChanged {
-    cursor
-    cause
-    balance { available held }
-    request { id modelId cost { total } }
-  }
-}
-`;
+/** What its tabs show first: some of the examples that are tested against the schema. */
+const TABS = ["account-page", "models", "balance-live"];
+const EXAMPLES = new URL("../schema/examples/", import.meta.url);
+
 // Its editor makes workers of its own text, and writes styles as one types.
 const POLICY = [
   "default-src 'none'",
@@ -87,6 +56,8 @@ async function render() {
   // Named at run time, since its types would bring those of a browser into the whole program.
   const name = "@graphql-yoga/render-graphiql";
   const { renderGraphiQL } = (await import(name)) as { renderGraphiQL(options: object): string };
+  const tabs = TABS.map((name) => readFile(new URL(`${name}.graphql`, EXAMPLES), "utf8"));
+  const defaultTabs = (await Promise.all(tabs)).map((query) => ({ query }));
   const plain = Buffer.from(
     renderGraphiQL({
       title: "zerograph explorer",
@@ -94,7 +65,7 @@ async function render() {
       subscriptionsProtocol: "WS",
       credentials: "same-origin",
       shouldPersistHeaders: false,
-      defaultTabs: [{ query: QUERY }, { query: MODELS }, { query: LIVE }],
+      defaultTabs,
     }),
   );
   const small = await compress(plain, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } });

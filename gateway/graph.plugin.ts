@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { App } from "../src/app.ts";
 import { ANONYMOUS, type Principal } from "../src/keys/principal.ts";
 import { hopOf } from "../src/keys/source-address.ts";
@@ -9,6 +9,7 @@ import { createCacheHints } from "./cache-hints.ts";
 import { deadlinesOf, type Graph } from "./graph.ts";
 import { readJsonBodies } from "./json-body.ts";
 import { Leaving } from "./leaving.ts";
+import { answerPlainly, type PlainAnswer } from "./plain-request.ts";
 import type { Policy } from "./policy.ts";
 import { streamMultipart, wantsMultipart } from "./streams.multipart.ts";
 import type { Streams } from "./streams.ts";
@@ -25,14 +26,9 @@ type Options = {
 export async function graphPlugin(server: FastifyInstance, options: Options): Promise<void> {
   const { app, graph, policy, streams, introspection } = options;
   const hints = createCacheHints(graph.supergraphSdl, graph.apiSchema, graph.guardOf);
-  const apollo = createApollo({
-    graph,
-    policy,
-    hints,
-    introspection,
-    deadlines: deadlinesOf(app.config),
-    log: app.log,
-  });
+  const deadlines = deadlinesOf(app.config);
+  const apollo = createApollo({ graph, policy, hints, introspection, deadlines, log: app.log });
+  const plain = { graph, policy, hints, deadlines };
   await apollo.start();
   server.addHook("onClose", () => apollo.stop());
   answerFailures(server, app);
@@ -55,11 +51,21 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
       const principal = principals.get(request) ?? ANONYMOUS;
       if (wantsMultipart(request) && (await streamMultipart(streams, { request, reply, principal })))
         return reply;
-      reply.header("cache-control", "no-store");
       const leaving = new Leaving(reply.raw);
+      const answer = await answerPlainly(plain, request, { principal, leaving });
+      if (answer) return sendPlain(reply, answer);
+      reply.header("cache-control", "no-store");
       return answerByApollo(apollo, policy, { request, reply }, { principal, leaving });
     },
   });
+}
+
+function sendPlain(reply: FastifyReply, { text, cacheControl }: PlainAnswer): FastifyReply {
+  return reply
+    .header("cache-control", cacheControl)
+    .header("vary", "authorization, accept")
+    .header("content-type", "application/json; charset=utf-8")
+    .send(text);
 }
 
 /** Answers what fails before GraphQL is reached in GraphQL's shape, with the status that REST gives it. */

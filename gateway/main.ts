@@ -158,10 +158,10 @@ async function startGateway(
 
 async function startSubgraph(
   app: App,
-  { module, secret }: Extract<RoleNeeds, { role: "subgraph" }>,
+  { module, trust }: Extract<RoleNeeds, { role: "subgraph" }>,
   ends: Ends,
 ): Promise<void> {
-  const server = await createSubgraphServer(app, module.build(), secret);
+  const server = await createSubgraphServer(app, module.build(), trust);
   ends.unshift(() => server.close());
   const { HOST: host, SUBGRAPH_PORT: port } = app.config;
   await listenAt(server, { host, port, setting: "SUBGRAPH_PORT" });

@@ -1,12 +1,13 @@
 import { type Config, SETTINGS } from "../src/config.ts";
 import { StartupError } from "../src/kernel/errors.ts";
 import { modules, type SubgraphModule } from "../subgraphs/modules.ts";
+import type { Trust } from "../subgraphs/shared/caller.ts";
 import type { SubgraphPlaces } from "./graph.ts";
 
 /** What a process that is one of several has to be told. */
 export type RoleNeeds =
   | { readonly role: "gateway"; readonly places: SubgraphPlaces }
-  | { readonly role: "subgraph"; readonly module: SubgraphModule; readonly secret: string }
+  | { readonly role: "subgraph"; readonly module: SubgraphModule; readonly trust: Trust }
   | { readonly role: "worker" };
 
 /**
@@ -40,5 +41,6 @@ export function needsOf(role: RoleNeeds["role"], name: string, config: Config): 
   if (missing.length > 0)
     throw new StartupError(`The role ${role} needs more settings:\n${missing.join("")}`);
   if (role === "gateway") return { role, places: { kind: "remote", urls, secret } };
-  return role === "subgraph" && module ? { role, module, secret } : { role: "worker" };
+  const trust = { secret, routerSecret: config.ROUTER_SECRET };
+  return role === "subgraph" && module ? { role, module, trust } : { role: "worker" };
 }

@@ -11,12 +11,14 @@ import { composeSupergraph } from "./compose.ts";
 import { configurationPage } from "./configuration.ts";
 import { envExample } from "./env-example.ts";
 import { writeExampleTypes } from "./example-types.ts";
+import { readExamples, toManifest } from "./examples.ts";
 import { compareSchemas } from "./schema-changes.ts";
 import { lintSchema } from "./schema-lint.ts";
 
 const FOLDER = fileURLToPath(new URL("../schema/", import.meta.url));
 const SUBGRAPHS = "subgraphs";
 const API = "api.graphql";
+const TRUSTED = "trusted-documents.json";
 
 /** The text of every file that this script writes, by its path under `schema/`. Throws when the graph does not compose. */
 export function generateSchema(): ReadonlyMap<string, string> {
@@ -27,6 +29,7 @@ export function generateSchema(): ReadonlyMap<string, string> {
     ...subgraphs.map(({ name, sdl }) => [join(SUBGRAPHS, `${name}.graphql`), toText(sdl)] as const),
     ["supergraph.graphql", toText(supergraph)],
     [API, toText(printSchema(api))],
+    [TRUSTED, toText(toManifest(readExamples(api)))],
     ["openapi.json", toText(JSON.stringify(toOpenApi(routes), null, 2))],
     ["events.json", toText(JSON.stringify({ topics: TOPICS, subscriptions: subscriptionsOf(api) }, null, 2))],
   ]);

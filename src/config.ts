@@ -295,6 +295,12 @@ export const SETTINGS = {
     about: "Signs who is asking between gateway and subgraph processes; the same in all of them",
     example: "a-secret-of-at-least-32-characters",
   },
+  ROUTER_SECRET: {
+    schema: z.string().min(32, "must have 32 characters or more").optional(),
+    about:
+      "What a router that is not ours shows to subgraph processes in x-zerograph-router, beside the client's Authorization (see docs/routers.md); unset: only our gateways are answered",
+    example: "another-secret-of-at-least-32-characters",
+  },
   ACCOUNTS_URL: {
     schema: httpUrl.optional(),
     about: "The accounts subgraph's process",

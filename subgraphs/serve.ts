@@ -1,27 +1,39 @@
 import type { Socket } from "node:net";
-import Fastify, { type FastifyInstance } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import mercurius from "mercurius";
+import type { WebSocket } from "ws";
 import type { App } from "../src/app.ts";
+import { AppError } from "../src/kernel/errors.ts";
+import { hopOf } from "../src/keys/source-address.ts";
 import { traceRequests } from "../src/rest/trace-requests.ts";
 import type { Subgraph } from "./shared/build-subgraph.ts";
+import {
+  type Caller,
+  identifyCaller,
+  noteUse,
+  presentedBySocket,
+  type Trust,
+  UnknownRouter,
+} from "./shared/caller.ts";
 import { type Context, createContext } from "./shared/context.ts";
-import { openPrincipal, PRINCIPAL_HEADER } from "./shared/principal-token.ts";
 
 const BODY_LIMIT_BYTES = 8 * 1_048_576;
 const KEEP_ALIVE_MS = 10_000;
+const FORBIDDEN = 4403;
 /** Longer than a gateway keeps an idle connection, so that it is the gateway who ends it. */
 const HTTP_KEEP_ALIVE_MS = 65_000;
 /** Answers under way have this long when the process ends. */
 const DRAIN_MS = 30_000;
 
 /**
- * Hosts one subgraph as a process of its own, by Mercurius: GraphQL over HTTP and graphql-transport-ws at `/graphql`.
- * It answers only callers who present a principal that a gateway signed with `secret`.
+ * Hosts one subgraph as a process of its own, by Mercurius: GraphQL over HTTP and graphql-transport-ws at `/graphql`,
+ * a Federation 2 service for any router. It answers only our gateways, which sign who asks, and routers that show
+ * `routerSecret` and hand on the client's `Authorization`.
  */
 export async function createSubgraphServer(
   app: App,
   subgraph: Subgraph,
-  secret: string,
+  trust: Trust,
 ): Promise<FastifyInstance> {
   const server = Fastify({
     bodyLimit: BODY_LIMIT_BYTES,
@@ -29,16 +41,21 @@ export async function createSubgraphServer(
     return503OnClosing: false,
     keepAliveTimeout: HTTP_KEEP_ALIVE_MS,
   });
-  // Who is no gateway is refused before anything is done for them.
+  // Who may not ask is refused before anything is done for them.
   traceRequests(server, () => true);
   drainOnClose(server);
-  const contextOf = (token: unknown): Context => createContext(app, openPrincipal(token, secret));
+  const callers = new WeakMap<FastifyRequest, Caller>();
   server.addHook("preValidation", async (request, reply) => {
     if (request.url === "/healthz" || request.headers.upgrade) return;
+    // Mercurius' own serializer would write the positions in an error's path as text, which no other router expects.
+    reply.serializer(JSON.stringify);
     try {
-      openPrincipal(request.headers[PRINCIPAL_HEADER], secret);
-    } catch {
-      await reply.code(401).send({ errors: [{ message: "This process only answers its gateways." }] });
+      const caller = await identifyCaller(app, trust, request.headers);
+      callers.set(request, caller);
+      noteUse(app, caller, hopOf(request.raw));
+    } catch (error) {
+      const { status, body } = refusal(error);
+      await reply.code(status).send(body);
     }
   });
   await server.register(mercurius, {
@@ -46,14 +63,21 @@ export async function createSubgraphServer(
     jit: 1,
     graphiql: false,
     path: "/graphql",
-    context: (request): Context => contextOf(request.headers[PRINCIPAL_HEADER]),
+    context: (request): Context => contextOf(app, callers.get(request)),
     subscription: {
       fullWsTransport: true,
       keepAlive: KEEP_ALIVE_MS,
-      onConnect: (message: { payload?: Record<string, unknown> }) => {
+      // What it returns becomes part of the connection, which `onConnect` is called on.
+      context: (socket, request) => ({ upgraded: { socket, request } }),
+      async onConnect(this: unknown, { payload }: { payload?: unknown }) {
+        const { socket, request } = (this as Connection).context.upgraded;
         try {
-          return { ...contextOf(message.payload?.[PRINCIPAL_HEADER]) };
-        } catch {
+          const caller = await identifyCaller(app, trust, presentedBySocket(payload, request.headers));
+          noteUse(app, caller, hopOf(request.raw));
+          if (!caller.isGateway) endWithCredential(app, caller, socket);
+          return { ...contextOf(app, caller) };
+        } catch (error) {
+          if (!(error instanceof AppError)) app.log.error({ err: error }, "a socket could not be opened");
           return false;
         }
       },
@@ -81,4 +105,27 @@ function drainOnClose(server: FastifyInstance): void {
     for (const socket of upgraded) socket.destroySoon();
     setTimeout(() => server.server.closeAllConnections(), DRAIN_MS).unref();
   });
+}
+
+type Connection = {
+  readonly context: { readonly upgraded: { readonly socket: WebSocket; readonly request: FastifyRequest } };
+};
+
+function contextOf(app: App, caller: Caller | undefined): Context {
+  if (!caller) throw new UnknownRouter();
+  return createContext(app, caller.principal);
+}
+
+/** Our gateways watch the credentials of their clients; for other routers it is done here. */
+function endWithCredential(app: App, { principal }: Caller, socket: WebSocket): void {
+  const stop = app.credentialWatch.watch(principal, ({ message }) => socket.close(FORBIDDEN, message));
+  socket.once("close", stop);
+}
+
+/** A client's wrong credential is an answer of GraphQL, which routers hand on as it is; the rest is none. */
+function refusal(error: unknown): { readonly status: number; readonly body: object } {
+  if (!(error instanceof AppError)) throw error;
+  const errors = [{ message: error.message, extensions: { code: error.code } }];
+  if (error instanceof UnknownRouter) return { status: 401, body: { errors } };
+  return { status: 200, body: { data: null, errors } };
 }

@@ -1,6 +1,6 @@
 import { type Dispatcher, Pool } from "undici";
 
-/** Something that answers chats. Requests take the bearers in turn. */
+/** Something that answers chats, or operations. Requests take the bearers in turn. */
 export type Target = {
   readonly name: string;
   readonly origin: string;
@@ -84,13 +84,17 @@ function ask(
     },
     onResponseError: (_, error) => reject(error),
   };
-  const authorization = `Bearer ${bearers[turn % bearers.length]}`;
+  const bearer = bearers[turn % bearers.length];
   pool.dispatch(
     {
       method: "POST",
       path,
       body,
-      headers: { authorization, "content-type": "application/json", ...headers },
+      headers: {
+        ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
+        "content-type": "application/json",
+        ...headers,
+      },
     },
     handler,
   );

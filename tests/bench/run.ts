@@ -3,6 +3,7 @@ import type { OnEnd } from "../support/database.ts";
 import { checkBilling } from "./billing.ts";
 import { benchChain } from "./chain.bench.ts";
 import { withEnds } from "./ends.ts";
+import { benchGraph } from "./graph.bench.ts";
 import { benchLedger } from "./ledger.bench.ts";
 import { press, type Target } from "./load.ts";
 import { describeMachine, spreadOf, toTable, writeResults } from "./report.ts";
@@ -16,7 +17,7 @@ import { openMarket, openPeer, openPortkey, openProduct } from "./world.ts";
  * `npm run bench`: our product against a direct call, two bare proxies and Portkey, everything a process of its own on this
  * machine, and the ledger alone against other ways to write it. At most 4 minutes; with `--quick` about 40 s and
  * RESULTS.md is left alone. `--ledger` measures the ledger alone, `--storage` files, `--chain` the reading of the chain and
- * the delay of its events, and all of them leave RESULTS.md alone as well.
+ * the delay of its events, `--graph` the graph against other gateways, and all of them leave RESULTS.md alone as well.
  */
 const QUICK = process.argv.includes("--quick");
 const PACE = QUICK ? { rounds: 2, durationMs: 100 } : { rounds: 5, durationMs: 850 };
@@ -25,12 +26,14 @@ const CHAIN_PACE = QUICK ? { rounds: 1, fullBlocks: 20, keys: 5 } : { rounds: 3,
 const STORAGE_PACE = QUICK
   ? { rounds: 2, largeBytes: 2 ** 25, smallFiles: 500, sdkBytes: 2 ** 22 }
   : { rounds: 5, largeBytes: 2 ** 28, smallFiles: 10_000, sdkBytes: 2 ** 26 };
+const GRAPH_PACE = QUICK ? { rounds: 2, durationMs: 200 } : { rounds: 5, durationMs: 500 };
 const WARM_UP = { connections: 16, durationMs: QUICK ? 400 : 2_000 };
 const NOISY = 0.4;
 
 await withEnds((onEnd) => {
   if (process.argv.includes("--ledger")) return runLedger(onEnd);
   if (process.argv.includes("--chain")) return runChain(onEnd);
+  if (process.argv.includes("--graph")) return runGraph(onEnd);
   if (process.argv.includes("--storage")) return runStorage(onEnd);
   return runAll(onEnd);
 });
@@ -45,6 +48,12 @@ async function runStorage(onEnd: OnEnd): Promise<void> {
     `${new Date().toISOString().slice(0, 16)}Z, ${describeMachine()}; load ${loadavg()[0]?.toFixed(1)}`,
   );
   console.log(await benchStorage(STORAGE_PACE, onEnd));
+}
+
+async function runGraph(onEnd: OnEnd): Promise<void> {
+  const load = (loadavg()[0] ?? 0).toFixed(1);
+  console.log(`${new Date().toISOString().slice(0, 16)}Z, ${describeMachine()}; load before the run ${load}`);
+  await benchGraph(GRAPH_PACE, onEnd, (table) => console.log(table));
 }
 
 async function runLedger(onEnd: OnEnd): Promise<void> {

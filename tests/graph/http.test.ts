@@ -144,6 +144,49 @@ test("a document is known by its hash after it was sent once, and one that is re
   expect((await post(persisted(bad))).code).toBe("PERSISTED_QUERY_NOT_FOUND");
 });
 
+describe("an ordinary request is answered to the letter as Apollo Server answers it", () => {
+  const refused = 'mutation { revokeApiKey(id: "00000000-0000-0000-0000-000000000000") { id } }';
+  test.each<[title: string, body: Readonly<Record<string, unknown>>]>([
+    ["a query", { query: "{ network { name chainId } models { nodes { id } } }" }],
+    ["one that holds for a while", { query: "{ models { nodes { id pricing { input } } } }" }],
+    [
+      "of two operations, the one that is named",
+      { query: "query A { a: __typename } query B { b: __typename }", operationName: "B" },
+    ],
+    ["two operations, and none is named", { query: "query A { a: __typename } query B { b: __typename }" }],
+    ["an operation that is not there", { query: "query A { __typename }", operationName: "C" }],
+    [
+      "variables",
+      { query: "query ($first: Int!) { models(first: $first) { nodes { id } } }", variables: { first: 1 } },
+    ],
+    [
+      "wrong variables",
+      { query: "query ($first: Int!) { models(first: $first) { nodes { id } } }", variables: { first: "x" } },
+    ],
+    ["variables that are a list", { query: "{ __typename }", variables: [] }],
+    ["a field that fails", { query: '{ network { name } models(after: "none") { nodes { id } } }' }],
+    [
+      "a field that is not given to who asks",
+      { query: "{ network { name } node { status { consensus { height } } } }" },
+    ],
+    ["a mutation that is refused", { query: refused }],
+    ["a subscription", { query: "subscription { newBlock { number } }" }],
+    ["introspection", { query: "{ __schema { queryType { name } } }" }],
+    ["a document with a fault", { query: "{ nothing }" }],
+    ["no document", { query: "{" }],
+    ["an empty one", { query: "" }],
+    [
+      "too many aliases",
+      { query: `{ ${Array.from({ length: 20 }, (_, n) => `a${n}: __typename`).join(" ")} }` },
+    ],
+    ["a member that is not known", { query: "{ __typename }", surprise: true }],
+  ])("%s", async (_, body) => {
+    const plain = await post(body, { accept: "application/json" });
+    // What has to be negotiated goes through Apollo Server.
+    expect(plain).toEqual(await post(body, { accept: "application/json;q=0.9" }));
+  });
+});
+
 test("what nobody may keep is marked so", async () => {
   const { secret } = await seedAccount(stack().app.database, 1n);
   const answer = await post({ query: "{ viewer { kind } }" }, { authorization: `Bearer ${secret}` });

@@ -23,7 +23,10 @@ let origin: string;
 async function start(name: string, port = 0): Promise<string> {
   const module = modules.find((one) => one.name === name);
   if (!module) throw new Error(`there is no subgraph ${name}`);
-  const server = await createSubgraphServer(stack().app, module.build(), SECRET);
+  const server = await createSubgraphServer(stack().app, module.build(), {
+    secret: SECRET,
+    routerSecret: undefined,
+  });
   subgraphs.set(name, server);
   return server.listen({ host: "127.0.0.1", port });
 }

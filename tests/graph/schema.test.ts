@@ -61,7 +61,13 @@ describe("the committed schema", () => {
 
   test("is composed of every subgraph", () => {
     const paths = modules.map(({ name }) => `subgraphs/${name}.graphql`);
-    const others = ["supergraph.graphql", "api.graphql", "openapi.json", "events.json"];
+    const others = [
+      "supergraph.graphql",
+      "api.graphql",
+      "trusted-documents.json",
+      "openapi.json",
+      "events.json",
+    ];
     expect([...generated.keys()]).toEqual([...paths, ...others]);
   });
 });

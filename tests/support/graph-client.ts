@@ -92,10 +92,11 @@ export async function followEvents(
   origin: string,
   secret: string | undefined,
   query: string,
+  path = "/graphql/stream",
 ): Promise<Following> {
   const results: GraphResult[] = [];
   const leaving = new AbortController();
-  const reply = await fetch(`${origin}/graphql/stream`, {
+  const reply = await fetch(origin + path, {
     method: "POST",
     signal: leaving.signal,
     headers: {

@@ -5,15 +5,18 @@ import { createSubgraphServer } from "../../subgraphs/serve.ts";
 import type { Stack } from "./stack.ts";
 
 const SECRET = "a secret of the tests, long enough to be taken";
+/** What a router that is not ours shows in them. */
+export const ROUTER_SECRET = "a router's secret of the tests, long enough as well";
 
 /** A second gateway over the same services, which asks each subgraph over HTTP and WebSocket, served by Mercurius. */
 export async function startRemoteGateway(
-  { app }: Stack,
+  { app }: Pick<Stack, "app">,
   onEnd: (end: () => Promise<unknown>) => void,
 ): Promise<{ origin: string; urls: Readonly<Record<string, string>>; secret: string }> {
   const urls: Record<string, string> = {};
   for (const { name, build } of modules) {
-    const server = await createSubgraphServer(app, build(), SECRET);
+    const trust = { secret: SECRET, routerSecret: ROUTER_SECRET };
+    const server = await createSubgraphServer(app, build(), trust);
     onEnd(() => server.close());
     urls[name] = await server.listen({ host: "127.0.0.1", port: 0 });
   }

@@ -1,0 +1,107 @@
+import { readFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
+import { quantile } from "./load.ts";
+import type { Pressed } from "./peers/graph/engine.ts";
+
+/** How long each measurement of a peer takes, and how often they take turns. */
+export type GraphPace = { readonly rounds: number; readonly durationMs: number };
+
+/** A peer, by its name, and how to measure it at one operation. */
+export type Competitor = {
+  readonly name: string;
+  /** The answer as JSON, or why it cannot carry the operation. */
+  answer(operation: string): Promise<string>;
+  press(operation: string, durationMs: number): Promise<Pressed>;
+};
+
+/** What a process has had of the processors so far, in milliseconds: Linux counts in hundredths of a second. */
+export function cpuOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/**
+ * Measures all competitors at every operation, in turns, and says who cannot carry it: what answers something else than
+ * the first is not measured. Ratios are taken within a round, and their medians shown.
+ */
+export async function compete(
+  title: string,
+  operations: Readonly<Record<string, string>>,
+  competitors: readonly Competitor[],
+  { rounds, durationMs }: GraphPace,
+): Promise<string> {
+  const tables: string[] = [];
+  for (const [name, operation] of Object.entries(operations)) {
+    const { able, notes } = await judge(operation, competitors);
+    for (const { press } of able) await press(operation, durationMs);
+    const results = new Map(able.map((competitor) => [competitor, [] as Pressed[]]));
+    for (let round = 0; round < rounds; round++)
+      for (let turn = 0; turn < able.length; turn++) {
+        const competitor = able[(turn + round) % able.length];
+        if (competitor) results.get(competitor)?.push(await competitor.press(operation, durationMs));
+      }
+    tables.push(
+      `\n**${name}, ${title}**\n\n${toRows(results)}${notes.map((note) => `\n- ${note}`).join("")}`,
+    );
+  }
+  return tables.join("\n");
+}
+
+async function judge(operation: string, competitors: readonly Competitor[]) {
+  const able: Competitor[] = [];
+  const notes: string[] = [];
+  let right: unknown;
+  for (const competitor of competitors) {
+    const answer = await competitor.answer(operation).catch((error: unknown) => String(error));
+    const { data } = readAnswer(answer);
+    right ??= data;
+    if (data !== undefined && isDeepStrictEqual(data, right)) able.push(competitor);
+    else
+      notes.push(
+        `${competitor.name} does not answer the same: ${answer.split("\n").slice(0, 3).join(" ").trim().slice(0, 200)}`,
+      );
+  }
+  return { able, notes };
+}
+
+/** Parsed twice, so that objects without a prototype count as the others. Errors with data are no answer. */
+function readAnswer(text: string): { readonly data?: unknown } {
+  try {
+    const { data, errors } = JSON.parse(text);
+    return errors === undefined && data ? { data } : {};
+  } catch {
+    return {};
+  }
+}
+
+function toRows(results: ReadonlyMap<Competitor, readonly Pressed[]>): string {
+  const [ours = []] = results.values();
+  const lines = [...results].map(([{ name }, rounds]) => {
+    const figure = (of: (pressed: Pressed) => number, digits: number) =>
+      median(rounds.map(of)).toFixed(digits);
+    const ratio = (of: (mine: Pressed, theirs: Pressed) => number) =>
+      median(rounds.flatMap((theirs, round) => (ours[round] ? of(ours[round], theirs) : []))).toFixed(2);
+    return [
+      name,
+      figure(({ perSecond }) => perSecond, 0),
+      ratio((mine, theirs) => mine.perSecond / theirs.perSecond),
+      figure(({ p50Ms }) => p50Ms, 2),
+      figure(({ p99Ms }) => p99Ms, 2),
+      ratio((mine, theirs) => theirs.p99Ms / mine.p99Ms),
+      figure(({ cpuMs }) => cpuMs, 3),
+      ratio((mine, theirs) => theirs.cpuMs / mine.cpuMs),
+    ];
+  });
+  const better = "zerograph is better by x";
+  const header = ["", "operations/s", better, "p50 ms", "p99 ms", better, "CPU ms an operation", better];
+  const rule = ["---", ...header.slice(1).map(() => "---:")];
+  return [header, rule, ...lines].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+/** The middle of them. */
+export function median(values: readonly number[]): number {
+  return quantile(
+    values.toSorted((one, other) => one - other),
+    0.5,
+  );
+}

@@ -1,0 +1,38 @@
+import { createEngine } from "../../../../gateway/engine/engine.ts";
+import type { SubgraphExecutor } from "../../../../gateway/engine/subgraph-executor.ts";
+import type { GraphContext } from "../../../../gateway/graph.ts";
+import { createPlanner } from "../../../../gateway/planner.ts";
+import { createServer } from "../../../../gateway/server.ts";
+import { createApp } from "../../../../src/app.ts";
+import { NETWORKS, withAddresses } from "../../../../src/chain/networks.ts";
+import { readConfig } from "../../../../src/config.ts";
+import { ROUTER_WALLET } from "../../../../src/devnet/accounts.ts";
+import { contractAddresses, networkContracts } from "../../../../src/devnet/deploy.ts";
+import { createLogger } from "../../../../src/kernel/log.ts";
+
+/**
+ * Our door as it is, before another graph: everybody's credential and policy is looked at. Only what a peer does not have
+ * at all is out of the way: the rate limit, and limits on cost and connections that a benchmark would reach.
+ */
+export async function openDoor(
+  supergraphSdl: string,
+  executors: Readonly<Record<string, SubgraphExecutor<GraphContext>>>,
+): Promise<string> {
+  const { RPC_URL = "", DATA_DIR = "" } = process.env;
+  const config = readConfig({
+    ...{ NETWORK: "devnet", RPC_URL, DATA_DIR, LOG_LEVEL: "error" },
+    ROUTER_PRIVATE_KEY: ROUTER_WALLET.privateKey,
+    GRAPH_LIMITS: "cost=1000000,connectionsPerAddress=20000",
+    RATE_LIMIT_PER_ADDRESS: "0",
+  });
+  const contracts = networkContracts(contractAddresses());
+  const network = withAddresses(NETWORKS.devnet, { rpcUrls: [RPC_URL], contracts });
+  const app = await createApp(config, network, createLogger("error"));
+  const engine = createEngine({ supergraphSdl, executors, planner: createPlanner(supergraphSdl) });
+  const server = await createServer(app, {
+    ...{ engine, supergraphSdl, apiSchema: engine.apiSchema },
+    guardOf: () => undefined,
+    close: async () => {},
+  });
+  return server.listen({ host: "127.0.0.1", port: 0 });
+}

@@ -1,0 +1,43 @@
+import { readFileSync } from "node:fs";
+import { buildSchema, getOperationAST, Kind, parse } from "graphql";
+import { describe, expect, test } from "vitest";
+import { readTrustedDocuments } from "../../gateway/policy/trusted-documents.ts";
+import { createPolicy } from "../../gateway/policy.ts";
+import { readExamples } from "../../scripts/examples.ts";
+import { GRAPH_LIMITS } from "../../src/graph-limits.ts";
+
+const MANIFEST = "schema/trusted-documents.json";
+const schema = buildSchema(readFileSync("schema/api.graphql", "utf8"));
+const examples = readExamples(schema);
+const { trusted, admit } = createPolicy({
+  schema,
+  supergraphSdl: readFileSync("schema/supergraph.graphql", "utf8"),
+  limits: GRAPH_LIMITS,
+  introspection: false,
+  trusted: readTrustedDocuments(MANIFEST, true),
+});
+
+describe("the example operations", () => {
+  test("show every subscription of the graph, but those that differ from another in their type alone", () => {
+    const shown = examples.flatMap(({ text }) => {
+      const operation = getOperationAST(parse(text));
+      const fields = operation?.selectionSet.selections ?? [];
+      return operation?.operation === "subscription"
+        ? fields.map((field) => (field.kind === Kind.FIELD ? field.name.value : ""))
+        : [];
+    });
+    const all = Object.keys(schema.getSubscriptionType()?.getFields() ?? {});
+    const alike = ["tokenTransferred", "orderFulfilled", "imageJobsProgress", "kvChanged"];
+    expect([...shown, ...alike].sort()).toEqual(all.sort());
+  });
+
+  test.each(examples)(
+    "$file is admitted as it stands, and by its id where only trusted documents are",
+    ({ name, text }) => {
+      const id = trusted.all.find((document) => document.text === text)?.id ?? "";
+      expect(admit({ query: text })).toMatchObject({ operation: { name: { value: name } } });
+      expect(admit({ documentId: id })).toMatchObject({ operation: { name: { value: name } } });
+      expect(admit({ query: `${text} ` })).toMatchObject([{ extensions: { limit: "trustedDocuments" } }]);
+    },
+  );
+});
