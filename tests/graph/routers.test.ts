@@ -9,7 +9,7 @@ import { seedAccount } from "../support/seed.ts";
 import { useStack, useStarted } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-const stack = useStack("embedded");
+const stack = useStack();
 const remote = useStarted((onEnd) =>
   startRemoteGateway(stack(), (end) => onEnd(async () => void (await end()))),
 );

@@ -16,7 +16,7 @@ const examples = readExamples(buildSchema(readFileSync("schema/api.graphql", "ut
 const queries = examples.filter(({ text }) => text.startsWith("query"));
 
 describe.skipIf(!inject("hasPeers"))("behind Hive Gateway", () => {
-  const stack = useStack("embedded");
+  const stack = useStack();
   const ours = useStarted((onEnd) =>
     startRemoteGateway(stack(), (end) => onEnd(async () => void (await end()))),
   );
