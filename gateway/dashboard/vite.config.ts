@@ -20,7 +20,6 @@ const compressed: Plugin = {
 };
 
 /** Builds the dashboard into `dist/dashboard`, which the gateway serves at `/dashboard/`. */
-// biome-ignore lint/style/noDefaultExport: Vite reads the default export.
 export default defineConfig({
   root: import.meta.dirname,
   base: "/dashboard/",

@@ -1,0 +1,41 @@
+import { join } from "node:path";
+import { databaseOf } from "../../src/app.ts";
+import { lockFolder } from "../../src/db/lock.ts";
+import { openDatabase } from "../../src/db/open.ts";
+import { serve } from "./gateway.ts";
+import { onDevnet, onKnownNetwork, openApp } from "./open-app.ts";
+import type { Start } from "./start.ts";
+
+/** Everything in one process. On NETWORK=devnet without an RPC_URL it brings the network along. */
+export async function startAll(start: Start): Promise<void> {
+  const { config, ends } = start;
+  if (config.NETWORK === "devnet" && !config.RPC_URL) return startWithDevnet(start);
+  const app = await openApp(await onKnownNetwork(config), start);
+  await app.start({ worker: true });
+  await serve(app, { kind: "local", app }, ends);
+}
+
+/** Only this function loads the development network whole. */
+async function startWithDevnet(start: Start): Promise<void> {
+  const { config, log, ends } = start;
+  const { startDevnet } = await import("../../src/devnet/devnet.ts");
+  const { DEVNET_MODEL } = await import("../../src/devnet/offers.ts");
+  // Taken before anything is opened, and let go when the chain has written its last: two of them share no file.
+  const folder = join(config.DATA_DIR, "devnet");
+  const lock = lockFolder(folder);
+  ends.unshift(async () => lock.release());
+  const database = await openDatabase(databaseOf(config));
+  const devnet = await startDevnet({ folder, log }).catch(async (error: unknown) => {
+    await database.close();
+    throw error;
+  });
+  ends.unshift(() => devnet.stop());
+  const placed = onDevnet(config, { ...devnet, rpcUrls: [devnet.rpcUrl] });
+  const app = await openApp(placed, start, async () => database);
+  await app.start({ worker: true });
+  const { prepareDemo } = await import("../../src/devnet/demo.ts");
+  const { openDemoWallet } = await import("../../src/devnet/wallet.ts");
+  const keys = await prepareDemo(app, devnet, config.DATA_DIR);
+  const wallet = await openDemoWallet(devnet.rpcUrl);
+  await serve(app, { kind: "local", app }, ends, { ...keys, model: DEVNET_MODEL, wallet });
+}

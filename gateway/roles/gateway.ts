@@ -1,0 +1,46 @@
+import type { App } from "../../src/app.ts";
+import type { DevelopmentWallet } from "../dashboard.plugin.ts";
+import { openGraph, type SubgraphPlaces } from "../graph.ts";
+import { listenAt } from "../listen.ts";
+import { createServer } from "../server.ts";
+import { removeStatus, toBanner, toStatus, writeStatus } from "../welcome.ts";
+import { requireSettings } from "./needs.ts";
+import { onKnownNetwork, openApp } from "./open-app.ts";
+import type { Ends, Start } from "./start.ts";
+
+/** A process that serves REST and the graph, over subgraphs that are processes of their own. */
+export async function startGateway(start: Start): Promise<void> {
+  const { config, ends } = start;
+  const names = ["INTERNAL_SECRET", "ACCOUNTS_URL", "INFERENCE_URL", "STORAGE_URL", "CHAIN_URL"] as const;
+  const known = requireSettings("gateway", config, names);
+  const app = await openApp(await onKnownNetwork(config), start);
+  await app.start({ worker: false });
+  const urls = {
+    accounts: known.ACCOUNTS_URL,
+    inference: known.INFERENCE_URL,
+    storage: known.STORAGE_URL,
+    chain: known.CHAIN_URL,
+  };
+  await serve(app, { kind: "remote", urls, secret: known.INTERNAL_SECRET }, ends);
+}
+
+/** Opens the door, and says where it is. With a demo, also its keys. */
+export async function serve(
+  app: App,
+  places: SubgraphPlaces,
+  ends: Ends,
+  demo?: { apiKey: string; managementKey: string; model: string; wallet: DevelopmentWallet },
+): Promise<void> {
+  const { config } = app;
+  const graph = await openGraph(places, app);
+  ends.unshift(() => graph.close());
+  const server = await createServer(app, graph, demo?.wallet);
+  ends.unshift(() => server.close());
+  await listenAt(server, { host: config.HOST, port: config.PORT, setting: "PORT" });
+  const status = toStatus({ network: config.NETWORK, origin: server.listeningOrigin, ...(demo && { demo }) });
+  if (places.kind === "local") {
+    writeStatus(config.DATA_DIR, status);
+    ends.unshift(async () => removeStatus(config.DATA_DIR));
+  }
+  console.log(toBanner(status));
+}

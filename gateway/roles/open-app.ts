@@ -1,0 +1,44 @@
+import { type App, createApp } from "../../src/app.ts";
+import { NETWORKS, withAddresses } from "../../src/chain/networks.ts";
+import type { Config } from "../../src/config.ts";
+import type { Database } from "../../src/db/database.ts";
+import type { Devnet } from "../../src/devnet/devnet.ts";
+import { startMetrics } from "../metrics.ts";
+import type { Start } from "./start.ts";
+
+/** The settings of a process, and the network that it works on. */
+export type Placed = { readonly config: Config; readonly network: App["network"] };
+
+/** A process that joins a network which runs already; on devnet its addresses follow from the code. */
+export async function onKnownNetwork(config: Config): Promise<Placed> {
+  if (config.NETWORK !== "devnet") return { config, network: NETWORKS[config.NETWORK] };
+  const { knownDevnet } = await import("../../src/devnet/devnet.ts");
+  return onDevnet(config, { ...knownDevnet(), rpcUrls: config.RPC_URL ?? [] });
+}
+
+/** A process on a development network that is at these addresses. */
+export function onDevnet(
+  config: Config,
+  { networkContracts: contracts, routerKey, rpcUrls }: KnownDevnet,
+): Placed {
+  const network = withAddresses(NETWORKS.devnet, { rpcUrls, contracts });
+  return { config: { ...config, ROUTER_PRIVATE_KEY: config.ROUTER_PRIVATE_KEY ?? routerKey }, network };
+}
+
+type KnownDevnet = Pick<Devnet, "networkContracts" | "routerKey"> & { readonly rpcUrls: readonly string[] };
+
+/** Makes the services, and serves their metrics where METRICS_PORT says so. Both end with the process. */
+export async function openApp(
+  { config, network }: Placed,
+  { log, ends }: Pick<Start, "log" | "ends">,
+  open?: () => Promise<Database>,
+): Promise<App> {
+  const app = await createApp(config, network, log, open);
+  ends.unshift(() => app.close());
+  if (app.metrics && config.METRICS_PORT !== undefined) {
+    const metrics = await startMetrics(app, app.metrics, config.METRICS_PORT);
+    ends.unshift(() => metrics.close());
+    console.log(`metrics ready at ${metrics.origin}/metrics`);
+  }
+  return app;
+}

@@ -1,0 +1,23 @@
+import { StartupError } from "../../src/kernel/errors.ts";
+import { modules } from "../../subgraphs/modules.ts";
+import { createSubgraphServer } from "../../subgraphs/serve.ts";
+import { listenAt } from "../listen.ts";
+import { requireSettings } from "./needs.ts";
+import { onKnownNetwork, openApp } from "./open-app.ts";
+import type { Start } from "./start.ts";
+
+/** A process that answers gateways, and routers that are trusted, for one subgraph. */
+export async function startSubgraph(start: Start): Promise<void> {
+  const { name, config, ends } = start;
+  const module = modules.find((known) => known.name === name);
+  if (!module)
+    throw new StartupError(`There is no subgraph ${name}: ${modules.map((known) => known.name).join(", ")}.`);
+  const { INTERNAL_SECRET: secret } = requireSettings("subgraph", config, ["INTERNAL_SECRET"]);
+  const app = await openApp(await onKnownNetwork(config), start);
+  await app.start({ worker: false });
+  const trust = { secret, routerSecret: config.ROUTER_SECRET };
+  const server = await createSubgraphServer(app, module.build(), trust);
+  ends.unshift(() => server.close());
+  await listenAt(server, { host: config.HOST, port: config.SUBGRAPH_PORT, setting: "SUBGRAPH_PORT" });
+  console.log(`subgraph ${name} ready at ${server.listeningOrigin}/graphql`);
+}

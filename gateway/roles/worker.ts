@@ -1,0 +1,11 @@
+import { requireSettings } from "./needs.ts";
+import { onKnownNetwork, openApp } from "./open-app.ts";
+import type { Start } from "./start.ts";
+
+/** A process that follows the chain, runs jobs and expires holds, and answers nobody. */
+export async function startWorker(start: Start): Promise<void> {
+  requireSettings("worker", start.config);
+  const app = await openApp(await onKnownNetwork(start.config), start);
+  await app.start({ worker: true });
+  console.log("worker ready");
+}
