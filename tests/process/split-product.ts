@@ -64,6 +64,7 @@ export async function startSplitProduct(onEnd: OnEnd): Promise<SplitProduct> {
     REDIS_URL: redis.url,
     RPC_URL: rpcUrl,
     INTERNAL_SECRET: internalSecret,
+    CATALOGUE_REFRESH_MS: "1000",
     OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
     DATA_DIR: newFolder(onEnd),
     ...Object.fromEntries(places),

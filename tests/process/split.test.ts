@@ -16,7 +16,9 @@ import type { CollectedSpan } from "../support/trace-collector.ts";
 import { until } from "../support/until.ts";
 import { type BalanceEvent, balanceChanged, eventsOf, followBoth, settledLast } from "./balance-followers.ts";
 import { chat, priceOf, QUESTION } from "./chat.ts";
+import { testImageJobs } from "./split-image-jobs.ts";
 import { newCustomer, type SplitProduct, startSplitProduct } from "./split-product.ts";
+import { testSealedKeys } from "./split-sealed-keys.ts";
 
 const ends: (() => Promise<void>)[] = [];
 const onEnd = (end: () => Promise<void>) => void ends.unshift(end);
@@ -326,6 +328,9 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     await Promise.all(followers.map((follower) => until(() => settledLast(follower, 7))));
     await Promise.all(followers.map((follower) => follower.stop()));
   });
+
+  testSealedKeys(() => product);
+  testImageJobs(() => product);
 
   test("with one gateway killed the other goes on, and SIGTERM ends what is left in order", async () => {
     const { secret, managementKey } = await newCustomer(product.database, 10_000n);

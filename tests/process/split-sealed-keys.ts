@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import { agentNft, type Funded, handlesOf } from "../support/agent-chain.ts";
 import { type AgentData, agentProofs, iTransfer, mintAgent, newData } from "../support/agents.ts";
 import { ask, type Following, followEvents, followSocket } from "../support/graph-client.ts";
 import { until } from "../support/until.ts";
-import { type SplitProduct, startSplitProduct } from "./split-product.ts";
+import type { SplitProduct } from "./split-product.ts";
 
-const ends: (() => Promise<void>)[] = [];
 const ON_TIME_MS = 2_000;
-const skipped = !inject("postgresUrl") || !inject("redisUrl");
-if (skipped) console.warn("!! Several processes are NOT tested: this machine has no PostgreSQL or no Redis");
-
-let product: SplitProduct;
-let chain: ReturnType<typeof handlesOf>;
 
 type News = {
   readonly id: string;
@@ -26,28 +20,29 @@ const query = (to: Funded, after?: string) =>
 const isOf = ({ sealedKey }: News, key: string | undefined) => sealedKey.keys[0]?.key === key;
 const newsOf = ({ results }: Following): News[] => results.map(({ data }) => data.publishedSealedKey);
 
-async function mint(owner: Funded) {
+async function mint(rpcUrl: string, owner: Funded) {
   const data = [newData()];
-  return mintAgent(product.rpcUrl, { to: owner.address, data, byKey: owner.privateKey });
+  return mintAgent(rpcUrl, { to: owner.address, data, byKey: owner.privateKey });
 }
 
 async function sendKey(
+  rpcUrl: string,
   from: Funded,
   to: Funded,
   { tokenId, data }: { tokenId: bigint; data: readonly AgentData[] },
 ) {
   const proofs = await agentProofs(data, { to });
   const move = { byKey: from.privateKey, from: from.address, to: to.address, tokenId, proofs };
-  const { transactionHash } = await iTransfer(product.rpcUrl, move);
+  const { transactionHash } = await iTransfer(rpcUrl, move);
   return { transactionHash, key: proofs[0]?.ownershipProof.sealedKey };
 }
 
 /** The worker has read the chain to its end. */
-async function caughtUp(): Promise<void> {
+async function caughtUp({ rpcUrl, gateways }: SplitProduct): Promise<void> {
   await until(async () => {
-    const head = await chain.height();
+    const head = await handlesOf(rpcUrl).height();
     const { data } = await ask(
-      product.gateways[0].origin,
+      gateways[0].origin,
       undefined,
       "{ network { watchers { name scannedBlock } } }",
     );
@@ -56,32 +51,27 @@ async function caughtUp(): Promise<void> {
   }, 60_000);
 }
 
-describe.skipIf(skipped)("sealed keys over seven processes", () => {
-  beforeAll(async () => {
-    product = await startSplitProduct((end) => void ends.unshift(end));
-    chain = handlesOf(product.rpcUrl);
-    await caughtUp();
-  });
-  afterAll(async () => {
-    for (const end of ends) await end();
-  });
-
+/** What is promised of sealed keys when several processes share the work. */
+export function testSealedKeys(started: () => SplitProduct): void {
   test("a key reaches its receiver within 2 s on every gateway, and its removal too; who comes back misses nothing, though the worker was killed", async () => {
+    const product = started();
+    const { rpcUrl } = product;
+    const chain = handlesOf(rpcUrl);
     const [first, second] = product.gateways.map(({ origin }) => origin) as [string, string];
     const [owner, receiver] = [await chain.funded(), await chain.funded()];
-    const tokens = [await mint(owner), await mint(owner)] as const;
-    await caughtUp();
+    const tokens = [await mint(rpcUrl, owner), await mint(rpcUrl, owner)] as const;
+    await caughtUp(product);
     const followers = await Promise.all([
       followSocket(first, undefined, query(receiver)),
       followEvents(second, undefined, query(receiver)),
     ]);
     // A socket says nothing of a subscription that waits: keys are sent until both are heard to listen.
     await until(async () => {
-      await sendKey(owner, receiver, await mint(owner));
+      await sendKey(rpcUrl, owner, receiver, await mint(rpcUrl, owner));
       const heard = until(() => followers.every(({ results }) => results.length > 0), 2_000);
       return heard.catch(() => false);
     }, 60_000);
-    const { key, transactionHash } = await sendKey(owner, receiver, tokens[0]);
+    const { key, transactionHash } = await sendKey(rpcUrl, owner, receiver, tokens[0]);
     const minedMs = performance.now();
     const newsOfKey = () => followers.map((follower) => newsOf(follower).filter((news) => isOf(news, key)));
     await until(() => newsOfKey().every(({ length }) => length === 1));
@@ -97,13 +87,13 @@ describe.skipIf(skipped)("sealed keys over seven processes", () => {
     await Promise.all(followers.map((follower) => follower.stop()));
     const cursor = newsOf(followers[0]).at(-1)?.cursor;
     await product.worker.end("SIGKILL");
-    const missed = await sendKey(owner, receiver, tokens[1]);
+    const missed = await sendKey(rpcUrl, owner, receiver, tokens[1]);
     await chain.mine(5);
     await product.startWorker();
-    await caughtUp();
+    await caughtUp(product);
     const back = await followEvents(second, undefined, query(receiver, cursor));
     await until(() => back.results.length > 0);
     expect(newsOf(back)).toMatchObject([{ removed: false, sealedKey: { keys: [{ key: missed.key }] } }]);
     await back.stop();
   });
-});
+}

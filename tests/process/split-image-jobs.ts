@@ -1,0 +1,57 @@
+import { expect, onTestFinished, test } from "vitest";
+import { LedgerService } from "../../src/accounts/ledger.service.ts";
+import { type Following, followEvents, followSocket } from "../support/graph-client.ts";
+import { done, startJobBroker, working } from "../support/job-broker.ts";
+import { rest } from "../support/rest-client.ts";
+import { until } from "../support/until.ts";
+import { MODEL, register, requireOnce, statusOf, submit } from "./image-jobs.ts";
+import { newCustomer, type SplitProduct } from "./split-product.ts";
+
+const MONEY = 10_000n;
+
+/** What is promised of image jobs when several processes share the work. */
+export function testImageJobs(started: () => SplitProduct): void {
+  test("a killed worker's job goes on with another, and followers at every gateway are told all of it in order", async () => {
+    const product = started();
+    const broker = await startJobBroker(onTestFinished);
+    await register(product.rpcUrl, broker);
+    const { secret } = await newCustomer(product.database, MONEY);
+    const [first, second] = product.gateways.map(({ origin }) => origin) as [string, string];
+    let isKilled = false;
+    broker.script = { poll: () => (isKilled ? done() : working(0.5)) };
+    // The offer is known to a process when it reads the chain again.
+    const known = () =>
+      Promise.all([first, second].map((origin) => rest<{ data: { id: string }[] }>(origin, "/v1/models")));
+    await until(
+      async () => (await known()).every(({ body }) => body.data.some(({ id }) => id === MODEL)),
+      40_000,
+    );
+    const query = "subscription { imageJobsProgress { id jobId sequence status step } }";
+    const followers: Following[] = [
+      await followSocket(second, secret, query),
+      await followEvents(first, secret, query),
+    ];
+    const id = await submit(first, secret, "the sea");
+    await until(() => broker.polls > 1);
+    await product.worker.end("SIGKILL");
+    isKilled = true;
+    const killedMs = performance.now();
+    await product.startWorker();
+    type Step = { sequence: number; status: string; step: string };
+    const stepsOf = ({ results }: Following): Step[] => results.map(({ data }) => data.imageJobsProgress);
+    await until(() => followers.every((f) => stepsOf(f).at(-1)?.status === "COMPLETED"), 60_000);
+    expect(performance.now() - killedMs).toBeLessThan(45_000);
+    for (const follower of followers) {
+      const steps = stepsOf(follower);
+      expect(steps.map(({ sequence }) => sequence)).toEqual(
+        steps.map((_, n) => (steps[0]?.sequence ?? 0) + n),
+      );
+      expect(steps.map(({ step }) => step)).toContain("RESUMED");
+      await follower.stop();
+    }
+    expect(await statusOf(second, secret, id)).toBe("completed");
+    expect(broker.submissions).toHaveLength(1);
+    await requireOnce(product.database, [id]);
+    expect(await new LedgerService(product.database).verify()).toMatchObject({ faults: [], openHolds: 0 });
+  });
+}
