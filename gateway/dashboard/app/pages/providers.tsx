@@ -55,8 +55,7 @@ export function ProvidersPage() {
             heads={[
               "Provider",
               "Offers",
-              "In",
-              "Out",
+              "Price in, out",
               "Trust",
               "State",
               "Latency",
@@ -78,8 +77,7 @@ export function ProvidersPage() {
                 </td>
                 <td>
                   <Money neuron={provider.pricing.input} places={18} />
-                </td>
-                <td>
+                  <br />
                   <Money neuron={provider.pricing.output} places={18} />
                 </td>
                 <td>
