@@ -147,7 +147,8 @@ async function startGateway(
   ends.unshift(() => graph.close());
   const server = await createServer(app, graph, demo?.wallet);
   ends.unshift(() => server.close());
-  await listenAt(server, { host: config.HOST, port: config.PORT, setting: "PORT" });
+  const isShared = config.SHARE_PORT === "on";
+  await listenAt(server, { host: config.HOST, port: config.PORT, setting: "PORT", isShared });
   const status = toStatus({ network: config.NETWORK, origin: server.listeningOrigin, ...(demo && { demo }) });
   if (places.kind === "local") {
     writeStatus(config.DATA_DIR, status);
@@ -163,8 +164,8 @@ async function startSubgraph(
 ): Promise<void> {
   const server = await createSubgraphServer(app, module.build(), secret);
   ends.unshift(() => server.close());
-  const { HOST: host, SUBGRAPH_PORT: port } = app.config;
-  await listenAt(server, { host, port, setting: "SUBGRAPH_PORT" });
+  const { HOST: host, SUBGRAPH_PORT: port, SHARE_PORT } = app.config;
+  await listenAt(server, { host, port, setting: "SUBGRAPH_PORT", isShared: SHARE_PORT === "on" });
   console.log(`subgraph ${module.name} ready at ${server.listeningOrigin}/graphql`);
 }
 
