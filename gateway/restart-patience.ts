@@ -37,7 +37,7 @@ export class RestartPatience {
     const deadline = performance.now() + timeoutMs;
     for (let tries = 0; ; tries++) {
       try {
-        const answer = await post(Math.max(1, deadline - performance.now()));
+        const answer = await post(Math.max(1, Math.ceil(deadline - performance.now())));
         this.#lostAtMs = undefined;
         return answer;
       } catch (reason) {

@@ -48,6 +48,12 @@ export const SETTINGS = {
     about: "The port of a subgraph that runs as a process of its own; 0 takes a free one",
     example: "4101",
   },
+  SHARE_PORT: {
+    schema: z.enum(["on", "off"]).default("off"),
+    about:
+      "Whether several processes of one kind may listen on the same port, on Linux: a successor then takes over without a gap",
+    example: "on",
+  },
   DATA_DIR: {
     schema: z.string().min(1).default(".data"),
     about: "The folder of the embedded database",

@@ -36,7 +36,8 @@ export async function serve(
   ends.unshift(() => graph.close());
   const server = await createServer(app, graph, demo?.wallet);
   ends.unshift(() => server.close());
-  await listenAt(server, { host: config.HOST, port: config.PORT, setting: "PORT" });
+  const isShared = config.SHARE_PORT === "on";
+  await listenAt(server, { host: config.HOST, port: config.PORT, setting: "PORT", isShared });
   const status = toStatus({ network: config.NETWORK, origin: server.listeningOrigin, ...(demo && { demo }) });
   if (places.kind === "local") {
     writeStatus(config.DATA_DIR, status);

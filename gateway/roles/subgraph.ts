@@ -18,6 +18,7 @@ export async function startSubgraph(start: Start): Promise<void> {
   const trust = { secret, routerSecret: config.ROUTER_SECRET };
   const server = await createSubgraphServer(app, module.build(), trust);
   ends.unshift(() => server.close());
-  await listenAt(server, { host: config.HOST, port: config.SUBGRAPH_PORT, setting: "SUBGRAPH_PORT" });
+  const { HOST: host, SUBGRAPH_PORT: port } = config;
+  await listenAt(server, { host, port, setting: "SUBGRAPH_PORT", isShared: config.SHARE_PORT === "on" });
   console.log(`subgraph ${name} ready at ${server.listeningOrigin}/graphql`);
 }

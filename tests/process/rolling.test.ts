@@ -14,8 +14,6 @@ const onEnd = (end: () => Promise<void>) => void ends.unshift(end);
 const skipped = !process.env.KILLS || !inject("postgresUrl") || !inject("redisUrl");
 if (process.env.KILLS && skipped) console.warn("!! NOT tested: this machine has no PostgreSQL or no Redis");
 
-/** From the loss of a subgraph on so long its queries wait for its successor; a process may take longer to start. */
-const WAITED_MS = 4_000;
 /** Ten processes start, on whatever machine this is. */
 const PATIENCE_MS = 400_000;
 
@@ -36,12 +34,11 @@ describe.skipIf(skipped)("every process is replaced under load", () => {
     const load = startLoad(product, customer);
     const follower = await Follower.start(load.origins, customer.managementKey);
     await until(async () => load.chats() > 2 && follower.settlements().size > 0);
-    const gaps: { readonly fromMs: number; readonly toMs: number }[] = [];
     for (const name of ["accounts", "inference", "storage", "chain"] as const) {
-      const fromMs = performance.now();
-      await product.subgraphs.get(name)?.end("SIGTERM");
+      const old = product.subgraphs.get(name);
       await product.startSubgraph(name);
-      gaps.push({ fromMs, toMs: performance.now() });
+      await load.more();
+      expect((await old?.end("SIGTERM"))?.code).toBe(0);
       await load.more();
     }
     const { worker } = product;
@@ -57,19 +54,15 @@ describe.skipIf(skipped)("every process is replaced under load", () => {
       expect((await old.end("SIGTERM")).code).toBe(0);
     }
     await load.stop();
-    const late = ({ atMs }: Failure) =>
-      gaps.some(({ fromMs, toMs }) => atMs > fromMs + WAITED_MS && atMs < toMs + WAITED_MS);
-    console.log(
-      `${load.chats()} chats, ${load.queries()} queries; subgraphs were gone for ${gaps.map(({ fromMs, toMs }) => Math.round(toMs - fromMs)).join(", ")} ms; ${load.failures.length} queries met one that took longer than ${WAITED_MS} ms`,
-    );
-    expect(load.failures.filter((failure) => failure.what === "chat" || !late(failure))).toEqual([]);
+    console.log(`${load.chats()} chats, ${load.queries()} queries`);
+    expect(load.failures).toEqual([]);
     await until(() => follower.settlements().size === load.chats());
     await follower.stop();
     expect(await new LedgerService(product.database).verify()).toMatchObject({ faults: [], openHolds: 0 });
   });
 });
 
-type Failure = { readonly what: "chat" | "query"; readonly why: string; readonly atMs: number };
+type Failure = { readonly what: "chat" | "query"; readonly why: string };
 
 /** One chat after the other, and one query after the other, by turns through both gateways. */
 function startLoad(product: SplitProduct, { secret, managementKey }: Customer) {
@@ -92,7 +85,7 @@ function startLoad(product: SplitProduct, { secret, managementKey }: Customer) {
     for (let n = 0; !isOver; n++) {
       const why = await work[what](origins[n % 2 === 0 ? 0 : 1]).catch((error: unknown) => String(error));
       if (why === undefined) counts[what] += 1;
-      else failures.push({ what, why, atMs: performance.now() });
+      else failures.push({ what, why });
     }
   };
   const loops = [loop("chat"), loop("query")];

@@ -73,7 +73,10 @@ export async function startSplitProduct(onEnd: OnEnd): Promise<SplitProduct> {
   const subgraphs: SplitProduct["subgraphs"] = new Map();
   const startSubgraph = async (name: SubgraphName) => {
     const port = String(ports[SUBGRAPHS.indexOf(name)]);
-    const place = { args: ["subgraph", name], settings: { ...settings, SUBGRAPH_PORT: port } };
+    const place = {
+      args: ["subgraph", name],
+      settings: { ...settings, SUBGRAPH_PORT: port, SHARE_PORT: "on" },
+    };
     subgraphs.set(name, await startReady({ ...place, onEnd }));
   };
   const [worker, first, second] = await Promise.all([
