@@ -28,7 +28,7 @@ export async function installPeers(): Promise<boolean> {
   rmSync(stampFile, { force: true });
   for (const file of FILES) cpSync(join(PACKAGES, file), join(FOLDER, file));
   try {
-    const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+    const flags = ["--ignore-scripts", "--fetch-retries=1", "--no-audit", "--no-fund", "--loglevel=error"];
     await promisify(execFile)("npm", ["ci", ...flags], { cwd: FOLDER, timeout: INSTALL_MS });
   } catch (error) {
     if (process.env.REQUIRE_ALL) throw error;
