@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
@@ -24,9 +24,11 @@ export async function installPeers(): Promise<boolean> {
   const stampFile = join(FOLDER, "installed");
   if (existsSync(stampFile) && readFileSync(stampFile, "utf8") === stamp) return true;
   mkdirSync(FOLDER, { recursive: true });
+  // An installation that fails leaves nothing behind.
+  rmSync(stampFile, { force: true });
   for (const file of FILES) cpSync(join(PACKAGES, file), join(FOLDER, file));
   try {
-    const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+    const flags = ["--ignore-scripts", "--fetch-retries=1", "--no-audit", "--no-fund", "--loglevel=error"];
     await promisify(execFile)("npm", ["ci", ...flags], { cwd: FOLDER, timeout: INSTALL_MS });
   } catch (error) {
     if (process.env.REQUIRE_ALL) throw error;
