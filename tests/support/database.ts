@@ -17,7 +17,7 @@ export function describeDatabases(name: string, body: (kind: DatabaseKind) => vo
 }
 
 /** What a test asks for to which the kind does not matter: the server, which is far cheaper to have anew than PGlite. */
-export function anyDatabase(): DatabaseKind {
+function anyDatabase(): DatabaseKind {
   return inject("postgresUrl") ? "server" : "embedded";
 }
 
