@@ -3,13 +3,15 @@ import { readFile } from "node:fs/promises";
 import OpenAI from "openai";
 import type { Browser, Page } from "playwright-core";
 import { privateKeyToAccount } from "viem/accounts";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DEMO_USER, IMAGE_PROVIDER } from "../../src/devnet/accounts.ts";
 import { agentProofs, iTransfer, mintAgent } from "../support/agents.ts";
 import { openBrowser, openPage, requireAccessible } from "../support/browser.ts";
 import type { OnEnd } from "../support/database.ts";
 import { ask as askGraph } from "../support/graph-client.ts";
 import { toWav } from "../support/wav.ts";
+import { testExamples } from "./examples.ts";
+import { type Product, startProduct } from "./product.ts";
 
 const ends: (() => Promise<void>)[] = [];
 const onEnd: OnEnd = (end) => void ends.unshift(end);
@@ -27,11 +29,11 @@ const PAGES = [
   "Settings",
 ];
 
-const product = inject("product");
+let product: Product;
 let browser: Browser | undefined;
 
 beforeAll(async () => {
-  browser = await openBrowser(onEnd);
+  [browser, product] = await Promise.all([openBrowser(onEnd), startProduct(onEnd)]);
 }, 300_000);
 afterAll(async () => {
   for (const end of ends) await end();
@@ -369,3 +371,6 @@ test("the explorer runs its examples in the name of who has signed in, and an un
   await page.getByRole("link", { name: "Dashboard" }).click();
   await heading(page, "Overview");
 });
+
+// Beside the tests of the dashboard they would be seen on its pages, which are of the same account.
+describe("the examples", () => testExamples(() => product));

@@ -4,6 +4,7 @@ import { DEMO_USER } from "../../src/devnet/accounts.ts";
 import { connectDevnet, mined } from "../../src/devnet/chain-client.ts";
 import { contractAddresses } from "../../src/devnet/deploy.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
+import { untilPublished } from "../support/events.ts";
 import { encodeFolder } from "../support/folder.ts";
 import { ask, followEvents, followSocket } from "../support/graph-client.ts";
 import { type PublishedFile, prepareFile, startPublisher } from "../support/publisher.ts";
@@ -152,6 +153,8 @@ describe("an upload", () => {
   test("is followed to its end by who comes late, who comes back, and not by who has seen it", async () => {
     const file = prepareFile(randomBytes(700_000));
     await publisher.submit(file);
+    // What is published behind a cursor is told again, though its state was told with it.
+    await untilPublished(stack().app.database);
     const text = (after = "") =>
       `subscription { fileProgress(root: "${file.root}"${after}) { id sequence status uploadedSegments cursor } }`;
     const following = await followEvents(stack().origin, undefined, text());

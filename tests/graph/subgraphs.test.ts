@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { PROVIDER } from "../../src/devnet/accounts.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import type { Scope } from "../../src/keys/principal.ts";
+import { untilPublished } from "../support/events.ts";
 import { INPUT_PRICE, MODEL } from "../support/network.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
@@ -123,6 +124,7 @@ test("a request is joined with its key, its account's balance, its provider and 
 test("a balance is followed, and a reader who comes back by cursor misses nothing", async () => {
   const mine = await seedAccount(stack().app.database, 10_000n);
   const key = await managementKey(mine, "account:read");
+  await untilPublished(stack().app.database);
   const first = await follow(key, null, 2, () => chat(mine));
   expect(first).toMatchObject([
     { cause: "HOLD", request: null },

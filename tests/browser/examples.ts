@@ -1,0 +1,153 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Duplex } from "node:stream";
+import { promisify } from "node:util";
+import { build, type PreviewServer, preview } from "vite";
+import { expect, test } from "vitest";
+import { exampleTypes } from "../../scripts/example-types.ts";
+import { openBrowser, openPage } from "../support/browser.ts";
+import type { OnEnd } from "../support/database.ts";
+import { newFolder } from "../support/process.ts";
+import { toWav } from "../support/wav.ts";
+import type { Product } from "./product.ts";
+
+const run = promisify(execFile);
+const LIVE_JOB = resolve("examples/live-job");
+
+/** What `examples/` and the page of curl calls promise, on a product that runs. */
+export function testExamples(started: () => Product): void {
+  test("the live job's committed types are what its generator makes of its queries and the schema", async () => {
+    const generated = await exampleTypes(readFileSync("schema/api.graphql", "utf8"));
+    expect([...generated.keys()].length).toBeGreaterThan(1);
+    for (const [path, text] of generated)
+      expect(readFileSync(join(LIVE_JOB, path), "utf8"), `${path}: run npm run schema`).toBe(text);
+  });
+
+  test("the live job goes on behind its cursor when its socket breaks, shows the picture, and never shows its key", async (context) => {
+    const onEnd: OnEnd = (end) => context.onTestFinished(end);
+    const browser = await openBrowser(onEnd);
+    if (!browser) return context.skip();
+    const { origin, breakSockets, text } = await serveLiveJob(started(), onEnd);
+    expect(text.includes(started().sk)).toBe(false);
+
+    const { page, faults } = await openPage(browser, origin);
+    const asked: { after?: string }[] = [];
+    const cursors: string[] = [];
+    page.on("websocket", (socket) => {
+      socket.on("framesent", ({ payload }) => {
+        const { type, payload: body } = JSON.parse(String(payload));
+        if (type === "subscribe") asked.push(body.variables);
+      });
+      socket.on("framereceived", ({ payload }) => {
+        const { type, payload: body } = JSON.parse(String(payload));
+        if (type === "next") cursors.push(body.data.imageJobProgress.cursor);
+      });
+    });
+    await page.goto(origin);
+    await page.locator("option").first().waitFor({ state: "attached" });
+    await page.getByRole("button", { name: "Make it" }).click();
+    await page.getByRole("listitem").first().waitFor();
+    await breakSockets();
+    await page.getByText("connecting").waitFor();
+    await page.getByRole("img", { name: "What was asked for" }).waitFor({ timeout: 30_000 });
+    await page.getByRole("status").getByText("completed").waitFor();
+
+    const [first, second] = asked;
+    expect(first?.after).toBeUndefined();
+    expect(cursors).toContain(second?.after);
+    const items = await page.getByRole("listitem").all();
+    const steps = await Promise.all(items.map(async (item) => Number(await item.getAttribute("value"))));
+    expect(steps).toEqual(steps.map((_, n) => (steps[0] ?? 0) + n));
+    expect(steps.length).toBeGreaterThan(1);
+    expect(faults.filter((fault) => !/WebSocket/.test(fault))).toEqual([]);
+  });
+
+  test("the OpenAI client streams an answer and tells what it cost; a wrong key is told by its code", async () => {
+    const { origin, sk } = started();
+    const chat = (key: string) =>
+      run(resolve("scripts/node"), ["examples/openai-client/chat.ts", "What is the sea?"], {
+        env: { PATH: process.env.PATH, OPENAI_BASE_URL: `${origin}/v1`, OPENAI_API_KEY: key },
+      });
+    const { stdout } = await chat(sk);
+    expect(stdout).toMatch(/^\S.+\n\nIt cost [1-9]\d* neuron and was answered by 0x[0-9a-fA-F]{40}\.\n$/s);
+    await expect(chat("sk-wrong")).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^Refused: invalid_api_key \(401\)/),
+    });
+  });
+
+  test("every command of the page of curl calls works as it stands", async (context) => {
+    const { origin, sk, mk } = started();
+    const folder = newFolder((end) => context.onTestFinished(end));
+    writeFileSync(join(folder, "talk.wav"), toWav(1));
+    const [, ...commands] = [...readFileSync("docs/curl.md", "utf8").matchAll(/```sh\n(.+?)```/gs)].map(
+      ([, command = ""]) => command,
+    );
+    expect(commands.length).toBeGreaterThan(10);
+    const env = { PATH: process.env.PATH, ZEROGRAPH: origin, SK: sk, MK: mk };
+    await Promise.all(
+      commands.map(async (command) => {
+        const output = await firstOutput(command, { cwd: folder, env });
+        expect(output, command).toMatch(/^(?:\{|event:|data:|:|\[)/);
+        expect(output, command).not.toMatch(/"errors?":\s*[[{]/);
+      }),
+    );
+  });
+}
+
+/** Builds the page, and serves it as `vite preview` does: with the proxy that adds the key. */
+async function serveLiveJob({ origin, sk }: Product, onEnd: OnEnd) {
+  const outDir = newFolder(onEnd);
+  const { NODE_ENV } = process.env;
+  Object.assign(process.env, { ZEROGRAPH_URL: origin, ZEROGRAPH_KEY: sk, NODE_ENV: "production" });
+  const options = {
+    configFile: join(LIVE_JOB, "vite.config.ts"),
+    logLevel: "error",
+    build: { outDir },
+  } as const;
+  let server: PreviewServer;
+  try {
+    await build(options);
+    server = await preview({ ...options, preview: { host: "127.0.0.1", port: 0 } });
+  } finally {
+    delete process.env.ZEROGRAPH_URL;
+    delete process.env.ZEROGRAPH_KEY;
+    process.env.NODE_ENV = NODE_ENV;
+  }
+  const sockets = new Set<Duplex>();
+  server.httpServer.on("upgrade", (_, socket: Duplex) => void sockets.add(socket));
+  onEnd(async () => {
+    for (const socket of sockets) socket.destroy();
+    await server.close();
+  });
+  const assets = readdirSync(join(outDir, "assets"));
+  return {
+    origin: server.resolvedUrls?.local[0]?.replace(/\/$/, "") ?? "",
+    text: assets.map((name) => readFileSync(join(outDir, "assets", name), "utf8")).join(""),
+    async breakSockets() {
+      expect(sockets.size).toBe(1);
+      for (const socket of sockets) socket.destroy();
+      sockets.clear();
+    },
+  };
+}
+
+/** What a command says; one that follows a stream is ended once it has said something. */
+async function firstOutput(
+  command: string,
+  options: { cwd: string; env: NodeJS.ProcessEnv },
+): Promise<string> {
+  const child = spawn("bash", ["-euc", command.replace("curl ", "exec curl -sS ")], {
+    ...options,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (part: string) => {
+    output += part;
+    if (command.includes("/graphql/stream") && /^(?:event|data|:)/m.test(output)) child.kill();
+  });
+  await once(child, "close");
+  return output;
+}

@@ -1,0 +1,13 @@
+import type { OnEnd } from "../support/database.ts";
+import { newFolder, startReady } from "../support/process.ts";
+
+/** A product as `npm start` brings it, with the keys of its demo account. */
+export type Product = { readonly origin: string; readonly sk: string; readonly mk: string };
+
+/** Starts one, and hands on what its banner tells. */
+export async function startProduct(onEnd: OnEnd): Promise<Product> {
+  const { origin, saw } = await startReady({ settings: { DATA_DIR: newFolder(onEnd) }, onEnd });
+  const [, sk = ""] = await saw(/sk- key, funded +(sk-\w+)/);
+  const [, mk = ""] = await saw(/mk- key +(mk-\w+)/);
+  return { origin, sk, mk };
+}
