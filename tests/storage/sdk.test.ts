@@ -34,8 +34,7 @@ describe.concurrent.each([
 ] as const)("%s, unmodified", (_name, sdk) => {
   test.concurrent.for(SIZES)(
     "uploads %i bytes, and downloads the same with and without a proof",
-    // The SDK estimates the gas for Flow's tree as it is; a submission that comes in between makes it another.
-    { timeout: PATIENCE_MS, retry: 2 },
+    { timeout: PATIENCE_MS },
     async (size, { onTestFinished }) => {
       const folder = newFolder(onTestFinished);
       const content = randomBytes(size);

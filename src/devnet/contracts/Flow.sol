@@ -39,6 +39,10 @@ contract Flow {
     uint256 private constant SEGMENT_SECTORS = 1024;
     uint256 private constant MAX_DEPTH = 4;
     uint256 private constant MAX_HEIGHT = 64;
+    /// More than a submission takes wherever it is placed: a client that has its gas estimated, to the last unit, is
+    /// not refused because another came in between. With it goes what each byte of the announcement takes.
+    uint256 private constant GAS = 60_000;
+    uint256 private constant GAS_PER_BYTE = 16;
 
     address public immutable market;
     uint256 public immutable firstBlock;
@@ -112,6 +116,7 @@ contract Flow {
         SubmissionData calldata data,
         address submitter
     ) private returns (uint256 index, bytes32 digest, uint256 startIndex, uint256 length) {
+        require(gasleft() >= GAS + GAS_PER_BYTE * msg.data.length, "Too little gas");
         require(submitter != address(0) && _isValid(data), "Invalid submission");
         index = submissionIndex++;
         digest = _digest(data.nodes);
