@@ -214,14 +214,16 @@ const DELETE = `delete from submission where chain_id = $1::bigint and block_num
 
 const BY_TX_SEQ = `select ${COLUMNS} from submission where chain_id = $1::bigint and tx_seq = $2::numeric`;
 
+// A look at the index for each root: left to choose, a planner without statistics (PGlite's) reads the whole chain.
 const FIRST = `
-  select ${COLUMNS}, counted.submissions
-  from (
-    select root as of, min(tx_seq) as tx_seq, count(*)::text as submissions from submission
-    where chain_id = $1::bigint and root in (select jsonb_array_elements_text($2::text::jsonb))
-    group by root
-  ) as counted
-  join submission on submission.chain_id = $1::bigint and submission.tx_seq = counted.tx_seq`;
+  select earliest.*, (
+    select count(*)::text from submission where chain_id = $1::bigint and root = asked.root
+  ) as submissions
+  from (select distinct root from jsonb_array_elements_text($2::text::jsonb) as root) as asked
+  cross join lateral (
+    select ${COLUMNS} from submission where chain_id = $1::bigint and root = asked.root
+    order by submission.tx_seq limit 1
+  ) as earliest`;
 
 const FROM = `
   select ${COLUMNS} from submission where chain_id = $1::bigint and tx_seq >= $2::numeric

@@ -10,8 +10,10 @@ import { connectDevnet, mined } from "../../src/devnet/chain-client.ts";
 import { deployContracts } from "../../src/devnet/deploy.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import { createLogger } from "../../src/kernel/log.ts";
+import { findHeld } from "../../src/storage/node/held-files.store.ts";
 import { fileRoot, submissionIdentity } from "../../src/storage/submission.ts";
 import { SubmissionsService } from "../../src/storage/submissions.service.ts";
+import { findFirst } from "../../src/storage/submissions.store.ts";
 import { startChain } from "../support/chain.ts";
 import { describeDatabases, openTestDatabase } from "../support/database.ts";
 import { type RpcProxy, startRpcProxy } from "../support/rpc-proxy.ts";
@@ -20,6 +22,30 @@ import { until } from "../support/until.ts";
 const sender = DEMO_USER.address.toLowerCase();
 /** Whom submissions name: anyone may name anyone. */
 const named = "0x1111111111111111111111111111111111111111";
+
+test("one file among thousands is found by reading one, though the database knows nothing of how they are spread", async () => {
+  const database = await openTestDatabase("embedded");
+  await database.rows(`
+    insert into submission (chain_id, tx_seq, root, submitter, identity, size_bytes, start_entry_index, sectors, tags,
+      nodes, transaction_hash, transaction_sender, log_index, block_number, block_hash)
+    select 16602, s, '0x' || md5(s::text) || md5(s::text), '0x', '0x', 1024, s, 4, '0x', '[]', '0x' || s, '0x', 0, s, '0x'
+    from generate_series(0, 4999) as s`);
+  const [row] = await database.rows<{ root: Hex }>("select root from submission where tx_seq = 2500");
+  const root = row?.root ?? "0x";
+  const before = await entriesRead(database);
+  expect(await findHeld(database, 16_602, [{ root }])).toMatchObject([{ root, txSeq: 2_500n }]);
+  expect(await findFirst(database, 16_602, [root])).toMatchObject([{ first: { root } }]);
+  expect((await entriesRead(database)) - before).toBeLessThan(20);
+});
+
+/** How many entries of the indexes of submissions were read so far. */
+async function entriesRead(database: Database): Promise<number> {
+  await database.rows("select pg_stat_force_next_flush()");
+  const [row] = await database.rows<{ read: number }>(
+    "select sum(idx_tup_read)::int as read from pg_stat_user_indexes where relname = 'submission'",
+  );
+  return row?.read ?? 0;
+}
 
 describeDatabases("files", (kind) => {
   test("a file that was submitted is found by its root and its sequence number, under both ABIs of Flow", async () => {

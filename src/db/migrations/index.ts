@@ -13,6 +13,7 @@ import { HoldFiles } from "./12-held-files.ts";
 import { FollowFiles } from "./13-files.ts";
 import { StoreImages } from "./13-image-files.ts";
 import { CreateKv } from "./14-kv.ts";
+import { FindSubmissionsByRoot } from "./15-submission-root.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -31,4 +32,5 @@ export const migrations = [
   { name: "13-files", class: FollowFiles },
   { name: "13-image-files", class: StoreImages },
   { name: "14-kv", class: CreateKv },
+  { name: "15-submission-root", class: FindSubmissionsByRoot },
 ] as const;
