@@ -75,6 +75,8 @@ async function openEmbedded(config: Exclude<DatabaseConfig, { kind: "server" }>)
       ...(dump ? { driverOptions: () => ({ loadDataDir: dump }) } : {}),
     });
     await orm.migrator.up();
+    // Else every other look-up of a file was planned anew, which took longer than the look-up: 1.6 ms, now 0.7.
+    await orm.em.getConnection().execute("set plan_cache_mode = force_generic_plan");
     return new Database(orm as unknown as MikroORM, { onClose: release });
   } catch (error) {
     release();
