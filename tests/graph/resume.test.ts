@@ -5,6 +5,7 @@ import { createServer } from "../../gateway/server.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { modules } from "../../subgraphs/modules.ts";
 import { createSubgraphServer } from "../../subgraphs/serve.ts";
+import { untilPublished } from "../support/events.ts";
 import { type Following, followEvents, followSocket } from "../support/graph-client.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
@@ -58,6 +59,7 @@ afterAll(async () => {
 async function newOwner() {
   const { account } = await seedAccount(stack().app.database, 1n);
   const { secret } = await stack().app.managementKeys.create(account, newId(), ["keys:read"]);
+  await untilPublished(stack().app.database);
   const names: string[] = [];
   const change = async () => {
     const name = newId();

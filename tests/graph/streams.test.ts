@@ -10,6 +10,7 @@ import type { Streams } from "../../gateway/streams.ts";
 import { serveWebSockets } from "../../gateway/streams.ws.ts";
 import { GRAPH_LIMITS } from "../../src/graph-limits.ts";
 import { newId } from "../../src/kernel/ids.ts";
+import { untilPublished } from "../support/events.ts";
 import { ask, followEvents, followSocket } from "../support/graph-client.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
@@ -45,6 +46,7 @@ async function newOwner(): Promise<Owner> {
   const { account } = await seedAccount(stack().app.database, 1n);
   const { key, secret } = await stack().app.managementKeys.create(account, newId(), ["keys:read"]);
   const change = async () => void (await stack().app.apiKeys.create(account, newId()));
+  await untilPublished(stack().app.database);
   return { account, secret, keyId: key.id, change };
 }
 
