@@ -28,9 +28,11 @@ const DONE: IteratorResult<SubgraphResult> = { done: true, value: undefined };
  */
 export class ResumedSource implements Source {
   readonly #resuming: Resuming;
-  readonly #leaving = new AbortController();
   #source: Source;
   #cursor: string | undefined;
+  #isLeft = false;
+  /** Ends the pause between two tries. */
+  #pausing: AbortController | undefined;
   #tries = 0;
   #openedAt = performance.now();
   #lostAt = 0;
@@ -42,7 +44,7 @@ export class ResumedSource implements Source {
   }
 
   async next(): Promise<IteratorResult<SubgraphResult>> {
-    while (!this.#leaving.signal.aborted) {
+    while (!this.#isLeft) {
       try {
         const result = await this.#source.next();
         if (result.done) return result;
@@ -59,7 +61,8 @@ export class ResumedSource implements Source {
   }
 
   async return(): Promise<IteratorResult<SubgraphResult>> {
-    this.#leaving.abort();
+    this.#isLeft = true;
+    this.#pausing?.abort();
     await this.#source.return?.();
     return DONE;
   }
@@ -67,7 +70,7 @@ export class ResumedSource implements Source {
   /** Waits and opens the source again; throws `reason` when there is no hope. */
   async #resume(reason: unknown): Promise<void> {
     const cursor = this.#cursor;
-    if (this.#leaving.signal.aborted) return;
+    if (this.#isLeft) return;
     if (cursor === undefined || reason instanceof AppError) throw reason;
     const now = performance.now();
     if (this.#tries === 0 || now - this.#openedAt > HEALTHY_MS) {
@@ -77,7 +80,7 @@ export class ResumedSource implements Source {
     if (now - this.#lostAt > this.#resuming.patienceMs) throw reason;
     this.#resuming.onLost(reason);
     await this.#pause();
-    if (this.#leaving.signal.aborted) return;
+    if (this.#isLeft) return;
     await this.#open(cursor);
   }
 
@@ -92,13 +95,14 @@ export class ResumedSource implements Source {
     }
     this.#source = "next" in opened ? opened : only(opened);
     // The reader may have left while it was being opened.
-    if (this.#leaving.signal.aborted) await this.#source.return?.();
+    if (this.#isLeft) await this.#source.return?.();
   }
 
   async #pause(): Promise<void> {
     const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#tries);
     this.#tries += 1;
-    const { signal } = this.#leaving;
+    this.#pausing = new AbortController();
+    const { signal } = this.#pausing;
     // Many that lost the same source do not come back at the same moment.
     await sleep(longest * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {});
   }

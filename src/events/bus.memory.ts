@@ -39,6 +39,10 @@ export class MemoryBus implements Bus {
     return new ReplayedStream(past, after > droppedUpTo ? after : droppedUpTo) as EventStream<T>;
   }
 
+  keepsAll(topic: Topic, after: bigint): boolean {
+    return this.#ringOf(topic).droppedUpTo <= after;
+  }
+
   /** It lives and dies with its readers. */
   async remembers(): Promise<boolean> {
     return true;

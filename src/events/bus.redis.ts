@@ -89,6 +89,11 @@ export class RedisBus implements Bus {
     return new ReplayedStream(past, after) as EventStream<T>;
   }
 
+  /** It may have lost its memory, or be given it back just now. */
+  keepsAll(): boolean {
+    return false;
+  }
+
   async remembers(): Promise<boolean> {
     return (await this.#command((redis) => redis.exists(this.#prefix + KEPT_MARK))) > 0;
   }

@@ -22,6 +22,11 @@ export interface Bus {
    * replays, is ended with an error.
    */
   subscribe<T extends Topic>(filter: EventFilter<T>, after?: bigint): Promise<EventStream<T>>;
+  /**
+   * Whether it is certain that `subscribe` replays everything of a topic that was published behind `after`, by anybody.
+   * Where it is not, the outbox tells what may be lacking.
+   */
+  keepsAll(topic: Topic, after: bigint): boolean;
   /** Whether it remembers what was published: false when it is new, or has lost its memory since `keep`. */
   remembers(): Promise<boolean>;
   /** Says that what it should remember was published, again where need be. */

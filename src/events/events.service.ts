@@ -2,9 +2,9 @@ import type { Queries } from "../db/database.ts";
 import { AppError } from "../kernel/errors.ts";
 import { decodeCursor, encodeCursor } from "../kernel/page.ts";
 import type { Bus, EventFilter, EventStream } from "./bus.ts";
-import { KEPT_HOURS, lastPublished, newestPublished } from "./outbox.ts";
+import { KEPT_HOURS, lastPublished, type Past } from "./outbox.ts";
 import { OutboxReads } from "./outbox-reads.ts";
-import { ReplayedStream } from "./replayed-stream.ts";
+import { REPLAY_PAGE, ReplayedStream, type ReplayPage } from "./replayed-stream.ts";
 import type { Topic } from "./topics.ts";
 
 const MAX_POSITION = 2n ** 63n - 1n;
@@ -58,12 +58,8 @@ export class EventsService {
   }
 
   /** From where a reader of `topic` may resume who knows all that is committed now. */
-  async position(topic: Topic): Promise<bigint> {
-    const [newest, { oldest }] = await Promise.all([
-      newestPublished(this.#queries),
-      this.#reads.horizon(topic),
-    ]);
-    return newest > oldest ? newest : oldest;
+  position(topic: Topic): Promise<bigint> {
+    return this.#reads.position(topic);
   }
 
   async #live(filter: EventFilter, onEnd: () => void): Promise<ReplayedStream> {
@@ -72,18 +68,29 @@ export class EventsService {
 
   async #resume(filter: EventFilter, after: string, onEnd: () => void): Promise<ReplayedStream> {
     const position = decodePosition(after);
-    const { oldest, newest } = await this.#reads.horizon(filter.topic);
-    if (position > newest) throw invalidCursor();
-    if (position < oldest)
+    const past = await this.#reads.past(filter, position);
+    if (position > past.newestCursor) throw invalidCursor();
+    if (position < past.oldestCursor)
       throw new AppError("cursor_expired", `Events are kept for ${KEPT_HOURS} h; this cursor is older.`, {
         param: "after",
       });
     const source = {
-      page: (last: bigint) => this.#reads.page(filter, last),
+      page: async (last: bigint) => toPage(await this.#reads.past(filter, last), last),
       live: (last: bigint) => this.#bus.subscribe(filter, last),
+      keepsAll: (last: bigint) => this.#bus.keepsAll(filter.topic, last),
     };
-    return new ReplayedStream(source, position, onEnd);
+    return new ReplayedStream(source, position, { onEnd, first: toPage(past, position) });
   }
+}
+
+/**
+ * The outbox is the truth and finds a subject by index, so the past comes from there. The bus then replays from
+ * `newest`: what is behind it may be published but not committed yet, and what is before it is all committed.
+ */
+function toPage({ events, newest }: Past, after: bigint): ReplayPage {
+  const last = events.at(-1)?.position ?? after;
+  const full = events.length === REPLAY_PAGE;
+  return { events, upTo: full || last > newest ? last : newest, full };
 }
 
 /** The cursor of an event, opaque to clients. */

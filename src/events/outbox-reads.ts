@@ -1,13 +1,11 @@
 import type { Queries } from "../db/database.ts";
 import { NaturalBatch } from "../kernel/batch.ts";
 import type { EventFilter } from "./bus.ts";
-import { newestPublished, readEvents, readHorizon } from "./outbox.ts";
-import { REPLAY_PAGE, type ReplayPage } from "./replayed-stream.ts";
+import { type Past, readPast, readPosition } from "./outbox.ts";
+import { REPLAY_PAGE } from "./replayed-stream.ts";
 import type { Topic } from "./topics.ts";
 
-/** Which positions a reader may resume from, both included. */
-type Horizon = { readonly oldest: bigint; readonly newest: bigint };
-type PageAsk = EventFilter & { readonly after: bigint };
+type PastAsk = EventFilter & { readonly after: bigint };
 
 /** Reads under way at once; one that takes long then holds up few. */
 const LANES = 4;
@@ -20,52 +18,40 @@ const MOST_ASKED = 1_000;
  * askers came, so that nobody is answered from before their question.
  */
 export class OutboxReads {
-  readonly #horizons: NaturalBatch<Topic, Horizon>;
-  readonly #pages: NaturalBatch<PageAsk, ReplayPage>;
+  readonly #positions: NaturalBatch<Topic, bigint>;
+  readonly #pasts: NaturalBatch<PastAsk, Past>;
 
   constructor(queries: Queries) {
     const sizes = { max: MOST_ASKED, lanes: LANES };
-    this.#horizons = new NaturalBatch(
+    this.#positions = new NaturalBatch(
       (topics) =>
         onceEach(
           topics,
           (topic) => topic,
-          (topic) => readHorizon(queries, topic),
+          (topic) => readPosition(queries, topic),
         ),
       sizes,
     );
-    this.#pages = new NaturalBatch(
+    this.#pasts = new NaturalBatch(
       (asks) =>
         onceEach(
           asks,
           ({ topic, subject, after }) => `${after} ${topic} ${subject ?? ""}`,
-          (ask) => readPage(queries, ask),
+          ({ after, ...filter }) => readPast(queries, filter, after, REPLAY_PAGE),
         ),
       sizes,
     );
   }
 
-  /** Which positions a reader of `topic` may resume from. */
-  horizon(topic: Topic): Promise<Horizon> {
-    return this.#horizons.add(topic);
+  /** From where a reader of `topic` may resume who knows all that is committed now. */
+  position(topic: Topic): Promise<bigint> {
+    return this.#positions.add(topic);
   }
 
   /** What is published behind position `after`, a page of it. */
-  page({ topic, subject }: EventFilter, after: bigint): Promise<ReplayPage> {
-    return this.#pages.add({ topic, subject, after });
+  past({ topic, subject }: EventFilter, after: bigint): Promise<Past> {
+    return this.#pasts.add({ topic, subject, after });
   }
-}
-
-/**
- * The outbox is the truth and finds a subject by index, so the past comes from there. The bus then replays from
- * `newest`: what is behind it may be published but not committed yet, and what is before it is all committed.
- */
-async function readPage(queries: Queries, { after, ...filter }: PageAsk): Promise<ReplayPage> {
-  const newest = await newestPublished(queries);
-  const events = await readEvents(queries, filter, after, REPLAY_PAGE);
-  const last = events.at(-1)?.position ?? after;
-  const full = events.length === REPLAY_PAGE;
-  return { events, upTo: full || last > newest ? last : newest, full };
 }
 
 /** Answers each item, and those of one key by one call. A failure is that of every item of the batch. */

@@ -20,18 +20,35 @@ export async function appendEvents(tx: Queries, events: readonly NewEvent[]): Pr
   if (events.length > 0) await tx.rows(APPEND, [JSON.stringify(events)]);
 }
 
-/** At most `limit` published events behind position `after`, in order. */
-export async function readEvents<T extends Topic>(
+/** What a reader finds who comes back: events of the past, and between which positions it may have come from. */
+export type Past<T extends Topic = Topic> = {
+  /** At most as many as were asked for, in order of position. */
+  readonly events: readonly DomainEvent<T>[];
+  /** The greatest position that can be read here: every event up to it is committed. 0 when there is none. */
+  readonly newest: bigint;
+  /** From where and up to where readers of this topic may resume, both included. */
+  readonly oldestCursor: bigint;
+  readonly newestCursor: bigint;
+};
+
+/** At most `limit` published events behind position `after`, and the positions that go with them, of one moment. */
+export async function readPast<T extends Topic>(
   queries: Queries,
   filter: EventFilter<T>,
   after: bigint,
   limit: number,
-): Promise<readonly DomainEvent<T>[]> {
+): Promise<Past<T>> {
   const parameters = [filter.topic, after.toString(), limit];
   const rows = await (filter.subject === undefined
-    ? queries.rows<EventRow>(READ_TOPIC, parameters)
-    : queries.rows<EventRow>(READ_SUBJECT, [...parameters, filter.subject]));
-  return rows.map(toEvent) as DomainEvent<T>[];
+    ? queries.rows<PastRow>(READ_TOPIC, parameters)
+    : queries.rows<PastRow>(READ_SUBJECT, [...parameters, filter.subject]));
+  const [first] = rows;
+  return {
+    events: rows.filter(({ id }) => id !== null).map(toEvent) as DomainEvent<T>[],
+    newest: BigInt(first?.newest ?? 0),
+    oldestCursor: BigInt(first?.oldest_cursor ?? 0),
+    newestCursor: BigInt(first?.newest_cursor ?? 0),
+  };
 }
 
 /** The newest `limit` published events of the last so many seconds, in order. */
@@ -44,25 +61,16 @@ export async function readRecent(
   return rows.map(toEvent).toReversed();
 }
 
-/** The greatest position that can be read here: every event up to it is committed. 0 when there is none. */
-export async function newestPublished(queries: Queries): Promise<bigint> {
-  const [row] = await queries.rows<{ newest: string }>(NEWEST);
-  return BigInt(row?.newest ?? 0);
-}
-
 /** The greatest position that was ever published, whether or not it is still kept. 0 when there is none. */
 export async function lastPublished(queries: Queries): Promise<bigint> {
   const [row] = await queries.rows<{ last: string }>(LAST);
   return BigInt(row?.last ?? 0);
 }
 
-/** Which positions a reader of `topic` may resume from: `oldest` to `newest`, both included. */
-export async function readHorizon(
-  queries: Queries,
-  topic: Topic,
-): Promise<{ oldest: bigint; newest: bigint }> {
-  const [row] = await queries.rows<{ oldest: string; newest: string }>(HORIZON, [topic]);
-  return { oldest: BigInt(row?.oldest ?? 0), newest: BigInt(row?.newest ?? 0) };
+/** The position from which a reader of `topic` may resume who knows all that is committed now. */
+export async function readPosition(queries: Queries, topic: Topic): Promise<bigint> {
+  const [row] = await queries.rows<{ position: string }>(POSITION, [topic]);
+  return BigInt(row?.position ?? 0);
 }
 
 /**
@@ -108,6 +116,13 @@ type EventRow = {
   readonly data: string;
 };
 
+/** Where there is no event, the only row has none. */
+type PastRow = EventRow & {
+  readonly newest: string;
+  readonly oldest_cursor: string;
+  readonly newest_cursor: string;
+};
+
 // As text, because PGlite and pg do not agree on the JavaScript type of int8, and `jsonb` needs no second opinion.
 const COLUMNS = `event_id::text as id, position::text, topic, subject, data::text as data,
   floor(extract(epoch from at) * 1000)::bigint::text as at_ms`;
@@ -119,13 +134,26 @@ const APPEND = `
     with ordinality as event (topic, subject, data, n)
   order by n`;
 
-const READ_TOPIC = `
-  select ${COLUMNS} from outbox
-  where topic = $1 and position > $2::bigint order by outbox.position limit $3::integer`;
+const NEWEST = "coalesce((select max(position) from outbox where position is not null), 0)";
+const FORGOTTEN = "coalesce((select position from outbox_forgotten where topic = $1), 0)";
 
-const READ_SUBJECT = `
-  select ${COLUMNS} from outbox
-  where topic = $1 and subject = $4 and position > $2::bigint order by outbox.position limit $3::integer`;
+// One statement, as thousands of readers come back at once, and in the embedded database each costs a quarter of a
+// millisecond of this process: four took a third of the time of a reader who resumes.
+const readPastOf = (filter: string) => `
+  select bounds.*, ${COLUMNS}
+  from (
+    select ${NEWEST}::text as newest, ${FORGOTTEN}::text as oldest_cursor,
+      (select case when is_called then last_value else 0 end from outbox_position)::text as newest_cursor
+  ) as bounds
+  left join lateral (
+    select * from outbox
+    where ${filter} and position > $2::bigint order by position limit $3::integer
+  ) as event on true
+  order by event.position`;
+
+const READ_TOPIC = readPastOf("topic = $1");
+
+const READ_SUBJECT = readPastOf("topic = $1 and subject = $4");
 
 const READ_RECENT = `
   select ${COLUMNS} from (
@@ -133,17 +161,10 @@ const READ_RECENT = `
   ) as newest
   where at > clock_timestamp() - make_interval(secs => $2::integer) order by newest.position desc`;
 
-const NEWEST = "select coalesce(max(position), 0)::text as newest from outbox where position is not null";
-
 const LAST = `
-  select greatest(
-    coalesce((select max(position) from outbox where position is not null), 0),
-    coalesce((select max(position) from outbox_forgotten), 0)
-  )::text as last`;
+  select greatest(${NEWEST}, coalesce((select max(position) from outbox_forgotten), 0))::text as last`;
 
-const HORIZON = `
-  select coalesce((select position from outbox_forgotten where topic = $1), 0)::text as oldest,
-    (select case when is_called then last_value else 0 end from outbox_position)::text as newest`;
+const POSITION = `select greatest(${NEWEST}, ${FORGOTTEN})::text as position`;
 
 // Numbers and positions are paired by rank: SQL promises no order in which it would call nextval for rows.
 const TAKE_POSITIONS = `

@@ -11,6 +11,15 @@ export type ReplayPage = {
 type ReplaySource = {
   page(after: bigint): Promise<ReplayPage>;
   live(after: bigint): Promise<AsyncIterator<DomainEvent>>;
+  /** Whether `live`, opened a moment ago, lacks nothing that was published behind this position. */
+  keepsAll?(after: bigint): boolean;
+};
+
+type Options = {
+  /** Runs once, however the stream ends. */
+  readonly onEnd?: () => void;
+  /** The first page, where it is known already. */
+  readonly first?: ReplayPage;
 };
 
 /** The most events of one page. */
@@ -24,8 +33,8 @@ type Result = IteratorResult<DomainEvent>;
 const DONE: Result = { done: true, value: undefined };
 
 /**
- * Replays the past page by page as it is read, then follows. It goes live when a page was not full, and reads once
- * more behind that moment, so that nothing falls between; live events that the replay already gave are dropped.
+ * Replays the past page by page as it is read, then follows. It goes live when a page was not full, and unless
+ * `live` keeps all that came since, reads once more behind that moment: nothing falls between. Live events that the replay already gave are dropped.
  * `return()` ends it at once, also while a page is being read.
  */
 export class ReplayedStream implements AsyncIterableIterator<DomainEvent> {
@@ -34,22 +43,24 @@ export class ReplayedStream implements AsyncIterableIterator<DomainEvent> {
   readonly #waiting: Array<{ resolve(result: Result): void; reject(reason: unknown): void }> = [];
   #buffer: DomainEvent[] = [];
   #last: bigint;
+  #first: ReplayPage | undefined;
   #live: AsyncIterator<DomainEvent> | undefined;
   #caughtUp = false;
   #serving = false;
   #ended = false;
 
-  /** Starts behind position `after`. `onEnd` runs once, however the stream ends. */
-  constructor(source: ReplaySource, after: bigint, onEnd: () => void = () => {}) {
+  /** Starts behind position `after`. */
+  constructor(source: ReplaySource, after: bigint, { onEnd = () => {}, first }: Options = {}) {
     this.#source = source;
     this.#last = after;
     this.#onEnd = onEnd;
+    this.#first = first;
   }
 
   /** Only follows `live`; there is nothing to replay. */
   static live(live: AsyncIterator<DomainEvent>, onEnd: () => void): ReplayedStream {
     const nothing = async (after: bigint) => ({ events: [], upTo: after, full: false });
-    const stream = new ReplayedStream({ page: nothing, live: async () => live }, -1n, onEnd);
+    const stream = new ReplayedStream({ page: nothing, live: async () => live }, -1n, { onEnd });
     stream.#live = live;
     stream.#caughtUp = true;
     return stream;
@@ -109,12 +120,16 @@ export class ReplayedStream implements AsyncIterableIterator<DomainEvent> {
   }
 
   async #fill(): Promise<void> {
-    const page = await this.#source.page(this.#last);
+    const page = this.#first ?? (await this.#source.page(this.#last));
+    this.#first = undefined;
     this.#buffer = [...page.events];
     this.#last = page.upTo;
     if (page.full || this.#ended) return;
     if (this.#live) this.#caughtUp = true;
-    else this.#live = await this.#source.live(this.#last);
+    else {
+      this.#live = await this.#source.live(this.#last);
+      this.#caughtUp = this.#source.keepsAll?.(this.#last) ?? false;
+    }
     // The reader may have left while the live stream was being opened.
     if (this.#ended) await this.#live.return?.();
   }

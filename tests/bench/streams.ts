@@ -214,8 +214,7 @@ async function reconnect(gateway: Gateway): Promise<void> {
   const spare = gateway.keys.slice(Math.ceil(SOCKETS / SOCKETS_PER_KEY));
   const began = performance.now();
   let rounds = 0;
-  for (; performance.now() - began < RECONNECTING_S * 1_000; rounds++) {
-    const since = performance.now();
+  while (performance.now() - began < RECONNECTING_S * 1_000) {
     const opening = Array.from({ length: SOCKETS / 2 }, async (_, n) => {
       const isResumed = n % 2 === 0;
       const key = spare[Math.floor(n / SOCKETS_PER_KEY)] ?? "";
@@ -224,7 +223,8 @@ async function reconnect(gateway: Gateway): Promise<void> {
       client.close();
     });
     await Promise.all(opening);
-    await sleep(Math.max(0, 1_000 - (performance.now() - since)));
+    rounds += 1;
+    await sleep(Math.max(0, began + rounds * 1_000 - performance.now()));
   }
   const seconds = (performance.now() - began) / 1_000;
   const each = (SOCKETS / 2) * PER_SOCKET;

@@ -38,7 +38,7 @@ test("leaving while the live stream is being opened lets go of it", async () => 
       return opened.promise;
     },
   };
-  const stream = new ReplayedStream(source, 0n, () => void ends++);
+  const stream = new ReplayedStream(source, 0n, { onEnd: () => void ends++ });
   const next = stream.next();
   await opening.promise;
   await stream.return();
@@ -54,7 +54,7 @@ test("a page that cannot be read ends the stream with its error, once", async ()
     page: () => Promise.reject(new Error("out of reach")),
     live: async () => new PushIterator<DomainEvent>(),
   };
-  const stream = new ReplayedStream(source, 0n, () => void ends++);
+  const stream = new ReplayedStream(source, 0n, { onEnd: () => void ends++ });
   await expect(stream.next()).rejects.toThrow("out of reach");
   expect(await stream.next()).toEqual({ done: true, value: undefined });
   expect(ends).toBe(1);

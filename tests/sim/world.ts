@@ -297,6 +297,7 @@ export class World {
         }
         if (this.busFails) throw new LineBroke("the bus took the events and did not answer");
       },
+      keepsAll: () => false,
       remembers: async () => true,
       keep: async () => {},
       newestPosition: async () => this.#newestPosition,
