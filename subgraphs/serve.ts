@@ -4,6 +4,7 @@ import mercurius from "mercurius";
 import type { WebSocket } from "ws";
 import type { App } from "../src/app.ts";
 import { AppError } from "../src/kernel/errors.ts";
+import { ANONYMOUS } from "../src/keys/principal.ts";
 import { hopOf } from "../src/keys/source-address.ts";
 import { traceRequests } from "../src/rest/trace-requests.ts";
 import type { Subgraph } from "./shared/build-subgraph.ts";
@@ -16,10 +17,14 @@ import {
   UnknownRouter,
 } from "./shared/caller.ts";
 import { type Context, createContext } from "./shared/context.ts";
+import { toGraphFailure } from "./shared/failures.ts";
+import { RoutedSocket } from "./shared/told-source.ts";
 
 const BODY_LIMIT_BYTES = 8 * 1_048_576;
 const KEEP_ALIVE_MS = 10_000;
 const FORBIDDEN = 4403;
+/** For the events that tell why, before a socket is closed. */
+const LAST_WORDS_MS = 1_000;
 /** Longer than a gateway keeps an idle connection, so that it is the gateway who ends it. */
 const HTTP_KEEP_ALIVE_MS = 65_000;
 /** Answers under way have this long when the process ends. */
@@ -74,14 +79,20 @@ export async function createSubgraphServer(
         try {
           const caller = await identifyCaller(app, trust, presentedBySocket(payload, request.headers));
           noteUse(app, caller, hopOf(request.raw));
-          if (!caller.isGateway) endWithCredential(app, caller, socket);
-          return { ...contextOf(app, caller) };
+          const context = contextOf(app, caller);
+          return caller.isGateway ? { ...context } : { ...context, routed: watched(app, caller, socket) };
         } catch (error) {
+          if (error instanceof AppError && !(error instanceof UnknownRouter))
+            return { ...createContext(app, ANONYMOUS), routed: new RoutedSocket(error) };
           if (!(error instanceof AppError)) app.log.error({ err: error }, "a socket could not be opened");
           return false;
         }
       },
     },
+  });
+  server.graphql.addHook("preExecution", async (_schema, _document, context) => {
+    const { routed } = context as Partial<Context>;
+    if (routed?.refusal) throw toGraphFailure(routed.refusal);
   });
   server.get("/healthz", async () => ({ status: "ok", subgraph: subgraph.name }));
   return server;
@@ -117,9 +128,14 @@ function contextOf(app: App, caller: Caller | undefined): Context {
 }
 
 /** Our gateways watch the credentials of their clients; for other routers it is done here. */
-function endWithCredential(app: App, { principal }: Caller, socket: WebSocket): void {
-  const stop = app.credentialWatch.watch(principal, ({ message }) => socket.close(FORBIDDEN, message));
+function watched(app: App, { principal }: Caller, socket: WebSocket): RoutedSocket {
+  const routed = new RoutedSocket();
+  const stop = app.credentialWatch.watch(principal, (why) => {
+    routed.end(why);
+    setTimeout(() => socket.close(FORBIDDEN, why.message), LAST_WORDS_MS).unref();
+  });
   socket.once("close", stop);
+  return routed;
 }
 
 /** A client's wrong credential is an answer of GraphQL, which routers hand on as it is; the rest is none. */

@@ -18,6 +18,7 @@ import {
 } from "type-graphql";
 import { keepDefaults } from "./default-values.ts";
 import { guard, guardReference, guardSource } from "./failures.ts";
+import { type RoutedSocket, ToldFailure } from "./told-source.ts";
 
 /** The directives of Federation that our types may carry. */
 const FEDERATION_DIRECTIVES = [
@@ -157,10 +158,26 @@ function guardMembers(members: object): object {
     if (field.startsWith("__")) return [field, member];
     if (typeof member === "function") return [field, guard(member as Resolve)];
     return isSubscription(member)
-      ? [field, { ...member, subscribe: guardSource(member.subscribe), resolve: guard(member.resolve) }]
+      ? [field, { ...member, subscribe: follow(member.subscribe), resolve: guard(tell(member.resolve)) }]
       : [field, member];
   });
   return Object.fromEntries(guarded);
+}
+
+/** Opens a source; for routers that are not ours, one that tells its failures. */
+function follow(subscribe: Resolve): Resolve {
+  const open = guardSource(subscribe);
+  return (...args) => {
+    const { routed } = Object(args[2]) as { routed?: RoutedSocket };
+    return routed ? routed.follow(() => open(...args)) : open(...args);
+  };
+}
+
+function tell(resolve: Resolve): Resolve {
+  return (event, ...rest) => {
+    if (event instanceof ToldFailure) throw event.failure;
+    return resolve(event, ...rest);
+  };
 }
 
 type Resolve = (...args: readonly unknown[]) => unknown;

@@ -1,9 +1,16 @@
 import type { App } from "../../src/app.ts";
 import type { Principal } from "../../src/keys/principal.ts";
 import { createLoaders, type Loaders } from "./loaders.ts";
+import type { RoutedSocket } from "./told-source.ts";
 
 /** What every resolver is given. (Mercurius puts a member `app` of its own into it, hence the name.) */
-export type Context = { readonly services: App; readonly principal: Principal; readonly loaders: Loaders };
+export type Context = {
+  readonly services: App;
+  readonly principal: Principal;
+  readonly loaders: Loaders;
+  /** The socket that is asked over, when it is of a router that is not ours. */
+  readonly routed?: RoutedSocket;
+};
 
 /** A context for one request, or one event of a subscription. */
 export function createContext(services: App, principal: Principal): Context {

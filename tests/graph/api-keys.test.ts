@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { newId } from "../../src/kernel/ids.ts";
 import { SCOPES, type Scope } from "../../src/keys/principal.ts";
-import { ask } from "../support/graph-client.ts";
+import { ask, unauthorized } from "../support/graph-client.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 
@@ -113,7 +113,7 @@ test("a revoked key is refused by the graph at once", async () => {
   expect((await ask(origin, secret, "{ viewer { kind } }")).data.viewer.kind).toBe("API_KEY");
   await app.apiKeys.revoke(account, keyId);
   expect(await ask(origin, secret, "{ viewer { kind } }")).toMatchObject({
-    status: 401,
+    status: unauthorized(origin),
     errors: [{ extensions: { code: "api_key_revoked" } }],
   });
 });

@@ -8,7 +8,7 @@ import { contractAddresses } from "../../src/devnet/deploy.ts";
 import { encodePosition } from "../../src/events/events.service.ts";
 import { sealPrincipal } from "../../subgraphs/shared/principal-token.ts";
 import { untilPublished } from "../support/events.ts";
-import { ask, type Following, followEvents, followSocket } from "../support/graph-client.ts";
+import { ask, type Following, followEvents, followSocket, isRouted } from "../support/graph-client.ts";
 import { MODEL } from "../support/network.ts";
 import { startRemoteGateway } from "../support/remote-gateway.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
@@ -200,13 +200,13 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
     expect(await codeOf("{ models(first: 101) { nodes { id } } }")).toBe("invalid_parameter");
     expect(await codeOf(`{ models(after: "${btoa("[1]")}") { nodes { id } } }`)).toBe("invalid_cursor");
     expect(await codeOf("{ file { root } }")).toBe("invalid_parameter");
-    const mutationOfNothing = await ask(origin(), who.management, "subscription { balanceChanged { id } }");
-    expect([mutationOfNothing.status, mutationOfNothing.errors?.[0]?.extensions?.code]).toEqual([
-      400,
-      "graphql_refused",
-    ]);
     for (const hidden of ["{ _service { sdl } }", "{ _entities(representations: []) { __typename } }"])
       expect(await codeOf(hidden)).toBe("GRAPHQL_VALIDATION_FAILED");
+  });
+
+  test.skipIf(isRouted)("a subscription is no question that a POST asks", async () => {
+    const asked = await ask(origin(), (await owner()).management, "subscription { balanceChanged { id } }");
+    expect([asked.status, asked.errors?.[0]?.extensions?.code]).toEqual([400, "graphql_refused"]);
   });
 
   test.each([
@@ -255,15 +255,19 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
       const code = refused.results[0]?.errors?.[0]?.extensions?.code;
       expect(code).toBe(secret ? "insufficient_scope" : "missing_authorization");
     }
-    const wrong = await followSocket(origin(), "sk-wrong", query);
-    expect(await wrong.closed).toMatchObject({ code: 4403 });
-    await expect(followEvents(origin(), "sk-wrong", query)).rejects.toThrow("401");
     const later = `subscription { balanceChanged(after: "${encodePosition(10n ** 12n)}") { cause } }`;
     const future = await followEvents(origin(), mine.management, later);
     await future.closed;
     expect(future.results[0]?.errors?.[0]?.extensions?.code).toBe("invalid_cursor");
     await until(() => stack().app.events.openStreams === 0);
   });
+});
+
+test.skipIf(isRouted)("a wrong credential opens no stream", async () => {
+  const query = "subscription { balanceChanged { cause } }";
+  const wrong = await followSocket(stack().origin, "sk-wrong", query);
+  expect(await wrong.closed).toMatchObject({ code: 4403 });
+  await expect(followEvents(stack().origin, "sk-wrong", query)).rejects.toThrow("401");
 });
 
 function openStreams(_kind: "local" | "remote"): number {

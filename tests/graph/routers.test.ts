@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { SCOPES } from "../../src/keys/principal.ts";
 import { ROUTER_HEADER } from "../../subgraphs/shared/caller.ts";
@@ -105,6 +105,90 @@ test.each(["with the upgrade", "as connection parameters", "as headers in connec
     expect((await closed)[0]).toBe(4403);
   },
 );
+
+describe("what is followed over a router's socket ends with an event that tells why", () => {
+  const FOLLOWED = "subscription { keyChanged { change } }";
+
+  test("when the source cannot be opened", async () => {
+    const { secret } = await managementKey();
+    const { heard, ask } = await openSocket(secret);
+    ask('subscription { keyChanged(after: "none") { change } }');
+    await until(() => heard.some(({ type }) => type === "complete"));
+    expect(told(heard)).toEqual(["invalid_cursor"]);
+  });
+
+  test("when nobody is there who may", async () => {
+    const { heard, ask } = await openSocket(undefined);
+    ask(FOLLOWED);
+    await until(() => heard.some(({ type }) => type === "complete"));
+    expect(told(heard)).toEqual(["missing_authorization"]);
+  });
+
+  test("when the credential is wrong, and nothing else is answered there", async () => {
+    const { heard, ask } = await openSocket("mk-nobody");
+    ask(FOLLOWED);
+    await until(() => heard.some(({ type }) => type === "complete"));
+    expect(told(heard)).toEqual(["invalid_api_key"]);
+    ask("{ providers { nodes { address } } }");
+    await until(() => heard.some(({ type }) => type === "error"));
+    expect(heard.filter(({ type }) => type === "next")).toHaveLength(1);
+  });
+
+  test("when the key is revoked; then the socket is closed, and its source let go of", async () => {
+    const { app } = stack();
+    const { account, id, secret } = await managementKey();
+    const before = app.events.openStreams;
+    const { heard, ask, closed } = await openSocket(secret);
+    ask(FOLLOWED);
+    await until(() => app.events.openStreams > before);
+    await app.managementKeys.revoke(account, id);
+    expect((await closed)[0]).toBe(4403);
+    expect(told(heard)).toEqual(["api_key_revoked"]);
+    expect(heard.at(-1)).toMatchObject({ type: "complete" });
+    expect(app.events.openStreams).toBe(before);
+  });
+
+  test("and one that is left lets go of its source, while the socket stays", async () => {
+    const { app } = stack();
+    const { secret } = await managementKey();
+    const before = app.events.openStreams;
+    const { socket, ask } = await openSocket(secret);
+    const id = ask(FOLLOWED);
+    await until(() => app.events.openStreams > before);
+    socket.send(JSON.stringify({ type: "complete", id }));
+    await until(() => app.events.openStreams === before);
+    expect(socket.readyState).toBe(socket.OPEN);
+    socket.terminate();
+  });
+});
+
+type Heard = { readonly type: string; readonly payload?: { errors?: { extensions: { code: string } }[] } };
+
+/** The codes that were told with events. */
+function told(heard: readonly Heard[]): readonly string[] {
+  return heard.flatMap(({ type, payload }) =>
+    type === "next" ? (payload?.errors ?? []).map(({ extensions }) => extensions.code) : [],
+  );
+}
+
+/** A router's socket to the accounts, open in the name of this credential. */
+async function openSocket(secret: string | undefined) {
+  const socket = new WebSocket(accounts().replace("http", "ws"), "graphql-transport-ws");
+  const heard: Heard[] = [];
+  const closed = once(socket, "close");
+  socket.on("message", (data) => heard.push(JSON.parse(String(data))));
+  await once(socket, "open");
+  const payload = { ...router, ...(secret && { authorization: `Bearer ${secret}` }) };
+  socket.send(JSON.stringify({ type: "connection_init", payload }));
+  await until(() => heard.some(({ type }) => type === "connection_ack"));
+  let asked = 0;
+  const ask = (query: string) => {
+    const id = String(++asked);
+    socket.send(JSON.stringify({ type: "subscribe", id, payload: { query } }));
+    return id;
+  };
+  return { socket, heard, closed, ask };
+}
 
 test("a socket is not opened without the router's secret", async () => {
   const { secret } = await managementKey();

@@ -2,7 +2,7 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../../src/kernel/ids.ts";
 import { SCOPES } from "../../src/keys/principal.ts";
-import { ask, followSocket } from "../support/graph-client.ts";
+import { ask, followSocket, unauthorized } from "../support/graph-client.ts";
 import { startRemoteGateway } from "../support/remote-gateway.ts";
 import { seedAccount } from "../support/seed.ts";
 import { localSignIn, signInAs } from "../support/sign-in.ts";
@@ -54,7 +54,10 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
     expect(await codeOf(undefined, SIGN_IN, { message, signature })).toBe("sign_in_refused");
     expect((await ask(origin(), token, "mutation { signOut }")).data).toEqual({ signOut: 1 });
     const after = await ask(origin(), token, VIEWER);
-    expect([after.status, after.errors?.[0]?.extensions?.code]).toEqual([401, "session_ended"]);
+    expect([after.status, after.errors?.[0]?.extensions?.code]).toEqual([
+      unauthorized(origin()),
+      "session_ended",
+    ]);
   });
 
   test("signing out everywhere ends every session of the wallet", async () => {
@@ -62,7 +65,11 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
     const tokens = [await signInAs(origin(), wallet), await signInAs(origin(), wallet)].map((s) => s.token);
     const { data } = await ask(origin(), tokens[0], "mutation { signOut(everywhere: true) }");
     expect(data).toEqual({ signOut: 2 });
-    for (const token of tokens) expect((await ask(origin(), token, VIEWER)).status).toBe(401);
+    for (const token of tokens)
+      expect(await ask(origin(), token, VIEWER)).toMatchObject({
+        status: unauthorized(origin()),
+        errors: [{ extensions: { code: "session_ended" } }],
+      });
   });
 
   test("a session makes, changes and revokes management keys, and the secret is shown once", async () => {

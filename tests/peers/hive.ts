@@ -84,8 +84,8 @@ function configure(places: readonly (readonly [name: string, location: string])[
   };
   return `export const gatewayConfig = {
     propagateHeaders: {
-      fromClientToSubgraphs: ({ request }) => ({
-        authorization: request.headers.get("authorization"),
+      fromClientToSubgraphs: ({ context }) => ({
+        authorization: context.headers.authorization,
         "x-zerograph-router": process.env.ROUTER_SECRET,
       }),
     },

@@ -1,5 +1,6 @@
 import { openGraph } from "../../gateway/graph.ts";
 import { createServer } from "../../gateway/server.ts";
+import type { App } from "../../src/app.ts";
 import { modules } from "../../subgraphs/modules.ts";
 import { createSubgraphServer } from "../../subgraphs/serve.ts";
 import type { Stack } from "./stack.ts";
@@ -8,11 +9,10 @@ const SECRET = "a secret of the tests, long enough to be taken";
 /** What a router that is not ours shows in them. */
 export const ROUTER_SECRET = "a router's secret of the tests, long enough as well";
 
-/** A second gateway over the same services, which asks each subgraph over HTTP and WebSocket, served by Mercurius. */
-export async function startRemoteGateway(
-  { app }: Pick<Stack, "app">,
-  onEnd: (end: () => Promise<unknown>) => void,
-): Promise<{ origin: string; urls: Readonly<Record<string, string>>; secret: string }> {
+type OnEnd = (end: () => Promise<unknown>) => void;
+
+/** The subgraphs of a product as services of their own, served by Mercurius. Returns where each is. */
+export async function startSubgraphs(app: App, onEnd: OnEnd): Promise<Readonly<Record<string, string>>> {
   const urls: Record<string, string> = {};
   for (const { name, build } of modules) {
     const trust = { secret: SECRET, routerSecret: ROUTER_SECRET };
@@ -20,6 +20,15 @@ export async function startRemoteGateway(
     onEnd(() => server.close());
     urls[name] = await server.listen({ host: "127.0.0.1", port: 0 });
   }
+  return urls;
+}
+
+/** A second gateway over the same services, which asks each subgraph over HTTP and WebSocket. */
+export async function startRemoteGateway(
+  { app }: Pick<Stack, "app">,
+  onEnd: OnEnd,
+): Promise<{ origin: string; urls: Readonly<Record<string, string>>; secret: string }> {
+  const urls = await startSubgraphs(app, onEnd);
   const graph = await openGraph({ kind: "remote", urls, secret: SECRET }, app);
   onEnd(() => graph.close());
   const server = await createServer(app, graph);

@@ -29,6 +29,9 @@ export type Stack = {
 
 type Settings = Readonly<Record<string, string>>;
 
+/** What else is done with every stack once it is started: the suite of the peers puts a router in front. */
+export const afterStart: ((stack: Stack, onEnd: OnEnd) => Promise<void>)[] = [];
+
 /** Starts one stack for the tests of a file and ends it after them. Read it inside the tests. */
 export function useStack(settings: Settings = {}, kind?: DatabaseKind): () => Stack {
   return useStarted(async (onEnd) =>
@@ -95,7 +98,10 @@ async function startStack(
   const server = await createServer(app, graph);
   onEnd(() => server.close());
   await server.listen({ host: "127.0.0.1", port: 0 });
-  return { app, server, origin: server.listeningOrigin, rpcUrl, provider, logged: () => lines.join("") };
+  const origin = server.listeningOrigin;
+  const stack: Stack = { app, server, origin, rpcUrl, provider, logged: () => lines.join("") };
+  for (const then of afterStart) await then(stack, onEnd);
+  return stack;
 }
 
 /** Keeps every line of the log, and shows those of errors. */

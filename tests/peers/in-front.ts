@@ -1,0 +1,14 @@
+import { inject } from "vitest";
+import { askThrough, expectRouter } from "../support/graph-client.ts";
+import { ROUTER_SECRET, startSubgraphs } from "../support/remote-gateway.ts";
+import { afterStart } from "../support/stack.ts";
+import { startHive } from "./hive.ts";
+
+/** Puts Hive Gateway before every stack that a test of this project starts: what it asks of the graph goes through it. */
+if (inject("hasPeers")) {
+  expectRouter();
+  afterStart.push(async ({ app, origin }, onEnd) => {
+    const urls = await startSubgraphs(app, (end) => onEnd(async () => void (await end())));
+    askThrough(await startHive("stitching", { urls, routerSecret: ROUTER_SECRET }, onEnd), origin);
+  });
+}
