@@ -3,8 +3,8 @@ import { isDeepStrictEqual } from "node:util";
 import { quantile } from "./load.ts";
 import type { Pressed } from "./peers/graph/engine.ts";
 
-/** How long each measurement of a peer takes, and how often they take turns. */
-export type GraphPace = { readonly rounds: number; readonly durationMs: number };
+/** How long each measurement of a peer takes, how often they take turns, and how long each is warmed up before. */
+export type GraphPace = { readonly rounds: number; readonly durationMs: number; readonly warmUpMs: number };
 
 /** A peer, by its name, and how to measure it at one operation. */
 export type Competitor = {
@@ -28,12 +28,12 @@ export async function compete(
   title: string,
   operations: Readonly<Record<string, string>>,
   competitors: readonly Competitor[],
-  { rounds, durationMs }: GraphPace,
+  { rounds, durationMs, warmUpMs }: GraphPace,
 ): Promise<string> {
   const tables: string[] = [];
   for (const [name, operation] of Object.entries(operations)) {
     const { able, notes } = await judge(operation, competitors);
-    for (const { press } of able) await press(operation, durationMs);
+    for (const { press } of able) await press(operation, warmUpMs);
     const results = new Map(able.map((competitor) => [competitor, [] as Pressed[]]));
     for (let round = 0; round < rounds; round++)
       for (let turn = 0; turn < able.length; turn++) {

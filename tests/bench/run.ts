@@ -26,7 +26,9 @@ const CHAIN_PACE = QUICK ? { rounds: 1, fullBlocks: 20, keys: 5 } : { rounds: 3,
 const STORAGE_PACE = QUICK
   ? { rounds: 2, largeBytes: 2 ** 25, smallFiles: 500, sdkBytes: 2 ** 22 }
   : { rounds: 5, largeBytes: 2 ** 28, smallFiles: 10_000, sdkBytes: 2 ** 26 };
-const GRAPH_PACE = QUICK ? { rounds: 2, durationMs: 200 } : { rounds: 5, durationMs: 500 };
+const GRAPH_PACE = QUICK
+  ? { rounds: 2, durationMs: 200, warmUpMs: 200 }
+  : { rounds: 5, durationMs: 1_000, warmUpMs: 3_000 };
 const WARM_UP = { connections: 16, durationMs: QUICK ? 400 : 2_000 };
 const NOISY = 0.4;
 
