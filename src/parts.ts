@@ -4,7 +4,7 @@ import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import type { Bus } from "./events/bus.ts";
 import type { EventsService } from "./events/events.service.ts";
-import type { Clock } from "./kernel/clock.ts";
+import type { WaitingClock } from "./kernel/clock.ts";
 import type { Logger } from "./kernel/log.ts";
 
 /** What every room of the product is built from. */
@@ -12,7 +12,7 @@ export type Parts = {
   readonly config: Config;
   readonly network: Network;
   readonly log: Logger;
-  readonly clock: Clock;
+  readonly clock: WaitingClock;
   readonly rpc: Rpc;
   readonly database: Database;
   readonly bus: Bus;

@@ -1,0 +1,61 @@
+import { addressOf } from "../chain/networks.ts";
+import type { ChainRoom } from "../chain/room.ts";
+import { VaultClient } from "../chain/vault.client.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { Life, Parts } from "../parts.ts";
+import { BalanceService } from "./balance.service.ts";
+import { DepositsService } from "./deposits.service.ts";
+import { FundsService } from "./funds.service.ts";
+import { HoldsService } from "./holds.service.ts";
+import { UsageService } from "./usage.service.ts";
+
+/** Whose money is where. */
+export type AccountServices = {
+  readonly balances: BalanceService;
+  readonly funds: FundsService;
+  readonly usage: UsageService;
+  readonly deposits: DepositsService;
+  readonly holds: HoldsService;
+};
+
+/** The services of accounts, and what they do besides answering. */
+export type AccountRoom = Life & { readonly services: AccountServices };
+
+/** The name under which deposits follow the chain. */
+const WATCHER = "deposits";
+
+/** Builds the services of accounts. */
+export function openAccountRoom(
+  parts: Parts,
+  { services: { chain }, confirmations, follow }: ChainRoom,
+  observer: Metrics | undefined,
+): AccountRoom {
+  const { config, network, log, clock, rpc, database, committed } = parts;
+  const vault = config.VAULT_ADDRESS ?? addressOf(network, "routerVault");
+  const balances = new BalanceService(database);
+  const holds = new HoldsService({ database, log, committed, observer });
+  const deposits = new DepositsService({
+    queries: database,
+    chainId: network.chainId,
+    vault: {
+      address: vault,
+      event: config.VAULT_EVENT,
+      accountArgument: config.VAULT_ACCOUNT_ARGUMENT,
+      amountArgument: config.VAULT_AMOUNT_ARGUMENT,
+    },
+    confirmations,
+    scannedBlock: async () => (await chain.watchers()).get(WATCHER)?.scannedBlock,
+  });
+  follow(WATCHER, deposits);
+  return {
+    services: {
+      balances,
+      funds: new FundsService({ balances, vault: new VaultClient({ client: rpc.client, vault, clock }) }),
+      usage: new UsageService(database),
+      deposits,
+      holds,
+    },
+    work: () => holds.start(),
+    stop: async () => holds.stop(),
+  };
+}

@@ -1,0 +1,177 @@
+import { privateKeyToAccount } from "viem/accounts";
+import type { HoldsService } from "../accounts/holds.service.ts";
+import { CredentialsService } from "../chain/direct/credentials.service.ts";
+import { InferenceRegistry } from "../chain/direct/inference-registry.ts";
+import { addressOf } from "../chain/networks.ts";
+import type { ApiKeyService } from "../keys/api-key.service.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { Life, Parts } from "../parts.ts";
+import type { UploadsService } from "../storage/uploads.service.ts";
+import { AdmissionService } from "./admission.service.ts";
+import { AudioService } from "./audio.service.ts";
+import type { ProviderSource } from "./catalogue.service.ts";
+import { CatalogueService } from "./catalogue.service.ts";
+import { ChatService } from "./chat.service.ts";
+import { EvidenceService } from "./evidence.service.ts";
+import { ExchangeService } from "./exchange.service.ts";
+import { HealthService } from "./health.service.ts";
+import { type ImageJobRoom, openImageJobRoom } from "./image-job.room.ts";
+import { ImagesService } from "./images.service.ts";
+import { MessagesService } from "./messages.service.ts";
+import { ProviderClient } from "./provider.client.ts";
+import { chainProviders } from "./provider-source.chain.ts";
+import { FileProviders } from "./provider-source.file.ts";
+import { joinedProviders } from "./provider-source.joined.ts";
+import { RequestsService } from "./requests.service.ts";
+import { RoutingService } from "./routing.service.ts";
+import type { Usd } from "./routing.ts";
+import { TokenPriceService } from "./token-price.service.ts";
+
+/** What providers are asked, and what comes of it. */
+export type InferenceServices = {
+  readonly registry: InferenceRegistry;
+  readonly catalogue: CatalogueService;
+  /** How providers fare, as this process sees it. */
+  readonly health: HealthService;
+  /** Lets requests in. */
+  readonly admission: AdmissionService;
+  /** Carries admitted requests to providers. */
+  readonly exchanges: ExchangeService;
+  /** Tells who would be asked. */
+  readonly routing: RoutingService;
+  readonly chat: ChatService;
+  readonly messages: MessagesService;
+  readonly images: ImagesService;
+  readonly audio: AudioService;
+  readonly requests: RequestsService;
+  readonly evidence: EvidenceService;
+  /** Dollars for one token of the network, where that is known now. */
+  tokenUsd(): Usd | undefined;
+} & ImageJobRoom["services"];
+
+/** The services of inference, and what they do besides answering. */
+export type InferenceRoom = Life & {
+  readonly services: InferenceServices;
+  /** Learns which providers there are and what a token is worth, and goes on doing so. */
+  start(): Promise<void>;
+};
+
+type Needs = {
+  readonly holds: HoldsService;
+  readonly apiKeys: ApiKeyService;
+  readonly uploads: UploadsService;
+  readonly observer: Metrics | undefined;
+  /** A variable of the environment, which the operator's file of providers names for a key. */
+  readonly variable: (name: string) => string | undefined;
+};
+
+const HOLD_GRACE_SECONDS = 60;
+const PROVIDER_TRIES = 3;
+
+/** How long a request may be under way before whoever has its money takes it for lost, seconds. */
+export function requestSeconds(config: Parts["config"]): number {
+  return Math.ceil(config.PROVIDER_TOTAL_MS / 1_000) + HOLD_GRACE_SECONDS;
+}
+
+/** Builds the services of inference. */
+export function openInferenceRoom(parts: Parts, needs: Needs): InferenceRoom {
+  const { config, log, clock, database } = parts;
+  const { holds, apiKeys, uploads, observer } = needs;
+  const { registry, providers, source } = openProviders(parts, needs);
+  const health = new HealthService({ clock, coolDownMs: config.PROVIDER_COOL_DOWN_MS });
+  const exchanges = new ExchangeService({
+    providers,
+    health,
+    clock,
+    log,
+    tries: PROVIDER_TRIES,
+    totalMs: config.PROVIDER_TOTAL_MS,
+    firstTokenMs: config.PROVIDER_FIRST_TOKEN_MS,
+    stallMs: config.CLIENT_STALL_MS,
+    resumesStreams: config.RESUME_STREAMS === "on",
+  });
+  const tokenPrice = new TokenPriceService({ setting: config.TOKEN_USD, clock, log });
+  const catalogue = new CatalogueService({ source, log, refreshMs: config.CATALOGUE_REFRESH_MS });
+  const evidence = new EvidenceService({
+    queries: database,
+    providers,
+    clock,
+    log,
+    timeoutMs: config.TEE_CHECK_MS,
+    observe: (verdict) => observer?.evidence(verdict),
+  });
+  const reachOf = (keyId: string) => apiKeys.reachOf(keyId);
+  const admission = new AdmissionService({
+    catalogue,
+    health,
+    holds,
+    reachOf,
+    tokenUsd: () => tokenPrice.current(),
+    evidence,
+    observer,
+    clock,
+    holdSeconds: requestSeconds(config),
+  });
+  const requests = new RequestsService(database);
+  const jobRoom = openImageJobRoom(parts, {
+    ...{ providers, catalogue, health, admission, evidence, requests, holds, uploads, observer },
+  });
+  const maxCompletionTokens = config.MAX_COMPLETION_TOKENS;
+  return {
+    services: {
+      ...{ registry, catalogue, health, admission, exchanges, requests, evidence },
+      routing: new RoutingService({ admission, catalogue, reachOf }),
+      chat: new ChatService({ admission, exchanges, maxCompletionTokens }),
+      messages: new MessagesService({ admission, exchanges, providers, reachOf }),
+      images: new ImagesService({ admission, exchanges }),
+      audio: new AudioService({ admission, exchanges }),
+      tokenUsd: () => tokenPrice.known(),
+      ...jobRoom.services,
+    },
+    async start() {
+      await Promise.all([catalogue.start(), tokenPrice.start()]);
+    },
+    work: () => jobRoom.work?.(),
+    async stop() {
+      await Promise.all([exchanges.drain(), jobRoom.stop()]);
+      catalogue.stop();
+      tokenPrice.stop();
+      await providers.close();
+    },
+  };
+}
+
+/** Who can be asked, on the chain and in the operator's file, and how they are spoken to. */
+function openProviders(
+  { config, network, log, clock, rpc }: Parts,
+  { variable }: Pick<Needs, "variable">,
+): {
+  readonly registry: InferenceRegistry;
+  readonly providers: ProviderClient;
+  readonly source: ProviderSource;
+} {
+  const address = addressOf(network, "computeInference");
+  const registry = new InferenceRegistry(rpc.client, address);
+  const wallet = privateKeyToAccount(config.ROUTER_PRIVATE_KEY ?? `0x${"0".repeat(63)}1`);
+  const credentials = new CredentialsService({ client: rpc.client, registry: address, wallet, clock });
+  const file = config.PROVIDERS_FILE
+    ? new FileProviders({ path: config.PROVIDERS_FILE, variable })
+    : undefined;
+  const allowsPrivate = network.id === "devnet";
+  const onChain = chainProviders(registry, { allowsPrivate });
+  const providers = new ProviderClient({
+    credentials: {
+      secretFor: async (provider) => file?.keyOf(provider) ?? credentials.secretFor(provider),
+      forget: (provider) => credentials.forget(provider),
+    },
+    deadlines: {
+      connectMs: config.PROVIDER_CONNECT_MS,
+      firstByteMs: config.PROVIDER_FIRST_BYTE_MS,
+      silenceMs: config.PROVIDER_SILENCE_MS,
+      totalMs: config.PROVIDER_TOTAL_MS,
+    },
+    connections: config.PROVIDER_CONNECTIONS,
+    allowsPrivate,
+  });
+  return { registry, providers, source: file ? joinedProviders([onChain, file], log) : onChain };
+}

@@ -1,0 +1,87 @@
+import type { BlockList } from "node:net";
+import { verifyWalletSignature } from "../chain/wallet-signature.ts";
+import type { RedisConnection } from "../events/redis-connection.ts";
+import type { Life, Parts } from "../parts.ts";
+import { ApiKeyService } from "./api-key.service.ts";
+import { AuthenticateService } from "./authenticate.service.ts";
+import { CredentialWatch } from "./credential-watch.service.ts";
+import { DoorService, type RateLimits } from "./door.service.ts";
+import { KeyUseService } from "./key-use.service.ts";
+import { ManagementKeyService } from "./management-key.service.ts";
+import type { Principal } from "./principal.ts";
+import { MemoryRateLimit } from "./rate-limit.memory.ts";
+import { RedisRateLimit } from "./rate-limit.redis.ts";
+import type { RateLimit } from "./rate-limit.ts";
+import { SessionService } from "./session.service.ts";
+import { SessionSweep } from "./session-sweep.runner.ts";
+import { signInPlaces } from "./sign-in-places.ts";
+import { trustedProxies } from "./source-address.ts";
+
+/** Who may ask for what. */
+export type KeyServices = {
+  readonly apiKeys: ApiKeyService;
+  readonly managementKeys: ManagementKeyService;
+  readonly sessions: SessionService;
+  /** Notes which key was used, when and from where. */
+  readonly keyUse: KeyUseService;
+  /** The proxies whose word on a request's source is taken. */
+  readonly trustedProxies: BlockList;
+  readonly credentialWatch: CredentialWatch;
+  /** Where every request comes in, on every face. */
+  readonly door: DoorService;
+  /** Who sends this `Authorization` header. */
+  authenticate(authorization: string | undefined): Promise<Principal>;
+};
+
+/** The services of keys, and what they do besides answering. */
+export type KeyRoom = Life & { readonly services: KeyServices };
+
+/** Builds the services of keys. Requests are counted in `redis` where there is one, else by this process. */
+export function openKeyRoom(parts: Parts, redis: RedisConnection | undefined): KeyRoom {
+  const { config, network, log, clock, rpc, database, bus, committed } = parts;
+  const trusted = trustedProxies(config.TRUSTED_PROXIES ?? []);
+  const authenticator = new AuthenticateService(database);
+  const keyUse = new KeyUseService({ database, clock, log, trusted });
+  const credentialWatch = new CredentialWatch({ queries: database, bus, log });
+  const sweep = new SessionSweep(database, log);
+  const places = signInPlaces({
+    origins: config.SIGN_IN_ORIGINS,
+    chainId: network.chainId,
+    isDevnet: network.id === "devnet",
+  });
+  return {
+    services: {
+      apiKeys: new ApiKeyService({ database, clock, committed }),
+      managementKeys: new ManagementKeyService({ database, clock, committed }),
+      sessions: new SessionService({
+        database,
+        clock,
+        places,
+        verify: (signed) => verifyWalletSignature(rpc.client, signed),
+      }),
+      keyUse,
+      trustedProxies: trusted,
+      credentialWatch,
+      door: new DoorService({ authenticator, limits: rateLimits(config, redis), trusted }),
+      authenticate: (authorization) => authenticator.authenticate(authorization),
+    },
+    work: () => sweep.start(),
+    async stop() {
+      await credentialWatch.stop();
+      await sweep.stop();
+      await keyUse.drain();
+    },
+  };
+}
+
+function rateLimits(config: Parts["config"], redis: RedisConnection | undefined): RateLimits {
+  const limitOf = (name: string, limit: number): RateLimit | undefined => {
+    if (limit === 0) return undefined;
+    return redis ? new RedisRateLimit(redis, name, limit) : new MemoryRateLimit(limit);
+  };
+  return {
+    perKey: limitOf("key", config.RATE_LIMIT_PER_KEY),
+    perAddress: limitOf("address", config.RATE_LIMIT_PER_ADDRESS),
+    failures: limitOf("failures", config.RATE_LIMIT_FAILURES),
+  };
+}
