@@ -49,6 +49,19 @@ for (const { name, open } of redisUrl ? [memory, redis] : [memory]) {
       expect(positions(await take(all, 4))).toEqual([1n, 3n, 4n, 5n]);
     });
 
+    test("who is told that a bus keeps all behind a position lacks nothing of it", async () => {
+      const bus = await open();
+      await bus.publish(numbered(1, 20_500));
+      for (const after of [0n, 5_000n, 10_499n, 20_000n, 20_500n]) {
+        const stream = await bus.subscribe({ topic: TOPIC }, after);
+        if (bus.keepsAll(TOPIC, after) && after < 20_500n)
+          expect((await take(stream, 1))[0]?.position).toBe(after + 1n);
+        await stream.return?.();
+      }
+      // What was dropped is not kept; Redis may have lost its memory, so that it is never certain.
+      expect([0n, 20_000n].map((after) => bus.keepsAll(TOPIC, after))).toEqual([false, name === "memory"]);
+    });
+
     test("a replay starts behind the position it was given, over many pages, and goes on live", async () => {
       const bus = await open();
       await bus.publish(numbered(1, 1_700));

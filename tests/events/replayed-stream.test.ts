@@ -26,6 +26,29 @@ test("an event published between the last page and the live stream is not lost, 
   expect(await live.next()).toEqual({ done: true, value: undefined });
 });
 
+test("the past is not asked again where the live stream keeps all that came since", async () => {
+  const asked: bigint[] = [];
+  const live = new PushIterator<DomainEvent>();
+  const stream = new ReplayedStream(
+    {
+      page: async (after) => {
+        asked.push(after);
+        return { events: [publishedFile(Number(after) + 1)], upTo: after + 1n, full: after < 4n };
+      },
+      live: async (after) => {
+        for (let position = Number(after) + 1; position < 10; position++) live.push(publishedFile(position));
+        return live;
+      },
+      keepsAll: () => true,
+    },
+    3n,
+    { first: { events: [publishedFile(1), publishedFile(3)], upTo: 3n, full: true } },
+  );
+  expect((await take(stream, 8)).map(({ position }) => position)).toEqual([1n, 3n, 4n, 5n, 6n, 7n, 8n, 9n]);
+  expect(asked).toEqual([3n, 4n]);
+  await stream.return();
+});
+
 test("leaving while the live stream is being opened lets go of it", async () => {
   const live = new PushIterator<DomainEvent>();
   const opening = Promise.withResolvers<void>();
