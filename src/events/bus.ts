@@ -23,8 +23,8 @@ export interface Bus {
    */
   subscribe<T extends Topic>(filter: EventFilter<T>, after?: bigint): Promise<EventStream<T>>;
   /**
-   * Whether it is certain that `subscribe` replays everything of a topic that was published behind `after`, by anybody.
-   * Where it is not, the outbox tells what may be lacking.
+   * Whether it is certain that `subscribe` replays everything of a topic that is published behind `after`, where that is
+   * not before the bus itself. Where it is not certain, the outbox tells what may be lacking.
    */
   keepsAll(topic: Topic, after: bigint): boolean;
   /** Whether it remembers what was published: false when it is new, or has lost its memory since `keep`. */

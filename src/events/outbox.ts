@@ -137,8 +137,8 @@ const APPEND = `
 const NEWEST = "coalesce((select max(position) from outbox where position is not null), 0)";
 const FORGOTTEN = "coalesce((select position from outbox_forgotten where topic = $1), 0)";
 
-// One statement, as thousands of readers come back at once, and in the embedded database each costs a quarter of a
-// millisecond of this process: four took a third of the time of a reader who resumes.
+// One statement, as thousands of readers come back at once, and the embedded database works in this process: when it was
+// asked five times for each that resumes, that took two fifths of their time.
 const readPastOf = (filter: string) => `
   select bounds.*, ${COLUMNS}
   from (

@@ -221,7 +221,7 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
         id cursor cause balance { total held available } account { address } request { id cost { total } } } }`;
       const causes = ({ results }: Following) => results.map(({ data }) => data.balanceChanged.cause);
       const live = await follow(origin(), who.management, query());
-      await until(() => openStreams(kind) > 0);
+      await until(() => stack().app.events.openStreams > 0);
       const id = await chat(who);
       await until(() => live.results.length === 2);
       expect(causes(live)).toEqual(["HOLD", "SETTLEMENT"]);
@@ -269,10 +269,6 @@ test.skipIf(isRouted)("a wrong credential opens no stream", async () => {
   expect(await wrong.closed).toMatchObject({ code: 4403 });
   await expect(followEvents(stack().origin, "sk-wrong", query)).rejects.toThrow("401");
 });
-
-function openStreams(_kind: "local" | "remote"): number {
-  return stack().app.events.openStreams;
-}
 
 test("a subgraph answers nobody who has no principal that a gateway signed less than 30 s ago", async () => {
   const url = `${remote.urls.accounts}/graphql`;
