@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** Tries until `attempt` neither throws nor answers false, and returns what it answered. */
 export async function until<T>(
   attempt: () => T | Promise<T>,
-  patienceMs = 20_000,
+  patienceMs = 40_000,
 ): Promise<Exclude<T, false>> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
