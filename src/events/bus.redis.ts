@@ -83,7 +83,12 @@ export class RedisBus implements Bus {
   async subscribe<T extends Topic>(filter: EventFilter<T>, after?: bigint): Promise<EventStream<T>> {
     if (after === undefined) return this.#readers.attach(filter) as EventStream<T>;
     const past = {
-      page: (last: bigint) => this.#page(filter, last, last > after),
+      page: (last: bigint) =>
+        this.#page(filter, last, last > after).catch((error) => {
+          if (!this.#closing.signal.aborted) throw error;
+          // Who still reads the past goes on to what is live, which has ended.
+          return { events: [], upTo: last, full: false };
+        }),
       live: async () => this.#readers.attach(filter),
     };
     return new ReplayedStream(past, after) as EventStream<T>;

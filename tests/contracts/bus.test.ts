@@ -160,6 +160,15 @@ for (const { name, open } of redisUrl ? [memory, redis] : [memory]) {
       await bus.close();
       for (const next of waiting) expect(await next).toEqual({ done: true, value: undefined });
     });
+
+    test("close ends a reader whose page of the past is on its way", async () => {
+      const bus = await open();
+      const replayed = await bus.subscribe({ topic: TOPIC }, 0n);
+      const next = replayed.next();
+      await bus.close();
+      expect(await next).toEqual({ done: true, value: undefined });
+      expect(bus.readers).toBe(0);
+    });
   });
 }
 
