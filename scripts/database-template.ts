@@ -1,10 +1,13 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { openDatabase } from "../src/db/open.ts";
 import { keepTemplate, templateFolder } from "../src/db/template.ts";
 
-/** Makes what `npm start` copies instead of making a database; see src/db/template.ts. */
+/**
+ * Makes what `npm start` copies instead of making a database; see src/db/template.ts. A folder of migrations that were
+ * just built from ours may be named, for a template of the built product.
+ */
 if (!existsSync(templateFolder())) {
   const folder = mkdtempSync(join(tmpdir(), "zerograph-template-"));
   try {
@@ -15,3 +18,5 @@ if (!existsSync(templateFolder())) {
     rmSync(folder, { recursive: true, force: true });
   }
 }
+for (const built of process.argv.slice(2).map((path) => resolve(path)))
+  if (!existsSync(templateFolder(built))) keepTemplate(templateFolder(), built);

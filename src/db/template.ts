@@ -1,18 +1,21 @@
 import { createHash } from "node:crypto";
 import { constants, cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
+import { createRequire, findPackageJSON } from "node:module";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Where `npm ci` leaves a copy of the embedded database as migrations make it, for every start in a new folder. */
-const TEMPLATES = new URL("../../.cache/pglite/", import.meta.url);
-const MIGRATIONS = new URL("./migrations/", import.meta.url);
+const MIGRATIONS = fileURLToPath(new URL("./migrations/", import.meta.url));
 
-/** The folder of the copy that goes with this version of PGlite and these migrations, whether or not it is there. */
-export function templateFolder(): string {
+/**
+ * Where `npm ci` leaves a copy of the embedded database as migrations make it, for every start in a new folder: it goes
+ * with this version of PGlite and these migrations (the built ones are other files), and may not be there.
+ */
+export function templateFolder(migrations = MIGRATIONS): string {
   const entry = createRequire(import.meta.url).resolve("@electric-sql/pglite");
   const hash = createHash("sha256").update(readFileSync(new URL("../package.json", `file://${entry}`)));
-  for (const name of readdirSync(MIGRATIONS).sort()) hash.update(readFileSync(new URL(name, MIGRATIONS)));
-  return fileURLToPath(new URL(hash.digest("hex").slice(0, 16), TEMPLATES));
+  for (const name of readdirSync(migrations).sort()) hash.update(readFileSync(join(migrations, name)));
+  const root = dirname(findPackageJSON(import.meta.url) ?? "");
+  return join(root, ".cache/pglite", hash.digest("hex").slice(0, 16));
 }
 
 /**
@@ -25,9 +28,9 @@ export function copyTemplate(path: string): void {
   if (existsSync(template)) copyWhole(template, path);
 }
 
-/** Keeps a database that nobody has open as the template. */
-export function keepTemplate(path: string): void {
-  copyWhole(path, templateFolder());
+/** Keeps a database that nobody has open as the template of these migrations. */
+export function keepTemplate(path: string, migrations?: string): void {
+  copyWhole(path, templateFolder(migrations));
 }
 
 function copyWhole(from: string, to: string): void {

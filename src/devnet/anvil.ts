@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StartupError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
+import { once as madeOnce } from "../kernel/once.ts";
 
 /** The chain id of the development network: that of the public testnet, so that signatures mean the same on both. */
 export const DEVNET_CHAIN_ID = 16_602;
@@ -109,7 +110,7 @@ async function claimPort(wanted: number): Promise<number> {
 }
 
 /** The binary of the npm package for this platform, else the one on PATH. */
-function findAnvil(): string {
+const findAnvil = madeOnce((): string => {
   const architecture = process.arch === "x64" ? "amd64" : process.arch;
   const name = `@foundry-rs/anvil-${process.platform}-${architecture}`;
   const candidates = [packagedAnvil(name), "anvil"].filter((path) => path !== undefined);
@@ -118,7 +119,7 @@ function findAnvil(): string {
   throw new StartupError(
     `There is no anvil for ${process.platform}-${process.arch}: install Foundry so that 'anvil' is on PATH, or set RPC_URL to a chain that runs elsewhere.`,
   );
-}
+});
 
 function packagedAnvil(name: string): string | undefined {
   try {

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { makeFolders, startConsensus, startExecution } from "../support/node-parts.ts";
 import { newFolder, runProcess } from "../support/process.ts";
 
-const DOCTOR = { script: "gateway/doctor.ts" } as const;
+const DOCTOR = { script: "dist/gateway/doctor.js" } as const;
 
 describe("npm run node:doctor", () => {
   test("exits 0 for a node whose rules hold, and 1 with what to do next when one is broken", async () => {

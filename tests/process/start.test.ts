@@ -24,12 +24,15 @@ if (!hasCurl) console.warn("!! The printed commands are NOT tried: this machine 
 const ACCOUNT =
   "{ viewer { account { balance { total held } requests(first: 100) { nodes { id status cost { total } } } } } }";
 
+/** What `npm start` runs; a restart is that of the built product, on the same folder. */
+const START = "gateway/main.ts";
+
 let folder = "";
 let running: ReadyProcess;
 
 beforeAll(async () => {
   folder = newFolder(onEnd);
-  running = await startReady({ settings: { DATA_DIR: folder }, onEnd });
+  running = await startReady({ script: START, settings: { DATA_DIR: folder }, onEnd });
 });
 afterAll(async () => {
   for (const end of ends) await end();
@@ -95,7 +98,7 @@ test.skipIf(!hasCurl)("the three printed commands work as they are pasted", asyn
 
 test("npm run status tells the same as data, while the process runs", async () => {
   const { chat, query, subscribe, apiKey, managementKey } = pasted();
-  const status = { script: "gateway/status.ts", args: ["--json"] };
+  const status = { script: "dist/gateway/status.js", args: ["--json"] };
   const told = await runProcess({ ...status, settings: { DATA_DIR: folder } });
   expect(told.code).toBe(0);
   expect(JSON.parse(told.stdout)).toMatchObject({
@@ -186,6 +189,9 @@ test("kill -9 under 20 chats takes the chain along, and every answer that came i
   const billed = requests.nodes.filter(({ status }: { status: string }) => status === "COMPLETED");
   expect(billed.map(({ id }: { id: string }) => id)).toEqual(expect.arrayContaining(answered));
   expect(await running.end()).toMatchObject({ code: 0 });
-  const verified = await runProcess({ script: "gateway/verify-ledger.ts", settings: { DATA_DIR: folder } });
+  const verified = await runProcess({
+    script: "dist/gateway/verify-ledger.js",
+    settings: { DATA_DIR: folder },
+  });
   expect(verified).toMatchObject({ code: 0, stdout: expect.stringContaining("The ledger is exact") });
 });

@@ -27,7 +27,10 @@ export type RunningProcess = {
 /** One that serves; `origin` is where, and empty for a worker. */
 export type ReadyProcess = RunningProcess & { readonly origin: string };
 
-/** What to run: `gateway/main.ts` unless another script is named, with these settings and no others. */
+/**
+ * What to run, with these settings and no others: the built product as it is deployed, unless another script is named.
+ * One that is not built is run as `npm start` does.
+ */
 export type ProcessOptions = {
   readonly script?: string;
   readonly args?: readonly string[];
@@ -42,8 +45,14 @@ const ADDRESS = /OpenAI clients {3}(http:\S+)\/v1|ready at (http:\S+)\/graphql|w
  * for secrets, when the test is finished.
  */
 export function startProcess(options: ProcessOptions = {}): RunningProcess {
-  const { script = "gateway/main.ts", args = [], settings = {}, onEnd = onTestFinished as OnEnd } = options;
-  const child = spawn(resolve("scripts/node"), ["--import", "tsx", script, ...args], {
+  const {
+    script = "dist/gateway/main.js",
+    args = [],
+    settings = {},
+    onEnd = onTestFinished as OnEnd,
+  } = options;
+  const loader = script.endsWith(".ts") ? ["--import", "tsx"] : [];
+  const child = spawn(resolve("scripts/node"), [...loader, script, ...args], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: "0", SUBGRAPH_PORT: "0", ...settings },
     stdio: ["ignore", "pipe", "pipe"],
   });
