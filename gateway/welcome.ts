@@ -7,8 +7,10 @@ export type Status = {
   readonly development: boolean;
   readonly pid: number;
   readonly urls: Readonly<
-    Record<"origin" | "dashboard" | "openai" | "graphql" | "websocket" | "sse", string>
+    Record<"origin" | "dashboard" | "openai" | "graphql" | "websocket" | "sse" | "indexer", string>
   >;
+  /** The development network's chain, for wallets and for uploads to the storage. */
+  readonly chain?: { readonly rpcUrl: string; readonly id: number };
   readonly keys?: { readonly apiKey: string; readonly managementKey: string };
   readonly commands?: Readonly<Record<"chat" | "query" | "subscribe", string>>;
 };
@@ -21,7 +23,7 @@ const SUBSCRIPTION = "subscription { balanceChanged { cause balance { available 
 export function toStatus(given: {
   network: string;
   origin: string;
-  demo?: { apiKey: string; managementKey: string; model: string };
+  demo?: { apiKey: string; managementKey: string; model: string; chain: { rpcUrl: string; id: number } };
 }): Status {
   const { network, origin, demo } = given;
   const urls = {
@@ -31,13 +33,15 @@ export function toStatus(given: {
     graphql: `${origin}/graphql`,
     websocket: `${origin.replace(/^http/, "ws")}/graphql`,
     sse: `${origin}/graphql/stream`,
+    indexer: origin,
   };
   const status = { network, development: network === "devnet", pid: process.pid, urls };
   if (!demo) return status;
-  const { apiKey, managementKey, model } = demo;
+  const { apiKey, managementKey, model, chain } = demo;
   const chat = { model, stream: true, messages: [{ role: "user", content: "Tell me of the sea" }] };
   return {
     ...status,
+    chain,
     keys: { apiKey, managementKey },
     commands: {
       chat: curl(`${urls.openai}/chat/completions`, apiKey, chat, "-N"),
@@ -48,7 +52,7 @@ export function toStatus(given: {
 }
 
 /** The banner: first that this is no real network, then addresses, keys, and commands to paste. */
-export function toBanner({ network, development, urls, keys, commands }: Status): string {
+export function toBanner({ network, development, urls, chain, keys, commands }: Status): string {
   const lines = development
     ? [
         "zerograph on a DEVELOPMENT NETWORK of this machine. Its money is play money and its wallet keys are public.",
@@ -60,6 +64,7 @@ export function toBanner({ network, development, urls, keys, commands }: Status)
     `  OpenAI clients   ${urls.openai}`,
     `  GraphQL          ${urls.graphql}`,
     `  Subscriptions    ${urls.websocket} (graphql-transport-ws), ${urls.sse} (SSE)`,
+    `  Storage SDKs     ${urls.indexer} (indexer)${chain ? `, ${chain.rpcUrl} (chain ${chain.id})` : ""}`,
   );
   if (keys) lines.push("", `  sk- key, funded  ${keys.apiKey}`, `  mk- key          ${keys.managementKey}`);
   if (commands)

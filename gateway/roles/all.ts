@@ -37,5 +37,6 @@ async function startWithDevnet(start: Start): Promise<void> {
   const { openDemoWallet } = await import("../../src/devnet/wallet.ts");
   const keys = await prepareDemo(app, devnet, config.DATA_DIR);
   const wallet = await openDemoWallet(devnet.rpcUrl);
-  await serve(app, { kind: "local", app }, ends, { ...keys, model: DEVNET_MODEL, wallet });
+  const chain = { rpcUrl: devnet.rpcUrl, id: app.network.chainId };
+  await serve(app, { kind: "local", app }, ends, { ...keys, model: DEVNET_MODEL, chain, wallet });
 }

@@ -24,13 +24,11 @@ export async function startGateway(start: Start): Promise<void> {
   await serve(app, { kind: "remote", urls, secret: known.INTERNAL_SECRET }, ends);
 }
 
+/** What a development network has for those who try it. */
+type Demo = NonNullable<Parameters<typeof toStatus>[0]["demo"]> & { readonly wallet: DevelopmentWallet };
+
 /** Opens the door, and says where it is. With a demo, also its keys. */
-export async function serve(
-  app: App,
-  places: SubgraphPlaces,
-  ends: Ends,
-  demo?: { apiKey: string; managementKey: string; model: string; wallet: DevelopmentWallet },
-): Promise<void> {
+export async function serve(app: App, places: SubgraphPlaces, ends: Ends, demo?: Demo): Promise<void> {
   const { config } = app;
   const graph = await openGraph(places, app);
   ends.unshift(() => graph.close());

@@ -10,6 +10,7 @@ import { ask } from "../support/graph-client.ts";
 import {
   chainsOf,
   isAlive,
+  NPM_START,
   newFolder,
   type ReadyProcess,
   runProcess,
@@ -24,15 +25,12 @@ if (!hasCurl) console.warn("!! The printed commands are NOT tried: this machine 
 const ACCOUNT =
   "{ viewer { account { balance { total held } requests(first: 100) { nodes { id status cost { total } } } } } }";
 
-/** What `npm start` runs; a restart is that of the built product, on the same folder. */
-const START = "gateway/main.ts";
-
 let folder = "";
 let running: ReadyProcess;
 
 beforeAll(async () => {
   folder = newFolder(onEnd);
-  running = await startReady({ script: START, settings: { DATA_DIR: folder }, onEnd });
+  running = await startReady({ script: NPM_START, settings: { DATA_DIR: folder }, onEnd });
 });
 afterAll(async () => {
   for (const end of ends) await end();
@@ -106,6 +104,7 @@ test("npm run status tells the same as data, while the process runs", async () =
     development: true,
     pid: running.pid,
     urls: { origin: running.origin, openai: `${running.origin}/v1`, graphql: `${running.origin}/graphql` },
+    chain: { rpcUrl: expect.stringMatching(/^http:/), id: 16_602 },
     keys: { apiKey, managementKey },
     commands: { chat, query, subscribe },
   });

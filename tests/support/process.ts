@@ -27,6 +27,9 @@ export type RunningProcess = {
 /** One that serves; `origin` is where, and empty for a worker. */
 export type ReadyProcess = RunningProcess & { readonly origin: string };
 
+/** What `npm start` runs: the sources. */
+export const NPM_START = "gateway/main.ts";
+
 /**
  * What to run, with these settings and no others: the built product as it is deployed, unless another script is named.
  * One that is not built is run as `npm start` does.

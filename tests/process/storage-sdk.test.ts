@@ -12,12 +12,18 @@ import type { Hex } from "../../src/kernel/hex.ts";
 import { decryptFile } from "../../src/storage/encryption/file-encryption.ts";
 import type { OnEnd } from "../support/database.ts";
 import { newStream } from "../support/kv.ts";
-import { newFolder } from "../support/process.ts";
-import { useStack } from "../support/stack.ts";
+import { NPM_START, newFolder, startReady } from "../support/process.ts";
+import { useStarted } from "../support/stack.ts";
 
-// The network's own SDKs, as they are on npm, against this product alone. They pause for whole seconds between their
-// steps, so everything runs at once.
-const stack = useStack();
+// The network's own SDKs, as they are on npm, against what `npm start` brings and prints. They pause for whole seconds
+// between their steps, so everything runs at once.
+const product = useStarted(async (onEnd) => {
+  const settings = { DATA_DIR: newFolder(onEnd) };
+  const { origin, saw } = await startReady({ script: NPM_START, settings, onEnd });
+  const [, indexer = "", rpcUrl = ""] = await saw(/Storage SDKs +(\S+) \(indexer\), (\S+) \(chain 16602\)/);
+  expect(indexer).toBe(origin);
+  return { origin, rpcUrl };
+});
 
 const SIZES = [1, 1_000, 262_144, 262_145, 5 * 1_048_576] as const;
 const PATIENCE_MS = 90_000;
@@ -38,9 +44,9 @@ describe.concurrent.each([
     async (size, { onTestFinished }) => {
       const folder = newFolder(onTestFinished);
       const content = randomBytes(size);
-      const indexer = new sdk.Indexer(stack().origin);
+      const indexer = new sdk.Indexer(product().origin);
       const file = await openFile(folder, content, onTestFinished);
-      const [sent, failure] = await indexer.upload(file, stack().rpcUrl, await newSigner(onTestFinished));
+      const [sent, failure] = await indexer.upload(file, product().rpcUrl, await newSigner(onTestFinished));
       expect(failure).toBeNull();
       const root = rootOf(sent);
       for (const proof of [false, true]) {
@@ -54,7 +60,7 @@ describe.concurrent.each([
   test.concurrent("writes to a stream, and reads it back at once by keys and by walking it", {
     timeout: PATIENCE_MS,
   }, async ({ onTestFinished }) => {
-    const { origin } = stack();
+    const { origin } = product();
     const streamId = newStream();
     const large = randomBytes(900_000);
     const values = new Map<string, Buffer>([
@@ -90,7 +96,7 @@ describe.concurrent.each([
     values: ReadonlyMap<string, Buffer>,
     onEnd: OnEnd,
   ): Promise<number> {
-    const { origin, rpcUrl, app } = stack();
+    const { origin, rpcUrl } = product();
     const signer = await newSigner(onEnd);
     const [nodes, failure] = await new sdk.Indexer(origin).selectNodes(1);
     expect(failure).toBeNull();
@@ -108,8 +114,10 @@ describe.concurrent.each([
     };
     const [sent, refused] = await batcher.exec(options);
     expect(refused).toBeNull();
-    const [file] = await app.files.find([{ root: sent.rootHash as Hex }]);
-    return Number(file?.txSeq);
+    const { data } = (await (await fetch(`${origin}/file/info/${sent.rootHash}`)).json()) as {
+      data: { tx: { seq: number } };
+    };
+    return data.tx.seq;
   }
 
   async function openFile(folder: string, content: Buffer, onEnd: OnEnd) {
@@ -138,7 +146,7 @@ describe.concurrent("@0gfoundation/0g-ts-sdk and our encryption", () => {
     "what the SDK encrypts with %s both decrypt, and the gateway gives out as it is stored",
     { timeout: PATIENCE_MS },
     async ([, encryption, decryption, keys], { onTestFinished }) => {
-      const { origin, rpcUrl } = stack();
+      const { origin, rpcUrl } = product();
       const content = randomBytes(300_000);
       const indexer = new current.Indexer(origin);
       const file = new current.MemData(content);
@@ -159,7 +167,7 @@ describe.concurrent("@0gfoundation/0g-ts-sdk and our encryption", () => {
 
 /** An account of its own, so that transactions that are sent at once do not share nonces. */
 async function newSigner(onEnd: OnEnd) {
-  const { rpcUrl } = stack();
+  const { rpcUrl } = product();
   const provider = new JsonRpcProvider(rpcUrl, undefined, { polling: true, pollingInterval: 50 });
   onEnd(async () => provider.destroy());
   const signer = new Wallet(generatePrivateKey(), provider);
