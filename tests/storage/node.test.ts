@@ -1,12 +1,13 @@
 import { readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { SEGMENT_BYTES } from "../../src/storage/merkle/shape.ts";
 import type { NodeFile } from "../../src/storage/node/storage-node.ts";
 import { describeDatabases, openTestDatabase } from "../support/database.ts";
 import { found, newFile, type OwnFile, openDisk, submit, unsubmit, upload } from "../support/stored-files.ts";
+import { until } from "../support/until.ts";
 
 const KIB = 1_024;
 
@@ -176,6 +177,29 @@ describeDatabases("the storage node on disk", (kind) => {
     expect(await found(node, file)).toMatchObject({ finalized: false, txSeq: undefined });
     await submit(database, node, file);
     expect((await found(node, file)).finalized).toBe(true);
+  });
+
+  test("a reorganisation that another process saw is heard of within seconds", async () => {
+    const [watching, serving] = [openDisk(database), openDisk(database)];
+    const file = newFile(300 * KIB);
+    await submit(database, watching, file);
+    await upload(watching, file);
+    expect((await found(serving, file)).finalized).toBe(true);
+    await unsubmit(database, watching, file);
+    await until(async () => expect(await found(serving, file)).toMatchObject({ finalized: false }));
+  });
+
+  test("of files that were found, one statement asks whether all are as they were", async () => {
+    const node = openDisk(database);
+    const files = Array.from({ length: 20 }, () => newFile(100));
+    for (const file of files) await submit(database, node, file);
+    for (const file of files) await upload(node, file);
+    const ids = files.map(({ root }) => ({ root }));
+    const first = await node.find(ids);
+    const rows = vi.spyOn(database, "rows");
+    expect(await node.find(ids)).toEqual(first);
+    expect(rows.mock.calls.length).toBeLessThanOrEqual(1);
+    rows.mockRestore();
   });
 
   test("what nobody submits is deleted after its time, and may come again", async () => {

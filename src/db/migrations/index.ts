@@ -14,6 +14,7 @@ import { FollowFiles } from "./13-files.ts";
 import { StoreImages } from "./13-image-files.ts";
 import { CreateKv } from "./14-kv.ts";
 import { FindSubmissionsByRoot } from "./15-submission-root.ts";
+import { CountHeldGenerations } from "./16-held-generation.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -33,4 +34,5 @@ export const migrations = [
   { name: "13-image-files", class: StoreImages },
   { name: "14-kv", class: CreateKv },
   { name: "15-submission-root", class: FindSubmissionsByRoot },
+  { name: "16-held-generation", class: CountHeldGenerations },
 ] as const;

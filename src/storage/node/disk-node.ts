@@ -9,6 +9,7 @@ import type { SegmentHasher } from "../merkle/file-tree.ts";
 import { type FileShape, SEGMENT_BYTES } from "../merkle/shape.ts";
 import { DiskFiles, dataPath, rootsPath } from "./disk-files.ts";
 import { DiskReader, type FileOnDisk } from "./disk-reader.ts";
+import { FinalizedFiles } from "./finalized-files.ts";
 import {
   adoptFiles,
   adoptOverlooked,
@@ -21,7 +22,14 @@ import {
   noteSegments,
   type WrittenSegment,
 } from "./held-changes.store.ts";
-import { findHeld, type HeldFile, heldById, type WantedFile } from "./held-files.store.ts";
+import {
+  type FoundFile,
+  findHeld,
+  type HeldFile,
+  heldById,
+  heldGeneration,
+  type WantedFile,
+} from "./held-files.store.ts";
 import { checkedShape, checkSegment, refuseSegment } from "./segment-check.ts";
 import type {
   FileId,
@@ -60,9 +68,7 @@ const MAX_EARLY_BYTES = 10 * 2 ** 20;
 /** What the smallest segment takes of a disk. */
 const DISK_BLOCK_BYTES = 4_096;
 const UNSUBMITTED_SHARE = 0.1;
-const KNOWN_FILES = 16_384;
-/** How long a finalized file is taken to be one without asking: only a reorganisation, or damage, changes that. */
-const KNOWN_MS = 5_000;
+const KNOWN_IDS = 16_384;
 const SWEEP_MS = 60_000;
 const SWEEP_BATCH = 100;
 
@@ -76,9 +82,9 @@ export class DiskNode implements StorageNode {
   readonly #needs: Needs;
   readonly #disk = new DiskFiles();
   readonly #reader: DiskReader;
-  readonly #finalized = new QuickLRU<Hex, HeldFile>({ maxSize: KNOWN_FILES, maxAge: KNOWN_MS });
-  readonly #heldIds = new QuickLRU<string, string>({ maxSize: KNOWN_FILES });
-  readonly #finds: NaturalBatch<WantedFile, HeldFile | undefined>;
+  readonly #finalized: FinalizedFiles;
+  readonly #heldIds = new QuickLRU<string, string>({ maxSize: KNOWN_IDS });
+  readonly #finds: NaturalBatch<WantedFile, FoundFile | undefined>;
   readonly #notes: NaturalBatch<WrittenSegment, Noted>;
   readonly #looks: NaturalBatch<undefined, HeldBytes>;
   #writing = 0;
@@ -88,6 +94,7 @@ export class DiskNode implements StorageNode {
   constructor(needs: Needs) {
     this.#needs = needs;
     const { database, chainId } = needs;
+    this.#finalized = new FinalizedFiles(() => heldGeneration(database));
     this.#finds = new NaturalBatch((wanted) => findHeld(database, chainId, wanted), { max: 100, lanes: 2 });
     this.#notes = new NaturalBatch((written) => this.#note(written), { max: 64 });
     this.#looks = new NaturalBatch(async (waiting) => {
@@ -106,7 +113,7 @@ export class DiskNode implements StorageNode {
       ids.map(async (id) => {
         if ("txSeq" in id) return this.#known(await this.#finds.add(id));
         const root = lowerHex(id.root);
-        return this.#finalized.get(root) ?? this.#known(await this.#finds.add({ root }));
+        return (await this.#finalized.get(root)) ?? this.#known(await this.#finds.add({ root }));
       }),
     );
   }
@@ -150,7 +157,7 @@ export class DiskNode implements StorageNode {
 
   /** To be told of roots whose submissions went, in the transaction that takes them away. */
   async reverted(tx: Queries, roots: readonly Hex[]): Promise<void> {
-    for (const root of roots) this.#finalized.delete(root);
+    for (const root of roots) this.#finalized.forget(root);
     await disownFiles(tx, this.#needs.chainId, roots);
   }
 
@@ -281,8 +288,8 @@ export class DiskNode implements StorageNode {
     });
   }
 
-  #known(file: HeldFile | undefined): HeldFile | undefined {
-    if (file?.finalized) this.#finalized.set(file.root, file);
+  #known(file: FoundFile | undefined): HeldFile | undefined {
+    if (file?.finalized) this.#finalized.keep(file);
     if (file?.heldId !== undefined) this.#heldIds.set(keyOf(file.root, file.sectors), file.heldId);
     return file;
   }
@@ -303,7 +310,7 @@ export class DiskNode implements StorageNode {
   }
 
   async #drop({ id, root, shape }: FileOnDisk, index: number | undefined): Promise<void> {
-    this.#finalized.delete(root);
+    this.#finalized.forget(root);
     this.#heldIds.delete(keyOf(root, shape.paddedChunks));
     await dropSegments(this.#needs.database, id, index);
   }

@@ -138,9 +138,14 @@ const COUNT = `
     unsubmitted = unsubmitted + (select coalesce(sum(bytes), 0) from counted where is_unsubmitted)`;
 
 const COMPLETE = `
-  update held_file f set complete_at = now()
-  where f.id in (${ASKED_FILES}) and f.complete_at is null and f.uploaded >= f.segments
-    and (select count(*) from held_segment s where s.file_id = f.id and s.index < f.segments) = f.segments`;
+  with completed as (
+    update held_file f set complete_at = now()
+    where f.id in (${ASKED_FILES}) and f.complete_at is null and f.uploaded >= f.segments
+      and (select count(*) from held_segment s where s.file_id = f.id and s.index < f.segments) = f.segments
+    returning f.id, f.root
+  )
+  update held_bytes set generation = generation + 1
+  where exists (select 1 from completed join held_file other on other.root = completed.root and other.id <> completed.id)`;
 
 const ADOPTED = `
   adopted as (
@@ -187,8 +192,8 @@ const DISOWN = `
   disowned as (
     update held_file f set unsubmitted_since = now() from lone where f.id = lone.id returning f.bytes
   )
-  update held_bytes set unsubmitted = unsubmitted + (select coalesce(sum(bytes), 0) from disowned)
-  where exists (select 1 from disowned)`;
+  update held_bytes
+  set unsubmitted = unsubmitted + (select coalesce(sum(bytes), 0) from disowned), generation = generation + 1`;
 
 const FORGET = `
   with old as (
@@ -219,5 +224,5 @@ const DROP = `
     returning (select coalesce(sum(bytes), 0) from gone) as bytes, f.unsubmitted_since is not null as is_unsubmitted
   )
   update held_bytes
-  set bytes = held_bytes.bytes - (select coalesce(sum(bytes), 0) from counted),
+  set bytes = held_bytes.bytes - (select coalesce(sum(bytes), 0) from counted), generation = generation + 1,
     unsubmitted = unsubmitted - (select coalesce(sum(bytes), 0) from counted where is_unsubmitted)`;

@@ -6,6 +6,9 @@ import type { FileId, NodeFile } from "./storage-node.ts";
 /** A file as our node holds it. Without `heldId` nothing of it came yet. */
 export type HeldFile = NodeFile & { readonly heldId: string | undefined; readonly sectors: number };
 
+/** One that was looked up, with the generation of the look-up: while that is the newest, a finalized file stays one. */
+export type FoundFile = HeldFile & { readonly generation: bigint };
+
 /** Which file a segment is for: a size tells files of one root apart that were submitted with different ones. */
 export type WantedFile = FileId & { readonly sizeBytes?: number | undefined };
 
@@ -14,16 +17,26 @@ export async function findHeld(
   queries: Queries,
   chainId: number,
   wanted: readonly WantedFile[],
-): Promise<readonly (HeldFile | undefined)[]> {
+): Promise<readonly (FoundFile | undefined)[]> {
   const asked = wanted.map((file, at) => ({
     at,
     root: "root" in file ? file.root : null,
     tx_seq: "txSeq" in file ? file.txSeq.toString() : null,
     size_bytes: file.sizeBytes ?? null,
   }));
-  const rows = await queries.rows<HeldRow & { at: number }>(FIND, [chainId, JSON.stringify(asked)]);
-  const found = new Map(rows.map((row) => [row.at, toHeldFile(row)]));
+  const rows = await queries.rows<FoundRow>(FIND, [chainId, JSON.stringify(asked)]);
+  const found = new Map(
+    rows.map((row) => [row.at, { ...toHeldFile(row), generation: BigInt(row.generation) }]),
+  );
   return wanted.map((_, at) => found.get(at));
+}
+
+/** The generation of now: see the migration that brought it. */
+export async function heldGeneration(queries: Queries): Promise<bigint> {
+  const [row] = await queries.rows<{ generation: string }>(
+    "select generation::text as generation from held_bytes",
+  );
+  return BigInt(row?.generation ?? 0);
 }
 
 /** Files by their ids here, in any order; those that are gone are missing. */
@@ -45,6 +58,8 @@ type HeldRow = {
   uploaded: number;
   is_complete: boolean;
 };
+
+type FoundRow = HeldRow & { readonly at: number; readonly generation: string };
 
 function toHeldFile(row: HeldRow): HeldFile {
   const sizeBytes = Number(row.size_bytes);
@@ -79,7 +94,7 @@ const BY_ROOT = `
   order by f.complete_at is null, coalesce(s.size_bytes <> asked.size_bytes, false), s.tx_seq limit 1`;
 
 const FIND = `
-  select asked.at, found.*
+  select asked.at, (select generation::text from held_bytes) as generation, found.*
   from jsonb_to_recordset($2::text::jsonb) as asked(at int, root text, tx_seq numeric, size_bytes numeric)
   cross join lateral (
     select * from (
