@@ -9,21 +9,25 @@ import type { AgentContract } from "./agent-contracts.ts";
 import type { AgentGeneration } from "./agent-event.ts";
 import {
   type Authorization,
+  listAuthorizations,
+  listClones,
+  listTransfers,
+  type TokenClone,
+  type TokenTransfer,
+} from "./agent-history.store.ts";
+import {
   type Delegation,
   findDelegations,
   findTokens,
   findUsers,
-  listAuthorizations,
-  listClones,
   listTokens,
-  listTransfers,
   type StoredToken,
-  type TokenClone,
-  type TokenKey,
-  type TokenTransfer,
 } from "./agent-tokens.store.ts";
+import type { TokenKey } from "./token-rows.ts";
 
-export type { Authorization, Delegation, TokenClone, TokenKey, TokenTransfer } from "./agent-tokens.store.ts";
+export type { Authorization, TokenClone, TokenTransfer } from "./agent-history.store.ts";
+export type { Delegation } from "./agent-tokens.store.ts";
+export type { TokenKey } from "./token-rows.ts";
 
 /** An agent token as it stands, as far as the chain was read. */
 export type AgentToken = StoredToken & { readonly generation: AgentGeneration };

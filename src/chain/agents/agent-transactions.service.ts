@@ -8,7 +8,7 @@ import { contractError, refusalOf } from "../contract-error.ts";
 import type { PreparedTransaction } from "../prepared-transaction.ts";
 import type { TransactionBuilder } from "../transaction-builder.ts";
 import type { AgentContract } from "./agent-contracts.ts";
-import type { TokenKey } from "./agent-tokens.store.ts";
+import type { TokenKey } from "./token-rows.ts";
 import {
   accessProofText,
   explainRefusal,

@@ -5,14 +5,9 @@ import { filterStream } from "../../events/filtered-stream.ts";
 import { type Hex, lowerHex } from "../../kernel/hex.ts";
 import { type Page, type PageRequest, toPage } from "../../kernel/page.ts";
 import { tokenSubject } from "./agent-log.service.ts";
-import {
-  findSealedKeys,
-  listSealedKeys,
-  type SealedKey,
-  type SealedKeyFilter,
-} from "./agent-tokens.store.ts";
+import { findSealedKeys, listSealedKeys, type SealedKey, type SealedKeyFilter } from "./sealed-keys.store.ts";
 
-export type { SealedKey } from "./agent-tokens.store.ts";
+export type { SealedKey } from "./sealed-keys.store.ts";
 
 type Needs = { readonly queries: Queries; readonly events: EventsService; readonly chainId: number };
 

@@ -183,7 +183,8 @@ export function JobView({ id }: { id: string }) {
                     {step.provider && (
                       <>
                         {" at "}
-                        <Hash of={step.provider} />, try {step.attempt}
+                        <Hash of={step.provider} />
+                        {step.attempt > 1 && `, try ${step.attempt}`}
                       </>
                     )}
                     {step.fraction !== null && `, ${Math.round(step.fraction * 100)} %`}

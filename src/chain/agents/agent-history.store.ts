@@ -1,0 +1,105 @@
+import type { Queries } from "../../db/database.ts";
+import type { Hex } from "../../kernel/hex.ts";
+import type { PageRequest } from "../../kernel/page.ts";
+import type { AuthorizationEnd } from "./agent-changes.ts";
+import {
+  BELOW,
+  NEWEST_FIRST,
+  orNull,
+  PLACED,
+  type Placed,
+  type PlacedRow,
+  pageKey,
+  type TokenKey,
+  toPlaced,
+} from "./token-rows.ts";
+
+/** A move of a token. A mint comes from, and a burn goes to, null. */
+export type TokenTransfer = TokenKey &
+  Placed & { readonly from: Hex | null; readonly to: Hex | null; readonly withKey: boolean };
+
+/** Who may use a token, and from when; until when and why, once that is over. */
+export type Authorization = TokenKey &
+  Placed & {
+    readonly by: Hex;
+    readonly user: Hex;
+    readonly endedBlock: bigint | null;
+    readonly endReason: AuthorizationEnd | null;
+  };
+
+/** A token that was made of another one. */
+export type TokenClone = TokenKey &
+  Placed & { readonly newTokenId: bigint; readonly from: Hex; readonly to: Hex };
+
+/** A token's moves, newest first. */
+export async function listTransfers(
+  queries: Queries,
+  chainId: number,
+  key: TokenKey,
+  page: PageRequest,
+): Promise<readonly TokenTransfer[]> {
+  type Row = PlacedRow & { sender: Hex; receiver: Hex; with_key: boolean };
+  const rows = await queries.rows<Row>(TRANSFERS, ofToken(chainId, key, page));
+  return rows.map((row) => ({
+    ...key,
+    ...toPlaced(row),
+    from: orNull(row.sender),
+    to: orNull(row.receiver),
+    withKey: row.with_key,
+  }));
+}
+
+/** A token's authorisations, those that ended among them, newest first. */
+export async function listAuthorizations(
+  queries: Queries,
+  chainId: number,
+  key: TokenKey,
+  page: PageRequest,
+): Promise<readonly Authorization[]> {
+  type Row = PlacedRow & {
+    authorized_by: Hex;
+    user_address: Hex;
+    ended_block: string | null;
+    end_reason: AuthorizationEnd | null;
+  };
+  const rows = await queries.rows<Row>(AUTHORIZATIONS, ofToken(chainId, key, page));
+  return rows.map((row) => ({
+    ...key,
+    ...toPlaced(row),
+    by: row.authorized_by,
+    user: row.user_address,
+    endedBlock: row.ended_block === null ? null : BigInt(row.ended_block),
+    endReason: row.end_reason,
+  }));
+}
+
+/** The clones of a token, newest first. */
+export async function listClones(
+  queries: Queries,
+  chainId: number,
+  key: TokenKey,
+  page: PageRequest,
+): Promise<readonly TokenClone[]> {
+  type Row = PlacedRow & { new_token_id: string; sender: Hex; receiver: Hex };
+  const rows = await queries.rows<Row>(CLONES, ofToken(chainId, key, page));
+  return rows.map((row) => ({
+    ...key,
+    ...toPlaced(row),
+    newTokenId: BigInt(row.new_token_id),
+    from: row.sender,
+    to: row.receiver,
+  }));
+}
+
+function ofToken(chainId: number, { contract, tokenId }: TokenKey, page: PageRequest): readonly unknown[] {
+  return [chainId, ...pageKey(page), contract, tokenId.toString()];
+}
+
+const OF_TOKEN = `
+  where t.chain_id = $1::bigint and t.contract = $5 and t.token_id = $6::numeric and ${BELOW} ${NEWEST_FIRST}`;
+const TRANSFERS = `select ${PLACED}, t.sender, t.receiver, t.with_key from agent_transfer t ${OF_TOKEN}`;
+const AUTHORIZATIONS = `
+  select ${PLACED}, t.authorized_by, t.user_address, t.ended_block::text as ended_block, t.end_reason
+  from agent_authorization t ${OF_TOKEN}`;
+const CLONES = `
+  select ${PLACED}, t.new_token_id::text as new_token_id, t.sender, t.receiver from agent_clone t ${OF_TOKEN}`;

@@ -1,0 +1,80 @@
+import { AppError } from "../../kernel/errors.ts";
+import type { Hex } from "../../kernel/hex.ts";
+import { decodeCursor, encodeCursor, type PageRequest, pageLimit } from "../../kernel/page.ts";
+
+/** Names a token. */
+export type TokenKey = { readonly contract: Hex; readonly tokenId: bigint };
+
+/** Where and when something happened. `cursor` is its place in every list. */
+export type Placed = {
+  readonly blockNumber: bigint;
+  readonly logIndex: number;
+  readonly transactionHash: Hex;
+  readonly seenAt: Date;
+  readonly cursor: string;
+};
+
+export const ZERO_ADDRESS = `0x${"0".repeat(40)}`;
+
+/** The columns of `PLACED`. */
+export type PlacedRow = {
+  block_number: string;
+  log_index: number;
+  transaction_hash: Hex;
+  seen_at_ms: string;
+};
+
+export function toKey({
+  contract,
+  token_id,
+}: {
+  readonly contract: Hex;
+  readonly token_id: string;
+}): TokenKey {
+  return { contract, tokenId: BigInt(token_id) };
+}
+
+export function toPlaced({ block_number, log_index, transaction_hash, seen_at_ms }: PlacedRow): Placed {
+  return {
+    blockNumber: BigInt(block_number),
+    logIndex: log_index,
+    transactionHash: transaction_hash,
+    seenAt: new Date(Number(seen_at_ms)),
+    cursor: encodeCursor(block_number, String(log_index)),
+  };
+}
+
+/** For a statement that takes several tokens. */
+export function toJson(keys: readonly TokenKey[]): string {
+  return JSON.stringify(keys.map(({ contract, tokenId }) => ({ contract, token_id: tokenId.toString() })));
+}
+
+/** An event names nobody by zeros. */
+export function orNull(address: Hex): Hex | null {
+  return address === ZERO_ADDRESS ? null : address;
+}
+
+/** Block and log that a page lies below, and how many rows to read. */
+export function pageKey(page: PageRequest): readonly [string | null, string | null, number] {
+  const limit = pageLimit(page);
+  if (page.after === undefined) return [null, null, limit];
+  const [block = "", log = ""] = decodeCursor(page.after, 2);
+  if (!/^\d{1,18}$/.test(block) || !/^\d{1,9}$/.test(log))
+    throw new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
+  return [block, log, limit];
+}
+
+/** The conditions of a filter that are asked for, with their parameters, which come after the first four. */
+export function pick(...conditions: readonly (readonly [string | undefined, string, string?])[]) {
+  const asked = conditions.filter(([value]) => value !== undefined);
+  return {
+    sql: asked.map(([, text, cast = ""], n) => `${text}$${n + 5}${cast}`).join(" "),
+    more: asked.map(([value]) => value),
+  };
+}
+
+/** What every list of events has in common: columns, the place of a page behind `pageKey`, and the order. */
+export const PLACED = `t.block_number::text as block_number, t.log_index, t.transaction_hash,
+  floor(extract(epoch from t.seen_at) * 1000)::bigint::text as seen_at_ms`;
+export const BELOW = "($2::bigint is null or (t.block_number, t.log_index) < ($2::bigint, $3::int))";
+export const NEWEST_FIRST = "order by t.block_number desc, t.log_index desc limit $4::int";
