@@ -107,6 +107,8 @@ function drainOnClose(server: FastifyInstance): void {
     response.once("finish", () => isClosing && socket.destroySoon());
   });
   server.server.on("upgrade", (_request, socket: Socket) => {
+    // Nobody would end one that comes now, and the closing waits for all.
+    if (isClosing) return socket.destroy();
     upgraded.add(socket);
     socket.once("close", () => upgraded.delete(socket));
   });
@@ -114,7 +116,12 @@ function drainOnClose(server: FastifyInstance): void {
     isClosing = true;
     // Gateways resume subscriptions from their cursor, at whoever listens next.
     for (const socket of upgraded) socket.destroySoon();
-    setTimeout(() => server.server.closeAllConnections(), DRAIN_MS).unref();
+    const cutOff = () => {
+      server.server.closeAllConnections();
+      // Which leaves those out that are no longer HTTP's, such as one that its peer does not read.
+      for (const socket of upgraded) socket.destroy();
+    };
+    setTimeout(cutOff, DRAIN_MS).unref();
   });
 }
 

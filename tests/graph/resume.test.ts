@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
 import { openGraph } from "../../gateway/graph.ts";
 import { createServer } from "../../gateway/server.ts";
 import { newId } from "../../src/kernel/ids.ts";
@@ -54,6 +56,32 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const end of ends) await end();
+});
+
+test("a subgraph that closes does not wait for a socket that comes meanwhile", {
+  timeout: 20_000,
+}, async () => {
+  const [module] = modules;
+  if (!module) throw new Error("there is no subgraph");
+  const trust = { secret: SECRET, routerSecret: undefined };
+  const server = await createSubgraphServer(stack().app, module.build(), trust);
+  const tried: string[] = [];
+  server.addHook("preClose", async () => {
+    const late = new WebSocket(
+      `${server.listeningOrigin.replace("http", "ws")}/graphql`,
+      "graphql-transport-ws",
+    );
+    const opened = once(late, "open");
+    tried.push(
+      await opened.then(
+        () => "opened",
+        () => "refused",
+      ),
+    );
+  });
+  await server.listen({ host: "127.0.0.1", port: 0 });
+  await server.close();
+  expect(tried).toEqual(["refused"]);
 });
 
 async function newOwner() {
