@@ -15,16 +15,20 @@ export type Status = {
   readonly commands?: Readonly<Record<"chat" | "query" | "subscribe", string>>;
 };
 
+/** What a development network has for those who try it. */
+export type Demo = {
+  readonly apiKey: string;
+  readonly managementKey: string;
+  readonly model: string;
+  readonly chain: NonNullable<Status["chain"]>;
+};
+
 const QUERY =
   "{ viewer { account { address balance { available held } requests(first: 3) { edges { node { id status cost { total } provider { address } } } } } } }";
 const SUBSCRIPTION = "subscription { balanceChanged { cause balance { available held } } }";
 
 /** The status of a gateway at `origin`, with the demo's keys and ready-made commands where there is a demo. */
-export function toStatus(given: {
-  network: string;
-  origin: string;
-  demo?: { apiKey: string; managementKey: string; model: string; chain: { rpcUrl: string; id: number } };
-}): Status {
+export function toStatus(given: { network: string; origin: string; demo?: Demo }): Status {
   const { network, origin, demo } = given;
   const urls = {
     origin,

@@ -3,7 +3,7 @@ import type { DevelopmentWallet } from "../dashboard.plugin.ts";
 import { openGraph, type SubgraphPlaces } from "../graph.ts";
 import { listenAt } from "../listen.ts";
 import { createServer } from "../server.ts";
-import { removeStatus, toBanner, toStatus, writeStatus } from "../welcome.ts";
+import { type Demo, removeStatus, toBanner, toStatus, writeStatus } from "../welcome.ts";
 import { requireSettings } from "./needs.ts";
 import { onKnownNetwork, openApp } from "./open-app.ts";
 import type { Ends, Start } from "./start.ts";
@@ -24,11 +24,13 @@ export async function startGateway(start: Start): Promise<void> {
   await serve(app, { kind: "remote", urls, secret: known.INTERNAL_SECRET }, ends);
 }
 
-/** What a development network has for those who try it. */
-type Demo = NonNullable<Parameters<typeof toStatus>[0]["demo"]> & { readonly wallet: DevelopmentWallet };
-
 /** Opens the door, and says where it is. With a demo, also its keys. */
-export async function serve(app: App, places: SubgraphPlaces, ends: Ends, demo?: Demo): Promise<void> {
+export async function serve(
+  app: App,
+  places: SubgraphPlaces,
+  ends: Ends,
+  demo?: Demo & { readonly wallet: DevelopmentWallet },
+): Promise<void> {
   const { config } = app;
   const graph = await openGraph(places, app);
   ends.unshift(() => graph.close());

@@ -137,6 +137,7 @@ const COUNT = `
   set bytes = held_bytes.bytes + (select coalesce(sum(bytes), 0) from counted),
     unsubmitted = unsubmitted + (select coalesce(sum(bytes), 0) from counted where is_unsubmitted)`;
 
+/** Of two files of one root, the earlier submission stands first as soon as it is complete: a new generation. */
 const COMPLETE = `
   with completed as (
     update held_file f set complete_at = now()
