@@ -7,6 +7,7 @@ import { quotaHeaders } from "../src/rest/quota-headers.ts";
 import { answerByApollo, createApollo } from "./apollo.ts";
 import { createCacheHints } from "./cache-hints.ts";
 import { deadlinesOf, type Graph } from "./graph.ts";
+import { IntrospectionAnswers } from "./introspection-answers.ts";
 import { readJsonBodies } from "./json-body.ts";
 import { Leaving } from "./leaving.ts";
 import { answerPlainly, type PlainAnswer } from "./plain-request.ts";
@@ -28,7 +29,7 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
   const hints = createCacheHints(graph.supergraphSdl, graph.apiSchema, graph.guardOf);
   const deadlines = deadlinesOf(app.config);
   const apollo = createApollo({ graph, policy, hints, introspection, deadlines, log: app.log });
-  const plain = { graph, policy, hints, deadlines };
+  const plain = { graph, policy, hints, deadlines, introspection: new IntrospectionAnswers() };
   await apollo.start();
   server.addHook("onClose", () => apollo.stop());
   answerFailures(server, app);

@@ -2,6 +2,7 @@ import type { FastifyRequest } from "fastify";
 import type { ExecutionResult } from "graphql";
 import type { CacheHints } from "./cache-hints.ts";
 import type { deadlinesOf, Graph, GraphContext } from "./graph.ts";
+import type { IntrospectionAnswers } from "./introspection-answers.ts";
 import type { Leaving } from "./leaving.ts";
 import type { Admitted, OperationPayload, Policy } from "./policy.ts";
 import { showResult } from "./results.ts";
@@ -12,10 +13,11 @@ type Plain = {
   readonly policy: Policy;
   readonly hints: CacheHints;
   readonly deadlines: ReturnType<typeof deadlinesOf>;
+  readonly introspection: IntrospectionAnswers;
 };
 
 /** An answer as it is sent. */
-export type PlainAnswer = { readonly text: string; readonly cacheControl: string };
+export type PlainAnswer = { readonly text: string | Buffer; readonly cacheControl: string };
 
 const MEMBERS: ReadonlySet<string> = new Set(["query", "variables", "operationName"]);
 const JSON_TYPE = /^application\/json(?: *; *charset=utf-8)?$/i;
@@ -28,7 +30,7 @@ const ACCEPTED: ReadonlySet<string | undefined> = new Set([undefined, "*/*", "ap
  * one: then nothing was asked of a subgraph yet.
  */
 export async function answerPlainly(
-  { graph, policy, hints, deadlines }: Plain,
+  { graph, policy, hints, deadlines, introspection }: Plain,
   request: FastifyRequest,
   { principal, leaving }: GraphContext & { readonly leaving: Leaving },
 ): Promise<PlainAnswer | undefined> {
@@ -37,6 +39,8 @@ export async function answerPlainly(
   if (!admitted || !("document" in admitted) || admitted.operation.operation === "subscription")
     return undefined;
   const { operationName, variables } = payload;
+  const known = introspection.find(payload);
+  if (known) return { text: known, cacheControl: hints.of(admitted, principal) };
   leaving.within(admitted.operation.operation === "mutation" ? deadlines.mutationMs : deadlines.queryMs);
   const result = await graph.engine.execute({
     ...{ document: admitted.document, operationName, variables },
@@ -44,7 +48,8 @@ export async function answerPlainly(
   });
   // The engine refused the request before it asked anybody: which status that has is negotiated.
   if (result.data === undefined) return undefined;
-  return { text: toText(result), cacheControl: cacheControlOf(hints, admitted, result, principal) };
+  const text = result.errors ? toText(result) : introspection.keep(payload, admitted, toText(result));
+  return { text, cacheControl: cacheControlOf(hints, admitted, result, principal) };
 }
 
 function readPlain({ method, headers, body }: FastifyRequest): OperationPayload | undefined {

@@ -15,6 +15,7 @@ import type { Graph } from "./graph.ts";
 import { serveHealth } from "./health.ts";
 import { showWay } from "./lost.ts";
 import { countRequests } from "./metrics.ts";
+import { gatedServer, limitLoad } from "./overload.ts";
 import {
   NO_TRUSTED_DOCUMENTS,
   readTrustedDocuments,
@@ -47,9 +48,12 @@ export async function createServer(
   const introspection =
     (app.config.INTROSPECTION ?? (app.config.NETWORK === "devnet" ? "on" : "off")) === "on";
   const server = Fastify({
-    http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_MS },
-    requestTimeout: Math.max(app.config.BODY_MS, app.config.UPLOAD_MS) + REQUEST_GRACE_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    serverFactory: gatedServer({
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: HEADERS_MS,
+      requestTimeout: Math.max(app.config.BODY_MS, app.config.UPLOAD_MS) + REQUEST_GRACE_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    }),
     forceCloseConnections: "idle",
     return503OnClosing: false,
     routerOptions: { caseSensitive: true },
@@ -58,6 +62,7 @@ export async function createServer(
   server.server.maxHeadersCount = MAX_HEADERS;
   if (app.metrics) countRequests(server, app.metrics);
   const isProxy = ({ raw }: FastifyRequest) => isTrustedPeer(hopOf(raw), app.trustedProxies);
+  limitLoad(server, app);
   traceRequests(server, isProxy);
   limitBodyTime(server, { bodyMs: app.config.BODY_MS, uploadMs: app.config.UPLOAD_MS });
   const policy = createPolicy({

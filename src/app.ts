@@ -17,6 +17,7 @@ import { systemClock } from "./kernel/clock.ts";
 import { StartupError } from "./kernel/errors.ts";
 import type { Logger } from "./kernel/log.ts";
 import { type KeyServices, openKeyRoom } from "./keys/room.ts";
+import { createLoadModule, type LoadServices } from "./load/module.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { type Readiness, readinessOf } from "./metrics/readiness.ts";
 import type { Parts } from "./parts.ts";
@@ -27,7 +28,8 @@ export type App = KeyServices &
   AccountServices &
   InferenceServices &
   StorageServices &
-  ChainServices & {
+  ChainServices &
+  LoadServices & {
     readonly config: Config;
     readonly network: Network;
     readonly log: Logger;
@@ -89,10 +91,12 @@ function wire(given: {
   const storage = openStorageRoom(parts, chain);
   const keys = openKeyRoom(parts, redis);
   const accounts = openAccountRoom(parts, chain, metrics);
+  const load = createLoadModule(config, keys.services.trustedProxies, metrics);
   const inference = openInferenceRoom(parts, {
     holds: accounts.services.holds,
     apiKeys: keys.services.apiKeys,
     uploads: storage.services.uploads,
+    memory: load.load.memory,
     observer: metrics,
     variable: readVariable,
   });
@@ -107,6 +111,7 @@ function wire(given: {
     ...inference.services,
     ...storage.services,
     ...chain.services,
+    ...load,
   };
   metrics?.sample(samplesOf(services, relay, events));
   return {
@@ -114,6 +119,7 @@ function wire(given: {
     ...services,
     readiness: () => readinessOf(checksOf(services, database, bus)),
     async start({ worker }) {
+      services.load.monitor.start();
       relay.start();
       await inference.start();
       if (!worker) return;
@@ -121,6 +127,7 @@ function wire(given: {
       for (const room of [accounts, keys, inference, chain, storage]) room.work?.();
     },
     async close() {
+      services.load.monitor.stop();
       // What is under way is billed first, and its events are published last.
       await inference.stop();
       await idempotency.stop();
@@ -133,11 +140,11 @@ function wire(given: {
   };
 }
 
-type Services = Pick<App, "holds" | "chain" | "catalogue" | "health">;
+type Services = Pick<App, "holds" | "chain" | "catalogue" | "health" | "load">;
 
 /** What metrics look up when they are asked for. */
 function samplesOf(
-  { holds, chain, catalogue, health }: Services,
+  { holds, chain, catalogue, health, load }: Services,
   relay: EventRelay,
   events: EventsService,
 ): Parameters<Metrics["sample"]>[0] {
@@ -145,6 +152,8 @@ function samplesOf(
     holdsOpen: () => holds.open(),
     relayLagSeconds: () => relay.lagSeconds(),
     eventStreamsOpen: () => events.openStreams,
+    requestMemoryBytes: () => load.memory.usedBytes,
+    eventLoopDelaySeconds: () => load.monitor.delayP99Ms / 1_000,
     watcherLags: async () =>
       [...(await chain.watchers())].flatMap(([watcher, { lagBlocks }]) =>
         lagBlocks === undefined ? [] : [{ watcher, blocks: Number(lagBlocks) }],

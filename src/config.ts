@@ -263,6 +263,17 @@ export const SETTINGS = {
     about: "Deadline for a body of sound or pictures",
     example: "120000",
   },
+  REQUEST_MEMORY_MIB: {
+    schema: z.coerce.number().int().min(128).max(65_536).default(256),
+    about:
+      "Memory that requests of a process may hold, MiB: bodies, and answers until they are read; a key at most half of it, an address a quarter",
+    example: "1024",
+  },
+  MAX_EVENT_LOOP_DELAY_MS: {
+    schema: z.coerce.number().int().min(20).max(3_600_000).default(200),
+    about: "From this delay of the event loop on (99th percentile in half a second) requests are refused",
+    example: "500",
+  },
   RATE_LIMIT_PER_KEY: {
     schema: requestsPerMinute.default(600_000),
     about: "Requests a minute of one key or session; 0 for no limit",

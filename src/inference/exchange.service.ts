@@ -1,6 +1,7 @@
 import type { WaitingClock } from "../kernel/clock.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
+import type { MemoryBudget } from "../load/memory-budget.ts";
 import type { Admitted, Trace } from "./admitted.ts";
 import type { HealthService, Trial } from "./health.service.ts";
 import type { Usage } from "./pricing.ts";
@@ -17,6 +18,7 @@ type Needs = {
   readonly health: HealthService;
   readonly clock: WaitingClock;
   readonly log: Logger;
+  readonly memory: MemoryBudget;
   /** How often providers are asked for one request, together. */
   readonly tries: number;
   /** Deadline of all tries together, milliseconds. */
@@ -81,7 +83,12 @@ export class ExchangeService {
         const body = admitted.bodyFor(provider);
         const answer = await gatherAnswer(
           (listener) => this.#needs.providers.post(provider, path, body, listener, { ...given, totalMs }),
-          { signal, maxBytes: given.maxBytes, onHead: () => attempt.firstByte() },
+          {
+            signal,
+            maxBytes: given.maxBytes,
+            memory: this.#needs.memory,
+            onHead: () => attempt.firstByte(),
+          },
         );
         return { answer, reading: readAs(() => given.read(answer, provider)), provider };
       });

@@ -1,4 +1,5 @@
 import { AppError } from "../kernel/errors.ts";
+import type { MemoryBudget } from "../load/memory-budget.ts";
 import type { CatalogueService } from "./catalogue.service.ts";
 import type { HealthService } from "./health.service.ts";
 import type { ImageOperation } from "./image-job-plan.ts";
@@ -12,6 +13,7 @@ type Needs = {
   readonly providers: ProviderClient;
   readonly catalogue: Pick<CatalogueService, "provider">;
   readonly health: Pick<HealthService, "begin">;
+  readonly memory: Pick<MemoryBudget, "open">;
 };
 
 /** What a provider answered; undefined when it could not be asked or did not answer. */
@@ -77,7 +79,7 @@ export class ImageJobClient {
   }
 
   #gather(signal: AbortSignal, begin: Parameters<typeof gatherAnswer>[0]): Promise<ProviderAnswer> {
-    return gatherAnswer(begin, { signal, maxBytes: MAX_IMAGES_BYTES });
+    return gatherAnswer(begin, { signal, maxBytes: MAX_IMAGES_BYTES, memory: this.#needs.memory });
   }
 }
 

@@ -3,6 +3,7 @@ import { WalletSender } from "../chain/wallet-sender.ts";
 import { JobRunner } from "../jobs/job.runner.ts";
 import { JobsService } from "../jobs/jobs.service.ts";
 import { ResultSweep } from "../jobs/result-sweep.runner.ts";
+import type { MemoryBudget } from "../load/memory-budget.ts";
 import type { Life, Parts } from "../parts.ts";
 import type { UploadsService } from "../storage/uploads.service.ts";
 import type { AdmissionService } from "./admission.service.ts";
@@ -27,6 +28,7 @@ type Needs = {
   readonly holds: HoldsService;
   /** Where results are stored as files, if they are to be. */
   readonly uploads: UploadsService;
+  readonly memory: MemoryBudget;
   readonly observer: RequestObserver | undefined;
 };
 
@@ -38,7 +40,7 @@ export type ImageJobRoom = Life & {
 /** Builds the services of image jobs. */
 export function openImageJobRoom(parts: Parts, needs: Needs): ImageJobRoom {
   const { config, log, clock, database, bus, events, committed } = parts;
-  const { providers, catalogue, health, admission, evidence, requests, holds, observer } = needs;
+  const { providers, catalogue, health, admission, evidence, requests, holds, memory, observer } = needs;
   const jobs = new JobsService({ database, events });
   const runner = new JobRunner({
     database,
@@ -49,7 +51,7 @@ export function openImageJobRoom(parts: Parts, needs: Needs): ImageJobRoom {
     kind: IMAGE_JOB,
     parallel: config.JOBS_PARALLEL,
     work: imageJobWork({
-      client: new ImageJobClient({ providers, catalogue, health }),
+      client: new ImageJobClient({ providers, catalogue, health, memory }),
       holds,
       catalogue,
       evidence,

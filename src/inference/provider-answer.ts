@@ -1,6 +1,7 @@
 import { ForbiddenAddress } from "../kernel/address-guard.ts";
 import { AppError } from "../kernel/errors.ts";
 import { redact } from "../kernel/log.ts";
+import type { MemoryBudget } from "../load/memory-budget.ts";
 import type { ProviderExchange, ProviderHead, ProviderListener } from "./provider.client.ts";
 import { ProviderFailure } from "./provider-failure.ts";
 
@@ -17,9 +18,16 @@ const MAX_REASON_LENGTH = 500;
  */
 export async function gatherAnswer(
   post: (listener: ProviderListener) => Promise<ProviderExchange>,
-  given: { readonly signal: AbortSignal; readonly maxBytes?: number | undefined; onHead?(): void },
+  given: {
+    readonly signal: AbortSignal;
+    readonly maxBytes?: number | undefined;
+    /** Where the answer is counted while it is gathered. It is never refused: the provider has done its work. */
+    readonly memory?: Pick<MemoryBudget, "open">;
+    onHead?(): void;
+  },
 ): Promise<ProviderAnswer> {
   const { signal, maxBytes = MAX_ANSWER_BYTES } = given;
+  const lease = given.memory?.open({ kind: "key", id: "answers of providers" });
   const { promise, resolve, reject } = Promise.withResolvers<ProviderAnswer>();
   const chunks: Buffer[] = [];
   let size = 0;
@@ -32,6 +40,7 @@ export async function gatherAnswer(
     onChunk(chunk) {
       chunks.push(chunk);
       size += chunk.length;
+      lease?.charge(chunk.length);
       if (size > maxBytes) exchange.abort(new ProviderFailure("malformed", TOO_LONG));
     },
     onEnd: () => resolve({ ...head, body: Buffer.concat(chunks) }),
@@ -43,6 +52,7 @@ export async function gatherAnswer(
   try {
     return await promise;
   } finally {
+    lease?.release();
     signal.removeEventListener("abort", onAbort);
   }
 }

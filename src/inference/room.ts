@@ -4,6 +4,7 @@ import { CredentialsService } from "../chain/direct/credentials.service.ts";
 import { InferenceRegistry } from "../chain/direct/inference-registry.ts";
 import { addressOf } from "../chain/networks.ts";
 import type { ApiKeyService } from "../keys/api-key.service.ts";
+import type { MemoryBudget } from "../load/memory-budget.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Life, Parts } from "../parts.ts";
 import type { UploadsService } from "../storage/uploads.service.ts";
@@ -59,6 +60,7 @@ type Needs = {
   readonly holds: HoldsService;
   readonly apiKeys: ApiKeyService;
   readonly uploads: UploadsService;
+  readonly memory: MemoryBudget;
   readonly observer: Metrics | undefined;
   /** A variable of the environment, which the operator's file of providers names for a key. */
   readonly variable: (name: string) => string | undefined;
@@ -75,7 +77,7 @@ export function requestSeconds(config: Parts["config"]): number {
 /** Builds the services of inference. */
 export function openInferenceRoom(parts: Parts, needs: Needs): InferenceRoom {
   const { config, log, clock, database } = parts;
-  const { holds, apiKeys, uploads, observer } = needs;
+  const { holds, apiKeys, uploads, memory, observer } = needs;
   const { registry, providers, source } = openProviders(parts, needs);
   const health = new HealthService({ clock, coolDownMs: config.PROVIDER_COOL_DOWN_MS });
   const exchanges = new ExchangeService({
@@ -83,6 +85,7 @@ export function openInferenceRoom(parts: Parts, needs: Needs): InferenceRoom {
     health,
     clock,
     log,
+    memory,
     tries: PROVIDER_TRIES,
     totalMs: config.PROVIDER_TOTAL_MS,
     firstTokenMs: config.PROVIDER_FIRST_TOKEN_MS,
@@ -113,7 +116,7 @@ export function openInferenceRoom(parts: Parts, needs: Needs): InferenceRoom {
   });
   const requests = new RequestsService(database);
   const jobRoom = openImageJobRoom(parts, {
-    ...{ providers, catalogue, health, admission, evidence, requests, holds, uploads, observer },
+    ...{ providers, catalogue, health, admission, evidence, requests, holds, uploads, memory, observer },
   });
   const maxCompletionTokens = config.MAX_COMPLETION_TOKENS;
   return {

@@ -59,6 +59,7 @@ export const FAILURES = {
   no_available_provider: { status: 503, type: "api_error" },
   no_provider_for_trust_mode: { status: 503, type: "api_error" },
   unavailable: { status: 503, type: "api_error" },
+  overloaded: { status: 503, type: "api_error" },
   storage_full: { status: 507, type: "api_error" },
 } as const satisfies Record<string, { status: number; type: string }>;
 

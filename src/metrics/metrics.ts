@@ -18,6 +18,10 @@ export type Sampled = {
   readonly watcherLags: () => Promise<readonly { readonly watcher: string; readonly blocks: number }[]>;
   /** Streams of events that are open in this process: the sources of subscriptions. */
   readonly eventStreamsOpen: () => number;
+  /** Memory that requests under way hold: bodies, and answers until they are read. */
+  readonly requestMemoryBytes: () => number;
+  /** The 99th percentile of the event-loop delay in the last half second. */
+  readonly eventLoopDelaySeconds: () => number;
   readonly circuits: () => readonly {
     readonly provider: string;
     readonly state: "closed" | "half-open" | "open";
@@ -57,6 +61,7 @@ export class Metrics implements HoldsObserver, RequestObserver {
   readonly #evidence: Counter;
   readonly #http: Histogram;
   readonly #subscriptions: Gauge;
+  readonly #refusals: Counter;
   readonly #operations = new Set<string>();
   readonly #graph: Histogram;
   readonly #plans: Histogram;
@@ -137,11 +142,22 @@ export class Metrics implements HoldsObserver, RequestObserver {
       buckets: PLAN_SECONDS,
       registers,
     });
+    this.#refusals = new Counter({
+      name: "zerograph_refusals_total",
+      help: "Requests refused as overloaded, by cause: the event loop is late, or requests hold too much memory",
+      labelNames: ["cause"],
+      registers,
+    });
     this.#subscriptions = new Gauge({
       name: "zerograph_subscriptions_open",
       help: "Subscriptions of the graph that are open, over WebSocket and server-sent events",
       registers,
     });
+  }
+
+  /** A request was refused because the process has too much to do. */
+  refused(cause: "event_loop" | "memory"): void {
+    this.#refusals.inc({ cause });
   }
 
   /** `admitted`, or the code of the refusal. */
@@ -231,6 +247,18 @@ export class Metrics implements HoldsObserver, RequestObserver {
       "Streams of events that are open in this process, which subscriptions read; many of these may share one",
       [],
       async (gauge) => gauge.set(sources.eventStreamsOpen()),
+    );
+    this.#sampled(
+      "zerograph_request_memory_bytes",
+      "Memory that requests under way hold: bodies, and answers until their client has read them",
+      [],
+      async (gauge) => gauge.set(sources.requestMemoryBytes()),
+    );
+    this.#sampled(
+      "zerograph_event_loop_delay_seconds",
+      "99th percentile of the event-loop delay in the last half second; requests are refused above MAX_EVENT_LOOP_DELAY_MS",
+      [],
+      async (gauge) => gauge.set(sources.eventLoopDelaySeconds()),
     );
     this.#sampled(
       "zerograph_watcher_lag_blocks",

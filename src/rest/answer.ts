@@ -16,4 +16,6 @@ export type Answer =
       readonly headers: Readonly<Record<string, string>>;
       /** Its bytes, ended by `return()` when the client leaves; undefined for an answer without a body. */
       readonly body: AsyncIterator<Uint8Array> | undefined;
+      /** Memory to reserve for what `body` reads ahead of the client; four segments unless stated. */
+      readonly bufferBytes?: number;
     };

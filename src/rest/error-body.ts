@@ -24,6 +24,7 @@ export type ErrorBody = z.output<typeof ERROR_BODY>;
 const RETRYABLE: ReadonlySet<string> = new Set([
   "no_available_provider",
   "unavailable",
+  "overloaded",
   "vault_unavailable",
   "idempotency_in_progress",
   "rate_limit_exceeded",

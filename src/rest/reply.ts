@@ -22,6 +22,7 @@ export async function sendAnswer(
   const headers = { ...idHeaders(requestId, errors), "cache-control": "no-store" };
   if (answer.kind === "file") {
     const { CLIENT_STALL_MS: stallMs } = app.config;
+    await reserveBuffer(app, answer, reply);
     await sendFile(reply, answer, { more: headers, stallMs }).catch((error) => {
       if (!reply.sent) throw error;
       app.log.warn({ err: error, requestId }, "a download was broken off");
@@ -57,6 +58,24 @@ export async function sendAnswer(
     }
   }
   return undefined;
+}
+
+/** What the stream of a file reads ahead of its client at most: four segments. */
+const READ_AHEAD_BYTES = 4 * 262_144;
+
+async function reserveBuffer(
+  app: App,
+  { headers, body, bufferBytes = READ_AHEAD_BYTES }: Extract<Answer, { kind: "file" }>,
+  reply: FastifyReply,
+): Promise<void> {
+  const bytes = Math.min(bufferBytes, Number(headers["content-length"] ?? bufferBytes));
+  if (!body || bytes === 0) return;
+  try {
+    app.load.requests.of(reply.request.raw, reply.raw).reserve(bytes);
+  } catch (error) {
+    await body.return?.();
+    throw error;
+  }
 }
 
 /** Sends a failure, in the shape of its endpoint. */

@@ -101,17 +101,17 @@ export async function restPlugin(server: FastifyInstance, { app }: { app: App })
       bodyLimit: route.bodyLimitBytes,
       onRequest: [
         ...(route.isOpenToPages ? [openToPages] : []),
-        ...(route.bodyLimitBytes > LARGE_BODY_BYTES
-          ? [(request: FastifyRequest, reply: FastifyReply) => enterFirst(app, route, request, reply)]
-          : []),
+        ...(route.access === "public" || route.bodyLimitBytes <= LARGE_BODY_BYTES
+          ? []
+          : [(request: FastifyRequest, reply: FastifyReply) => enterFirst(app, route, request, reply)]),
       ],
       handler: (request, reply) => handle(app, route, request, reply),
     });
   servePreflights(server, routes);
-  let described: object | undefined;
-  server.get("/openapi.json", async () => {
-    described ??= toOpenApi(routes);
-    return described;
+  let described: Buffer | undefined;
+  server.get("/openapi.json", async (_request, reply) => {
+    described ??= Buffer.from(JSON.stringify(toOpenApi(routes)));
+    return reply.type("application/json; charset=utf-8").send(described);
   });
 }
 
@@ -125,8 +125,8 @@ export function badPath(app: App, request: FastifyRequest, reply: FastifyReply):
   return fail(app, new AppError("invalid_parameter", "The path is not well-formed."), request, reply);
 }
 
-/** What may not be read before it is known who sends it. */
-const LARGE_BODY_BYTES = 4 * 1_048_576;
+/** A larger body is read only when its sender is known and may send it. */
+const LARGE_BODY_BYTES = 65_536;
 const entered = new WeakMap<FastifyRequest, Principal>();
 
 /** Lets a request in before its large body is read, so that nobody without a right to it is listened to. */
@@ -136,10 +136,28 @@ async function enterFirst(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const visit = { authorization: authorizationOf(request, route), hop: hopOf(request.raw) };
-  const principal = await enter(app, visit, reply);
+  if (!hasLargeBody(request)) return;
+  const principal = await enter(app, visitOf(route, request), reply);
   if (route.access !== "public") authorize(principal, route.access);
   entered.set(request, principal);
+  app.load.requests.of(request.raw, reply.raw);
+  app.load.requests.identified(request.raw, principal);
+}
+
+/** Whether its body is, or may be, a large one: a body that comes in chunks does not announce its length. */
+function hasLargeBody({ headers }: FastifyRequest): boolean {
+  return (
+    headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > LARGE_BODY_BYTES
+  );
+}
+
+function visitOf(route: Route, request: FastifyRequest): Visit {
+  return {
+    authorization: authorizationOf(request, route),
+    hop: hopOf(request.raw),
+    // An answer that is repeated goes through no admission.
+    isAdmitted: route.isAdmitted && idempotencyKeyOf(request) === undefined,
+  };
 }
 
 function enter(app: App, visit: Visit, reply: FastifyReply): Promise<Principal> {
@@ -153,14 +171,9 @@ async function handle(
   reply: FastifyReply,
 ): Promise<unknown> {
   const { own, shown } = requestIdsOf(request);
-  const idempotencyKey = idempotencyKeyOf(request);
-  const visit = {
-    authorization: authorizationOf(request, route),
-    hop: hopOf(request.raw),
-    // An answer that is repeated goes through no admission.
-    isAdmitted: route.isAdmitted && idempotencyKey === undefined,
-  };
+  const visit = visitOf(route, request);
   const principal = entered.get(request) ?? (await enter(app, visit, reply));
+  app.load.requests.identified(request.raw, principal);
   const run = route.run(app, {
     principal,
     params: request.params as Record<string, string>,
@@ -170,8 +183,9 @@ async function handle(
     isHead: request.method === "HEAD",
     rawHeaders: request.raw.rawHeaders,
     requestId: own,
-    idempotencyKey,
+    idempotencyKey: idempotencyKeyOf(request),
     signal: leavingOf(reply),
+    reserve: (bytes) => app.load.requests.of(request.raw, reply.raw).reserve(bytes),
   });
   const answer = await (visit.isAdmitted ? confirmed(app, visit, run) : run);
   const sent = await sendAnswer(app, answer, { requestId: shown, errors: route.errors }, reply);

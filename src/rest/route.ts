@@ -25,6 +25,8 @@ export type RouteCall<Query, Body> = {
   readonly requestId: string;
   /** Aborts when the client leaves before its answer. */
   readonly signal: AbortSignal;
+  /** Reserves memory until the response is closed, before it is allocated. Throws `overloaded`. */
+  reserve(bytes: number): void;
 };
 
 /** What a route answers when all went well: JSON, and what else it may answer in its place, by media type. */

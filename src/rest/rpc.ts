@@ -3,29 +3,17 @@ import type { App } from "../app.ts";
 import type { Answer } from "./answer.ts";
 import { headerOf } from "./headers.ts";
 import { defineRoute } from "./route.ts";
-import { INDEXER_METHODS } from "./rpc/indexer-methods.ts";
-import { KV_METHODS } from "./rpc/kv-methods.ts";
-import {
-  INTERNAL_ERROR,
-  INVALID_REQUEST,
-  METHOD_NOT_FOUND,
-  RpcError,
-  SERVER_ERROR,
-  toRpcError,
-} from "./rpc/rpc-error.ts";
-import { readJson, writeJson } from "./rpc/rpc-json.ts";
-import type { RpcMethods } from "./rpc/rpc-method.ts";
-import { RpcParams } from "./rpc/rpc-params.ts";
-import { ZGS_METHODS } from "./rpc/zgs-methods.ts";
+import { BatchAnswers } from "./rpc/batch-answers.ts";
+import { answerCall, failed, METHODS } from "./rpc/call.ts";
+import { INVALID_REQUEST, RpcError } from "./rpc/rpc-error.ts";
+import { readJson } from "./rpc/rpc-json.ts";
 
 /** Ten segments, as clients send them, are 3.5 MB. */
 const BODY_LIMIT_BYTES = 8 * 1_048_576;
-const MOST_CALLS = 100;
-/** What the answers of one batch take together: the calls behind that are refused. */
-const MOST_ANSWER_BYTES = 32 * 1_048_576;
-const LONGEST_ID = 256;
-
-const METHODS: RpcMethods = { ...INDEXER_METHODS, ...ZGS_METHODS, ...KV_METHODS };
+const MAX_CALLS = 100;
+/** A segment in memory, as base64, and as part of an answer. */
+const SEGMENT_ANSWER_BYTES = 1_048_576;
+const SEGMENT_METHODS = /^zgs_downloadSegment/;
 
 const id = z.union([z.string(), z.number(), z.null()]);
 const request = z.object({
@@ -58,84 +46,77 @@ export const callRpc = defineRoute({
   isOpenToPages: true,
   bodyLimitBytes: BODY_LIMIT_BYTES,
   body: "bytes",
-  bodies: { "application/json": z.union([request, z.array(request).min(1).max(MOST_CALLS)]) },
+  bodies: { "application/json": z.union([request, z.array(request).min(1).max(MAX_CALLS)]) },
   answer: { json: z.union([response, z.array(response)]) },
   failure: response,
-  async handle(app, { body, rawHeaders }) {
-    const text = await answerTo(app, body, originOf(app, rawHeaders));
-    return text === undefined ? NOTHING : { kind: "bytes", bytes: Buffer.from(text) };
+  async handle(app, { body, rawHeaders, signal, reserve }) {
+    const memory = new AnswerMemory(reserve);
+    const context = {
+      app,
+      signal,
+      origin: originOf(app, rawHeaders),
+      needMemory: (bytes: number) => memory.need(bytes),
+    };
+    let calls: unknown;
+    try {
+      calls = readCalls(body);
+    } catch (error) {
+      return jsonAnswer(failed(app, null, error));
+    }
+    // Before anything is done: what comes later can only be refused call by call.
+    memory.need(largestAnswer(calls));
+    if (!Array.isArray(calls)) {
+      const answer = await answerCall(context, calls);
+      return answer === undefined ? NOTHING : jsonAnswer(answer);
+    }
+    const answers = new BatchAnswers(context, calls);
+    const first = await answers.next();
+    if (first.done) return NOTHING;
+    if (answers.isComplete) return { kind: "bytes", bytes: first.value };
+    const pieces = answers.startingWith(first.value);
+    return { kind: "file", status: 200, headers: JSON_HEADERS, body: pieces, bufferBytes: 0 };
   },
 });
 
 /** To notifications alone there is no answer. */
 const NOTHING: Answer = { kind: "bytes", bytes: Buffer.alloc(0), status: 204 };
+const JSON_HEADERS = { "content-type": "application/json; charset=utf-8" };
 
-async function answerTo(app: App, body: Buffer, origin: string): Promise<string | undefined> {
-  let calls: unknown;
-  try {
-    calls = readJson(body);
-    if (Array.isArray(calls) && (calls.length === 0 || calls.length > MOST_CALLS))
-      throw new RpcError(INVALID_REQUEST, `A batch has 1 to ${MOST_CALLS} calls`);
-  } catch (error) {
-    return failed(app, null, error);
+function readCalls(body: Buffer): unknown {
+  const calls = readJson(body);
+  if (Array.isArray(calls) && (calls.length === 0 || calls.length > MAX_CALLS))
+    throw new RpcError(INVALID_REQUEST, `A batch has 1 to ${MAX_CALLS} calls`);
+  return calls;
+}
+
+function jsonAnswer(text: string): Answer {
+  return { kind: "bytes", bytes: Buffer.from(text) };
+}
+
+/** Memory that the largest answer of these calls takes, as far as their methods tell. */
+function largestAnswer(calls: unknown): number {
+  const sizes = (Array.isArray(calls) ? calls : [calls]).map((call) =>
+    isObject(call) && typeof call.method === "string" && SEGMENT_METHODS.test(call.method)
+      ? SEGMENT_ANSWER_BYTES
+      : 0,
+  );
+  return Math.max(...sizes);
+}
+
+/** What the answer to a request may take at a time: calls of a batch are answered one after the other. */
+class AnswerMemory {
+  readonly #reserve: (bytes: number) => void;
+  #reservedBytes = 0;
+
+  constructor(reserve: (bytes: number) => void) {
+    this.#reserve = reserve;
   }
-  if (!Array.isArray(calls)) return answerCall(app, calls, origin);
-  const answers: string[] = [];
-  let size = 0;
-  for (const call of calls) {
-    const answer =
-      size > MOST_ANSWER_BYTES
-        ? failed(app, idOf(call), new RpcError(SERVER_ERROR, "The answers of this batch are too large"))
-        : await answerCall(app, call, origin);
-    if (answer === undefined) continue;
-    answers.push(answer);
-    size += answer.length;
+
+  need(bytes: number): void {
+    if (bytes <= this.#reservedBytes) return;
+    this.#reserve(bytes - this.#reservedBytes);
+    this.#reservedBytes = bytes;
   }
-  return answers.length === 0 ? undefined : `[${answers.join(",")}]`;
-}
-
-/** One answer as JSON; undefined for a notification, which has no id. */
-async function answerCall(app: App, call: unknown, origin: string): Promise<string | undefined> {
-  const callId = idOf(call);
-  try {
-    const { method, params } = readCall(call);
-    const run = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;
-    if (!run) throw new RpcError(METHOD_NOT_FOUND, "Method not found");
-    const result = await run({ app, params: new RpcParams(params), origin });
-    return callId === undefined ? undefined : writeJson({ jsonrpc: "2.0", id: callId, result });
-  } catch (error) {
-    if (error instanceof RpcError && error.code === INVALID_REQUEST)
-      return failed(app, callId ?? null, error);
-    return callId === undefined ? undefined : failed(app, callId, error);
-  }
-}
-
-function readCall(call: unknown): { readonly method: string; readonly params: readonly unknown[] } {
-  if (!isObject(call) || typeof call.method !== "string")
-    throw new RpcError(INVALID_REQUEST, "Invalid Request");
-  const { params = [] } = call;
-  if (params !== null && !Array.isArray(params))
-    throw new RpcError(INVALID_REQUEST, "Invalid Request", "params are a list");
-  return { method: call.method, params: params ?? [] };
-}
-
-/** The id of a call, to be sent back as it came; undefined without one, null for what cannot be one. */
-function idOf(call: unknown): unknown {
-  if (!isObject(call) || !("id" in call)) return isObject(call) ? undefined : null;
-  const { id: given } = call;
-  const isId =
-    typeof given === "number" ||
-    typeof given === "bigint" ||
-    (typeof given === "string" && given.length <= LONGEST_ID);
-  return isId ? given : null;
-}
-
-function failed(app: App, callId: unknown, error: unknown): string {
-  const known = toRpcError(error);
-  if (!known) app.log.error({ err: error }, "a call of JSON-RPC failed");
-  const { code, message, data } = known ?? new RpcError(INTERNAL_ERROR, "Internal error");
-  const told = { code, message, ...(data !== undefined && { data }) };
-  return writeJson({ jsonrpc: "2.0", id: callId ?? null, error: told });
 }
 
 /** Where the client reaches us: the setting, else the host that it asked for, since it reached that. */

@@ -173,6 +173,8 @@ describe("/metrics", () => {
       holdsOpen: () => Promise.reject(new Error("the database is gone")),
       relayLagSeconds: () => new Promise(() => {}),
       eventStreamsOpen: () => 3,
+      requestMemoryBytes: () => 4_096,
+      eventLoopDelaySeconds: () => 0.25,
       watcherLags: async () => [{ watcher: "files", blocks: 3 }],
       circuits: () => [{ provider: "0x1", state: "half-open" }],
     });

@@ -308,7 +308,10 @@ describe("the key-value node", () => {
     const { app } = stack();
     const strict = { ...app, config: { ...app.config, KV_WHOLE_VALUES: "off" as const } };
     const params = new RpcParams([streamId, base64("b"), 0, 262_144]);
-    const answer = await KV_METHODS.kv_getValue?.({ app: strict, params, origin: "" });
+    const answer = await KV_METHODS.kv_getValue?.({
+      ...{ app: strict, params, origin: "" },
+      ...{ signal: new AbortController().signal, needMemory() {} },
+    });
     const { data, size } = answer as { data: string; size: number };
     expect([size, Buffer.from(data, "base64").equals(large.subarray(0, 262_144))]).toEqual([300_000, true]);
   });

@@ -26,6 +26,7 @@ import type { WaitingClock } from "../../src/kernel/clock.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { UNRESTRICTED } from "../../src/keys/key-terms.ts";
+import { MemoryBudget, memoryLimits } from "../../src/load/memory-budget.ts";
 import { CHAIN_ID } from "./chain.ts";
 import { TRIES } from "./chat.ts";
 import type { SimProcess } from "./gate.ts";
@@ -95,12 +96,18 @@ export function bootRouter(given: {
     return admitted;
   };
   const providers = plant.providers?.(client) ?? client;
+  const memory = new MemoryBudget(memoryLimits(2 ** 30));
   const exchanges = new (plant.exchanges ?? ExchangeService)({
-    ...{ providers, health, clock, log, tries: plant.tries ?? TRIES, totalMs: TOTAL_MS },
+    ...{ providers, health, clock, log, memory, tries: plant.tries ?? TRIES, totalMs: TOTAL_MS },
     ...{ firstTokenMs: TOTAL_MS, stallMs: 60_000, resumesStreams: resumesStreams(process) },
   });
   const jobs = new JobsService({ database, events: new EventsService(database, bus) });
-  const work = { client: new ImageJobClient({ providers, catalogue, health }), holds, catalogue, evidence };
+  const work = {
+    client: new ImageJobClient({ providers, catalogue, health, memory }),
+    holds,
+    catalogue,
+    evidence,
+  };
   const scan = { name: "deposits", rpc, database, startBlock: 0n, confirmations: CONFIRMATIONS };
   return {
     process,

@@ -19,6 +19,7 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { ApiKeyService } from "../../src/keys/api-key.service.ts";
+import { MemoryBudget, memoryLimits } from "../../src/load/memory-budget.ts";
 import { type DatabaseKind, type OnEnd, openTestDatabase } from "./database.ts";
 import { startRelay } from "./events.ts";
 import type { JobBroker } from "./job-broker.ts";
@@ -92,7 +93,8 @@ export async function openJobWorld(
     committed,
     deadlineSeconds,
   });
-  const client = new ImageJobClient({ providers, catalogue, health });
+  const memory = new MemoryBudget(memoryLimits(2 ** 30));
+  const client = new ImageJobClient({ providers, catalogue, health, memory });
   return {
     database,
     jobs,

@@ -7,6 +7,8 @@ import type { RpcCall, RpcMethod, RpcMethods } from "./rpc-method.ts";
 const MAX_QUERY_BYTES = 262_144;
 /** What is answered whole at the most, where `KV_WHOLE_VALUES` allows it. */
 const MAX_WHOLE_BYTES = 16 * 1_048_576;
+/** A value in memory, as base64, and as part of an answer. */
+const MEMORY_FACTOR = 3;
 
 /**
  * The key-value node's methods (facts: storage section 2.3). Keys and values are base64. `kv_IsAdmin` is how the
@@ -91,7 +93,11 @@ async function neighbour(call: RpcCall, where: From, part: Part) {
   };
 }
 
-async function dataOf({ app }: RpcCall, entry: KvEntry, { start, length }: Part): Promise<string> {
+async function dataOf(
+  { app, needMemory }: RpcCall,
+  entry: KvEntry,
+  { start, length }: Part,
+): Promise<string> {
   // Asking for nothing, as iterators do, is allowed from anywhere.
   if (length === 0) return "";
   if (start > entry.sizeBytes) throw invalidParams("start_index", "start index is greater than value length");
@@ -100,7 +106,9 @@ async function dataOf({ app }: RpcCall, entry: KvEntry, { start, length }: Part)
     start === 0 &&
     length === MAX_QUERY_BYTES &&
     entry.sizeBytes <= MAX_WHOLE_BYTES;
-  const bytes = await app.kv.read(entry, start, isWhole ? entry.sizeBytes : length).catch(missing);
+  const wanted = Math.min(entry.sizeBytes - start, isWhole ? entry.sizeBytes : length);
+  needMemory(wanted * MEMORY_FACTOR);
+  const bytes = await app.kv.read(entry, start, wanted).catch(missing);
   return bytes.toString("base64");
 }
 

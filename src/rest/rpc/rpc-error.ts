@@ -38,7 +38,8 @@ export function toRpcError(error: unknown): RpcError | undefined {
   if (code === "invalid_parameter" || code === "invalid_body")
     return invalidParams(nameOf(param ?? "params"), message);
   if (code === "file_not_found") return new RpcError(SERVER_ERROR, "file not found");
-  if (code === "unavailable" || error.status < 500) return new RpcError(SERVER_ERROR, message);
+  if (code === "unavailable" || code === "overloaded" || error.status < 500)
+    return new RpcError(SERVER_ERROR, message);
   return new RpcError(INTERNAL_ERROR, "Internal error", message);
 }
 

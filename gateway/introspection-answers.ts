@@ -1,0 +1,46 @@
+import { type DocumentNode, Kind, type OperationDefinitionNode } from "graphql";
+import { ByteCache } from "../src/storage/node/byte-cache.ts";
+import { isIntrospection } from "./engine/introspection.ts";
+import type { OperationPayload } from "./policy.ts";
+
+/** What all kept answers may take; the answer to the usual query of tools is half a megabyte. */
+const MAX_KEPT_BYTES = 16 * 1_048_576;
+
+/**
+ * Answers to introspection as bytes, by the text of the query: they never change while the process lives, and making one
+ * takes longer than answering a hundred ordinary queries.
+ */
+export class IntrospectionAnswers {
+  readonly #answers = new ByteCache<Buffer>(MAX_KEPT_BYTES);
+
+  /** The answer that was kept for a request; undefined when there is none. */
+  find(payload: OperationPayload): Buffer | undefined {
+    const key = keyOf(payload);
+    return key === undefined ? undefined : this.#answers.get(key);
+  }
+
+  /** The answer as bytes, kept when the operation asks for the schema and for nothing else. */
+  keep(
+    payload: OperationPayload,
+    { operation }: { readonly document: DocumentNode; readonly operation: OperationDefinitionNode },
+    text: string,
+  ): Buffer | string {
+    const key = keyOf(payload);
+    if (key === undefined || !asksSchemaAlone(operation)) return text;
+    const bytes = Buffer.from(text);
+    this.#answers.set(key, bytes, bytes.length + key.length);
+    return bytes;
+  }
+}
+
+/** Undefined for a request whose answer depends on more than its text. */
+function keyOf({ query, operationName, variables }: OperationPayload): string | undefined {
+  if (!query || Object.keys(variables ?? {}).length > 0) return undefined;
+  return `${operationName ?? ""}\n${query}`;
+}
+
+function asksSchemaAlone({ selectionSet }: OperationDefinitionNode): boolean {
+  return selectionSet.selections.every(
+    (selection) => selection.kind === Kind.FIELD && isIntrospection(selection),
+  );
+}

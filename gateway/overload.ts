@@ -1,0 +1,93 @@
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { FastifyInstance, FastifyRequest, FastifyServerFactory } from "fastify";
+import type { App } from "../src/app.ts";
+import { AppError } from "../src/kernel/errors.ts";
+import { RequestGate } from "./request-gate.ts";
+
+/** Smaller bodies and answers are bounded by the number of connections, and not worth counting. */
+const MIN_COUNTED_BYTES = 16_384;
+/** A body is held as bytes and, once it is read, as the values in it. */
+const BODY_FACTOR = 2;
+/** Of a body whose length is not announced, this much is reserved at a time. */
+const CHUNKED_STEP_BYTES = 65_536;
+const RETRY_AFTER_SECONDS = 1;
+
+const HEALTH = /^\/(?:healthz|readyz)(?:\?|$)/;
+
+/** The HTTP server of the gateway: requests pass its gate before Fastify sees them. */
+export function gatedServer(options: Parameters<typeof createServer>[0] = {}): FastifyServerFactory {
+  return (handler) => {
+    const gate = new RequestGate(handler, isHealthCheck);
+    return createServer(options, (request, response) => gate.enter(request, response)) as Server;
+  };
+}
+
+/**
+ * Keeps the process from being overloaded. While the event loop is late or memory is near its limit, requests are refused
+ * with `overloaded` (503 with `Retry-After`) before anything is done for them, except health checks; what is under way
+ * goes on. Bodies are reserved in the memory budget before they are read, and answers are counted until their client has
+ * read them; a client that reads nothing of an answer for `CLIENT_STALL_MS` is disconnected.
+ */
+export function limitLoad(server: FastifyInstance, app: App): void {
+  const { load, metrics } = app;
+  server.addHook("onRequest", (request, _reply, done) => {
+    const cause = isHealthCheck(request.raw) ? undefined : load.monitor.overload;
+    if (cause) metrics?.refused(cause);
+    done(cause && overloaded());
+  });
+  server.addHook("preParsing", (request, reply, payload, done) => {
+    const lease = () => load.requests.of(request.raw, reply.raw);
+    try {
+      const announced = announcedBytes(request);
+      if (announced === undefined) reserveAsItComes(request, (bytes) => lease().reserve(bytes));
+      else if (announced > MIN_COUNTED_BYTES) lease().reserve(announced * BODY_FACTOR);
+      done(null, payload);
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  server.addHook("onSend", (request, reply, payload, done) => {
+    const bytes = typeof payload === "string" || Buffer.isBuffer(payload) ? payload.length : 0;
+    if (bytes > MIN_COUNTED_BYTES) {
+      load.requests.of(request.raw, reply.raw).charge(bytes);
+      // Node itself disconnects when nothing of it was read for so long, and takes the time-out away at its end.
+      request.raw.socket.setTimeout(app.config.CLIENT_STALL_MS);
+    }
+    done(null, payload);
+  });
+}
+
+function isHealthCheck({ url = "" }: IncomingMessage): boolean {
+  return HEALTH.test(url);
+}
+
+/** 0 without a body, undefined for one that comes in chunks. */
+function announcedBytes({ headers }: FastifyRequest): number | undefined {
+  if (headers["transfer-encoding"] !== undefined) return undefined;
+  return Number(headers["content-length"] ?? 0);
+}
+
+/** Reserves a step ahead of what was read. When there is no room, whoever reads the body sees it fail. */
+function reserveAsItComes({ raw }: FastifyRequest, reserve: (bytes: number) => void): void {
+  let reserved = MIN_COUNTED_BYTES;
+  let read = 0;
+  const count = (chunk: Buffer) => {
+    read += chunk.length;
+    if (read <= reserved) return;
+    try {
+      reserve((read - reserved + CHUNKED_STEP_BYTES) * BODY_FACTOR);
+      reserved = read + CHUNKED_STEP_BYTES;
+    } catch (error) {
+      raw.off("data", count);
+      if (raw.listenerCount("error") > 0) raw.emit("error", error);
+      else raw.destroy();
+    }
+  };
+  raw.on("data", count);
+}
+
+function overloaded(): AppError {
+  return new AppError("overloaded", "This server has too much to do. Try again later.", {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
+}

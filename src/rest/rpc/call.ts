@@ -1,0 +1,66 @@
+import type { App } from "../../app.ts";
+import { INDEXER_METHODS } from "./indexer-methods.ts";
+import { KV_METHODS } from "./kv-methods.ts";
+import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError, toRpcError } from "./rpc-error.ts";
+import { writeJson } from "./rpc-json.ts";
+import type { RpcCall, RpcMethods } from "./rpc-method.ts";
+import { RpcParams } from "./rpc-params.ts";
+import { ZGS_METHODS } from "./zgs-methods.ts";
+
+/** Every method of JSON-RPC. */
+export const METHODS: RpcMethods = { ...INDEXER_METHODS, ...ZGS_METHODS, ...KV_METHODS };
+
+/** What all calls of a request share. */
+export type CallContext = Omit<RpcCall, "params">;
+
+const MAX_ID_LENGTH = 256;
+
+/** One answer as JSON; undefined for a notification, which has no id. */
+export async function answerCall(context: CallContext, call: unknown): Promise<string | undefined> {
+  const { app } = context;
+  const callId = idOf(call);
+  try {
+    const { method, params } = readCall(call);
+    const run = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;
+    if (!run) throw new RpcError(METHOD_NOT_FOUND, "Method not found");
+    const result = await run({ ...context, params: new RpcParams(params) });
+    return callId === undefined ? undefined : writeJson({ jsonrpc: "2.0", id: callId, result });
+  } catch (error) {
+    if (error instanceof RpcError && error.code === INVALID_REQUEST)
+      return failed(app, callId ?? null, error);
+    return callId === undefined ? undefined : failed(app, callId, error);
+  }
+}
+
+function readCall(call: unknown): { readonly method: string; readonly params: readonly unknown[] } {
+  if (!isObject(call) || typeof call.method !== "string")
+    throw new RpcError(INVALID_REQUEST, "Invalid Request");
+  const { params = [] } = call;
+  if (params !== null && !Array.isArray(params))
+    throw new RpcError(INVALID_REQUEST, "Invalid Request", "params are a list");
+  return { method: call.method, params: params ?? [] };
+}
+
+/** The id of a call, to be sent back as it came; undefined without one, null for what cannot be one. */
+export function idOf(call: unknown): unknown {
+  if (!isObject(call) || !("id" in call)) return isObject(call) ? undefined : null;
+  const { id: given } = call;
+  const isId =
+    typeof given === "number" ||
+    typeof given === "bigint" ||
+    (typeof given === "string" && given.length <= MAX_ID_LENGTH);
+  return isId ? given : null;
+}
+
+/** A failed call as JSON. */
+export function failed(app: App, callId: unknown, error: unknown): string {
+  const known = toRpcError(error);
+  if (!known) app.log.error({ err: error }, "a call of JSON-RPC failed");
+  const { code, message, data } = known ?? new RpcError(INTERNAL_ERROR, "Internal error");
+  const shown = { code, message, ...(data !== undefined && { data }) };
+  return writeJson({ jsonrpc: "2.0", id: callId ?? null, error: shown });
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

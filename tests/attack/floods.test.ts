@@ -1,0 +1,185 @@
+import { randomBytes } from "node:crypto";
+import { getIntrospectionQuery } from "graphql";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { attack, type Manner, rawRequest, residentMib, watch } from "../support/attack.ts";
+import { startNetwork } from "../support/network.ts";
+import { newFolder, type ReadyProcess, startReady } from "../support/process.ts";
+import { startPublisher } from "../support/publisher.ts";
+import { until } from "../support/until.ts";
+
+const MIB = 2 ** 20;
+const MAX_GROWTH_MIB = 256;
+const MAX_HEALTH_MS = 1_000;
+const FILE_BYTES = 25 * MIB;
+
+const ends: (() => Promise<void>)[] = [];
+const onEnd = (end: () => Promise<void>) => void ends.unshift(end);
+let product: ReadyProcess;
+let root = "";
+let idleMib = 0;
+
+beforeAll(async () => {
+  const { rpcUrl } = await startNetwork(onEnd);
+  product = await startReady({
+    settings: { DATA_DIR: newFolder(onEnd), RPC_URL: rpcUrl, LOG_LEVEL: "silent" },
+    onEnd,
+  });
+  const publisher = await startPublisher({ rpcUrl, origin: product.origin });
+  ({ root } = await publisher.publish(randomBytes(FILE_BYTES)));
+  idleMib = residentMib(product.pid);
+});
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+const call = (method: string, params: readonly unknown[], id: number) => ({
+  jsonrpc: "2.0",
+  id,
+  method,
+  params,
+});
+const proofs = () =>
+  JSON.stringify(
+    Array.from({ length: 100 }, (_, id) => call("zgs_downloadSegmentWithProof", [root, id % 100], id)),
+  );
+const repeated = (request: Buffer, times: number) =>
+  Buffer.concat(Array.from({ length: times }, () => request));
+const introspection = () =>
+  rawRequest("POST", "/graphql", JSON.stringify({ query: getIntrospectionQuery() }));
+
+const LEAVING = { reads: false, leavesAfterMs: 3_000 };
+const READING = { reads: true, leavesAfterMs: 2_000 };
+const STARING = { reads: false, leavesAfterMs: 2_000 };
+
+/** What is sent on each connection, on how many, and how their clients behave. */
+type Flood = {
+  readonly name: string;
+  readonly connections: number;
+  readonly payload: () => Buffer;
+  readonly manners: readonly Manner[];
+};
+
+const FLOODS: readonly Flood[] = [
+  {
+    name: "JSON-RPC batches of 100 proven segments",
+    connections: 300,
+    payload: () => rawRequest("POST", "/", proofs()),
+    manners: [LEAVING, READING],
+  },
+  {
+    name: "JSON-RPC bodies of 8 MiB",
+    connections: 60,
+    payload: () =>
+      rawRequest("POST", "/", JSON.stringify(call("zgs_getStatus", ["x".repeat(8 * MIB - 200)], 1))),
+    manners: [STARING],
+  },
+  {
+    name: "20 introspection queries pipelined",
+    connections: 300,
+    payload: () => repeated(introspection(), 20),
+    manners: [STARING, READING],
+  },
+  {
+    name: "graph bodies of 512 KiB",
+    connections: 200,
+    payload: () =>
+      rawRequest("POST", "/graphql", JSON.stringify({ query: `{ __typename } #${" ".repeat(524_000)}` })),
+    manners: [STARING],
+  },
+  {
+    name: "downloads of a large file",
+    connections: 300,
+    payload: () => rawRequest("GET", `/file?root=${root}`),
+    manners: [STARING, READING],
+  },
+  {
+    name: "downloads of a large file with proofs",
+    connections: 300,
+    payload: () => rawRequest("GET", `/file?root=${root}&withProof=true`),
+    manners: [STARING],
+  },
+  {
+    name: "descriptions, models and pages pipelined",
+    connections: 200,
+    payload: () =>
+      Buffer.concat(
+        ["/openapi.json", "/schema.graphql", "/v1/models", "/docs/yaml", "/docs/json", "/dashboard/"]
+          .flatMap((path) => [path, path, path])
+          .map((path) => rawRequest("GET", path)),
+      ),
+    manners: [STARING],
+  },
+  {
+    name: "chat bodies of 2 MiB without a valid key",
+    connections: 200,
+    payload: () =>
+      rawRequest(
+        "POST",
+        "/v1/chat/completions",
+        `{"model":"x","messages":["${"x".repeat(2 * MIB - 200)}"]}`,
+        {
+          authorization: "Bearer sk-none",
+        },
+      ),
+    manners: [STARING],
+  },
+  {
+    name: "bodies that come in chunks and never end",
+    connections: 200,
+    payload: () =>
+      Buffer.concat([
+        Buffer.from("POST / HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"),
+        Buffer.from(`transfer-encoding: chunked\r\n\r\n${(4 * MIB).toString(16)}\r\n`),
+        Buffer.alloc(4 * MIB, "x"),
+      ]),
+    manners: [STARING],
+  },
+  {
+    name: "sockets that say nothing after their handshake",
+    connections: 1_000,
+    payload: () =>
+      rawRequest("GET", "/graphql", "", {
+        upgrade: "websocket",
+        connection: "upgrade",
+        "sec-websocket-version": "13",
+        "sec-websocket-key": randomBytes(16).toString("base64"),
+        "sec-websocket-protocol": "graphql-transport-ws",
+      }),
+    manners: [STARING],
+  },
+];
+
+const CASES = FLOODS.flatMap(({ manners, ...flood }) =>
+  manners.map((manner) => ({
+    ...flood,
+    manner,
+    title: `${flood.name}, by clients that ${manner.reads ? "read" : "do not read"}`,
+  })),
+);
+
+test.each(CASES)("$title: others are answered, and memory is bounded", async (flood) => {
+  const bytes = flood.payload();
+  const end = watch(product.origin, product.pid);
+  await attack(product.origin, flood.connections, () => bytes, flood.manner);
+  const { worstMs, worstControlMs, peakMib, failure } = await end();
+  const figures = [worstMs, worstControlMs, peakMib, idleMib].map(Math.round);
+  console.log(
+    `${flood.title}: health ${figures[0]} ms (idle server ${figures[1]}), MiB ${figures[2]} (idle ${figures[3]})`,
+  );
+  expect(failure).toBe("");
+  expect(worstMs - worstControlMs).toBeLessThan(MAX_HEALTH_MS);
+  expect(peakMib - idleMib).toBeLessThan(MAX_GROWTH_MIB);
+});
+
+test("afterwards nothing is held: a download and a batch are answered as before", async () => {
+  const reply = await fetch(`${product.origin}/file?root=${root}`);
+  expect((await reply.arrayBuffer()).byteLength).toBe(FILE_BYTES);
+  const batch = await fetch(product.origin, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify([call("zgs_getStatus", [], 1), call("zgs_downloadSegmentWithProof", [root, 3], 2)]),
+  });
+  const [, second] = (await batch.json()) as { result: { index: number } }[];
+  expect(second?.result.index).toBe(3);
+  await until(() => residentMib(product.pid) - idleMib < MAX_GROWTH_MIB);
+});
