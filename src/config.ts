@@ -249,7 +249,7 @@ export const SETTINGS = {
   KV_WHOLE_VALUES: {
     schema: z.enum(["on", "off"]).default("on"),
     about:
-      "Whether kv_getValue and its like answer values of up to 16 MiB whole when their first 262,144 bytes are asked for, as the TypeScript SDKs need; off: never more than was asked for",
+      "Whether kv_getValue and its like answer values of up to 4 MiB whole when their first 262,144 bytes are asked for, as the TypeScript SDKs need; off: never more than was asked for",
     example: "on",
   },
   STORE_JOB_IMAGES: {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AnyEntity, EntityManager, MikroORM, Transaction as OrmTransaction } from "@mikro-orm/core";
 import { CompiledQuery, type Kysely } from "kysely";
-import pg, { type Pool } from "pg";
+import type { Pool } from "pg";
 import { inSpan, isTracing, type SpanOptions } from "../kernel/tracing.ts";
 import { outageOf, type ServerWatch } from "./server-watch.ts";
 
@@ -27,11 +27,11 @@ export type Transaction = Queries & { readonly em: EntityManager };
  */
 export class Database implements Queries {
   readonly orm: MikroORM;
-  readonly #pool: Pool | undefined;
+  /** Its connections, of which the embedded database has one. */
+  readonly pool: Pool;
   readonly #watch: ServerWatch | undefined;
   readonly #names = new Map<string, string>();
-  readonly #prepared = new Map<string, Promise<string>>();
-  readonly #onClose: () => void;
+  readonly #onClose: () => void | Promise<void>;
 
   constructor(
     orm: MikroORM,
@@ -39,10 +39,10 @@ export class Database implements Queries {
       pool,
       watch,
       onClose = () => {},
-    }: { readonly pool?: Pool; readonly watch?: ServerWatch; readonly onClose?: () => void } = {},
+    }: { readonly pool: Pool; readonly watch?: ServerWatch; readonly onClose?: () => void | Promise<void> },
   ) {
     this.orm = orm;
-    this.#pool = pool;
+    this.pool = pool;
     this.#watch = watch;
     this.#onClose = onClose;
   }
@@ -62,13 +62,11 @@ export class Database implements Queries {
   }
 
   async #rows<Row>(sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
-    const pool = this.#pool;
-    if (!pool) return this.#embedded<Row>(sql, parameters);
     const query = { name: this.#nameOf(sql), text: sql, values: [...parameters] };
     for (let tries = 1; ; tries++) {
       this.#watch?.requireServer();
       try {
-        return (await pool.query(query)).rows as Row[];
+        return (await this.pool.query(query)).rows as Row[];
       } catch (error) {
         if (tries === MOST_TRIES || !isUndone(error)) throw outageOf(error);
         await sleep(Math.random() * LONGEST_PAUSE_MS * tries);
@@ -110,29 +108,7 @@ export class Database implements Queries {
   async close(): Promise<void> {
     await this.#watch?.stop();
     await this.orm.close(true);
-    this.#onClose();
-  }
-
-  /** PGlite's own protocol plans every query anew; SQL's PREPARE does not. Parameters are passed as text in any case. */
-  async #embedded<Row>(sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
-    const kysely = this.#kysely();
-    if (parameters.length === 0) return run<Row>(kysely, sql, parameters);
-    const values = parameters.map((value) => (value === null ? "null" : pg.escapeLiteral(String(value))));
-    return run<Row>(kysely, `execute ${await this.#prepare(kysely, sql)}(${values.join(", ")})`, []);
-  }
-
-  #prepare(kysely: Kysely<unknown>, sql: string): Promise<string> {
-    const known = this.#prepared.get(sql);
-    if (known) return known;
-    const name = this.#nameOf(sql);
-    const prepared = run(kysely, `prepare ${name} as ${sql}`, []).then(() => name);
-    this.#prepared.set(sql, prepared);
-    prepared.catch(() => this.#prepared.delete(sql));
-    return prepared;
-  }
-
-  #kysely(): Kysely<unknown> {
-    return (this.orm.em.getConnection() as unknown as { getClient(): Kysely<unknown> }).getClient();
+    await this.#onClose();
   }
 
   #nameOf(sql: string): string {

@@ -3,6 +3,10 @@ import type { MikroORM, Options } from "@mikro-orm/core";
 import { Migrator } from "@mikro-orm/migrations";
 import { StartupError } from "../kernel/errors.ts";
 import { Database } from "./database.ts";
+import { limitWaiting } from "./embedded/limit-waiting.ts";
+import { EmbeddedPostgres, type PostgresSession } from "./embedded/postgres.ts";
+import { PostgresSocket } from "./embedded/postgres-socket.ts";
+import { PostgresSupervisor } from "./embedded/postgres-supervisor.ts";
 import { entities } from "./entities.ts";
 import { lockFolder } from "./lock.ts";
 import { migrations } from "./migrations/index.ts";
@@ -10,25 +14,33 @@ import { ServerWatch } from "./server-watch.ts";
 import { copyTemplate } from "./template.ts";
 
 /**
- * Where the data lives: a PostgreSQL server, a folder of this machine, or nowhere (`memory`, for tests, which may load
- * a dump that PGlite made before).
+ * Where the data lives: a PostgreSQL server, a folder of this machine (on a thread of its own), or nowhere (`memory`,
+ * for tests: in the calling thread, and in the session that is given, if one is).
  */
 export type DatabaseConfig =
   | { readonly kind: "server"; readonly url: string; readonly poolSize: number }
   | { readonly kind: "folder"; readonly path: string }
-  | { readonly kind: "memory"; readonly loadDataDir?: Blob };
+  | { readonly kind: "memory"; readonly session?: PostgresSession };
 
 /** Processes that start together on one server migrate one after the other. */
 const MIGRATION_LOCK = 7_260_814_003n;
 /** Until a connection of the pool is there, also when all are in use (promises F46). */
 const CONNECT_MS = 4_000;
+/** Until it is a statement's turn in the embedded database, which has one connection. */
+const MAX_WAIT_MS = 15_000;
+/** What may wait for that turn. */
+const MAX_WAITING = { maxStatements: 20_000, maxCharacters: 256 * 1_048_576 } as const;
+/** A statement of the embedded database that takes longer is ended, together with its thread. */
+const MAX_STATEMENT_MS = 60_000;
 
 /**
  * Opens the database and brings its schema up to date. Throws `StartupError` for a folder that another process uses
  * and for a server that cannot be reached.
  */
-export function openDatabase(config: DatabaseConfig): Promise<Database> {
-  return config.kind === "server" ? openServer(config) : openEmbedded(config);
+export async function openDatabase(config: DatabaseConfig): Promise<Database> {
+  if (config.kind === "server") return openServer(config);
+  if (config.kind === "folder") return openFolder(config.path);
+  return openSession(config.session ?? (await EmbeddedPostgres.open({ dataDir: "memory://" })));
 }
 
 async function openServer(config: { url: string; poolSize: number }): Promise<Database> {
@@ -60,26 +72,52 @@ async function openServer(config: { url: string; poolSize: number }): Promise<Da
   }
 }
 
-async function openEmbedded(config: Exclude<DatabaseConfig, { kind: "server" }>): Promise<Database> {
-  const lock = config.kind === "folder" ? lockFolder(config.path) : undefined;
-  const release = () => lock?.release();
+async function openFolder(path: string): Promise<Database> {
+  const lock = lockFolder(path);
   try {
-    const { MikroORM: Embedded } = await import("@mikro-orm/pglite");
-    const dbName = config.kind === "folder" ? join(config.path, "postgres") : "memory://";
-    if (config.kind === "folder") copyTemplate(dbName);
-    const dump = config.kind === "memory" && config.loadDataDir;
-    const orm = await Embedded.init({
-      ...common(),
-      dbName,
-      // A function, because MikroORM clones plain options and a clone of a Blob is none.
-      ...(dump ? { driverOptions: () => ({ loadDataDir: dump }) } : {}),
-    });
-    await orm.migrator.up();
-    // Else every other look-up of a file was planned anew, which took longer than the look-up: 1.6 ms, now 0.7.
-    await orm.em.getConnection().execute("set plan_cache_mode = force_generic_plan");
-    return new Database(orm as unknown as MikroORM, { onClose: release });
+    const dataDir = join(path, "postgres");
+    copyTemplate(dataDir);
+    const supervisor = await PostgresSupervisor.open({ dataDir });
+    const database = await openSession(supervisor, { onClose: () => lock.release() });
+    supervisor.limitStatements(MAX_STATEMENT_MS);
+    return database;
   } catch (error) {
-    release();
+    lock.release();
+    throw error;
+  }
+}
+
+/** `pg` speaks to an embedded PostgreSQL as to a server that has one connection. */
+async function openSession(
+  session: PostgresSession,
+  { onClose = () => {} }: { readonly onClose?: () => void } = {},
+): Promise<Database> {
+  const { MikroORM: Server } = await import("@mikro-orm/postgresql");
+  const orm = await Server.init({
+    ...common(),
+    dbName: "postgres",
+    user: "postgres",
+    pool: { min: 1, max: 1, idleTimeoutMillis: 0 },
+    driverOptions: {
+      stream: () => new PostgresSocket(session),
+      ssl: false,
+      connectionTimeoutMillis: MAX_WAIT_MS,
+    },
+  });
+  try {
+    await orm.migrator.up();
+    const pool = await orm.em.getConnection().getNativeClient();
+    limitWaiting(pool, MAX_WAITING);
+    return new Database(orm as unknown as MikroORM, {
+      pool,
+      onClose: async () => {
+        await session.close();
+        onClose();
+      },
+    });
+  } catch (error) {
+    await orm.close(true);
+    await session.close();
     throw error;
   }
 }

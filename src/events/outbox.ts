@@ -123,7 +123,7 @@ type PastRow = EventRow & {
   readonly newest_cursor: string;
 };
 
-// As text, because PGlite and pg do not agree on the JavaScript type of int8, and `jsonb` needs no second opinion.
+// As text: an int8 comes as text in any case, and `jsonb` needs no second opinion.
 const COLUMNS = `event_id::text as id, position::text, topic, subject, data::text as data,
   floor(extract(epoch from at) * 1000)::bigint::text as at_ms`;
 

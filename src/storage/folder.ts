@@ -23,12 +23,15 @@ export const FOLDER_LIMITS = {
   nameBytes: 255,
   linkBytes: 4_096,
   roots: 1_024,
+  /** Commas, and beginnings of objects and lists, within names too: a file has four, and one for each root behind the first. */
+  separators: 140_000,
 } as const;
 
 /** keccak256("0g-storage-client-dir-codec"), with which every manifest begins. */
 const MAGIC = Buffer.from("a8795aa6b5ee8997448d47d3135f70f45e2d3502f8002edeef242ebd0458e7f5", "hex");
 const HEADER_BYTES = MAGIC.length + 2;
 const VERSIONS: readonly number[] = [1, 2];
+const SEPARATORS = [0x2c, 0x5b, 0x7b] as const;
 /** What a system of files takes for a device, not for a name. */
 const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)$/i;
 
@@ -45,7 +48,9 @@ export function decodeFolder(bytes: Buffer): Directory {
     throw malformed(`a manifest has at most ${FOLDER_LIMITS.bytes} bytes`);
   const version = bytes.readUInt16BE(MAGIC.length);
   if (!VERSIONS.includes(version)) throw malformed(`unsupported codec version: ${version}`);
-  const top = readTree(parse(bytes.subarray(HEADER_BYTES)));
+  const json = bytes.subarray(HEADER_BYTES);
+  requireFlat(json);
+  const top = readTree(parse(json));
   if (top.kind !== "directory") throw malformed("the manifest's top is not a directory");
   return top;
 }
@@ -180,6 +185,14 @@ function readFile(name: string, { hash, roots, size }: Readonly<Record<string, u
     throw malformed(`the file '${name}' has a size that is none`);
   if (found.length === 0 && sizeBytes > 0) throw malformed(`the file '${name}' has a size and no root`);
   return { kind: "file", name, sizeBytes, roots: found.map(lowerHex) };
+}
+
+/** Before it is parsed, which takes half a second for 4 MiB of brackets. */
+function requireFlat(json: Buffer): void {
+  let count = 0;
+  for (const separator of SEPARATORS)
+    for (let at = json.indexOf(separator); at !== -1; at = json.indexOf(separator, at + 1))
+      if (++count > FOLDER_LIMITS.separators) throw malformed("the manifest has too many parts");
 }
 
 function parse(json: Buffer): unknown {

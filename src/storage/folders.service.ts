@@ -1,21 +1,19 @@
-import QuickLru from "quick-lru";
 import { AppError } from "../kernel/errors.ts";
-import type { Hex } from "../kernel/hex.ts";
 import type { FilesService } from "./files.service.ts";
 import { type Directory, decodeFolder, FOLDER_LIMITS, type FolderEntry, findEntry } from "./folder.ts";
+import { ByteCache } from "./node/byte-cache.ts";
 import type { FileReader } from "./node/file-reader.ts";
 import type { FileId } from "./node/storage-node.ts";
 
 type Needs = { readonly files: FilesService; readonly reader: FileReader };
 
-const REMEMBERED = 64;
-/** Larger manifests are read anew each time. */
-const REMEMBERED_BYTES = 262_144;
+/** Manifests that are kept as they were read, in bytes of their files: four of the largest, or some hundred usual ones. */
+const CACHE_BYTES = 4 * FOLDER_LIMITS.bytes;
 
 /** Folders: stored files that are manifests of others. What they hold is looked up in the manifest alone. */
 export class FoldersService {
   readonly #needs: Needs;
-  readonly #known = new QuickLru<Hex, Directory>({ maxSize: REMEMBERED });
+  readonly #known = new ByteCache<Promise<Directory>>(CACHE_BYTES);
 
   constructor(needs: Needs) {
     this.#needs = needs;
@@ -43,8 +41,14 @@ export class FoldersService {
     if (known) return known;
     if (file.sizeBytes > FOLDER_LIMITS.bytes)
       throw new AppError("folder_malformed", `a manifest has at most ${FOLDER_LIMITS.bytes} bytes`);
-    const folder = decodeFolder(await reader.read(file));
-    if (file.sizeBytes <= REMEMBERED_BYTES) this.#known.set(file.root, folder);
-    return folder;
+    // Reading a large manifest holds up the event loop for tens of milliseconds: once for all who ask, also when it is
+    // malformed.
+    const reading = reader.read(file).then(decodeFolder);
+    this.#known.set(file.root, reading, file.sizeBytes);
+    reading.catch((error: unknown) => {
+      const isMalformed = error instanceof AppError && error.code === "folder_malformed";
+      if (!isMalformed && this.#known.get(file.root) === reading) this.#known.delete(file.root);
+    });
+    return reading;
   }
 }

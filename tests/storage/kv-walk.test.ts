@@ -124,3 +124,39 @@ describeDatabases("walking the keys of a stream", (kind) => {
     expect(await findNeighbours(database, CHAIN, { ...where, from }, 1)).toEqual([]);
   });
 });
+
+describeDatabases("a page of keys that are large", (kind) => {
+  test("ends with 4 MiB, says that there is more, and the pages together have every key once", async () => {
+    const database = await openTestDatabase(kind);
+    const streamId: Hex = `0x${"6".repeat(64)}`;
+    await database.rows(
+      `insert into kv_transaction (chain_id, tx_seq, root, sender, is_committed) values (${CHAIN}, 1, 'r', '${SENDER}', true)`,
+    );
+    const keys = Array.from({ length: 12 }, (_, n) => Buffer.alloc(1_048_576, 0x61 + n));
+    const stored = keys.map((bytes) => ({
+      streamId,
+      key: bytes,
+      offset: 0,
+      sizeBytes: 1,
+      value: Buffer.of(1),
+    }));
+    await insertWrites(database, CHAIN, 1n, stored);
+    const seen: Buffer[] = [];
+    let after: string | undefined;
+    for (let pages = 1; ; pages++) {
+      const page = { first: 100, ...(after !== undefined && { after }) };
+      const { rows, hasNextPage } = await listEntries(
+        database,
+        CHAIN,
+        { streamId, version: 1n, direction: "up" },
+        page,
+      );
+      expect(rows.reduce((sum, entry) => sum + entry.key.length, 0)).toBeLessThanOrEqual(5 * 1_048_576);
+      seen.push(...rows.map((entry) => entry.key));
+      after = rows.at(-1)?.cursor;
+      if (!hasNextPage) break;
+      expect(pages).toBeLessThan(6);
+    }
+    expect(seen.map((bytes) => bytes[0])).toEqual(keys.map((bytes) => bytes[0]));
+  });
+});

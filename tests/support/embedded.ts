@@ -1,27 +1,35 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { PGlite } from "@electric-sql/pglite";
 import type { Database } from "../../src/db/database.ts";
+import { EmbeddedPostgres } from "../../src/db/embedded/postgres.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { templateFolder } from "../../src/db/template.ts";
 
-/**
- * PGlite takes about 2 s to make an empty cluster and 0.3 s to load a dumped one, so the first test to need one
- * leaves a dump for all later runs. Its name is the hash of what it is made from.
- */
+/** An embedded database with all tables, in memory and in the calling thread. */
 export async function openEmbedded(): Promise<Database> {
+  const session = await EmbeddedPostgres.open({
+    dataDir: "memory://",
+    loadDataDir: await embeddedTemplate(),
+  });
+  return openDatabase({ kind: "memory", session });
+}
+
+/**
+ * A dump of an empty database with all tables. PGlite takes about 2 s to make a cluster and 0.3 s to load one, so the
+ * first test to need it leaves it for all later runs. Its name is the hash of what it is made from.
+ */
+export async function embeddedTemplate(): Promise<Blob> {
   const file = `${templateFolder()}.tar`;
   const template = await readFile(file).catch(() => undefined);
-  if (template) return openDatabase({ kind: "memory", loadDataDir: new Blob([template]) });
-  const database = await openDatabase({ kind: "memory" });
-  const connection = database.orm.em.getConnection() as { getNativeClient?(): Promise<unknown> };
-  const native = await connection.getNativeClient?.();
-  if (!(native instanceof PGlite)) throw new Error("the embedded database is not PGlite");
-  const dump = await native.dumpDataDir("none");
+  if (template) return new Blob([template]);
+  const session = await EmbeddedPostgres.open({ dataDir: "memory://" });
+  const database = await openDatabase({ kind: "memory", session });
+  const dump = await session.dump();
+  await database.close();
   await mkdir(dirname(file), { recursive: true });
   const draft = `${file}.${randomUUID()}`;
   await writeFile(draft, Buffer.from(await dump.arrayBuffer()));
   await rename(draft, file);
-  return database;
+  return dump;
 }

@@ -32,13 +32,30 @@ type Settings = Readonly<Record<string, string>>;
 /** What else is done with every stack once it is started: the suite of the peers puts a router in front. */
 export const afterStart: ((stack: Stack, onEnd: OnEnd) => Promise<void>)[] = [];
 
-/** Starts one stack for the tests of a file and ends it after them. Read it inside the tests. */
-export function useStack(settings: Settings = {}, kind?: DatabaseKind): () => Stack {
-  return useStarted(async (onEnd) =>
-    startStack(await startNetwork(onEnd), { DATA_DIR: newFolder(onEnd), ...settings }, onEnd, () =>
-      openOwnDatabase(kind, { onEnd }),
-    ),
-  );
+/**
+ * Starts one stack for the tests of a file and ends it after them. Read it inside the tests. Its database is any, one
+ * of a kind, or in its `folder` on a thread of its own, as `npm start` has it.
+ */
+export function useStack(settings: Settings = {}, kind?: DatabaseKind | "folder"): () => Stack {
+  return useStarted(async (onEnd) => {
+    const path = newFolder(onEnd);
+    const open = () => (kind === "folder" ? openDatabase({ kind, path }) : openOwnDatabase(kind, { onEnd }));
+    return startStack(await startNetwork(onEnd), { DATA_DIR: path, ...settings }, onEnd, open);
+  });
+}
+
+/** Starts one stack that answers requests and does nothing by itself, so that a test may count its statements. */
+export function useIdleStack(settings: Settings = {}): () => Stack {
+  return useStarted(async (onEnd) => {
+    const all = { DATA_DIR: newFolder(onEnd), ...settings };
+    return startStack(
+      await startNetwork(onEnd),
+      all,
+      onEnd,
+      () => openOwnDatabase(undefined, { onEnd }),
+      "nothing",
+    );
+  });
 }
 
 /** Starts two stacks on one PostgreSQL server and one chain, as two processes would be; the first one is the worker. */
@@ -46,9 +63,9 @@ export function useTwins(settings: Settings = {}): () => readonly [Stack, Stack]
   return useStarted(async (onEnd) => {
     const [network, url] = await Promise.all([startNetwork(onEnd), borrowServerDatabase(onEnd)]);
     const all = { DATA_DIR: newFolder(onEnd), ...settings };
-    const start = (worker: boolean) =>
-      startStack(network, all, onEnd, () => openDatabase({ kind: "server", url, poolSize: 10 }), worker);
-    return [await start(true), await start(false)] as const;
+    const start = (runs: "all" | "requests") =>
+      startStack(network, all, onEnd, () => openDatabase({ kind: "server", url, poolSize: 10 }), runs);
+    return [await start("all"), await start("requests")] as const;
   });
 }
 
@@ -74,7 +91,7 @@ async function startStack(
   settings: Settings,
   onEnd: OnEnd,
   open: () => Promise<Database>,
-  worker = true,
+  runs: "all" | "requests" | "nothing" = "all",
 ): Promise<Stack> {
   const config = readConfig({
     NETWORK: "devnet",
@@ -94,7 +111,7 @@ async function startStack(
     await auditDatabase(app.database).finally(() => app.close());
     requireNoSecret(lines.join(""), "the log");
   });
-  await app.start({ worker });
+  if (runs !== "nothing") await app.start({ worker: runs === "all" });
   const graph = await openGraph({ kind: "local", app }, app);
   onEnd(() => graph.close());
   const server = await createServer(app, graph);

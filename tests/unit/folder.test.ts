@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { decodeFolder, FOLDER_LIMITS, findEntry, readPath, readUrlPath } from "../../src/storage/folder.ts";
 import { encodeFolder } from "../support/folder.ts";
 
@@ -121,6 +121,34 @@ describe("a folder", () => {
     expect(() => decodeFolder(encodeFolder(" ".repeat(FOLDER_LIMITS.bytes)))).toThrow(
       "a manifest has at most",
     );
+  });
+});
+
+describe("the largest manifests", () => {
+  const head = encodeFolder("").subarray(0, 34);
+  const manifest = (json: string) => Buffer.concat([head, Buffer.from(json)]);
+
+  test("20,000 files with a root each are a folder", () => {
+    const roots = [`0x${"a".repeat(64)}`];
+    const entries = Array.from({ length: FOLDER_LIMITS.entries - 1 }, (_, n) => ({
+      ...{ name: `file-${n}`, type: "file", roots, size: 10 },
+    }));
+    const bytes = encodeFolder({ name: "/", type: "directory", entries });
+    expect(decodeFolder(bytes).entries.size).toBe(FOLDER_LIMITS.entries - 1);
+  });
+
+  test.each([
+    ["brackets", `{"name":"/","type":"directory","more":${"[".repeat(2_000_000)}${"]".repeat(2_000_000)}}`],
+    [
+      "members",
+      `{"name":"/","type":"directory"${Array.from({ length: 300_000 }, (_, n) => `,"k${n}":0`).join("")}}`,
+    ],
+    ["objects", `{"name":"/","type":"directory","entries":[${Array(1_000_000).fill("{}").join(",")}]}`],
+  ])("4 MiB of %s are refused before they are parsed", (_what, json) => {
+    const parse = vi.spyOn(JSON, "parse");
+    onTestFinished(() => parse.mockRestore());
+    expect(() => decodeFolder(manifest(json))).toThrow("the manifest has too many parts");
+    expect(parse).not.toHaveBeenCalled();
   });
 });
 

@@ -1,12 +1,13 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { keccak256 } from "viem";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Hex } from "../../src/kernel/hex.ts";
 import { HashPool } from "../../src/storage/keccak/hash-pool.ts";
 import { EMPTY_CHUNK_HASH, Keccak } from "../../src/storage/keccak/keccak.ts";
-import { hashBytes, hashFile } from "../../src/storage/merkle/file-tree.ts";
+import { emptyRoots, hashBytes, hashFile } from "../../src/storage/merkle/file-tree.ts";
 import { proofFault, type SegmentProof, toHex } from "../../src/storage/merkle/proof.ts";
+import { SegmentTree } from "../../src/storage/merkle/segment-tree.ts";
 import {
   fileShape,
   MAX_FILE_BYTES,
@@ -142,6 +143,33 @@ describe("hashing", () => {
     for (const size of [0, -1, 1.5, MAX_FILE_BYTES + 1]) expect(() => fileShape(size)).toThrow(RangeError);
     expect(fileShape(MAX_FILE_BYTES)).toMatchObject({ segments: 262_144, paddedSegments: 262_144 });
     await expect(hashFile([], { keccak })).rejects.toThrow(RangeError);
+  });
+});
+
+describe("the tree of a large file", () => {
+  test("is the same when it is built in parts, whatever its number of segments, and lets others run meanwhile", async () => {
+    const keccak = new Keccak();
+    for (const segments of [1, 2, 8_191, 8_192, 8_193, 20_001, 40_000]) {
+      const roots = Buffer.from(Array.from({ length: segments * 32 }, (_, n) => (n * 7 + (n >> 8)) & 0xff));
+      let turns = 0;
+      const timer = setInterval(() => turns++, 0);
+      const parts = await SegmentTree.buildInParts(keccak, roots);
+      clearInterval(timer);
+      const whole = SegmentTree.build(keccak, roots);
+      expect(parts.root).toBe(whole.root);
+      expect(parts.proof(segments - 1)).toEqual(whole.proof(segments - 1));
+      if (segments === 40_000) expect(turns).toBeGreaterThan(0);
+    }
+  });
+
+  test("takes its padding from one hash for each number of leaves", () => {
+    const keccak = new Keccak();
+    const hashed = vi.spyOn(keccak, "rootOfChunks");
+    const rootOf = emptyRoots(keccak);
+    const expected = new Keccak().rootOfChunks(new Uint8Array(0), 1_024);
+    for (let n = 0; n < 1_000; n++) expect(rootOf(1_024).equals(expected)).toBe(true);
+    expect(rootOf(128)).toEqual(new Keccak().rootOfChunks(new Uint8Array(0), 128));
+    expect(hashed).toHaveBeenCalledTimes(2);
   });
 });
 

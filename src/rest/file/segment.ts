@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { decodeBase64 } from "../../kernel/base64.ts";
 import { type Hex, isHash32, lowerHex } from "../../kernel/hex.ts";
+import { SEGMENT_BYTES } from "../../storage/merkle/shape.ts";
 import { envelope, envelopeOf } from "../envelope.ts";
 import { defineRoute, json } from "../route.ts";
 
@@ -8,6 +9,7 @@ const DONE = "Succeeded to upload segment";
 const BODY_LIMIT_BYTES = 524_288;
 /** The way to the root of a file of 2^64 bytes has fewer steps. */
 const LONGEST_PROOF = 64;
+const MAX_DATA_CHARACTERS = Math.ceil(SEGMENT_BYTES / 3) * 4;
 
 const hash = z
   .string()
@@ -18,7 +20,7 @@ const body = z.object({
   root: hash.optional().meta({ description: "The file's root; this or `txSeq`." }),
   txSeq: z.int().min(0).optional().meta({ description: "One of the file's submissions." }),
   index: z.int().min(0).meta({ description: "Which segment of the file, from 0." }),
-  data: z.string().min(1, "Segment data is empty").meta({
+  data: z.string().min(1, "Segment data is empty").max(MAX_DATA_CHARACTERS).meta({
     description: "Its bytes in base64: 262,144, of the last segment as many whole chunks of 256 as it fills.",
   }),
   proof: z.object({

@@ -2,6 +2,8 @@ import { RpcError, SERVER_ERROR } from "./rpc-error.ts";
 import type { RpcMethods } from "./rpc-method.ts";
 
 const NOT_ENOUGH = "cannot select a subset from the returned nodes that meets the replication requirement";
+/** Nodes that a client does not want, and the characters of each one's URL. */
+const MAX_DROPPED = { items: 1_000, length: 2_048 } as const;
 
 /**
  * The indexer's methods (facts: storage section 2.1). The one node that they name is this product itself, with every
@@ -12,8 +14,8 @@ export const INDEXER_METHODS: RpcMethods = {
 
   indexer_getSelectedNodes: async ({ params, origin }) => {
     const replicas = params.u64(0, "expected_replica");
-    const dropped = params.raw(3);
-    const isDropped = Array.isArray(dropped) && dropped.some((url) => sameUrl(url, origin));
+    const dropped = params.texts(3, "dropped", MAX_DROPPED);
+    const isDropped = dropped.some((url) => sameUrl(url, origin));
     if (replicas > 1n || isDropped) throw new RpcError(SERVER_ERROR, NOT_ENOUGH);
     return { trusted: [nodeAt(origin)], discovered: [] };
   },
@@ -30,6 +32,6 @@ function nodeAt(url: string) {
   return { url, config: { shardId: 0, numShard: 1 }, latency: 0, since: 0 };
 }
 
-function sameUrl(url: unknown, origin: string): boolean {
-  return typeof url === "string" && url.replace(/\/$/, "") === origin;
+function sameUrl(url: string, origin: string): boolean {
+  return url === origin || url === `${origin}/`;
 }

@@ -1,12 +1,12 @@
 import type { Hex } from "../../kernel/hex.ts";
 import type { KvEntry } from "../../storage/kv/kv.service.ts";
-import { MAX_U64 } from "../../storage/kv/stream-data.ts";
+import { MAX_NAMED_KEY_BYTES, MAX_U64 } from "../../storage/kv/stream-data.ts";
 import { INTERNAL_ERROR, invalidParams, RpcError } from "./rpc-error.ts";
 import type { RpcCall, RpcMethod, RpcMethods } from "./rpc-method.ts";
 
 const MAX_QUERY_BYTES = 262_144;
-/** What is answered whole at the most, where `KV_WHOLE_VALUES` allows it. */
-const MAX_WHOLE_BYTES = 16 * 1_048_576;
+/** What is answered whole at the most, where `KV_WHOLE_VALUES` allows it: base64 and JSON of more hold up the event loop. */
+const MAX_WHOLE_BYTES = 4 * 1_048_576;
 /** A value in memory, as base64, and as part of an answer. */
 const MEMORY_FACTOR = 3;
 
@@ -127,7 +127,7 @@ function rightsOf(
 }
 
 function keyOf({ params }: RpcCall, at: number): Buffer {
-  const key = params.base64(at, "key");
+  const key = params.base64(at, "key", MAX_NAMED_KEY_BYTES);
   if (key.length === 0) throw invalidParams("key", "key is empty");
   return key;
 }

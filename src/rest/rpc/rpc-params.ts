@@ -1,15 +1,21 @@
 import { type Hex, isAddress, isHash32, lowerHex } from "../../kernel/hex.ts";
 import { MAX_U64 } from "../../storage/kv/stream-data.ts";
-import { invalidParams } from "./rpc-error.ts";
+import { invalidParams, type RpcError } from "./rpc-error.ts";
+
+/** No method has more than six; some clients send a few that are not read. */
+const MAX_PARAMS = 16;
 
 /**
  * The parameters of one call, by their places. Numbers may come as decimal strings, since the TypeScript SDKs send
- * some so. Every method throws an `RpcError` that names the parameter at fault.
+ * some so. Every method throws an `RpcError` that names the parameter at fault, and does so before any work is done
+ * with a parameter that is too long.
  */
 export class RpcParams {
   readonly #values: readonly unknown[];
 
+  /** Throws an `RpcError` for more than 16 parameters. */
   constructor(values: readonly unknown[]) {
+    if (values.length > MAX_PARAMS) throw invalidParams("params", `more than ${MAX_PARAMS} parameters`);
     this.#values = values;
   }
 
@@ -53,8 +59,25 @@ export class RpcParams {
     return value;
   }
 
-  base64(at: number, name: string): Buffer {
-    return readBase64(this.#values[at], name);
+  /** At most `maxBytes` bytes. */
+  base64(at: number, name: string, maxBytes: number): Buffer {
+    return readBase64(this.#values[at], name, maxBytes);
+  }
+
+  /** A list of texts, each of `maxLength` characters at most. Left out or null, it is empty. */
+  texts(
+    at: number,
+    name: string,
+    max: { readonly items: number; readonly length: number },
+  ): readonly string[] {
+    const value = this.#values[at] ?? [];
+    if (!Array.isArray(value)) throw invalidParams(name, "expected a list");
+    if (value.length > max.items) throw invalidParams(name, `more than ${max.items} entries`);
+    return value.map((text) => {
+      if (typeof text !== "string") throw invalidParams(name, "expected a list of strings");
+      if (text.length > max.length) throw invalidParams(name, `longer than ${max.length} characters`);
+      return text;
+    });
   }
 }
 
@@ -71,10 +94,16 @@ export function readHash(value: unknown, name: string): Hex {
   return lowerHex(value);
 }
 
-/** Standard base64 with its padding. What Node would skip is refused. */
-export function readBase64(value: unknown, name: string): Buffer {
+/** Standard base64 with its padding, of at most `maxBytes` bytes. What Node would skip is refused. */
+export function readBase64(value: unknown, name: string, maxBytes: number): Buffer {
   if (typeof value !== "string") throw invalidParams(name, "expected base64");
+  if (value.length > Math.ceil(maxBytes / 3) * 4) throw tooLong(name, maxBytes);
   const bytes = Buffer.from(value, "base64");
   if (bytes.toString("base64") !== value) throw invalidParams(name, "illegal base64 data");
+  if (bytes.length > maxBytes) throw tooLong(name, maxBytes);
   return bytes;
+}
+
+function tooLong(name: string, maxBytes: number): RpcError {
+  return invalidParams(name, `longer than ${maxBytes} bytes`);
 }

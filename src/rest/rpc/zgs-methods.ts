@@ -1,5 +1,6 @@
 import type { App } from "../../app.ts";
 import { isHash32, lowerHex } from "../../kernel/hex.ts";
+import { SEGMENT_BYTES } from "../../storage/merkle/shape.ts";
 import type { FileId, PutOutcome, Segment } from "../../storage/node/storage-node.ts";
 import type { UploadSegment } from "../../storage/uploads.service.ts";
 import { toFileInfo } from "../file/file-info.ts";
@@ -13,6 +14,7 @@ const MOST_CHUNKS = 1_024;
 const MOST_SEGMENTS = 100;
 /** The way to the root of a file of 2^64 bytes has fewer steps. */
 const LONGEST_PROOF = 64;
+const MAX_DATA_CHARACTERS = Math.ceil(SEGMENT_BYTES / 3) * 4;
 
 /**
  * The storage node's methods (facts: storage section 2.2). Uploads by `txSeq` answer 0 where a node answers null: older
@@ -117,7 +119,9 @@ function readSegments(params: RpcParams): readonly UploadSegment[] {
 
 function readSegment(value: unknown): UploadSegment {
   if (!isObject(value)) throw invalidParams("segment", "expected a segment");
-  const data = readBase64(value.data, "data");
+  if (typeof value.data === "string" && value.data.length > MAX_DATA_CHARACTERS)
+    throw invalidParams("data", "invalid data length");
+  const data = readBase64(value.data, "data", SEGMENT_BYTES);
   if (data.length === 0) throw new RpcError(SERVER_ERROR, "data is empty");
   return {
     root: readHash(value.root, "root"),

@@ -3,7 +3,12 @@ import type { Hex } from "../../kernel/hex.ts";
 import { defineRoute, json } from "../route.ts";
 import { address, instant, tally } from "../wire.ts";
 
-const hex = z.string().regex(/^0x([0-9a-fA-F]{2})*$/, "must be 0x and pairs of hexadecimal digits");
+/** A wallet contract that is not deployed yet signs with its deployment: 32 KiB leave room for that. */
+const MAX_SIGNATURE_CHARACTERS = 65_538;
+const hex = z
+  .string()
+  .max(MAX_SIGNATURE_CHARACTERS)
+  .regex(/^0x([0-9a-fA-F]{2})*$/, "must be 0x and pairs of hexadecimal digits");
 
 /** GET /v1/auth/nonce (facts 1.1): a nonce for one sign-in message within 5 minutes. */
 export const getNonce = defineRoute({

@@ -34,6 +34,8 @@ const PROVIDER = z
   .meta({ id: "Provider" });
 
 const PERCENT = 100;
+const MAX_MODEL_ID_CHARACTERS = 256;
+const modelId = z.string().max(MAX_MODEL_ID_CHARACTERS);
 
 /** GET /v1/providers (facts 1.3): every offer. `model` and `model_id` are one filter. */
 export const listProviders = defineRoute({
@@ -43,9 +45,9 @@ export const listProviders = defineRoute({
   access: "public",
   query: z.object({
     service_type: z.enum(SERVICE_TYPES).optional(),
-    model: z.string().optional(),
-    model_id: z.string().optional(),
-    canonical_id: z.string().optional(),
+    model: modelId.optional(),
+    model_id: modelId.optional(),
+    canonical_id: modelId.optional(),
   }),
   answer: { json: z.strictObject(listOf(PROVIDER)) },
   async handle(app, { query }) {

@@ -60,27 +60,38 @@ export async function findEntry(
 }
 
 /**
- * The nearest keys in a direction, nearest first, without deleted ones; at most `limit`. Throws `unavailable` when more
- * than 20,000 deleted ones lie between.
+ * The nearest keys in a direction, nearest first, without deleted ones; at most `limit`, and fewer where 4 MiB of keys
+ * and values or 20,000 keys were passed. Throws `unavailable` when all of those were deleted.
  */
 export async function findNeighbours(
   queries: Queries,
   chainId: number,
-  { streamId, version, direction, from, prefix }: Neighbourhood,
+  where: Neighbourhood,
   limit: number,
 ): Promise<readonly StoredEntry[]> {
+  return (await walkFrom(queries, chainId, where, limit)).found;
+}
+
+/** `isCut`: the walk ended before its `limit`, and there may be more behind it. */
+async function walkFrom(
+  queries: Queries,
+  chainId: number,
+  { streamId, version, direction, from, prefix }: Neighbourhood,
+  limit: number,
+): Promise<{ readonly found: readonly StoredEntry[]; readonly isCut: boolean }> {
   const parameters: (string | number)[] = [chainId, streamId, version.toString(), limit];
   const bytes = (value: Buffer) => `decode($${parameters.push(value.toString("base64"))}::text, 'base64')`;
   const within = prefix && prefix.length > 0 ? withPrefix(prefix, bytes) : [];
   const start = from ? [beyond(direction, from.isInclusive, bytes(from.key))] : [];
   const rows = await queries.rows<WalkRow>(walk(direction, start, within), parameters);
   const found = rows.filter(({ size_bytes }) => size_bytes !== "0").slice(0, limit);
-  if (found.length < limit && rows.some(({ step }) => step === MOST_STEPS))
+  const isCut = found.length < limit && rows.some(({ is_last }) => is_last);
+  if (isCut && found.length === 0)
     throw new AppError(
       "unavailable",
       "Too many deleted keys lie here. Ask from a key behind them, or as of an earlier version.",
     );
-  return found.map(toEntry);
+  return { found: found.map(toEntry), isCut };
 }
 
 /** A page of a stream's keys in their order, or against it. Throws `invalid_cursor`, also for one of a block that is gone. */
@@ -95,7 +106,9 @@ export async function listEntries(
     page.after === undefined
       ? undefined
       : { key: await keyAt(queries, chainId, where.streamId, page.after), isInclusive: false };
-  return toPage(await findNeighbours(queries, chainId, { ...where, from }, limit), page);
+  const { found, isCut } = await walkFrom(queries, chainId, { ...where, from }, limit);
+  const { rows, hasNextPage } = toPage(found, page);
+  return { rows, hasNextPage: hasNextPage || isCut };
 }
 
 /** What became of transactions, in the order asked; undefined for one that is not decided, or none of streams. */
@@ -172,7 +185,7 @@ type EntryRow = {
   root: Hex;
   encryption_header: string | null;
 };
-type WalkRow = EntryRow & { step: number };
+type WalkRow = EntryRow & { is_last: boolean };
 type TransactionRow = {
   tx_seq: string;
   root: Hex;
@@ -219,6 +232,10 @@ const INDEXED_BYTES = 512;
 const STREAM_AS_OF = "e.chain_id = $1::bigint and e.stream_id = $2::text and e.version <= $3::numeric";
 /** So many keys are passed at once, deleted ones among them. */
 const MOST_STEPS = 20_000;
+/** So many bytes of keys and values are read at once, and what the last key has beyond them. */
+const MAX_WALK_BYTES = 4 * 1_048_576;
+const BYTES = "length(n.key) + coalesce(length(n.value), 0)";
+const IS_LAST = `(e.step = ${MOST_STEPS} or e.bytes >= ${MAX_WALK_BYTES})`;
 const WITH_FILE = "join kv_transaction t on t.chain_id = $1::bigint and t.tx_seq = e.version";
 
 const ENTRY = `
@@ -244,14 +261,14 @@ function walk(direction: "up" | "down", start: readonly string[], within: readon
     order by e.key_head ${order}, e.key ${order}, e.version desc limit 1`;
   return `
     with recursive walk as (
-      select n.*, 1 as step, (n.size_bytes > 0)::int as found from (${nearest(start)}) as n
+      select n.*, 1 as step, (n.size_bytes > 0)::int as found, ${BYTES} as bytes from (${nearest(start)}) as n
       union all
-      select n.*, w.step + 1, w.found + (n.size_bytes > 0)::int
+      select n.*, w.step + 1, w.found + (n.size_bytes > 0)::int, w.bytes + ${BYTES}
       from walk w cross join lateral (${nearest([beyond(direction, false, "w.key")])}) as n
-      where w.found < $4::int and w.step < ${MOST_STEPS}
+      where w.found < $4::int and w.step < ${MOST_STEPS} and w.bytes < ${MAX_WALK_BYTES}
     )
-    select ${COLUMNS}, e.step from walk as e ${WITH_FILE}
-    where e.size_bytes > 0 or e.step = ${MOST_STEPS}
+    select ${COLUMNS}, ${IS_LAST} as is_last from walk as e ${WITH_FILE}
+    where e.size_bytes > 0 or ${IS_LAST}
     order by e.step`;
 }
 

@@ -22,7 +22,7 @@ import { type KvFile, reopenPlaintext } from "./kv-file.ts";
 import type { RecentWrites } from "./recent-writes.ts";
 import { listPending, readPlace } from "./replay.store.ts";
 import { readState } from "./state.store.ts";
-import { MAX_U64, type StreamKey } from "./stream-data.ts";
+import { MAX_NAMED_KEY_BYTES, MAX_U64, type StreamKey } from "./stream-data.ts";
 
 /** A key at one version. `sizeBytes` is 0 for one that was deleted. */
 export type KvEntry = StoredEntry;
@@ -80,6 +80,7 @@ export class KvService {
 
   /** A page of a stream's keys that are not deleted, in the order of their bytes or against it. Throws `invalid_cursor`. */
   async entries(where: Omit<Neighbourhood, "from">, page: PageRequest): Promise<Page<KvEntry>> {
+    requireLength(where.prefix, "prefix");
     await this.#settled();
     return listEntries(this.#needs.queries, this.#needs.chainId, where, page);
   }
@@ -144,6 +145,7 @@ export class KvService {
     version = MAX_U64,
   ): Promise<KvRights> {
     const { queries, chainId } = this.#needs;
+    requireLength(key, "key");
     await this.#settled();
     const at: StreamKey = { streamId, key };
     const state = await readState(queries, chainId, {
@@ -174,4 +176,12 @@ export class KvService {
 
 function requireKey(key: Buffer): void {
   if (key.length === 0) throw new AppError("invalid_parameter", "key is empty", { param: "key" });
+  requireLength(key, "key");
+}
+
+function requireLength(bytes: Buffer | undefined, param: "key" | "prefix"): void {
+  if (bytes && bytes.length > MAX_NAMED_KEY_BYTES)
+    throw new AppError("invalid_parameter", `${param} is longer than ${MAX_NAMED_KEY_BYTES} bytes`, {
+      param,
+    });
 }

@@ -43,6 +43,11 @@ export type StreamData = {
 export const MAX_LIST = 65_536;
 /** No key is longer. */
 const MAX_KEY_BYTES = 2 ** 24 - 1;
+/**
+ * No longer key can be named in a request, bytes. The network's own limit is 16 MiB: longer keys are replayed and
+ * listed, but each request that names one would be as large.
+ */
+export const MAX_NAMED_KEY_BYTES = 65_536;
 export const MAX_U64 = 2n ** 64n - 1n;
 
 /** Which operations name a key, and which an account. */

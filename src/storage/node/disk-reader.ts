@@ -2,7 +2,7 @@ import { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/hex.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { HASH_BYTES, type Keccak } from "../keccak/keccak.ts";
-import type { SegmentHasher } from "../merkle/file-tree.ts";
+import { emptyRoots, type SegmentHasher } from "../merkle/file-tree.ts";
 import { toHash } from "../merkle/proof.ts";
 import { SegmentTree } from "../merkle/segment-tree.ts";
 import { type FileShape, SEGMENT_BYTES, segmentBytes, segmentLeaves } from "../merkle/shape.ts";
@@ -52,7 +52,7 @@ export class DiskReader {
     if (known) return known;
     const { keccak } = this.#needs;
     const noted = await this.#readRoots(file);
-    const tree = noted && new SegmentTree(keccak, noted);
+    const tree = noted && (await SegmentTree.buildInParts(keccak, noted));
     const right = tree?.root === file.root ? tree : await this.#rebuilt(file);
     this.#trees.set(file.id, right, right.sizeBytes);
     return right;
@@ -63,10 +63,11 @@ export class DiskReader {
     const { disk, folder, keccak } = this.#needs;
     const path = rootsPath(folder, root, id);
     const roots = await disk.read(path, 0, shape.paddedSegments * HASH_BYTES).catch(() => undefined);
+    const emptyRootOf = emptyRoots(keccak);
     for (let index = 0; roots && index < shape.paddedSegments; index++) {
       const at = index * HASH_BYTES;
       if (roots.subarray(at, at + HASH_BYTES).equals(NOTHING))
-        roots.set(keccak.rootOfChunks(new Uint8Array(0), segmentLeaves(shape, index)), at);
+        roots.set(emptyRootOf(segmentLeaves(shape, index)), at);
     }
     return roots;
   }
@@ -76,11 +77,16 @@ export class DiskReader {
     const { disk, folder, keccak, hasher, log } = this.#needs;
     const { id, root, shape } = file;
     const roots = Buffer.alloc(shape.paddedSegments * HASH_BYTES);
+    const emptyRootOf = emptyRoots(keccak);
     for (let index = 0; index < shape.paddedSegments; index++) {
-      const data = index < shape.segments ? await this.#bytes(file, index) : new Uint8Array(0);
-      roots.set(await hasher.rootOfChunks(data, segmentLeaves(shape, index)), index * HASH_BYTES);
+      const leaves = segmentLeaves(shape, index);
+      const isPadding = index >= shape.segments;
+      const found = isPadding
+        ? emptyRootOf(leaves)
+        : await hasher.rootOfChunks(await this.#bytes(file, index), leaves);
+      roots.set(found, index * HASH_BYTES);
     }
-    const tree = new SegmentTree(keccak, roots);
+    const tree = await SegmentTree.buildInParts(keccak, roots);
     if (tree.root !== root)
       return this.#fail(file, undefined, new Error("neither bytes nor roots are right"));
     await disk.write(rootsPath(folder, root, id), 0, roots);
