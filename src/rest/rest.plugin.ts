@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { App } from "../app.ts";
+import { ReplayKey } from "../idempotency/replay-key.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Visit } from "../keys/door.service.ts";
 import { authorize, type Principal } from "../keys/principal.ts";
@@ -171,6 +172,7 @@ async function handle(
     rawHeaders: request.raw.rawHeaders,
     requestId: own,
     idempotencyKey,
+    replayKey: idempotencyKey === undefined ? undefined : ReplayKey.ofAuthorization(visit.authorization),
     signal: leavingOf(reply),
   });
   const answer = await (visit.isAdmitted ? confirmed(app, visit, run) : run);

@@ -1,6 +1,7 @@
 import secureJson from "secure-json-parse";
 import { z } from "zod";
 import type { App } from "../app.ts";
+import type { ReplayKey } from "../idempotency/replay-key.ts";
 import { AppError } from "../kernel/errors.ts";
 import { type Access, authorize, type Principal } from "../keys/principal.ts";
 import type { Answer } from "./answer.ts";
@@ -60,6 +61,8 @@ export type Route = {
       readonly body: Buffer;
       /** The header `Idempotency-Key`. */
       readonly idempotencyKey: string | undefined;
+      /** Derived from the credential that was sent, where there is an `Idempotency-Key`. */
+      readonly replayKey: ReplayKey | undefined;
     },
   ): Promise<Answer>;
 };
@@ -110,7 +113,7 @@ export function defineRoute<
     bodies: given.bodies ?? (given.body && given.body !== "bytes" ? { [JSON_TYPE]: given.body } : {}),
     answer: given.answer,
     failure: given.failure,
-    async run(app, { idempotencyKey: key, ...call }) {
+    async run(app, { idempotencyKey: key, replayKey, ...call }) {
       const account = given.access === "public" ? "" : authorize(call.principal, given.access);
       const handle = async () =>
         given.handle(app, {
@@ -122,7 +125,12 @@ export function defineRoute<
       if (key === undefined || given.repetition === undefined) return handle();
       const { method, url } = given;
       const body = comparableBody(call.body, headerOf(call.rawHeaders, "content-type") ?? "");
-      return answerOnce(app, { ...call, body, account, method, url, key }, given.repetition, handle);
+      return answerOnce(
+        app,
+        { ...call, body, account, method, url, key, replayKey },
+        given.repetition,
+        handle,
+      );
     },
   };
 }

@@ -20,11 +20,12 @@ export class ChatResolver {
     @Arg("input", () => ChatInput, { description: "What is asked." }) input: ChatInput,
     @Arg("idempotencyKey", () => String, { nullable: true, description: IDEMPOTENCY_KEY })
     key: string | null,
-    @Ctx() { services, principal }: Context,
+    @Ctx() context: Context,
   ): Promise<ChatCompletionType> {
+    const { services, principal } = context;
     const caller = { ...authorizeKey(principal), requestId: newRequestId() };
     const { signal } = new AbortController();
-    const body = await runOnce(services, { ...caller, field: "completeChat", key, input }, async () => {
+    const body = await runOnce(context, { ...caller, field: "completeChat", key, input }, async () => {
       const request = toChatRequest(input, { stream: false });
       return (await services.chat.complete(request, caller, signal, toWishes(input.routing))).body;
     });

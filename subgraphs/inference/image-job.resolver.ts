@@ -64,11 +64,12 @@ export class ImageJobResolver {
     @Arg("input", () => ImageJobInput, { description: "What is to be made." }) input: ImageJobInput,
     @Arg("idempotencyKey", () => String, { nullable: true, description: IDEMPOTENCY_KEY })
     key: string | null,
-    @Ctx() { services, principal }: Context,
+    @Ctx() context: Context,
   ): Promise<JobView> {
+    const { services, principal } = context;
     const caller = { ...authorizeKey(principal), requestId: newRequestId() };
     let made: JobView | undefined;
-    const id = await runOnce(services, { ...caller, field: "submitImageJob", key, input }, async () => {
+    const id = await runOnce(context, { ...caller, field: "submitImageJob", key, input }, async () => {
       const wishes = toWishes(input.routing);
       const ask = {
         operation: "generations",

@@ -38,7 +38,7 @@ export class ImagesResolver {
     const { services, principal } = context;
     const caller = { ...authorizeKey(principal), requestId: newRequestId() };
     const { signal } = new AbortController();
-    const body = await runOnce(services, { ...caller, field: "generateImages", key, input }, async () => {
+    const body = await runOnce(context, { ...caller, field: "generateImages", key, input }, async () => {
       const given = { signal, wishes: toWishes(input.routing) };
       return (await services.images.create(readImageRequest(toJobBody(input)), caller, given)).body;
     });

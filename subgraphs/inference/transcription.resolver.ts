@@ -22,11 +22,12 @@ export class TranscriptionResolver {
     input: TranscriptionInput,
     @Arg("idempotencyKey", () => String, { nullable: true, description: IDEMPOTENCY_KEY })
     key: string | null,
-    @Ctx() { services, principal }: Context,
+    @Ctx() context: Context,
   ): Promise<TranscriptionType> {
+    const { services, principal } = context;
     const caller = { ...authorizeKey(principal), requestId: newRequestId() };
     const { signal } = new AbortController();
-    const body = await runOnce(services, { ...caller, field: "transcribe", key, input }, async () => {
+    const body = await runOnce(context, { ...caller, field: "transcribe", key, input }, async () => {
       const given = { signal, wishes: toWishes(input.routing) };
       return (await services.audio.transcribe(toTranscriptionRequest(input), caller, given)).body;
     });

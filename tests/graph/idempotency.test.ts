@@ -104,6 +104,30 @@ describe.each(MUTATIONS)("$field", (mutation) => {
   });
 });
 
+test.each(MUTATIONS)(
+  "$field of another key of the account is authorized and done by itself",
+  async (mutation) => {
+    const customer = await newCustomer();
+    const { apiKeys } = stack().app;
+    const key = newId();
+    const first = await call(customer, mutation, mutation.input, key);
+    const broke = await apiKeys.create(customer.account, "no credit", { creditLimit: 0n });
+    const elsewhere = await apiKeys.create(customer.account, "other models", { allowedModels: ["another"] });
+    const free = await apiKeys.create(customer.account, "no limits");
+    const as = ({ secret }: { readonly secret: string }) =>
+      call({ ...customer, secret }, mutation, mutation.input, key);
+    expect([codeOf(await as(broke)), codeOf(await as(elsewhere))]).toEqual([
+      "credit_limit_exceeded",
+      "access_denied",
+    ]);
+    const own = await as(free);
+    expect(own.errors).toBeUndefined();
+    expect(own.data).not.toEqual(first.data);
+    await apiKeys.revoke(customer.account, free.key.id);
+    expect(codeOf(await as(free))).toBe("api_key_revoked");
+  },
+);
+
 test("a key of one mutation, or of one account, says nothing of another's, nor of REST's", async () => {
   const [customer, stranger] = [await newCustomer(), await newCustomer()];
   const key = newId();
