@@ -3,7 +3,8 @@ import type { App } from "../app.ts";
 import { ReplayKey } from "../idempotency/replay-key.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Visit } from "../keys/door.service.ts";
-import { authorize, type Principal } from "../keys/principal.ts";
+import { permit } from "../keys/permissions.ts";
+import type { Principal } from "../keys/principal.ts";
 import { hopOf } from "../keys/source-address.ts";
 import type { Answer } from "./answer.ts";
 import { openToPages, servePreflights } from "./cors.ts";
@@ -139,7 +140,7 @@ async function enterFirst(
 ): Promise<void> {
   const visit = { authorization: authorizationOf(request, route), hop: hopOf(request.raw) };
   const principal = await enter(app, visit, reply);
-  if (route.access !== "public") authorize(principal, route.access);
+  if (route.access !== "public") permit(principal, route.access);
   entered.set(request, principal);
 }
 
