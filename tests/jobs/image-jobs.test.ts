@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { BalanceService } from "../../src/accounts/balance.service.ts";
 import { HoldsService } from "../../src/accounts/holds.service.ts";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
+import { NameJobKeys } from "../../src/db/migrations/17-job-keys.ts";
 import { forgetResults } from "../../src/jobs/job-view.store.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { type DatabaseKind, describeDatabases, type OnEnd } from "../support/database.ts";
@@ -256,6 +257,45 @@ describeDatabases("image jobs", (kind) => {
     if (brokers[0]) brokers[0].script = {};
     await ended(world, seeded, late);
     expect(await left(world, seeded)).toBe(MONEY - IMAGE_PRICES[0]);
+  });
+
+  test("jobs of an earlier version are their keys' own after the upgrade, and beside processes of it", async () => {
+    const { world, seeded } = await open(kind, {});
+    const { database, jobs } = world;
+    const [before, beside] = [await world.submit(seeded), await world.submit(seeded)];
+    world.startWorker();
+    for (const id of [before, beside]) await ended(world, seeded, id);
+    const downgrade = [
+      "drop trigger job_names_key on job",
+      "drop function job_names_key",
+      "alter table job drop column api_key_id",
+      "alter table job disable trigger job_goes_forward",
+      "update job set step = step - 'keyId'",
+      "alter table job enable trigger job_goes_forward",
+      "update outbox set data = data - 'keyId' where topic = 'job.progressed'",
+    ];
+    for (const statement of downgrade) await database.rows(statement);
+    const migration = new NameJobKeys(undefined as never, undefined as never);
+    migration.up();
+    for (const statement of migration.getQueries()) await database.rows(String(statement));
+    expect(await jobs.get(seeded, before)).toMatchObject({
+      keyId: seeded.keyId,
+      step: { keyId: seeded.keyId },
+    });
+    const events = await database.rows<{ key: string | null }>(
+      "select data ->> 'keyId' as key from outbox where topic = 'job.progressed'",
+    );
+    expect(new Set(events.map(({ key }) => key))).toEqual(new Set([seeded.keyId]));
+    await database.rows("create table earlier (like job)");
+    await database.rows("insert into earlier select * from job where id = $1::uuid", [beside]);
+    await database.rows("update earlier set api_key_id = null, step = step - 'keyId'");
+    await database.rows("delete from job where id = $1::uuid", [beside]);
+    await database.rows("insert into job select * from earlier");
+    await database.rows("drop table earlier");
+    expect(await jobs.get(seeded, beside)).toMatchObject({
+      keyId: seeded.keyId,
+      step: { keyId: seeded.keyId },
+    });
   });
 
   test("a result is kept for its time, and the job stays in the list", async () => {

@@ -221,3 +221,35 @@ test("the prompt of an image job is in job_content alone until the job ends, and
     expect(streamed).not.toContain(needle);
   }
 });
+
+test("a provider that quotes the prompt when it fails is kept where operations.md says, and never logged", async () => {
+  const prompt = unique("quoted");
+  services().images.behaviour = {
+    jobs: { processingMs: 10, retryAfterSeconds: 0, failure: `The prompt ${prompt} was refused` },
+  };
+  const model = SERVICES.images.model;
+  const { text } = await post("/v1/async/images/generations", { model, prompt, size: "8x8" }, prompt);
+  const id = JSON.parse(text).jobId;
+  await until(async () => (await stack().app.jobs.get(customer, id)).finishedAt !== null);
+  services().images.behaviour = {};
+  expect(await placesOf(prompt)).toEqual(["job.checkpoint", "job.step", "outbox.data"]);
+  const chat = unique("quoted");
+  for (const status of [400, 500]) {
+    const body = JSON.stringify({ error: { message: `The prompt ${chat} was refused` } });
+    stack().provider.behaviour = { instead: { status, contentType: "application/json", body } };
+    const reply = await fetch(`${stack().origin}/v1/chat/completions`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        authorization: `Bearer ${customer.secret}`,
+        "idempotency-key": unique("key"),
+      },
+      body: JSON.stringify({ model: MODEL, messages: [{ role: "user", content: chat }] }),
+    });
+    expect(reply.status).toBeGreaterThanOrEqual(400);
+  }
+  stack().provider.behaviour = {};
+  expect(await placesOf(chat)).toEqual([]);
+  for (const needle of [prompt, chat]) expect(stack().logged()).not.toContain(needle);
+  expect(await inRedis()).not.toContain(chat);
+});
