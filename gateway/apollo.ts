@@ -11,6 +11,7 @@ import type { Admitted, OperationPayload, Policy } from "./policy.ts";
 /** What an operation carries through Apollo Server. */
 export type RequestContext = BaseContext & {
   readonly principal: GraphContext["principal"];
+  readonly replayKey: GraphContext["replayKey"];
   readonly leaving: Leaving;
 };
 
@@ -184,14 +185,14 @@ function asGateway(
     async load() {
       return {
         executor: async ({ document, operationName, operation, request, context }) => {
-          const { leaving, principal } = context as RequestContext;
+          const { leaving, principal, replayKey } = context as RequestContext;
           leaving.within(operation?.operation === "mutation" ? deadlines.mutationMs : deadlines.queryMs);
           const result = await engine.execute({
             // One text is one object in the policy's memory, and so found at once by the engine.
             document: admittedOf(context)?.document ?? (document as DocumentNode),
             operationName,
             variables: request.variables,
-            context: { principal },
+            context: { principal, replayKey },
             signal: leaving.signal,
           });
           return result as ExecutionResult<Record<string, never>, Record<string, never>>;

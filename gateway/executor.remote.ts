@@ -15,8 +15,8 @@ import { openSocketSubscription } from "./socket-subscription.ts";
 export type RemoteExecutorOptions<C> = {
   /** The subgraph's GraphQL endpoint, `http:` or `https:`; the WebSocket has the same address. */
   readonly url: string;
-  /** Who asks, on every request. */
-  readonly headers: (context: C) => Readonly<Record<string, string>>;
+  /** Who asks, on every request; `text` is what is asked. */
+  readonly headers: (context: C, text: string) => Readonly<Record<string, string>>;
   /** Who asks, for one subscription: every subscription has a socket of its own. */
   readonly connectionParams: (context: C) => JsonObject;
   /** How long a request may take, and the opening of a subscription. */
@@ -63,7 +63,11 @@ export function createRemoteExecutor<C>(options: RemoteExecutorOptions<C>): Subg
     isRemote: true,
     async execute({ document, text, variables, context, signal }) {
       const body = JSON.stringify({ query: text, variables });
-      const sent = { ...headers(context), "content-type": "application/json", accept: "application/json" };
+      const sent = {
+        ...headers(context, text),
+        "content-type": "application/json",
+        accept: "application/json",
+      };
       const mutates = getOperationAST(document)?.operation === "mutation";
       const post = (timeoutMs: number) =>
         httpPost(pool, { ...fixed, timeoutMs, headers: sent, body, signal });

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { App } from "../src/app.ts";
+import { ReplayKey } from "../src/idempotency/replay-key.ts";
 import { ANONYMOUS, type Principal } from "../src/keys/principal.ts";
 import { hopOf } from "../src/keys/source-address.ts";
 import { toAppError } from "../src/rest/error-body.ts";
@@ -53,10 +54,11 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
       if (wantsMultipart(request) && (await streamMultipart(streams, { request, reply, principal })))
         return reply;
       const leaving = new Leaving(reply.raw);
-      const answer = await answerPlainly(plain, request, { principal, leaving });
+      const replayKey = () => ReplayKey.ofAuthorization(request.headers.authorization);
+      const answer = await answerPlainly(plain, request, { principal, replayKey, leaving });
       if (answer) return sendPlain(reply, answer);
       reply.header("cache-control", "no-store");
-      return answerByApollo(apollo, policy, { request, reply }, { principal, leaving });
+      return answerByApollo(apollo, policy, { request, reply }, { principal, replayKey, leaving });
     },
   });
 }

@@ -3,11 +3,17 @@ import type { GraphQLSchema } from "graphql";
 import type { App } from "../src/app.ts";
 import type { Config } from "../src/config.ts";
 import { GRAPH_LIMITS } from "../src/graph-limits.ts";
+import type { ReplayKey } from "../src/idempotency/replay-key.ts";
 import { traceHeaders } from "../src/kernel/tracing.ts";
 import type { Principal } from "../src/keys/principal.ts";
 import { modules } from "../subgraphs/modules.ts";
 import { createContext } from "../subgraphs/shared/context.ts";
-import { PRINCIPAL_HEADER, sealPrincipal } from "../subgraphs/shared/principal-token.ts";
+import {
+  PRINCIPAL_HEADER,
+  REPLAY_KEY_HEADER,
+  sealPrincipal,
+  sealReplayKey,
+} from "../subgraphs/shared/principal-token.ts";
 import { checkScalars } from "../subgraphs/shared/scalars.ts";
 import { readSupergraph } from "./engine/api-schema.ts";
 import { createEngine, type Engine } from "./engine/engine.ts";
@@ -21,7 +27,11 @@ import { createPlanner } from "./planner.ts";
 import { createGuards } from "./policy/access.ts";
 
 /** What an operation carries through the engine: who asks. */
-export type GraphContext = Observed & { readonly principal: Principal };
+export type GraphContext = Observed & {
+  readonly principal: Principal;
+  /** Derives the key under which answers to the caller's credential are stored, where they may be. */
+  readonly replayKey?: (() => ReplayKey | undefined) | undefined;
+};
 
 /** The whole graph: its engine, and how to let go of it. */
 export type Graph = {
@@ -80,7 +90,7 @@ function localExecutors(app: App): Executors {
       name,
       createLocalExecutor({
         schema: build().schema,
-        contextOf: ({ principal }: GraphContext) => createContext(app, principal),
+        contextOf: ({ principal, replayKey }: GraphContext) => createContext(app, { principal, replayKey }),
         reportBug: (error) => app.log.error({ err: error, subgraph: name }, "a resolver failed"),
       }),
     ]),
@@ -89,6 +99,8 @@ function localExecutors(app: App): Executors {
 
 /** The subgraph whose mutations wait for providers. */
 const INFERENCE = "inference";
+/** The argument of mutations whose answers are stored: without it no subgraph is given the key of stored answers. */
+const IDEMPOTENCY_ARGUMENT = "idempotencyKey";
 const GRACE_MS = 5_000;
 /** How long a process takes to be replaced by its successor. Failures are told within 5 s (promises F37). */
 const RESTART_MS = 4_500;
@@ -112,12 +124,18 @@ function remoteExecutors(
   const identity = ({ principal }: GraphContext) => ({
     [PRINCIPAL_HEADER]: sealPrincipal(principal, secret),
   });
+  const identityFor = (context: GraphContext, text: string) => {
+    const known = identity(context);
+    const key = text.includes(IDEMPOTENCY_ARGUMENT) ? context.replayKey?.() : undefined;
+    if (!key) return known;
+    return { ...known, [REPLAY_KEY_HEADER]: sealReplayKey(key, { token: known[PRINCIPAL_HEADER], secret }) };
+  };
   return Object.fromEntries(
     Object.entries(urls).map(([name, url]) => [
       name,
       createRemoteExecutor({
         url: new URL("/graphql", url).href,
-        headers: (context) => ({ ...identity(context), ...traceHeaders() }),
+        headers: (context, text) => ({ ...identityFor(context, text), ...traceHeaders() }),
         connectionParams: identity,
         restartMs: RESTART_MS,
         ...(name === INFERENCE && { mutationTimeoutMs: inferenceMs, maxAnswerBytes: MAX_IMAGES_BYTES }),

@@ -32,7 +32,7 @@ const ACCEPTED: ReadonlySet<string | undefined> = new Set([undefined, "*/*", "ap
 export async function answerPlainly(
   { graph, policy, hints, deadlines, introspection }: Plain,
   request: FastifyRequest,
-  { principal, leaving }: GraphContext & { readonly leaving: Leaving },
+  { principal, replayKey, leaving }: GraphContext & { readonly leaving: Leaving },
 ): Promise<PlainAnswer | undefined> {
   const payload = readPlain(request);
   const admitted = payload && policy.admit(payload);
@@ -44,7 +44,7 @@ export async function answerPlainly(
   leaving.within(admitted.operation.operation === "mutation" ? deadlines.mutationMs : deadlines.queryMs);
   const result = await graph.engine.execute({
     ...{ document: admitted.document, operationName, variables },
-    ...{ context: { principal }, signal: leaving.signal },
+    ...{ context: { principal, replayKey }, signal: leaving.signal },
   });
   // The engine refused the request before it asked anybody: which status that has is negotiated.
   if (result.data === undefined) return undefined;

@@ -1,8 +1,10 @@
 import type { DocumentNode, ExecutionResult, GraphQLSchema } from "graphql";
-import type { Principal } from "../src/keys/principal.ts";
+import type { GraphContext } from "./graph.ts";
 
 /** Who asks, and until when. */
-export type StreamContext = { readonly principal: Principal; readonly signal?: AbortSignal | undefined };
+export type StreamContext = Pick<GraphContext, "principal" | "replayKey"> & {
+  readonly signal?: AbortSignal | undefined;
+};
 
 /** One admitted operation, in the form that graphql-ws hands around. */
 export type StreamedOperation = {

@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ExecutionResult } from "graphql";
 import { getOperationAST } from "graphql";
 import type { App } from "../src/app.ts";
+import { ReplayKey } from "../src/idempotency/replay-key.ts";
 import { AppError } from "../src/kernel/errors.ts";
-import type { Principal } from "../src/keys/principal.ts";
 import { hopOf } from "../src/keys/source-address.ts";
 import { EventOutlet } from "./event-outlet.ts";
 import { EventStreams } from "./event-streams.ts";
@@ -14,14 +14,17 @@ import { refuse, showError } from "./policy/refusals.ts";
 import type { OperationPayload } from "./policy.ts";
 import { lossResult, pump, resultText } from "./results.ts";
 import { takeStream } from "./stream-place.ts";
-import type { StreamedOperation } from "./streamed-operation.ts";
+import type { StreamContext, StreamedOperation } from "./streamed-operation.ts";
 import type { Streams } from "./streams.ts";
 
 const STREAM_HEADERS = { "content-type": "text/event-stream; charset=utf-8", connection: "keep-alive" };
 const TOKEN_HEADER = "x-graphql-event-stream-token";
 
 /** A request, who sends it, and where its answer goes. */
-type Call = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly principal: Principal };
+type Call = Pick<StreamContext, "principal" | "replayKey"> & {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+};
 
 /**
  * GraphQL over server-sent events at /graphql/stream, by the protocol of graphql-sse: a connection for each operation,
@@ -54,7 +57,8 @@ export async function ssePlugin(
     bodyLimit: limits.bodyBytes,
     async handler(request, reply) {
       const principal = await streams.authenticate(request.headers.authorization, hopOf(request.raw));
-      const call = { request, reply, principal };
+      const replayKey = () => ReplayKey.ofAuthorization(request.headers.authorization);
+      const call = { request, reply, principal, replayKey };
       reply.header("cache-control", "no-store");
       if (request.method === "PUT") return reserve(reserved, call);
       const token = tokenOf(request);
@@ -73,9 +77,9 @@ async function streamOne(
   call: Call,
   toOutlet: (call: Call, onClose: () => void) => EventOutlet,
 ): Promise<FastifyReply> {
-  const { request, reply, principal } = call;
+  const { request, reply } = call;
   const leaving = new AbortController();
-  const operation = admit(streams, call, payloadOf(request), { principal, signal: leaving.signal });
+  const operation = admit(streams, call, payloadOf(request), leaving.signal);
   if (!operation) return reply;
   const outlet = toOutlet(call, () => leaving.abort(new ClientLeft()));
   const results = await streams.run(operation).catch((error: unknown) => lossResult(error, streams.report));
@@ -123,7 +127,7 @@ async function add(
       param: "extensions",
     });
   const signal = stream.begin(id);
-  const operation = admit(streams, call, payload, { principal, signal });
+  const operation = admit(streams, call, payload, signal);
   if (operation) {
     void stream.run(id, operation);
     return reply.code(202).send();
@@ -135,11 +139,11 @@ async function add(
 /** What may be run; undefined when the refusal was answered. */
 function admit(
   streams: Streams,
-  { request, reply }: Call,
+  { request, reply, principal, replayKey }: Call,
   payload: OperationPayload,
-  context: { readonly principal: Principal; readonly signal: AbortSignal },
+  signal: AbortSignal,
 ): StreamedOperation | undefined {
-  const operation = streams.admit(payload, context);
+  const operation = streams.admit(payload, { principal, replayKey, signal });
   if (!("document" in operation)) {
     void reply.code(400).send({ errors: operation.map((error) => showError(error.toJSON())) });
     return undefined;

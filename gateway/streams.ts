@@ -84,7 +84,7 @@ export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
     },
     async run(operation) {
       const { document, operationName, variableValues, contextValue } = operation;
-      const { principal, signal } = contextValue;
+      const { principal, replayKey, signal } = contextValue;
       const kind = getOperationAST(document, operationName)?.operation;
       if (kind !== "subscription") {
         const deadline = AbortSignal.timeout(kind === "mutation" ? mutationMs : queryMs);
@@ -92,7 +92,7 @@ export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
           document,
           operationName,
           variables: variableValues,
-          context: { principal },
+          context: { principal, replayKey },
           signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
         });
       }

@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import type { ExecutionArgs, ExecutionResult } from "graphql";
 import { CloseCode, handleProtocols, makeServer } from "graphql-ws";
 import { type WebSocket, WebSocketServer } from "ws";
+import { ReplayKey } from "../src/idempotency/replay-key.ts";
 import { AppError } from "../src/kernel/errors.ts";
 import { ANONYMOUS, type Principal } from "../src/keys/principal.ts";
 import { hopOf } from "../src/keys/source-address.ts";
@@ -10,7 +11,7 @@ import { ClientLeft } from "./leaving.ts";
 import { showError } from "./policy/refusals.ts";
 import { showResult } from "./results.ts";
 import { SocketConnection } from "./socket-connection.ts";
-import type { StreamedOperation } from "./streamed-operation.ts";
+import type { StreamContext, StreamedOperation } from "./streamed-operation.ts";
 import type { Streams } from "./streams.ts";
 
 const PATH = "/graphql";
@@ -22,6 +23,7 @@ type Extra = {
   /** Aborts when the socket is closed. */
   readonly signal: AbortSignal;
   principal?: Principal;
+  replayKey?: StreamContext["replayKey"];
 };
 
 /**
@@ -79,8 +81,8 @@ function createProtocol(streams: Streams) {
       // The one that is asked for has its place among them already.
       if (Object.keys(subscriptions).length > limits.subscriptionsPerSocket)
         extra.socket.close(CloseCode.TooManyInitialisationRequests, "Too many subscriptions on one socket");
-      const { principal = ANONYMOUS, signal } = extra;
-      return streams.admit(payload, { principal, signal });
+      const { principal = ANONYMOUS, replayKey, signal } = extra;
+      return streams.admit(payload, { principal, replayKey, signal });
     },
     onNext: (_context, _id, _payload, _args, result) => showResult(result as ExecutionResult),
     onError: (_context, _id, _payload, errors) => errors.map((error) => showError(error.toJSON?.() ?? error)),
@@ -103,4 +105,6 @@ async function enter(streams: Streams, extra: Extra, authorization: unknown): Pr
     stopWatching();
   });
   extra.principal = principal;
+  const replayKey = ReplayKey.ofAuthorization(authorization);
+  extra.replayKey = () => replayKey;
 }

@@ -83,7 +83,7 @@ export async function createSubgraphServer(
           return caller.isGateway ? { ...context } : { ...context, routed: watched(app, caller, socket) };
         } catch (error) {
           if (error instanceof AppError && !(error instanceof UnknownRouter))
-            return { ...createContext(app, ANONYMOUS), routed: new RoutedSocket(error) };
+            return { ...createContext(app, { principal: ANONYMOUS }), routed: new RoutedSocket(error) };
           if (!(error instanceof AppError)) app.log.error({ err: error }, "a socket could not be opened");
           return false;
         }
@@ -131,7 +131,7 @@ type Connection = {
 
 function contextOf(app: App, caller: Caller | undefined): Context {
   if (!caller) throw new UnknownRouter();
-  return createContext(app, caller.principal);
+  return createContext(app, caller);
 }
 
 /** Our gateways watch the credentials of their clients; for other routers it is done here. */

@@ -1,6 +1,7 @@
 import { type GraphQLSchema, isInterfaceType } from "graphql";
 import { AppError } from "../../src/kernel/errors.ts";
-import { authorize, type Principal, SCOPES, type Scope } from "../../src/keys/principal.ts";
+import { type Action, permit } from "../../src/keys/permissions.ts";
+import { type Principal, SCOPES, type Scope } from "../../src/keys/principal.ts";
 import type { Guard, GuardOf } from "../engine/guards.ts";
 import { readDirectiveUses } from "./schema-directives.ts";
 
@@ -10,9 +11,16 @@ type Asking = { readonly principal: Principal };
 
 /** What the names in `@policy` mean. A supergraph that names another is not served. */
 const POLICIES: Readonly<Record<string, Check>> = {
-  "wallet-session": (principal) => authorize(principal, "session"),
-  "api-key": (principal) => authorize(principal, "inference"),
+  "wallet-session": (principal) => permit(principal, "session.read"),
+  "api-key": (principal) => permit(principal, "inference.run"),
 };
+/** For each scope an action that needs it and nothing else. */
+const ACTIONS = {
+  "account:read": "account.read",
+  "keys:read": "api-key.read",
+  "keys:create": "api-key.create",
+  "keys:manage": "api-key.update",
+} as const satisfies Record<Scope, Action>;
 
 /**
  * The guards of a supergraph: `@authenticated`, `@requiresScopes` and `@policy` of its fields and types. A field has its
@@ -79,7 +87,7 @@ function anyOf(groups: unknown, toCheck: (name: string) => Check): Check {
 
 function toScopeCheck(name: string): Check {
   if (!isScope(name)) throw new Error(`the supergraph requires the scope ${name}, which nobody can have`);
-  return (principal) => authorize(principal, name);
+  return (principal) => permit(principal, ACTIONS[name]);
 }
 
 function toPolicyCheck(name: string): Check {

@@ -46,6 +46,8 @@ export type BalanceCause = "deposit" | "deposit_reverted" | "hold" | "settlement
 /** A step of a job. `attempt` counts the providers that were tried; `result` is where a finished one can be read. */
 export type JobStep = {
   account: string;
+  /** The `sk-` key that made the job. */
+  keyId: string | null;
   jobId: string;
   sequence: number;
   status: "pending" | "processing" | "completed" | "failed" | "cancelled";

@@ -1,16 +1,25 @@
 import type { Queries } from "../db/database.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
-import {
-  claimKey,
-  finishKey,
-  forgetKeys,
-  freeKey,
-  type IdempotentRequest,
-  type KeptAnswer,
-} from "./idempotency.store.ts";
+import { claimKey, finishKey, forgetKeys, freeKey, type NamedRequest } from "./idempotency.store.ts";
+import type { ReplayKey } from "./replay-key.ts";
+import { type KeptAnswer, openAnswer, sealAnswer } from "./sealed-answer.ts";
 
-export type { IdempotentRequest, KeptAnswer } from "./idempotency.store.ts";
+export type { KeptAnswer } from "./sealed-answer.ts";
+
+/**
+ * A request with a key. The key is unique for one credential, method and route; `bodyHash` tells whether two requests
+ * ask for the same; `replayKey` is the credential's.
+ */
+export type IdempotentRequest = {
+  readonly account: string;
+  readonly method: string;
+  readonly route: string;
+  readonly key: string;
+  readonly bodyHash: string;
+  readonly requestId: string;
+  readonly replayKey: ReplayKey | undefined;
+};
 
 type Needs = {
   readonly queries: Queries;
@@ -54,17 +63,21 @@ export class IdempotencyService {
   /**
    * Takes the key for a request, or gives the answer that the first request with it had. Throws
    * `idempotency_key_reused` when that asked for something else, `idempotency_in_progress` while it runs,
-   * `idempotency_not_replayable` when its answer was not kept, and `invalid_parameter` for what is no key.
+   * `idempotency_not_replayable` when its answer was not stored or cannot be opened, and `invalid_parameter` for an
+   * invalid key.
    */
   async begin(request: IdempotentRequest): Promise<Claim | KeptAnswer> {
-    checkKey(request.key);
+    const { key, replayKey } = request;
+    checkKey(key);
+    if (!replayKey) throw new Error("a request with an Idempotency-Key came without its credential");
+    const named = toNamed(request, replayKey);
     for (let attempt = 0; attempt < CLAIM_ATTEMPTS; attempt++) {
-      const known = await claimKey(this.#needs.queries, request, this.#needs.deadlineSeconds);
+      const known = await claimKey(this.#needs.queries, named, key, this.#needs.deadlineSeconds);
       if (known === undefined) continue;
-      if (known === "claimed") return this.#claimOf(request);
-      if (known.bodyHash !== request.bodyHash)
+      if (known === "claimed") return this.#claimOf(named, replayKey);
+      if (known.bodyName !== named.bodyName)
         throw new AppError("idempotency_key_reused", "This Idempotency-Key was sent with another request.");
-      if (known.state === "kept") return known.answer;
+      if (known.state === "kept") return this.#open(replayKey, known, named);
       throw notNow(known.state, known.requestId);
     }
     throw inProgress();
@@ -96,21 +109,42 @@ export class IdempotencyService {
     await this.#sweeping;
   }
 
-  #claimOf(request: IdempotentRequest): Claim {
+  #open(
+    replayKey: ReplayKey,
+    { sealed, requestId }: { readonly sealed: Buffer; readonly requestId: string },
+    named: NamedRequest,
+  ): KeptAnswer {
+    try {
+      return openAnswer(replayKey, sealed, named);
+    } catch (error) {
+      this.#needs.log.error({ err: error, requestId }, "a stored answer cannot be opened");
+      throw notNow("lost", requestId);
+    }
+  }
+
+  #claimOf(named: NamedRequest, replayKey: ReplayKey): Claim {
     const { queries, log } = this.#needs;
     const noted = async (note: Promise<void>) => {
       await note.catch((error: unknown) =>
-        log.error({ err: error, requestId: request.requestId }, "the end of a request could not be kept"),
+        log.error({ err: error, requestId: named.requestId }, "the end of a request could not be kept"),
       );
     };
+    const endOf = (answer: KeptAnswer) =>
+      answer.body.length > MAX_KEPT_BYTES ? "lost" : sealAnswer(replayKey, answer, named);
     return {
-      keep: (answer) =>
-        noted(finishKey(queries, request, answer.body.length > MAX_KEPT_BYTES ? "lost" : answer)),
-      keepNothing: () => noted(finishKey(queries, request, "secret")),
-      fail: (reason) => noted(freeKey(queries, request, isUnderstood(reason))),
-      cut: () => noted(freeKey(queries, request, false)),
+      keep: (answer) => noted(finishKey(queries, named, endOf(answer))),
+      keepNothing: () => noted(finishKey(queries, named, "secret")),
+      fail: (reason) => noted(freeKey(queries, named, isUnderstood(reason))),
+      cut: () => noted(freeKey(queries, named, false)),
     };
   }
+}
+
+function toNamed(request: IdempotentRequest, replayKey: ReplayKey): NamedRequest {
+  const { account, method, route, key, bodyHash, requestId } = request;
+  const scopeName = replayKey.name(JSON.stringify(["scope", account, method, route, key]));
+  const bodyName = replayKey.name(JSON.stringify(["body", bodyHash]));
+  return { account, method, route, scopeName, bodyName, requestId };
 }
 
 /** Whether a failure says how far the request came; behind any other, it may have been done. */

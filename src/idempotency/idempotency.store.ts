@@ -1,26 +1,22 @@
 import type { Queries } from "../db/database.ts";
 
-/** What a key is unique in, and what it stands for. `bodyHash` tells whether two requests ask for the same. */
-export type IdempotentRequest = {
+/**
+ * A request by names that only its credential can make (see `ReplayKey.name`): `scopeName` of the account, method, route
+ * and key, `bodyName` of what it asks for.
+ */
+export type NamedRequest = {
   readonly account: string;
   readonly method: string;
   readonly route: string;
-  readonly key: string;
-  readonly bodyHash: string;
+  readonly scopeName: string;
+  readonly bodyName: string;
   readonly requestId: string;
 };
 
-/** An answer as it is kept. */
-export type KeptAnswer = {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer;
-};
-
-/** What is known of a key that was used before. `secret` and `lost` are answers that are not kept. */
-export type KnownRequest = { readonly bodyHash: string; readonly requestId: string } & (
+/** What is known of a key that was used before. `secret` and `lost` are answers that are not stored. */
+export type KnownRequest = { readonly bodyName: string; readonly requestId: string } & (
   | { readonly state: "running" | "secret" | "lost" }
-  | { readonly state: "kept"; readonly answer: KeptAnswer }
+  | { readonly state: "kept"; readonly sealed: Buffer }
 );
 
 /** How long a key is remembered. */
@@ -28,40 +24,32 @@ const KEPT_HOURS = 24;
 
 /**
  * Takes a key for this request, or says what is known of it; undefined when another process took it this moment, and
- * one has to ask again. One that still runs past its deadline was lost with its process.
+ * one has to ask again. One that still runs past its deadline was lost with its process. `plainKey` is the key as the
+ * client sent it: versions before the answers were sealed stored it so, and what they did is not done again.
  */
 export async function claimKey(
   queries: Queries,
-  request: IdempotentRequest,
+  { account, method, route, scopeName, bodyName, requestId }: NamedRequest,
+  plainKey: string,
   deadlineSeconds: number,
 ): Promise<"claimed" | KnownRequest | undefined> {
-  const { account, method, route, key, bodyHash, requestId } = request;
-  const parameters = [account, method, route, key, bodyHash, requestId, deadlineSeconds];
+  const parameters = [account, method, route, scopeName, bodyName, requestId, deadlineSeconds, plainKey];
   const [row] = await queries.rows<ClaimRow>(CLAIM, parameters);
   if (!row) return undefined;
   if (row.claimed) return "claimed";
-  const known = { bodyHash: row.body_hash, requestId: row.request_id };
+  const known = { bodyName: row.body_hash, requestId: row.request_id };
   if (row.state !== "kept") return { ...known, state: row.state };
-  const answer = {
-    status: row.status,
-    headers: JSON.parse(row.headers) as Record<string, string>,
-    body: Buffer.from(row.body, "base64"),
-  };
-  return { ...known, state: "kept", answer };
+  return { ...known, state: "kept", sealed: Buffer.from(row.body, "base64") };
 }
 
-/** Notes how a request ended that was answered: with an answer to keep, or in a state that keeps none. */
+/** Notes how a request ended that was answered: with a sealed answer, or in a state without one. */
 export async function finishKey(
   queries: Queries,
-  { account, method, route, key, requestId }: IdempotentRequest,
-  end: KeptAnswer | "secret" | "lost",
+  { account, method, route, scopeName, requestId }: NamedRequest,
+  end: Buffer | "secret" | "lost",
 ): Promise<void> {
-  const scope = [account, method, route, key, requestId];
-  if (typeof end === "string") await queries.rows(FINISH, [...scope, end, null, null, null]);
-  else {
-    const { status, headers, body } = end;
-    await queries.rows(FINISH, [...scope, "kept", status, JSON.stringify(headers), body.toString("base64")]);
-  }
+  const [state, sealed] = typeof end === "string" ? [end, null] : ["kept", end.toString("base64")];
+  await queries.rows(FINISH, [account, method, route, scopeName, requestId, state, sealed]);
 }
 
 /**
@@ -70,10 +58,10 @@ export async function finishKey(
  */
 export async function freeKey(
   queries: Queries,
-  { account, method, route, key, requestId }: IdempotentRequest,
+  { account, method, route, scopeName, requestId }: NamedRequest,
   isUndone: boolean,
 ): Promise<void> {
-  await queries.rows(FREE, [account, method, route, key, requestId, isUndone]);
+  await queries.rows(FREE, [account, method, route, scopeName, requestId, isUndone]);
 }
 
 /** Deletes at most `limit` keys older than 24 h and returns how many. */
@@ -85,33 +73,39 @@ type ClaimRow =
   | { readonly claimed: true }
   | ({ readonly claimed: false; readonly body_hash: string; readonly request_id: string } & (
       | { readonly state: "running" | "secret" | "lost" }
-      | { readonly state: "kept"; readonly status: number; readonly headers: string; readonly body: string }
+      | { readonly state: "kept"; readonly body: string }
     ));
 
 const SCOPE = "account = $1::text and method = $2::text and route = $3::text and key = $4::text";
 
 const CLAIM = `
-  with claimed as (
-    insert into idempotency_key as k (account, method, route, key, body_hash, request_id, state, deadline)
-    values ($1::text, $2::text, $3::text, $4::text, $5::text, $6::text, 'running',
-      now() + make_interval(secs => $7::integer))
+  with unsealed as (
+    select request_id, case when state = 'running' and deadline >= now() then 'running' else 'lost' end as state
+    from idempotency_key
+    where account = $1::text and method = $2::text and route = $3::text and key = $8::text and not sealed
+      and created_at >= now() - interval '${KEPT_HOURS} hours'
+  ), claimed as (
+    insert into idempotency_key as k (account, method, route, key, body_hash, request_id, state, deadline, sealed)
+    select $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, 'running',
+      now() + make_interval(secs => $7::integer), true
+    where not exists (select 1 from unsealed)
     on conflict (account, method, route, key) do update
-      set body_hash = excluded.body_hash, request_id = excluded.request_id, state = 'running', status = null,
-        headers = null, body = null, created_at = now(), deadline = excluded.deadline
+      set body_hash = excluded.body_hash, request_id = excluded.request_id, state = 'running', body = null,
+        created_at = now(), deadline = excluded.deadline
       where k.created_at < now() - interval '${KEPT_HOURS} hours'
     returning 1
   )
-  select true as claimed, null as body_hash, null as request_id, null as state, null::integer as status,
-    null as headers, null as body
+  select true as claimed, null as body_hash, null as request_id, null as state, null as body
   from claimed
   union all
+  select false, $5::text, request_id, state, null from unsealed
+  union all
   select false, body_hash, request_id, case when state = 'running' and deadline < now() then 'lost' else state end,
-    status, headers::text, encode(body, 'base64')
+    encode(body, 'base64')
   from idempotency_key where ${SCOPE} and not exists (select 1 from claimed)`;
 
 const FINISH = `
-  update idempotency_key set state = $6::text, status = $7::integer, headers = $8::text::jsonb,
-    body = decode($9::text, 'base64')
+  update idempotency_key set state = $6::text, body = decode($7::text, 'base64')
   where ${SCOPE} and request_id = $5::text and state = 'running' returning 1`;
 
 const FREE = `

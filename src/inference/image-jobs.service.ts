@@ -5,6 +5,7 @@ import { findJob } from "../jobs/job-view.store.ts";
 import { type JobsService, type JobView, jobNotFound } from "../jobs/jobs.service.ts";
 import { AppError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
+import type { Reach } from "../keys/permissions.ts";
 import type { AdmissionService } from "./admission.service.ts";
 import type { Caller, Trace } from "./admitted.ts";
 import type { CatalogueService } from "./catalogue.service.ts";
@@ -97,6 +98,7 @@ export class ImageJobsService {
               id,
               kind: IMAGE_JOB,
               account: caller.account,
+              keyId: caller.keyId,
               requestId,
               spec,
               checkpoint: UNTRIED,
@@ -105,7 +107,7 @@ export class ImageJobsService {
               deadlineSeconds,
               graceSeconds: GRACE_SECONDS,
             });
-            made = await findJob(tx, caller.account, id);
+            made = await findJob(tx, caller, id);
           },
         },
       },
@@ -117,16 +119,16 @@ export class ImageJobsService {
   }
 
   /**
-   * How a job of this account stands, and what it came to. Looking is free. With `verifyTee` its provider is asked to
+   * How a job within reach stands, and what it came to. Looking is free. With `verifyTee` its provider is asked to
    * vouch for a result that was not checked yet. Throws `async_job_not_found`.
    */
-  async outcome(account: string, id: string, verifyTee = false): Promise<ImageJobOutcome> {
+  async outcome(reach: Reach, id: string, verifyTee = false): Promise<ImageJobOutcome> {
     const { jobs, requests } = this.#needs;
-    const job = await jobs.get(account, id);
+    const job = await jobs.get(reach, id);
     if (job.state !== "completed") return { job, result: undefined, trace: undefined };
     const [result, [request], verified] = await Promise.all([
       jobs.result(job),
-      requests.byIds(account, [job.requestId]),
+      requests.byIds(job.account, [job.requestId]),
       this.#verdict(job, verifyTee),
     ]);
     if (!request?.cost) return { job, result, trace: undefined };
@@ -161,9 +163,9 @@ export class ImageJobsService {
    * Takes back a job that no worker has begun, and gives its money back; one that is taken back already stays so.
    * Throws `async_job_not_found` and, for one that was begun, `async_job_not_pending`.
    */
-  async cancel(account: string, id: string): Promise<JobView> {
+  async cancel(reach: Reach, id: string): Promise<JobView> {
     const { database, holds, jobs, committed } = this.#needs;
-    const { id: known, requestId } = await jobs.get(account, id);
+    const { id: known, account, requestId } = await jobs.get(reach, id);
     await database.transaction(async (tx) => {
       const state = await lockOwned(tx, account, known);
       if (state === undefined) throw jobNotFound();
@@ -187,7 +189,7 @@ export class ImageJobsService {
       });
     });
     committed();
-    return jobs.get(account, id);
+    return jobs.get(reach, id);
   }
 }
 

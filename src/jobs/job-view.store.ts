@@ -1,11 +1,14 @@
 import type { Queries } from "../db/database.ts";
 import type { JobStep } from "../events/topics.ts";
+import type { Reach } from "../keys/permissions.ts";
 import type { JobState } from "./job.state.ts";
 
 /** A job as its owner may know it. `spec` is what `NewJob` had. */
 export type JobView = {
   readonly id: string;
   readonly account: string;
+  /** The `sk-` key that made it. */
+  readonly keyId: string | null;
   readonly requestId: string;
   readonly state: JobState;
   readonly spec: unknown;
@@ -20,16 +23,20 @@ export type JobView = {
   readonly resultExpiresAt: Date | null;
 };
 
-/** A job of this account. */
-export async function findJob(queries: Queries, account: string, id: string): Promise<JobView | undefined> {
-  const [row] = await queries.rows<JobRow>(FIND, [account, id]);
+/** A job within reach. */
+export async function findJob(
+  queries: Queries,
+  { account, keyId }: Reach,
+  id: string,
+): Promise<JobView | undefined> {
+  const [row] = await queries.rows<JobRow>(FIND, [account, id, keyId ?? null]);
   return row && toView(row);
 }
 
-/** At most `limit` jobs of an account, newest first, from behind `after`; of one state or all. */
+/** At most `limit` jobs within reach, newest first, from behind `after`; of one state or all. */
 export async function listJobs(
   queries: Queries,
-  account: string,
+  { account, keyId }: Reach,
   ask: {
     readonly limit: number;
     readonly state?: JobState | undefined;
@@ -38,7 +45,11 @@ export async function listJobs(
 ): Promise<readonly JobView[]> {
   const after = ask.after && [ask.after.at.toISOString(), ask.after.id];
   const parameters = [account, ask.limit, ask.state ?? null, ...(after ?? [null, null])];
-  return (await queries.rows<JobRow>(LIST, parameters)).map(toView);
+  const rows =
+    keyId === undefined
+      ? await queries.rows<JobRow>(LIST_OF_ACCOUNT, parameters)
+      : await queries.rows<JobRow>(LIST_OF_KEY, [...parameters, keyId]);
+  return rows.map(toView);
 }
 
 /** The result of a job, while it is kept. */
@@ -65,6 +76,7 @@ export async function positionOf(
 type JobRow = {
   readonly id: string;
   readonly account: string;
+  readonly key_id: string | null;
   readonly request_id: string;
   readonly state: JobState;
   readonly spec: string;
@@ -82,6 +94,7 @@ function toView(row: JobRow): JobView {
   return {
     id: row.id,
     account: row.account,
+    keyId: row.key_id,
     requestId: row.request_id,
     state: row.state,
     spec: JSON.parse(row.spec),
@@ -98,20 +111,23 @@ function toView(row: JobRow): JobView {
 const MS = (column: string, name: string) =>
   `floor(extract(epoch from ${column}) * 1000)::bigint::text as ${name}`;
 
-const COLUMNS = `j.id::text as id, j.account, j.request_id, j.state, j.spec::text as spec,
+const COLUMNS = `j.id::text as id, j.account, j.api_key_id::text as key_id, j.request_id, j.state, j.spec::text as spec,
   j.checkpoint::text as checkpoint, j.step::text as step,
   j.event_id::text as event_id, ${MS("j.created_at", "created_ms")}, ${MS("j.updated_at", "updated_ms")},
   ${MS("j.finished_at", "finished_ms")}, ${MS("c.expires_at", "expires_ms")}`;
 
 const FIND = `
   select ${COLUMNS} from job j left join job_content c on c.id = j.id
-  where j.account = $1::text and j.id = $2::uuid`;
+  where j.account = $1::text and j.id = $2::uuid and ($3::uuid is null or j.api_key_id = $3::uuid)`;
 
-const LIST = `
+const LIST = (owned: string) => `
   select ${COLUMNS} from job j left join job_content c on c.id = j.id
-  where j.account = $1::text and ($3::text is null or j.state = $3::text)
+  where ${owned} and ($3::text is null or j.state = $3::text)
     and ($4::timestamptz is null or (j.created_at, j.id) < ($4::timestamptz, $5::uuid))
   order by j.created_at desc, j.id desc limit $2::integer`;
+
+const LIST_OF_ACCOUNT = LIST("j.account = $1::text");
+const LIST_OF_KEY = LIST("j.account = $1::text and j.api_key_id = $6::uuid");
 
 const RESULT = "select result from job_content where id = $1::uuid and expires_at > now()";
 

@@ -7,6 +7,8 @@ export type NewJob = {
   readonly id: string;
   readonly kind: string;
   readonly account: string;
+  /** The `sk-` key that makes it. */
+  readonly keyId: string;
   readonly requestId: string;
   readonly spec: object;
   readonly checkpoint: object;
@@ -39,12 +41,13 @@ export type ClaimedJob = {
 export type Fenced = { readonly id: string; readonly fence: number };
 
 /** What a step changes of the one before. */
-export type StepChange = Partial<Omit<JobStep, "account" | "jobId" | "sequence" | "status">>;
+export type StepChange = Partial<Omit<JobStep, "account" | "keyId" | "jobId" | "sequence" | "status">>;
 
 /** Writes a new job, its content and its first event, and lets its hold live as long as the job may. */
 export async function insertJob(tx: Queries, job: NewJob): Promise<void> {
   const step: JobStep = {
     account: job.account,
+    keyId: job.keyId,
     jobId: job.id,
     sequence: 1,
     status: "pending",
@@ -67,6 +70,7 @@ export async function insertJob(tx: Queries, job: NewJob): Promise<void> {
     job.body.toString("base64"),
     job.deadlineSeconds,
     job.graceSeconds,
+    job.keyId,
   ]);
 }
 
@@ -188,9 +192,9 @@ const STEP = (parameter: string) => `
 
 const INSERT = `
   with made as (
-    insert into job (id, kind, account, request_id, state, seq, spec, checkpoint, step, event_id, deadline)
+    insert into job (id, kind, account, request_id, state, seq, spec, checkpoint, step, event_id, deadline, api_key_id)
     values ($1::uuid, $2::text, $3::text, $4::text, 'pending', 1, $5::text::jsonb, $6::text::jsonb, $7::text::jsonb,
-      gen_random_uuid(), now() + make_interval(secs => $9::integer))
+      gen_random_uuid(), now() + make_interval(secs => $9::integer), $11::uuid)
     returning *
   ), content as (
     insert into job_content (id, request) select id, decode($8::text, 'base64') from made

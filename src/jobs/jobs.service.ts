@@ -1,6 +1,7 @@
 import type { Database } from "../db/database.ts";
 import type { EventStream } from "../events/bus.ts";
 import { decodePosition, type EventsService } from "../events/events.service.ts";
+import { filterStream } from "../events/filtered-stream.ts";
 import type { DomainEvent } from "../events/topics.ts";
 import { AppError } from "../kernel/errors.ts";
 import { isId } from "../kernel/ids.ts";
@@ -12,6 +13,7 @@ import {
   pageLimit,
   toPage,
 } from "../kernel/page.ts";
+import type { Reach } from "../keys/permissions.ts";
 import { isFinal, type JobState } from "./job.state.ts";
 import { JobStream } from "./job-stream.ts";
 import { findJob, type JobView, listJobs, positionOf, readResult } from "./job-view.store.ts";
@@ -22,7 +24,7 @@ type Needs = { readonly database: Database; readonly events: EventsService };
 
 const MOST_PRESENT = 100;
 
-/** What owners see of their jobs. Another account's job is as one that never was. */
+/** What owners see of their jobs. A job out of reach is as one that never was. */
 export class JobsService {
   readonly #needs: Needs;
 
@@ -30,16 +32,16 @@ export class JobsService {
     this.#needs = needs;
   }
 
-  /** A job of this account. Throws `async_job_not_found`. */
-  async get(account: string, id: string): Promise<JobView> {
-    const job = await this.find(account, id);
+  /** A job within reach. Throws `async_job_not_found`. */
+  async get(reach: Reach, id: string): Promise<JobView> {
+    const job = await this.find(reach, id);
     if (!job) throw jobNotFound();
     return job;
   }
 
-  /** A job of this account, undefined if there is none with this id. */
-  async find(account: string, id: string): Promise<JobView | undefined> {
-    return isId(id) ? findJob(this.#needs.database, account, id) : undefined;
+  /** A job within reach, undefined if there is none with this id. */
+  async find(reach: Reach, id: string): Promise<JobView | undefined> {
+    return isId(id) ? findJob(this.#needs.database, reach, id) : undefined;
   }
 
   /** The result of a job that `get` found, while it is kept. */
@@ -47,25 +49,25 @@ export class JobsService {
     return readResult(this.#needs.database, id);
   }
 
-  /** The jobs of an account, newest first; of one state or all. */
-  async list(account: string, page: PageRequest, state?: JobState): Promise<Page<JobView>> {
+  /** The jobs within reach, newest first; of one state or all. */
+  async list(reach: Reach, page: PageRequest, state?: JobState): Promise<Page<JobView>> {
     const after = page.after === undefined ? undefined : decodeTimeCursor(page.after);
     if (after && !isId(after.id))
       throw new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
     const limit = pageLimit(page);
-    return toPage(await listJobs(this.#needs.database, account, { limit, state, after }), page);
+    return toPage(await listJobs(this.#needs.database, reach, { limit, state, after }), page);
   }
 
   /**
    * The steps of one job: how it stands, then every later one, to its end. With `after`, in place of how it stands,
    * the steps behind that cursor. Throws `async_job_not_found` and what `EventsService.follow` throws.
    */
-  async followOne(account: string, id: string, after?: string): Promise<EventStream<"job.progressed">> {
-    await this.get(account, id);
-    const source = await this.#follow(account, after);
+  async followOne(reach: Reach, id: string, after?: string): Promise<EventStream<"job.progressed">> {
+    await this.get(reach, id);
+    const source = await this.#follow(reach, after);
     return this.#orEnd(source, async () => {
       const upTo = await this.#needs.events.position("job.progressed");
-      const job = await this.get(account, id);
+      const job = await this.get(reach, id);
       if (after === undefined) return new JobStream(source, { present: [toEvent(job, upTo)], jobId: job.id });
       const stream = new JobStream(source, { present: [], jobId: job.id });
       if (await this.#isToldBy(job, decodePosition(after))) await stream.return();
@@ -74,26 +76,30 @@ export class JobsService {
   }
 
   /**
-   * The steps of all jobs of an account: how those stand that are not at their end (the newest 100 of a state), then
+   * The steps of all jobs within reach: how those stand that are not at their end (the newest 100 of a state), then
    * every later step. With `after`, in place of how they stand, the steps behind that cursor.
    */
-  async followAll(account: string, after?: string): Promise<EventStream<"job.progressed">> {
-    const source = await this.#follow(account, after);
+  async followAll(reach: Reach, after?: string): Promise<EventStream<"job.progressed">> {
+    const source = await this.#follow(reach, after);
     if (after !== undefined) return new JobStream(source, { present: [] });
     return this.#orEnd(source, async () => {
       const upTo = await this.#needs.events.position("job.progressed");
       const states = ["pending", "processing"] as const;
       const { database } = this.#needs;
       const jobs = await Promise.all(
-        states.map((state) => listJobs(database, account, { limit: MOST_PRESENT, state })),
+        states.map((state) => listJobs(database, reach, { limit: MOST_PRESENT, state })),
       );
       const present = jobs.flat().map((job) => toEvent(job, upTo));
       return new JobStream(source, { present });
     });
   }
 
-  #follow(account: string, after: string | undefined): Promise<EventStream<"job.progressed">> {
-    return this.#needs.events.follow({ topic: "job.progressed", subject: account }, after);
+  async #follow(
+    { account, keyId }: Reach,
+    after: string | undefined,
+  ): Promise<EventStream<"job.progressed">> {
+    const stream = await this.#needs.events.follow({ topic: "job.progressed", subject: account }, after);
+    return keyId === undefined ? stream : filterStream(stream, ({ data }) => data.keyId === keyId);
   }
 
   async #orEnd<T>(source: EventStream, work: () => Promise<T>): Promise<T> {
@@ -118,7 +124,7 @@ export function jobCursor({ createdAt, id }: JobView): string {
   return encodeTimeCursor(createdAt, id);
 }
 
-/** The failure for a job that is not there, or not this account's (promises F29). */
+/** The failure for a job that is not there, or out of reach (promises F29). */
 export function jobNotFound(): AppError {
   return new AppError("async_job_not_found", "There is no such job.");
 }

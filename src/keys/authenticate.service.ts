@@ -11,7 +11,7 @@ import {
   findSessions,
 } from "./credential.store.ts";
 import { ANONYMOUS, type Principal } from "./principal.ts";
-import { hashSecret, readSecret } from "./secret.ts";
+import { bearerSecret, hashSecret, readSecret } from "./secret.ts";
 
 const CACHED_KEYS = 10_000;
 const CACHED_MS = 10_000;
@@ -50,7 +50,7 @@ export class AuthenticateService {
     { isAdmitted = false }: { isAdmitted?: boolean } = {},
   ): Promise<Principal> {
     if (authorization === undefined) return ANONYMOUS;
-    const secret = secretOf(authorization);
+    const secret = bearerSecret(authorization);
     const prefix = secret === undefined ? undefined : readSecret(secret);
     if (secret === undefined || !prefix) throw invalid();
     const hash = hashSecret(secret);
@@ -83,10 +83,6 @@ export class AuthenticateService {
     if (!session) throw new AppError("session_ended", "This session has ended: sign in again.");
     return { kind: "wallet-session", account: session.account, sessionId: session.id };
   }
-}
-
-function secretOf(authorization: string): string | undefined {
-  return /^bearer +([^\s,]{1,512})$/i.exec(authorization)?.[1];
 }
 
 function invalid(): AppError {

@@ -27,6 +27,11 @@ export function readSecret(secret: string): KeyPrefix | undefined {
   return PREFIXES.find((prefix) => secret.startsWith(prefix));
 }
 
+/** The secret in an `Authorization` header, whatever its form; undefined for a header that is not `Bearer <secret>`. */
+export function bearerSecret(authorization: string): string | undefined {
+  return /^bearer +([^\s,]{1,512})$/i.exec(authorization)?.[1];
+}
+
 /** What is stored of a secret. 256 random bits need no slow hash: there is nothing to guess. */
 export function hashSecret(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");

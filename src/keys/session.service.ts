@@ -4,7 +4,8 @@ import type { Clock } from "../kernel/clock.ts";
 import { AppError } from "../kernel/errors.ts";
 import { type Hex, lowerHex } from "../kernel/hex.ts";
 import { newId } from "../kernel/ids.ts";
-import { authorize, type Principal } from "./principal.ts";
+import { permit } from "./permissions.ts";
+import type { Principal } from "./principal.ts";
 import { hashSecret, newSecret } from "./secret.ts";
 import {
   endSessions,
@@ -84,12 +85,12 @@ export class SessionService {
    * caller without a session.
    */
   async signOut(principal: Principal, { everywhere }: { everywhere: boolean }): Promise<number> {
-    const account = authorize(principal, "session");
+    const { account } = permit(principal, "session.end");
     return endSessions(this.#needs.database, account, everywhere ? null : sessionOf(principal));
   }
 }
 
 function sessionOf(principal: Principal): string {
-  authorize(principal, "session");
+  permit(principal, "session.read");
   return principal.kind === "wallet-session" ? principal.sessionId : "";
 }

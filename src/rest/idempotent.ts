@@ -1,6 +1,7 @@
 import type { App } from "../app.ts";
 import { hashRequest } from "../idempotency/canonical-body.ts";
 import { type Claim, type KeptAnswer, MAX_KEPT_BYTES } from "../idempotency/idempotency.service.ts";
+import type { ReplayKey } from "../idempotency/replay-key.ts";
 import type { StreamSink } from "../inference/stream-terms.ts";
 import type { Answer } from "./answer.ts";
 
@@ -19,6 +20,8 @@ export type KeyedRequest = {
   readonly params: Readonly<Record<string, string>>;
   readonly body: Buffer;
   readonly requestId: string;
+  /** The key under which the answer is stored, of the credential that was sent. */
+  readonly replayKey: ReplayKey | undefined;
 };
 
 const JSON_TYPE = "application/json; charset=utf-8";
@@ -31,9 +34,9 @@ export async function answerOnce(
   repetition: Repetition,
   handle: () => Promise<Answer>,
 ): Promise<Answer> {
-  const { account, method, url: route, key, params, body, requestId } = request;
+  const { account, method, url: route, key, params, body, requestId, replayKey } = request;
   const bodyHash = hashRequest(params, body);
-  const begun = await app.idempotency.begin({ account, method, route, key, bodyHash, requestId });
+  const begun = await app.idempotency.begin({ account, method, route, key, bodyHash, requestId, replayKey });
   if (!("keep" in begun)) return replay(begun);
   const answer = await handle().catch(async (error: unknown) => {
     await begun.fail(error);

@@ -1,15 +1,15 @@
 import type { Caller } from "../inference/admitted.ts";
 import { AppError } from "../kernel/errors.ts";
+import { type Action, permitSpender } from "../keys/permissions.ts";
 import type { Answer } from "./answer.ts";
 import { headerOf, mediaTypeOf } from "./headers.ts";
 import type { RouteCall } from "./route.ts";
 
 type Call = Pick<RouteCall<unknown, unknown>, "principal" | "requestId" | "rawHeaders">;
 
-/** Who asks for inference. Throws `insufficient_scope` for whoever has no `sk-` key. */
-export function callerOf({ principal, requestId }: Call): Caller {
-  if (principal.kind !== "api-key") throw new AppError("insufficient_scope", "Use an sk- key.");
-  return { account: principal.account, keyId: principal.keyId, requestId };
+/** Who asks for inference. Throws `insufficient_scope` without an `sk-` key. */
+export function callerOf({ principal, requestId }: Call, action: Action = "inference.run"): Caller {
+  return { ...permitSpender(principal, action), requestId };
 }
 
 /** The `Content-Type` of a body that is one of these. Throws `unsupported_media_type`. */

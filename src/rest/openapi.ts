@@ -1,9 +1,9 @@
 import { z } from "zod";
-import type { Access } from "../keys/principal.ts";
+import { PERMISSIONS, type Permission } from "../keys/permissions.ts";
 import { ENVELOPE_FAILURE } from "./envelope.ts";
 import { ERROR_BODY } from "./error-body.ts";
 import { noteOf, TAGS, tagOf } from "./openapi-notes.ts";
-import type { Route } from "./route.ts";
+import type { Access, Route } from "./route.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 type Direction = "input" | "output";
@@ -179,9 +179,12 @@ const ROUTING_HEADERS = [
 
 function securityOf(access: Access): readonly Schema[] {
   if (access === "public") return [];
-  if (access === "inference") return [{ apiKey: [] }];
-  if (access === "session") return [{ session: [] }];
-  return [{ managementKey: [access] }, { session: [] }];
+  const { apiKey, scope, session }: Permission = PERMISSIONS[access];
+  return [
+    ...(apiKey === "none" ? [] : [{ apiKey: [] }]),
+    ...(scope === null ? [] : [{ managementKey: [scope] }]),
+    ...(session ? [{ session: [] }] : []),
+  ];
 }
 
 /** `GET /v1/api-keys/:id` is `getV1ApiKeysId`. */

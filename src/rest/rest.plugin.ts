@@ -1,8 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { App } from "../app.ts";
+import { ReplayKey } from "../idempotency/replay-key.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Visit } from "../keys/door.service.ts";
-import { authorize, type Principal } from "../keys/principal.ts";
+import { permit } from "../keys/permissions.ts";
+import type { Principal } from "../keys/principal.ts";
 import { hopOf } from "../keys/source-address.ts";
 import type { Answer } from "./answer.ts";
 import { openToPages, servePreflights } from "./cors.ts";
@@ -138,7 +140,7 @@ async function enterFirst(
 ): Promise<void> {
   if (!hasLargeBody(request)) return;
   const principal = await enter(app, visitOf(route, request), reply);
-  if (route.access !== "public") authorize(principal, route.access);
+  if (route.access !== "public") permit(principal, route.access);
   entered.set(request, principal);
   app.load.requests.of(request.raw, reply.raw);
   app.load.requests.identified(request.raw, principal);
@@ -171,6 +173,7 @@ async function handle(
   reply: FastifyReply,
 ): Promise<unknown> {
   const { own, shown } = requestIdsOf(request);
+  const idempotencyKey = idempotencyKeyOf(request);
   const visit = visitOf(route, request);
   const principal = entered.get(request) ?? (await enter(app, visit, reply));
   app.load.requests.identified(request.raw, principal);
@@ -183,7 +186,8 @@ async function handle(
     isHead: request.method === "HEAD",
     rawHeaders: request.raw.rawHeaders,
     requestId: own,
-    idempotencyKey: idempotencyKeyOf(request),
+    idempotencyKey,
+    replayKey: idempotencyKey === undefined ? undefined : ReplayKey.ofAuthorization(visit.authorization),
     signal: leavingOf(reply),
     reserve: (bytes) => app.load.requests.of(request.raw, reply.raw).reserve(bytes),
   });

@@ -1,17 +1,24 @@
 import secureJson from "secure-json-parse";
 import { z } from "zod";
 import type { App } from "../app.ts";
+import type { ReplayKey } from "../idempotency/replay-key.ts";
 import { AppError } from "../kernel/errors.ts";
-import { type Access, authorize, type Principal } from "../keys/principal.ts";
+import { type Action, permit, type Reach } from "../keys/permissions.ts";
+import type { Principal } from "../keys/principal.ts";
 import type { Answer } from "./answer.ts";
 import { comparableBody } from "./comparable-body.ts";
 import { headerOf } from "./headers.ts";
 import { answerOnce, type Repetition } from "./idempotent.ts";
 
+/** Whom a route lets in: everyone, or who is permitted the action that it takes. */
+export type Access = "public" | Action;
+
 /** Who calls: the principal as it came, and the account in whose name it passed, empty on a public route. */
 export type RouteCall<Query, Body> = {
   readonly principal: Principal;
   readonly account: string;
+  /** The objects that the call may touch; none on a public route. */
+  readonly reach: Reach;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
@@ -58,14 +65,17 @@ export type Route = {
   readonly failure: z.ZodType | undefined;
   run(
     app: App,
-    call: Omit<RouteCall<unknown, unknown>, "account" | "body"> & {
+    call: Omit<RouteCall<unknown, unknown>, "account" | "reach" | "body"> & {
       readonly body: Buffer;
       /** The header `Idempotency-Key`. */
       readonly idempotencyKey: string | undefined;
+      /** Derived from the credential that was sent, where there is an `Idempotency-Key`. */
+      readonly replayKey: ReplayKey | undefined;
     },
   ): Promise<Answer>;
 };
 
+const NOTHING: Reach = { account: "" };
 const DEFAULT_BODY_LIMIT = 262_144;
 const JSON_TYPE = "application/json";
 
@@ -112,19 +122,26 @@ export function defineRoute<
     bodies: given.bodies ?? (given.body && given.body !== "bytes" ? { [JSON_TYPE]: given.body } : {}),
     answer: given.answer,
     failure: given.failure,
-    async run(app, { idempotencyKey: key, ...call }) {
-      const account = given.access === "public" ? "" : authorize(call.principal, given.access);
+    async run(app, { idempotencyKey: key, replayKey, ...call }) {
+      const reach = given.access === "public" ? NOTHING : permit(call.principal, given.access);
+      const { account } = reach;
       const handle = async () =>
         given.handle(app, {
           ...call,
           account,
+          reach,
           query: check(query, call.query, "invalid_parameter") as z.output<Query>,
           body: readBody(given.body, call.body) as never,
         });
       if (key === undefined || given.repetition === undefined) return handle();
       const { method, url } = given;
       const body = comparableBody(call.body, headerOf(call.rawHeaders, "content-type") ?? "");
-      return answerOnce(app, { ...call, body, account, method, url, key }, given.repetition, handle);
+      return answerOnce(
+        app,
+        { ...call, body, account, method, url, key, replayKey },
+        given.repetition,
+        handle,
+      );
     },
   };
 }

@@ -4,8 +4,8 @@ import type { Balance } from "../../src/accounts/balance.service.ts";
 import type { Deposit } from "../../src/accounts/deposits.service.ts";
 import { lowerHex } from "../../src/kernel/hex.ts";
 import type { ApiKey } from "../../src/keys/api-key.service.ts";
-import { authorize } from "../../src/keys/principal.ts";
-import { authorizeOwn, RequiresScope } from "../shared/access.ts";
+import { permit, permitOn } from "../../src/keys/permissions.ts";
+import { Requires } from "../shared/access.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../shared/connection.ts";
 import type { Context } from "../shared/context.ts";
 import { AddressScalar } from "../shared/scalars.ts";
@@ -16,7 +16,7 @@ import { DepositConnection } from "./deposit.type.ts";
 /** An account and its money. */
 @Resolver(() => AccountType)
 export class AccountResolver {
-  @RequiresScope("account:read")
+  @Requires("account.read")
   @Query(() => AccountType, {
     nullable: true,
     description: "An account, which must be one's own. Needs the scope `account:read`.",
@@ -25,21 +25,21 @@ export class AccountResolver {
     @Arg("address", () => AddressScalar, { description: "The account's address." }) address: string,
     @Ctx() { principal }: Context,
   ): AccountType {
-    authorizeOwn(principal, address, "account:read");
+    permitOn(principal, "account.read", address);
     return toAccount(address);
   }
 
-  @RequiresScope("account:read")
+  @Requires("balance.read")
   @FieldResolver(() => BalanceType, {
     nullable: true,
     description: "What the account has. Needs the scope `account:read`.",
   })
   async balance(@Root() { address }: AccountType, @Ctx() { principal, loaders }: Context): Promise<Balance> {
-    authorizeOwn(principal, address, "account:read");
+    permitOn(principal, "balance.read", address);
     return loaders.balances.load(address);
   }
 
-  @RequiresScope("account:read")
+  @Requires("deposit.read")
   @FieldResolver(() => DepositConnection, {
     nullable: true,
     description:
@@ -50,7 +50,7 @@ export class AccountResolver {
     @Args(() => PageArgs) args: PageArgs,
     @Ctx() { services, principal }: Context,
   ): Promise<Connection<Deposit>> {
-    authorizeOwn(principal, address, "account:read");
+    permitOn(principal, "deposit.read", address);
     const page = await services.deposits.list(lowerHex(address), toPageRequest(args));
     return toConnection(page, args, ({ cursor }) => cursor);
   }
@@ -66,7 +66,7 @@ export async function findApiKey(
   { id }: { readonly id: string },
   { principal, loaders }: Context,
 ): Promise<ApiKey | null> {
-  const account = authorize(principal, "keys:read");
+  const account = permit(principal, "api-key.read").account;
   const key = await loaders.apiKeys.load(id);
   return key?.account === account ? key : null;
 }

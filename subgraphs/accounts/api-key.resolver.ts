@@ -2,8 +2,8 @@ import "../shared/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, ID, Mutation, Resolver, Root } from "type-graphql";
 import { type ApiKey, apiKeyCursor } from "../../src/keys/api-key.service.ts";
 import type { KeyTerms } from "../../src/keys/key-terms.ts";
-import { authorize } from "../../src/keys/principal.ts";
-import { authorizeOwn, RequiresScope } from "../shared/access.ts";
+import { permit, permitOn } from "../../src/keys/permissions.ts";
+import { Requires } from "../shared/access.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../shared/connection.ts";
 import type { Context } from "../shared/context.ts";
 import { AccountType } from "./account.type.ts";
@@ -20,7 +20,7 @@ import {
 /** The account's `sk-` keys. */
 @Resolver(() => AccountType)
 export class ApiKeyResolver {
-  @RequiresScope("keys:read")
+  @Requires("api-key.read")
   @FieldResolver(() => ApiKeyConnection, {
     nullable: true,
     description: "The account's `sk-` keys, oldest first. Needs the scope `keys:read`.",
@@ -32,12 +32,12 @@ export class ApiKeyResolver {
     @Args(() => PageArgs) args: PageArgs,
     @Ctx() { services, principal }: Context,
   ): Promise<Connection<ApiKey>> {
-    authorizeOwn(principal, address, "keys:read");
+    permitOn(principal, "api-key.read", address);
     const page = await services.apiKeys.list(address, toPageRequest(args), status ?? undefined);
     return toConnection(page, args, apiKeyCursor);
   }
 
-  @RequiresScope("keys:create")
+  @Requires("api-key.create")
   @Mutation(() => CreatedApiKeyType, {
     nullable: true,
     description: "Makes an `sk-` key, without limits unless told. Needs the scope `keys:create`.",
@@ -48,12 +48,12 @@ export class ApiKeyResolver {
     @Args(() => KeyTermsArgs) args: KeyTermsArgs,
     @Ctx() { services, principal }: Context,
   ): Promise<CreatedApiKeyType> {
-    const account = authorize(principal, "keys:create");
+    const account = permit(principal, "api-key.create").account;
     const { key, secret } = await services.apiKeys.create(account, name, toTerms(args));
     return { secret, apiKey: key };
   }
 
-  @RequiresScope("keys:manage")
+  @Requires("api-key.update")
   @Mutation(() => ApiKeyType, {
     nullable: true,
     description:
@@ -68,13 +68,13 @@ export class ApiKeyResolver {
     clear: readonly KeyLimit[] | null,
     @Ctx() { services, principal }: Context,
   ): Promise<ApiKey> {
-    const account = authorize(principal, "keys:manage");
+    const account = permit(principal, "api-key.update").account;
     const cleared = Object.fromEntries((clear ?? []).map((limit) => [limit, null]));
     const changes = { ...cleared, ...toTerms(args), ...(typeof name === "string" && { name }) };
     return services.apiKeys.update(account, id, changes);
   }
 
-  @RequiresScope("keys:manage")
+  @Requires("api-key.revoke")
   @Mutation(() => ApiKeyType, {
     nullable: true,
     description: "Ends an `sk-` key for good; ending it twice is once. Needs the scope `keys:manage`.",
@@ -83,7 +83,7 @@ export class ApiKeyResolver {
     @Arg("id", () => ID, { description: "The key's id." }) id: string,
     @Ctx() { services, principal }: Context,
   ): Promise<ApiKey> {
-    return services.apiKeys.revoke(authorize(principal, "keys:manage"), id);
+    return services.apiKeys.revoke(permit(principal, "api-key.revoke").account, id);
   }
 }
 

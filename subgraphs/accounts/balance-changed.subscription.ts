@@ -2,8 +2,8 @@ import "../shared/reflect.ts";
 import { Arg, Resolver, Root, Subscription } from "type-graphql";
 import type { EventStream } from "../../src/events/bus.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
-import { authorize } from "../../src/keys/principal.ts";
-import { RequiresScope } from "../shared/access.ts";
+import { permit } from "../../src/keys/permissions.ts";
+import { Requires } from "../shared/access.ts";
 import { AFTER_DESCRIPTION, FollowsLive, type Subscribing } from "../shared/event.type.ts";
 import { CursorScalar } from "../shared/scalars.ts";
 import { BalanceEventType, toBalanceEvent } from "./balance-event.type.ts";
@@ -12,7 +12,7 @@ import { BalanceEventType, toBalanceEvent } from "./balance-event.type.ts";
 @Resolver()
 export class BalanceChangedSubscription {
   @FollowsLive()
-  @RequiresScope("account:read")
+  @Requires("balance.read")
   @Subscription(() => BalanceEventType, {
     description: "Every change of one's own balance. Needs the scope `account:read`.",
     subscribe: followBalance,
@@ -30,6 +30,6 @@ export class BalanceChangedSubscription {
 }
 
 function followBalance({ args, context }: Subscribing): Promise<EventStream<"balance.changed">> {
-  const subject = authorize(context.principal, "account:read");
+  const subject = permit(context.principal, "balance.read").account;
   return context.services.events.follow({ topic: "balance.changed", subject }, args.after ?? undefined);
 }

@@ -3,8 +3,8 @@ import { Arg, Ctx, FieldResolver, Resolver, Root, Subscription } from "type-grap
 import type { Deposit } from "../../src/accounts/deposits.service.ts";
 import type { EventStream } from "../../src/events/bus.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
-import { authorize } from "../../src/keys/principal.ts";
-import { RequiresScope } from "../shared/access.ts";
+import { permit } from "../../src/keys/permissions.ts";
+import { Requires } from "../shared/access.ts";
 import type { Context } from "../shared/context.ts";
 import { AFTER_DESCRIPTION, FollowsLive, type Subscribing } from "../shared/event.type.ts";
 import { CursorScalar } from "../shared/scalars.ts";
@@ -15,7 +15,7 @@ import { DepositEventType, toDepositEvent } from "./deposit-event.type.ts";
 @Resolver(() => DepositEventType)
 export class DepositSeenSubscription {
   @FollowsLive()
-  @RequiresScope("account:read")
+  @Requires("deposit.read")
   @Subscription(() => DepositEventType, {
     description:
       "Every step of one's own deposits: seen on chain, credited, taken back. Needs the scope `account:read`.",
@@ -39,6 +39,6 @@ export class DepositSeenSubscription {
 }
 
 function followDeposits({ args, context }: Subscribing): Promise<EventStream<"deposit.seen">> {
-  const subject = authorize(context.principal, "account:read");
+  const subject = permit(context.principal, "deposit.read").account;
   return context.services.events.follow({ topic: "deposit.seen", subject }, args.after ?? undefined);
 }

@@ -4,8 +4,8 @@ import type { EventStream } from "../../src/events/bus.ts";
 import { filterStream } from "../../src/events/filtered-stream.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
 import type { ApiKey } from "../../src/keys/api-key.service.ts";
-import { authorize } from "../../src/keys/principal.ts";
-import { RequiresScope } from "../shared/access.ts";
+import { isPermitted, permit } from "../../src/keys/permissions.ts";
+import { Requires } from "../shared/access.ts";
 import type { Context } from "../shared/context.ts";
 import { AFTER_DESCRIPTION, FollowsLive, type Subscribing } from "../shared/event.type.ts";
 import { CursorScalar } from "../shared/scalars.ts";
@@ -17,7 +17,7 @@ import { KeyEventType, toKeyEvent } from "./key-event.type.ts";
 @Resolver(() => KeyEventType)
 export class KeyChangedSubscription {
   @FollowsLive()
-  @RequiresScope("keys:read")
+  @Requires("api-key.read")
   @Subscription(() => KeyEventType, {
     description:
       "Every change of one's own keys; of `mk-` keys only a wallet session is told. Needs the scope `keys:read`.",
@@ -39,8 +39,8 @@ export class KeyChangedSubscription {
 
 async function followKeys({ args, context }: Subscribing): Promise<EventStream<"key.changed">> {
   const { principal, services } = context;
-  const subject = authorize(principal, "keys:read");
+  const subject = permit(principal, "api-key.read").account;
   const stream = await services.events.follow({ topic: "key.changed", subject }, args.after ?? undefined);
-  if (principal.kind === "wallet-session") return stream;
+  if (isPermitted(principal, "management-key.read")) return stream;
   return filterStream(stream, ({ data }) => data.kind === "api-key");
 }

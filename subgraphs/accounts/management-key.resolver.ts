@@ -2,9 +2,10 @@ import "../shared/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, ID, Mutation, Resolver, Root } from "type-graphql";
 import { AppError } from "../../src/kernel/errors.ts";
 import { type ManagementKey, managementKeyCursor } from "../../src/keys/management-key.service.ts";
+import { permit, permitOn } from "../../src/keys/permissions.ts";
 import { chooseScopes, type Preset } from "../../src/keys/preset.ts";
-import { authorize, type Scope } from "../../src/keys/principal.ts";
-import { authorizeOwn, RequiresSession } from "../shared/access.ts";
+import type { Scope } from "../../src/keys/principal.ts";
+import { Requires } from "../shared/access.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../shared/connection.ts";
 import type { Context } from "../shared/context.ts";
 import { AccountType } from "./account.type.ts";
@@ -22,7 +23,7 @@ const SCOPES_TEXT = "Scopes of one's own; with a preset, exactly its scopes.";
 /** The account's `mk-` keys, for its wallet sessions alone. */
 @Resolver(() => AccountType)
 export class ManagementKeyResolver {
-  @RequiresSession()
+  @Requires("management-key.read")
   @FieldResolver(() => ManagementKeyConnection, {
     nullable: true,
     description: "The account's `mk-` keys, oldest first. Needs a wallet session.",
@@ -34,12 +35,12 @@ export class ManagementKeyResolver {
     @Args(() => PageArgs) args: PageArgs,
     @Ctx() { services, principal }: Context,
   ): Promise<Connection<ManagementKey>> {
-    authorizeOwn(principal, address, "session");
+    permitOn(principal, "management-key.read", address);
     const page = await services.managementKeys.list(address, toPageRequest(args), status ?? undefined);
     return toConnection(page, args, managementKeyCursor);
   }
 
-  @RequiresSession()
+  @Requires("management-key.create")
   @Mutation(() => CreatedManagementKeyType, {
     nullable: true,
     description: "Makes an `mk-` key with a preset's scopes or one's own. Needs a wallet session.",
@@ -53,14 +54,14 @@ export class ManagementKeyResolver {
     scopes: readonly Scope[] | null,
     @Ctx() { services, principal }: Context,
   ): Promise<CreatedManagementKeyType> {
-    const account = authorize(principal, "session");
+    const account = permit(principal, "management-key.create").account;
     const chosen = chooseScopes({ preset: preset ?? undefined, scopes: scopes ?? undefined });
     if (!chosen) throw new AppError("invalid_parameter", "Give scopes or a preset.", { param: "scopes" });
     const { key, secret } = await services.managementKeys.create(account, name, chosen);
     return { secret, managementKey: key };
   }
 
-  @RequiresSession()
+  @Requires("management-key.update")
   @Mutation(() => ManagementKeyType, {
     nullable: true,
     description:
@@ -75,12 +76,12 @@ export class ManagementKeyResolver {
     scopes: readonly Scope[] | null,
     @Ctx() { services, principal }: Context,
   ): Promise<ManagementKey> {
-    const account = authorize(principal, "session");
+    const account = permit(principal, "management-key.update").account;
     const change = { name: name ?? undefined, preset: preset ?? undefined, scopes: scopes ?? undefined };
     return services.managementKeys.update(account, id, change);
   }
 
-  @RequiresSession()
+  @Requires("management-key.revoke")
   @Mutation(() => ManagementKeyType, {
     nullable: true,
     description: "Ends an `mk-` key for good; ending it twice is once. Needs a wallet session.",
@@ -89,6 +90,6 @@ export class ManagementKeyResolver {
     @Arg("id", () => ID, { description: "The key's id." }) id: string,
     @Ctx() { services, principal }: Context,
   ): Promise<ManagementKey> {
-    return services.managementKeys.revoke(authorize(principal, "session"), id);
+    return services.managementKeys.revoke(permit(principal, "management-key.revoke").account, id);
   }
 }

@@ -1,8 +1,9 @@
 import "../shared/reflect.ts";
 import { Arg, Ctx, FieldResolver, Int, Mutation, Resolver } from "type-graphql";
 import type { Hex } from "../../src/kernel/hex.ts";
+import { isPermitted } from "../../src/keys/permissions.ts";
 import type { Session } from "../../src/keys/session.service.ts";
-import { RequiresSession } from "../shared/access.ts";
+import { Requires } from "../shared/access.ts";
 import type { Context } from "../shared/context.ts";
 import { HexScalar } from "../shared/scalars.ts";
 import { toAccount } from "./account.type.ts";
@@ -17,7 +18,7 @@ export class SessionResolver {
     description: "The wallet session that asks; null for every other credential.",
   })
   async session(@Ctx() { services, principal }: Context): Promise<Session | null> {
-    if (principal.kind !== "wallet-session") return null;
+    if (!isPermitted(principal, "session.read")) return null;
     return services.sessions.current(principal);
   }
 
@@ -47,7 +48,7 @@ export class SessionResolver {
     return { token, expiresAt, account: toAccount(account) };
   }
 
-  @RequiresSession()
+  @Requires("session.end")
   @Mutation(() => Int, {
     nullable: true,
     description:

@@ -3,7 +3,8 @@ import { Arg, Args, Ctx, FieldResolver, ObjectType, Resolver, Root } from "type-
 import { type UsageFilter, usageCursor } from "../../src/accounts/usage.service.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import { isId } from "../../src/kernel/ids.ts";
-import { authorizeOwn, RequiresScope } from "../shared/access.ts";
+import { permitOn } from "../../src/keys/permissions.ts";
+import { Requires } from "../shared/access.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../shared/connection.ts";
 import type { Context } from "../shared/context.ts";
 import { AccountType } from "./account.type.ts";
@@ -25,7 +26,7 @@ class UsageType {
 /** Leads from an account to its usage. */
 @Resolver(() => AccountType)
 export class AccountUsageResolver {
-  @RequiresScope("account:read")
+  @Requires("usage.read")
   @FieldResolver(() => UsageType, {
     nullable: true,
     description: "The requests that delivered or cost something. Needs the scope `account:read`.",
@@ -35,7 +36,7 @@ export class AccountUsageResolver {
     @Args(() => UsageArgs) args: UsageArgs,
     @Ctx() { principal }: Context,
   ): UsageType {
-    authorizeOwn(principal, address, "account:read");
+    permitOn(principal, "usage.read", address);
     return { address, filter: toFilter(args) };
   }
 }

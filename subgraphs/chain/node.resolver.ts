@@ -4,8 +4,8 @@ import type { Diagnosis } from "../../src/chain/node/diagnosis.ts";
 import type { ExecutionClientName } from "../../src/chain/node/execution.client.ts";
 import type { PreflightCheck } from "../../src/chain/node/preflight.ts";
 import type { SwitchPlan } from "../../src/chain/node/switch-plan.ts";
-import { authorize } from "../../src/keys/principal.ts";
-import { RequiresScope } from "../shared/access.ts";
+import { permit } from "../../src/keys/permissions.ts";
+import { Requires } from "../shared/access.ts";
 import type { Context } from "../shared/context.ts";
 import {
   ExecutionClient,
@@ -29,7 +29,7 @@ export class NodeResolver {
     return {};
   }
 
-  @RequiresScope("account:read")
+  @Requires("node.read")
   @FieldResolver(() => NodeConsensusType, {
     nullable: true,
     description: "How the consensus client stands. Needs the scope `account:read`, of an operator's account.",
@@ -39,7 +39,7 @@ export class NodeResolver {
     return toConsensus(await context.services.node.consensus());
   }
 
-  @RequiresScope("account:read")
+  @Requires("node.read")
   @FieldResolver(() => NodeExecutionType, {
     nullable: true,
     description: "How the execution client stands. Needs the scope `account:read`, of an operator's account.",
@@ -49,7 +49,7 @@ export class NodeResolver {
     return toExecution(await context.services.node.execution());
   }
 
-  @RequiresScope("account:read")
+  @Requires("node.read")
   @FieldResolver(() => NodeEngineType, {
     nullable: true,
     description: "How the engine API stands. Needs the scope `account:read`, of an operator's account.",
@@ -59,7 +59,7 @@ export class NodeResolver {
     return toEngine(await context.services.node.engine());
   }
 
-  @RequiresScope("account:read")
+  @Requires("node.read")
   @FieldResolver(() => [PreflightCheckType], {
     nullable: true,
     description: "A verdict for each rule. Needs the scope `account:read`, of an operator's account.",
@@ -97,5 +97,5 @@ export class NodeResolver {
 }
 
 function requireOperator({ principal, services }: Context): void {
-  services.node.requireOperator(authorize(principal, "account:read"));
+  services.node.requireOperator(permit(principal, "node.read").account);
 }

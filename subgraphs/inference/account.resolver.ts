@@ -1,7 +1,8 @@
 import "../shared/reflect.ts";
 import { Args, Ctx, FieldResolver, Resolver, Root } from "type-graphql";
 import { type InferenceRequest, requestCursor } from "../../src/inference/requests.service.ts";
-import { authorizeOwn, RequiresScope } from "../shared/access.ts";
+import { permitOn } from "../../src/keys/permissions.ts";
+import { Requires } from "../shared/access.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../shared/connection.ts";
 import type { Context } from "../shared/context.ts";
 import { AccountStub } from "./account.stub.ts";
@@ -10,7 +11,7 @@ import { InferenceRequestConnection } from "./inference-request.type.ts";
 /** What an account asked of providers. */
 @Resolver(() => AccountStub)
 export class AccountResolver {
-  @RequiresScope("account:read")
+  @Requires("request.read")
   @FieldResolver(() => InferenceRequestConnection, {
     nullable: true,
     description: "The account's requests, newest first. Needs the scope `account:read`.",
@@ -20,7 +21,7 @@ export class AccountResolver {
     @Args(() => PageArgs) args: PageArgs,
     @Ctx() { services, principal }: Context,
   ): Promise<Connection<InferenceRequest>> {
-    authorizeOwn(principal, address, "account:read");
+    permitOn(principal, "request.read", address);
     const page = await services.requests.list(address, toPageRequest(args));
     return toConnection(page, args, requestCursor);
   }

@@ -2,7 +2,7 @@ import "../shared/reflect.ts";
 import { Arg, Resolver, Root, Subscription } from "type-graphql";
 import { type ChatPiece, feedChat } from "../../src/inference/chat-feed.ts";
 import { newRequestId } from "../../src/kernel/ids.ts";
-import { authorizeKey } from "../shared/access.ts";
+import { permitSpender } from "../../src/keys/permissions.ts";
 import type { Context } from "../shared/context.ts";
 import { ChatInput, ChatPieceType, toBill, toChatRequest } from "./chat.type.ts";
 import { toWishes } from "./routing.type.ts";
@@ -44,6 +44,6 @@ export class ChatCompletionSubscription {
 
 function openChat({ args: { input }, context }: Subscribing): AsyncIterableIterator<ChatPiece> {
   const { services, principal } = context;
-  const caller = { ...authorizeKey(principal), requestId: newRequestId() };
+  const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
   return feedChat(services.chat, toChatRequest(input, { stream: true }), caller, toWishes(input.routing));
 }

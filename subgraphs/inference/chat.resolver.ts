@@ -2,7 +2,7 @@ import "../shared/reflect.ts";
 import { Arg, Ctx, Mutation, Resolver } from "type-graphql";
 import type { Trace } from "../../src/inference/admitted.ts";
 import { newRequestId } from "../../src/kernel/ids.ts";
-import { authorizeKey } from "../shared/access.ts";
+import { permitSpender } from "../../src/keys/permissions.ts";
 import type { Context } from "../shared/context.ts";
 import { IDEMPOTENCY_KEY, runOnce } from "../shared/once.ts";
 import { ChatCompletionType, ChatInput, toBill, toChatRequest } from "./chat.type.ts";
@@ -20,11 +20,12 @@ export class ChatResolver {
     @Arg("input", () => ChatInput, { description: "What is asked." }) input: ChatInput,
     @Arg("idempotencyKey", () => String, { nullable: true, description: IDEMPOTENCY_KEY })
     key: string | null,
-    @Ctx() { services, principal }: Context,
+    @Ctx() context: Context,
   ): Promise<ChatCompletionType> {
-    const caller = { ...authorizeKey(principal), requestId: newRequestId() };
+    const { services, principal } = context;
+    const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
     const { signal } = new AbortController();
-    const body = await runOnce(services, { ...caller, field: "completeChat", key, input }, async () => {
+    const body = await runOnce(context, { ...caller, field: "completeChat", key, input }, async () => {
       const request = toChatRequest(input, { stream: false });
       return (await services.chat.complete(request, caller, signal, toWishes(input.routing))).body;
     });

@@ -62,6 +62,6 @@ export class ImageJobEventType extends EventType {
 
 /** A step of a job as the graph tells of it. */
 export function toJobEvent(event: DomainEvent<"job.progressed">): ImageJobEventType {
-  const { account: _owner, ...step } = event.data;
+  const { account: _owner, keyId: _maker, ...step } = event.data;
   return { ...toEvent(event), ...step };
 }

@@ -3,7 +3,7 @@ import { Arg, Ctx, FieldResolver, ID, Resolver, Root, Subscription } from "type-
 import type { EventStream } from "../../src/events/bus.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
 import type { JobView } from "../../src/jobs/jobs.service.ts";
-import { authorizeJobs } from "../shared/access.ts";
+import { permit } from "../../src/keys/permissions.ts";
 import type { Context } from "../shared/context.ts";
 import { AFTER_DESCRIPTION } from "../shared/event.type.ts";
 import { CursorScalar } from "../shared/scalars.ts";
@@ -22,7 +22,7 @@ export class ImageJobProgressSubscription {
   @Subscription(() => ImageJobEventType, {
     description:
       "Every step of one of one's own image jobs: how it stands first, to its end, with which the stream ends too. " +
-      "Needs an `sk-` key or the scope `account:read`.",
+      "Needs the `sk-` key that made it, or the scope `account:read`.",
     subscribe: followOne,
   })
   imageJobProgress(
@@ -37,7 +37,7 @@ export class ImageJobProgressSubscription {
   @Subscription(() => ImageJobEventType, {
     description:
       "Every step of all of one's own image jobs: how those stand first that have not ended. " +
-      "Needs an `sk-` key or the scope `account:read`.",
+      "An `sk-` key follows the jobs that it made; the scope `account:read` follows those of every key.",
     subscribe: followAll,
   })
   imageJobsProgress(
@@ -58,11 +58,11 @@ async function followOne({
   args,
   context,
 }: Subscribing<{ readonly id: string }>): Promise<EventStream<"job.progressed">> {
-  const account = authorizeJobs(context.principal);
-  return context.services.jobs.followOne(account, args.id, args.after ?? undefined);
+  const reach = permit(context.principal, "job.read");
+  return context.services.jobs.followOne(reach, args.id, args.after ?? undefined);
 }
 
 async function followAll({ args, context }: Subscribing<object>): Promise<EventStream<"job.progressed">> {
-  const account = authorizeJobs(context.principal);
-  return context.services.jobs.followAll(account, args.after ?? undefined);
+  const reach = permit(context.principal, "job.read");
+  return context.services.jobs.followAll(reach, args.after ?? undefined);
 }

@@ -4,7 +4,7 @@ import type { Model, Provider } from "../../src/inference/provider.ts";
 import type { InferenceRequest } from "../../src/inference/requests.service.ts";
 import { type JobView, jobCursor } from "../../src/jobs/jobs.service.ts";
 import { newRequestId } from "../../src/kernel/ids.ts";
-import { authorizeJobs, authorizeKey } from "../shared/access.ts";
+import { isPermitted, permit, permitSpender, reaches } from "../../src/keys/permissions.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../shared/connection.ts";
 import type { Context } from "../shared/context.ts";
 import { IDEMPOTENCY_KEY, runOnce } from "../shared/once.ts";
@@ -23,7 +23,7 @@ import { ModelType } from "./model.type.ts";
 import { ProviderType } from "./provider.type.ts";
 import { toWishes } from "./routing.type.ts";
 
-const WHO = "Needs an `sk-` key or the scope `account:read`.";
+const WHO = "An `sk-` key reads the jobs that it made; the scope `account:read` reads those of every key.";
 
 /** One's own image jobs. */
 @Resolver(() => ImageJobType)
@@ -49,8 +49,8 @@ export class ImageJobResolver {
     @Args(() => PageArgs) args: PageArgs,
     @Ctx() { services, principal }: Context,
   ): Promise<Connection<JobView>> {
-    const account = authorizeJobs(principal);
-    const page = await services.jobs.list(account, toPageRequest(args), status ?? undefined);
+    const reach = permit(principal, "job.read");
+    const page = await services.jobs.list(reach, toPageRequest(args), status ?? undefined);
     return toConnection(page, args, jobCursor);
   }
 
@@ -64,11 +64,12 @@ export class ImageJobResolver {
     @Arg("input", () => ImageJobInput, { description: "What is to be made." }) input: ImageJobInput,
     @Arg("idempotencyKey", () => String, { nullable: true, description: IDEMPOTENCY_KEY })
     key: string | null,
-    @Ctx() { services, principal }: Context,
+    @Ctx() context: Context,
   ): Promise<JobView> {
-    const caller = { ...authorizeKey(principal), requestId: newRequestId() };
+    const { services, principal } = context;
+    const caller = { ...permitSpender(principal, "job.submit"), requestId: newRequestId() };
     let made: JobView | undefined;
-    const id = await runOnce(services, { ...caller, field: "submitImageJob", key, input }, async () => {
+    const id = await runOnce(context, { ...caller, field: "submitImageJob", key, input }, async () => {
       const wishes = toWishes(input.routing);
       const ask = {
         operation: "generations",
@@ -79,18 +80,19 @@ export class ImageJobResolver {
       made = await services.imageJobs.submit(ask, caller);
       return Buffer.from(made.id);
     });
-    return made ?? services.jobs.get(caller.account, id.toString());
+    return made ?? services.jobs.get(caller, id.toString());
   }
 
   @Mutation(() => ImageJobType, {
     nullable: true,
-    description: "Takes back a job that is pending, and frees its money. Needs an `sk-` key.",
+    description:
+      "Cancels a pending job and frees its money. Needs the `sk-` key that made it, or a wallet session.",
   })
   async cancelImageJob(
     @Arg("id", () => ID, { description: "The job's id." }) id: string,
     @Ctx() { services, principal }: Context,
   ): Promise<JobView> {
-    return services.imageJobs.cancel(authorizeKey(principal).account, id);
+    return services.imageJobs.cancel(permit(principal, "job.cancel"), id);
   }
 
   @FieldResolver(() => JobStatus, { description: "How it stands." })
@@ -166,15 +168,18 @@ export class ImageJobResolver {
     @Root() { requestId }: JobView,
     @Ctx() { principal, loaders }: Context,
   ): Promise<InferenceRequest | null> {
-    if (principal.kind === "api-key") return null;
+    if (!isPermitted(principal, "request.read")) return null;
     return (await loaders.requests.load(requestId)) ?? null;
   }
 
   @FieldResolver(() => [JobImageType], {
     nullable: true,
-    description: "Its images, null before it is completed and when they are not kept any more.",
+    description:
+      "Its images, null before it is completed and when they are not kept any more. Needs the `sk-` key that made " +
+      "it, or a wallet session.",
   })
   async images(@Root() job: JobView, @Ctx() context: Context): Promise<readonly JobImageType[] | null> {
+    if (!reaches(permit(context.principal, "job.content"), job)) return null;
     const result = job.state === "completed" ? await context.services.jobs.result(job) : undefined;
     if (result === undefined) return null;
     const { data } = JSON.parse(result) as { data: { b64_json: string; revised_prompt?: string }[] };
@@ -189,5 +194,5 @@ export async function findImageJob(
   { id }: { readonly id: string },
   { principal, services }: Context,
 ): Promise<JobView | undefined> {
-  return services.jobs.find(authorizeJobs(principal), id);
+  return services.jobs.find(permit(principal, "job.read"), id);
 }

@@ -3,7 +3,7 @@ import { Arg, Ctx, Field, Mutation, ObjectType, Resolver } from "type-graphql";
 import type { Trace } from "../../src/inference/admitted.ts";
 import { readImageRequest } from "../../src/inference/image-request.ts";
 import { newRequestId } from "../../src/kernel/ids.ts";
-import { authorizeKey } from "../shared/access.ts";
+import { permitSpender } from "../../src/keys/permissions.ts";
 import type { Context } from "../shared/context.ts";
 import { IDEMPOTENCY_KEY, runOnce } from "../shared/once.ts";
 import { InferenceBillType, toBill } from "./chat.type.ts";
@@ -36,9 +36,9 @@ export class ImagesResolver {
     @Ctx() context: Context,
   ): Promise<GeneratedImagesType> {
     const { services, principal } = context;
-    const caller = { ...authorizeKey(principal), requestId: newRequestId() };
+    const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
     const { signal } = new AbortController();
-    const body = await runOnce(services, { ...caller, field: "generateImages", key, input }, async () => {
+    const body = await runOnce(context, { ...caller, field: "generateImages", key, input }, async () => {
       const given = { signal, wishes: toWishes(input.routing) };
       return (await services.images.create(readImageRequest(toJobBody(input)), caller, given)).body;
     });

@@ -2,8 +2,8 @@ import "../shared/reflect.ts";
 import { Arg, Ctx, FieldResolver, ID, Query, Resolver, Root } from "type-graphql";
 import type { Model, Provider } from "../../src/inference/provider.ts";
 import type { InferenceRequest } from "../../src/inference/requests.service.ts";
-import { authorize } from "../../src/keys/principal.ts";
-import { RequiresScope } from "../shared/access.ts";
+import { permit } from "../../src/keys/permissions.ts";
+import { Requires } from "../shared/access.ts";
 import type { Context } from "../shared/context.ts";
 import { AddressScalar } from "../shared/scalars.ts";
 import { AccountStub } from "./account.stub.ts";
@@ -17,7 +17,7 @@ import { RequestRoutingType } from "./routing.type.ts";
 /** One's own requests, and what they were joined with. */
 @Resolver(() => InferenceRequestType)
 export class InferenceRequestResolver {
-  @RequiresScope("account:read")
+  @Requires("request.read")
   @Query(() => InferenceRequestType, {
     nullable: true,
     description:
@@ -97,6 +97,6 @@ export async function findRequest(
   { id }: { readonly id: string },
   { principal, loaders }: Context,
 ): Promise<InferenceRequest | undefined> {
-  authorize(principal, "account:read");
+  permit(principal, "request.read");
   return loaders.requests.load(id);
 }

@@ -2,7 +2,7 @@ import "../shared/reflect.ts";
 import { Arg, Ctx, Query, Resolver } from "type-graphql";
 import type { ServiceType as Type } from "../../src/inference/provider.ts";
 import type { RoutingPreview } from "../../src/inference/routing.service.ts";
-import { authorizeKey } from "../shared/access.ts";
+import { permitSpender } from "../../src/keys/permissions.ts";
 import type { Context } from "../shared/context.ts";
 import { ServiceType } from "../shared/service-type.ts";
 import { RoutingInput, RoutingPreviewType, toWishes } from "./routing.type.ts";
@@ -25,7 +25,7 @@ export class RoutingPreviewResolver {
     routing: RoutingInput | null,
     @Ctx() { services, principal }: Context,
   ): Promise<RoutingPreview> {
-    const { keyId } = authorizeKey(principal);
+    const { keyId } = permitSpender(principal, "routing.preview");
     return services.routing.preview({ serviceType, model: model ?? undefined }, toWishes(routing), keyId);
   }
 }

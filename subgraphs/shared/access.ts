@@ -1,35 +1,16 @@
 import "./reflect.ts";
 import { Directive } from "type-graphql";
-import { AppError } from "../../src/kernel/errors.ts";
-import { authorize, type Principal, type Scope } from "../../src/keys/principal.ts";
-
-/** Tells the supergraph which scope a field needs, for the gateway's policy. The resolver remains who decides. */
-export function RequiresScope(scope: Scope): ReturnType<typeof Directive> {
-  return Directive(`@requiresScopes(scopes: [["${scope}"]])`);
-}
-
-/** Tells the supergraph that a field needs a wallet session, for the gateway's policy. The resolver remains who decides. */
-export function RequiresSession(): ReturnType<typeof Directive> {
-  return Directive('@policy(policies: [["wallet-session"]])');
-}
-
-/** Lets only the account itself pass, with `access`; throws `missing_authorization` or `insufficient_scope`. */
-export function authorizeOwn(principal: Principal, account: string, access: Scope | "session"): void {
-  if (authorize(principal, access) === account) return;
-  throw new AppError("insufficient_scope", "This credential is not allowed to read another account.");
-}
+import { type Action, PERMISSIONS, type Permission } from "../../src/keys/permissions.ts";
 
 /**
- * Lets who may ask for jobs, an `sk-` key, and who may read the account see its jobs, and says whose they are; throws
- * `missing_authorization` or `insufficient_scope`.
+ * Tells the supergraph what a field needs, for the gateway's policy and for other routers, by the permission of the
+ * action: a scope, or a wallet session. The resolver decides by the same permission. Throws for an action that `sk-`
+ * keys may take: no directive can express it, and its resolvers alone decide.
  */
-export function authorizeJobs(principal: Principal): string {
-  return authorize(principal, principal.kind === "api-key" ? "inference" : "account:read");
-}
-
-/** Lets only an `sk-` key pass, and says whose it is; throws `missing_authorization` or `insufficient_scope`. */
-export function authorizeKey(principal: Principal): { readonly account: string; readonly keyId: string } {
-  const account = authorize(principal, "inference");
-  if (principal.kind === "api-key") return { account, keyId: principal.keyId };
-  throw new AppError("insufficient_scope", "Use an sk- key.");
+export function Requires(action: Action): ReturnType<typeof Directive> {
+  const { apiKey, scope, session }: Permission = PERMISSIONS[action];
+  if (apiKey !== "none" || !session) throw new Error(`no directive can express the permission of ${action}`);
+  return Directive(
+    scope === null ? '@policy(policies: [["wallet-session"]])' : `@requiresScopes(scopes: [["${scope}"]])`,
+  );
 }

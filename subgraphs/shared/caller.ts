@@ -1,10 +1,12 @@
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { App } from "../../src/app.ts";
+import { ReplayKey } from "../../src/idempotency/replay-key.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import type { Principal } from "../../src/keys/principal.ts";
 import type { Hop } from "../../src/keys/source-address.ts";
-import { openPrincipal, PRINCIPAL_HEADER } from "./principal-token.ts";
+import type { Context } from "./context.ts";
+import { openPrincipal, openReplayKey, PRINCIPAL_HEADER, REPLAY_KEY_HEADER } from "./principal-token.ts";
 
 /** The header, and the connection parameter, by which a router that is not ours shows that it may ask. */
 export const ROUTER_HEADER = "x-zerograph-router";
@@ -38,16 +40,21 @@ export async function identifyCaller(
   presented: Presented,
 ): Promise<Caller> {
   const token = presented[PRINCIPAL_HEADER];
-  if (token !== undefined) return { principal: openOrRefuse(token, secret), isGateway: true };
+  if (token !== undefined) {
+    const principal = openOrRefuse(token, secret);
+    const replayKey = () => openReplayKey(presented[REPLAY_KEY_HEADER], { token, secret });
+    return { principal, replayKey, isGateway: true };
+  }
   if (routerSecret === undefined || !isSame(presented[ROUTER_HEADER], routerSecret))
     throw new UnknownRouter();
   const { authorization } = presented;
   const given = authorization === undefined || authorization === null ? undefined : String(authorization);
-  return { principal: await app.authenticate(given || undefined), isGateway: false };
+  const principal = await app.authenticate(given || undefined);
+  return { principal, replayKey: () => ReplayKey.ofAuthorization(given), isGateway: false };
 }
 
 /** Who asks; a gateway of ours has looked at the credential, and keeps looking at it. */
-export type Caller = { readonly principal: Principal; readonly isGateway: boolean };
+export type Caller = Pick<Context, "principal" | "replayKey"> & { readonly isGateway: boolean };
 
 /** What a socket presents: routers differ in whether they hand headers on with the upgrade or as parameters. */
 export function presentedBySocket(parameters: unknown, upgrade: IncomingHttpHeaders): Presented {

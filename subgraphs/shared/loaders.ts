@@ -9,6 +9,7 @@ import type { InferenceRequest } from "../../src/inference/requests.service.ts";
 import type { Evidence } from "../../src/inference/tee-signature.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import type { ApiKey } from "../../src/keys/api-key.service.ts";
+import { permit } from "../../src/keys/permissions.ts";
 import type { Principal } from "../../src/keys/principal.ts";
 import type { ChainFile } from "../../src/storage/files.service.ts";
 import type { KvTransaction } from "../../src/storage/kv/kv.service.ts";
@@ -18,7 +19,7 @@ import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
 export type Loaders = {
   readonly balances: DataLoader<string, Balance>;
   readonly apiKeys: DataLoader<string, ApiKey | undefined>;
-  /** Of the principal's own account alone: another's request is undefined, as is none. */
+  /** Of the principal's own account alone: another's request is undefined, as is none. Throws what `permit` throws. */
   readonly requests: DataLoader<string, InferenceRequest | undefined>;
   /** Of the principal's own requests, by the request's id. */
   readonly evidence: DataLoader<string, Evidence | undefined>;
@@ -43,14 +44,8 @@ export function createLoaders(app: App, principal: Principal): Loaders {
   return {
     balances: batched((accounts) => app.balances.byAccounts(accounts)),
     apiKeys: batched((ids) => app.apiKeys.byIds(ids)),
-    requests: batched(async (ids) =>
-      principal.kind === "anonymous" ? ids.map(() => undefined) : app.requests.byIds(principal.account, ids),
-    ),
-    evidence: batched(async (ids) =>
-      principal.kind === "anonymous"
-        ? ids.map(() => undefined)
-        : app.evidence.byRequests(principal.account, ids),
-    ),
+    requests: batched((ids) => app.requests.byIds(permit(principal, "request.read").account, ids)),
+    evidence: batched((ids) => app.evidence.byRequests(permit(principal, "request.read").account, ids)),
     services: batched((providers) => app.registry.byProviders(providers)),
     files: batched((roots) => app.files.byRoots(roots)),
     agentTokens: batched((keys) => app.agentTokens.byKeys(keys)),

@@ -1,5 +1,5 @@
-import type { App } from "../../src/app.ts";
 import { hashRequest } from "../../src/idempotency/canonical-body.ts";
+import type { Context } from "./context.ts";
 
 /** What `idempotencyKey` means, for the schema. */
 export const IDEMPOTENCY_KEY =
@@ -20,7 +20,7 @@ export type KeyedMutation = {
  * the bytes that the first one came to. Without a key it is simply run. Throws what `IdempotencyService.begin` throws.
  */
 export async function runOnce(
-  { idempotency }: Pick<App, "idempotency">,
+  { services: { idempotency }, replayKey }: Pick<Context, "services" | "replayKey">,
   mutation: KeyedMutation,
   run: () => Promise<Buffer>,
 ): Promise<Buffer> {
@@ -34,6 +34,7 @@ export async function runOnce(
     key,
     bodyHash,
     requestId,
+    replayKey: replayKey(),
   });
   if (!("keep" in begun)) return begun.body;
   const body = await run().catch(async (error: unknown) => {

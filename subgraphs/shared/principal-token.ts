@@ -1,10 +1,14 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
+import { ReplayKey } from "../../src/idempotency/replay-key.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import { type Principal, SCOPES } from "../../src/keys/principal.ts";
 
 /** The header, and the connection parameter, in which a gateway tells a subgraph who is asking. */
 export const PRINCIPAL_HEADER = "x-zerograph-principal";
+
+/** The header in which a gateway passes on the key of a caller's stored answers, wrapped by `sealReplayKey`. */
+export const REPLAY_KEY_HEADER = "x-zerograph-replay-key";
 
 const LIFETIME_MS = 30_000;
 const account = z.string().regex(/^0x[0-9a-f]{40}$/);
@@ -42,6 +46,27 @@ export function openPrincipal(token: unknown, secret: string, nowMs = Date.now()
   if (!sealed.success || sealed.data.expiresAt < nowMs) throw refused();
   return sealed.data.principal;
 }
+
+/** Wraps a replay key for the way between two processes of ours: it is good only beside this principal's token. */
+export function sealReplayKey(key: ReplayKey, { token, secret }: Sending): string {
+  return key.wrap({ secret, binding: token });
+}
+
+/** Reads what `sealReplayKey` made for the same token; undefined where none was sent. Throws `invalid_api_key`. */
+export function openReplayKey(
+  wrapped: unknown,
+  { token, secret }: { readonly token: unknown; readonly secret: string },
+): ReplayKey | undefined {
+  if (wrapped === undefined) return undefined;
+  try {
+    return ReplayKey.unwrap(String(wrapped), { secret, binding: String(token) });
+  } catch {
+    throw refused();
+  }
+}
+
+/** The principal's token that is sent, and the secret that our processes share. */
+type Sending = { readonly token: string; readonly secret: string };
 
 function sign(text: string, secret: string): Buffer {
   return createHmac("sha256", secret).update(text).digest();

@@ -1,14 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { newId } from "../../src/kernel/ids.ts";
-import { ask, type GraphResult } from "../support/graph-client.ts";
+import { ask, followEvents, followSocket, type GraphResult, isRouted } from "../support/graph-client.ts";
 import { MODEL } from "../support/network.ts";
+import { startRemoteGateway } from "../support/remote-gateway.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { SERVICES, useServices } from "../support/services.ts";
-import { useStack } from "../support/stack.ts";
+import { useStack, useStarted } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 import { toWav } from "../support/wav.ts";
 
 const stack = useStack();
+/** The same services behind a gateway that asks subgraphs in other processes. */
+const remote = useStarted((onEnd) => startRemoteGateway(stack(), onEnd));
 const services = useServices(stack, ["images", "speech"]);
 const wav = toWav(2).toString("base64");
 const BILL = "bill { requestId cost { total } }";
@@ -103,6 +106,53 @@ describe.each(MUTATIONS)("$field", (mutation) => {
       expect(codeOf(await call(customer, mutation, input, none))).toBe("invalid_parameter");
   });
 });
+
+test.each(MUTATIONS)(
+  "$field of another key of the account is authorized and done by itself",
+  async (mutation) => {
+    const customer = await newCustomer();
+    const { apiKeys } = stack().app;
+    const key = newId();
+    const first = await call(customer, mutation, mutation.input, key);
+    const broke = await apiKeys.create(customer.account, "no credit", { creditLimit: 0n });
+    const elsewhere = await apiKeys.create(customer.account, "other models", { allowedModels: ["another"] });
+    const free = await apiKeys.create(customer.account, "no limits");
+    const as = ({ secret }: { readonly secret: string }) =>
+      call({ ...customer, secret }, mutation, mutation.input, key);
+    expect([codeOf(await as(broke)), codeOf(await as(elsewhere))]).toEqual([
+      "credit_limit_exceeded",
+      "access_denied",
+    ]);
+    const own = await as(free);
+    expect(own.errors).toBeUndefined();
+    expect(own.data).not.toEqual(first.data);
+    await apiKeys.revoke(customer.account, free.key.id);
+    expect(codeOf(await as(free))).toBe("api_key_revoked");
+  },
+);
+
+test.skipIf(isRouted)(
+  "an answer is given again over every transport, and by subgraphs of other processes",
+  async () => {
+    const customer = await newCustomer();
+    const [chat] = MUTATIONS;
+    const key = newId();
+    const query = `mutation { completeChat(input: ${chat.input}, idempotencyKey: "${key}") { ${chat.wants} } }`;
+    const before = stack().provider.requests;
+    const first = await ask(remote().origin, customer.secret, query);
+    expect(first.errors).toBeUndefined();
+    for (const { origin } of [stack(), remote()]) {
+      expect((await ask(origin, customer.secret, query)).data).toEqual(first.data);
+      for (const follow of [followEvents, followSocket]) {
+        const following = await follow(origin, customer.secret, query);
+        const [result] = await until(() => following.results.length > 0 && following.results);
+        await following.stop();
+        expect(result).toEqual({ data: first.data });
+      }
+    }
+    expect(stack().provider.requests - before).toBe(1);
+  },
+);
 
 test("a key of one mutation, or of one account, says nothing of another's, nor of REST's", async () => {
   const [customer, stranger] = [await newCustomer(), await newCustomer()];

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { requireBooks } from "../support/bill.ts";
+import { openSession } from "../support/callers.ts";
 import { ask, type Following, followEvents, followSocket } from "../support/graph-client.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { SERVICES, useServices } from "../support/services.ts";
@@ -137,7 +138,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 
 test("a job is joined with its images, model, provider and what it is in the books", async () => {
   const id = await submit();
-  const { secret } = await stack().app.managementKeys.create(owner.account, "reader", ["account:read"]);
+  const secret = await openSession(stack().app, owner.account);
   const query = `{ imageJob(id: "${id}") {
     id status sequence attempt errorCode resultExpiresAt images { b64Json }
     model { id } provider { id } request { id cost { total } } } }`;

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { type FieldDefinitionNode, parse } from "graphql";
 import { beforeAll, expect, test } from "vitest";
 import { newId } from "../../src/kernel/ids.ts";
-import type { Access } from "../../src/keys/principal.ts";
-import { CALLERS, type Caller, Household, type Owner } from "../support/callers.ts";
+import { PERMISSIONS, type Permission } from "../../src/keys/permissions.ts";
+import { type Access, CALLERS, type Caller, Household, type Owner } from "../support/callers.ts";
 import { ask, followEvents, type GraphResult } from "../support/graph-client.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
@@ -16,15 +16,13 @@ type Row = {
   readonly query: (owner: Owner) => string;
   readonly heard?: string;
   readonly foreign?: string;
-  /** Another access that lets in as well. */
-  readonly orAccess?: Access;
   /** Whether it is asked of the viewer's account, which nobody and `sk-` keys have not: they get null and no failure. */
   readonly ofViewer?: boolean;
 };
 
 const open = (query: string, heard = ""): Row => ({ access: "public", query: () => query, heard });
-const ofAccount = (field: string): Row => ({
-  access: "account:read",
+const ofAccount = (access: Access, field: string): Row => ({
+  access,
   query: ({ account }) => `{ account(address: "${account}") { ${field} } }`,
   foreign: "insufficient_scope",
 });
@@ -39,20 +37,20 @@ const followed = (access: Access, field: string): Row => ({
   query: () => `subscription { ${field}(after: "none") { id } }`,
   heard: "invalid_cursor",
 });
-const ofApiKey = (field: string, more = ""): Row => ({
-  access: "keys:manage",
+const ofApiKey = (access: Access, field: string, more = ""): Row => ({
+  access,
   query: ({ apiKeyId }) => `mutation { ${field}(id: "${apiKeyId}"${more}) { id } }`,
   foreign: "api_key_not_found",
 });
-const ofManagementKey = (field: string, more = ""): Row => ({
-  access: "session",
+const ofManagementKey = (access: Access, field: string, more = ""): Row => ({
+  access,
   query: ({ managementKeyId }) => `mutation { ${field}(id: "${managementKeyId}"${more}) { id } }`,
   foreign: "management_key_not_found",
 });
 
 // Who has the scope hears that it is no operator: nobody else gets as far.
 const ofOperator = (field: string): Row => ({
-  access: "account:read",
+  access: "node.read",
   query: () => `{ operatorNode { ${field} } }`,
   heard: "access_denied",
 });
@@ -69,7 +67,7 @@ const NOBODY = `0x${"1".repeat(40)}`;
 const ORDER = `{ tokenId: "1", expectedPrice: "1", expireTime: "99999999999", nonce: "0x${"1".repeat(64)}" }`;
 const OFFER = `{ tokenId: "1", offerPrice: "1", expireTime: "99999999999", nonce: "0x${"1".repeat(64)}" }`;
 
-const JOBS = { access: "account:read", orAccess: "inference" } as const;
+const JOBS = { access: "job.read" } as const;
 
 /** Every root field, and every field that the supergraph guards. */
 const MATRIX: Readonly<Record<string, Row>> = {
@@ -196,69 +194,73 @@ const MATRIX: Readonly<Record<string, Row>> = {
     heard: "invalid_cursor",
   },
   "Query.file": open('{ file(txSeq: "1000000") { root } }'),
-  "Query.request": { access: "account:read", query: () => '{ request(id: "none") { id } }' },
-  "Query.account": ofAccount("address"),
-  "Account.balance": ofAccount("balance { total }"),
-  "Account.deposits": ofAccount("deposits { nodes { id } }"),
-  "Account.usage": ofAccount("usage { __typename }"),
-  "Account.requests": ofAccount("requests { nodes { id } }"),
-  "Account.apiKeys": ofViewer("keys:read", "apiKeys"),
-  "Account.managementKeys": ofViewer("session", "managementKeys"),
+  "Query.request": { access: "request.read", query: () => '{ request(id: "none") { id } }' },
+  "Query.account": ofAccount("account.read", "address"),
+  "Account.balance": ofAccount("balance.read", "balance { total }"),
+  "Account.deposits": ofAccount("deposit.read", "deposits { nodes { id } }"),
+  "Account.usage": ofAccount("usage.read", "usage { __typename }"),
+  "Account.requests": ofAccount("request.read", "requests { nodes { id } }"),
+  "Account.apiKeys": ofViewer("api-key.read", "apiKeys"),
+  "Account.managementKeys": ofViewer("management-key.read", "managementKeys"),
   "Mutation.createApiKey": {
-    access: "keys:create",
+    access: "api-key.create",
     query: () => `mutation { createApiKey(name: "${newId()}") { apiKey { id } } }`,
   },
-  "Mutation.updateApiKey": ofApiKey("updateApiKey", ', name: "renamed"'),
-  "Mutation.revokeApiKey": ofApiKey("revokeApiKey"),
+  "Mutation.updateApiKey": ofApiKey("api-key.update", "updateApiKey", ', name: "renamed"'),
+  "Mutation.revokeApiKey": ofApiKey("api-key.revoke", "revokeApiKey"),
   "Mutation.createManagementKey": {
-    access: "session",
+    access: "management-key.create",
     query: () =>
       `mutation { createManagementKey(name: "${newId()}", preset: READ_ONLY) { managementKey { id } } }`,
   },
-  "Mutation.updateManagementKey": ofManagementKey("updateManagementKey", ', name: "renamed"'),
-  "Mutation.revokeManagementKey": ofManagementKey("revokeManagementKey"),
+  "Mutation.updateManagementKey": ofManagementKey(
+    "management-key.update",
+    "updateManagementKey",
+    ', name: "renamed"',
+  ),
+  "Mutation.revokeManagementKey": ofManagementKey("management-key.revoke", "revokeManagementKey"),
   "Mutation.createSignInNonce": open("mutation { createSignInNonce { nonce } }"),
   "Mutation.signIn": open(
     'mutation { signIn(message: "none", signature: "0x00") { token } }',
     "sign_in_refused",
   ),
-  "Mutation.signOut": { access: "session", query: () => "mutation { signOut }" },
+  "Mutation.signOut": { access: "session.end", query: () => "mutation { signOut }" },
   "Query.routingPreview": {
-    access: "inference",
+    access: "routing.preview",
     query: () => "{ routingPreview(serviceType: CHATBOT) { providers { id } } }",
   },
   // Who is let in hears that there is no such model: nobody else gets as far.
   "Mutation.completeChat": {
-    access: "inference",
+    access: "inference.run",
     query: () => `mutation { completeChat(input: ${NO_CHAT}) { bill { requestId } } }`,
     heard: "model_not_found",
   },
   "Mutation.generateImages": {
-    access: "inference",
+    access: "inference.run",
     query: () =>
       'mutation { generateImages(input: { model: "none", prompt: "a sea" }) { bill { requestId } } }',
     heard: "model_not_found",
   },
   "Mutation.transcribe": {
-    access: "inference",
+    access: "inference.run",
     query: () =>
       'mutation { transcribe(input: { model: "none", fileBase64: "AAAA" }) { bill { requestId } } }',
     heard: "model_not_found",
   },
   "Subscription.chatCompletion": {
-    access: "inference",
+    access: "inference.run",
     query: () => `subscription { chatCompletion(input: ${NO_CHAT}) { bill { requestId } } }`,
     heard: "model_not_found",
   },
   "Query.imageJob": { ...JOBS, query: () => '{ imageJob(id: "none") { id } }' },
   "Query.imageJobs": { ...JOBS, query: () => "{ imageJobs { nodes { id } } }" },
   "Mutation.submitImageJob": {
-    access: "inference",
+    access: "job.submit",
     query: () => 'mutation { submitImageJob(input: { model: "none", prompt: "sea" }) { id } }',
     heard: "model_not_found",
   },
   "Mutation.cancelImageJob": {
-    access: "inference",
+    access: "job.cancel",
     query: () => 'mutation { cancelImageJob(id: "none") { id } }',
     heard: "async_job_not_found",
   },
@@ -267,10 +269,10 @@ const MATRIX: Readonly<Record<string, Row>> = {
     query: () => 'subscription { imageJobProgress(id: "none") { id } }',
     heard: "async_job_not_found",
   },
-  "Subscription.imageJobsProgress": { ...followed("account:read", "imageJobsProgress"), ...JOBS },
-  "Subscription.balanceChanged": followed("account:read", "balanceChanged"),
-  "Subscription.depositSeen": followed("account:read", "depositSeen"),
-  "Subscription.keyChanged": followed("keys:read", "keyChanged"),
+  "Subscription.imageJobsProgress": followed("job.read", "imageJobsProgress"),
+  "Subscription.balanceChanged": followed("balance.read", "balanceChanged"),
+  "Subscription.depositSeen": followed("deposit.read", "depositSeen"),
+  "Subscription.keyChanged": followed("api-key.read", "keyChanged"),
 };
 
 test("every root field and every guarded field has its row, and no row is without its field", () => {
@@ -307,11 +309,13 @@ test.each(Object.entries(MATRIX))(
 
 function expected(caller: Caller, row: Row): string {
   // A credential that is of no use is refused before the graph looks at what is asked.
-  const useless = caller.refusal("account:read");
+  const useless = caller.refusal("account.read");
   if (!["", "insufficient_scope", "missing_authorization"].includes(useless)) return useless;
-  const refusal = (row.orAccess && caller.refusal(row.orAccess)) === "" ? "" : caller.refusal(row.access);
-  if (row.ofViewer && (refusal === "missing_authorization" || caller.refusal("inference") === "")) return "";
-  return refusal || (caller.foreign && row.foreign) || row.heard || "";
+  const refusal = caller.refusal(row.access);
+  if (row.ofViewer && (refusal === "missing_authorization" || caller.refusal("inference.run") === ""))
+    return "";
+  const heard = caller.isRestricted && row.heard === "model_not_found" ? "access_denied" : row.heard;
+  return refusal || (caller.foreign && row.foreign) || heard || "";
 }
 
 async function firstOf(origin: string, secret: string | undefined, query: string): Promise<GraphResult> {
@@ -321,6 +325,34 @@ async function firstOf(origin: string, secret: string | undefined, query: string
   const [first] = await until(() => following.results.length > 0 && following.results);
   await following.stop();
   return first ?? {};
+}
+
+test("the directives of the supergraph say what the permission of each field's action says", () => {
+  const supergraph = readFileSync("schema/supergraph.graphql", "utf8");
+  for (const [field, { access }] of Object.entries(MATRIX)) {
+    const permission: Permission | undefined = access === "public" ? undefined : PERMISSIONS[access];
+    const isExpressible = permission?.apiKey === "none";
+    expect([field, directiveOf(supergraph, field)]).toEqual([
+      field,
+      isExpressible ? (permission.scope ?? "wallet-session") : undefined,
+    ]);
+  }
+});
+
+/** The scope or the policy that a field names. */
+function directiveOf(supergraph: string, coordinate: string): string | undefined {
+  const [typeName, fieldName] = coordinate.split(".");
+  const type = parse(supergraph).definitions.find(
+    (definition) => definition.kind === "ObjectTypeDefinition" && definition.name.value === typeName,
+  );
+  if (type?.kind !== "ObjectTypeDefinition") throw new Error(`there is no type ${typeName}`);
+  const field = type.fields?.find(({ name }) => name.value === fieldName);
+  const directive = field?.directives?.find(({ name }) => ["requiresScopes", "policy"].includes(name.value));
+  const value = directive?.arguments?.[0]?.value;
+  if (value?.kind !== "ListValue") return undefined;
+  const [group] = value.values;
+  const [named] = group?.kind === "ListValue" ? group.values : [];
+  return named?.kind === "StringValue" ? named.value : undefined;
 }
 
 function isDoor(type: string, { directives = [] }: FieldDefinitionNode): boolean {

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { BalanceService } from "../../src/accounts/balance.service.ts";
 import { HoldsService } from "../../src/accounts/holds.service.ts";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
+import { NameJobKeys } from "../../src/db/migrations/17-job-keys.ts";
 import { forgetResults } from "../../src/jobs/job-view.store.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { type DatabaseKind, describeDatabases, type OnEnd } from "../support/database.ts";
@@ -22,7 +23,7 @@ async function open(kind: DatabaseKind, ...scripts: readonly BrokerScript[]) {
 /** Waits for the end of a job and says how it stands. */
 function ended({ jobs }: JobWorld, { account }: Seeded, id: string) {
   return until(async () => {
-    const job = await jobs.get(account, id);
+    const job = await jobs.get({ account }, id);
     return job.finishedAt !== null && job;
   });
 }
@@ -53,12 +54,10 @@ describeDatabases("image jobs", (kind) => {
     expect(await new BalanceService(world.database).byAccount(seeded.account)).toMatchObject({
       held: IMAGE_PRICES[0] * 2n,
     });
-    expect(await world.jobs.get(seeded.account, id)).toMatchObject({ state: "pending" });
+    expect(await world.jobs.get(seeded, id)).toMatchObject({ state: "pending" });
     world.startWorker();
     await ended(world, seeded, id);
-    const looks = await Promise.all(
-      Array.from({ length: 5 }, () => world.imageJobs.outcome(seeded.account, id)),
-    );
+    const looks = await Promise.all(Array.from({ length: 5 }, () => world.imageJobs.outcome(seeded, id)));
     for (const { job, result, trace } of looks) {
       expect(job.state).toBe("completed");
       expect(JSON.parse(result ?? "")).toEqual({ created: 7, data: [{ b64_json: PIXEL }] });
@@ -82,7 +81,7 @@ describeDatabases("image jobs", (kind) => {
     const poor = await world.seed(99n);
     await expect(world.submit(poor)).rejects.toMatchObject({ code: "insufficient_balance" });
     world.startWorker();
-    expect((await world.jobs.list(poor.account, { first: 10 })).rows).toEqual([]);
+    expect((await world.jobs.list(poor, { first: 10 })).rows).toEqual([]);
     expect(brokers[0]?.submissions).toEqual([]);
     expect(await left(world, poor)).toBe(99n);
   });
@@ -202,24 +201,24 @@ describeDatabases("image jobs", (kind) => {
   test("a pending job can be cancelled, once and for all, and gets its money back; one under way cannot", async () => {
     const { world, brokers, seeded } = await open(kind, { poll: () => working() });
     const id = await world.submit(seeded);
-    const cancelled = await Promise.all([1, 2, 3].map(() => world.imageJobs.cancel(seeded.account, id)));
+    const cancelled = await Promise.all([1, 2, 3].map(() => world.imageJobs.cancel(seeded, id)));
     for (const job of cancelled) expect(job.state).toBe("cancelled");
     expect(await left(world, seeded)).toBe(MONEY);
     world.startWorker();
     const running = await world.submit(seeded);
     await until(() => brokers[0]?.polls !== 0);
-    await expect(world.imageJobs.cancel(seeded.account, running)).rejects.toMatchObject({
+    await expect(world.imageJobs.cancel(seeded, running)).rejects.toMatchObject({
       code: "async_job_not_pending",
     });
     const stranger = await world.seed();
-    await expect(world.imageJobs.cancel(stranger.account, running)).rejects.toMatchObject({
+    await expect(world.imageJobs.cancel(stranger, running)).rejects.toMatchObject({
       code: "async_job_not_found",
     });
     expect(brokers[0]?.submissions).toHaveLength(1);
     expect((await stepsOf(world, id)).map(({ step }) => step)).toEqual(["queued", "cancelled"]);
     if (brokers[0]) brokers[0].script = {};
     await ended(world, seeded, running);
-    await expect(world.imageJobs.cancel(seeded.account, running)).rejects.toMatchObject({
+    await expect(world.imageJobs.cancel(seeded, running)).rejects.toMatchObject({
       code: "async_job_not_pending",
     });
   });
@@ -228,7 +227,7 @@ describeDatabases("image jobs", (kind) => {
     const { world, brokers, seeded } = await open(kind, {});
     world.startWorker({ pollMs: 5 });
     const ids = await Promise.all(Array.from({ length: 10 }, () => world.submit(seeded)));
-    const verdicts = await Promise.allSettled(ids.map((id) => world.imageJobs.cancel(seeded.account, id)));
+    const verdicts = await Promise.allSettled(ids.map((id) => world.imageJobs.cancel(seeded, id)));
     await Promise.all(ids.map((id) => ended(world, seeded, id)));
     const cancelled = verdicts.filter(({ status }) => status === "fulfilled").length;
     expect(brokers[0]?.submissions).toHaveLength(10 - cancelled);
@@ -253,11 +252,50 @@ describeDatabases("image jobs", (kind) => {
     if (brokers[0])
       brokers[0].script = { poll: (_, { key }) => (key === `${released}-1` ? done() : working()) };
     expect(await ended(world, seeded, released)).toMatchObject({ state: "failed" });
-    expect((await world.imageJobs.outcome(seeded.account, released)).result).toBeUndefined();
-    expect(await world.jobs.get(seeded.account, late)).toMatchObject({ state: "processing" });
+    expect((await world.imageJobs.outcome(seeded, released)).result).toBeUndefined();
+    expect(await world.jobs.get(seeded, late)).toMatchObject({ state: "processing" });
     if (brokers[0]) brokers[0].script = {};
     await ended(world, seeded, late);
     expect(await left(world, seeded)).toBe(MONEY - IMAGE_PRICES[0]);
+  });
+
+  test("jobs of an earlier version are their keys' own after the upgrade, and beside processes of it", async () => {
+    const { world, seeded } = await open(kind, {});
+    const { database, jobs } = world;
+    const [before, beside] = [await world.submit(seeded), await world.submit(seeded)];
+    world.startWorker();
+    for (const id of [before, beside]) await ended(world, seeded, id);
+    const downgrade = [
+      "drop trigger job_names_key on job",
+      "drop function job_names_key",
+      "alter table job drop column api_key_id",
+      "alter table job disable trigger job_goes_forward",
+      "update job set step = step - 'keyId'",
+      "alter table job enable trigger job_goes_forward",
+      "update outbox set data = data - 'keyId' where topic = 'job.progressed'",
+    ];
+    for (const statement of downgrade) await database.rows(statement);
+    const migration = new NameJobKeys(undefined as never, undefined as never);
+    migration.up();
+    for (const statement of migration.getQueries()) await database.rows(String(statement));
+    expect(await jobs.get(seeded, before)).toMatchObject({
+      keyId: seeded.keyId,
+      step: { keyId: seeded.keyId },
+    });
+    const events = await database.rows<{ key: string | null }>(
+      "select data ->> 'keyId' as key from outbox where topic = 'job.progressed'",
+    );
+    expect(new Set(events.map(({ key }) => key))).toEqual(new Set([seeded.keyId]));
+    await database.rows("create table earlier (like job)");
+    await database.rows("insert into earlier select * from job where id = $1::uuid", [beside]);
+    await database.rows("update earlier set api_key_id = null, step = step - 'keyId'");
+    await database.rows("delete from job where id = $1::uuid", [beside]);
+    await database.rows("insert into job select * from earlier");
+    await database.rows("drop table earlier");
+    expect(await jobs.get(seeded, beside)).toMatchObject({
+      keyId: seeded.keyId,
+      step: { keyId: seeded.keyId },
+    });
   });
 
   test("a result is kept for its time, and the job stays in the list", async () => {
@@ -271,9 +309,9 @@ describeDatabases("image jobs", (kind) => {
       "update job_content set expires_at = now() - interval '1 second' where id = $1::uuid",
       [id],
     );
-    expect((await world.imageJobs.outcome(seeded.account, id)).result).toBeUndefined();
+    expect((await world.imageJobs.outcome(seeded, id)).result).toBeUndefined();
     expect(await forgetResults(world.database, 10)).toBe(1);
-    const { rows } = await world.jobs.list(seeded.account, { first: 10 });
+    const { rows } = await world.jobs.list(seeded, { first: 10 });
     expect(rows).toMatchObject([{ id, state: "completed", resultExpiresAt: null }]);
   });
 });

@@ -61,7 +61,7 @@ describeDatabases("leases", (kind) => {
     );
     await expireLeases(world.database);
     await claimJobs(world.database, CLAIM);
-    const before = await world.jobs.get(seeded.account, id);
+    const before = await world.jobs.get(seeded, id);
     await expect(loser.save({ failures: 9 })).rejects.toBeInstanceOf(LeaseLost);
     await expect(loser.advance({}, { step: "running" })).rejects.toBeInstanceOf(LeaseLost);
     await expect(
@@ -70,18 +70,18 @@ describeDatabases("leases", (kind) => {
       }),
     ).rejects.toBeInstanceOf(LeaseLost);
     expect(loser.signal.aborted).toBe(true);
-    expect(await world.jobs.get(seeded.account, id)).toEqual(before);
+    expect(await world.jobs.get(seeded, id)).toEqual(before);
   });
 
   test("a job never goes back, whoever writes it", async () => {
     const { world, seeded } = await open(kind);
     const id = await world.submit(seeded);
-    await world.imageJobs.cancel(seeded.account, id);
+    await world.imageJobs.cancel(seeded, id);
     for (const state of ["pending", "processing", "completed"])
       await expect(
         world.database.rows("update job set state = $2::text where id = $1::uuid", [id, state]),
       ).rejects.toThrow();
-    expect(await world.jobs.get(seeded.account, id)).toMatchObject({ state: "cancelled" });
+    expect(await world.jobs.get(seeded, id)).toMatchObject({ state: "cancelled" });
   });
 
   test("a worker that hangs is overtaken; the job is paid for once though both have the result", async () => {
@@ -96,7 +96,7 @@ describeDatabases("leases", (kind) => {
       return rows.length === 1;
     });
     broker.script = { poll: () => done() };
-    await until(async () => (await world.jobs.get(seeded.account, id)).state === "completed");
+    await until(async () => (await world.jobs.get(seeded, id)).state === "completed");
     expect(broker.submissions).toHaveLength(1);
     const [row] = await world.database.rows<{ paid: string; times: number }>(
       `select sum(amount)::text as paid, count(*)::int as times from ledger_entry
@@ -117,8 +117,8 @@ describeDatabases("leases", (kind) => {
     }
     broker.script = {};
     world.startWorker({ pollMs: 20 });
-    await until(async () => (await world.jobs.get(seeded.account, id)).finishedAt !== null);
-    expect(await world.jobs.get(seeded.account, id)).toMatchObject({
+    await until(async () => (await world.jobs.get(seeded, id)).finishedAt !== null);
+    expect(await world.jobs.get(seeded, id)).toMatchObject({
       state: "completed",
       // The third time is an attempt of its own, under a key of its own.
       step: { attempt: 2 },
@@ -134,11 +134,11 @@ describeDatabases("leases", (kind) => {
     const worker = world.startWorker({ pollMs: 20 }, 2);
     await until(() => broker.jobs.length === 2);
     expect(worker.running).toBe(2);
-    const { rows } = await world.jobs.list(seeded.account, { first: 10 }, "pending");
+    const { rows } = await world.jobs.list(seeded, { first: 10 }, "pending");
     expect(rows).toHaveLength(3);
     broker.script = {};
     await until(async () =>
-      (await Promise.all(ids.map((id) => world.jobs.get(seeded.account, id)))).every(
+      (await Promise.all(ids.map((id) => world.jobs.get(seeded, id)))).every(
         ({ state }) => state === "completed",
       ),
     );
@@ -151,7 +151,7 @@ describeDatabases("leases", (kind) => {
     const worker = world.startWorker({ pollMs: 3_600_000 });
     for (let n = 1; n <= 2; n++) {
       const id = await world.submit(seeded);
-      await until(async () => (await world.jobs.get(seeded.account, id)).state === "completed");
+      await until(async () => (await world.jobs.get(seeded, id)).state === "completed");
     }
     await worker.stop();
     expect(broker.submissions).toHaveLength(2);
@@ -161,12 +161,12 @@ describeDatabases("leases", (kind) => {
     const { world, broker, seeded } = await open(kind, { poll: () => working(0.25) });
     const id = await world.submit(seeded);
     const first = world.startWorker({ pollMs: 20 });
-    await until(async () => (await world.jobs.get(seeded.account, id)).step.fraction === 0.25);
+    await until(async () => (await world.jobs.get(seeded, id)).step.fraction === 0.25);
     await first.stop();
     broker.script = {};
     const stoppedMs = performance.now();
     world.startWorker({ pollMs: 20 });
-    await until(async () => (await world.jobs.get(seeded.account, id)).state === "completed");
+    await until(async () => (await world.jobs.get(seeded, id)).state === "completed");
     expect(performance.now() - stoppedMs).toBeLessThan(10_000);
     expect(broker.submissions).toHaveLength(1);
   });

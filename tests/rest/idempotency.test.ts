@@ -4,6 +4,7 @@ import { hashRequest } from "../../src/idempotency/canonical-body.ts";
 import { countPromptTokens } from "../../src/inference/tokens.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { routes } from "../../src/rest/rest.plugin.ts";
+import { openSession } from "../support/callers.ts";
 import { describeDatabases } from "../support/database.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/network.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
@@ -50,7 +51,7 @@ describeDatabases("an Idempotency-Key", (kind) => {
 
   async function keysOf({ account }: Seeded): Promise<readonly { state: string; body: string | null }[]> {
     return stack().app.database.rows(
-      `select state, convert_from(body, 'UTF8') as body from idempotency_key where account = $1::text`,
+      `select state, encode(body, 'hex') as body from idempotency_key where account = $1::text`,
       [account],
     );
   }
@@ -114,6 +115,90 @@ describeDatabases("an Idempotency-Key", (kind) => {
     const reply = await post(stack(), other.secret, key);
     expect([reply.status, reply.headers.get("idempotent-replayed")]).toEqual([200, null]);
     expect(await chargedTo(stack(), other)).toBe(COST);
+  });
+
+  test("belongs to one credential: another key of the account is authorized and answered by itself", async () => {
+    const customer = await newCustomer();
+    const { apiKeys, managementKeys } = stack().app;
+    const key = newId();
+    const first = await post(stack(), customer.secret, key);
+    const other = await apiKeys.create(customer.account, "no credit", { creditLimit: 0n });
+    const elsewhere = await apiKeys.create(customer.account, "other models", { allowedModels: ["another"] });
+    const free = await apiKeys.create(customer.account, "no limits");
+    const refusals = [await post(stack(), other.secret, key), await post(stack(), elsewhere.secret, key)];
+    expect(refusals.map(({ status, code }) => [status, code])).toEqual([
+      [402, "credit_limit_exceeded"],
+      [403, "access_denied"],
+    ]);
+    const own = await post(stack(), free.secret, key);
+    expect([own.status, own.headers.get("idempotent-replayed")]).toEqual([200, null]);
+    expect(JSON.parse(own.text).x_0g_trace.request_id).not.toBe(JSON.parse(first.text).x_0g_trace.request_id);
+    const makers = await Promise.all(
+      ["one", "two"].map((name) => managementKeys.create(customer.account, name, ["keys:create"])),
+    );
+    const sessions = await Promise.all([1, 2].map(() => openSession(stack().app, customer.account)));
+    const makes = [...makers.map(({ secret }) => secret), ...sessions];
+    for (const [at, secret] of makes.entries())
+      expect((await post(stack(), secret, key, { name: `made by ${at}` }, "/v1/api-keys")).status).toBe(201);
+  });
+
+  test("gives no answer to a credential that was revoked, expired or signed out since", async () => {
+    const customer = await newCustomer();
+    const { apiKeys, database } = stack().app;
+    const revoked = await apiKeys.create(customer.account, "revoked");
+    const expired = await apiKeys.create(customer.account, "expired");
+    const session = await openSession(stack().app, customer.account);
+    const key = newId();
+    for (const { secret } of [revoked, expired]) expect((await post(stack(), secret, key)).status).toBe(200);
+    const make = () => post(stack(), session, key, { name: "made by a session" }, "/v1/api-keys");
+    expect((await make()).status).toBe(201);
+    await apiKeys.revoke(customer.account, revoked.key.id);
+    await database.rows("update api_key set expires_at = now() - interval '1 second' where id = $1::uuid", [
+      expired.key.id,
+    ]);
+    await stack().server.inject({
+      method: "POST",
+      url: "/v1/auth/signout",
+      headers: { authorization: `Bearer ${session}` },
+    });
+    const replies = [
+      await post(stack(), revoked.secret, key),
+      await post(stack(), expired.secret, key),
+      await make(),
+    ];
+    expect(replies.map(({ status, code }) => [status, code])).toEqual([
+      [401, "api_key_revoked"],
+      [401, "api_key_expired"],
+      [401, "session_ended"],
+    ]);
+  });
+
+  test("that an earlier version kept in clear is not done again, and its answer is gone", async () => {
+    const customer = await newCustomer();
+    const key = newId();
+    await stack().app.database.rows(
+      `insert into idempotency_key (account, method, route, key, body_hash, request_id, state, deadline)
+       values ($1::text, 'POST', '/v1/chat/completions', $2::text, 'a hash', 'req-earlier', 'lost', now())`,
+      [customer.account, key],
+    );
+    const reply = await post(stack(), customer.secret, key);
+    expect([reply.status, reply.code]).toEqual([409, "idempotency_not_replayable"]);
+    expect(reply.text).toContain("req-earlier");
+    expect(await chargedTo(stack(), customer)).toBe(0n);
+  });
+
+  test("whose stored answer was tampered with gives no answer", async () => {
+    const [mine, other] = [await newCustomer(), await newCustomer()];
+    const key = newId();
+    await post(stack(), mine.secret, key);
+    await post(stack(), other.secret, key);
+    await stack().app.database.rows(
+      `update idempotency_key set body = (select body from idempotency_key where account = $2::text)
+       where account = $1::text`,
+      [mine.account, other.account],
+    );
+    expect((await post(stack(), mine.secret, key)).code).toBe("idempotency_not_replayable");
+    expect(await chargedTo(stack(), mine)).toBe(COST);
   });
 
   test("is free again after a failure that cost nothing, and then answers", async () => {
@@ -214,15 +299,20 @@ describeDatabases("an Idempotency-Key", (kind) => {
     const customer = await newCustomer();
     const [old, lost] = [newId(), newId()];
     const { database, idempotency } = stack().app;
-    await post(stack(), customer.secret, old);
-    await post(stack(), customer.secret, lost);
+    const replies = new Map([
+      [old, await post(stack(), customer.secret, old)],
+      [lost, await post(stack(), customer.secret, lost)],
+    ]);
     const shift = (key: string, set: string) =>
-      database.rows(`update idempotency_key set ${set} where key = $1::text`, [key]);
+      database.rows(`update idempotency_key set ${set} where request_id = $1::text`, [
+        replies.get(key)?.headers.get("x-request-id"),
+      ]);
     await shift(lost, "state = 'running', deadline = now() - interval '1 second'");
     expect((await post(stack(), customer.secret, lost)).code).toBe("idempotency_not_replayable");
     await shift(old, "created_at = now() - interval '24 hours 1 second'");
     const again = await post(stack(), customer.secret, old);
     expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([200, null]);
+    replies.set(old, again);
     await shift(old, "created_at = now() - interval '24 hours 1 second'");
     expect(await idempotency.sweep()).toBe(1);
     expect(await keysOf(customer)).toHaveLength(1);

@@ -146,7 +146,7 @@ export class World {
     const job = [...this.books.jobs.values()].at(-1 - (which % NEWEST));
     if (!job) return;
     this.routers[n % this.routers.length]?.imageJobs
-      .cancel(job.account, job.id)
+      .cancel({ account: job.account }, job.id)
       .catch((error: unknown) => !isExpected(error) && this.#note(error));
   }
 

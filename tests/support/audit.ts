@@ -44,10 +44,12 @@ export function requireNoSecret(text: string, where: string): void {
 /** Throws when some key or value of a Redis holds a secret. */
 export async function auditRedis(client: RedisReader): Promise<void> {
   for await (const keys of client.scanIterator({ COUNT: 1_000 }))
-    for (const key of keys) requireNoSecret(`${key} ${await readKey(client, key)}`, `Redis, under ${key}`);
+    for (const key of keys)
+      requireNoSecret(`${key} ${await readRedisKey(client, key)}`, `Redis, under ${key}`);
 }
 
-async function readKey(client: RedisReader, key: string): Promise<string> {
+/** The value of a key of Redis as JSON text, whatever its type. */
+export async function readRedisKey(client: RedisReader, key: string): Promise<string> {
   const type = await client.type(key);
   const read = READERS[type];
   if (!read) throw new Error(`nobody knows how to read a Redis ${type}`);

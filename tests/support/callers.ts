@@ -1,9 +1,43 @@
 import type { App } from "../../src/app.ts";
 import { newId } from "../../src/kernel/ids.ts";
-import { type Access, SCOPES, type Scope } from "../../src/keys/principal.ts";
+import type { Action } from "../../src/keys/permissions.ts";
+import { SCOPES, type Scope } from "../../src/keys/principal.ts";
 import { hashSecret, newSecret } from "../../src/keys/secret.ts";
 import { insertSession } from "../../src/keys/session.store.ts";
 import { seedAccount } from "./seed.ts";
+
+/**
+ * Who may do what, said once more and by hand (SPEC 5.3, schema/choices.md): `sk-` keys alone, wallet sessions alone,
+ * a scope or a wallet session; jobs by the key that made them as well, and what they made without management keys.
+ */
+type Door = "inference" | "session" | Scope | "job" | "job content";
+const DOORS: Readonly<Record<Action, Door>> = {
+  "inference.run": "inference",
+  "routing.preview": "inference",
+  "job.submit": "inference",
+  "job.read": "job",
+  "job.content": "job content",
+  "job.cancel": "job content",
+  "account.read": "account:read",
+  "balance.read": "account:read",
+  "deposit.read": "account:read",
+  "usage.read": "account:read",
+  "request.read": "account:read",
+  "api-key.read": "keys:read",
+  "api-key.create": "keys:create",
+  "api-key.update": "keys:manage",
+  "api-key.revoke": "keys:manage",
+  "management-key.read": "session",
+  "management-key.create": "session",
+  "management-key.update": "session",
+  "management-key.revoke": "session",
+  "session.read": "session",
+  "session.end": "session",
+  "node.read": "account:read",
+};
+
+/** What is open to everyone, or an action. */
+export type Access = "public" | Action;
 
 /** An account with money and one key of each kind, which calls are about. */
 export type Owner = {
@@ -19,11 +53,18 @@ export type Caller = {
   readonly foreign: boolean;
   /** Whether its credential may end by a call, as a session does. */
   readonly endsByCalls?: boolean;
-  /** Makes its credential, `account` being the owner's. */
-  secret(app: App, account: string): Promise<string | undefined>;
+  /** Of `sk-` keys: whether it is the one that made the owner's objects. */
+  readonly isMaker?: boolean;
+  /** Of `sk-` keys: whether the models that are asked for are not among its own. */
+  readonly isRestricted?: boolean;
+  /** Makes its credential; `owner` has the account that calls are about. */
+  secret(app: App, owner: Home): Promise<string | undefined>;
   /** The code with which it is refused at a door of this access; "" where it is let in. */
   refusal(access: Access): string;
 };
+
+/** An account, and the `sk-` key that makes its jobs. */
+export type Home = { readonly account: string; readonly keyId: string; readonly secret: string };
 
 /**
  * One account and its callers, for all doors of a matrix. Each door has keys of its own to be called about, and
@@ -31,21 +72,21 @@ export type Caller = {
  */
 export class Household {
   readonly #app: App;
-  readonly #account: string;
+  readonly home: Home;
   readonly #secrets = new Map<Caller, Promise<string | undefined>>();
 
-  private constructor(app: App, account: string) {
+  private constructor(app: App, home: Home) {
     this.#app = app;
-    this.#account = account;
+    this.home = home;
   }
 
-  static async open(app: App): Promise<Household> {
-    return new Household(app, (await seedAccount(app.database, 1_000n)).account);
+  static async open(app: App, neuron = 1_000n): Promise<Household> {
+    return new Household(app, await seedAccount(app.database, neuron));
   }
 
   /** The account, with a further key of each kind. */
   async owner(): Promise<Owner> {
-    const account = this.#account;
+    const { account } = this.home;
     const [api, management] = await Promise.all([
       this.#app.apiKeys.create(account, newId()),
       this.#app.managementKeys.create(account, newId(), ["account:read"]),
@@ -56,7 +97,7 @@ export class Household {
   secretOf(caller: Caller): Promise<string | undefined> {
     const known = this.#secrets.get(caller);
     if (known) return known;
-    const secret = caller.secret(this.#app, this.#account);
+    const secret = caller.secret(this.#app, this.home);
     if (!caller.endsByCalls) this.#secrets.set(caller, secret);
     return secret;
   }
@@ -77,27 +118,48 @@ export const CALLERS: readonly Caller[] = [
   useless("a key with a wrong checksum", "invalid_api_key", async () => `mk-${"0".repeat(49)}`),
   useless("an unknown sk- key", "invalid_api_key", async () => newSecret("sk-")),
   useless("an unknown mk- key", "invalid_api_key", async () => newSecret("mk-")),
-  useless("a revoked sk- key", "api_key_revoked", async (app, account) => {
+  useless("a revoked sk- key", "api_key_revoked", async (app, { account }) => {
     const { key, secret } = await app.apiKeys.create(account, newId());
     await app.apiKeys.revoke(account, key.id);
     return secret;
   }),
-  useless("a revoked mk- key", "api_key_revoked", async (app, account) => {
+  useless("a revoked mk- key", "api_key_revoked", async (app, { account }) => {
     const { key, secret } = await app.managementKeys.create(account, newId(), SCOPES);
     await app.managementKeys.revoke(account, key.id);
     return secret;
   }),
-  useless("a session that is over", "session_ended", async (app, account) => {
+  useless("a session that is over", "session_ended", async (app, { account }) => {
     const token = await openSession(app, account);
     await app.sessions.signOut(await app.authenticate(`Bearer ${token}`), { everywhere: false });
     return token;
   }),
-  apiKey("an sk- key", false),
+  useless("an expired sk- key", "api_key_expired", async (app, { account }) => {
+    const { key, secret } = await app.apiKeys.create(account, newId());
+    await app.database.rows("update api_key set expires_at = now() - interval '1 day' where id = $1::uuid", [
+      key.id,
+    ]);
+    return secret;
+  }),
+  { ...apiKey("the sk- key that made it", async (_app, { secret }) => secret), isMaker: true },
+  apiKey("another sk- key", (app, { account }) => newApiKey(app, account)),
+  {
+    ...apiKey("an sk- key without credit, for other models and providers", (app, { account }) =>
+      newApiKey(app, account, {
+        creditLimit: 0n,
+        allowedModels: ["another"],
+        allowedProviders: [`0x${"9".repeat(40)}`],
+      }),
+    ),
+    isRestricted: true,
+  },
   ...SCOPE_SETS.map((scopes) =>
     managementKey(`an mk- key with ${scopes.join(" ") || "no scope"}`, scopes, false),
   ),
   session("a wallet session", false),
-  apiKey("another account's sk- key", true),
+  {
+    ...apiKey("another account's sk- key", async (app) => (await seedAccount(app.database, 1_000n)).secret),
+    foreign: true,
+  },
   managementKey("another account's mk- key with every scope", SCOPES, true),
   session("another account's wallet session", true),
 ];
@@ -107,37 +169,45 @@ function useless(name: string, code: string, secret: Caller["secret"]): Caller {
   return { name, foreign: false, secret, refusal: (access) => (access === "public" ? "" : code) };
 }
 
-function apiKey(name: string, foreign: boolean): Caller {
-  return {
-    name,
-    foreign,
-    secret: async (app, account) =>
-      (await app.apiKeys.create(await accountOf(app, account, foreign), newId())).secret,
-    refusal: (access) => (access === "public" || access === "inference" ? "" : "insufficient_scope"),
-  };
+function apiKey(name: string, secret: Caller["secret"]): Caller {
+  const doors: readonly Door[] = ["inference", "job", "job content"];
+  return { name, foreign: false, secret, refusal: (access) => codeFor(access, doors) };
 }
 
-function managementKey(name: string, scopes: readonly Access[] & readonly Scope[], foreign: boolean): Caller {
+async function newApiKey(
+  app: App,
+  account: string,
+  settings: Parameters<App["apiKeys"]["create"]>[2] = {},
+): Promise<string> {
+  return (await app.apiKeys.create(account, newId(), settings)).secret;
+}
+
+function managementKey(name: string, scopes: readonly Scope[], foreign: boolean): Caller {
+  const doors: readonly Door[] = [...scopes, ...(scopes.includes("account:read") ? (["job"] as const) : [])];
   return {
     name,
     foreign,
-    secret: async (app, account) => {
+    secret: async (app, { account }) => {
       const own = await accountOf(app, account, foreign);
       return (await app.managementKeys.create(own, newId(), scopes)).secret;
     },
-    refusal: (access) =>
-      access === "public" || (scopes as readonly Access[]).includes(access) ? "" : "insufficient_scope",
+    refusal: (access) => codeFor(access, doors),
   };
 }
 
 function session(name: string, foreign: boolean): Caller {
+  const doors: readonly Door[] = ["session", "job", "job content", ...SCOPES];
   return {
     name,
     foreign,
     endsByCalls: true,
-    secret: async (app, account) => openSession(app, await accountOf(app, account, foreign)),
-    refusal: (access) => (access === "inference" ? "insufficient_scope" : ""),
+    secret: async (app, { account }) => openSession(app, await accountOf(app, account, foreign)),
+    refusal: (access) => codeFor(access, doors),
   };
+}
+
+function codeFor(access: Access, doors: readonly Door[]): string {
+  return access === "public" || doors.includes(DOORS[access]) ? "" : "insufficient_scope";
 }
 
 async function accountOf(app: App, account: string, foreign: boolean): Promise<string> {

@@ -9,7 +9,7 @@ const SECRET = "a secret of the tests, long enough to be taken";
 /** What a router that is not ours shows in them. */
 export const ROUTER_SECRET = "a router's secret of the tests, long enough as well";
 
-type OnEnd = (end: () => Promise<unknown>) => void;
+type OnEnd = (end: () => Promise<void>) => void;
 
 /** The subgraphs of a product as services of their own, served by Mercurius. Returns where each is. */
 export async function startSubgraphs(app: App, onEnd: OnEnd): Promise<Readonly<Record<string, string>>> {

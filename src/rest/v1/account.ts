@@ -22,7 +22,7 @@ export const getAccount = defineRoute({
   method: "GET",
   url: "/v1/account",
   summary: "Read the account",
-  access: "account:read",
+  access: "account.read",
   answer: {
     json: z.strictObject({
       object: z.literal("account"),
@@ -46,7 +46,7 @@ export const getBalance = defineRoute({
   method: "GET",
   url: "/v1/account/balance",
   summary: "Read the balance",
-  access: "account:read",
+  access: "balance.read",
   answer: { json: z.strictObject(balance) },
   async handle(app, { account }) {
     return json(view(account, await app.balances.byAccount(account)));
@@ -58,7 +58,7 @@ export const getFunds = defineRoute({
   method: "GET",
   url: "/v1/account/funds",
   summary: "Read the funds, with the vault on chain",
-  access: "account:read",
+  access: "balance.read",
   answer: {
     json: z.strictObject({
       address,

@@ -56,7 +56,7 @@ export const listApiKeys = defineRoute({
   method: "GET",
   url: "/v1/api-keys",
   summary: "List the API keys",
-  access: "keys:read",
+  access: "api-key.read",
   query: keyListQuery(KEY_STATUSES),
   answer: keyListAnswer(item),
   async handle(app, { account, query: { status, limit, cursor } }) {
@@ -71,7 +71,7 @@ export const createApiKey = defineRoute({
   method: "POST",
   url: "/v1/api-keys",
   summary: "Create an API key",
-  access: "keys:create",
+  access: "api-key.create",
   repetition: "secret",
   body: z
     .strictObject({ name: text.nullish(), label: text.nullish(), ...terms })
@@ -89,7 +89,7 @@ export const updateApiKey = defineRoute({
   method: "PATCH",
   url: "/v1/api-keys/:id",
   summary: "Change an API key",
-  access: "keys:manage",
+  access: "api-key.update",
   body: z
     .strictObject({ name: text.nullish(), label: text.nullish(), ...terms })
     .refine(sameName, NAMES_DIFFER),
@@ -106,7 +106,7 @@ export const revokeApiKey = defineRoute({
   method: "DELETE",
   url: "/v1/api-keys/:id",
   summary: "Revoke an API key",
-  access: "keys:manage",
+  access: "api-key.revoke",
   answer: REVOKED_KEY,
   async handle(app, { account, params: { id = "" } }) {
     const key = await app.apiKeys.revoke(account, id);

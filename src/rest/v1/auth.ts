@@ -42,7 +42,7 @@ export const signOut = defineRoute({
   method: "POST",
   url: "/v1/auth/signout",
   summary: "End this wallet session, or all of the wallet's",
-  access: "session",
+  access: "session.end",
   body: z.strictObject({ all: z.boolean().default(false) }).prefault({}),
   answer: { json: z.strictObject({ message: z.string(), sessions_ended: tally }) },
   async handle(app, { principal, body }) {
@@ -56,7 +56,7 @@ export const getMe = defineRoute({
   method: "GET",
   url: "/v1/auth/me",
   summary: "See who is signed in",
-  access: "session",
+  access: "session.read",
   answer: {
     json: z.strictObject({ auth_type: z.literal("session"), wallet_address: address, expires_at: instant }),
   },

@@ -34,7 +34,7 @@ export const listManagementKeys = defineRoute({
   method: "GET",
   url: "/v1/management-keys",
   summary: "List the management keys",
-  access: "session",
+  access: "management-key.read",
   query: keyListQuery(STATUSES),
   answer: keyListAnswer(item),
   async handle(app, { account, query: { status, limit, cursor } }) {
@@ -49,7 +49,7 @@ export const createManagementKey = defineRoute({
   method: "POST",
   url: "/v1/management-keys",
   summary: "Create a management key",
-  access: "session",
+  access: "management-key.create",
   repetition: "secret",
   body: z.strictObject({ name, preset: preset.optional(), scopes: scopes.optional() }),
   answer: { status: 201, json: z.strictObject({ ...item.shape, key: z.string() }) },
@@ -66,7 +66,7 @@ export const updateManagementKey = defineRoute({
   method: "PATCH",
   url: "/v1/management-keys/:id",
   summary: "Change a management key",
-  access: "session",
+  access: "management-key.update",
   body: z.strictObject({ name: name.nullish(), preset: preset.nullish(), scopes: scopes.nullish() }),
   answer: { json: item },
   async handle(app, { account, params: { id = "" }, body }) {
@@ -84,7 +84,7 @@ export const revokeManagementKey = defineRoute({
   method: "DELETE",
   url: "/v1/management-keys/:id",
   summary: "Revoke a management key",
-  access: "session",
+  access: "management-key.revoke",
   answer: REVOKED_KEY,
   async handle(app, { account, params: { id = "" } }) {
     const key = await app.managementKeys.revoke(account, id);

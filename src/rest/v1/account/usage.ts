@@ -73,7 +73,7 @@ export const getUsageStats = defineRoute({
   method: "GET",
   url: "/v1/account/usage/stats",
   summary: "Sum up the usage",
-  access: "account:read",
+  access: "usage.read",
   query: z.strictObject(filters),
   answer: {
     json: z.strictObject({
@@ -103,7 +103,7 @@ export const getUsageByDay = defineRoute({
   method: "GET",
   url: "/v1/account/usage/daily",
   summary: "Sum up the usage by day and model",
-  access: "account:read",
+  access: "usage.read",
   query: z.strictObject({ ...filters, dimensions: z.enum(["trust_mode"]).optional() }),
   answer: { json: z.strictObject({ ...listOf(day), currency }) },
   async handle(app, { account, query }) {
@@ -118,7 +118,7 @@ export const getUsageHistory = defineRoute({
   method: "GET",
   url: "/v1/account/usage/history",
   summary: "List the requests that were used",
-  access: "account:read",
+  access: "request.read",
   query: z.strictObject({
     ...filters,
     limit: count(1, 100, 20),

@@ -23,11 +23,11 @@ export const getAsyncJob = defineRoute({
   method: "GET",
   url: "/v1/async/jobs/:jobId",
   summary: "Read an image job",
-  access: "inference",
+  access: "job.content",
   query,
   answer: ASYNC_JOB,
-  async handle(app, { account, params, query: { provider_address: asked, verify_tee } }) {
-    const outcome = await app.imageJobs.outcome(account, params.jobId ?? "", verify_tee === "true");
+  async handle(app, { reach, params, query: { provider_address: asked, verify_tee } }) {
+    const outcome = await app.imageJobs.outcome(reach, params.jobId ?? "", verify_tee === "true");
     if (asked !== undefined && !app.imageJobs.providersOf(outcome.job).includes(asked)) throw jobNotFound();
     return show(outcome);
   },
@@ -38,10 +38,10 @@ export const cancelAsyncJob = defineRoute({
   method: "DELETE",
   url: "/v1/async/jobs/:jobId",
   summary: "Cancel an image job that is pending",
-  access: "inference",
+  access: "job.cancel",
   answer: ASYNC_JOB,
-  async handle(app, { account, params }) {
-    const job = await app.imageJobs.cancel(account, params.jobId ?? "");
+  async handle(app, { reach, params }) {
+    const job = await app.imageJobs.cancel(reach, params.jobId ?? "");
     return show({ job, result: undefined, trace: undefined });
   },
 });

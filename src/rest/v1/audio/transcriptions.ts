@@ -42,7 +42,7 @@ export const createTranscription = defineRoute({
   method: "POST",
   url: "/v1/audio/transcriptions",
   summary: "Transcribe sound",
-  access: "inference",
+  access: "inference.run",
   isAdmitted: true,
   query: z.object({ verify_tee: z.enum(["true", "false"]).optional() }),
   body: "bytes",

@@ -1,5 +1,5 @@
 import { readChatRequest } from "../../../inference/chat-request.ts";
-import { AppError } from "../../../kernel/errors.ts";
+import { permitSpender } from "../../../keys/permissions.ts";
 import { defineRoute } from "../../route.ts";
 import { readRouting } from "../../routing-headers.ts";
 import { CHAT_ANSWER, CHAT_REQUEST } from "./completion-shape.ts";
@@ -11,7 +11,7 @@ export const chatCompletions = defineRoute({
   method: "POST",
   url: "/v1/chat/completions",
   summary: "Create a chat completion",
-  access: "inference",
+  access: "inference.run",
   isAdmitted: true,
   body: "bytes",
   bodies: { "application/json": CHAT_REQUEST },
@@ -19,10 +19,9 @@ export const chatCompletions = defineRoute({
   bodyLimitBytes: MAX_CHAT_BYTES,
   repetition: "replayed",
   async handle(app, { principal, body, rawHeaders, requestId, signal }) {
-    if (principal.kind !== "api-key") throw new AppError("insufficient_scope", "Use an sk- key.");
     const wishes = readRouting(rawHeaders, app.config.PLATFORM_WORDS);
     const request = readChatRequest(body);
-    const caller = { account: principal.account, keyId: principal.keyId, requestId };
+    const caller = { ...permitSpender(principal, "inference.run"), requestId };
     if (request.stream)
       return { kind: "stream", run: (sink) => app.chat.stream(request, caller, sink, wishes) };
     const completion = await app.chat.complete(request, caller, signal, wishes);

@@ -27,7 +27,7 @@ export const editImages = defineRoute({
   method: "POST",
   url: "/v1/images/edits",
   summary: "Edit images",
-  access: "inference",
+  access: "inference.run",
   isAdmitted: true,
   query: z.object({ verify_tee: z.enum(["true", "false"]).optional() }),
   body: "bytes",

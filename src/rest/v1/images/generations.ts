@@ -9,7 +9,7 @@ export const generateImages = defineRoute({
   method: "POST",
   url: "/v1/images/generations",
   summary: "Create images",
-  access: "inference",
+  access: "inference.run",
   isAdmitted: true,
   body: "bytes",
   bodies: { "application/json": IMAGE_REQUEST },

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { readProviderWishes } from "../../../inference/chat-request.ts";
 import { endpointOf, type Provider, SERVICE_TYPES, type ServiceType } from "../../../inference/provider.ts";
-import { AppError } from "../../../kernel/errors.ts";
+import { permitSpender } from "../../../keys/permissions.ts";
 import { defineRoute, json } from "../../route.ts";
 import { readRouting } from "../../routing-headers.ts";
 import { address } from "../../wire.ts";
@@ -11,7 +11,7 @@ export const previewRouting = defineRoute({
   method: "POST",
   url: "/v1/routing/preview",
   summary: "Preview which providers a request would be routed to",
-  access: "inference",
+  access: "routing.preview",
   body: z.object({
     service_type: z.enum(SERVICE_TYPES),
     model: z.string().min(1).max(256).optional(),
@@ -28,13 +28,13 @@ export const previewRouting = defineRoute({
     }),
   },
   async handle(app, { principal, body, rawHeaders }) {
-    if (principal.kind !== "api-key") throw new AppError("insufficient_scope", "Use an sk- key.");
+    const { keyId } = permitSpender(principal, "routing.preview");
     const wishes = {
       ...readProviderWishes(body.provider),
       ...readRouting(rawHeaders, app.config.PLATFORM_WORDS),
     };
     const { service_type: serviceType, model } = body;
-    const { providers, refused } = await app.routing.preview({ serviceType, model }, wishes, principal.keyId);
+    const { providers, refused } = await app.routing.preview({ serviceType, model }, wishes, keyId);
     return json({
       object: "routing.preview",
       service_type: serviceType,

@@ -12,7 +12,7 @@ export const submitImageEdit = defineRoute({
   method: "POST",
   url: "/v1/async/images/edits",
   summary: "Submit a job that edits images",
-  access: "inference",
+  access: "job.submit",
   isAdmitted: true,
   query: z.object({ verify_tee: z.enum(["true", "false"]).optional() }),
   body: "bytes",
@@ -21,7 +21,7 @@ export const submitImageEdit = defineRoute({
   bodyLimitBytes: MAX_EDIT_BYTES,
   repetition: "replayed",
   async handle(app, call) {
-    const caller = callerOf(call);
+    const caller = callerOf(call, "job.submit");
     const wishes = readRouting(call.rawHeaders, app.config.PLATFORM_WORDS);
     const contentType = contentTypeOf(call, ["multipart/form-data"]);
     const verifyTee = call.query.verify_tee === "true";

@@ -9,7 +9,7 @@ export const submitImages = defineRoute({
   method: "POST",
   url: "/v1/async/images/generations",
   summary: "Submit a job that creates images",
-  access: "inference",
+  access: "job.submit",
   isAdmitted: true,
   body: "bytes",
   bodies: { "application/json": IMAGE_REQUEST },
@@ -23,6 +23,6 @@ export const submitImages = defineRoute({
       contentType: "application/json",
       wishes,
     } as const;
-    return submittedJob(await app.imageJobs.submit(ask, callerOf(call)));
+    return submittedJob(await app.imageJobs.submit(ask, callerOf(call, "job.submit")));
   },
 });

@@ -1,0 +1,464 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { newId } from "../../src/kernel/ids.ts";
+import { type Action, PERMISSIONS } from "../../src/keys/permissions.ts";
+import { SCOPES } from "../../src/keys/principal.ts";
+import { CALLERS, type Caller, Household, type Owner, openSession } from "../support/callers.ts";
+import { ask, followEvents, type GraphResult } from "../support/graph-client.ts";
+import { seedAccount } from "../support/seed.ts";
+import { SERVICES, useServices } from "../support/services.ts";
+import { useStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
+
+const stack = useStack();
+useServices(stack, ["images"]);
+
+/** What calls are about: the owner's keys, a completed job of the maker's, and its request. */
+type Objects = Owner & { readonly jobId: string; readonly requestId: string };
+/** The account of whoever calls. */
+type Self = { readonly self: string };
+type RestCall = {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly url: (objects: Objects) => string;
+  readonly body?: () => object;
+};
+type GraphCall = (objects: Objects & Self) => string;
+
+/**
+ * One thing that can be done, by one API or by both. `heard` are the codes of those who are let in, and then find
+ * something else amiss; with `about` it is about the owner's objects, else about what the caller has.
+ */
+type Door = {
+  readonly action: Action;
+  readonly name: string;
+  readonly about?: "job" | "object";
+  readonly rest?: RestCall;
+  readonly graph?: GraphCall;
+  readonly heard?: readonly string[];
+  /** To whom of the refused the graph answers null, and no failure. */
+  readonly hiddenFrom?: (caller: Caller) => boolean;
+};
+
+const get = (url: string): RestCall => ({ method: "GET", url: () => url });
+const post = (url: string, body: () => object = () => ({})): RestCall => ({
+  method: "POST",
+  url: () => url,
+  body,
+});
+const ofJob = (method: "GET" | "DELETE"): RestCall => ({
+  method,
+  url: ({ jobId }) => `/v1/async/jobs/${jobId}`,
+});
+const ofSelf =
+  (field: string): GraphCall =>
+  ({ self }) =>
+    `{ account(address: "${self}") { ${field} } }`;
+const follow =
+  (field: string): GraphCall =>
+  () =>
+    `subscription { ${field}(after: "none") { id } }`;
+
+const IMAGE = { model: "none", prompt: "a sea" };
+const NO_CHAT = '{ model: "none", messages: [{ role: "user", content: "Hello" }] }';
+const ASKED = ["model_not_found", "access_denied"];
+const CURSOR = ["invalid_cursor"];
+
+/** Everything that returns content or acts, by its action. */
+const DOORS: readonly Door[] = [
+  {
+    action: "inference.run",
+    name: "a chat",
+    rest: post("/v1/chat/completions", () => ({
+      model: "none",
+      messages: [{ role: "user", content: "Hello" }],
+    })),
+    graph: () => `mutation { completeChat(input: ${NO_CHAT}) { inputTokens } }`,
+    heard: ASKED,
+  },
+  {
+    action: "inference.run",
+    name: "a streamed chat",
+    graph: () => `subscription { chatCompletion(input: ${NO_CHAT}) { inputTokens } }`,
+    heard: ASKED,
+  },
+  {
+    action: "inference.run",
+    name: "images",
+    rest: post("/v1/images/generations", () => IMAGE),
+    graph: () =>
+      'mutation { generateImages(input: { model: "none", prompt: "a sea" }) { bill { requestId } } }',
+    heard: ASKED,
+  },
+  {
+    action: "inference.run",
+    name: "a transcription",
+    rest: post("/v1/audio/transcriptions", () => ({ model: "none", file_base64: "AAAA" })),
+    graph: () => 'mutation { transcribe(input: { model: "none", fileBase64: "AAAA" }) { text } }',
+    heard: ASKED,
+  },
+  {
+    action: "routing.preview",
+    name: "a preview",
+    rest: post("/v1/routing/preview", () => ({ service_type: "chatbot" })),
+    graph: () => "{ routingPreview(serviceType: CHATBOT) { providers { id } } }",
+    heard: ASKED,
+  },
+  {
+    action: "job.submit",
+    name: "a job",
+    rest: post("/v1/async/images/generations", () => IMAGE),
+    graph: () => 'mutation { submitImageJob(input: { model: "none", prompt: "a sea" }) { id } }',
+    heard: ASKED,
+  },
+  {
+    action: "job.read",
+    name: "how a job stands",
+    about: "job",
+    graph: ({ jobId }) => `{ imageJob(id: "${jobId}") { status } }`,
+  },
+  {
+    action: "job.read",
+    name: "a list of jobs",
+    about: "job",
+    graph: () => "{ imageJobs { nodes { status } } }",
+  },
+  {
+    action: "job.read",
+    name: "the steps of a job",
+    about: "job",
+    graph: ({ jobId }) => `subscription { imageJobProgress(id: "${jobId}") { status } }`,
+  },
+  { action: "job.read", name: "the steps of all jobs", graph: follow("imageJobsProgress"), heard: CURSOR },
+  {
+    action: "job.content",
+    name: "the images of a job",
+    about: "job",
+    rest: ofJob("GET"),
+    graph: ({ jobId }) => `{ imageJob(id: "${jobId}") { images { b64Json } } }`,
+  },
+  {
+    action: "job.content",
+    name: "the images of a list",
+    about: "job",
+    graph: () => "{ imageJobs { nodes { images { b64Json } } } }",
+  },
+  {
+    action: "job.content",
+    name: "the images behind a step",
+    about: "job",
+    graph: ({ jobId }) => `subscription { imageJobProgress(id: "${jobId}") { job { images { b64Json } } } }`,
+  },
+  {
+    action: "job.cancel",
+    name: "a cancellation",
+    about: "job",
+    rest: ofJob("DELETE"),
+    graph: ({ jobId }) => `mutation { cancelImageJob(id: "${jobId}") { id } }`,
+    heard: ["async_job_not_pending"],
+  },
+  { action: "account.read", name: "the account", rest: get("/v1/account"), graph: ofSelf("address") },
+  {
+    action: "balance.read",
+    name: "the balance",
+    rest: get("/v1/account/balance"),
+    graph: ofSelf("balance { total }"),
+  },
+  {
+    action: "balance.read",
+    name: "the funds",
+    rest: get("/v1/account/funds"),
+    graph: follow("balanceChanged"),
+    heard: CURSOR,
+  },
+  { action: "deposit.read", name: "deposits", graph: ofSelf("deposits { nodes { id } }") },
+  { action: "deposit.read", name: "deposits as they come", graph: follow("depositSeen"), heard: CURSOR },
+  {
+    action: "usage.read",
+    name: "usage",
+    rest: get("/v1/account/usage/stats"),
+    graph: ofSelf("usage { __typename }"),
+  },
+  { action: "usage.read", name: "usage by day", rest: get("/v1/account/usage/daily") },
+  {
+    action: "request.read",
+    name: "requests",
+    rest: get("/v1/account/usage/history"),
+    graph: ofSelf("requests { nodes { id evidence { verdict } } }"),
+  },
+  {
+    action: "request.read",
+    name: "a request and its evidence",
+    about: "object",
+    graph: ({ requestId }) => `{ request(id: "${requestId}") { id evidence { signature } } }`,
+  },
+  {
+    action: "api-key.read",
+    name: "keys",
+    rest: get("/v1/api-keys"),
+    graph: () => "{ viewer { account { apiKeys { nodes { id } } } } }",
+    // They have no account to be asked.
+    hiddenFrom: (caller) =>
+      caller.refusal("inference.run") === "" || caller.refusal("inference.run") === "missing_authorization",
+  },
+  { action: "api-key.read", name: "changes of keys", graph: follow("keyChanged"), heard: CURSOR },
+  {
+    action: "api-key.create",
+    name: "a new key",
+    rest: post("/v1/api-keys", () => ({ name: newId() })),
+    graph: () => `mutation { createApiKey(name: "${newId()}") { apiKey { id } } }`,
+  },
+  {
+    action: "api-key.update",
+    name: "a change of a key",
+    about: "object",
+    rest: {
+      method: "PATCH",
+      url: ({ apiKeyId }) => `/v1/api-keys/${apiKeyId}`,
+      body: () => ({ name: newId() }),
+    },
+    graph: ({ apiKeyId }) => `mutation { updateApiKey(id: "${apiKeyId}", name: "${newId()}") { id } }`,
+  },
+  {
+    action: "api-key.revoke",
+    name: "an end of a key",
+    about: "object",
+    rest: { method: "DELETE", url: ({ apiKeyId }) => `/v1/api-keys/${apiKeyId}` },
+    graph: ({ apiKeyId }) => `mutation { revokeApiKey(id: "${apiKeyId}") { id } }`,
+  },
+  {
+    action: "management-key.read",
+    name: "management keys",
+    rest: get("/v1/management-keys"),
+    graph: ofSelf("managementKeys { nodes { id } }"),
+  },
+  {
+    action: "management-key.create",
+    name: "a new management key",
+    rest: post("/v1/management-keys", () => ({ name: newId(), scopes: ["account:read"] })),
+    graph: () =>
+      `mutation { createManagementKey(name: "${newId()}", preset: READ_ONLY) { managementKey { id } } }`,
+  },
+  {
+    action: "management-key.update",
+    name: "a change of a management key",
+    about: "object",
+    rest: {
+      method: "PATCH",
+      url: ({ managementKeyId }) => `/v1/management-keys/${managementKeyId}`,
+      body: () => ({ name: newId() }),
+    },
+    graph: ({ managementKeyId }) =>
+      `mutation { updateManagementKey(id: "${managementKeyId}", name: "${newId()}") { id } }`,
+  },
+  {
+    action: "management-key.revoke",
+    name: "an end of a management key",
+    about: "object",
+    rest: { method: "DELETE", url: ({ managementKeyId }) => `/v1/management-keys/${managementKeyId}` },
+    graph: ({ managementKeyId }) => `mutation { revokeManagementKey(id: "${managementKeyId}") { id } }`,
+  },
+  {
+    action: "session.read",
+    name: "the session",
+    rest: get("/v1/auth/me"),
+    graph: () => "{ viewer { session { expiresAt } } }",
+    hiddenFrom: () => true,
+  },
+  {
+    action: "session.end",
+    name: "signing out",
+    rest: post("/v1/auth/signout"),
+    graph: () => "mutation { signOut }",
+  },
+  {
+    action: "node.read",
+    name: "the operator's node",
+    graph: () => "{ operatorNode { consensus { state } } }",
+    heard: ["access_denied"],
+  },
+];
+
+let household: Household;
+let job: { readonly jobId: string; readonly requestId: string };
+beforeAll(async () => {
+  household = await Household.open(stack().app, 10n ** 9n);
+  const { secret } = household.home;
+  const input = `{ model: "${SERVICES.images.model}", prompt: "a sea", size: "8x8" }`;
+  const submitted = await ask(stack().origin, secret, `mutation { submitImageJob(input: ${input}) { id } }`);
+  const jobId = submitted.data.submitImageJob.id as string;
+  const { origin } = stack();
+  await until(async () => {
+    const { data } = await ask(origin, secret, `{ imageJob(id: "${jobId}") { status } }`);
+    return data.imageJob.status === "COMPLETED";
+  });
+  const { requestId } = await stack().app.jobs.get(household.home, jobId);
+  job = { jobId, requestId };
+});
+
+/** How a call ended: "" for who was let in, "absent" for who sees no such thing, else the code of the refusal. */
+function verdictOf(code: string | undefined, isThere: boolean, { heard = [] }: Door): string {
+  if (code === undefined) return isThere ? "" : "absent";
+  if (heard.includes(code)) return "";
+  return code.endsWith("_not_found") ? "absent" : code;
+}
+
+async function restVerdict(door: Door, call: RestCall, objects: Objects, secret: string | undefined) {
+  const body = call.body?.();
+  const reply = await stack().server.inject({
+    method: call.method,
+    url: call.url(objects),
+    headers: {
+      ...(body && { "content-type": "application/json" }),
+      ...(secret && { authorization: `Bearer ${secret}` }),
+    },
+    ...(body && { payload: body }),
+  });
+  if (reply.statusCode < 300) return "";
+  return verdictOf(reply.json().error.code, true, door);
+}
+
+async function graphVerdict(door: Door, query: string, secret: string | undefined): Promise<string> {
+  const run = query.startsWith("subscription") ? firstOf : ask;
+  const { data, errors } = await run(stack().origin, secret, query);
+  const code = errors?.[0]?.extensions?.code;
+  return verdictOf(code, isThere(data), door);
+}
+
+/** Whether an answer tells anything: some leaf below its field, or an empty list of what one has. */
+function isThere(value: unknown): boolean {
+  if (value === null || value === undefined) return false;
+  if (Array.isArray(value)) return value.some(isThere);
+  return typeof value !== "object" || Object.values(value).some(isThere);
+}
+
+async function firstOf(origin: string, secret: string | undefined, query: string): Promise<GraphResult> {
+  const following = await followEvents(origin, secret, query).catch((error: Error) => error);
+  if (following instanceof Error) return JSON.parse(following.message.slice(4));
+  const [first] = await until(() => following.results.length > 0 && following.results);
+  await following.stop();
+  return first ?? {};
+}
+
+/** By hand: what a caller's kind and account say. */
+function expected(caller: Caller, { action, about }: Door): string {
+  const refusal = caller.refusal(action);
+  if (refusal !== "" || about === undefined) return refusal;
+  if (caller.foreign) return "absent";
+  const isKey = caller.refusal("inference.run") === "";
+  return about === "job" && isKey && !caller.isMaker ? "absent" : "";
+}
+
+/** Whether the graph does not even show a caller that there is something that they may not read. */
+function isHidden(caller: Caller, { action, hiddenFrom }: Door, refusal: string): boolean {
+  if (!["insufficient_scope", "missing_authorization"].includes(refusal)) return false;
+  // What a job made is asked of the job, which a management key of another account does not find.
+  if (action === "job.content" && caller.foreign && caller.refusal("job.read") === "") return true;
+  return hiddenFrom?.(caller) ?? false;
+}
+
+const noted: Record<string, string> = {};
+
+describe.each(DOORS)("$action: $name", (door) => {
+  test("has one verdict for each credential, the same in both APIs", async () => {
+    const verdicts: Record<string, Record<string, string>> = { rest: {}, graph: {} };
+    const wanted: Record<string, Record<string, string>> = { rest: {}, graph: {} };
+    // An empty list of what one has is an answer.
+    const isOwn = door.about === undefined;
+    for (const caller of CALLERS) {
+      const objects = { ...(await household.owner()), ...job };
+      const want = expected(caller, door);
+      if (door.rest) {
+        const secret = await household.secretOf(caller);
+        verdicts.rest = {
+          ...verdicts.rest,
+          [caller.name]: await restVerdict(door, door.rest, objects, secret),
+        };
+        wanted.rest = { ...wanted.rest, [caller.name]: want };
+      }
+      if (!door.graph) continue;
+      const secret = await household.secretOf(caller);
+      const self = await accountOf(secret);
+      const verdict = await graphVerdict(door, door.graph({ ...objects, self }), secret);
+      const hidden = isHidden(caller, door, want);
+      verdicts.graph = {
+        ...verdicts.graph,
+        [caller.name]: isOwn && verdict === "absent" && !hidden ? "" : verdict,
+      };
+      wanted.graph = { ...wanted.graph, [caller.name]: hidden ? "absent" : want };
+    }
+    expect(verdicts).toEqual(wanted);
+    for (const [api, cells] of Object.entries(verdicts))
+      for (const [name, verdict] of Object.entries(cells)) noted[`${api} ${door.name} ${name}`] = verdict;
+  });
+});
+
+/** The account of whoever presents this; nobody's for those without a credential that is good. */
+async function accountOf(secret: string | undefined): Promise<string> {
+  const principal = await stack()
+    .app.authenticate(secret && `Bearer ${secret}`)
+    .catch(() => undefined);
+  return principal && "account" in principal ? principal.account : `0x${"0".repeat(40)}`;
+}
+
+test("every action has its cells, and there are more than 600", () => {
+  expect([...new Set(DOORS.map(({ action }) => action))].toSorted()).toEqual(
+    Object.keys(PERMISSIONS).toSorted(),
+  );
+  const cells = Object.keys(noted).length;
+  console.info(`${cells} cells of permission`);
+  expect(cells).toBe(
+    CALLERS.length * DOORS.reduce((sum, { rest, graph }) => sum + (rest ? 1 : 0) + (graph ? 1 : 0), 0),
+  );
+  expect(cells).toBeGreaterThanOrEqual(600);
+});
+
+test("a wallet reads and cancels the job of a key that was revoked, and the key itself hears that it was", async () => {
+  const { app, origin } = stack();
+  const owner = await seedAccount(app.database, 10n ** 9n);
+  const input = `{ model: "${SERVICES.images.model}", prompt: "a sea", size: "8x8" }`;
+  const submitted = await ask(origin, owner.secret, `mutation { submitImageJob(input: ${input}) { id } }`);
+  const id = submitted.data.submitImageJob.id as string;
+  await app.apiKeys.revoke(owner.account, owner.keyId);
+  const query = `{ imageJob(id: "${id}") { status images { b64Json } } }`;
+  const session = await openSession(app, owner.account);
+  const seen = await until(async () => {
+    const { data, errors } = await ask(origin, session, query);
+    expect(errors).toBeUndefined();
+    return data.imageJob.status === "COMPLETED" && data.imageJob;
+  });
+  expect(seen.images).toHaveLength(1);
+  const refused = await ask(origin, owner.secret, query);
+  expect(refused.errors?.[0]?.extensions?.code).toBe("api_key_revoked");
+  const { secret } = await app.managementKeys.create(owner.account, "all", SCOPES);
+  const stood = await ask(origin, secret, query);
+  expect(stood.data.imageJob).toEqual({ status: "COMPLETED", images: null });
+  expect(stood.errors?.[0]).toMatchObject({
+    path: ["imageJob", "images"],
+    extensions: { code: "insufficient_scope" },
+  });
+});
+
+test("the steps of all jobs are those of the key's own jobs, and of every key's for the account", async () => {
+  const { app, origin } = stack();
+  const owner = await seedAccount(app.database, 10n ** 9n);
+  const other = await app.apiKeys.create(owner.account, "another");
+  const query = "subscription { imageJobsProgress { jobId status } }";
+  const session = await openSession(app, owner.account);
+  const [own, others, all] = await Promise.all(
+    [owner.secret, other.secret, session].map((secret) => followEvents(origin, secret, query)),
+  );
+  const submit = async (secret: string): Promise<string> => {
+    const input = `{ model: "${SERVICES.images.model}", prompt: "a sea", size: "8x8" }`;
+    const { data } = await ask(origin, secret, `mutation { submitImageJob(input: ${input}) { id } }`);
+    return data.submitImageJob.id;
+  };
+  await until(() => app.events.openStreams >= 3);
+  const [mine, theirs] = [await submit(owner.secret), await submit(other.secret)];
+  const stepsOf = (following: typeof own) =>
+    following?.results.map(({ data }) => data.imageJobsProgress as { jobId: string; status: string }) ?? [];
+  const ended = (following: typeof own, id: string) =>
+    stepsOf(following).some(({ jobId, status }) => jobId === id && status === "COMPLETED");
+  await until(() => ended(own, mine) && ended(others, theirs) && ended(all, mine) && ended(all, theirs));
+  expect(new Set(stepsOf(own).map(({ jobId }) => jobId))).toEqual(new Set([mine]));
+  expect(new Set(stepsOf(others).map(({ jobId }) => jobId))).toEqual(new Set([theirs]));
+  await Promise.all([own, others, all].map((following) => following?.stop()));
+});
