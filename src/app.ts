@@ -176,7 +176,14 @@ function checksOf(
 /** Which database this configuration means. */
 export function databaseOf(config: Config) {
   if (config.DATABASE_URL)
-    return { kind: "server", url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE } as const;
+    return {
+      kind: "server",
+      url: config.DATABASE_URL,
+      poolSize: config.DATABASE_POOL_SIZE,
+      readPoolSize: config.DATABASE_READ_POOL_SIZE,
+      readTimeoutMs: config.DATABASE_READ_TIMEOUT_MS,
+      statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
+    } as const;
   return { kind: "folder", path: config.DATA_DIR } as const;
 }
 

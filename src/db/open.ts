@@ -6,7 +6,9 @@ import { Database } from "./database.ts";
 import { entities } from "./entities.ts";
 import { lockFolder } from "./lock.ts";
 import { migrations } from "./migrations/index.ts";
+import { ServerReads } from "./server-reads.ts";
 import { ServerWatch } from "./server-watch.ts";
+import { limitStatements } from "./statement-timeout.ts";
 import { copyTemplate } from "./template.ts";
 
 /**
@@ -14,14 +16,31 @@ import { copyTemplate } from "./template.ts";
  * a dump that PGlite made before).
  */
 export type DatabaseConfig =
-  | { readonly kind: "server"; readonly url: string; readonly poolSize: number }
+  | ServerConfig
   | { readonly kind: "folder"; readonly path: string }
   | { readonly kind: "memory"; readonly loadDataDir?: Blob };
+
+/**
+ * A PostgreSQL server. `statementTimeoutMs` limits every statement but expensive reads, which have `readPoolSize`
+ * connections of their own and `readTimeoutMs`; 0 is no limit.
+ */
+type ServerConfig = {
+  readonly kind: "server";
+  readonly url: string;
+  readonly poolSize: number;
+  readonly readPoolSize?: number;
+  readonly statementTimeoutMs?: number;
+  readonly readTimeoutMs?: number;
+};
 
 /** Processes that start together on one server migrate one after the other. */
 const MIGRATION_LOCK = 7_260_814_003n;
 /** Until a connection of the pool is there, also when all are in use (promises F46). */
 const CONNECT_MS = 4_000;
+/** What the settings of the same names are, where nobody sets them. */
+export const DEFAULT_STATEMENT_TIMEOUT_MS = 30_000;
+export const DEFAULT_READ_TIMEOUT_MS = 5_000;
+export const DEFAULT_READ_POOL_SIZE = 2;
 
 /**
  * Opens the database and brings its schema up to date. Throws `StartupError` for a folder that another process uses
@@ -31,7 +50,7 @@ export function openDatabase(config: DatabaseConfig): Promise<Database> {
   return config.kind === "server" ? openServer(config) : openEmbedded(config);
 }
 
-async function openServer(config: { url: string; poolSize: number }): Promise<Database> {
+async function openServer(config: ServerConfig): Promise<Database> {
   const { MikroORM: Server } = await import("@mikro-orm/postgresql");
   const orm = await Server.init({
     ...common(),
@@ -51,7 +70,19 @@ async function openServer(config: { url: string; poolSize: number }): Promise<Da
     }
     // A connection that breaks while nobody uses it is taken out by the pool itself.
     pool.on("error", () => {});
-    return new Database(orm as unknown as MikroORM, { pool, watch: new ServerWatch(pool, config.url) });
+    // Not before: a migration of a large table takes as long as it takes.
+    await limitStatements(pool, config.statementTimeoutMs ?? DEFAULT_STATEMENT_TIMEOUT_MS);
+    const watch = new ServerWatch(pool, config.url);
+    const reads = new ServerReads(
+      {
+        url: config.url,
+        poolSize: config.readPoolSize ?? DEFAULT_READ_POOL_SIZE,
+        connectMs: CONNECT_MS,
+        timeoutMs: config.readTimeoutMs ?? DEFAULT_READ_TIMEOUT_MS,
+      },
+      watch,
+    );
+    return new Database(orm as unknown as MikroORM, { pool, watch, reads });
   } catch (cause) {
     await orm.close(true);
     const { host, pathname } = new URL(config.url);

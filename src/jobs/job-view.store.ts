@@ -36,9 +36,12 @@ export async function listJobs(
     readonly after?: { readonly at: Date; readonly id: string } | undefined;
   },
 ): Promise<readonly JobView[]> {
-  const after = ask.after && [ask.after.at.toISOString(), ask.after.id];
-  const parameters = [account, ask.limit, ask.state ?? null, ...(after ?? [null, null])];
-  return (await queries.rows<JobRow>(LIST, parameters)).map(toView);
+  const after = ask.after ? [ask.after.at.toISOString(), ask.after.id] : ["infinity", NO_ID];
+  const parameters = [account, ask.limit, ...after];
+  const rows = await (ask.state === undefined
+    ? queries.rows<JobRow>(list(""), parameters)
+    : queries.rows<JobRow>(list("and j.state = $5::text"), [...parameters, ask.state]));
+  return rows.map(toView);
 }
 
 /** The result of a job, while it is kept. */
@@ -107,11 +110,14 @@ const FIND = `
   select ${COLUMNS} from job j left join job_content c on c.id = j.id
   where j.account = $1::text and j.id = $2::uuid`;
 
-const LIST = `
-  select ${COLUMNS} from job j left join job_content c on c.id = j.id
-  where j.account = $1::text and ($3::text is null or j.state = $3::text)
-    and ($4::timestamptz is null or (j.created_at, j.id) < ($4::timestamptz, $5::uuid))
-  order by j.created_at desc, j.id desc limit $2::integer`;
+const NO_ID = "00000000-0000-0000-0000-000000000000";
+
+function list(condition: "" | "and j.state = $5::text"): string {
+  return `
+    select ${COLUMNS} from job j left join job_content c on c.id = j.id
+    where j.account = $1::text and (j.created_at, j.id) < ($3::timestamptz, $4::uuid) ${condition}
+    order by j.created_at desc, j.id desc limit $2::integer`;
+}
 
 const RESULT = "select result from job_content where id = $1::uuid and expires_at > now()";
 

@@ -15,6 +15,7 @@ import { StoreImages } from "./13-image-files.ts";
 import { CreateKv } from "./14-kv.ts";
 import { FindSubmissionsByRoot } from "./15-submission-root.ts";
 import { CountHeldGenerations } from "./16-held-generation.ts";
+import { NumberUsagePerAccount } from "./17-usage.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -35,4 +36,5 @@ export const migrations = [
   { name: "14-kv", class: CreateKv },
   { name: "15-submission-root", class: FindSubmissionsByRoot },
   { name: "16-held-generation", class: CountHeldGenerations },
+  { name: "17-usage", class: NumberUsagePerAccount },
 ] as const;
