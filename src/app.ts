@@ -4,10 +4,12 @@ import { type ChainServices, openChainRoom } from "./chain/room.ts";
 import { createRpc, type Rpc } from "./chain/rpc.client.ts";
 import { type Config, readVariable } from "./config.ts";
 import type { Database } from "./db/database.ts";
+import { readDeploymentSecret } from "./db/deployment-secret.ts";
 import { openDatabase } from "./db/open.ts";
 import { MemoryBus } from "./events/bus.memory.ts";
 import { RedisBus } from "./events/bus.redis.ts";
 import type { Bus } from "./events/bus.ts";
+import { EventCursors } from "./events/event-cursors.ts";
 import { EventsService } from "./events/events.service.ts";
 import { dropRedis, openRedis, type RedisConnection } from "./events/redis-connection.ts";
 import { EventRelay } from "./events/relay.ts";
@@ -63,7 +65,8 @@ export async function createApp(
   try {
     const bus = config.REDIS_URL ? await RedisBus.create(config.REDIS_URL, { log }) : new MemoryBus();
     const redis = config.REDIS_URL ? await openCounters(config.REDIS_URL, log) : undefined;
-    return wire({ config, network, log, rpc, database, bus, redis });
+    const cursors = new EventCursors(await readDeploymentSecret(database, "event cursors"));
+    return wire({ config, network, log, rpc, database, bus, redis, cursors });
   } catch (error) {
     await database.close();
     throw error;
@@ -78,11 +81,12 @@ function wire(given: {
   database: Database;
   bus: Bus;
   redis: RedisConnection | undefined;
+  cursors: EventCursors;
 }): App {
-  const { config, network, log, rpc, database, bus, redis } = given;
+  const { config, network, log, rpc, database, bus, redis, cursors } = given;
   const relay = new EventRelay(database, bus, log);
   const committed = () => relay.nudge();
-  const events = new EventsService(database, bus);
+  const events = new EventsService(database, bus, cursors);
   const parts: Parts = { config, network, log, clock: systemClock, rpc, database, bus, events, committed };
   const metrics = config.METRICS_PORT === undefined ? undefined : new Metrics();
   const chain = openChainRoom(parts);

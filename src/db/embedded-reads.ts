@@ -1,6 +1,7 @@
+import { ClientLeftError } from "../kernel/errors.ts";
 import type { AccountReads, Statement } from "./account-reads.ts";
 import type { Queries } from "./database.ts";
-import { clientLeft, ReadLimiter } from "./read-limiter.ts";
+import { ReadLimiter } from "./read-limiter.ts";
 
 const MAX_WAITING_PER_ACCOUNT = 16;
 const MAX_WAITING = 1_000;
@@ -26,7 +27,7 @@ export class EmbeddedReads implements AccountReads {
 
   rows<Row>(account: string, { text, values }: Statement, signal?: AbortSignal): Promise<readonly Row[]> {
     const read = () => {
-      if (signal?.aborted) throw clientLeft();
+      if (signal?.aborted) throw new ClientLeftError();
       return this.#queries.rows<Row>(text, values);
     };
     return this.#limiter.run(account, async () => read(), signal);

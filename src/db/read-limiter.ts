@@ -1,4 +1,4 @@
-import { AppError } from "../kernel/errors.ts";
+import { AppError, ClientLeftError } from "../kernel/errors.ts";
 
 /** How many expensive reads may run and wait in this process. `waitMs` is the longest wait for a turn. */
 export type ReadLimits = {
@@ -9,19 +9,21 @@ export type ReadLimits = {
   readonly waitMs: number;
 };
 
-type Waiter = { readonly account: string; readonly start: () => void };
+type Start = () => void;
 
 const RETRY_SECONDS = 1;
 
 /**
  * Gives turns to expensive reads: a few run at once, one account never takes all turns, and waiting is bounded in
- * number and in time. Turns are given in the order of arrival, among the accounts that may run one more.
+ * number and in time. Accounts that wait take turns, however many reads each has waiting.
  */
 export class ReadLimiter {
   readonly #limits: ReadLimits;
   readonly #running = new Map<string, number>();
-  readonly #waiting: Waiter[] = [];
+  /** By account, the one whose turn is next first. None is empty. */
+  readonly #waiting = new Map<string, Set<Start>>();
   #runningCount = 0;
+  #waitingCount = 0;
 
   constructor(limits: ReadLimits) {
     this.#limits = limits;
@@ -33,7 +35,7 @@ export class ReadLimiter {
    * before it comes: the read is then never started.
    */
   async run<T>(account: string, read: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    if (signal?.aborted) throw clientLeft();
+    if (signal?.aborted) throw new ClientLeftError();
     if (this.#mayRun(account)) this.#enter(account);
     else await this.#turn(account, signal);
     try {
@@ -58,39 +60,50 @@ export class ReadLimiter {
     const left = (this.#running.get(account) ?? 1) - 1;
     if (left > 0) this.#running.set(account, left);
     else this.#running.delete(account);
-    const index = this.#waiting.findIndex((waiter) => this.#mayRun(waiter.account));
-    const [next] = index < 0 ? [] : this.#waiting.splice(index, 1);
-    if (!next) return;
-    this.#enter(next.account);
-    next.start();
+    this.#startNext();
+  }
+
+  #startNext(): void {
+    for (const [account, starts] of this.#waiting) {
+      const [start] = starts;
+      if (!start || !this.#mayRun(account)) continue;
+      this.#forget(account, start);
+      // Behind all others that wait.
+      if (this.#waiting.delete(account)) this.#waiting.set(account, starts);
+      this.#enter(account);
+      start();
+      return;
+    }
+  }
+
+  /** False for one that does not wait any more. */
+  #forget(account: string, start: Start): boolean {
+    const starts = this.#waiting.get(account);
+    if (!starts?.delete(start)) return false;
+    this.#waitingCount--;
+    if (starts.size === 0) this.#waiting.delete(account);
+    return true;
   }
 
   async #turn(account: string, signal: AbortSignal | undefined): Promise<void> {
     const { maxWaiting, maxWaitingPerAccount, waitMs } = this.#limits;
-    const own = this.#waiting.filter((waiter) => waiter.account === account).length;
-    if (own >= maxWaitingPerAccount) throw tooManyOfAccount();
-    if (this.#waiting.length >= maxWaiting) throw tooBusy();
+    const starts = this.#waiting.get(account) ?? new Set();
+    if (starts.size >= maxWaitingPerAccount) throw tooManyOfAccount();
+    if (this.#waitingCount >= maxWaiting) throw tooBusy();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiter: Waiter = { account, start: resolve };
     const giveUp = (reason: AppError) => {
-      const index = this.#waiting.indexOf(waiter);
-      if (index >= 0) this.#waiting.splice(index, 1);
-      reject(reason);
+      if (this.#forget(account, resolve)) reject(reason);
     };
-    const onAbort = () => giveUp(clientLeft());
+    const onAbort = () => giveUp(new ClientLeftError());
     const timer = setTimeout(() => giveUp(tooBusy()), waitMs);
     signal?.addEventListener("abort", onAbort, { once: true });
-    this.#waiting.push(waiter);
+    this.#waiting.set(account, starts.add(resolve));
+    this.#waitingCount++;
     await promise.finally(() => {
       clearTimeout(timer);
       signal?.removeEventListener("abort", onAbort);
     });
   }
-}
-
-/** The failure of a read whose client left; nobody receives it. */
-export function clientLeft(): AppError {
-  return new AppError("unavailable", "The client left before its read was done.");
 }
 
 function tooManyOfAccount(): AppError {

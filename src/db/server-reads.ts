@@ -1,7 +1,7 @@
 import pg, { type Pool, type PoolClient } from "pg";
-import { AppError } from "../kernel/errors.ts";
+import { AppError, ClientLeftError } from "../kernel/errors.ts";
 import type { AccountReads, Statement } from "./account-reads.ts";
-import { clientLeft, ReadLimiter } from "./read-limiter.ts";
+import { ReadLimiter } from "./read-limiter.ts";
 import { outageOf, type ServerWatch } from "./server-watch.ts";
 import { isTimeout } from "./statement-timeout.ts";
 
@@ -70,7 +70,7 @@ export class ServerReads implements AccountReads {
     signal?.addEventListener("abort", cancel, { once: true });
     let isFit = false;
     try {
-      if (signal?.aborted) throw clientLeft();
+      if (signal?.aborted) throw new ClientLeftError();
       await client.query(`begin read only; set local statement_timeout = ${this.#timeoutMs};
         set local max_parallel_workers_per_gather = 0`);
       const { rows } = await client.query({ text: statement.text, values: [...statement.values] });
@@ -78,7 +78,7 @@ export class ServerReads implements AccountReads {
       isFit = cancelling === undefined;
       return rows as Row[];
     } catch (error) {
-      if (signal?.aborted) throw clientLeft();
+      if (signal?.aborted) throw new ClientLeftError();
       throw isTimeout(error) ? tookTooLong(this.#timeoutMs, error) : outageOf(error);
     } finally {
       signal?.removeEventListener("abort", cancel);
@@ -107,8 +107,12 @@ export class ServerReads implements AccountReads {
 }
 
 function tookTooLong(timeoutMs: number, cause: unknown): AppError {
-  return new AppError("unavailable", `This read took longer than ${timeoutMs / 1_000} s. Narrow it by a filter.`, {
-    cause,
-    retryAfterSeconds: Math.ceil(timeoutMs / 1_000),
-  });
+  return new AppError(
+    "unavailable",
+    `This read took longer than ${timeoutMs / 1_000} s. Narrow it by a filter.`,
+    {
+      cause,
+      retryAfterSeconds: Math.ceil(timeoutMs / 1_000),
+    },
+  );
 }

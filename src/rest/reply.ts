@@ -1,5 +1,6 @@
 import type { FastifyReply } from "fastify";
 import type { App } from "../app.ts";
+import { ClientLeftError } from "../kernel/errors.ts";
 import type { Answer } from "./answer.ts";
 import { toAnthropicError } from "./anthropic-error.ts";
 import { toEnvelopeFailure } from "./envelope.ts";
@@ -92,6 +93,7 @@ function idHeaders(requestId: string, errors: Route["errors"]): Readonly<Record<
 }
 
 function logUnexpected(app: App, code: string, error: unknown, requestId: string): void {
+  if (error instanceof ClientLeftError) return;
   if (code === "internal_error" || code === "unavailable")
     app.log.error({ err: error, requestId }, "a request failed");
 }

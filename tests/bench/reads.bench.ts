@@ -18,7 +18,11 @@ const READERS = [1, 4, 12];
  * What one account that reads its usage costs the others: how long each kind of read takes alone, and the latency of
  * other customers' chats while 0, 1, 4 and 12 such reads are under way at all times.
  */
-export async function benchReads(pace: ReadsPace, onEnd: OnEnd, print: (line: string) => void): Promise<void> {
+export async function benchReads(
+  pace: ReadsPace,
+  onEnd: OnEnd,
+  print: (line: string) => void,
+): Promise<void> {
   const market = await openMarket(onEnd);
   const product = await openProduct("server", market, onEnd);
   const seedingMs = performance.now();
@@ -55,7 +59,9 @@ export async function benchReads(pace: ReadsPace, onEnd: OnEnd, print: (line: st
       stopping.abort();
       await Promise.all(running);
     }
-    const told = [...statuses].filter(([status]) => status > 0).map(([status, count]) => `${count} x ${status}`);
+    const told = [...statuses]
+      .filter(([status]) => status > 0)
+      .map(([status, count]) => `${count} x ${status}`);
     print(
       `  ${String(readers).padStart(2)} readers: chat p50 ${median(quiet).toFixed(1)} ms without, ` +
         `${median(beside).toFixed(1)} ms with (${(median(beside) / median(quiet)).toFixed(2)} times); ${told.join(", ")}`,
@@ -87,7 +93,11 @@ async function seed(url: string, volume: UsageVolume): Promise<{ secret: string;
 }
 
 /** One path for each kind of read; the deep cursor is that of the middle of the history. */
-async function pathsOf({ keyId, model }: SeededUsage, origin: string, secret: string): Promise<readonly string[]> {
+async function pathsOf(
+  { keyId, model }: SeededUsage,
+  origin: string,
+  secret: string,
+): Promise<readonly string[]> {
   const headers = { authorization: `Bearer ${secret}` };
   const middle = await fetch(`${origin}/v1/account/usage/history?limit=1&offset=50000`, { headers });
   const { next_cursor = "" } = (await middle.json()) as { next_cursor?: string };

@@ -26,6 +26,7 @@ import type { WaitingClock } from "../../src/kernel/clock.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { UNRESTRICTED } from "../../src/keys/key-terms.ts";
+import { TEST_CURSORS } from "../support/cursors.ts";
 import { CHAIN_ID } from "./chain.ts";
 import { TRIES } from "./chat.ts";
 import type { SimProcess } from "./gate.ts";
@@ -99,7 +100,7 @@ export function bootRouter(given: {
     ...{ providers, health, clock, log, tries: plant.tries ?? TRIES, totalMs: TOTAL_MS },
     ...{ firstTokenMs: TOTAL_MS, stallMs: 60_000, resumesStreams: resumesStreams(process) },
   });
-  const jobs = new JobsService({ database, events: new EventsService(database, bus) });
+  const jobs = new JobsService({ database, events: new EventsService(database, bus, TEST_CURSORS) });
   const work = { client: new ImageJobClient({ providers, catalogue, health }), holds, catalogue, evidence };
   const scan = { name: "deposits", rpc, database, startBlock: 0n, confirmations: CONFIRMATIONS };
   return {

@@ -1,7 +1,14 @@
 import type { Queries } from "../../src/db/database.ts";
 
-/** How much history to write, over how many accounts; a tenth of it belongs to the first account. */
-export type UsageVolume = { readonly accounts: number; readonly requests: number };
+/**
+ * How much history to write, over how many accounts; a tenth of it belongs to the first account. Without `statistics`
+ * the planner knows nothing of it, as on the embedded database.
+ */
+export type UsageVolume = {
+  readonly accounts: number;
+  readonly requests: number;
+  readonly statistics?: boolean;
+};
 
 /** The first account, with a key and a model of its own, for filters that match something. */
 export type SeededUsage = { readonly account: string; readonly keyId: string; readonly model: string };
@@ -14,7 +21,10 @@ const DAYS = 90;
  * tenth of all requests on one account. It books nothing: only for databases whose ledger is not audited. All of it
  * must run on one connection, whose user is a superuser.
  */
-export async function seedUsage(queries: Queries, { accounts, requests }: UsageVolume): Promise<SeededUsage> {
+export async function seedUsage(
+  queries: Queries,
+  { accounts, requests, statistics = true }: UsageVolume,
+): Promise<SeededUsage> {
   await queries.rows(ACCOUNTS, [accounts]);
   await queries.rows(KEYS, [accounts]);
   const indexes = await queries.rows<{ name: string; definition: string }>(INDEXES);
@@ -28,8 +38,8 @@ export async function seedUsage(queries: Queries, { accounts, requests }: UsageV
   await queries.rows("set synchronous_commit = on");
   for (const { definition } of indexes) await queries.rows(definition);
   await queries.rows(COUNTS);
-  await queries.rows("vacuum analyze inference_request");
-  await queries.rows("vacuum analyze account");
+  if (statistics) await queries.rows("vacuum analyze inference_request");
+  if (statistics) await queries.rows("vacuum analyze account");
   const [row] = await queries.rows<{ account: string; key: string }>(
     `select ${ADDRESS("1")} as account, ${KEY("1", "0")}::text as key`,
   );
