@@ -11,6 +11,7 @@ import { RedisBus } from "./events/bus.redis.ts";
 import type { Bus } from "./events/bus.ts";
 import { EventCursors } from "./events/event-cursors.ts";
 import { EventsService } from "./events/events.service.ts";
+import { KEPT_HOURS } from "./events/outbox.ts";
 import { dropRedis, openRedis, type RedisConnection } from "./events/redis-connection.ts";
 import { EventRelay } from "./events/relay.ts";
 import { IdempotencyService } from "./idempotency/idempotency.service.ts";
@@ -65,7 +66,8 @@ export async function createApp(
   try {
     const bus = config.REDIS_URL ? await RedisBus.create(config.REDIS_URL, { log }) : new MemoryBus();
     const redis = config.REDIS_URL ? await openCounters(config.REDIS_URL, log) : undefined;
-    const cursors = new EventCursors(await readDeploymentSecret(database, "event cursors"));
+    const { secret, createdAt } = await readDeploymentSecret(database, "event cursors");
+    const cursors = new EventCursors(secret, new Date(createdAt.getTime() + KEPT_HOURS * 3_600_000));
     return wire({ config, network, log, rpc, database, bus, redis, cursors });
   } catch (error) {
     await database.close();

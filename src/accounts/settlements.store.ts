@@ -68,7 +68,8 @@ export async function resolveHolds(
  * came from. Revenue is the full cost; a cost above the hold is balanced by the book `loss`.
  * Keys are locked before accounts, as in `holds.store.ts`, so that the two never wait for each other.
  * Requests that were used are numbered by the account's `usage_count`, in the order of the batch. `moved` holds the
- * lock of the account's row, so the numbers of an account grow in the order of its commits.
+ * lock of the account's row, so the numbers of an account grow in the order of its commits. (`usage_id` numbers those
+ * of all accounts, for processes of the version before; no client sees it.)
  *
  * A plan is kept as long as its connection, also one made while the tables were empty: `any` has holds looked up by
  * their key even then, and `|| ''` keeps the planner off the index of open holds, full of dead entries under load.
@@ -124,7 +125,8 @@ const RESOLVE = `
       output_price = coalesce(a.output_price, r.output_price), trust_mode = coalesce(a.trust_mode, r.trust_mode),
       units = a.units, routing = a.routing,
       credit_used = least(s.from_credit, s.charged), deposit_used = s.charged - least(s.from_credit, s.charged),
-      usage_id = case when s.used = 1 then m.usage_count - s.used_from_here + 1 end
+      usage_number = case when s.used = 1 then m.usage_count - s.used_from_here + 1 end,
+      usage_id = case when s.used = 1 then nextval('usage_id') end
     from asked a join shares s on s.n = a.n join moved m on m.address = s.account where r.id = a.id
   ), entries as (
     insert into ledger_entry (transfer_id, book, account, amount, cause)

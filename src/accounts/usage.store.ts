@@ -100,13 +100,13 @@ export async function listUsage(
   const rows = await run<HistoryRow>(
     read,
     `select r.* from (
-       select r.usage_id from ${text} order by r.usage_id desc limit $${limit}::integer offset $${skip}::integer
+       select r.usage_number from ${text} order by r.usage_number desc limit $${limit}::integer offset $${skip}::integer
      ) as page
      cross join lateral (
        select ${HISTORY_COLUMNS} from inference_request r
-       where r.account = $1::text and r.usage_id = page.usage_id and r.usage_id is not null limit 1
+       where r.account = $1::text and r.usage_number = page.usage_number and r.usage_number is not null limit 1
      ) as r
-     order by page.usage_id desc`,
+     order by page.usage_number desc`,
     values,
   );
   return rows.map(toUsageRow);
@@ -145,7 +145,7 @@ function run<Row>({ reads, account, signal }: UsageRead, text: string, values: r
  */
 function used({ account, filter }: UsageRead, before?: bigint): { text: string; values: unknown[] } {
   const values: unknown[] = [account];
-  const conditions = ["r.account = $1::text", "r.usage_id is not null"];
+  const conditions = ["r.account = $1::text", "r.usage_number is not null"];
   const add = (value: string | undefined, condition: (parameter: string) => string) => {
     if (value !== undefined) conditions.push(condition(`$${values.push(value)}`));
   };
@@ -154,7 +154,7 @@ function used({ account, filter }: UsageRead, before?: bigint): { text: string; 
   add(filter.before?.toISOString(), (parameter) => `r.created_at < ${parameter}::timestamptz`);
   add(filter.trustMode, (parameter) => `r.trust_mode = ${parameter}::text`);
   add(filter.modelId, (parameter) => `r.model = ${parameter}::text`);
-  add(before?.toString(), (parameter) => `r.usage_id < ${parameter}::bigint`);
+  add(before?.toString(), (parameter) => `r.usage_number < ${parameter}::bigint`);
   if (filter.source) conditions.push(PAID_BY[filter.source]);
   return { text: `inference_request r where ${conditions.join(" and ")}`, values };
 }
@@ -205,7 +205,7 @@ const SUMS = `count(*)::text as requests, coalesce(sum(r.total_cost), 0)::text a
   ${TOKENS.map((name) => `coalesce(sum(r.${name}), 0)::text as ${name}`).join(", ")}`;
 
 const HISTORY_COLUMNS = `
-  r.usage_id::text as id, r.id as request_id, r.model, r.provider, r.api_key_id::text as api_key_id,
+  r.usage_number::text as id, r.id as request_id, r.model, r.provider, r.api_key_id::text as api_key_id,
   floor(extract(epoch from r.created_at) * 1000)::bigint::text as created_ms, '1' as requests,
   ${TOKENS.map((name) => `coalesce(r.${name}, 0)::text as ${name}`).join(", ")},
   r.total_cost::text as cost, r.deposit_used::text as deposit_used, r.credit_used::text as credit_used,

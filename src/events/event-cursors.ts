@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from "node:crypto";
 import { AppError } from "../kernel/errors.ts";
+import { decodeCursor } from "../kernel/page.ts";
 
 const BLOCK_BYTES = 16;
 const ZEROS = Buffer.alloc(BLOCK_BYTES / 2);
@@ -12,11 +13,16 @@ const MAX_POSITION = 2n ** 63n - 1n;
  */
 export class EventCursors {
   readonly #key: Buffer;
+  readonly #plainUntilMs: number;
   /** One event goes to thousands of readers in a row. */
   #last = { position: -1n, cursor: "" };
 
-  /** `secret` is the deployment's own, of at least 32 bytes as text. */
-  constructor(secret: string) {
+  /**
+   * `secret` is the deployment's own, of at least 32 bytes as text. Until `plainUntil`, cursors are also taken as the
+   * version before gave them: positions as they are.
+   */
+  constructor(secret: string, plainUntil = new Date(0)) {
+    this.#plainUntilMs = plainUntil.getTime();
     this.#key = Buffer.from(hkdfSync("sha256", secret, "", "zerograph event cursors", 32));
   }
 
@@ -29,6 +35,7 @@ export class EventCursors {
   /** The position in a cursor. Throws `invalid_cursor` for anything that `seal` did not make under the same secret. */
   open(cursor: string): bigint {
     const bytes = Buffer.from(cursor, "base64url");
+    if (bytes.length !== BLOCK_BYTES && Date.now() < this.#plainUntilMs) return plainPosition(cursor);
     if (bytes.length !== BLOCK_BYTES || bytes.toString("base64url") !== cursor) throw invalidCursor();
     const decipher = createDecipheriv("aes-256-ecb", this.#key, null).setAutoPadding(false);
     const block = Buffer.concat([decipher.update(bytes), decipher.final()]);
@@ -43,6 +50,13 @@ export class EventCursors {
     const cipher = createCipheriv("aes-256-ecb", this.#key, null).setAutoPadding(false);
     return Buffer.concat([cipher.update(block), cipher.final()]).toString("base64url");
   }
+}
+
+function plainPosition(cursor: string): bigint {
+  const [kind, text = ""] = decodeCursor(cursor, 2);
+  if (kind !== "event" || !/^(0|[1-9]\d{0,18})$/.test(text) || BigInt(text) > MAX_POSITION)
+    throw invalidCursor();
+  return BigInt(text);
 }
 
 /** The failure for a cursor of events that this deployment did not give. */

@@ -102,7 +102,7 @@ describeDatabases("reads of one account", (kind) => {
 describe.skipIf(!inject("postgresUrl"))("usage over REST", () => {
   const stack = useStack({ DATABASE_READ_TIMEOUT_MS: "60000" }, "server");
 
-  test("more reads than may wait are 429 with Retry-After, while others chat and read their balance", async () => {
+  test("more reads than may wait are 429 with Retry-After, while others read their balance", async () => {
     const { app, origin } = stack();
     const [greedy, other] = [await seedAccount(app.database, 10n), await seedAccount(app.database, 10n)];
     const [mk, othersMk] = await Promise.all(

@@ -51,6 +51,11 @@ async function numbersOf(database: Database, account: string): Promise<readonly 
   return rows.map(({ id }) => Number(id));
 }
 
+async function requestsOf(database: Database, account: string) {
+  const { rows } = await new UsageService(database.reads).history(account, {}, { first: 100 });
+  return rows.map(({ id, requestId }) => [Number(id), requestId]);
+}
+
 const downFrom = (n: number) => Array.from({ length: n }, (_, index) => n - index);
 
 describeDatabases("numbers of usage", (kind) => {
@@ -90,6 +95,33 @@ describeDatabases("numbers of usage", (kind) => {
   });
 });
 
+describeDatabases("processes of the version before", (kind) => {
+  test("what they settle is numbered in line with what this version settles", async () => {
+    const database = await openTestDatabase(kind);
+    const seeded = await seedAccount(database, 100n);
+    const [first = "", old = "", last = ""] = await hold(database, [seeded, seeded, seeded]);
+    await resolveHolds(database, [settlement(first)]);
+    await database.rows(
+      `with moved as (update account set held = held where address = $1::text returning *)
+       update inference_request r set usage_id = nextval('usage_id'), input_tokens = 1, total_cost = 0,
+         deposit_used = 0, credit_used = 0
+       from moved where r.id = $2::text and r.account = moved.address`,
+      [seeded.account, old],
+    );
+    await resolveHolds(database, [settlement(last)]);
+    expect(await requestsOf(database, seeded.account)).toEqual([
+      [3, last],
+      [2, old],
+      [1, first],
+    ]);
+    await database.rows(
+      "update inference_request set usage_id = null, usage_number = null where id = $1::text",
+      [old],
+    );
+    await resolveHolds(database, [settlement(old, false)]);
+  });
+});
+
 describe.skipIf(!inject("postgresUrl"))("migration of the numbers of usage", () => {
   test("each account's history keeps its order and its rows, and goes on behind its last number", async () => {
     const url = await createServerDatabase();
@@ -100,8 +132,8 @@ describe.skipIf(!inject("postgresUrl"))("migration of the numbers of usage", () 
     const database = await openDatabase({ kind: "server", url, poolSize: 2 });
     try {
       const rows = await database.rows<{ account: string; ids: string; names: string; count: string }>(`
-        select account, string_agg(usage_id::text, ' ' order by usage_id) as ids,
-          string_agg(id, ' ' order by usage_id) as names, max(usage_count)::text as count
+        select account, string_agg(usage_number::text, ' ' order by usage_number) as ids,
+          string_agg(id, ' ' order by usage_number) as names, max(usage_count)::text as count
         from inference_request join account on account = address group by account order by account`);
       expect(rows).toMatchObject([
         { ids: "1 2 3", names: "a30 a20 a50 running", count: "3" },

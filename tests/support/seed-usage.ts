@@ -64,20 +64,20 @@ const INDEXES = `
 
 const COUNTS = `
   update account a set usage_count = used.count
-  from (select account, max(usage_id) as count from inference_request group by account) as used
+  from (select account, max(usage_number) as count from inference_request group by account) as used
   where a.address = used.account`;
 
 // Multiplied by a prime, numbers are spread as if at random, and the same in each run.
 const REQUESTS = `
   insert into inference_request (id, account, api_key_id, model, provider, service_type, status, input_price,
     output_price, input_tokens, output_tokens, cached_tokens, input_cost, output_cost, total_cost, deposit_used,
-    credit_used, trust_mode, first_byte_ms, duration_ms, routing, created_at, finished_at, usage_id)
+    credit_used, trust_mode, first_byte_ms, duration_ms, routing, created_at, finished_at, usage_id, usage_number)
   select 'req-' || md5(n::text), ${ADDRESS("a")}, case when h % 50 > 0 then ${KEY("a", "h % 3")} end,
     'model-' || least(h % 20, h % 7), '0x' || repeat(to_hex(h % 16), 40), 'chatbot', 'completed', 100, 300,
     h % 4000, h % 900, h % 100, (h % 4000) * 100, (h % 900) * 300, (h % 4000) * 100 + (h % 900) * 300,
     (h % 4000) * 100, (h % 900) * 300, (array['standard', 'verified', 'private'])[1 + h % 3], h % 900, h % 9000,
     jsonb_build_object('attempts', jsonb_build_array(jsonb_build_object('provider', repeat(to_hex(h % 16), 40)))),
-    at, at + interval '2 seconds', n
+    at, at + interval '2 seconds', n, n
   from (
     select n, h, case when h % 10 = 0 then 1 else 2 + h / 10 % ($3::bigint - 1) end as a,
       now() - (($4::bigint - n)::float8 / $4::bigint) * interval '${DAYS} days' as at

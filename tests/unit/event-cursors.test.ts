@@ -20,6 +20,13 @@ test("cursors of neighbouring positions have nothing in common that a client cou
   for (let at = 0; at < 16; at++) expect(new Set(sealed.map((bytes) => bytes[at])).size).toBeGreaterThan(200);
 });
 
+test("a day long, cursors are taken as the version before gave them; then no more", () => {
+  const plain = Buffer.from(JSON.stringify(["event", "7"])).toString("base64url");
+  const secret = "a secret of thirty-two characters";
+  expect(new EventCursors(secret, new Date(Date.now() + 60_000)).open(plain)).toBe(7n);
+  expect(() => new EventCursors(secret, new Date(Date.now() - 1)).open(plain)).toThrow(AppError);
+});
+
 test("what this deployment did not give is refused: other secrets, changed or plain positions, other encodings", () => {
   const mine = cursors.seal(7n);
   const forged = [
