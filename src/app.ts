@@ -179,8 +179,13 @@ function checksOf(
   };
 }
 
-/** Which database this configuration means. */
-export function databaseOf(config: Config) {
+/** Which database this configuration means. Statements may be given another time limit on a server; 0 is none. */
+export function databaseOf(
+  config: Config,
+  {
+    statementTimeoutMs = config.DATABASE_STATEMENT_TIMEOUT_MS,
+  }: { readonly statementTimeoutMs?: number } = {},
+) {
   if (config.DATABASE_URL)
     return {
       kind: "server",
@@ -188,7 +193,7 @@ export function databaseOf(config: Config) {
       poolSize: config.DATABASE_POOL_SIZE,
       readPoolSize: config.DATABASE_READ_POOL_SIZE,
       readTimeoutMs: config.DATABASE_READ_TIMEOUT_MS,
-      statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
+      statementTimeoutMs,
     } as const;
   return { kind: "folder", path: config.DATA_DIR } as const;
 }

@@ -38,9 +38,9 @@ const MIGRATION_LOCK = 7_260_814_003n;
 /** Until a connection of the pool is there, also when all are in use (promises F46). */
 const CONNECT_MS = 4_000;
 /** What the settings of the same names are, where nobody sets them. */
-export const DEFAULT_STATEMENT_TIMEOUT_MS = 30_000;
-export const DEFAULT_READ_TIMEOUT_MS = 5_000;
-export const DEFAULT_READ_POOL_SIZE = 2;
+const DEFAULT_STATEMENT_TIMEOUT_MS = 30_000;
+const DEFAULT_READ_TIMEOUT_MS = 5_000;
+const DEFAULT_READ_POOL_SIZE = 2;
 
 /**
  * Opens the database and brings its schema up to date. Throws `StartupError` for a folder that another process uses
