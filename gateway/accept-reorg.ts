@@ -13,7 +13,7 @@ await runOrExplain(async () => {
   const [name = ""] = process.argv.slice(2);
   const config = readConfig();
   const { chainId } = NETWORKS[config.NETWORK];
-  const database = await openDatabase(databaseOf(config));
+  const database = await openDatabase(databaseOf(config, { statementTimeoutMs: 0 }));
   try {
     const { scannedBlock, note } = await new WatcherAcceptanceService(database, chainId).accept(name);
     console.log(

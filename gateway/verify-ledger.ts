@@ -6,7 +6,8 @@ import { runOrExplain } from "./run-or-explain.ts";
 
 /** `npm run ledger:verify`: checks every row of the books; exits 1 and names each fault if they do not agree. */
 await runOrExplain(async () => {
-  const database = await openDatabase(databaseOf(readConfig()));
+  // It reads every row there is, which takes as long as it takes.
+  const database = await openDatabase(databaseOf(readConfig(), { statementTimeoutMs: 0 }));
   try {
     const { faults, entries, openHolds } = await new LedgerService(database).verify();
     for (const { fault, subject } of faults) console.error(`${fault}: ${subject}`);

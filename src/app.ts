@@ -4,11 +4,14 @@ import { type ChainServices, openChainRoom } from "./chain/room.ts";
 import { createRpc, type Rpc } from "./chain/rpc.client.ts";
 import { type Config, readVariable } from "./config.ts";
 import type { Database } from "./db/database.ts";
+import { readDeploymentSecret } from "./db/deployment-secret.ts";
 import { openDatabase } from "./db/open.ts";
 import { MemoryBus } from "./events/bus.memory.ts";
 import { RedisBus } from "./events/bus.redis.ts";
 import type { Bus } from "./events/bus.ts";
+import { EventCursors } from "./events/event-cursors.ts";
 import { EventsService } from "./events/events.service.ts";
+import { KEPT_HOURS } from "./events/outbox.ts";
 import { dropRedis, openRedis, type RedisConnection } from "./events/redis-connection.ts";
 import { EventRelay } from "./events/relay.ts";
 import { IdempotencyService } from "./idempotency/idempotency.service.ts";
@@ -65,7 +68,9 @@ export async function createApp(
   try {
     const bus = config.REDIS_URL ? await RedisBus.create(config.REDIS_URL, { log }) : new MemoryBus();
     const redis = config.REDIS_URL ? await openCounters(config.REDIS_URL, log) : undefined;
-    return wire({ config, network, log, rpc, database, bus, redis });
+    const { secret, createdAt } = await readDeploymentSecret(database, "event cursors");
+    const cursors = new EventCursors(secret, new Date(createdAt.getTime() + KEPT_HOURS * 3_600_000));
+    return wire({ config, network, log, rpc, database, bus, redis, cursors });
   } catch (error) {
     await database.close();
     throw error;
@@ -80,11 +85,12 @@ function wire(given: {
   database: Database;
   bus: Bus;
   redis: RedisConnection | undefined;
+  cursors: EventCursors;
 }): App {
-  const { config, network, log, rpc, database, bus, redis } = given;
+  const { config, network, log, rpc, database, bus, redis, cursors } = given;
   const relay = new EventRelay(database, bus, log);
   const committed = () => relay.nudge();
-  const events = new EventsService(database, bus);
+  const events = new EventsService(database, bus, cursors);
   const parts: Parts = { config, network, log, clock: systemClock, rpc, database, bus, events, committed };
   const metrics = config.METRICS_PORT === undefined ? undefined : new Metrics();
   const chain = openChainRoom(parts);
@@ -182,10 +188,22 @@ function checksOf(
   };
 }
 
-/** Which database this configuration means. */
-export function databaseOf(config: Config) {
+/** Which database this configuration means. Statements may be given another time limit on a server; 0 is none. */
+export function databaseOf(
+  config: Config,
+  {
+    statementTimeoutMs = config.DATABASE_STATEMENT_TIMEOUT_MS,
+  }: { readonly statementTimeoutMs?: number } = {},
+) {
   if (config.DATABASE_URL)
-    return { kind: "server", url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE } as const;
+    return {
+      kind: "server",
+      url: config.DATABASE_URL,
+      poolSize: config.DATABASE_POOL_SIZE,
+      readPoolSize: config.DATABASE_READ_POOL_SIZE,
+      readTimeoutMs: config.DATABASE_READ_TIMEOUT_MS,
+      statementTimeoutMs,
+    } as const;
   return { kind: "folder", path: config.DATA_DIR } as const;
 }
 

@@ -69,6 +69,21 @@ export const SETTINGS = {
     about: "Connections to the PostgreSQL server",
     example: "10",
   },
+  DATABASE_READ_POOL_SIZE: {
+    schema: z.coerce.number().int().min(1).max(50).default(2),
+    about: "Further connections, for expensive reads alone: the usage of accounts; so many run at once",
+    example: "2",
+  },
+  DATABASE_READ_TIMEOUT_MS: {
+    schema: ms.default(5_000),
+    about: "Deadline for an expensive read, and for its turn",
+    example: "5000",
+  },
+  DATABASE_STATEMENT_TIMEOUT_MS: {
+    schema: ms.default(30_000),
+    about: "Deadline for any other statement on the PostgreSQL server, also one that waits for a lock",
+    example: "30000",
+  },
   REDIS_URL: {
     schema: z.url({ protocol: /^rediss?$/ }).optional(),
     about: "Redis, which carries events between processes",

@@ -128,7 +128,7 @@ export async function listDeposits(
   page: PageRequest,
 ): Promise<Page<StoredDeposit>> {
   const limit = pageLimit(page);
-  const [seenAt, id] = page.after === undefined ? [null, null] : readCursor(page.after);
+  const [seenAt, id] = page.after === undefined ? ["infinity", ""] : readCursor(page.after);
   const rows = await queries.rows<DepositRow>(LIST, [account, seenAt, id, limit]);
   return toPage(rows.map(toDeposit), page);
 }
@@ -235,7 +235,7 @@ const CONFIRMED_FROM = `
 
 const LIST = `
   select ${COLUMNS} from deposit
-  where account = $1 and ($2::timestamptz is null or (seen_at, id) < ($2::timestamptz, $3))
+  where account = $1 and (seen_at, id) < ($2::timestamptz, $3)
   order by deposit.seen_at desc, deposit.id desc limit $4::int`;
 
 const FIND = `select ${COLUMNS} from deposit where id = $1`;

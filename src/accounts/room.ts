@@ -51,7 +51,7 @@ export function openAccountRoom(
     services: {
       balances,
       funds: new FundsService({ balances, vault: new VaultClient({ client: rpc.client, vault, clock }) }),
-      usage: new UsageService(database),
+      usage: new UsageService(database.reads),
       deposits,
       holds,
     },

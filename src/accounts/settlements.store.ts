@@ -67,7 +67,9 @@ export async function resolveHolds(
  * A hold leaves the state `open` once: whoever comes second finds no row. What was not charged goes back to where it
  * came from. Revenue is the full cost; a cost above the hold is balanced by the book `loss`.
  * Keys are locked before accounts, as in `holds.store.ts`, so that the two never wait for each other.
- * (The request is numbered behind `moved`, whose lock makes the numbers of an account follow its commits.)
+ * Requests that were used are numbered by the account's `usage_count`, in the order of the batch. `moved` holds the
+ * lock of the account's row, so the numbers of an account grow in the order of its commits. (`usage_id` numbers those
+ * of all accounts, for processes of the version before; no client sees it.)
  *
  * A plan is kept as long as its connection, also one made while the tables were empty: `any` has holds looked up by
  * their key even then, and `|| ''` keeps the planner off the index of open holds, full of dead entries under load.
@@ -85,10 +87,12 @@ const RESOLVE = `
     from asked a where h.id = a.id and h.id = any(array(select id from asked)) and h.state || '' = 'open'
     returning a.n, h.id, h.account, h.api_key_id, h.amount, h.from_credit, h.state,
       a.input_cost + a.output_cost as cost,
-      least(a.input_cost + a.output_cost, h.amount) as charged
+      least(a.input_cost + a.output_cost, h.amount) as charged,
+      case when a.input_tokens is not null or least(a.input_cost + a.output_cost, h.amount) > 0 then 1 else 0 end as used
   ), shares as (
     select *, from_credit - least(from_credit, charged) as credit_back,
-      amount - from_credit - greatest(charged - from_credit, 0) as deposit_back
+      amount - from_credit - greatest(charged - from_credit, 0) as deposit_back,
+      sum(used) over (partition by account order by n desc) as used_from_here
     from resolved
   ), keys as (
     select id from api_key where id in (select api_key_id from resolved) order by id for no key update
@@ -104,9 +108,10 @@ const RESOLVE = `
   ), moved as (
     update account w set
       deposit = w.deposit + t.deposit_back, credit = w.credit + t.credit_back,
-      held = w.held - t.amount, held_credit = w.held_credit - t.from_credit
+      held = w.held - t.amount, held_credit = w.held_credit - t.from_credit,
+      usage_count = w.usage_count + t.used
     from (select s.account, sum(s.amount) as amount, sum(s.from_credit) as from_credit,
-        sum(s.deposit_back) as deposit_back, sum(s.credit_back) as credit_back
+        sum(s.deposit_back) as deposit_back, sum(s.credit_back) as credit_back, sum(s.used) as used
       from shares s join wallet on wallet.address = s.account group by s.account) t
     where w.address = t.account
     returning w.*
@@ -120,7 +125,8 @@ const RESOLVE = `
       output_price = coalesce(a.output_price, r.output_price), trust_mode = coalesce(a.trust_mode, r.trust_mode),
       units = a.units, routing = a.routing,
       credit_used = least(s.from_credit, s.charged), deposit_used = s.charged - least(s.from_credit, s.charged),
-      usage_id = case when a.input_tokens is not null or s.charged > 0 then nextval('usage_id') end
+      usage_number = case when s.used = 1 then m.usage_count - s.used_from_here + 1 end,
+      usage_id = case when s.used = 1 then nextval('usage_id') end
     from asked a join shares s on s.n = a.n join moved m on m.address = s.account where r.id = a.id
   ), entries as (
     insert into ledger_entry (transfer_id, book, account, amount, cause)

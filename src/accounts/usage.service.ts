@@ -1,4 +1,4 @@
-import type { Queries } from "../db/database.ts";
+import type { AccountReads } from "../db/account-reads.ts";
 import { AppError } from "../kernel/errors.ts";
 import {
   decodeCursor,
@@ -21,26 +21,32 @@ import {
 export type { TrustMode, UsageDay, UsageFilter, UsageRow, UsageSource, UsageTotals } from "./usage.store.ts";
 
 const MAX_USAGE_ID = 2n ** 63n - 1n;
+/** Not "usage", whose numbers were those of the whole router: a cursor of that kind would name another place. */
+const CURSOR_KIND = "account-usage";
 
 /**
  * What an account used: the requests that delivered or cost something, as the ledger was told of them. Their costs
- * add up to what the account paid.
+ * add up to what the account paid. Every method throws what `AccountReads` throws, and stops when `signal` aborts.
  */
 export class UsageService {
-  readonly #queries: Queries;
+  readonly #reads: AccountReads;
 
-  constructor(queries: Queries) {
-    this.#queries = queries;
+  constructor(reads: AccountReads) {
+    this.#reads = reads;
   }
 
   /** Sums over all requests that `filter` lets through. */
-  stats(account: string, filter: UsageFilter): Promise<UsageTotals> {
-    return sumUsage(this.#queries, account, filter);
+  stats(account: string, filter: UsageFilter, signal?: AbortSignal): Promise<UsageTotals> {
+    return sumUsage({ reads: this.#reads, account, filter, signal });
   }
 
   /** Sums by day of UTC and model, newest day first; with `byTrustMode`, by trust mode too. */
-  daily(account: string, filter: UsageFilter, { byTrustMode = false } = {}): Promise<readonly UsageDay[]> {
-    return sumUsageByDay(this.#queries, account, filter, byTrustMode);
+  daily(
+    account: string,
+    filter: UsageFilter,
+    { byTrustMode = false, signal }: { readonly byTrustMode?: boolean; readonly signal?: AbortSignal } = {},
+  ): Promise<readonly UsageDay[]> {
+    return sumUsageByDay({ reads: this.#reads, account, filter, signal }, byTrustMode);
   }
 
   /**
@@ -50,23 +56,23 @@ export class UsageService {
   async history(
     account: string,
     filter: UsageFilter,
-    page: PageRequest & { readonly skip?: number },
+    page: PageRequest & { readonly skip?: number; readonly signal?: AbortSignal },
   ): Promise<Page<UsageRow>> {
     const limit = pageLimit(page);
     const before = page.after === undefined ? undefined : readCursor(page.after);
-    const place = { before, skip: page.skip ?? 0, limit };
-    return toPage(await listUsage(this.#queries, account, filter, place), page);
+    const read = { reads: this.#reads, account, filter, signal: page.signal };
+    return toPage(await listUsage(read, { before, skip: page.skip ?? 0, limit }), page);
   }
 }
 
 /** Where a history goes on after this request. */
 export function usageCursor({ id }: Pick<UsageRow, "id">): string {
-  return encodeCursor("usage", id.toString());
+  return encodeCursor(CURSOR_KIND, id.toString());
 }
 
 function readCursor(cursor: string): bigint {
   const [kind, text = ""] = decodeCursor(cursor, 2);
-  if (kind !== "usage" || !/^\d{1,19}$/.test(text) || BigInt(text) > MAX_USAGE_ID)
+  if (kind !== CURSOR_KIND || !/^\d{1,19}$/.test(text) || BigInt(text) > MAX_USAGE_ID)
     throw new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
   return BigInt(text);
 }

@@ -1,4 +1,4 @@
-import type { Queries } from "../db/database.ts";
+import type { AccountReads } from "../db/account-reads.ts";
 
 export type TrustMode = "standard" | "verified" | "private";
 /** By what a request was paid: through an `sk-` key, or by the wallet itself. */
@@ -32,7 +32,7 @@ export type UsageDay = UsageTotals & {
   readonly trustMode: TrustMode | null;
 };
 
-/** One request that was used. `id` numbers them in the order in which they were paid for; amounts are neuron. */
+/** One request that was used. `id` numbers those of its account from 1, in the order of payment; amounts are neuron. */
 export type UsageRow = {
   readonly id: bigint;
   readonly requestId: string;
@@ -51,22 +51,35 @@ export type UsageRow = {
   readonly trustMode: TrustMode;
 };
 
+/** Whose usage is read, through what, and until when anybody waits for it. */
+export type UsageRead = {
+  readonly reads: AccountReads;
+  readonly account: string;
+  readonly filter: UsageFilter;
+  readonly signal?: AbortSignal | undefined;
+};
+
 /** Sums over everything that `filter` lets through. */
-export async function sumUsage(queries: Queries, account: string, filter: UsageFilter): Promise<UsageTotals> {
-  const [row] = await queries.rows<TotalsRow>(STATS, parametersOf(account, filter));
+export async function sumUsage(read: UsageRead): Promise<UsageTotals> {
+  const { text, values } = used(read);
+  const [row] = await run<TotalsRow>(read, `select ${SUMS} from ${text}`, values);
   if (!row) throw new Error("sums have one row");
   return toTotals(row);
 }
 
 /** Sums by day and model, newest day first; with `byTrustMode`, also by trust mode. */
-export async function sumUsageByDay(
-  queries: Queries,
-  account: string,
-  filter: UsageFilter,
-  byTrustMode: boolean,
-): Promise<readonly UsageDay[]> {
+export async function sumUsageByDay(read: UsageRead, byTrustMode: boolean): Promise<readonly UsageDay[]> {
   type Row = TotalsRow & { date: string; model: string; trust_mode: TrustMode | null };
-  const rows = await queries.rows<Row>(DAILY, [...parametersOf(account, filter), byTrustMode]);
+  const { text, values } = used(read);
+  const trustMode = byTrustMode ? "r.trust_mode" : "null::text";
+  const rows = await run<Row>(
+    read,
+    `select to_char(by_day.day, 'YYYY-MM-DD') as date, by_day.* from (
+       select (r.created_at at time zone 'UTC')::date as day, r.model, ${trustMode} as trust_mode, ${SUMS}
+       from ${text} group by 1, 2, 3
+     ) as by_day order by by_day.day desc, by_day.model, by_day.trust_mode`,
+    values,
+  );
   return rows.map((row) => ({
     ...toTotals(row),
     date: row.date,
@@ -77,13 +90,25 @@ export async function sumUsageByDay(
 
 /** At most `limit` requests, newest first: those with a smaller number than `before`, without the first `skip`. */
 export async function listUsage(
-  queries: Queries,
-  account: string,
-  filter: UsageFilter,
+  read: UsageRead,
   page: { readonly before: bigint | undefined; readonly skip: number; readonly limit: number },
 ): Promise<readonly UsageRow[]> {
-  const place = [page.before?.toString() ?? null, page.limit, page.skip];
-  const rows = await queries.rows<HistoryRow>(HISTORY, [...parametersOf(account, filter), ...place]);
+  const { text, values } = used(read, page.before);
+  const limit = values.push(page.limit);
+  const skip = values.push(page.skip);
+  // The index alone says which rows are on the page, however many are filtered out or skipped before it.
+  const rows = await run<HistoryRow>(
+    read,
+    `select r.* from (
+       select r.usage_number from ${text} order by r.usage_number desc limit $${limit}::integer offset $${skip}::integer
+     ) as page
+     cross join lateral (
+       select ${HISTORY_COLUMNS} from inference_request r
+       where r.account = $1::text and r.usage_number = page.usage_number and r.usage_number is not null limit 1
+     ) as r
+     order by page.usage_number desc`,
+    values,
+  );
   return rows.map(toUsageRow);
 }
 
@@ -110,10 +135,28 @@ type HistoryRow = TotalsRow & {
   trust_mode: TrustMode;
 };
 
-function parametersOf(account: string, filter: UsageFilter) {
-  const { apiKeyId, source, from, before, trustMode, modelId } = filter;
-  const times = [from?.toISOString() ?? null, before?.toISOString() ?? null];
-  return [account, apiKeyId ?? null, source ?? null, ...times, trustMode ?? null, modelId ?? null];
+function run<Row>({ reads, account, signal }: UsageRead, text: string, values: readonly unknown[]) {
+  return reads.rows<Row>(account, { text, values }, signal);
+}
+
+/**
+ * The requests that a filter lets through, as `from` has them. Each shape of filter is a statement of its own, made of
+ * constants, so that the planner sees only the conditions that are there; the account is always `$1`.
+ */
+function used({ account, filter }: UsageRead, before?: bigint): { text: string; values: unknown[] } {
+  const values: unknown[] = [account];
+  const conditions = ["r.account = $1::text", "r.usage_number is not null"];
+  const add = (value: string | undefined, condition: (parameter: string) => string) => {
+    if (value !== undefined) conditions.push(condition(`$${values.push(value)}`));
+  };
+  add(filter.apiKeyId, (parameter) => `r.api_key_id = ${parameter}::uuid`);
+  add(filter.from?.toISOString(), (parameter) => `r.created_at >= ${parameter}::timestamptz`);
+  add(filter.before?.toISOString(), (parameter) => `r.created_at < ${parameter}::timestamptz`);
+  add(filter.trustMode, (parameter) => `r.trust_mode = ${parameter}::text`);
+  add(filter.modelId, (parameter) => `r.model = ${parameter}::text`);
+  add(before?.toString(), (parameter) => `r.usage_number < ${parameter}::bigint`);
+  if (filter.source) conditions.push(PAID_BY[filter.source]);
+  return { text: `inference_request r where ${conditions.join(" and ")}`, values };
 }
 
 function toTotals(row: TotalsRow): UsageTotals {
@@ -156,30 +199,14 @@ const TOKENS = [
   "cache_write_1h_tokens",
 ] as const;
 
-const USED = `
-  inference_request r where r.account = $1::text and r.usage_id is not null
-    and ($2::uuid is null or r.api_key_id = $2::uuid)
-    and ($3::text is null or ($3::text = 'api_key') = (r.api_key_id is not null))
-    and ($4::timestamptz is null or r.created_at >= $4::timestamptz)
-    and ($5::timestamptz is null or r.created_at < $5::timestamptz)
-    and ($6::text is null or r.trust_mode = $6::text)
-    and ($7::text is null or r.model = $7::text)`;
+const PAID_BY = { api_key: "r.api_key_id is not null", wallet: "r.api_key_id is null" } as const;
 
 const SUMS = `count(*)::text as requests, coalesce(sum(r.total_cost), 0)::text as cost,
   ${TOKENS.map((name) => `coalesce(sum(r.${name}), 0)::text as ${name}`).join(", ")}`;
 
-const STATS = `select ${SUMS} from ${USED}`;
-
-const DAILY = `
-  select to_char(r.created_at at time zone 'UTC', 'YYYY-MM-DD') as date, r.model,
-    case when $8::boolean then r.trust_mode end as trust_mode, ${SUMS}
-  from ${USED} group by 1, 2, 3 order by 1 desc, 2, 3`;
-
-const HISTORY = `
-  select r.usage_id::text as id, r.id as request_id, r.model, r.provider, r.api_key_id::text as api_key_id,
-    floor(extract(epoch from r.created_at) * 1000)::bigint::text as created_ms, '1' as requests,
-    ${TOKENS.map((name) => `coalesce(r.${name}, 0)::text as ${name}`).join(", ")},
-    r.total_cost::text as cost, r.deposit_used::text as deposit_used, r.credit_used::text as credit_used,
-    r.trust_mode
-  from ${USED} and ($8::bigint is null or r.usage_id < $8::bigint)
-  order by r.usage_id desc limit $9::integer offset $10::integer`;
+const HISTORY_COLUMNS = `
+  r.usage_number::text as id, r.id as request_id, r.model, r.provider, r.api_key_id::text as api_key_id,
+  floor(extract(epoch from r.created_at) * 1000)::bigint::text as created_ms, '1' as requests,
+  ${TOKENS.map((name) => `coalesce(r.${name}, 0)::text as ${name}`).join(", ")},
+  r.total_cost::text as cost, r.deposit_used::text as deposit_used, r.credit_used::text as credit_used,
+  r.trust_mode`;

@@ -3,7 +3,11 @@ import type { AnyEntity, EntityManager, MikroORM, Transaction as OrmTransaction 
 import { CompiledQuery, type Kysely } from "kysely";
 import type { Pool } from "pg";
 import { inSpan, isTracing, type SpanOptions } from "../kernel/tracing.ts";
+import type { AccountReads } from "./account-reads.ts";
+import { EmbeddedReads } from "./embedded-reads.ts";
+import type { ServerReads } from "./server-reads.ts";
 import { outageOf, type ServerWatch } from "./server-watch.ts";
+import { timeoutOf } from "./statement-timeout.ts";
 
 /** How often one statement is tried that others were preferred to (promises F46). */
 const MOST_TRIES = 5;
@@ -31,19 +35,30 @@ export class Database implements Queries {
   readonly pool: Pool;
   readonly #watch: ServerWatch | undefined;
   readonly #names = new Map<string, string>();
+  readonly #serverReads: ServerReads | undefined;
   readonly #onClose: () => void | Promise<void>;
+  /** Expensive reads, apart from all other statements. */
+  readonly reads: AccountReads;
 
   constructor(
     orm: MikroORM,
     {
       pool,
       watch,
+      reads,
       onClose = () => {},
-    }: { readonly pool: Pool; readonly watch?: ServerWatch; readonly onClose?: () => void | Promise<void> },
+    }: {
+      readonly pool: Pool;
+      readonly watch?: ServerWatch;
+      readonly reads?: ServerReads;
+      readonly onClose?: () => void | Promise<void>;
+    },
   ) {
     this.orm = orm;
     this.pool = pool;
     this.#watch = watch;
+    this.#serverReads = reads;
+    this.reads = reads ?? new EmbeddedReads(this);
     this.#onClose = onClose;
   }
 
@@ -68,7 +83,7 @@ export class Database implements Queries {
       try {
         return (await this.pool.query(query)).rows as Row[];
       } catch (error) {
-        if (tries === MOST_TRIES || !isUndone(error)) throw outageOf(error);
+        if (tries === MOST_TRIES || !isUndone(error)) throw outageOf(timeoutOf(error));
         await sleep(Math.random() * LONGEST_PAUSE_MS * tries);
       }
     }
@@ -96,7 +111,7 @@ export class Database implements Queries {
         return work({ em: em as EntityManager, rows });
       });
     } catch (error) {
-      throw outageOf(error);
+      throw outageOf(timeoutOf(error));
     }
   }
 
@@ -107,6 +122,7 @@ export class Database implements Queries {
 
   async close(): Promise<void> {
     await this.#watch?.stop();
+    await this.#serverReads?.close();
     await this.orm.close(true);
     await this.#onClose();
   }

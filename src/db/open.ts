@@ -10,7 +10,9 @@ import { PostgresSupervisor } from "./embedded/postgres-supervisor.ts";
 import { entities } from "./entities.ts";
 import { lockFolder } from "./lock.ts";
 import { migrations } from "./migrations/index.ts";
+import { ServerReads } from "./server-reads.ts";
 import { ServerWatch } from "./server-watch.ts";
+import { limitStatements } from "./statement-timeout.ts";
 import { copyTemplate } from "./template.ts";
 
 /**
@@ -18,9 +20,22 @@ import { copyTemplate } from "./template.ts";
  * for tests: in the calling thread, and in the session that is given, if one is).
  */
 export type DatabaseConfig =
-  | { readonly kind: "server"; readonly url: string; readonly poolSize: number }
+  | ServerConfig
   | { readonly kind: "folder"; readonly path: string }
   | { readonly kind: "memory"; readonly session?: PostgresSession };
+
+/**
+ * A PostgreSQL server. `statementTimeoutMs` limits every statement but expensive reads, which have `readPoolSize`
+ * connections of their own and `readTimeoutMs`; 0 is no limit.
+ */
+type ServerConfig = {
+  readonly kind: "server";
+  readonly url: string;
+  readonly poolSize: number;
+  readonly readPoolSize?: number;
+  readonly statementTimeoutMs?: number;
+  readonly readTimeoutMs?: number;
+};
 
 /** Processes that start together on one server migrate one after the other. */
 const MIGRATION_LOCK = 7_260_814_003n;
@@ -32,6 +47,10 @@ const MAX_WAIT_MS = 15_000;
 const MAX_WAITING = { maxStatements: 20_000, maxCharacters: 256 * 1_048_576 } as const;
 /** A statement of the embedded database that takes longer is ended, together with its thread. */
 const MAX_STATEMENT_MS = 60_000;
+/** What the settings of the same names are, where nobody sets them. */
+const DEFAULT_STATEMENT_TIMEOUT_MS = 30_000;
+const DEFAULT_READ_TIMEOUT_MS = 5_000;
+const DEFAULT_READ_POOL_SIZE = 2;
 
 /**
  * Opens the database and brings its schema up to date. Throws `StartupError` for a folder that another process uses
@@ -43,7 +62,7 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
   return openSession(config.session ?? (await EmbeddedPostgres.open({ dataDir: "memory://" })));
 }
 
-async function openServer(config: { url: string; poolSize: number }): Promise<Database> {
+async function openServer(config: ServerConfig): Promise<Database> {
   const { MikroORM: Server } = await import("@mikro-orm/postgresql");
   const orm = await Server.init({
     ...common(),
@@ -63,7 +82,19 @@ async function openServer(config: { url: string; poolSize: number }): Promise<Da
     }
     // A connection that breaks while nobody uses it is taken out by the pool itself.
     pool.on("error", () => {});
-    return new Database(orm as unknown as MikroORM, { pool, watch: new ServerWatch(pool, config.url) });
+    // Not before: a migration of a large table takes as long as it takes.
+    await limitStatements(pool, config.statementTimeoutMs ?? DEFAULT_STATEMENT_TIMEOUT_MS);
+    const watch = new ServerWatch(pool, config.url);
+    const reads = new ServerReads(
+      {
+        url: config.url,
+        poolSize: config.readPoolSize ?? DEFAULT_READ_POOL_SIZE,
+        connectMs: CONNECT_MS,
+        timeoutMs: config.readTimeoutMs ?? DEFAULT_READ_TIMEOUT_MS,
+      },
+      watch,
+    );
+    return new Database(orm as unknown as MikroORM, { pool, watch, reads });
   } catch (cause) {
     await orm.close(true);
     const { host, pathname } = new URL(config.url);

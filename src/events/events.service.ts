@@ -1,27 +1,27 @@
 import type { Queries } from "../db/database.ts";
 import { AppError } from "../kernel/errors.ts";
-import { decodeCursor, encodeCursor } from "../kernel/page.ts";
 import type { Bus, EventFilter, EventStream } from "./bus.ts";
+import { type EventCursors, invalidCursor } from "./event-cursors.ts";
 import { KEPT_HOURS, lastPublished, type Past } from "./outbox.ts";
 import { OutboxReads } from "./outbox-reads.ts";
 import { REPLAY_PAGE, ReplayedStream, type ReplayPage } from "./replayed-stream.ts";
 import type { Topic } from "./topics.ts";
-
-const MAX_POSITION = 2n ** 63n - 1n;
 
 /** What a subscription follows: events of one topic, live, or first everything since a cursor. */
 export class EventsService {
   readonly #queries: Queries;
   readonly #reads: OutboxReads;
   readonly #bus: Bus;
+  readonly #cursors: EventCursors;
   readonly #maxStreams: number;
   #openStreams = 0;
 
   /** At most `maxStreams` streams are open at once. */
-  constructor(queries: Queries, bus: Bus, { maxStreams = 20_000 } = {}) {
+  constructor(queries: Queries, bus: Bus, cursors: EventCursors, { maxStreams = 20_000 } = {}) {
     this.#queries = queries;
     this.#reads = new OutboxReads(queries);
     this.#bus = bus;
+    this.#cursors = cursors;
     this.#maxStreams = maxStreams;
   }
 
@@ -62,12 +62,22 @@ export class EventsService {
     return this.#reads.position(topic);
   }
 
+  /** The cursor of a position: where a client resumes that knows all events up to it. */
+  cursorAt(position: bigint): string {
+    return this.#cursors.seal(position);
+  }
+
+  /** The position of a cursor. Throws `invalid_cursor` for one that this deployment did not give. */
+  positionOf(cursor: string): bigint {
+    return this.#cursors.open(cursor);
+  }
+
   async #live(filter: EventFilter, onEnd: () => void): Promise<ReplayedStream> {
     return ReplayedStream.live(await this.#bus.subscribe(filter), onEnd);
   }
 
   async #resume(filter: EventFilter, after: string, onEnd: () => void): Promise<ReplayedStream> {
-    const position = decodePosition(after);
+    const position = this.positionOf(after);
     const past = await this.#reads.past(filter, position);
     if (position > past.newestCursor) throw invalidCursor();
     if (position < past.oldestCursor)
@@ -91,21 +101,4 @@ function toPage({ events, newest }: Past, after: bigint): ReplayPage {
   const last = events.at(-1)?.position ?? after;
   const full = events.length === REPLAY_PAGE;
   return { events, upTo: full || last > newest ? last : newest, full };
-}
-
-/** The cursor of an event, opaque to clients. */
-export function encodePosition(position: bigint): string {
-  return encodeCursor("event", position.toString());
-}
-
-/** The position in a cursor. Throws `invalid_cursor` for anything that `encodePosition` did not make. */
-export function decodePosition(cursor: string): bigint {
-  const [kind, text = ""] = decodeCursor(cursor, 2);
-  if (kind !== "event" || !/^(0|[1-9]\d{0,18})$/.test(text) || BigInt(text) > MAX_POSITION)
-    throw invalidCursor();
-  return BigInt(text);
-}
-
-function invalidCursor(): AppError {
-  return new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
 }

@@ -5,7 +5,13 @@ import { finerPriceOf } from "./finer-price.ts";
 import { profileOf } from "./profile.ts";
 import { SERVICE_TYPES, type ServiceType } from "./provider.ts";
 
-/** Reads every offer from the inference registry; rows of a service type that the router does not know are left out. */
+/** Longer names fit into no index of requests, and no filter takes them. */
+const MAX_MODEL_LENGTH = 500;
+
+/**
+ * Reads every offer from the inference registry. Rows of a service type that the router does not know are left out, and
+ * rows whose model has a name of more than 500 characters.
+ */
 export function chainProviders(
   registry: InferenceRegistry,
   rules: { readonly allowsPrivate: boolean },
@@ -15,7 +21,7 @@ export function chainProviders(
       const services = await registry.all();
       return services.flatMap(({ additionalInfo, ...service }) => {
         const { serviceType } = service;
-        if (!isServiceType(serviceType)) return [];
+        if (!isServiceType(serviceType) || service.model.length > MAX_MODEL_LENGTH) return [];
         const unroutable = faultOf(service.url, rules);
         const profile = profileOf(additionalInfo);
         const finer = serviceType === "chatbot" ? finerPriceOf(additionalInfo) : {};

@@ -50,7 +50,7 @@ export class RequestsService {
 
   /** The requests of an account, newest first. */
   async list(account: string, page: PageRequest): Promise<Page<InferenceRequest>> {
-    const older = page.after === undefined ? {} : { $or: olderThan(page.after) };
+    const older = page.after === undefined ? {} : olderThan(page.after);
     const rows = await this.#database
       .em()
       .find(
@@ -67,9 +67,10 @@ export function requestCursor(request: InferenceRequest): string {
   return encodeTimeCursor(request.createdAt, request.id);
 }
 
+/** The first condition is a range of the index; the second leaves out what is of the same time and was listed. */
 function olderThan(after: string) {
   const { at, id } = decodeTimeCursor(after);
-  return [{ createdAt: { $lt: at } }, { createdAt: at, id: { $lt: id } }];
+  return { createdAt: { $lte: at }, $or: [{ createdAt: { $lt: at } }, { id: { $lt: id } }] };
 }
 
 function toRequest(row: InferenceRequestRow): InferenceRequest {

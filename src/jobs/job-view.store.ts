@@ -43,12 +43,14 @@ export async function listJobs(
     readonly after?: { readonly at: Date; readonly id: string } | undefined;
   },
 ): Promise<readonly JobView[]> {
-  const after = ask.after && [ask.after.at.toISOString(), ask.after.id];
-  const parameters = [account, ask.limit, ask.state ?? null, ...(after ?? [null, null])];
-  const rows =
-    keyId === undefined
-      ? await queries.rows<JobRow>(LIST_OF_ACCOUNT, parameters)
-      : await queries.rows<JobRow>(LIST_OF_KEY, [...parameters, keyId]);
+  const after = ask.after ? [ask.after.at.toISOString(), ask.after.id] : ["infinity", NO_ID];
+  const filters = [
+    ...(ask.state === undefined ? [] : [{ column: "state", value: ask.state } as const]),
+    ...(keyId === undefined ? [] : [{ column: "api_key_id", value: keyId } as const]),
+  ];
+  const sql = list(filters.map(({ column }) => column));
+  const values = filters.map(({ value }) => value);
+  const rows = await queries.rows<JobRow>(sql, [account, ask.limit, ...after, ...values]);
   return rows.map(toView);
 }
 
@@ -120,14 +122,20 @@ const FIND = `
   select ${COLUMNS} from job j left join job_content c on c.id = j.id
   where j.account = $1::text and j.id = $2::uuid and ($3::uuid is null or j.api_key_id = $3::uuid)`;
 
-const LIST = (owned: string) => `
-  select ${COLUMNS} from job j left join job_content c on c.id = j.id
-  where ${owned} and ($3::text is null or j.state = $3::text)
-    and ($4::timestamptz is null or (j.created_at, j.id) < ($4::timestamptz, $5::uuid))
-  order by j.created_at desc, j.id desc limit $2::integer`;
+const NO_ID = "00000000-0000-0000-0000-000000000000";
+const FILTERS = {
+  state: (at: number) => `and j.state = $${at}::text`,
+  api_key_id: (at: number) => `and j.api_key_id = $${at}::uuid`,
+} as const;
 
-const LIST_OF_ACCOUNT = LIST("j.account = $1::text");
-const LIST_OF_KEY = LIST("j.account = $1::text and j.api_key_id = $6::uuid");
+/** A statement for each set of filters, which follow the first four parameters. */
+function list(columns: readonly (keyof typeof FILTERS)[]): string {
+  return `
+    select ${COLUMNS} from job j left join job_content c on c.id = j.id
+    where j.account = $1::text and (j.created_at, j.id) < ($3::timestamptz, $4::uuid)
+      ${columns.map((column, at) => FILTERS[column](at + 5)).join(" ")}
+    order by j.created_at desc, j.id desc limit $2::integer`;
+}
 
 const RESULT = "select result from job_content where id = $1::uuid and expires_at > now()";
 

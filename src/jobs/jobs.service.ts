@@ -1,6 +1,6 @@
 import type { Database } from "../db/database.ts";
 import type { EventStream } from "../events/bus.ts";
-import { decodePosition, type EventsService } from "../events/events.service.ts";
+import type { EventsService } from "../events/events.service.ts";
 import { filterStream } from "../events/filtered-stream.ts";
 import type { DomainEvent } from "../events/topics.ts";
 import { AppError } from "../kernel/errors.ts";
@@ -70,7 +70,7 @@ export class JobsService {
       const job = await this.get(reach, id);
       if (after === undefined) return new JobStream(source, { present: [toEvent(job, upTo)], jobId: job.id });
       const stream = new JobStream(source, { present: [], jobId: job.id });
-      if (await this.#isToldBy(job, decodePosition(after))) await stream.return();
+      if (await this.#isToldBy(job, this.#needs.events.positionOf(after))) await stream.return();
       return stream;
     });
   }

@@ -102,6 +102,13 @@ export class AppError extends Error {
   }
 }
 
+/** A client left before its answer was made: what was done for it stops here, and nobody receives this failure. */
+export class ClientLeftError extends AppError {
+  constructor() {
+    super("unavailable", "The client left before its answer.");
+  }
+}
+
 /** Why the product cannot start: one line for the operator, naming the setting at fault. It is shown without a stack. */
 export class StartupError extends Error {
   override readonly name = "StartupError";

@@ -20,6 +20,12 @@ export function toPage<T>(rows: readonly T[], page: PageRequest): Page<T> {
   return { rows: rows.slice(0, page.first), hasNextPage: rows.length > page.first };
 }
 
+/**
+ * Where a list of the chain's rows, newest first, begins that was asked for without a cursor: behind every block and
+ * log. A page is then always a range of its index; a condition that may be absent would have one plan for both.
+ */
+export const END_OF_CHAIN = ["9223372036854775807", "2147483647"] as const;
+
 /** An opaque cursor out of the sort key of a row. */
 export function encodeCursor(...key: readonly string[]): string {
   return Buffer.from(JSON.stringify(key)).toString("base64url");

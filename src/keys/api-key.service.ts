@@ -90,7 +90,7 @@ export class ApiKeyService {
 
   /** The keys of an account, oldest first; of one status, or all. */
   async list(account: string, page: PageRequest, status?: KeyStatus): Promise<Page<ApiKey>> {
-    const newer: FilterQuery<ApiKeyRow> = page.after === undefined ? {} : { $or: newerThan(page.after) };
+    const newer: FilterQuery<ApiKeyRow> = page.after === undefined ? {} : newerThan(page.after);
     const wanted = status === undefined ? {} : withStatus(status, this.#needs.clock.now());
     const rows = await this.#needs.database
       .em()
@@ -199,9 +199,10 @@ export function apiKeyCursor(key: ApiKey): string {
   return encodeTimeCursor(key.createdAt, key.id);
 }
 
+/** The first condition is a range of the index; the second leaves out what is of the same time and was listed. */
 function newerThan(after: string) {
   const { at, id } = decodeTimeCursor(after);
-  return [{ createdAt: { $gt: at } }, { createdAt: at, id: { $gt: id } }];
+  return { createdAt: { $gte: at }, $or: [{ createdAt: { $gt: at } }, { id: { $gt: id } }] };
 }
 
 function withStatus(status: KeyStatus, now: Date): FilterQuery<ApiKeyRow> {

@@ -82,7 +82,7 @@ export class ManagementKeyService {
     page: PageRequest,
     status?: ManagementKey["status"] | undefined,
   ): Promise<Page<ManagementKey>> {
-    const newer = page.after === undefined ? {} : { $or: newerThan(page.after) };
+    const newer = page.after === undefined ? {} : newerThan(page.after);
     const revokedAt = status === undefined ? {} : { revokedAt: status === "active" ? null : { $ne: null } };
     const rows = await this.#needs.database
       .em()
@@ -161,9 +161,10 @@ async function commitChange(
   await appendEvents(tx, [{ topic: "key.changed", subject: account, data }]);
 }
 
+/** The first condition is a range of the index; the second leaves out what is of the same time and was listed. */
 function newerThan(after: string) {
   const { at, id } = decodeTimeCursor(after);
-  return [{ createdAt: { $gt: at } }, { createdAt: at, id: { $gt: id } }];
+  return { createdAt: { $gte: at }, $or: [{ createdAt: { $gt: at } }, { id: { $gt: id } }] };
 }
 
 function toManagementKey(row: ManagementKeyRow): ManagementKey {

@@ -32,7 +32,8 @@ export async function findOpenSession(queries: Queries, id: string): Promise<Ses
 
 /** Ends one session of an account, or with `null` all of them. Returns how many. */
 export async function endSessions(queries: Queries, account: string, id: string | null): Promise<number> {
-  return (await queries.rows(END, [account, id])).length;
+  const ended = id === null ? queries.rows(END_ALL, [account]) : queries.rows(END_ONE, [account, id]);
+  return (await ended).length;
 }
 
 /** Deletes at most `limit` nonces and `limit` sessions that have expired. Returns how many rows are gone. */
@@ -57,9 +58,8 @@ const INSERT = `
 const FIND_BY_ID = `
   select id::text, account, ${EXPIRES_MS} from wallet_session where id = $1::uuid and expires_at > now()`;
 
-const END = `
-  delete from wallet_session where account = $1::text and ($2::uuid is null or id = $2::uuid)
-  returning id::text`;
+const END_ALL = "delete from wallet_session where account = $1::text returning id::text";
+const END_ONE = "delete from wallet_session where account = $1::text and id = $2::uuid returning id::text";
 
 const FORGET_NONCES = `
   delete from sign_in_nonce where nonce in (

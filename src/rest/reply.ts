@@ -1,5 +1,6 @@
 import type { FastifyReply } from "fastify";
 import type { App } from "../app.ts";
+import { ClientLeftError } from "../kernel/errors.ts";
 import type { Answer } from "./answer.ts";
 import { toAnthropicError } from "./anthropic-error.ts";
 import { toEnvelopeFailure } from "./envelope.ts";
@@ -111,6 +112,7 @@ function idHeaders(requestId: string, errors: Route["errors"]): Readonly<Record<
 }
 
 function logUnexpected(app: App, code: string, error: unknown, requestId: string): void {
+  if (error instanceof ClientLeftError) return;
   if (code === "internal_error" || code === "unavailable")
     app.log.error({ err: error, requestId }, "a request failed");
 }

@@ -1,6 +1,6 @@
 import type { Database, Queries } from "../db/database.ts";
 import type { EventStream } from "../events/bus.ts";
-import { decodePosition, type EventsService } from "../events/events.service.ts";
+import type { EventsService } from "../events/events.service.ts";
 import type { DomainEvent, FileProgress } from "../events/topics.ts";
 import { type Hex, lowerHex } from "../kernel/hex.ts";
 import type { Logger } from "../kernel/log.ts";
@@ -96,7 +96,8 @@ export class ProgressService {
       this.#enter(root);
       if (after !== undefined && known?.step.status === "finalized") {
         const told = await progressPosition(database, root, known.eventId);
-        if (told === "gone" || (told !== "waiting" && told <= decodePosition(after))) await stream.return();
+        if (told === "gone" || (told !== "waiting" && told <= events.positionOf(after)))
+          await stream.return();
       }
       return stream;
     } catch (error) {

@@ -93,7 +93,7 @@ export async function listSubmissions(
   page: PageRequest,
 ): Promise<Page<StoredSubmission>> {
   const limit = pageLimit(page);
-  const before = page.after === undefined ? null : readCursor(page.after);
+  const before = page.after === undefined ? END : readCursor(page.after);
   const parameters = [chainId, before, limit];
   const rows = await (root !== undefined
     ? queries.rows<SubmissionRow>(list("and root = $4"), [...parameters, root])
@@ -121,8 +121,11 @@ export async function listFirst(
   page: PageRequest,
 ): Promise<Page<StoredSubmission>> {
   const limit = pageLimit(page);
-  const before = page.after === undefined ? null : readCursor(page.after);
-  const rows = await queries.rows<SubmissionRow>(FIRST_LIST, [chainId, before, limit, sender ?? null]);
+  const before = page.after === undefined ? END : readCursor(page.after);
+  const parameters = [chainId, before, limit];
+  const rows = await (sender === undefined
+    ? queries.rows<SubmissionRow>(firstList(""), parameters)
+    : queries.rows<SubmissionRow>(firstList("and transaction_sender = $4"), [...parameters, sender]));
   return toPage(rows.map(toSubmission), page);
 }
 
@@ -140,6 +143,9 @@ export async function readSynced(
   const [row] = await queries.rows<{ height: string; hash: Hex }>(SYNCED, [watcher]);
   return row && { height: BigInt(row.height), hash: row.hash };
 }
+
+/** Greater than every number of a submission: where a list begins that was asked for without a cursor. */
+const END = "1e20";
 
 function readCursor(cursor: string): string {
   const [txSeq] = decodeCursor(cursor, 1);
@@ -229,15 +235,16 @@ const FROM = `
   select ${COLUMNS} from submission where chain_id = $1::bigint and tx_seq >= $2::numeric
   order by submission.tx_seq limit $3::int`;
 
-const FIRST_LIST = `
-  select ${COLUMNS} from submission
-  where chain_id = $1::bigint and ($2::numeric is null or tx_seq < $2::numeric)
-    and ($4::text is null or transaction_sender = $4::text)
-    and not exists (
-      select 1 from submission as earlier
-      where earlier.root = submission.root and earlier.chain_id = $1::bigint and earlier.tx_seq < submission.tx_seq
-    )
-  order by submission.tx_seq desc limit $3::int`;
+function firstList(condition: "" | "and transaction_sender = $4"): string {
+  return `
+    select ${COLUMNS} from submission
+    where chain_id = $1::bigint and tx_seq < $2::numeric ${condition}
+      and not exists (
+        select 1 from submission as earlier
+        where earlier.root = submission.root and earlier.chain_id = $1::bigint and earlier.tx_seq < submission.tx_seq
+      )
+    order by submission.tx_seq desc limit $3::int`;
+}
 
 const SYNCED = `
   select block_number::text as height, block_hash as hash from watcher_cursor
@@ -249,6 +256,6 @@ const NEXT =
 function list(condition: "" | "and root = $4" | "and transaction_sender = $4"): string {
   return `
     select ${COLUMNS} from submission
-    where chain_id = $1::bigint and ($2::numeric is null or tx_seq < $2::numeric) ${condition}
+    where chain_id = $1::bigint and tx_seq < $2::numeric ${condition}
     order by submission.tx_seq desc limit $3::int`;
 }

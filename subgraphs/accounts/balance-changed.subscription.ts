@@ -1,9 +1,10 @@
 import "../shared/reflect.ts";
-import { Arg, Resolver, Root, Subscription } from "type-graphql";
+import { Arg, Ctx, Resolver, Root, Subscription } from "type-graphql";
 import type { EventStream } from "../../src/events/bus.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
 import { permit } from "../../src/keys/permissions.ts";
 import { Requires } from "../shared/access.ts";
+import type { Context } from "../shared/context.ts";
 import { AFTER_DESCRIPTION, FollowsLive, type Subscribing } from "../shared/event.type.ts";
 import { CursorScalar } from "../shared/scalars.ts";
 import { BalanceEventType, toBalanceEvent } from "./balance-event.type.ts";
@@ -19,13 +20,14 @@ export class BalanceChangedSubscription {
   })
   balanceChanged(
     @Root() event: DomainEvent<"balance.changed">,
+    @Ctx() { services }: Context,
     @Arg("after", () => CursorScalar, {
       nullable: true,
       description: AFTER_DESCRIPTION,
     })
     _after: string | null,
   ): BalanceEventType {
-    return toBalanceEvent(event);
+    return toBalanceEvent(event, services.events);
   }
 }
 

@@ -3,7 +3,7 @@ import { Field, ObjectType } from "type-graphql";
 import { type Balance, toBalance } from "../../src/accounts/balance.service.ts";
 import type { BalanceCause as Cause, DomainEvent } from "../../src/events/topics.ts";
 import { defineEnum } from "../shared/enumeration.ts";
-import { EventType, toEvent } from "../shared/event.type.ts";
+import { type CursorSource, EventType, toEvent } from "../shared/event.type.ts";
 import { AccountType, toAccount } from "./account.type.ts";
 import { BalanceType } from "./balance.type.ts";
 import { InferenceRequestStub } from "./inference-request.stub.ts";
@@ -42,10 +42,13 @@ export class BalanceEventType extends EventType {
 }
 
 /** A change of a balance as the graph tells of it. */
-export function toBalanceEvent(event: DomainEvent<"balance.changed">): BalanceEventType {
+export function toBalanceEvent(
+  event: DomainEvent<"balance.changed">,
+  cursors: CursorSource,
+): BalanceEventType {
   const { account, cause, requestId, ...figures } = event.data;
   return {
-    ...toEvent(event),
+    ...toEvent(event, cursors),
     balance: toBalance(figures, event.at),
     cause,
     account: toAccount(account),

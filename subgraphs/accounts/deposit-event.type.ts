@@ -2,7 +2,7 @@ import "../shared/reflect.ts";
 import { Field, ID, ObjectType } from "type-graphql";
 import type { Deposit } from "../../src/accounts/deposits.service.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
-import { EventType, toEvent } from "../shared/event.type.ts";
+import { type CursorSource, EventType, toEvent } from "../shared/event.type.ts";
 import { NeuronScalar } from "../shared/scalars.ts";
 import { AccountType, toAccount } from "./account.type.ts";
 import { DepositStatus } from "./deposit.type.ts";
@@ -28,7 +28,13 @@ export class DepositEventType extends EventType {
 }
 
 /** A step of a deposit as the graph tells of it. */
-export function toDepositEvent(event: DomainEvent<"deposit.seen">): DepositEventType {
+export function toDepositEvent(event: DomainEvent<"deposit.seen">, cursors: CursorSource): DepositEventType {
   const { account, depositId, amount, status } = event.data;
-  return { ...toEvent(event), depositId, amount: BigInt(amount), status, account: toAccount(account) };
+  return {
+    ...toEvent(event, cursors),
+    depositId,
+    amount: BigInt(amount),
+    status,
+    account: toAccount(account),
+  };
 }

@@ -23,10 +23,11 @@ export class DepositSeenSubscription {
   })
   depositSeen(
     @Root() event: DomainEvent<"deposit.seen">,
+    @Ctx() { services }: Context,
     @Arg("after", () => CursorScalar, { nullable: true, description: AFTER_DESCRIPTION })
     _after: string | null,
   ): DepositEventType {
-    return toDepositEvent(event);
+    return toDepositEvent(event, services.events);
   }
 
   @FieldResolver(() => DepositType, { nullable: true, description: "The deposit as it is now." })

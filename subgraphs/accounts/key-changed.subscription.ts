@@ -25,10 +25,11 @@ export class KeyChangedSubscription {
   })
   keyChanged(
     @Root() event: DomainEvent<"key.changed">,
+    @Ctx() { services }: Context,
     @Arg("after", () => CursorScalar, { nullable: true, description: AFTER_DESCRIPTION })
     _after: string | null,
   ): KeyEventType {
-    return toKeyEvent(event);
+    return toKeyEvent(event, services.events);
   }
 
   @FieldResolver(() => ApiKeyType, { nullable: true, description: "The `sk-` key as it is now." })

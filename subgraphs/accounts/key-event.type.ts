@@ -2,7 +2,7 @@ import "../shared/reflect.ts";
 import { Field, ID, ObjectType } from "type-graphql";
 import type { DomainEvent, TopicPayloads } from "../../src/events/topics.ts";
 import { defineEnum } from "../shared/enumeration.ts";
-import { EventType, toEvent } from "../shared/event.type.ts";
+import { type CursorSource, EventType, toEvent } from "../shared/event.type.ts";
 import { AccountType, toAccount } from "./account.type.ts";
 
 type Kind = TopicPayloads["key.changed"]["kind"];
@@ -42,7 +42,7 @@ export class KeyEventType extends EventType {
 }
 
 /** A change of a key as the graph tells of it. */
-export function toKeyEvent(event: DomainEvent<"key.changed">): KeyEventType {
+export function toKeyEvent(event: DomainEvent<"key.changed">, cursors: CursorSource): KeyEventType {
   const { account, keyId, kind, change } = event.data;
-  return { ...toEvent(event), keyId, kind, change, account: toAccount(account) };
+  return { ...toEvent(event, cursors), keyId, kind, change, account: toAccount(account) };
 }

@@ -85,7 +85,9 @@ export class UsageDayType {
   simpleResolvers: true,
 })
 class UsageRecordType {
-  @Field(() => BigIntScalar, { description: "Its number; it grows in the order of payment." })
+  @Field(() => BigIntScalar, {
+    description: "Its number among the requests of its account, from 1, in the order of payment.",
+  })
   id!: bigint;
 
   @Field(() => DateTimeScalar, { description: "When the request began." })

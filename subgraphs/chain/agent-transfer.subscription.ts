@@ -60,6 +60,7 @@ export class AgentTransferSubscription {
   })
   tokenTransferred(
     @Root() event: DomainEvent<"token.transferred">,
+    @Ctx() { services }: Context,
     @Arg("contract", () => AddressScalar, { nullable: true, description: "Only those of this contract." })
     _contract: Hex | null,
     @Arg("tokenId", () => BigIntScalar, { nullable: true, description: "Only those of this token id." })
@@ -69,7 +70,7 @@ export class AgentTransferSubscription {
   ): TokenTransferEventType {
     const { data } = event;
     const numbers = { tokenId: BigInt(data.tokenId), blockNumber: BigInt(data.blockNumber) };
-    return { ...toEvent(event), ...data, ...numbers, news: data };
+    return { ...toEvent(event, services.events), ...data, ...numbers, news: data };
   }
 
   @FieldResolver(() => AccountStub, { nullable: true, description: "Whose it was, null when it was minted." })

@@ -67,6 +67,7 @@ export class OrderFulfilledSubscription {
   })
   orderFulfilled(
     @Root() event: DomainEvent<"order.fulfilled">,
+    @Ctx() { services }: Context,
     @Arg("tokenId", () => BigIntScalar, { nullable: true, description: "Only those of this token." })
     _tokenId: string | null,
     @Arg("account", () => AddressScalar, {
@@ -83,7 +84,7 @@ export class OrderFulfilledSubscription {
       price: BigInt(data.price),
       blockNumber: BigInt(data.blockNumber),
     };
-    return { ...toEvent(event), ...data, ...numbers, news: data };
+    return { ...toEvent(event, services.events), ...data, ...numbers, news: data };
   }
 
   @FieldResolver(() => AccountStub, { description: "Who sold." })

@@ -2,7 +2,7 @@ import "../shared/reflect.ts";
 import { Field, ObjectType } from "type-graphql";
 import type { DomainEvent, SealedKeyNews } from "../../src/events/topics.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
-import { EventType, toEvent } from "../shared/event.type.ts";
+import { type CursorSource, EventType, toEvent } from "../shared/event.type.ts";
 import type { SealedKey } from "./sealed-key.type.ts";
 
 /** News of sealed keys. */
@@ -23,8 +23,11 @@ export class SealedKeyEventType extends EventType {
 }
 
 /** News of sealed keys as the graph tells of it. */
-export function toSealedKeyEvent(event: DomainEvent<"sealed-key.published">): SealedKeyEventType {
-  return { ...toEvent(event), removed: event.data.removed, news: event.data };
+export function toSealedKeyEvent(
+  event: DomainEvent<"sealed-key.published">,
+  cursors: CursorSource,
+): SealedKeyEventType {
+  return { ...toEvent(event, cursors), removed: event.data.removed, news: event.data };
 }
 
 /** The keys that came with the news; undefined where they are too long for that. */

@@ -30,6 +30,7 @@ export class SealedKeySubscription {
   })
   publishedSealedKey(
     @Root() event: DomainEvent<"sealed-key.published">,
+    @Ctx() { services }: Context,
     @Arg("to", () => AddressScalar, { nullable: true, description: "Only those for this receiver." })
     _to: Hex | null,
     @Arg("contract", () => AddressScalar, { nullable: true, description: "Only those of this contract." })
@@ -39,7 +40,7 @@ export class SealedKeySubscription {
     @Arg("after", () => CursorScalar, { nullable: true, description: AFTER_DESCRIPTION })
     _after: string | null,
   ): SealedKeyEventType {
-    return toSealedKeyEvent(event);
+    return toSealedKeyEvent(event, services.events);
   }
 
   @FieldResolver(() => SealedKeyType, {

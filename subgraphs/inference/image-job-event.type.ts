@@ -2,7 +2,7 @@ import "../shared/reflect.ts";
 import { Field, Float, ID, Int, ObjectType } from "type-graphql";
 import type { DomainEvent, JobStep, JobStepName } from "../../src/events/topics.ts";
 import { defineEnum } from "../shared/enumeration.ts";
-import { EventType, toEvent } from "../shared/event.type.ts";
+import { type CursorSource, EventType, toEvent } from "../shared/event.type.ts";
 import { AddressScalar } from "../shared/scalars.ts";
 import { JobStatus } from "./image-job.type.ts";
 
@@ -61,7 +61,7 @@ export class ImageJobEventType extends EventType {
 }
 
 /** A step of a job as the graph tells of it. */
-export function toJobEvent(event: DomainEvent<"job.progressed">): ImageJobEventType {
+export function toJobEvent(event: DomainEvent<"job.progressed">, cursors: CursorSource): ImageJobEventType {
   const { account: _owner, keyId: _maker, ...step } = event.data;
-  return { ...toEvent(event), ...step };
+  return { ...toEvent(event, cursors), ...step };
 }

@@ -27,11 +27,12 @@ export class ImageJobProgressSubscription {
   })
   imageJobProgress(
     @Root() event: DomainEvent<"job.progressed">,
+    @Ctx() { services }: Context,
     @Arg("id", () => ID, { description: "The job's id." }) _id: string,
     @Arg("after", () => CursorScalar, { nullable: true, description: AFTER_DESCRIPTION })
     _after: string | null,
   ): ImageJobEventType {
-    return toJobEvent(event);
+    return toJobEvent(event, services.events);
   }
 
   @Subscription(() => ImageJobEventType, {
@@ -42,10 +43,11 @@ export class ImageJobProgressSubscription {
   })
   imageJobsProgress(
     @Root() event: DomainEvent<"job.progressed">,
+    @Ctx() { services }: Context,
     @Arg("after", () => CursorScalar, { nullable: true, description: AFTER_DESCRIPTION })
     _after: string | null,
   ): ImageJobEventType {
-    return toJobEvent(event);
+    return toJobEvent(event, services.events);
   }
 
   @FieldResolver(() => ImageJobType, { nullable: true, description: "The job as it is now." })

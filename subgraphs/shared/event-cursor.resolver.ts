@@ -1,6 +1,5 @@
 import "./reflect.ts";
 import { Ctx, Directive, Query, Resolver } from "type-graphql";
-import { encodePosition } from "../../src/events/events.service.ts";
 import type { Context } from "./context.ts";
 import { CursorScalar } from "./scalars.ts";
 
@@ -14,6 +13,6 @@ export class EventCursorResolver {
       "it as `after`, misses nothing in between.",
   })
   async eventCursor(@Ctx() { services }: Context): Promise<string> {
-    return encodePosition(await services.events.now());
+    return services.events.cursorAt(await services.events.now());
   }
 }

@@ -1,6 +1,6 @@
 import "./reflect.ts";
 import { Directive, Field, ID, InterfaceType } from "type-graphql";
-import { encodePosition } from "../../src/events/events.service.ts";
+import type { EventsService } from "../../src/events/events.service.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
 import type { Context } from "./context.ts";
 import { CursorScalar, DateTimeScalar } from "./scalars.ts";
@@ -38,7 +38,10 @@ export const AFTER_DESCRIPTION =
 /** What the source of a subscription is given. */
 export type Subscribing = { readonly args: { readonly after?: string | null }; readonly context: Context };
 
+/** What knows the cursor of a position. */
+export type CursorSource = Pick<EventsService, "cursorAt">;
+
 /** The part of an event that all have in common. */
-export function toEvent({ id, position, at }: DomainEvent): EventType {
-  return { id, cursor: encodePosition(position), at };
+export function toEvent({ id, position, at }: DomainEvent, cursors: CursorSource): EventType {
+  return { id, cursor: cursors.cursorAt(position), at };
 }

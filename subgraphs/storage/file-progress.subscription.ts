@@ -49,12 +49,13 @@ export class FileProgressSubscription {
   })
   fileProgress(
     @Root() event: DomainEvent<"file.progressed">,
+    @Ctx() { services }: Context,
     @Arg("root", () => Hash32Scalar, { description: "The file's merkle root." }) _root: string,
     @Arg("after", () => CursorScalar, { nullable: true, description: AFTER_DESCRIPTION })
     _after: string | null,
   ): FileEventType {
     const { txSeq, ...step } = event.data;
-    return { ...toEvent(event), ...step, txSeq: txSeq === null ? null : BigInt(txSeq) };
+    return { ...toEvent(event, services.events), ...step, txSeq: txSeq === null ? null : BigInt(txSeq) };
   }
 
   @FieldResolver(() => FileType, { nullable: true, description: "The file, once the chain has it." })

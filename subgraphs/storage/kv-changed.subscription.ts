@@ -37,12 +37,13 @@ export class KvChangedSubscription {
   })
   kvChanged(
     @Root() event: DomainEvent<"kv.committed">,
+    @Ctx() { services }: Context,
     @Arg("streamId", () => Hash32Scalar, { description: "The stream." }) _streamId: string,
     @Arg("after", () => CursorScalar, { nullable: true, description: AFTER_DESCRIPTION })
     _after: string | null,
   ): KvEventType {
     const { streamId, txSeq, removed } = event.data;
-    return { ...toEvent(event), streamId: streamId as Hex, txSeq: BigInt(txSeq), removed };
+    return { ...toEvent(event, services.events), streamId: streamId as Hex, txSeq: BigInt(txSeq), removed };
   }
 
   @FieldResolver(() => KvTransactionType, {

@@ -6,6 +6,7 @@ import { withEnds } from "./ends.ts";
 import { benchGraph } from "./graph.bench.ts";
 import { benchLedger } from "./ledger.bench.ts";
 import { press, type Target } from "./load.ts";
+import { benchReads } from "./reads.bench.ts";
 import { describeMachine, spreadOf, toTable, writeResults } from "./report.ts";
 import { type Rounds, runRounds, type Scenario } from "./scenario.ts";
 import { benchStorage } from "./storage.bench.ts";
@@ -17,7 +18,8 @@ import { openMarket, openPeer, openPortkey, openProduct } from "./world.ts";
  * `npm run bench`: our product against a direct call, two bare proxies and Portkey, everything a process of its own on this
  * machine, and the ledger alone against other ways to write it. At most 4 minutes; with `--quick` about 40 s and
  * RESULTS.md is left alone. `--ledger` measures the ledger alone, `--storage` files, `--chain` the reading of the chain and
- * the delay of its events, `--graph` the graph against other gateways, and all of them leave RESULTS.md alone as well.
+ * the delay of its events, `--graph` the graph against other gateways, `--reads` what
+ * reads of a long history cost other customers, and all of them leave RESULTS.md alone as well.
  */
 const QUICK = process.argv.includes("--quick");
 const PACE = QUICK ? { rounds: 2, durationMs: 100 } : { rounds: 5, durationMs: 850 };
@@ -29,6 +31,9 @@ const STORAGE_PACE = QUICK
 const GRAPH_PACE = QUICK
   ? { rounds: 2, durationMs: 200, warmUpMs: 200 }
   : { rounds: 5, durationMs: 1_000, warmUpMs: 3_000 };
+const READS_PACE = QUICK
+  ? { accounts: 200, requests: 200_000, rounds: 2, durationMs: 500 }
+  : { accounts: 2_000, requests: 2_000_000, rounds: 3, durationMs: 4_000 };
 const WARM_UP = { connections: 16, durationMs: QUICK ? 400 : 2_000 };
 const NOISY = 0.4;
 
@@ -36,6 +41,7 @@ await withEnds((onEnd) => {
   if (process.argv.includes("--ledger")) return runLedger(onEnd);
   if (process.argv.includes("--chain")) return runChain(onEnd);
   if (process.argv.includes("--graph")) return runGraph(onEnd);
+  if (process.argv.includes("--reads")) return runReads(onEnd);
   if (process.argv.includes("--storage")) return runStorage(onEnd);
   return runAll(onEnd);
 });
@@ -50,6 +56,12 @@ async function runStorage(onEnd: OnEnd): Promise<void> {
     `${new Date().toISOString().slice(0, 16)}Z, ${describeMachine()}; load ${loadavg()[0]?.toFixed(1)}`,
   );
   console.log(await benchStorage(STORAGE_PACE, onEnd));
+}
+
+async function runReads(onEnd: OnEnd): Promise<void> {
+  const load = (loadavg()[0] ?? 0).toFixed(1);
+  console.log(`${new Date().toISOString().slice(0, 16)}Z, ${describeMachine()}; load before the run ${load}`);
+  await benchReads(READS_PACE, onEnd, (line) => console.log(line));
 }
 
 async function runGraph(onEnd: OnEnd): Promise<void> {

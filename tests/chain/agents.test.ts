@@ -29,6 +29,7 @@ import {
   randomHex,
   writeAgent,
 } from "../support/agents.ts";
+import { TEST_CURSORS } from "../support/cursors.ts";
 import { describeDatabases, openTestDatabase } from "../support/database.ts";
 
 const ALL = { first: 100 };
@@ -155,7 +156,7 @@ describeDatabases("agent tokens", (kind) => {
       proofs,
     });
     await caughtUp();
-    const events = new EventsService(database, new MemoryBus());
+    const events = new EventsService(database, new MemoryBus(), TEST_CURSORS);
     const keys = new SealedKeysService({ queries: database, events, chainId: 16_602 });
     const { rows } = await keys.list({ to: ben.address }, ALL);
     expect(rows).toMatchObject([
@@ -442,7 +443,7 @@ describe("the successor's logs", () => {
     expect(await tokens.delegationsOf([ann])).toMatchObject([[{ assistant: ben }]]);
     const keys = new SealedKeysService({
       queries: database,
-      events: new EventsService(database, new MemoryBus()),
+      events: new EventsService(database, new MemoryBus(), TEST_CURSORS),
       chainId: 16_602,
     });
     const { rows } = await keys.list({ contract }, ALL);

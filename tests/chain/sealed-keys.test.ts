@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { SealedKeysService } from "../../src/chain/agents/sealed-keys.service.ts";
 import { MemoryBus } from "../../src/events/bus.memory.ts";
-import { EventsService, encodePosition } from "../../src/events/events.service.ts";
+import { EventsService } from "../../src/events/events.service.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
 import {
   type AgentChain,
@@ -11,6 +11,7 @@ import {
   watchAgents,
 } from "../support/agent-chain.ts";
 import { type AgentData, agentProofs, iTransfer, mintAgent, newData } from "../support/agents.ts";
+import { TEST_CURSORS } from "../support/cursors.ts";
 import { describeDatabases, openTestDatabase } from "../support/database.ts";
 import { collect, startRelay, take } from "../support/events.ts";
 import { startRpcProxy } from "../support/rpc-proxy.ts";
@@ -48,7 +49,7 @@ describeDatabases("a receiver of sealed keys", (kind) => {
     const proxy = await startRpcProxy(chain.url);
     const bus = new MemoryBus();
     const relay = startRelay(database, bus);
-    const events = new EventsService(database, bus);
+    const events = new EventsService(database, bus, TEST_CURSORS);
     const keys = new SealedKeysService({ queries: database, events, chainId: 16_602 });
     const { watcher, caughtUp } = watchAgents(database, { url: proxy.url, committed: () => relay.nudge() });
     watcher.start();
@@ -61,7 +62,7 @@ describeDatabases("a receiver of sealed keys", (kind) => {
     await sendKey(chain, owner, receiver, one);
     const [first] = (await take(live, 1)) as Published[];
     await live.return?.();
-    const cursor = encodePosition(first?.position ?? 0n);
+    const cursor = TEST_CURSORS.seal(first?.position ?? 0n);
     await chain.mine(140);
     // A reorganisation that the watcher sees: one key is lost for good, another comes back in a later block.
     const comes = await sendKey(chain, owner, receiver, two);

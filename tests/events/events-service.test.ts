@@ -2,11 +2,13 @@ import { describe, expect, inject, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { MemoryBus } from "../../src/events/bus.memory.ts";
 import { RedisBus } from "../../src/events/bus.redis.ts";
-import { EventsService, encodePosition } from "../../src/events/events.service.ts";
+import { EventCursors } from "../../src/events/event-cursors.ts";
+import { EventsService } from "../../src/events/events.service.ts";
 import { appendEvents, forgetEvents } from "../../src/events/outbox.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { encodeCursor } from "../../src/kernel/page.ts";
+import { TEST_CURSORS } from "../support/cursors.ts";
 import { describeDatabases, openTestDatabase } from "../support/database.ts";
 import { collect, fileEvent, noteOf, startRelay, take } from "../support/events.ts";
 import { until } from "../support/until.ts";
@@ -31,7 +33,7 @@ describeDatabases("events service", (kind) => {
     await first.stop();
 
     const second = await startProcess(first.database);
-    const resumed = await second.events.follow(filter, encodePosition(event?.position ?? -1n));
+    const resumed = await second.events.follow(filter, TEST_CURSORS.seal(event?.position ?? -1n));
     const missed = await take(resumed, 1_101);
     expect(missed.map(noteOf)).toEqual(Array.from({ length: 1_101 }, (_, index) => `${index + 2}`));
     await second.emit("live");
@@ -46,7 +48,7 @@ describeDatabases("events service", (kind) => {
     })();
     const seen: DomainEvent[] = [];
     while (seen.length < 150) {
-      const stream = await events.follow(filter, encodePosition(seen.at(-1)?.position ?? 0n));
+      const stream = await events.follow(filter, TEST_CURSORS.seal(seen.at(-1)?.position ?? 0n));
       seen.push(...(await take(stream, Math.min(7, 150 - seen.length))));
       await stream.return?.();
     }
@@ -64,15 +66,16 @@ describeDatabases("events service", (kind) => {
       "",
       "x",
       encodeCursor("1"),
-      encodeCursor("event", "-1"),
-      encodeCursor("event", "9".repeat(19)),
+      encodeCursor("event", String(position)),
+      `${TEST_CURSORS.seal(position).slice(0, -2)}AA`,
+      new EventCursors("the secret of another deployment").seal(position),
     ];
-    for (const cursor of [...bad, encodePosition(position + 1n)])
+    for (const cursor of [...bad, TEST_CURSORS.seal(position + 1n)])
       await expect(events.follow(filter, cursor)).rejects.toMatchObject({
         code: "invalid_cursor",
         param: "after",
       });
-    await (await events.follow(filter, encodePosition(position))).return?.();
+    await (await events.follow(filter, TEST_CURSORS.seal(position))).return?.();
     expect(events.openStreams).toBe(1);
   });
 
@@ -83,13 +86,13 @@ describeDatabases("events service", (kind) => {
     const [one, two] = (await take(stream, 2)).map(({ position }) => position);
     await database.rows("update outbox set at = now() - interval '25 hours'");
     expect(await forgetEvents(database, 10)).toBe(4);
-    await expect(events.follow(filter, encodePosition(one ?? -1n))).rejects.toMatchObject({
+    await expect(events.follow(filter, TEST_CURSORS.seal(one ?? -1n))).rejects.toMatchObject({
       code: "cursor_expired",
     });
-    const resumed = await events.follow(filter, encodePosition(two ?? -1n));
+    const resumed = await events.follow(filter, TEST_CURSORS.seal(two ?? -1n));
     await emit("3");
     expect((await take(resumed, 1)).map(noteOf)).toEqual(["3"]);
-    const otherTopic = await events.follow({ topic: "key.changed" }, encodePosition(0n));
+    const otherTopic = await events.follow({ topic: "key.changed" }, TEST_CURSORS.seal(0n));
     await otherTopic.return?.();
   });
 
@@ -97,7 +100,7 @@ describeDatabases("events service", (kind) => {
     const { events, emit, bus } = await startProcess(undefined, { maxStreams: 2 });
     await emit("1");
     const live = await events.follow(filter);
-    const replaying = await events.follow(filter, encodePosition(0n));
+    const replaying = await events.follow(filter, TEST_CURSORS.seal(0n));
     await expect(events.follow(filter)).rejects.toMatchObject({ code: "unavailable" });
     const waiting = [live.next(), replaying.next()];
     await Promise.all([live.return?.(), replaying.return?.()]);
@@ -132,7 +135,7 @@ describeDatabases("events service", (kind) => {
       await relay.stop();
       await bus.close();
     };
-    return { database, bus, emit, stop, events: new EventsService(database, bus, options) };
+    return { database, bus, emit, stop, events: new EventsService(database, bus, TEST_CURSORS, options) };
   }
 });
 
@@ -147,7 +150,7 @@ describe.skipIf(!inject("redisUrl") || !inject("postgresUrl"))("events service: 
     const [first] = await take(stream, 2);
     await stream.return?.();
     await here.emit("3");
-    const moved = await there.events.follow(filter, encodePosition(first?.position ?? -1n));
+    const moved = await there.events.follow(filter, TEST_CURSORS.seal(first?.position ?? -1n));
     await here.emit("4");
     await there.emit("5");
     expect((await take(moved, 4)).map(noteOf)).toEqual(["2", "3", "4", "5"]);
@@ -161,6 +164,6 @@ describe.skipIf(!inject("redisUrl") || !inject("postgresUrl"))("events service: 
       await appendEvents(database, [fileEvent(filter.subject, note)]);
       relay.nudge();
     };
-    return { emit, events: new EventsService(database, bus) };
+    return { emit, events: new EventsService(database, bus, TEST_CURSORS) };
   }
 });

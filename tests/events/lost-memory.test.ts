@@ -2,6 +2,7 @@ import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { RedisBus } from "../../src/events/bus.redis.ts";
 import { EventsService } from "../../src/events/events.service.ts";
 import { appendEvents } from "../../src/events/outbox.ts";
+import { TEST_CURSORS } from "../support/cursors.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { collect, fileEvent, noteOf, startRelay } from "../support/events.ts";
 import { startPausableProxy } from "../support/pausable-proxy.ts";
@@ -15,7 +16,7 @@ describe.skipIf(!inject("redisUrl"))("events: Redis loses its memory", () => {
     "a process that had not yet read what was published when Redis was %s gets it still, once",
     async (how) => {
       const { database, reader, proxy, server, write } = await start();
-      const events = new EventsService(database, reader);
+      const events = new EventsService(database, reader, TEST_CURSORS);
       const seen = collect(await events.follow(filter));
       await write("1");
       await until(() => seen.length === 1);

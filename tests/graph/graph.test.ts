@@ -5,7 +5,6 @@ import { DEMO_USER } from "../../src/devnet/accounts.ts";
 import { depositToVault } from "../../src/devnet/actors.ts";
 import { connectDevnet, mined } from "../../src/devnet/chain-client.ts";
 import { contractAddresses } from "../../src/devnet/deploy.ts";
-import { encodePosition } from "../../src/events/events.service.ts";
 import { sealPrincipal } from "../../subgraphs/shared/principal-token.ts";
 import { untilPublished } from "../support/events.ts";
 import { ask, type Following, followEvents, followSocket, isRouted } from "../support/graph-client.ts";
@@ -255,7 +254,7 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
       const code = refused.results[0]?.errors?.[0]?.extensions?.code;
       expect(code).toBe(secret ? "insufficient_scope" : "missing_authorization");
     }
-    const later = `subscription { balanceChanged(after: "${encodePosition(10n ** 12n)}") { cause } }`;
+    const later = `subscription { balanceChanged(after: "${stack().app.events.cursorAt(10n ** 12n)}") { cause } }`;
     const future = await followEvents(origin(), mine.management, later);
     await future.closed;
     expect(future.results[0]?.errors?.[0]?.extensions?.code).toBe("invalid_cursor");

@@ -214,6 +214,20 @@ describeDatabases("usage", (kind) => {
     expect(skipped.offset).toBe(1);
   });
 
+  test("neither the numbers of its requests nor their cursors tell an account how busy the router is", async () => {
+    const [mine, other] = [await newCustomer(), await newCustomer()];
+    await chat(mine.secret);
+    for (let n = 0; n < 3; n++) await chat(other.secret);
+    await chat(mine.secret);
+    const { data, next_cursor = "" } = await get<History>(mine, "history", { limit: 1 });
+    expect(data.map(({ id }) => id)).toEqual([2]);
+    const { data: rest } = await get<History>(mine, "history", { cursor: next_cursor });
+    expect(rest.map(({ id }) => id)).toEqual([1]);
+    expect(Buffer.from(next_cursor, "base64url").toString()).toContain('"2"');
+    const old = Buffer.from(JSON.stringify(["usage", "900000"])).toString("base64url");
+    expect((await failureOf(mine, `history?cursor=${old}`))[1]).toBe("invalid_cursor");
+  });
+
   test("what is running, or cost nothing and delivered nothing, is no usage", async () => {
     const customer = await newCustomer();
     stack().provider.behaviour = { instead: { status: 500, contentType: "text/plain", body: "no" } };

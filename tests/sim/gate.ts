@@ -77,7 +77,7 @@ export class GatedDatabase extends Database {
     process: SimProcess,
     rewrite: (sql: string) => string = (sql) => sql,
   ) {
-    super(inner.orm, inner);
+    super(inner.orm, { pool: inner.pool });
     this.#inner = inner;
     this.#gate = gate;
     this.#process = process;

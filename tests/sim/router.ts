@@ -27,6 +27,7 @@ import type { Hex } from "../../src/kernel/hex.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { UNRESTRICTED } from "../../src/keys/key-terms.ts";
 import { MemoryBudget, memoryLimits } from "../../src/load/memory-budget.ts";
+import { TEST_CURSORS } from "../support/cursors.ts";
 import { CHAIN_ID } from "./chain.ts";
 import { TRIES } from "./chat.ts";
 import type { SimProcess } from "./gate.ts";
@@ -101,7 +102,7 @@ export function bootRouter(given: {
     ...{ providers, health, clock, log, memory, tries: plant.tries ?? TRIES, totalMs: TOTAL_MS },
     ...{ firstTokenMs: TOTAL_MS, stallMs: 60_000, resumesStreams: resumesStreams(process) },
   });
-  const jobs = new JobsService({ database, events: new EventsService(database, bus) });
+  const jobs = new JobsService({ database, events: new EventsService(database, bus, TEST_CURSORS) });
   const work = {
     client: new ImageJobClient({ providers, catalogue, health, memory }),
     holds,

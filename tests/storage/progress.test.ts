@@ -5,6 +5,7 @@ import type { Hex } from "../../src/kernel/hex.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import type { NodeFile } from "../../src/storage/node/storage-node.ts";
 import { ProgressService } from "../../src/storage/progress.service.ts";
+import { TEST_CURSORS } from "../support/cursors.ts";
 import { describeDatabases, openTestDatabase } from "../support/database.ts";
 import { startRelay } from "../support/events.ts";
 import { until } from "../support/until.ts";
@@ -95,7 +96,7 @@ describeDatabases("the progress of a file", (kind) => {
     const committed = () => relay.nudge();
     const progress = new ProgressService({
       ...{ database, committed },
-      events: new EventsService(database, bus),
+      events: new EventsService(database, bus, TEST_CURSORS),
       chainId: 16_602,
       log: createLogger("silent"),
       poll: async (ids) => {

@@ -20,6 +20,7 @@ import type { Hex } from "../../src/kernel/hex.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { ApiKeyService } from "../../src/keys/api-key.service.ts";
 import { MemoryBudget, memoryLimits } from "../../src/load/memory-budget.ts";
+import { TEST_CURSORS } from "./cursors.ts";
 import { type DatabaseKind, type OnEnd, openTestDatabase } from "./database.ts";
 import { startRelay } from "./events.ts";
 import type { JobBroker } from "./job-broker.ts";
@@ -78,7 +79,7 @@ export async function openJobWorld(
     clock,
     holdSeconds: 60,
   });
-  const jobs = new JobsService({ database, events: new EventsService(database, bus) });
+  const jobs = new JobsService({ database, events: new EventsService(database, bus, TEST_CURSORS) });
   const workers: JobRunner[] = [];
   onEnd(async () => void (await Promise.all(workers.map((worker) => worker.stop()))));
   const imageJobs = new ImageJobsService({

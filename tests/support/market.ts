@@ -23,6 +23,7 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { type Hex, lowerHex } from "../../src/kernel/hex.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { type AgentData, mintAgent, newData } from "./agents.ts";
+import { TEST_CURSORS } from "./cursors.ts";
 
 /** A wallet that can pay for gas. */
 export type Trader = LocalAccount & { readonly privateKey: Hex };
@@ -51,7 +52,7 @@ export function openMarket(rpcUrl: string, queries: Database, contract: MarketCo
   const log = createLogger("silent");
   const rpc = createRpc({ urls: [rpcUrl], network: "devnet", chainId: DEVNET_CHAIN_ID, log });
   const client = new MarketClient(rpc.client, contract ?? undefined);
-  const events = new EventsService(queries, new MemoryBus());
+  const events = new EventsService(queries, new MemoryBus(), TEST_CURSORS);
   const shared = { client, chainId: DEVNET_CHAIN_ID };
   const market = new MarketService({ ...shared, queries, events, clock: systemClock });
   const orders = new MarketOrdersService({ ...shared, market });

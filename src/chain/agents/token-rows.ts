@@ -1,6 +1,6 @@
 import { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/hex.ts";
-import { decodeCursor, encodeCursor, type PageRequest, pageLimit } from "../../kernel/page.ts";
+import { decodeCursor, END_OF_CHAIN, encodeCursor, type PageRequest, pageLimit } from "../../kernel/page.ts";
 
 /** Names a token. */
 export type TokenKey = { readonly contract: Hex; readonly tokenId: bigint };
@@ -55,9 +55,9 @@ export function orNull(address: Hex): Hex | null {
 }
 
 /** Block and log that a page lies below, and how many rows to read. */
-export function pageKey(page: PageRequest): readonly [string | null, string | null, number] {
+export function pageKey(page: PageRequest): readonly [string, string, number] {
   const limit = pageLimit(page);
-  if (page.after === undefined) return [null, null, limit];
+  if (page.after === undefined) return [...END_OF_CHAIN, limit];
   const [block = "", log = ""] = decodeCursor(page.after, 2);
   if (!/^\d{1,18}$/.test(block) || !/^\d{1,9}$/.test(log))
     throw new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
@@ -76,5 +76,5 @@ export function pick(...conditions: readonly (readonly [string | undefined, stri
 /** What every list of events has in common: columns, the place of a page behind `pageKey`, and the order. */
 export const PLACED = `t.block_number::text as block_number, t.log_index, t.transaction_hash,
   floor(extract(epoch from t.seen_at) * 1000)::bigint::text as seen_at_ms`;
-export const BELOW = "($2::bigint is null or (t.block_number, t.log_index) < ($2::bigint, $3::int))";
+export const BELOW = "(t.block_number, t.log_index) < ($2::bigint, $3::int)";
 export const NEWEST_FIRST = "order by t.block_number desc, t.log_index desc limit $4::int";

@@ -3,6 +3,7 @@ import { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/hex.ts";
 import {
   decodeCursor,
+  END_OF_CHAIN,
   encodeCursor,
   type Page,
   type PageRequest,
@@ -125,8 +126,8 @@ export async function latestToken(
 }
 
 /** The place that a cursor names, as parameters of a statement. Throws `invalid_cursor`. */
-function readPlace(after: string | undefined): readonly [string | null, string | null] {
-  if (after === undefined) return [null, null];
+function readPlace(after: string | undefined): readonly [string, string] {
+  if (after === undefined) return END_OF_CHAIN;
   const [block = "", log = ""] = decodeCursor(after, 2);
   if (!/^\d{1,18}$/.test(block) || !/^\d{1,9}$/.test(log))
     throw new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
@@ -230,8 +231,7 @@ const FILLS_AT = `${FILLS} and (event.block_number, event.log_index) in (
 const FILLS_FROM = `${FILLS} and event.block_number >= $4::bigint
   order by event.block_number desc, event.log_index desc`;
 
-const BEFORE = (n: number) =>
-  `($${n}::bigint is null or (event.block_number, event.log_index) < ($${n}::bigint, $${n + 1}::int))`;
+const BEFORE = (n: number) => `(event.block_number, event.log_index) < ($${n}::bigint, $${n + 1}::int)`;
 
 function fillList(ofToken: boolean, ofAccount: boolean): string {
   const account = ofToken ? "$8" : "$7";

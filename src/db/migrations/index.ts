@@ -17,6 +17,7 @@ import { FindSubmissionsByRoot } from "./15-submission-root.ts";
 import { CountHeldGenerations } from "./16-held-generation.ts";
 import { NameJobKeys } from "./17-job-keys.ts";
 import { SealAnswers } from "./17-sealed-answers.ts";
+import { NumberUsagePerAccount } from "./17-usage.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -39,4 +40,5 @@ export const migrations = [
   { name: "16-held-generation", class: CountHeldGenerations },
   { name: "17-job-keys", class: NameJobKeys },
   { name: "17-sealed-answers", class: SealAnswers },
+  { name: "17-usage", class: NumberUsagePerAccount },
 ] as const;

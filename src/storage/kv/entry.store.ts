@@ -131,7 +131,7 @@ export async function listStreams(
   chainId: number,
   page: PageRequest,
 ): Promise<Page<KvStream>> {
-  const after = page.after === undefined ? null : (decodeCursor(page.after, 1)[0] ?? null);
+  const after = page.after === undefined ? "" : (decodeCursor(page.after, 1)[0] ?? "");
   const rows = await queries.rows<StreamRow>(STREAMS, [chainId, after, pageLimit(page)]);
   return toPage(rows.map(toStream), page);
 }
@@ -142,7 +142,7 @@ export async function listStreamIds(
   chainId: number,
   limit: number,
 ): Promise<readonly Hex[]> {
-  return (await queries.rows<StreamRow>(STREAMS, [chainId, null, limit])).map((row) => row.stream_id);
+  return (await queries.rows<StreamRow>(STREAMS, [chainId, "", limit])).map((row) => row.stream_id);
 }
 
 /** A stream, undefined while nothing was written to it. */
@@ -319,5 +319,5 @@ const TRANSACTIONS = `
 
 const STREAMS = `
   select stream_id, first_version::text as first_version from kv_stream
-  where chain_id = $1::bigint and ($2::text is null or stream_id > $2::text)
+  where chain_id = $1::bigint and stream_id > $2::text
   order by stream_id limit $3::int`;

@@ -86,7 +86,8 @@ export async function dropSegments(
   heldId: string,
   index: number | undefined,
 ): Promise<void> {
-  await queries.rows(DROP, [heldId, index ?? null]);
+  if (index === undefined) await queries.rows(dropStatement(""), [heldId]);
+  else await queries.rows(dropStatement("and index = $2::int"), [heldId, index]);
 }
 
 function idsOf(rows: readonly { readonly id: string }[]): readonly string[] {
@@ -213,9 +214,9 @@ const FORGET = `
   )
   select id::text as id, root from gone`;
 
-const DROP = `
+const dropStatement = (condition: "" | "and index = $2::int") => `
   with gone as (
-    delete from held_segment where file_id = $1::bigint and ($2::int is null or index = $2::int) returning bytes
+    delete from held_segment where file_id = $1::bigint ${condition} returning bytes
   ),
   counted as (
     update held_file f

@@ -85,8 +85,8 @@ export const getUsageStats = defineRoute({
       currency,
     }),
   },
-  async handle(app, { account, query }) {
-    const totals = await app.usage.stats(account, filterOf(query));
+  async handle(app, { account, query, signal }) {
+    const totals = await app.usage.stats(account, filterOf(query), signal);
     return json({
       total_requests: Number(totals.requests),
       total_tokens: Number(totals.inputTokens + totals.outputTokens),
@@ -106,9 +106,9 @@ export const getUsageByDay = defineRoute({
   access: "usage.read",
   query: z.strictObject({ ...filters, dimensions: z.enum(["trust_mode"]).optional() }),
   answer: { json: z.strictObject({ ...listOf(day), currency }) },
-  async handle(app, { account, query }) {
+  async handle(app, { account, query, signal }) {
     const byTrustMode = query.dimensions === "trust_mode";
-    const days = await app.usage.daily(account, filterOf(query), { byTrustMode });
+    const days = await app.usage.daily(account, filterOf(query), { byTrustMode, signal });
     return json({ object: "list", currency: CURRENCY, data: days.map(viewDay) });
   },
 });
@@ -136,14 +136,14 @@ export const getUsageHistory = defineRoute({
       next_cursor: z.string().optional(),
     }),
   },
-  async handle(app, { account, query }) {
+  async handle(app, { account, query, signal }) {
     const { limit, offset, cursor, include_total } = query;
     if (cursor !== undefined && offset > 0)
       throw new AppError("invalid_parameter", "offset: send a cursor or an offset.", { param: "offset" });
     const filter = filterOf(query);
     const [{ rows, hasNextPage }, totals] = await Promise.all([
-      app.usage.history(account, filter, { first: limit, after: cursor, skip: offset }),
-      include_total === "true" ? app.usage.stats(account, filter) : undefined,
+      app.usage.history(account, filter, { first: limit, after: cursor, skip: offset, signal }),
+      include_total === "true" ? app.usage.stats(account, filter, signal) : undefined,
     ]);
     const last = hasNextPage ? rows.at(-1) : undefined;
     return json({

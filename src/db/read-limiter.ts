@@ -1,0 +1,119 @@
+import { AppError, ClientLeftError } from "../kernel/errors.ts";
+
+/** How many expensive reads may run and wait in this process. `waitMs` is the longest wait for a turn. */
+export type ReadLimits = {
+  readonly maxRunning: number;
+  readonly maxRunningPerAccount: number;
+  readonly maxWaiting: number;
+  readonly maxWaitingPerAccount: number;
+  readonly waitMs: number;
+};
+
+type Start = () => void;
+
+const RETRY_SECONDS = 1;
+
+/**
+ * Gives turns to expensive reads: a few run at once, one account never takes all turns, and waiting is bounded in
+ * number and in time. Accounts that wait take turns, however many reads each has waiting.
+ */
+export class ReadLimiter {
+  readonly #limits: ReadLimits;
+  readonly #running = new Map<string, number>();
+  /** By account, the one whose turn is next first. None is empty. */
+  readonly #waiting = new Map<string, Set<Start>>();
+  #runningCount = 0;
+  #waitingCount = 0;
+
+  constructor(limits: ReadLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * Runs `read` when it is the account's turn. Throws `rate_limit_exceeded` when too many reads of the account wait
+   * already, `unavailable` when too many wait in all, when the turn does not come in time, or when `signal` aborts
+   * before it comes: the read is then never started.
+   */
+  async run<T>(account: string, read: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    if (signal?.aborted) throw new ClientLeftError();
+    if (this.#mayRun(account)) this.#enter(account);
+    else await this.#turn(account, signal);
+    try {
+      return await read();
+    } finally {
+      this.#leave(account);
+    }
+  }
+
+  #mayRun(account: string): boolean {
+    const { maxRunning, maxRunningPerAccount } = this.#limits;
+    return this.#runningCount < maxRunning && (this.#running.get(account) ?? 0) < maxRunningPerAccount;
+  }
+
+  #enter(account: string): void {
+    this.#runningCount++;
+    this.#running.set(account, (this.#running.get(account) ?? 0) + 1);
+  }
+
+  #leave(account: string): void {
+    this.#runningCount--;
+    const left = (this.#running.get(account) ?? 1) - 1;
+    if (left > 0) this.#running.set(account, left);
+    else this.#running.delete(account);
+    this.#startNext();
+  }
+
+  #startNext(): void {
+    for (const [account, starts] of this.#waiting) {
+      const [start] = starts;
+      if (!start || !this.#mayRun(account)) continue;
+      this.#forget(account, start);
+      // Behind all others that wait.
+      if (this.#waiting.delete(account)) this.#waiting.set(account, starts);
+      this.#enter(account);
+      start();
+      return;
+    }
+  }
+
+  /** False for one that does not wait any more. */
+  #forget(account: string, start: Start): boolean {
+    const starts = this.#waiting.get(account);
+    if (!starts?.delete(start)) return false;
+    this.#waitingCount--;
+    if (starts.size === 0) this.#waiting.delete(account);
+    return true;
+  }
+
+  async #turn(account: string, signal: AbortSignal | undefined): Promise<void> {
+    const { maxWaiting, maxWaitingPerAccount, waitMs } = this.#limits;
+    const starts = this.#waiting.get(account) ?? new Set();
+    if (starts.size >= maxWaitingPerAccount) throw tooManyOfAccount();
+    if (this.#waitingCount >= maxWaiting) throw tooBusy();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const giveUp = (reason: AppError) => {
+      if (this.#forget(account, resolve)) reject(reason);
+    };
+    const onAbort = () => giveUp(new ClientLeftError());
+    const timer = setTimeout(() => giveUp(tooBusy()), waitMs);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    this.#waiting.set(account, starts.add(resolve));
+    this.#waitingCount++;
+    await promise.finally(() => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+    });
+  }
+}
+
+function tooManyOfAccount(): AppError {
+  return new AppError("rate_limit_exceeded", "Too many reads of this account's usage wait already.", {
+    retryAfterSeconds: RETRY_SECONDS,
+  });
+}
+
+function tooBusy(): AppError {
+  return new AppError("unavailable", "Too many reads of usage are under way. Try again later.", {
+    retryAfterSeconds: RETRY_SECONDS,
+  });
+}

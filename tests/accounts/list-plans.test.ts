@@ -1,0 +1,155 @@
+import pg from "pg";
+import { describe, expect, inject, onTestFinished, test, vi } from "vitest";
+import { listDeposits } from "../../src/accounts/deposits.store.ts";
+import { listTokens } from "../../src/chain/agents/agent-tokens.store.ts";
+import { listSealedKeys } from "../../src/chain/agents/sealed-keys.store.ts";
+import { listFills, listMoves } from "../../src/chain/market/market.store.ts";
+import type { Database } from "../../src/db/database.ts";
+import { openDatabase } from "../../src/db/open.ts";
+import { RequestsService } from "../../src/inference/requests.service.ts";
+import { listJobs } from "../../src/jobs/job-view.store.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { newId } from "../../src/kernel/ids.ts";
+import { encodeCursor, encodeTimeCursor, type PageRequest } from "../../src/kernel/page.ts";
+import { ApiKeyService } from "../../src/keys/api-key.service.ts";
+import { ManagementKeyService } from "../../src/keys/management-key.service.ts";
+import { listFirst, listSubmissions } from "../../src/storage/submissions.store.ts";
+import { borrowServerDatabase } from "../support/database.ts";
+
+const ACCOUNT = "0x0000000000000000000000000000000000000001";
+const CHAIN = 16_602;
+const MARKET = { chainId: CHAIN, contract: { address: ACCOUNT, token: ACCOUNT, startBlock: 0n } } as const;
+const EVENT = encodeCursor("7", "1");
+const TIME = encodeTimeCursor(new Date(), newId());
+
+type List = {
+  readonly name: string;
+  readonly after: string;
+  /** The condition of a page, which must be of the index. */
+  readonly range: RegExp;
+  list(database: Database, page: PageRequest): Promise<unknown>;
+};
+
+const keys = (database: Database) => ({ database, clock: systemClock, committed: () => {} });
+const byEvent = { after: EVENT, range: /Index Cond: .*ROW\(block_number, log_index\) < / };
+const byNumber = { after: encodeCursor("7"), range: /Index Cond: .*tx_seq < / };
+
+const LISTS: readonly List[] = [
+  {
+    name: "deposits",
+    after: encodeCursor("2026-01-01T00:00:00.000000Z", "x"),
+    range: /Index Cond: .*account = .*ROW\(seen_at, id\) < /,
+    list: (database, page) => listDeposits(database, ACCOUNT, page),
+  },
+  ...([undefined, "failed"] as const).map((state) => ({
+    name: `jobs of state ${state}`,
+    after: TIME,
+    range: /Index Cond: .*account = .*ROW\(created_at, id\) < /,
+    list: (database: Database, { first, after }: PageRequest) =>
+      listJobs(database, { account: ACCOUNT, keyId: undefined }, {
+        limit: first,
+        state,
+        after: after === undefined ? undefined : { at: new Date(), id: newId() },
+      }),
+  })),
+  {
+    name: "requests",
+    after: TIME,
+    range: /Index Cond: .*account = .*created_at <= /,
+    list: (database, page) => new RequestsService(database).list(ACCOUNT, page),
+  },
+  {
+    name: "sk- keys",
+    after: TIME,
+    range: /Index Cond: .*account = .*created_at >= /,
+    list: (database, page) => new ApiKeyService(keys(database)).list(ACCOUNT, page),
+  },
+  {
+    name: "mk- keys",
+    after: TIME,
+    range: /Index Cond: .*account = .*created_at >= /,
+    list: (database, page) => new ManagementKeyService(keys(database)).list(ACCOUNT, page),
+  },
+  {
+    name: "tokens",
+    ...byEvent,
+    list: (database, page) => listTokens(database, CHAIN, { owner: ACCOUNT }, page),
+  },
+  {
+    name: "sealed keys",
+    ...byEvent,
+    list: (database, page) => listSealedKeys(database, CHAIN, { to: ACCOUNT }, page),
+  },
+  { name: "fills", ...byEvent, list: (database, page) => listFills(database, MARKET, {}, page) },
+  { name: "moves", ...byEvent, list: (database, page) => listMoves(database, MARKET, ACCOUNT, page) },
+  { name: "submissions", ...byNumber, list: (database, page) => listSubmissions(database, CHAIN, {}, page) },
+  {
+    name: "submissions of a sender",
+    ...byNumber,
+    list: (database, page) => listSubmissions(database, CHAIN, { sender: ACCOUNT }, page),
+  },
+  { name: "files", ...byNumber, list: (database, page) => listFirst(database, CHAIN, undefined, page) },
+  {
+    name: "files of a sender",
+    ...byNumber,
+    list: (database, page) => listFirst(database, CHAIN, ACCOUNT, page),
+  },
+];
+
+describe.skipIf(!inject("postgresUrl"))("lists", () => {
+  test.each(LISTS)("a page of $name is a range of an index, in its order", async ({ after, range, list }) => {
+    const url = await borrowServerDatabase(onTestFinished);
+    const database = await openDatabase({ kind: "server", url, poolSize: 2 });
+    onTestFinished(() => database.close());
+    const statements = await recordStatements(async () => {
+      await list(database, { first: 20 });
+      await list(database, { first: 20, after });
+    });
+    expect(statements).toHaveLength(2);
+    const deep = statements[1];
+    const plan = await explain(url, deep?.text ?? "", deep?.values ?? []);
+    expect(plan).toMatch(range);
+    expect(plan).not.toMatch(/Seq Scan|^ *->? *Sort/m);
+  });
+});
+
+type Recorded = { readonly text: string; readonly values: readonly unknown[] };
+
+/** What `work` asks of PostgreSQL, through stores and the ORM alike. */
+async function recordStatements(work: () => Promise<void>): Promise<readonly Recorded[]> {
+  const recorded: Recorded[] = [];
+  const original = pg.Client.prototype.query;
+  const spy = vi.spyOn(pg.Client.prototype, "query").mockImplementation(function (
+    this: pg.Client,
+    ...given: unknown[]
+  ) {
+    const [query, values] = given;
+    const { text, values: own } = typeof query === "string" ? { text: query, values } : Object(query);
+    if (/^\s*select/i.test(text)) recorded.push({ text, values: own ?? [] });
+    return Reflect.apply(original, this, given);
+  });
+  await work().finally(() => spy.mockRestore());
+  return recorded;
+}
+
+/**
+ * The plan for all values, as a named statement has it in the end. The tables are empty, where the planner would rather
+ * read them whole: it is told not to where it has another way.
+ */
+async function explain(url: string, text: string, values: readonly unknown[]): Promise<string> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    await client.query("set enable_seqscan = off; set enable_bitmapscan = off");
+    await client.query(`set plan_cache_mode = force_generic_plan; prepare list as ${text}`);
+    const literals = values.map((value) =>
+      pg.escapeLiteral(value instanceof Date ? value.toISOString() : String(value)),
+    );
+    const { rows } = await client.query<{ "QUERY PLAN": string }>(
+      `explain execute list${literals.length > 0 ? `(${literals.join(", ")})` : ""}`,
+    );
+    return rows.map((row) => row["QUERY PLAN"]).join("\n");
+  } finally {
+    await client.end();
+  }
+}

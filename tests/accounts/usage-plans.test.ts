@@ -1,0 +1,120 @@
+import pg from "pg";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { type UsageFilter, UsageService, usageCursor } from "../../src/accounts/usage.service.ts";
+import type { Statement } from "../../src/db/account-reads.ts";
+import type { Queries } from "../../src/db/database.ts";
+import { borrowServerDatabase, openTestDatabase } from "../support/database.ts";
+import { type SeededUsage, seedUsage, type UsageVolume } from "../support/seed-usage.ts";
+
+const VOLUME = { accounts: 50, requests: 20_000, statistics: true };
+const EMBEDDED_VOLUME = { accounts: 10, requests: 2_000, statistics: false };
+/** The indexes that a read of usage may take: by account, or by a key, which is of one account. */
+const INDEXES = /^inference_request_(?:usage|account|key)$/;
+
+/** Every combination of filters: each is there or not. */
+function shapesOf({ keyId, model }: SeededUsage): readonly UsageFilter[] {
+  const day = new Date(Date.now() - 30 * 86_400_000);
+  const filters: readonly UsageFilter[] = [
+    { apiKeyId: keyId },
+    { source: "api_key" },
+    { source: "wallet" },
+    { from: day },
+    { before: day },
+    { trustMode: "verified" },
+    { modelId: model },
+  ];
+  return Array.from({ length: 2 ** filters.length }, (_, chosen) =>
+    Object.assign({}, ...filters.filter((_filter, n) => chosen & (1 << n))),
+  );
+}
+
+/** What the service runs for each shape, of each kind of read. */
+async function statementsOf(seeded: SeededUsage): Promise<readonly Statement[]> {
+  const statements = new Map<string, Statement>();
+  const service = new UsageService({
+    rows: async <Row>(_account: string, statement: Statement) => {
+      statements.set(statement.text, statement);
+      return [{ requests: 0, cost: 0, input_tokens: 0, output_tokens: 0, ...NO_CACHE }] as Row[];
+    },
+  });
+  const none = () => undefined;
+  for (const filter of shapesOf(seeded)) {
+    const after = usageCursor({ id: 1_000n });
+    await service.stats(seeded.account, filter);
+    await service.daily(seeded.account, filter).catch(none);
+    await service.daily(seeded.account, filter, { byTrustMode: true }).catch(none);
+    await service.history(seeded.account, filter, { first: 100 }).catch(none);
+    await service.history(seeded.account, filter, { first: 100, after }).catch(none);
+    await service.history(seeded.account, filter, { first: 100, skip: 500 }).catch(none);
+  }
+  return [...statements.values()];
+}
+
+const NO_CACHE = { cached_tokens: 0, cache_write_tokens: 0, cache_write_1h_tokens: 0 };
+
+type Plan = { "Node Type": string; "Index Name"?: string; "Relation Name"?: string; Plans?: Plan[] };
+
+async function planOf(queries: Queries, explain: string, values: readonly unknown[]): Promise<Plan> {
+  const [row] = await queries.rows<{ "QUERY PLAN": [{ Plan: Plan }] }>(explain, values);
+  if (!row) throw new Error("a plan has one row");
+  return row["QUERY PLAN"][0].Plan;
+}
+
+function nodesOf(plan: Plan): readonly Plan[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+}
+
+/** Fills a database for `work`, and empties it before it is audited: its ledger knows nothing of these requests. */
+async function withUsage(
+  queries: Queries,
+  volume: UsageVolume,
+  work: (seeded: SeededUsage) => Promise<void>,
+): Promise<void> {
+  try {
+    await work(await seedUsage(queries, volume));
+  } finally {
+    await queries.rows("truncate account cascade");
+  }
+}
+
+function requireIndexes(plan: Plan, text: string): void {
+  const readsTable = nodesOf(plan).filter((node) => "Relation Name" in node || "Index Name" in node);
+  expect(readsTable.length, text).toBeGreaterThan(0);
+  for (const node of nodesOf(plan)) {
+    expect(node["Node Type"], text).not.toBe("Seq Scan");
+    if (node["Index Name"] !== undefined) expect(node["Index Name"], text).toMatch(INDEXES);
+  }
+}
+
+test.skipIf(!inject("postgresUrl"))(
+  "on a server, no filter of usage reads another account's requests, and sums never touch the table",
+  async () => {
+    const client = new pg.Client(await borrowServerDatabase(onTestFinished));
+    await client.connect();
+    onTestFinished(() => client.end());
+    const rows = async <Row>(sql: string, values: readonly unknown[] = []) =>
+      (await client.query(sql, [...values])).rows as Row[];
+    await withUsage({ rows }, VOLUME, async (seeded) => {
+      const statements = await statementsOf(seeded);
+      expect(statements.length).toBeGreaterThan(200);
+      for (const { text, values } of statements)
+        requireIndexes(await planOf({ rows }, `explain (format json) ${text}`, values), text);
+      const [stats] = statements;
+      const sums = await planOf({ rows }, `explain (format json) ${stats?.text}`, stats?.values ?? []);
+      expect(nodesOf(sums).map((node) => node["Node Type"])).toEqual(["Aggregate", "Index Only Scan"]);
+    });
+  },
+);
+
+test("embedded, with one plan for all values, no filter of usage reads another account's requests", async () => {
+  const database = await openTestDatabase("embedded");
+  await withUsage(database, EMBEDDED_VOLUME, async (seeded) => {
+    for (const [n, { text, values }] of (await statementsOf(seeded)).entries()) {
+      await database.rows(`prepare plan_${n} as ${text}`);
+      const literals = values.map((value) => pg.escapeLiteral(String(value))).join(", ");
+      const explain = `explain (format json) execute plan_${n}(${literals})`;
+      requireIndexes(await planOf(database, explain, []), text);
+      await database.rows(`deallocate plan_${n}`);
+    }
+  });
+});
