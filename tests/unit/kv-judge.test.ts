@@ -27,8 +27,8 @@ test.each<[string, Partial<Rights>, string]>([
     "VersionConfliction",
   ],
   ["a writer writes over the version that was seen", { isWriter: true, version: 7n }, "Commit"],
-])("%s", (_name, rights, result) => {
-  expect(judge(tx(), head({ writes: [write(KEY)] }), before(rights)).result).toBe(result);
+])("%s", async (_name, rights, result) => {
+  expect((await judge(tx(), head({ writes: [write(KEY)] }), before(rights))).result).toBe(result);
 });
 
 test.each<[string, StreamControl["op"], Partial<Rights>, boolean]>([
@@ -56,8 +56,8 @@ test.each<[string, StreamControl["op"], Partial<Rights>, boolean]>([
   ["everybody renounces", "RENOUNCE_WRITER_ROLE", {}, true],
   ["everybody renounces a key", "RENOUNCE_SPECIAL_WRITER_ROLE", {}, true],
   ["everybody renounces being admin", "RENOUNCE_ADMIN_ROLE", {}, true],
-])("%s", (_name, op, rights, isAllowed) => {
-  const { result } = judge(tx(), head({ controls: [control(op)] }), before(rights));
+])("%s", async (_name, op, rights, isAllowed) => {
+  const { result } = await judge(tx(), head({ controls: [control(op)] }), before(rights));
   if (isAllowed) expect(result).toBe("Commit");
   else
     expect(result).toMatch(
@@ -65,17 +65,17 @@ test.each<[string, StreamControl["op"], Partial<Rights>, boolean]>([
     );
 });
 
-test("who is first to write to a stream is its admin, and may renounce that at once", () => {
-  expect(controlsOf(judge(tx(), head({ writes: [write(KEY)] }), before({ isNew: true })))).toEqual([
+test("who is first to write to a stream is its admin, and may renounce that at once", async () => {
+  expect(controlsOf(await judge(tx(), head({ writes: [write(KEY)] }), before({ isNew: true })))).toEqual([
     ["GRANT_ADMIN_ROLE", SENDER],
   ]);
   const renounced = head({ controls: [control("RENOUNCE_ADMIN_ROLE")] });
-  expect(controlsOf(judge(tx(), renounced, before({ isNew: true })))).toEqual([
+  expect(controlsOf(await judge(tx(), renounced, before({ isNew: true })))).toEqual([
     ["RENOUNCE_ADMIN_ROLE", SENDER],
   ]);
 });
 
-test("of operations of one family the last counts, and granting oneself the admin's role changes nothing", () => {
+test("of operations of one family the last counts, and granting oneself the admin's role changes nothing", async () => {
   const controls = [
     control("GRANT_WRITER_ROLE"),
     control("REVOKE_WRITER_ROLE"),
@@ -84,21 +84,21 @@ test("of operations of one family the last counts, and granting oneself the admi
     control("SET_KEY_TO_SPECIAL"),
     control("SET_KEY_TO_NORMAL"),
   ];
-  expect(controlsOf(judge(tx(), head({ controls }), before({ isAdmin: true })))).toEqual([
+  expect(controlsOf(await judge(tx(), head({ controls }), before({ isAdmin: true })))).toEqual([
     ["REVOKE_WRITER_ROLE", FRIEND],
     ["RENOUNCE_ADMIN_ROLE", SENDER],
     ["SET_KEY_TO_NORMAL", `0x${"00".repeat(20)}`],
   ]);
 });
 
-test("rights are those of before the transaction: what it grants does not help it", () => {
+test("rights are those of before the transaction: what it grants does not help it", async () => {
   const controls = [control("GRANT_WRITER_ROLE", { account: SENDER })];
-  expect(judge(tx(), head({ controls, writes: [write(KEY)] }), before({})).result).toBe(DENIED);
+  expect((await judge(tx(), head({ controls, writes: [write(KEY)] }), before({}))).result).toBe(DENIED);
 });
 
-test("of two writes to a key the last one counts", () => {
+test("of two writes to a key the last one counts", async () => {
   const writes = [write(KEY, 0, 5), write(at("other"), 5, 1), write(KEY, 6, 3)];
-  const verdict = judge(tx(), head({ writes }), before({ isAdmin: true }));
+  const verdict = await judge(tx(), head({ writes }), before({ isAdmin: true }));
   expect(
     verdict.kind === "commit" && verdict.writes.map(({ offset, sizeBytes }) => [offset, sizeBytes]),
   ).toEqual([
@@ -107,31 +107,33 @@ test("of two writes to a key the last one counts", () => {
   ]);
 });
 
-test("a stream that the tags do not name is neither written nor controlled", () => {
+test("a stream that the tags do not name is neither written nor controlled", async () => {
   const foreign = { streamId: OTHER, key: Buffer.from("k") };
   const admin = before({ isAdmin: true });
-  expect(judge(tx(), head({ writes: [write(foreign)] }), admin).result).toBe("TagsMismatch");
+  expect((await judge(tx(), head({ writes: [write(foreign)] }), admin)).result).toBe("TagsMismatch");
   const controls = [{ ...control("RENOUNCE_WRITER_ROLE"), streamId: OTHER }];
-  expect(judge(tx(), head({ controls }), admin).result).toBe("TagsMismatch");
+  expect((await judge(tx(), head({ controls }), admin)).result).toBe("TagsMismatch");
 });
 
-test("what was read must not have changed since, and be held here", () => {
+test("what was read must not have changed since, and be held here", async () => {
   const reads = [{ streamId: OTHER, key: Buffer.from("k") }];
-  expect(judge(tx(), head({ reads }), before({ isAdmin: true })).result).toBe("Commit");
-  expect(judge(tx(), head({ reads }), before({ isAdmin: true, version: 9n })).result).toBe(
+  expect((await judge(tx(), head({ reads }), before({ isAdmin: true }))).result).toBe("Commit");
+  expect((await judge(tx(), head({ reads }), before({ isAdmin: true, version: 9n }))).result).toBe(
     "VersionConfliction",
   );
-  expect(judge(tx(), head({ reads }), before({ isAdmin: true, isHeld: false })).result).toBe("TagsMismatch");
+  expect((await judge(tx(), head({ reads }), before({ isAdmin: true, isHeld: false }))).result).toBe(
+    "TagsMismatch",
+  );
 });
 
-test("a result names a key as text of 32 characters at the most, or as unknown", () => {
-  const resultFor = (key: Buffer) =>
-    judge(tx(), head({ writes: [write({ streamId: STREAM, key })] }), before({})).result;
-  expect(resultFor(Buffer.from("é".repeat(40)))).toBe(
+test("a result names a key as text of 32 characters at the most, or as unknown", async () => {
+  const resultFor = async (key: Buffer) =>
+    (await judge(tx(), head({ writes: [write({ streamId: STREAM, key })] }), before({}))).result;
+  expect(await resultFor(Buffer.from("é".repeat(40)))).toBe(
     `WritePermissionDenied: stream: ${STREAM}, key: ${"é".repeat(32)}`,
   );
-  expect(resultFor(Buffer.of(0xff))).toMatch(/key: UNKNOWN$/);
-  expect(resultFor(Buffer.of(0))).not.toContain("\0");
+  expect(await resultFor(Buffer.of(0xff))).toMatch(/key: UNKNOWN$/);
+  expect(await resultFor(Buffer.of(0))).not.toContain("\0");
 });
 
 type Rights = {
@@ -189,6 +191,6 @@ function controlsOf(verdict: Verdict) {
   return verdict.controls.map(({ op, account }) => [names.get(op), account]);
 }
 
-test("one name is one key of one stream", () => {
+test("one name is one key of one stream", async () => {
   expect(keyName(at("a"))).not.toBe(keyName({ ...at("a"), streamId: OTHER }));
 });

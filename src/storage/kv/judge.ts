@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Hex } from "../../kernel/hex.ts";
 import { CONTROL_OPS, type ControlOp, type StreamControl, type StreamKey } from "./stream-data.ts";
 import type { PlacedWrite, StreamHead } from "./stream-reader.ts";
@@ -64,15 +65,18 @@ export const NO_RIGHT: Verdict = { kind: "refusal", result: "SenderNoWritePermis
 /**
  * Judges a transaction as every node of the network does (facts: storage section 5.3): reads and writes against the
  * version that their writer had seen, writes and controls against the sender's rights before the transaction. It is
- * taken as a whole, or not at all.
+ * taken as a whole, or not at all. Each list may have 65,536 entries, so the event loop goes on between them.
  */
-export function judge(tx: StreamTransaction, head: StreamHead, before: StateBefore): Verdict {
+export async function judge(tx: StreamTransaction, head: StreamHead, before: StateBefore): Promise<Verdict> {
   const writes = lastOfEach(head.writes, keyName);
+  await setImmediate();
   const controls = effectiveControls(tx, head.controls, before);
-  const result =
-    readsFault(head, before) ??
-    writesFault(tx, head.version, writes, before) ??
-    controlsFault(tx, controls, before);
+  await setImmediate();
+  let result = readsFault(head, before);
+  await setImmediate();
+  result ??= writesFault(tx, head.version, writes, before);
+  await setImmediate();
+  result ??= controlsFault(tx, controls, before);
   return result === undefined
     ? { kind: "commit", result: "Commit", writes, controls }
     : { kind: "refusal", result };

@@ -108,7 +108,7 @@ export class ReplayService {
       ...{ account: pending.sender, version: pending.txSeq, streamIds },
       keys: keysOf(head),
     });
-    const verdict = judge({ sender: pending.sender, streamIds: new Set(streamIds) }, head, {
+    const verdict = await judge({ sender: pending.sender, streamIds: new Set(streamIds) }, head, {
       ...state,
       isHeld: (id) => isHeld(held, id),
     });
