@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { audioDuration } from "../../src/inference/audio-duration.ts";
-import { measureJson } from "../../src/inference/json-shape.ts";
+import { BODY_LIMITS, measureJson } from "../../src/inference/json-shape.ts";
 import { type FormPart, formBody, newForm, readMultipart, textsOf } from "../../src/inference/multipart.ts";
 import { forwardedBody, readFields } from "../../src/inference/request-fields.ts";
 import { toWav } from "../support/wav.ts";
@@ -13,7 +13,7 @@ describe("a JSON body", () => {
   test("is measured as it is parsed, whatever is in its strings", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
-        const { members } = measureJson(Buffer.from(JSON.stringify(object)));
+        const { members } = measureJson(Buffer.from(JSON.stringify(object)), BODY_LIMITS);
         expect(members).toBe(Object.keys(object).length);
       }),
     );
