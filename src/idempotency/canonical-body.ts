@@ -1,13 +1,15 @@
 import { createHash } from "node:crypto";
-import { BODY_LIMITS, measureJson } from "../inference/json-shape.ts";
+import { type JsonLimits, measureJson } from "../inference/json-shape.ts";
 
 /** Longer bodies are compared byte by byte: clients that repeat a request send the same bytes. */
 const MAX_CANONICAL_BYTES = 4 * 1_048_576;
+/** Sorting and writing so many values takes at most about 20 ms. */
+const LIMITS: JsonLimits = { maxDepth: 64, maxValues: 20_000 };
 
 /**
  * SHA-256 of what a request asks for, hexadecimal: of its path parameters and its body. JSON counts by what it says,
  * whatever the order of members, the spaces and the spelling of numbers; anything else counts byte by byte, and so does
- * JSON of more than 4 MiB or beyond the limits of a body.
+ * JSON of more than 4 MiB or 20,000 values.
  */
 export function hashRequest(params: Readonly<Record<string, string>>, body: Buffer): string {
   const hash = createHash("sha256").update(`${canonical(params)}\n`);
@@ -16,8 +18,7 @@ export function hashRequest(params: Readonly<Record<string, string>>, body: Buff
 }
 
 function canonicalJson(body: Buffer): string | undefined {
-  if (body.length > MAX_CANONICAL_BYTES || measureJson(body, BODY_LIMITS).excess !== undefined)
-    return undefined;
+  if (body.length > MAX_CANONICAL_BYTES || measureJson(body, LIMITS).excess !== undefined) return undefined;
   try {
     return canonical(JSON.parse(body.toString("utf8")));
   } catch {

@@ -11,10 +11,8 @@ export function quickList<Item extends z.ZodType>(
   { min = 0, max }: { readonly min?: number; readonly max: number },
 ): z.ZodType<readonly z.output<Item>[], readonly z.input<Item>[]> {
   const { $schema: _, ...items } = z.toJSONSchema(item, { io: "input" });
-  const list = z
-    .array(z.unknown())
-    .min(min)
-    .max(max)
+  const some = z.array(z.unknown()).max(max);
+  const list = (min > 0 ? some.min(min) : some)
     .superRefine((values, context) => {
       const at = values.findIndex((value) => !isItem(value));
       if (at < 0) return;
