@@ -118,8 +118,6 @@ async function requireShortTurns(
     const turnMs = await longestTurnMs(async () => {
       status = await rawPost(router().origin, path, { method, body, headers });
     });
-    if (process.env.SHOW_TURNS)
-      console.log(`${turnMs.toFixed(1).padStart(8)} ms ${status} ${method} ${path} ${what}`);
     expect(status, what).not.toBe(0);
     expect([401, 403, 500], what).not.toContain(status);
     if (turnMs > MAX_TURN_MS) slow.push(`${what}: ${Math.round(turnMs)} ms`);

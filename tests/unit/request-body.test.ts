@@ -24,6 +24,11 @@ describe("a JSON body", () => {
     ["a field that comes twice in disguise", '{"n":1,"\\u006e":10}', "comes twice"],
     ["65 objects deep", `${'{"a":'.repeat(65)}1${"}".repeat(65)}`, "too deeply"],
     ["100,000 lists deep", `{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`, "too deeply"],
+    ["65,537 values", `[${"0,".repeat(65_537)}0]`, "too many values"],
+    ["a million lists", `[${"[],".repeat(1_000_000)}0]`, "too many values"],
+    ["a number of 1,025 digits", `{"a":${"1".repeat(1_025)}}`, "a number that is too long"],
+    ["4 MiB of white space", `{${" ".repeat(4 * 1_048_576)}}`, "outside of its strings"],
+    ["a million escaped characters and more", `{"a":"${"\\n".repeat(1_048_577)}"}`, "escaped characters"],
     ["broken UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), "not UTF-8"],
     ["a prototype", '{"__proto__":{}}', "not valid JSON"],
     ["half of it", "{", "not valid JSON"],
@@ -31,6 +36,14 @@ describe("a JSON body", () => {
     const startedMs = performance.now();
     expect(() => read(json)).toThrow(reason);
     expect(performance.now() - startedMs).toBeLessThan(200);
+  });
+
+  test.each([
+    ["10,000 messages of two parts", JSON.stringify({ messages: Array(10_000).fill([{}, {}]) })],
+    ["4 MiB in one text", JSON.stringify({ text: "a".repeat(4 * 1_048_576) })],
+    ["4 MiB in texts with escapes", JSON.stringify({ texts: Array(60_000).fill(`${"a".repeat(65)}\n`) })],
+  ])("with %s is read", (_what, json) => {
+    expect(read(json)).toEqual(JSON.parse(json));
   });
 
   test("goes on as it came where nothing changes, and without the router's own fields", () => {
