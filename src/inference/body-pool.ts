@@ -14,6 +14,7 @@ const MAX_INLINE_BYTES = 16_384;
 const MAX_INLINE_JSON = 262_144;
 const MAX_HELD_BYTES = 192 * 1_048_576;
 const DEADLINE_MS = 60_000;
+const IDLE_MS = 30_000;
 const MAX_THREADS = 2;
 /** What a token is taken for, bytes, where the pool is too busy to count. */
 const BYTES_PER_TOKEN = 4;
@@ -118,5 +119,6 @@ function newThreads(): Threads {
     threads: Math.min(MAX_THREADS, Math.max(1, availableParallelism() - 1)),
     maxBytes: MAX_HELD_BYTES,
     deadlineMs: DEADLINE_MS,
+    idleMs: IDLE_MS,
   });
 }

@@ -4,7 +4,8 @@ import { ATTACHMENT_TOKENS, attachmentOf, partsWithin } from "./attachments.ts";
 const AS_PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
 /** The tokenizer's merge loop is quadratic in the length of one run: 100,000 Chinese characters took 51 s whole. */
 const LONGEST_RUN = 256;
-const LONG_RUNS = /\S{257,}|\s{257,}/g;
+/** Bounded, as the engine keeps a place for each character of a match: one of 8 million overflows its stack. */
+const LONG_RUNS = /\S{257,65536}|\s{257,65536}/g;
 const TOKENS_PER_MESSAGE = 3;
 const TOKENS_PER_REPLY = 3;
 

@@ -21,6 +21,8 @@ type Options = {
   readonly maxBytes: number;
   /** From when a task is given until it is given up, milliseconds. */
   readonly deadlineMs: number;
+  /** After this without a task the threads end, as each keeps its modules in memory, milliseconds. */
+  readonly idleMs: number;
 };
 
 type Job<Result> = {
@@ -34,17 +36,24 @@ type Job<Result> = {
 
 /**
  * Runs tasks on threads of their own, one at a time each, so that the event loop stays free. Threads begin with the
- * first task and do not keep the process alive. A task past its deadline ends its thread.
+ * first task, end when none comes for a while, and do not keep the process alive. A task past its deadline ends its
+ * thread.
  */
 export class WorkerPool<Result> {
   readonly #options: Options;
   readonly #threads = new Set<Thread<Result>>();
   readonly #waiting: Job<Result>[] = [];
   #bytes = 0;
+  #idle: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(options: Options) {
     this.#options = options;
+  }
+
+  /** How many threads there are now. */
+  get threads(): number {
+    return this.#threads.size;
   }
 
   /**
@@ -56,6 +65,7 @@ export class WorkerPool<Result> {
     if (this.#closed) throw closed();
     if (this.#bytes > 0 && this.#bytes + sizeBytes > maxBytes) throw busy();
     const job: Job<Result> = { task, transfer, sizeBytes, done: Promise.withResolvers<Result>() };
+    clearTimeout(this.#idle);
     this.#bytes += sizeBytes;
     job.deadline = setTimeout(() => this.#giveUp(job), deadlineMs).unref();
     this.#waiting.push(job);
@@ -71,6 +81,7 @@ export class WorkerPool<Result> {
   /** Ends all threads. What runs or waits fails with `unavailable`. */
   async close(): Promise<void> {
     this.#closed = true;
+    clearTimeout(this.#idle);
     for (const { done } of this.#waiting.splice(0)) done.reject(closed());
     await Promise.all([...this.#threads].map((thread) => thread.stop(closed())));
   }
@@ -89,7 +100,10 @@ export class WorkerPool<Result> {
     for (const thread of this.#threads) if (!thread.isBusy) return thread;
     if (this.#threads.size >= this.#options.threads) return undefined;
     const thread = new Thread<Result>(this.#options.file, {
-      freed: () => this.#hand(),
+      freed: () => {
+        this.#hand();
+        this.#rest();
+      },
       ended: () => {
         this.#threads.delete(thread);
         this.#hand();
@@ -97,6 +111,16 @@ export class WorkerPool<Result> {
     });
     this.#threads.add(thread);
     return thread;
+  }
+
+  /** Ends the threads unless something comes for them soon. */
+  #rest(): void {
+    clearTimeout(this.#idle);
+    if (this.#closed || [...this.#threads].some(({ isBusy }) => isBusy)) return;
+    const end = () => {
+      for (const thread of this.#threads) void thread.stop(closed());
+    };
+    this.#idle = setTimeout(end, this.#options.idleMs).unref();
   }
 
   #giveUp(job: Job<Result>): void {

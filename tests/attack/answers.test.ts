@@ -59,7 +59,7 @@ describe("an answer never holds up the event loop", () => {
 });
 
 async function requireShortTurn(
-  body: { readonly model: string; readonly stream?: boolean },
+  body: { readonly model: string; readonly stream?: boolean } & Readonly<Record<string, unknown>>,
   answer: Buffer,
   status: number,
   url = "/v1/chat/completions",

@@ -7,6 +7,7 @@ import { boundPrompt } from "../../src/inference/prompt-bound.ts";
 import { countRequestTokens, countTokens } from "../../src/inference/tokens.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { WorkerPool } from "../../src/kernel/worker-pool.ts";
+import { until } from "../support/until.ts";
 
 const log = createLogger("silent");
 const bodies = new BodyPool({ log });
@@ -60,6 +61,11 @@ describe("a long body is read on a thread as a short one is at once", () => {
   });
 });
 
+test("a word of 10 million letters is counted", () => {
+  const perLetter = countTokens("a".repeat(65_536)) / 65_536;
+  expect(countTokens("a".repeat(10_000_000)) / 10_000_000).toBeCloseTo(perLetter, 3);
+});
+
 test("an outline of a short value is the value", () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
@@ -70,12 +76,13 @@ test("an outline of a short value is the value", () => {
 });
 
 describe("a pool of threads", () => {
-  const newPool = (options: { maxBytes?: number; deadlineMs?: number } = {}) =>
+  const newPool = (options: { maxBytes?: number; deadlineMs?: number; idleMs?: number } = {}) =>
     new WorkerPool<BodyResult>({
       file: new URL("../../src/inference/body-worker.ts", import.meta.url),
       threads: 1,
       maxBytes: 1_000,
       deadlineMs: 60_000,
+      idleMs: 60_000,
       ...options,
     });
   const quick = { kind: "count-text", text: "a" };
@@ -96,6 +103,15 @@ describe("a pool of threads", () => {
     await first;
     expect(await pool.run(quick, 200)).toEqual({ kind: "count", tokens: 1 });
     await pool.close();
+  });
+
+  test("ends its threads when nothing comes, and begins anew", async () => {
+    const pool = newPool({ idleMs: 10 });
+    await pool.run(quick, 1);
+    await until(() => expect(pool.threads).toBe(0));
+    expect(await pool.run(quick, 1)).toEqual({ kind: "count", tokens: 1 });
+    await pool.close();
+    expect(pool.threads).toBe(0);
   });
 
   test("fails what is under way when it closes, and takes nothing more", async () => {
