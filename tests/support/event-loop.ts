@@ -44,7 +44,8 @@ export async function longestTurnMs(run: () => Promise<unknown>): Promise<number
   return Math.max(longestMs, threadMs() - lastMs);
 }
 
-function threadMs(): number {
+/** The processor time of this thread so far, milliseconds. */
+export function threadMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;
 }

@@ -5,6 +5,7 @@ import { audioDuration } from "../../src/inference/audio-duration.ts";
 import { BODY_LIMITS, measureJson } from "../../src/inference/json-shape.ts";
 import { type FormPart, formBody, newForm, readMultipart, textsOf } from "../../src/inference/multipart.ts";
 import { forwardedBody, readFields } from "../../src/inference/request-fields.ts";
+import { threadMs } from "../support/event-loop.ts";
 import { toWav } from "../support/wav.ts";
 
 describe("a JSON body", () => {
@@ -33,9 +34,9 @@ describe("a JSON body", () => {
     ["a prototype", '{"__proto__":{}}', "not valid JSON"],
     ["half of it", "{", "not valid JSON"],
   ])("with %s is refused", (_what, json, reason) => {
-    const startedMs = performance.now();
+    const startedMs = threadMs();
     expect(() => read(json)).toThrow(reason);
-    expect(performance.now() - startedMs).toBeLessThan(200);
+    expect(threadMs() - startedMs).toBeLessThan(200);
   });
 
   test.each([
