@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import secureJson from "secure-json-parse";
-import { measureJson } from "../src/inference/json-shape.ts";
+import { BODY_LIMITS, measureJson } from "../src/inference/json-shape.ts";
 import { AppError } from "../src/kernel/errors.ts";
 
 /**
@@ -19,7 +19,8 @@ export function readJsonBodies(server: FastifyInstance, maxDepth: number): void 
 
 function parseJson(bytes: Buffer, maxDepth: number): unknown {
   if (bytes.length === 0) return undefined;
-  if (measureJson(bytes).depth > maxDepth) throw malformed("The body is nested too deeply.");
+  const { excess } = measureJson(bytes, { ...BODY_LIMITS, maxDepth });
+  if (excess !== undefined) throw malformed(`The body ${excess}.`);
   try {
     return secureJson.parse(bytes.toString("utf8"));
   } catch {

@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { countPromptTokens } from "../inference/tokens.ts";
+import { BodyPool } from "../inference/body-pool.ts";
 import type { Hex } from "../kernel/hex.ts";
 import type { Logger } from "../kernel/log.ts";
 import { ROUTER_WALLET } from "./accounts.ts";
@@ -41,14 +41,16 @@ export async function startDevnet({ folder, log }: { folder: string; log: Logger
     log,
   });
   const providers: StandInProvider[] = [];
+  // They live in the process of the product, whose event loop a long prompt must not hold up.
+  const bodies = new BodyPool({ log });
   const stop = async () => {
     await Promise.all(providers.map((provider) => provider.stop()));
-    await anvil.stop();
+    await Promise.all([anvil.stop(), bodies.close()]);
   };
   try {
     const contracts = await deployContracts(anvil.url);
     const accounts = { rpcUrl: anvil.url, inference: contracts.inference };
-    for (const offer of DEVNET_OFFERS) providers.push(await offerService(offer, accounts));
+    for (const offer of DEVNET_OFFERS) providers.push(await offerService(offer, accounts, bodies));
     return {
       rpcUrl: anvil.url,
       contracts,
@@ -63,14 +65,18 @@ export async function startDevnet({ folder, log }: { folder: string; log: Logger
 }
 
 /** Starts a stand-in provider, puts its offer into the registry and pays it from the router's wallet. */
-async function offerService(offer: DevnetOffer, accounts: AccountSource): Promise<StandInProvider> {
+async function offerService(
+  offer: DevnetOffer,
+  accounts: AccountSource,
+  bodies: Pick<BodyPool, "countRequest">,
+): Promise<StandInProvider> {
   const { account, model, serviceType, inputPrice, outputPrice, info } = offer;
   const { address, privateKey } = account;
   const provider = await startProvider({
     address,
     model,
     serviceType,
-    countTokens: countPromptTokens,
+    countTokens: (messages) => bodies.countRequest(Buffer.from(JSON.stringify({ messages }))),
     accounts,
     signerKey: privateKey,
   });

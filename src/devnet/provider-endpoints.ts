@@ -39,7 +39,7 @@ export type Endpoint = (call: EndpointCall) => EndpointAnswer | Promise<Endpoint
 type Offer = {
   readonly model: string;
   readonly serviceType: ServiceType;
-  readonly countTokens: (messages: readonly unknown[]) => number;
+  readonly countTokens: (messages: readonly unknown[]) => number | Promise<number>;
 };
 
 const JSON_TYPE = "application/json";
@@ -72,8 +72,8 @@ export function endpointsOf(offer: Offer): ReadonlyMap<string, Endpoint> {
 
 function chatOf(offer: Offer): Endpoint {
   const composer = new Composer(offer.countTokens);
-  return ({ body, usageJson, chunks }) => {
-    const known = composer.compose(body.toString("utf8"));
+  return async ({ body, usageJson, chunks }) => {
+    const known = await composer.compose(body.toString("utf8"));
     if (!known) return refused("not a chat request");
     const { request, completion } = known;
     if (request.model !== offer.model) return notServed(request.model);
@@ -96,11 +96,11 @@ function chatOf(offer: Offer): Endpoint {
 }
 
 function messagesOf(offer: Offer): Endpoint {
-  return ({ body, usageJson, chunks }) => {
+  return async ({ body, usageJson, chunks }) => {
     const request = readMessagesRequest(body.toString("utf8"));
     if (request?.max_tokens === undefined) return refused("not a messages request");
     if (request.model !== offer.model) return notServed(request.model);
-    const completion = composeMessage(request, offer.countTokens(conversationOf(request)));
+    const completion = composeMessage(request, await offer.countTokens(conversationOf(request)));
     const head = { model: request.model, usageJson };
     if (request.stream) {
       const { id, events } = toMessageEvents(head, completion, chunks);
@@ -112,11 +112,11 @@ function messagesOf(offer: Offer): Endpoint {
 }
 
 function tokenCountOf(offer: Offer): Endpoint {
-  return ({ body }) => {
+  return async ({ body }) => {
     const request = readMessagesRequest(body.toString("utf8"));
     if (!request) return refused("not a messages request");
     if (request.model !== offer.model) return notServed(request.model);
-    const input_tokens = offer.countTokens(conversationOf(request));
+    const input_tokens = await offer.countTokens(conversationOf(request));
     return whole(JSON.stringify({ input_tokens }));
   };
 }

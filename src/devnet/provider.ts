@@ -44,7 +44,7 @@ export type ProviderOptions = {
   /** `chatbot` unless given. */
   readonly serviceType?: ServiceType;
   /** Prompt tokens of a conversation, for `usage`. */
-  readonly countTokens: (messages: readonly unknown[]) => number;
+  readonly countTokens: (messages: readonly unknown[]) => number | Promise<number>;
   /** Where sub-accounts are looked up; without it only the secret itself is checked. */
   readonly accounts?: AccountSource;
   /** Signs its answers; without it, it has no signatures. */

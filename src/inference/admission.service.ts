@@ -9,9 +9,9 @@ import type { CatalogueService } from "./catalogue.service.ts";
 import { type Choice, choose } from "./choice.ts";
 import type { EvidenceService } from "./evidence.service.ts";
 import type { HealthService } from "./health.service.ts";
-import { type Price, type Quote, ratesFor } from "./pricing.ts";
+import { type Quote, ratesFor } from "./pricing.ts";
 import type { ApiFormat } from "./profile.ts";
-import { type Provider, type ServiceType, trustModeOf } from "./provider.ts";
+import { inputTokensAt, type Provider, type ServiceType, trustModeOf } from "./provider.ts";
 import type { RequestObserver } from "./request-observer.ts";
 import { RequestTrace } from "./request-trace.ts";
 import type { RoutingWishes, Usd } from "./routing.ts";
@@ -38,12 +38,14 @@ export type Ask = {
   /** The format of the endpoint that was called; `openai` for all that is no `/v1/messages`. */
   readonly format: ApiFormat;
   readonly wishes: RoutingWishes;
-  /** Tokens of the question by our count; none where tokens are not what is paid for. */
+  /** The most tokens that the question can have; none where tokens are not what is paid for. */
   readonly inputTokens?: number | undefined;
+  /** The same request with its question counted, where `quote` has only a bound for it. Never rejects. */
+  readonly counted?: (() => Promise<Ask>) | undefined;
   /** Whether the provider's signature of the answer is to be checked. */
   readonly verifyTee?: boolean | undefined;
-  /** What must be held for it at this price. */
-  quote(price: Price): Quote;
+  /** What must be held for it with this provider. */
+  quote(provider: Provider): Quote;
   /** What is sent to this provider, for which so much is held, neuron. Called once for every try. */
   body(provider: Provider, heldNeuron: bigint): Buffer;
   /** For what outlives this request. */
@@ -88,7 +90,8 @@ export class AdmissionService {
     }
   }
 
-  async #admit(ask: Ask, caller: Caller, trace?: RequestTrace): Promise<Admitted> {
+  async #admit(given: Ask, caller: Caller, trace?: RequestTrace): Promise<Admitted> {
+    let ask = given;
     const startedMs = this.#needs.clock.monotonicMs();
     let reach = this.#reaches.get(caller.keyId) ?? UNRESTRICTED;
     for (let choices = 1; ; choices++) {
@@ -96,6 +99,10 @@ export class AdmissionService {
         const choice = this.choose(ask, reach);
         return await this.#hold(ask, caller, { choice, reach, startedMs, trace });
       } catch (error) {
+        if (isUncovered(error) && ask.counted) {
+          ask = await ask.counted();
+          continue;
+        }
         const current = await this.#newReach(error, reach, caller.keyId);
         if (!current || choices === MOST_CHOICES) throw unchosen(error);
         reach = current;
@@ -152,10 +159,10 @@ export class AdmissionService {
     const [first] = choice.candidates;
     if (!first) throw new Error("a choice without a candidate");
     const requestId = ask.job?.requestIdOf(first) ?? caller.requestId;
-    const affordable = (heldNeuron: bigint) =>
-      choice.candidates.filter((_, at) => (quotes[at]?.minimum ?? 0n) <= heldNeuron);
+    const affordable = (heldNeuron: bigint, by: Ask = ask) =>
+      choice.candidates.filter((provider) => by.quote(provider).minimum <= heldNeuron);
     const { job } = ask;
-    const rates = ratesFor(first, ask.inputTokens ?? 0);
+    const rates = ratesFor(first, inputTokensAt(first, ask.inputTokens ?? 0));
     const request = {
       id: requestId,
       account: caller.account,
@@ -178,11 +185,13 @@ export class AdmissionService {
       request,
       job && ((tx, granted) => job.insert(tx, { requestId, ...choice, candidates: affordable(granted) })),
     );
+    // What is left for the answer is known exactly only with the count.
+    const asked = held < request.maximum && ask.counted ? await ask.counted() : ask;
     return new Admitted({
       requestId,
-      candidates: affordable(held),
+      candidates: affordable(held, asked),
       refused: choice.refused,
-      body: (provider) => ask.body(provider, held),
+      body: (provider) => asked.body(provider, held),
       sinceStart: () => Math.round(clock.monotonicMs() - startedMs),
       write: (bill) => this.#write(requestId, ask.model, bill),
       trace: job ? undefined : trace,
@@ -243,6 +252,14 @@ const BY_REACH: ReadonlySet<string> = new Set([
   "provider_model_mismatch",
   "provider_not_found",
 ]);
+
+/** Whether a smaller hold might be granted. */
+function isUncovered(error: unknown): boolean {
+  return (
+    error instanceof AppError &&
+    (error.code === "insufficient_balance" || error.code === "credit_limit_exceeded")
+  );
+}
 
 function unchosen(error: unknown): unknown {
   if (!(error instanceof KeyReachChanged)) return error;

@@ -1,3 +1,24 @@
+/** In whose shape an answer is: OpenAI's chat, or Anthropic's message. */
+export type AnswerFormat = "chat" | "message";
+
+/** All that a whole answer says, as it is counted: of each choice of a chat, or of each block of a message. */
+export function answerTexts(answer: unknown, format: AnswerFormat): string {
+  const { choices, content } = typeof answer === "object" && answer !== null ? (answer as Fields) : {};
+  if (format === "chat") return Array.isArray(choices) ? choices.map(answerText).join("") : "";
+  return Array.isArray(content) ? content.map(blockText).join("") : "";
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The text that a block of content, or a part of one in a stream, carries: words, thoughts, arguments of tools. */
+export function blockText(block: unknown): string {
+  if (typeof block !== "object" || block === null) return "";
+  const { text, thinking, partial_json, input } = block as Fields;
+  const words = [text, thinking, partial_json].filter((part) => typeof part === "string").join("");
+  const hasInput = typeof input === "object" && input !== null && Object.keys(input).length > 0;
+  return hasInput ? words + JSON.stringify(input) : words;
+}
+
 /** The text that one choice of a chat carries, whole or a delta: content, reasoning, refusal, and arguments of tool calls. */
 export function answerText(choice: unknown): string {
   const part = partOf(choice);

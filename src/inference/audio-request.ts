@@ -61,19 +61,54 @@ export function readTranscriptionForm(bytes: Buffer, contentType: string): Trans
   return toRequest(form, file, { model, format: format ?? "json", wishes: {} });
 }
 
-/** Reads a transcription in JSON. Throws `invalid_body` or `body_too_large`. */
-export function readTranscriptionJson(body: Buffer): TranscriptionRequest {
+/** A transcription in JSON as it was read, of plain values that can cross from thread to thread. */
+export type DecodedTranscription = Pick<TranscriptionRequest, "model" | "format" | "wishes"> & {
+  readonly verifyTee: boolean;
+  readonly filename: string;
+  /** The fields for the provider, as a form has them. */
+  readonly texts: Readonly<Record<string, string>>;
+  /** The audio file. */
+  readonly bytes: Uint8Array;
+};
+
+/**
+ * Reads a transcription in JSON: 200 ms for one of 25 MiB, so long ones are read on a thread of `BodyPool`. Throws
+ * `invalid_body`.
+ */
+export function decodeTranscription(body: Buffer): DecodedTranscription {
   const fields = readFields(TRANSCRIPTION_REQUEST, body);
   const { model, language, prompt, response_format: format, temperature, filename } = fields;
-  const bytes = Buffer.from(fields.file_base64, "base64");
-  const file = { name: "file", filename, contentType: "application/octet-stream", bytes };
   const stated = { model, language, prompt, response_format: format, temperature };
-  const parts = Object.entries(stated).flatMap(([name, value]) =>
-    value == null ? [] : [{ name, bytes: Buffer.from(String(value)) }],
+  const texts = Object.entries(stated).flatMap(([name, value]) =>
+    value == null ? [] : [[name, String(value)] as const],
   );
-  const wishes = readProviderWishes(fields.provider);
-  const verifyTee = fields.verify_tee ?? false;
-  return toRequest(newForm([...parts, file]), file, { model, format: format ?? "json", wishes, verifyTee });
+  return {
+    model,
+    format: format ?? "json",
+    wishes: readProviderWishes(fields.provider),
+    verifyTee: fields.verify_tee ?? false,
+    filename,
+    texts: Object.fromEntries(texts),
+    bytes: Buffer.from(fields.file_base64, "base64"),
+  };
+}
+
+/** Reads a transcription in JSON of at most 512 KiB. Throws `invalid_body` or `body_too_large`. */
+export function readTranscriptionJson(body: Buffer): TranscriptionRequest {
+  return transcriptionOf(decodeTranscription(body));
+}
+
+/** The transcription that was read from JSON, as a form for the provider. Throws `invalid_body` or `body_too_large`. */
+export function transcriptionOf({
+  texts,
+  filename,
+  bytes: audio,
+  ...told
+}: DecodedTranscription): TranscriptionRequest {
+  const bytes = Buffer.from(audio.buffer, audio.byteOffset, audio.length);
+  const file = { name: "file", filename, contentType: "application/octet-stream", bytes };
+  const parts = Object.entries(texts).map(([name, text]) => ({ name, bytes: Buffer.from(text) }));
+  return toRequest(newForm([...parts, file]), file, told);
 }
 
 function toRequest(

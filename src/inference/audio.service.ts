@@ -1,6 +1,7 @@
 import type { AdmissionService, Ask } from "./admission.service.ts";
 import type { Caller, Trace } from "./admitted.ts";
-import type { TranscriptionRequest } from "./audio-request.ts";
+import { type TranscriptionRequest, transcriptionOf } from "./audio-request.ts";
+import type { Bodies, BodyPool } from "./body-pool.ts";
 import type { ExchangeService } from "./exchange.service.ts";
 import { quoteUnits } from "./pricing.ts";
 import { appendFields } from "./request-fields.ts";
@@ -16,7 +17,11 @@ const TYPES = {
   vtt: "text/vtt; charset=utf-8",
 } as const;
 
-type Needs = { readonly admission: AdmissionService; readonly exchanges: ExchangeService };
+type Needs = {
+  readonly admission: AdmissionService;
+  readonly exchanges: ExchangeService;
+  readonly bodies: Bodies & Pick<BodyPool, "readTranscription">;
+};
 
 /** What was said: the provider's own bytes, in JSON with `x_0g_trace` appended. */
 export type Transcript = {
@@ -32,6 +37,11 @@ export class AudioService {
 
   constructor(needs: Needs) {
     this.#needs = needs;
+  }
+
+  /** Reads a transcription that is asked for in JSON. Throws `invalid_body`, `body_too_large` and `unavailable`. */
+  async readJson(body: Buffer): Promise<TranscriptionRequest> {
+    return transcriptionOf(await this.#needs.bodies.readTranscription(body));
   }
 
   /**
@@ -52,12 +62,12 @@ export class AudioService {
     signal: AbortSignal,
     wishes: RoutingWishes,
   ): Promise<Transcript> {
-    const { admission, exchanges } = this.#needs;
+    const { admission, exchanges, bodies } = this.#needs;
     const admitted = await admission.admit(askFor(request, wishes), caller);
     const { answer, trace } = await exchanges.collect(admitted, TRANSCRIPTIONS_PATH, {
       contentType: request.contentType,
       signal,
-      read: (whole) => readTranscript(whole, request),
+      read: (whole) => readTranscript(whole, request, bodies),
     });
     const { body, responseKey } = answer;
     return {

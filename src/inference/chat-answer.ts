@@ -1,29 +1,33 @@
-import { answerText, carriesContent } from "./answer-text.ts";
+import { carriesContent } from "./answer-text.ts";
+import type { Bodies } from "./body-pool.ts";
 import type { ChatRequest } from "./chat-request.ts";
-import type { TokenUsage } from "./pricing.ts";
-import { type ProviderAnswer, refusalOf, statedFailure } from "./provider-answer.ts";
-import { ProviderFailure } from "./provider-failure.ts";
-import { countTokens } from "./tokens.ts";
+import type { Reading } from "./exchange.service.ts";
+import type { ProviderAnswer } from "./provider-answer.ts";
 import { isPlausible, readUsage } from "./usage.ts";
+import { answerIdOf, noAnswer, readAnswerObject } from "./whole-answer.ts";
 
 /**
  * Judges a whole answer to a chat, and says what is billed: the provider's usage where it makes sense, else our own
  * count. Throws a `ProviderFailure` for what is no answer, and the provider's reason when it blames the request.
  */
-export function readChat(
+export async function readChat(
   answer: ProviderAnswer,
-  { promptTokens, maxTokens, choices: asked }: Pick<ChatRequest, "promptTokens" | "maxTokens" | "choices">,
-): { readonly usage: TokenUsage; readonly estimated: boolean } {
-  if (answer.status !== 200) throw refusalOf(answer, answer.body);
-  const { error, choices, usage: stated } = readObject(answer);
-  if (error !== undefined && error !== null) throw statedFailure(error);
+  { bytes, maxTokens, choices: asked }: Pick<ChatRequest, "bytes" | "maxTokens" | "choices">,
+  bodies: Bodies,
+): Promise<Reading> {
+  const fields = await readAnswerObject(answer, bodies);
+  const { choices, usage: stated } = fields;
   if (!Array.isArray(choices) || choices.length === 0 || !choices.every(isAnswer))
-    throw malformed("The provider's answer is not a chat completion.");
+    throw noAnswer("The provider's answer is not a chat completion.");
   const usage = readUsage(stated);
+  const answerId = answerIdOf(fields);
   if (usage && isPlausible(usage, maxTokens === undefined ? undefined : maxTokens * asked))
-    return { usage, estimated: false };
-  const outputTokens = countTokens(choices.map(answerText).join(""));
-  return { usage: { inputTokens: promptTokens, outputTokens }, estimated: true };
+    return { usage, estimated: false, answerId };
+  const [inputTokens, outputTokens] = await Promise.all([
+    bodies.countRequest(bytes),
+    bodies.countAnswer(answer.body, "chat"),
+  ]);
+  return { usage: { inputTokens, outputTokens }, estimated: true, answerId };
 }
 
 /** Content, or a reason why there is none, such as a filter. */
@@ -31,21 +35,4 @@ function isAnswer(choice: unknown): boolean {
   if (typeof choice !== "object" || choice === null || !("message" in choice)) return false;
   if (typeof choice.message !== "object" || choice.message === null) return false;
   return carriesContent(choice) || ("finish_reason" in choice && typeof choice.finish_reason === "string");
-}
-
-function readObject({ contentType, body }: ProviderAnswer): Readonly<Record<string, unknown>> {
-  if (!contentType.includes("json")) throw malformed("The provider's answer is not JSON.");
-  let answer: unknown;
-  try {
-    answer = JSON.parse(body.toString("utf8"));
-  } catch (cause) {
-    throw malformed("The provider's answer could not be read.", cause);
-  }
-  if (typeof answer !== "object" || answer === null || Array.isArray(answer))
-    throw malformed("The provider's answer is not a chat completion.");
-  return answer as Record<string, unknown>;
-}
-
-function malformed(message: string, cause?: unknown): ProviderFailure {
-  return new ProviderFailure("malformed", { message, cause });
 }

@@ -6,11 +6,10 @@ import type { TokenUsage } from "./pricing.ts";
 import { statedFailure } from "./provider-answer.ts";
 import { ProviderFailure } from "./provider-failure.ts";
 import type { EventKind, StreamReader } from "./stream-terms.ts";
-import { countTokens } from "./tokens.ts";
+import type { TextMeter } from "./text-meter.ts";
 import type { Piece } from "./transcript.ts";
 import { isPlausible, readUsage } from "./usage.ts";
 
-const FOLD_CHARACTERS = 262_144;
 const BROKEN = {
   error: { message: "The provider broke off.", type: "api_error", code: "upstream_error", param: null },
 };
@@ -31,6 +30,7 @@ type Chunk = {
 export class ChatEvents implements StreamReader {
   readonly #wantsUsage: boolean;
   readonly #mostOutputTokens: number | undefined;
+  readonly #text: TextMeter;
   readonly #seen = new Set<unknown>();
   readonly #finished = new Set<unknown>();
   #usage: TokenUsage | undefined;
@@ -39,11 +39,14 @@ export class ChatEvents implements StreamReader {
   #last: Chunk = {};
   /** What was read last. */
   #chunk: Chunk = {};
-  #text = "";
-  #tokens = 0;
 
-  constructor(given: { readonly wantsUsage: boolean; readonly mostOutputTokens: number | undefined }) {
+  constructor(given: {
+    readonly wantsUsage: boolean;
+    readonly mostOutputTokens: number | undefined;
+    readonly text: TextMeter;
+  }) {
     this.#wantsUsage = given.wantsUsage;
+    this.#text = given.text;
     this.#mostOutputTokens = given.mostOutputTokens;
   }
 
@@ -90,9 +93,8 @@ export class ChatEvents implements StreamReader {
     return Buffer.from(`data: ${JSON.stringify({ ...this.#chunk, choices })}\n\n`);
   }
 
-  countTokens(): number {
-    this.#fold();
-    return this.#tokens;
+  countTokens(): Promise<number> {
+    return this.#text.count();
   }
 
   closing(trace: Trace, billed: TokenUsage): Buffer {
@@ -140,15 +142,8 @@ export class ChatEvents implements StreamReader {
     this.#seen.add(index);
     if (typeof reason === "string" && reason !== "") this.#finished.add(index);
     if (!carriesContent(choice)) return false;
-    this.#text += answerText(choice);
-    if (this.#text.length > FOLD_CHARACTERS) this.#fold();
+    this.#text.add(answerText(choice));
     return true;
-  }
-
-  #fold(): void {
-    if (this.#text === "") return;
-    this.#tokens += countTokens(this.#text);
-    this.#text = "";
   }
 }
 

@@ -2,10 +2,11 @@ import { z } from "zod";
 import { AppError } from "../kernel/errors.ts";
 import { isAddress, lowerHex } from "../kernel/hex.ts";
 import { TRUST_FLOORS } from "../keys/key-terms.ts";
+import { boundPrompt, type PromptBound } from "./prompt-bound.ts";
 import type { Provider } from "./provider.ts";
+import { hasText, quickList } from "./quick-list.ts";
 import { forwardedBody, readFields, upstreamModel } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
-import { countPromptTokens, countTokens } from "./tokens.ts";
 
 const MAX_CHOICES = 128;
 const tokens = z
@@ -24,10 +25,10 @@ const ProviderWishes = z.object({
 /** The fields that the router itself reads; all others are the provider's to judge (facts 1.2). */
 const ChatBody = z.looseObject({
   model: z.string().min(1).max(256),
-  messages: z
-    .array(z.looseObject({ role: z.string() }))
-    .min(1)
-    .max(10_000),
+  messages: quickList(z.looseObject({ role: z.string() }), (message) => hasText(message, "role"), {
+    min: 1,
+    max: 10_000,
+  }),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   max_tokens: tokens.nullish(),
@@ -47,7 +48,8 @@ export type ChatRequest = {
   readonly choices: number;
   /** Whether the provider's signature of the answer is to be checked. */
   readonly verifyTee?: boolean;
-  readonly promptTokens: number;
+  /** How many tokens the question has at most. */
+  readonly prompt: PromptBound;
   /** What its `provider` object asks for. */
   readonly wishes: RoutingWishes;
   /** The client's own bytes, and what they say. */
@@ -65,8 +67,7 @@ export function readChatRequest(bytes: Buffer): ChatRequest {
     maxTokens: fields.max_completion_tokens ?? fields.max_tokens ?? undefined,
     choices: fields.n ?? 1,
     verifyTee: fields.verify_tee ?? false,
-    promptTokens:
-      countPromptTokens(fields.messages) + (fields.tools ? countTokens(JSON.stringify(fields.tools)) : 0),
+    prompt: boundPrompt(fields, bytes),
     wishes: toWishes(fields.provider),
     bytes,
     fields,

@@ -2,16 +2,19 @@ import QuickLru from "quick-lru";
 import type { AppError } from "../kernel/errors.ts";
 import type { AdmissionService, Ask } from "./admission.service.ts";
 import type { Caller } from "./admitted.ts";
+import type { Bodies } from "./body-pool.ts";
 import { readChat } from "./chat-answer.ts";
 import { ChatEvents } from "./chat-events.ts";
 import { type ChatRequest, providerBody } from "./chat-request.ts";
 import type { ExchangeService } from "./exchange.service.ts";
-import { affordableTokens, quoteChat } from "./pricing.ts";
+import { affordableTokens } from "./pricing.ts";
+import { promptTokensOf, quotePrompt } from "./prompt-bound.ts";
 import type { Provider } from "./provider.ts";
 import { ProviderFailure } from "./provider-failure.ts";
 import { appendFields } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
 import type { StreamSink } from "./stream-terms.ts";
+import { TextMeter } from "./text-meter.ts";
 
 const REMEMBERED_PROVIDERS = 1_000;
 const CHAT_PATH = "/chat/completions";
@@ -19,6 +22,7 @@ const CHAT_PATH = "/chat/completions";
 type Needs = {
   readonly admission: AdmissionService;
   readonly exchanges: ExchangeService;
+  readonly bodies: Bodies;
   /** What an answer may have when the client sets no limit, tokens. */
   readonly maxCompletionTokens: number;
 };
@@ -64,11 +68,11 @@ export class ChatService {
     signal: AbortSignal,
     wishes: RoutingWishes | undefined,
   ): Promise<ChatCompletion> {
-    const { admission, exchanges } = this.#needs;
+    const { admission, exchanges, bodies } = this.#needs;
     const admitted = await admission.admit(this.#askOf(request, wishes), caller);
     const { answer, trace } = await exchanges.collect(admitted, CHAT_PATH, {
       signal,
-      read: (whole) => readChat(whole, request),
+      read: (whole) => readChat(whole, request, bodies),
     });
     return { body: appendFields(answer.body, { x_0g_trace: trace }), responseKey: answer.responseKey };
   }
@@ -79,15 +83,15 @@ export class ChatService {
     sink: StreamSink,
     wishes: RoutingWishes | undefined,
   ): Promise<void> {
-    const { admission, exchanges } = this.#needs;
+    const { admission, exchanges, bodies } = this.#needs;
     const admitted = await admission.admit(this.#askOf(request, wishes), caller);
-    const { wantsUsage, promptTokens, maxTokens, choices } = request;
+    const { wantsUsage, bytes, maxTokens, choices } = request;
     const mostOutputTokens = maxTokens === undefined ? undefined : maxTokens * choices;
     await exchanges.stream(admitted, CHAT_PATH, {
       sink,
-      inputTokens: promptTokens,
+      countInput: () => bodies.countRequest(bytes),
       ourFault: (refusal, provider) => (wantsUsage ? undefined : this.#learn(refusal, keyOf(provider))),
-      newReader: () => new ChatEvents({ wantsUsage, mostOutputTokens }),
+      newReader: () => new ChatEvents({ wantsUsage, mostOutputTokens, text: new TextMeter(bodies) }),
     });
   }
 
@@ -100,21 +104,29 @@ export class ChatService {
     return new ProviderFailure("field", { message: refusal.message, cause: refusal });
   }
 
-  #askOf(request: ChatRequest, wishes: RoutingWishes | undefined): Ask {
-    const { model, promptTokens, maxTokens, choices } = request;
-    const size = { promptTokens, maxTokens, choices, modelLimit: this.#needs.maxCompletionTokens };
+  #askOf(request: ChatRequest, wishes: RoutingWishes | undefined, counted?: number): Ask {
+    const { bodies, maxCompletionTokens: modelLimit } = this.#needs;
+    const { model, prompt, maxTokens, choices } = request;
+    const size = { prompt, counted, maxTokens, choices, modelLimit };
+    const isCounted = prompt.isExact || counted !== undefined;
     return {
       model,
       serviceType: "chatbot",
       format: "openai",
       wishes: { ...request.wishes, ...wishes },
-      inputTokens: promptTokens,
+      inputTokens: counted ?? prompt.maxTokens,
+      counted: isCounted
+        ? undefined
+        : async () => this.#askOf(request, wishes, await bodies.countRequest(request.bytes)),
       verifyTee: request.verifyTee,
-      quote: (price) => quoteChat(size, price),
+      quote: (provider) => quotePrompt(size, provider),
       body: (provider, held) =>
-        providerBody(request, affordableTokens(size, provider, held), provider, {
-          asksUsage: !this.#tellsNoUsage.has(keyOf(provider)),
-        }),
+        providerBody(
+          request,
+          affordableTokens({ ...size, promptTokens: promptTokensOf(size, provider) }, provider, held),
+          provider,
+          { asksUsage: !this.#tellsNoUsage.has(keyOf(provider)) },
+        ),
     };
   }
 }

@@ -3,7 +3,15 @@ import type { Hex } from "../kernel/hex.ts";
 import type { KeyReach } from "../keys/key-terms.ts";
 import { ratesFor } from "./pricing.ts";
 import type { ApiFormat } from "./profile.ts";
-import { byPrice, isRoutable, type Model, type Provider, type ServiceType, trustModeOf } from "./provider.ts";
+import {
+  byPrice,
+  inputTokensAt,
+  isRoutable,
+  type Model,
+  type Provider,
+  type ServiceType,
+  trustModeOf,
+} from "./provider.ts";
 import type { PriceCaps, RoutingWishes, Usd } from "./routing.ts";
 
 /** The state of a provider at the moment of a choice. */
@@ -44,7 +52,7 @@ export type Situation = {
   readonly serviceType: ServiceType;
   readonly format: ApiFormat;
   readonly wishes: RoutingWishes;
-  /** Tokens of the question by our count, by which prices with tiers are compared; 0 unless told. */
+  /** The most tokens that the question can have, by which prices with tiers are compared; 0 unless told. */
   readonly inputTokens?: number | undefined;
   /** What the key may reach. */
   readonly reach: KeyReach;
@@ -187,7 +195,7 @@ function isWithinCaps(offer: Provider, situation: Situation): boolean {
     return most === undefined || priceNeuron * count * tokenUsd <= most * NEURON;
   };
   if (IMAGES.has(offer.serviceType)) return isWithin(offer.outputPrice, 1n, "image");
-  const { input, output } = ratesFor(offer, inputTokens);
+  const { input, output } = ratesFor(offer, inputTokensAt(offer, inputTokens));
   return isWithin(input, 1_000_000n, "prompt") && isWithin(output, 1_000_000n, "completion");
 }
 
@@ -209,7 +217,7 @@ function byWishes(
   const latency = (offer: Provider) => states.get(offer)?.latencyMs ?? 0;
   const load = (offer: Provider) => states.get(offer)?.inFlight ?? 0;
   const price = (offer: Provider) => {
-    const { input, output } = ratesFor(offer, inputTokens);
+    const { input, output } = ratesFor(offer, inputTokensAt(offer, inputTokens));
     return input + output;
   };
   return (a: Provider, b: Provider): number => {

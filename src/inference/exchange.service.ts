@@ -31,8 +31,12 @@ type Needs = {
   readonly resumesStreams: boolean;
 };
 
-/** What an answer says that is billed. */
-export type Reading = { readonly usage: Usage; readonly estimated: boolean };
+/** What an answer says that is billed, and the provider's own id of the answer. */
+export type Reading = {
+  readonly usage: Usage;
+  readonly estimated: boolean;
+  readonly answerId?: string | undefined;
+};
 
 /** A whole answer that was billed. */
 export type Collected<R extends Reading> = {
@@ -47,7 +51,6 @@ const PASSING: ReadonlySet<FailureKind> = new Set(["unreachable", "failed", "bus
 const FIRST_BACKOFF_MS = 250;
 /** Longer than this nobody is kept waiting for a provider that is busy. */
 const MOST_PATIENCE_MS = 10_000;
-const MAX_ANSWER_ID = 256;
 
 /**
  * Carries an admitted request to its candidates, one after the other, until one answers: at most `tries` times, within
@@ -73,7 +76,7 @@ export class ExchangeService {
     given: PostOptions & {
       readonly signal: AbortSignal;
       readonly maxBytes?: number;
-      read(answer: ProviderAnswer, provider: Provider): R;
+      read(answer: ProviderAnswer, provider: Provider): Promise<R>;
     },
   ): Promise<Collected<R>> {
     const { signal } = given;
@@ -90,11 +93,10 @@ export class ExchangeService {
             onHead: () => attempt.firstByte(),
           },
         );
-        return { answer, reading: readAs(() => given.read(answer, provider)), provider };
+        return { answer, reading: await readAs(() => given.read(answer, provider)), provider };
       });
       const { usage, estimated } = collected.reading;
-      const { answer } = collected;
-      const answerId = answer.responseKey ?? (admitted.isVerified ? idIn(answer.body) : undefined);
+      const answerId = collected.answer.responseKey ?? collected.reading.answerId;
       const trace = await admitted.settle({ outcome: "completed", usage, estimated, answerId });
       return { ...collected, trace };
     } catch (error) {
@@ -171,7 +173,7 @@ export class ExchangeService {
     admitted: Admitted,
     path: `/${string}`,
     given: PostOptions &
-      Pick<StreamTerms, "sink" | "newReader" | "inputTokens"> & {
+      Pick<StreamTerms, "sink" | "newReader" | "countInput"> & {
         /** What a refusal is, where it is not the client's fault but ours. */
         ourFault?(refusal: AppError, provider: Provider): ProviderFailure | undefined;
       },
@@ -249,19 +251,9 @@ function noteOn(trial: Trial, failure: AppError): void {
   else trial.succeed();
 }
 
-function idIn(body: Buffer): string | undefined {
+async function readAs<T>(read: () => Promise<T>): Promise<T> {
   try {
-    const answer: unknown = JSON.parse(body.toString("utf8"));
-    const id = typeof answer === "object" && answer !== null && "id" in answer ? answer.id : undefined;
-    return typeof id === "string" && id.length <= MAX_ANSWER_ID ? id : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function readAs<T>(read: () => T): T {
-  try {
-    return read();
+    return await read();
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     throw new ProviderFailure("malformed", { message: "The provider's answer could not be read.", cause });

@@ -1,17 +1,22 @@
 import type { AdmissionService, Ask } from "./admission.service.ts";
 import type { Caller } from "./admitted.ts";
-import type { ExchangeService } from "./exchange.service.ts";
+import type { Bodies } from "./body-pool.ts";
+import type { ExchangeService, Reading } from "./exchange.service.ts";
 import type { ImageRequest } from "./image-request.ts";
 import { quoteUnits, type UnitUsage } from "./pricing.ts";
 import type { ProviderAnswer } from "./provider-answer.ts";
 import { appendFields } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
-import { noAnswer, readAnswerObject } from "./whole-answer.ts";
+import { answerIdOf, noAnswer, readAnswerObject } from "./whole-answer.ts";
 
 const PATHS = { "text-to-image": "/images/generations", "image-editing": "/images/edits" } as const;
 const MAX_ANSWER_BYTES = 64 * 1_048_576;
 
-type Needs = { readonly admission: AdmissionService; readonly exchanges: ExchangeService };
+type Needs = {
+  readonly admission: AdmissionService;
+  readonly exchanges: ExchangeService;
+  readonly bodies: Bodies;
+};
 
 /** Images that were made: the provider's own bytes with `x_0g_trace` appended. */
 export type ImageAnswer = { readonly body: Buffer; readonly responseKey: string | undefined };
@@ -42,13 +47,13 @@ export class ImagesService {
     signal: AbortSignal,
     wishes: RoutingWishes,
   ): Promise<ImageAnswer> {
-    const { admission, exchanges } = this.#needs;
+    const { admission, exchanges, bodies } = this.#needs;
     const admitted = await admission.admit(askForImages(request, wishes), caller);
     const { answer, trace } = await exchanges.collect(admitted, PATHS[request.serviceType], {
       contentType: request.contentType,
       signal,
       maxBytes: MAX_ANSWER_BYTES,
-      read: (whole) => ({ usage: readImages(whole, request.count), estimated: false }),
+      read: (whole) => readImages(whole, request.count, bodies),
     });
     return { body: appendFields(answer.body, { x_0g_trace: trace }), responseKey: answer.responseKey };
   }
@@ -77,11 +82,13 @@ function imageUnits(count: number): UnitUsage {
  * Judges an answer of images, of which `asked` at the most are billed. Throws a `ProviderFailure` for what has no
  * images, and the provider's reason when it blames the request.
  */
-function readImages(answer: ProviderAnswer, asked: number): UnitUsage {
-  const { data } = readAnswerObject(answer);
+async function readImages(answer: ProviderAnswer, asked: number, bodies: Bodies): Promise<Reading> {
+  const fields = await readAnswerObject(answer, bodies);
+  const { data } = fields;
   if (!Array.isArray(data) || data.length === 0 || !data.every(isImage))
     throw noAnswer("The provider's answer has no images.");
-  return imageUnits(Math.min(data.length, asked));
+  const usage = imageUnits(Math.min(data.length, asked));
+  return { usage, estimated: false, answerId: answerIdOf(fields) };
 }
 
 function isImage(item: unknown): boolean {

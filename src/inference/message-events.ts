@@ -1,16 +1,15 @@
 import type { Trace } from "./admitted.ts";
+import { blockText } from "./answer-text.ts";
 import { eventData } from "./event-scanner.ts";
-import { blockText } from "./message-answer.ts";
 import { messagePieces, retoldEvent } from "./message-pieces.ts";
 import { type MessagesInput, readInputUsage, readOutputUsage } from "./messages-usage.ts";
 import type { TokenUsage } from "./pricing.ts";
 import { statedFailure } from "./provider-answer.ts";
 import type { EventKind, StreamReader } from "./stream-terms.ts";
-import { countTokens } from "./tokens.ts";
+import type { TextMeter } from "./text-meter.ts";
 import type { Piece } from "./transcript.ts";
 import { noAnswer } from "./whole-answer.ts";
 
-const FOLD_CHARACTERS = 262_144;
 const BROKEN = {
   type: "error",
   error: { type: "api_error", message: "The provider broke off." },
@@ -25,16 +24,16 @@ type Fields = Readonly<Record<string, unknown>>;
  */
 export class MessageEvents implements StreamReader {
   readonly #maxTokens: number;
+  readonly #text: TextMeter;
   #input: MessagesInput | undefined;
   #outputTokens: number | undefined;
   #finished = false;
   /** What was read last. */
   #event: Fields = {};
-  #text = "";
-  #tokens = 0;
 
-  constructor({ maxTokens }: { readonly maxTokens: number }) {
+  constructor({ maxTokens, text }: { readonly maxTokens: number; readonly text: TextMeter }) {
     this.#maxTokens = maxTokens;
+    this.#text = text;
   }
 
   get usage(): TokenUsage | undefined {
@@ -80,9 +79,8 @@ export class MessageEvents implements StreamReader {
     return Buffer.from(`event: ${type}\ndata: ${JSON.stringify(retoldEvent(this.#event, text))}\n\n`);
   }
 
-  countTokens(): number {
-    this.#fold();
-    return this.#tokens;
+  countTokens(): Promise<number> {
+    return this.#text.count();
   }
 
   closing(trace: Trace): Buffer {
@@ -106,15 +104,8 @@ export class MessageEvents implements StreamReader {
 
   #take(block: unknown): boolean {
     const text = blockText(block);
-    this.#text += text;
-    if (this.#text.length > FOLD_CHARACTERS) this.#fold();
+    this.#text.add(text);
     return text !== "";
-  }
-
-  #fold(): void {
-    if (this.#text === "") return;
-    this.#tokens += countTokens(this.#text);
-    this.#text = "";
   }
 }
 

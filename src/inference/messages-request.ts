@@ -1,19 +1,25 @@
 import { z } from "zod";
 import { readProviderWishes } from "./chat-request.ts";
+import { boundPrompt, type PromptBound } from "./prompt-bound.ts";
 import type { Provider } from "./provider.ts";
+import { hasText, quickList } from "./quick-list.ts";
 import { forwardedBody, type RequestFields, readFields, upstreamModel } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
-import { countPromptTokens, countTokens } from "./tokens.ts";
 
 const MAX_TOKENS = 2 ** 31 - 1;
+const MAX_BLOCKS = 10_000;
+const ROLES = ["user", "assistant", "system"] as const;
 const block = z.looseObject({ type: z.string() });
-const content = z.union([z.string(), z.array(block).max(10_000)]);
-const message = z.looseObject({ role: z.enum(["user", "assistant", "system"]), content });
+const content = z.union([
+  z.string(),
+  quickList(block, (value) => hasText(value, "type"), { max: MAX_BLOCKS }),
+]);
+const message = z.looseObject({ role: z.enum(ROLES), content });
 const prompt = {
   model: z.string().min(1).max(256),
-  messages: z.array(message).min(1).max(100_000),
+  messages: quickList(message, isMessage, { min: 1, max: 100_000 }),
   system: content.nullish(),
-  tools: z.array(z.looseObject({})).nullish(),
+  tools: quickList(z.looseObject({}), isObject, { max: 10_000 }).nullish(),
   provider: z.unknown().optional(),
   verify_tee: z.boolean().nullish(),
 };
@@ -33,7 +39,8 @@ export const TOKEN_COUNT_REQUEST = z.looseObject(prompt).meta({ id: "TokenCountR
 /** A prompt in Anthropic's format. */
 export type MessagesPrompt = RequestFields & {
   readonly model: string;
-  readonly promptTokens: number;
+  /** How many tokens it has at most. */
+  readonly prompt: PromptBound;
   readonly wishes: RoutingWishes;
   /** Whether the provider's signature of the answer is to be checked. */
   readonly verifyTee: boolean;
@@ -59,14 +66,24 @@ export function messagesBody(prompt: RequestFields, provider: Provider): Buffer 
 }
 
 function toPrompt(bytes: Buffer, fields: z.output<typeof TOKEN_COUNT_REQUEST>): MessagesPrompt {
-  const { model, messages, system, tools, provider } = fields;
-  const conversation = system ? [{ role: "system", content: system }, ...messages] : messages;
+  const { model, provider } = fields;
   return {
     model,
-    promptTokens: countPromptTokens(conversation) + (tools ? countTokens(JSON.stringify(tools)) : 0),
+    prompt: boundPrompt(fields, bytes),
     wishes: readProviderWishes(provider),
     verifyTee: fields.verify_tee ?? false,
     bytes,
     fields,
   };
+}
+
+function isMessage(value: unknown): boolean {
+  if (!isObject(value) || !ROLES.some((role) => role === value.role)) return false;
+  const { content: said } = value;
+  if (typeof said === "string") return true;
+  return Array.isArray(said) && said.length <= MAX_BLOCKS && said.every((item) => hasText(item, "type"));
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

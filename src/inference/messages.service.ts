@@ -1,16 +1,18 @@
 import type { KeyReach } from "../keys/key-terms.ts";
 import type { AdmissionService, Ask } from "./admission.service.ts";
 import type { Caller } from "./admitted.ts";
+import type { Bodies } from "./body-pool.ts";
 import type { ExchangeService } from "./exchange.service.ts";
 import { readMessage } from "./message-answer.ts";
 import { MessageEvents } from "./message-events.ts";
 import { type MessagesPrompt, type MessagesRequest, messagesBody } from "./messages-request.ts";
-import { quoteChat } from "./pricing.ts";
+import { quotePrompt } from "./prompt-bound.ts";
 import type { ProviderClient } from "./provider.client.ts";
 import { gatherAnswer } from "./provider-answer.ts";
 import { appendFields } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
 import type { StreamSink } from "./stream-terms.ts";
+import { TextMeter } from "./text-meter.ts";
 import { readAnswerObject } from "./whole-answer.ts";
 
 const MESSAGES_PATH = "/messages";
@@ -20,6 +22,7 @@ const COUNT_MS = 5_000;
 type Needs = {
   readonly admission: AdmissionService;
   readonly exchanges: ExchangeService;
+  readonly bodies: Bodies;
   readonly providers: Pick<ProviderClient, "post">;
   readonly reachOf: (keyId: string) => Promise<KeyReach>;
 };
@@ -67,10 +70,10 @@ export class MessagesService {
     caller: Pick<Caller, "keyId">,
     { headers, wishes, signal }: MessagesTerms & { readonly signal: AbortSignal },
   ): Promise<number> {
-    const { admission, providers, reachOf } = this.#needs;
+    const { admission, providers, reachOf, bodies } = this.#needs;
     const choice = admission.choose(askFor(prompt, wishes), await reachOf(caller.keyId));
     const [provider] = choice.candidates;
-    if (!provider) return prompt.promptTokens;
+    if (!provider) return bodies.countRequest(prompt.bytes);
     try {
       const answer = await gatherAnswer(
         (listener) =>
@@ -80,11 +83,12 @@ export class MessagesService {
           }),
         { signal },
       );
-      const { input_tokens: tokens } = readAnswerObject(answer);
-      return Number.isSafeInteger(tokens) ? (tokens as number) : prompt.promptTokens;
+      const { input_tokens: tokens } = await readAnswerObject(answer, bodies);
+      if (Number.isSafeInteger(tokens)) return tokens as number;
     } catch {
-      return prompt.promptTokens;
+      // A provider that counts no tokens is none that fails.
     }
+    return bodies.countRequest(prompt.bytes);
   }
 
   async #create(
@@ -92,12 +96,12 @@ export class MessagesService {
     caller: Caller,
     { headers, wishes, signal }: MessagesTerms & { readonly signal: AbortSignal },
   ): Promise<MessageAnswer> {
-    const { admission, exchanges } = this.#needs;
-    const admitted = await admission.admit(billedAsk(request, wishes), caller);
+    const { admission, exchanges, bodies } = this.#needs;
+    const admitted = await admission.admit(billedAsk(request, wishes, bodies), caller);
     const { answer, trace } = await exchanges.collect(admitted, MESSAGES_PATH, {
       headers,
       signal,
-      read: (whole) => readMessage(whole, request),
+      read: (whole) => readMessage(whole, request, bodies),
     });
     return { body: appendFields(answer.body, { x_0g_trace: trace }), responseKey: answer.responseKey };
   }
@@ -108,13 +112,13 @@ export class MessagesService {
     sink: StreamSink,
     { headers, wishes }: MessagesTerms,
   ): Promise<void> {
-    const { admission, exchanges } = this.#needs;
-    const admitted = await admission.admit(billedAsk(request, wishes), caller);
+    const { admission, exchanges, bodies } = this.#needs;
+    const admitted = await admission.admit(billedAsk(request, wishes, bodies), caller);
     await exchanges.stream(admitted, MESSAGES_PATH, {
       headers,
       sink,
-      inputTokens: request.promptTokens,
-      newReader: () => new MessageEvents(request),
+      countInput: () => bodies.countRequest(request.bytes),
+      newReader: () => new MessageEvents({ maxTokens: request.maxTokens, text: new TextMeter(bodies) }),
     });
   }
 }
@@ -125,16 +129,22 @@ function askFor(prompt: MessagesPrompt, wishes: RoutingWishes) {
     serviceType: "chatbot",
     format: "anthropic",
     wishes: { ...prompt.wishes, ...wishes },
-    inputTokens: prompt.promptTokens,
+    inputTokens: prompt.prompt.maxTokens,
     verifyTee: prompt.verifyTee,
   } as const;
 }
 
-function billedAsk(request: MessagesRequest, wishes: RoutingWishes): Ask {
-  const { promptTokens, maxTokens } = request;
+function billedAsk(request: MessagesRequest, wishes: RoutingWishes, bodies: Bodies, counted?: number): Ask {
+  const { prompt, maxTokens, bytes } = request;
+  const size = { prompt, counted, maxTokens, modelLimit: maxTokens, choices: 1 };
+  const isCounted = prompt.isExact || counted !== undefined;
   return {
     ...askFor(request, wishes),
-    quote: (price) => quoteChat({ promptTokens, maxTokens, modelLimit: maxTokens, choices: 1 }, price),
+    ...(counted !== undefined && { inputTokens: counted }),
+    counted: isCounted
+      ? undefined
+      : async () => billedAsk(request, wishes, bodies, await bodies.countRequest(bytes)),
+    quote: (provider) => quotePrompt(size, provider),
     body: (provider) => messagesBody(request, provider),
   };
 }

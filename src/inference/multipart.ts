@@ -10,6 +10,8 @@ export type FormPart = {
 };
 
 const MAX_PARTS = 64;
+/** Of a field that is no file. */
+const MAX_TEXT_BYTES = 1_048_576;
 const MAX_HEADER_BYTES = 4_096;
 const CRLF = Buffer.from("\r\n");
 const HEADERS_END = Buffer.from("\r\n\r\n");
@@ -68,11 +70,15 @@ export function formBody(
   return Buffer.concat([...chunks, Buffer.from(`--${boundary}--\r\n`)]);
 }
 
-/** The texts of a form by name. Throws `invalid_body` for a name that comes twice, unless it ends with `[]`. */
+/**
+ * The texts of a form by name. Throws `invalid_body` for a text over 1 MiB, and for a name that comes twice, unless it
+ * ends with `[]`.
+ */
 export function textsOf({ parts }: Form): Readonly<Record<string, string>> {
   const texts = new Map<string, string>();
   for (const { name, filename, bytes } of parts) {
     if (filename !== undefined || name.endsWith("[]")) continue;
+    if (bytes.length > MAX_TEXT_BYTES) throw malformed(`${name} is too long`, name);
     if (texts.has(name)) throw malformed(`${name} was sent twice`, name);
     texts.set(name, bytes.toString("utf8"));
   }

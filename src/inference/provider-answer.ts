@@ -10,6 +10,8 @@ export type ProviderAnswer = ProviderHead & { readonly body: Buffer };
 
 /** The longest answer that is gathered unless told otherwise. */
 const MAX_ANSWER_BYTES = 16 * 1_048_576;
+/** A longer refusal is not read. */
+const MAX_REFUSAL_BYTES = 65_536;
 const MAX_REASON_LENGTH = 500;
 
 /**
@@ -122,6 +124,7 @@ function logged(code: string): string {
 }
 
 function readError(body: Buffer): { readonly reason: string; readonly code: string } {
+  if (body.length > MAX_REFUSAL_BYTES) return { reason: "no reason was given", code: "" };
   const text = body.toString("utf8");
   try {
     const { error } = JSON.parse(text) as { error?: unknown };

@@ -37,6 +37,11 @@ export function isRoutable(provider: Provider): boolean {
   return provider.unroutable === undefined && (provider.teeAcknowledged || provider.source === "file");
 }
 
+/** The most tokens of a question that may have `maxTokens`: a model takes no more than its context, where that is known. */
+export function inputTokensAt({ profile }: Provider, maxTokens: number): number {
+  return Math.min(maxTokens, profile.contextLength ?? maxTokens);
+}
+
 /**
  * Where an endpoint of OpenAI's API, such as `/chat/completions`, is at this provider: below `/v1/proxy` of a broker,
  * whose own `/async` is below `/v1` (facts 2.1); directly below the URL of a server of PROVIDERS_FILE.

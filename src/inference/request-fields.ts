@@ -2,15 +2,13 @@ import { isUtf8 } from "node:buffer";
 import secureJson from "secure-json-parse";
 import type { z } from "zod";
 import { AppError } from "../kernel/errors.ts";
-import { measureJson } from "./json-shape.ts";
+import { BODY_LIMITS, measureJson } from "./json-shape.ts";
 
 /** A client's JSON body: its own bytes, and what they say. */
 export type RequestFields = {
   readonly bytes: Buffer;
   readonly fields: Readonly<Record<string, unknown>>;
 };
-
-const MAX_DEPTH = 64;
 
 /** Fields that speak to the router and are not passed on (facts 1.2). */
 const EXTENSIONS: ReadonlySet<string> = new Set([
@@ -63,19 +61,20 @@ export function upstreamModel({ upstreamModel: model }: { readonly upstreamModel
 }
 
 /**
- * A body that another parser might read otherwise is none: with a field that comes twice, of which one would be
- * billed and the other done, or with bytes that are no UTF-8.
+ * Reads a JSON text after it was measured, so that the time is bounded. A body that another parser might read otherwise
+ * is refused: with a field that comes twice, of which one would be billed and the other done, or with bytes that are no
+ * UTF-8.
  */
 function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw malformed("The body is not UTF-8.");
+  const { members, excess } = measureJson(bytes, BODY_LIMITS);
+  if (excess !== undefined) throw malformed(`The body ${excess}.`);
   let value: unknown;
   try {
     value = secureJson.parse(bytes, { protoAction: "error", constructorAction: "error" });
   } catch {
     throw malformed("The body is not valid JSON.");
   }
-  const { members, depth } = measureJson(bytes);
-  if (depth > MAX_DEPTH) throw malformed("The body is nested too deeply.");
   if (typeof value === "object" && value !== null && !Array.isArray(value))
     if (Object.keys(value).length !== members) throw malformed("A field of the body comes twice.");
   return value;

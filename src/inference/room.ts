@@ -10,6 +10,7 @@ import type { Life, Parts } from "../parts.ts";
 import type { UploadsService } from "../storage/uploads.service.ts";
 import { AdmissionService } from "./admission.service.ts";
 import { AudioService } from "./audio.service.ts";
+import { BodyPool } from "./body-pool.ts";
 import { CatalogueService, type ProviderSource } from "./catalogue.service.ts";
 import { ChatService } from "./chat.service.ts";
 import { EvidenceService } from "./evidence.service.ts";
@@ -118,15 +119,16 @@ export function openInferenceRoom(parts: Parts, needs: Needs): InferenceRoom {
   const jobRoom = openImageJobRoom(parts, {
     ...{ providers, catalogue, health, admission, evidence, requests, holds, uploads, memory, observer },
   });
+  const bodies = new BodyPool({ log });
   const maxCompletionTokens = config.MAX_COMPLETION_TOKENS;
   return {
     services: {
       ...{ registry, catalogue, health, admission, exchanges, requests, evidence },
       routing: new RoutingService({ admission, catalogue, reachOf }),
-      chat: new ChatService({ admission, exchanges, maxCompletionTokens }),
-      messages: new MessagesService({ admission, exchanges, providers, reachOf }),
-      images: new ImagesService({ admission, exchanges }),
-      audio: new AudioService({ admission, exchanges }),
+      chat: new ChatService({ admission, exchanges, bodies, maxCompletionTokens }),
+      messages: new MessagesService({ admission, exchanges, bodies, providers, reachOf }),
+      images: new ImagesService({ admission, exchanges, bodies }),
+      audio: new AudioService({ admission, exchanges, bodies }),
       tokenUsd: () => tokenPrice.known(),
       ...jobRoom.services,
     },
@@ -138,7 +140,7 @@ export function openInferenceRoom(parts: Parts, needs: Needs): InferenceRoom {
       await Promise.all([exchanges.drain(), jobRoom.stop()]);
       catalogue.stop();
       tokenPrice.stop();
-      await providers.close();
+      await Promise.all([providers.close(), bodies.close()]);
     },
   };
 }

@@ -68,7 +68,7 @@ export class StreamRelay {
       outcome: this.left.aborted ? "aborted" : "failed",
       ...(!this.left.aborted && { errorCode: why instanceof AppError ? why.code : "internal_error" }),
       provider,
-      ...by.usage(),
+      ...(await by.usage()),
     });
     if (!this.left.aborted) sink.write(reader.broken());
     sink.end();

@@ -34,8 +34,8 @@ export type StreamReader = {
   readonly answerId?: string | undefined;
   /** Whether the answer is whole, the last event apart. */
   readonly isFinished: boolean;
-  /** Tokens of the content that was read, by the router's own tokenizer. */
-  countTokens(): number;
+  /** Tokens of the content that was read, by the router's own tokenizer. Never rejects. */
+  countTokens(): Promise<number>;
   /** What is written when the bill is committed: the last events. */
   closing(trace: Trace, billed: TokenUsage): Buffer;
   /** What is written when the provider broke off: an event that tells so, and nothing that looks like an end. */
@@ -47,8 +47,8 @@ export type StreamTerms = {
   readonly admitted: Admitted;
   readonly sink: StreamSink;
   readonly newReader: () => StreamReader;
-  /** Tokens of the question by the router's own count. */
-  readonly inputTokens: number;
+  /** Tokens of the question by the router's own count, where the provider states none. Never rejects. */
+  readonly countInput: () => Promise<number>;
   readonly firstTokenMs: number;
   readonly stallMs: number;
   /** Whether a stream that was cut may go on with another provider that repeats what was written. */

@@ -17,7 +17,7 @@ type Metered = { readonly usage: TokenUsage; readonly estimated: boolean };
 /** What a client was given of one answer, over all tries. */
 export type Delivery = {
   /** Whose words were written last; undefined while nothing was written. */
-  by: { readonly provider: Provider; readonly reader: StreamReader; usage(): Metered } | undefined;
+  by: { readonly provider: Provider; readonly reader: StreamReader; usage(): Promise<Metered> } | undefined;
   /** What was written, where another try may go on from there. */
   readonly transcript: Transcript | undefined;
   /** What the answer was cut off by at first. */
@@ -145,8 +145,9 @@ export class StreamTry implements ProviderListener {
       this.#over.reject(LEFT);
       return;
     }
-    const ending = { outcome: "aborted", provider: by.provider, ...by.usage() } as const;
-    this.#settle(ending, () => this.#terms.sink.end());
+    const ending = async () =>
+      ({ outcome: "aborted", provider: by.provider, ...(await by.usage()) }) as const;
+    this.#settle(ending(), () => this.#terms.sink.end());
   }
 
   #isEventStream(): boolean {
@@ -251,9 +252,11 @@ export class StreamTry implements ProviderListener {
     }
     if (!this.#close()) return;
     this.#lingering = setTimeout(() => this.#exchange?.abort(new Error("the answer is whole")), LINGER_MS);
-    const { usage, estimated } = this.#usage();
+    const metered = this.#usage();
     const answerId = this.#head?.responseKey ?? this.#reader.answerId;
-    this.#settle({ outcome: "completed", usage, estimated, answerId }, (trace) => {
+    const ending = async () => ({ outcome: "completed", ...(await metered), answerId }) as const;
+    this.#settle(ending(), async (trace) => {
+      const { usage } = await metered;
       this.#begin();
       this.#write(this.#reader.closing(trace, usage));
       this.#terms.sink.end();
@@ -277,16 +280,22 @@ export class StreamTry implements ProviderListener {
   }
 
   /** What is billed: the provider's count if it came, else ours of what was delivered. */
-  #usage(): Metered {
+  async #usage(): Promise<Metered> {
     const stated = this.#reader.usage;
     if (stated) return { usage: stated, estimated: false };
-    const { inputTokens } = this.#terms;
-    return { usage: { inputTokens, outputTokens: this.#reader.countTokens() }, estimated: true };
+    const [inputTokens, outputTokens] = await Promise.all([
+      this.#terms.countInput(),
+      this.#reader.countTokens(),
+    ]);
+    return { usage: { inputTokens, outputTokens }, estimated: true };
   }
 
-  #settle(ending: Ending, then: (trace: Trace) => void): void {
+  #settle(ending: Promise<Ending>, then: (trace: Trace) => void | Promise<void>): void {
     this.#settled = true;
-    this.#terms.admitted.settle(ending).then(then).then(this.#over.resolve, this.#over.reject);
+    ending
+      .then((known) => this.#terms.admitted.settle(known))
+      .then(then)
+      .then(this.#over.resolve, this.#over.reject);
   }
 }
 

@@ -1,15 +1,18 @@
 import { countTokens as count } from "gpt-tokenizer/encoding/o200k_base";
+import { ATTACHMENT_TOKENS, attachmentOf, partsWithin } from "./attachments.ts";
 
 const AS_PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
 /** The tokenizer's merge loop is quadratic in the length of one run: 100,000 Chinese characters took 51 s whole. */
 const LONGEST_RUN = 256;
-const LONG_RUNS = /\S{257,}|\s{257,}/g;
-/** What a picture or a sound in a message is taken for, having no text to count. */
-const TOKENS_PER_ATTACHMENT = 1_100;
+/** Bounded, as the engine keeps a place for each character of a match: one of 8 million overflows its stack. */
+const LONG_RUNS = /\S{257,65536}|\s{257,65536}/g;
 const TOKENS_PER_MESSAGE = 3;
 const TOKENS_PER_REPLY = 3;
 
-/** Tokens of a text by the o200k vocabulary: an estimate, since a provider counts with its own. Linear in time. */
+/**
+ * Tokens of a text by the o200k vocabulary: an estimate, since a provider counts with its own. Linear in time, but slow:
+ * up to 2 ms a KiB, so texts over `MAX_INLINE_BYTES` are counted on a thread of `BodyPool`.
+ */
 export function countTokens(text: string): number {
   let tokens = 0;
   let done = 0;
@@ -22,7 +25,23 @@ export function countTokens(text: string): number {
   return tokens + count(text.slice(done), AS_PLAIN_TEXT);
 }
 
-/** Tokens of a conversation in OpenAI's shape: roles, names, texts, tool calls, and a few for the frame. */
+/** What a request asks about: a conversation in OpenAI's shape or in Anthropic's, and the tools it may use. */
+export type PromptFields = {
+  readonly messages: readonly unknown[];
+  readonly system?: unknown;
+  readonly tools?: unknown;
+};
+
+/** Tokens of a whole prompt. */
+export function countRequestTokens({ messages, system, tools }: PromptFields): number {
+  const conversation = system ? [{ role: "system", content: system }, ...messages] : messages;
+  return countPromptTokens(conversation) + (tools ? countTokens(JSON.stringify(tools)) : 0);
+}
+
+/**
+ * Tokens of a conversation in OpenAI's shape: roles, names, texts, tool calls, and a few for the frame. An attachment
+ * counts as what its kind usually has.
+ */
 export function countPromptTokens(messages: readonly unknown[]): number {
   return messages.reduce<number>(
     (sum, message) => sum + TOKENS_PER_MESSAGE + countFields(message),
@@ -42,9 +61,11 @@ function countField(value: unknown): number {
 }
 
 function countPart(part: unknown): number {
+  const attachment = attachmentOf(part);
+  const attached = attachment ? ATTACHMENT_TOKENS[attachment.kind].usual : 0;
+  const within = partsWithin(part);
+  if (within.length > 0) return within.reduce<number>((sum, inner) => sum + countPart(inner), attached);
   if (typeof part === "object" && part !== null && "text" in part && typeof part.text === "string")
-    return countTokens(part.text);
-  if (typeof part === "object" && part !== null && ("image_url" in part || "input_audio" in part))
-    return TOKENS_PER_ATTACHMENT;
-  return countTokens(JSON.stringify(part) ?? "");
+    return attached + countTokens(part.text);
+  return attachment ? attached : countTokens(JSON.stringify(part) ?? "");
 }

@@ -1,30 +1,40 @@
 import type { TranscriptFormat, TranscriptionRequest } from "./audio-request.ts";
+import type { Bodies } from "./body-pool.ts";
 import type { UnitUsage } from "./pricing.ts";
 import { type ProviderAnswer, refusalOf } from "./provider-answer.ts";
-import { noAnswer, readAnswerObject } from "./whole-answer.ts";
+import { answerIdOf, noAnswer, readAnswerObject } from "./whole-answer.ts";
 
 /** What sound is taken to have when nobody tells its length: 128 kbit/s. */
 const USUAL_BYTES_PER_SECOND = 16_000;
-const STAMP = /-->\s*(?:(\d{1,3}):)?(\d{2}):(\d{2})[.,](\d{3})/g;
+/** The last stamps of subtitles are in their end, which is all that is looked through. */
+const MAX_SEARCHED = 65_536;
+const STAMP = /-->[ \t]{0,8}(?:(\d{1,3}):)?(\d{2}):(\d{2})[.,](\d{3})/g;
 
 /** A transcription's bill: seconds of sound, rounded up. */
-export type TranscriptReading = { readonly usage: UnitUsage; readonly estimated: boolean };
+export type TranscriptReading = {
+  readonly usage: UnitUsage;
+  readonly estimated: boolean;
+  readonly answerId: string | undefined;
+};
 
 /**
  * Judges a transcription, and says what is billed: the seconds that the sound itself proves, else those that the
  * answer states, else an estimate by its size. Throws a `ProviderFailure` for what is no transcription, and the
  * provider's reason when it blames the request.
  */
-export function readTranscript(
+export async function readTranscript(
   answer: ProviderAnswer,
   { format, duration, sizeBytes }: Pick<TranscriptionRequest, "format" | "duration" | "sizeBytes">,
-): TranscriptReading {
-  const stated = isJson(format) ? secondsOfJson(answer) : secondsOfText(answer, format);
-  if (duration.isExact) return { usage: audioUnits(duration.seconds), estimated: false };
+  bodies: Bodies,
+): Promise<TranscriptReading> {
+  const { seconds: stated, answerId } = isJson(format)
+    ? await readJsonTranscript(answer, bodies)
+    : { seconds: secondsOfText(answer, format), answerId: undefined };
+  if (duration.isExact) return { usage: audioUnits(duration.seconds), estimated: false, answerId };
   if (stated !== undefined && stated > 0 && stated <= duration.seconds)
-    return { usage: audioUnits(Math.ceil(stated)), estimated: false };
+    return { usage: audioUnits(Math.ceil(stated)), estimated: false, answerId };
   const usual = Math.ceil(sizeBytes / USUAL_BYTES_PER_SECOND);
-  return { usage: audioUnits(Math.min(usual, duration.seconds)), estimated: true };
+  return { usage: audioUnits(Math.min(usual, duration.seconds)), estimated: true, answerId };
 }
 
 /** Whether a transcription in this format is answered as JSON. */
@@ -37,11 +47,13 @@ export function audioUnits(seconds: number): UnitUsage {
   return { inputUnits: 0, outputUnits: seconds };
 }
 
-function secondsOfJson(answer: ProviderAnswer): number | undefined {
-  const { text, duration, usage } = readAnswerObject(answer);
+async function readJsonTranscript(answer: ProviderAnswer, bodies: Bodies) {
+  const fields = await readAnswerObject(answer, bodies);
+  const { text, duration, usage } = fields;
   if (typeof text !== "string") throw noAnswer("The provider's answer is not a transcription.");
   const used = typeof usage === "object" && usage !== null && "seconds" in usage ? usage.seconds : undefined;
-  return [duration, used].map(Number).find((seconds) => Number.isFinite(seconds) && seconds > 0);
+  const seconds = [duration, used].map(Number).find((stated) => Number.isFinite(stated) && stated > 0);
+  return { seconds, answerId: answerIdOf(fields) };
 }
 
 function secondsOfText(answer: ProviderAnswer, format: TranscriptFormat): number | undefined {
@@ -52,7 +64,7 @@ function secondsOfText(answer: ProviderAnswer, format: TranscriptFormat): number
     throw noAnswer("The provider's answer is not a transcription.");
   if (format === "text") return undefined;
   if (format === "vtt" && !text.startsWith("WEBVTT")) throw noAnswer("The provider's answer is not WebVTT.");
-  const ends = [...text.matchAll(STAMP)].map(
+  const ends = [...text.slice(-MAX_SEARCHED).matchAll(STAMP)].map(
     ([, hours = "0", minutes, seconds, ms]) =>
       Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds) + Number(ms) / 1_000,
   );

@@ -1,17 +1,25 @@
+import { AppError } from "../kernel/errors.ts";
+import type { Bodies } from "./body-pool.ts";
 import { type ProviderAnswer, refusalOf, statedFailure } from "./provider-answer.ts";
 import { ProviderFailure } from "./provider-failure.ts";
 
+const MAX_ANSWER_ID = 256;
+
 /**
- * Reads a whole answer of status 200 as a JSON object. Throws a `ProviderFailure` for what is none, and the provider's
- * reason when it blames the request.
+ * Reads a whole answer of status 200 as a JSON object, in which the texts of a long answer are cut. Throws a
+ * `ProviderFailure` for what is none, the provider's reason when it blames the request, and `unavailable`.
  */
-export function readAnswerObject(answer: ProviderAnswer): Readonly<Record<string, unknown>> {
+export async function readAnswerObject(
+  answer: ProviderAnswer,
+  bodies: Pick<Bodies, "parseAnswer">,
+): Promise<Readonly<Record<string, unknown>>> {
   if (answer.status !== 200) throw refusalOf(answer, answer.body);
   if (!answer.contentType.includes("json")) throw noAnswer("The provider's answer is not JSON.");
   let object: unknown;
   try {
-    object = JSON.parse(answer.body.toString("utf8"));
+    object = await bodies.parseAnswer(answer.body);
   } catch (cause) {
+    if (cause instanceof AppError) throw cause;
     throw noAnswer("The provider's answer could not be read.", cause);
   }
   if (typeof object !== "object" || object === null || Array.isArray(object))
@@ -19,6 +27,11 @@ export function readAnswerObject(answer: ProviderAnswer): Readonly<Record<string
   const fields = object as Readonly<Record<string, unknown>>;
   if (fields.error !== undefined && fields.error !== null) throw statedFailure(fields.error);
   return fields;
+}
+
+/** The provider's own id of its answer, if it has one. */
+export function answerIdOf({ id }: Readonly<Record<string, unknown>>): string | undefined {
+  return typeof id === "string" && id.length <= MAX_ANSWER_ID ? id : undefined;
 }
 
 /** The failure of a provider whose answer is none. */

@@ -2,6 +2,7 @@ import secureJson from "secure-json-parse";
 import { z } from "zod";
 import type { App } from "../app.ts";
 import type { ReplayKey } from "../idempotency/replay-key.ts";
+import { BODY_LIMITS, measureJson } from "../inference/json-shape.ts";
 import { AppError } from "../kernel/errors.ts";
 import { type Action, permit, type Reach } from "../keys/permissions.ts";
 import type { Principal } from "../keys/principal.ts";
@@ -163,6 +164,8 @@ function readBody(body: z.ZodType | "bytes" | undefined, bytes: Buffer): unknown
 }
 
 function parse(bytes: Buffer): unknown {
+  const { excess } = measureJson(bytes, BODY_LIMITS);
+  if (excess !== undefined) throw new AppError("invalid_body", `The body ${excess}.`, { param: "body" });
   try {
     return secureJson.parse(bytes.toString("utf8"));
   } catch {

@@ -11,6 +11,7 @@ import { EventsService } from "../../src/events/events.service.ts";
 import { EventRelay } from "../../src/events/relay.ts";
 import { AdmissionService } from "../../src/inference/admission.service.ts";
 import type { Admitted } from "../../src/inference/admitted.ts";
+import { type Bodies, BodyPool } from "../../src/inference/body-pool.ts";
 import { CatalogueService } from "../../src/inference/catalogue.service.ts";
 import { ChatService } from "../../src/inference/chat.service.ts";
 import { ExchangeService } from "../../src/inference/exchange.service.ts";
@@ -45,6 +46,18 @@ const JOB_SECONDS = 40_000;
 const RESULT_SECONDS = 10_000_000;
 
 const log = createLogger("silent");
+/** Nothing in a simulation is long enough for a thread. */
+const inline = new BodyPool({
+  log,
+  threads: { run: () => Promise.reject(new Error("a simulation has no threads")), close: async () => {} },
+});
+/** A simulated request states the tokens of its prompt. */
+const bodies: Bodies = {
+  countText: (text) => inline.countText(text),
+  countRequest: async (body) => JSON.parse(body.toString()).prompt_tokens,
+  countAnswer: (body, format) => inline.countAnswer(body, format),
+  parseAnswer: (body) => inline.parseAnswer(body),
+};
 const committed = () => {};
 
 /** One life of a router process. `busy` is what it does one at a time and is at. */
@@ -113,7 +126,7 @@ export function bootRouter(given: {
   return {
     process,
     holds,
-    chat: new ChatService({ admission, exchanges, maxCompletionTokens: ANSWER_LIMIT }),
+    chat: new ChatService({ admission, exchanges, bodies, maxCompletionTokens: ANSWER_LIMIT }),
     imageJobs: new ImageJobsService({
       ...{ database, admission, holds, jobs, catalogue, evidence, committed, submitted: () => {} },
       ...{ requests: new RequestsService(database), deadlineSeconds: JOB_SECONDS },

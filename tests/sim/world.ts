@@ -95,14 +95,14 @@ export class World {
       leave: () => leaving.abort(),
     });
     this.books.chats.set(chat.id, chat);
-    const fields = { user: chat.id };
+    const fields = { user: chat.id, prompt_tokens: given.prompt };
     const request = {
       model: MODEL,
       stream: given.stream,
       wantsUsage: false,
       maxTokens,
       choices: 1,
-      promptTokens: given.prompt,
+      prompt: { maxTokens: given.prompt, isExact: true },
       wishes: {},
       bytes: Buffer.from(JSON.stringify(fields)),
       fields,

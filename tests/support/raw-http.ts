@@ -33,3 +33,24 @@ export function rawGet(
     asked.end();
   });
 }
+
+/** Posts bytes as they are. Resolves with the status, 0 where the connection was closed without an answer. */
+export function rawPost(
+  origin: string,
+  path: string,
+  { method = "POST", body, headers }: { method?: string; body: Buffer; headers: Record<string, string> },
+): Promise<number> {
+  const { hostname, port } = new URL(origin);
+  const length = { "content-length": String(body.length) };
+  return new Promise((resolve) => {
+    const asked = request(
+      { hostname, port, path, method, headers: { ...headers, ...length }, agent: false },
+      (reply) => {
+        reply.resume();
+        reply.on("close", () => resolve(reply.statusCode ?? 0));
+      },
+    );
+    asked.on("error", () => resolve(0));
+    asked.end(body);
+  });
+}

@@ -41,6 +41,22 @@ test("an event may end with CR LF, carry a comment, or be too long", () => {
   expect(() => scanner.push(Buffer.alloc(65, "x"))).toThrow("too long");
 });
 
+test("an event that comes byte by byte, line by line, is searched once", () => {
+  const scanner = new EventScanner();
+  const event = Buffer.from(`${": a\n".repeat(200_000)}\n`);
+  const startedMs = performance.now();
+  const seen: Buffer[] = [];
+  for (let at = 0; at < event.length; at += 16) seen.push(...scanner.push(event.subarray(at, at + 16)));
+  expect(seen.map(String)).toEqual([event.toString()]);
+  expect(performance.now() - startedMs).toBeLessThan(2_000);
+});
+
+test("an event of a million lists is broken, and one of a long text is not", () => {
+  expect(() => eventData(Buffer.from(`data: [${"[],".repeat(300_000)}0]\n\n`))).toThrow("too many values");
+  const text = JSON.stringify({ text: "a".repeat(900_000) });
+  expect(eventData(Buffer.from(`data: ${text}\n\n`))).toBe(text);
+});
+
 test("a quote is enough for every answer within its limit, and what is held affords just that", () => {
   const price = fc.record({ inputPrice: fc.bigInt(0n, 10n ** 18n), outputPrice: fc.bigInt(0n, 10n ** 18n) });
   const ask = fc.record({

@@ -3,9 +3,12 @@ import { expect, test } from "vitest";
 import { ChatEvents } from "../../src/inference/chat-events.ts";
 import { MessageEvents } from "../../src/inference/message-events.ts";
 import type { StreamReader } from "../../src/inference/stream-terms.ts";
+import { TextMeter } from "../../src/inference/text-meter.ts";
+import { countTokens } from "../../src/inference/tokens.ts";
 import { Repetition, Transcript } from "../../src/inference/transcript.ts";
 
-const chatEvents = () => new ChatEvents({ wantsUsage: false, mostOutputTokens: undefined });
+const newMeter = () => new TextMeter({ countText: async (text) => countTokens(text) });
+const chatEvents = () => new ChatEvents({ wantsUsage: false, mostOutputTokens: undefined, text: newMeter() });
 const chunk = (delta: object, more: object = {}, top: object = {}) =>
   Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta, ...more }], ...top })}\n\n`);
 const words = (content: string) => chunk({ content });
@@ -111,7 +114,7 @@ test("what else an event has is passed on with the rest of its words", () => {
 });
 
 test("a message in Anthropic's format goes on in the midst of a block; signatures and tools are said only once", () => {
-  const messageEvents = () => new MessageEvents({ maxTokens: 100 });
+  const messageEvents = () => new MessageEvents({ maxTokens: 100, text: newMeter() });
   const start = block({ type: "message_start", message: { id: "msg_1" } });
   const open = (content_block: object) => block({ type: "content_block_start", index: 0, content_block });
   const close = block({ type: "content_block_stop", index: 0 });

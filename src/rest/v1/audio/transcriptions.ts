@@ -2,7 +2,6 @@ import { z } from "zod";
 import {
   MAX_AUDIO_BYTES,
   readTranscriptionForm,
-  readTranscriptionJson,
   TRANSCRIPT_FORMATS,
   TRANSCRIPTION_REQUEST,
 } from "../../../inference/audio-request.ts";
@@ -60,7 +59,7 @@ export const createTranscription = defineRoute({
     const contentType = contentTypeOf(call, [JSON_TYPE, FORM_TYPE]);
     const read =
       mediaTypeOf(contentType) === JSON_TYPE
-        ? readTranscriptionJson(body)
+        ? await app.audio.readJson(body)
         : readTranscriptionForm(body, contentType);
     const request = { ...read, verifyTee: read.verifyTee || query.verify_tee === "true" };
     const transcript = await app.audio.transcribe(request, caller, { signal, wishes });

@@ -1,0 +1,54 @@
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * What an attachment of a message is taken for, tokens, since it has no text to count. `most` is what a request is held
+ * for: vision models of the network make up to 16,384 tokens of an image. `usual` is what is billed for a provider that
+ * states no usage.
+ */
+export const ATTACHMENT_TOKENS = {
+  image: { usual: 1_100, most: 16_384 },
+  audio: { usual: 1_100, most: 65_536 },
+  video: { usual: 10_000, most: 131_072 },
+  file: { usual: 10_000, most: 131_072 },
+} as const;
+
+/** An attachment: its kind, and how many characters of the request are its content or its address. */
+export type Attachment = { readonly kind: keyof typeof ATTACHMENT_TOKENS; readonly length: number };
+
+/**
+ * The attachment that a part of a message is, in OpenAI's shape (`image_url`, `input_audio`, `video_url`, `file`) or in
+ * Anthropic's (a block of the type `image` or `document` whose source is data or an address); undefined for all others.
+ */
+export function attachmentOf(part: unknown): Attachment | undefined {
+  if (!isFields(part)) return undefined;
+  const { image_url, input_audio, video_url, file, type, source } = part;
+  if (image_url !== undefined) return { kind: "image", length: lengthOf(image_url, "url") };
+  if (input_audio !== undefined) return { kind: "audio", length: lengthOf(input_audio, "data") };
+  if (video_url !== undefined) return { kind: "video", length: lengthOf(video_url, "url") };
+  if (file !== undefined) return { kind: "file", length: lengthOf(file, "file_data") };
+  if ((type !== "image" && type !== "document") || !isFields(source) || !SOURCES.has(source.type))
+    return undefined;
+  const length = Math.max(lengthOf(source, "data"), lengthOf(source, "url"));
+  return { kind: type === "image" ? "image" : "file", length };
+}
+
+/** Blocks that a part holds in its turn: of a tool's result, and of a document made of blocks. */
+export function partsWithin(part: unknown): readonly unknown[] {
+  if (!isFields(part)) return [];
+  const { content, source } = part;
+  if (Array.isArray(content)) return content;
+  return isFields(source) && Array.isArray(source.content) ? source.content : [];
+}
+
+/** A source of the type `text` is text, whoever calls it a document. */
+const SOURCES: ReadonlySet<unknown> = new Set(["base64", "url", "file"]);
+
+/** The length of a text, or of the member `name` of an object, if that is one. */
+function lengthOf(value: unknown, name: string): number {
+  const text = isFields(value) ? value[name] : value;
+  return typeof text === "string" ? text.length : 0;
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,65 @@
+import { parentPort } from "node:worker_threads";
+import { toWorkerFailure, type WorkerAnswer } from "../kernel/worker-pool.ts";
+import { type AnswerFormat, answerTexts } from "./answer-text.ts";
+import { type DecodedTranscription, decodeTranscription } from "./audio-request.ts";
+import { outlineOf, parseJson } from "./outline.ts";
+import { countRequestTokens, countTokens, type PromptFields } from "./tokens.ts";
+
+/** What a thread does with a text or a body, each of which is too long for the event loop. */
+export type BodyTask =
+  | { readonly kind: "count-text"; readonly text: string }
+  | { readonly kind: "count-request"; readonly body: Uint8Array }
+  | { readonly kind: "count-answer"; readonly body: Uint8Array; readonly format: AnswerFormat }
+  | { readonly kind: "parse-answer"; readonly body: Uint8Array }
+  | { readonly kind: "read-transcription"; readonly body: Uint8Array };
+
+/** What comes of it: a count of tokens, the outline of an answer, or a request for a transcription. */
+export type BodyResult =
+  | { readonly kind: "count"; readonly tokens: number }
+  | { readonly kind: "outline"; readonly value: unknown }
+  | { readonly kind: "transcription"; readonly request: DecodedTranscription };
+
+parentPort?.on("message", (task: BodyTask) => {
+  let answer: WorkerAnswer<BodyResult>;
+  try {
+    answer = { result: run(task) };
+  } catch (error) {
+    answer = { failure: toWorkerFailure(error) };
+  }
+  parentPort?.postMessage(answer, given(answer));
+});
+
+/** What is given away, not copied: the audio file. */
+function given(answer: WorkerAnswer<BodyResult>): readonly ArrayBuffer[] {
+  if (!("result" in answer) || answer.result.kind !== "transcription") return [];
+  return [answer.result.request.bytes.buffer as ArrayBuffer];
+}
+
+function run(task: BodyTask): BodyResult {
+  switch (task.kind) {
+    case "count-text":
+      return { kind: "count", tokens: countTokens(task.text) };
+    case "count-request":
+      return { kind: "count", tokens: countRequestTokens(parse(task.body) as PromptFields) };
+    case "count-answer":
+      return { kind: "count", tokens: countTokens(answerTexts(parse(task.body), task.format)) };
+    case "parse-answer":
+      return { kind: "outline", value: outlineOf(parse(task.body)) };
+    case "read-transcription":
+      return { kind: "transcription", request: owned(decodeTranscription(bufferOf(task.body))) };
+  }
+}
+
+/** Small buffers share memory with others, which would be given away with them. */
+function owned(request: DecodedTranscription): DecodedTranscription {
+  const { bytes } = request;
+  return bytes.length === bytes.buffer.byteLength ? request : { ...request, bytes: new Uint8Array(bytes) };
+}
+
+function parse(body: Uint8Array): unknown {
+  return parseJson(bufferOf(body));
+}
+
+function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length);
+}

@@ -1,0 +1,42 @@
+/** Texts are cut to so many characters: enough for ids, reasons and codes. */
+const MAX_TEXT = 1_024;
+const MAX_ITEMS = 256;
+/** Deeper than a usage's details or a message's blocks. */
+const MAX_DEPTH = 6;
+const MAX_VALUES = 10_000;
+
+type Container = unknown[] | Record<string, unknown>;
+
+/**
+ * The outline of a JSON value, small enough to cross from a thread to the event loop at once: texts are cut, lists and
+ * objects have their first 256 members, and beyond six levels or 10,000 values they are empty. Upper levels come first,
+ * so what a long list holds takes no place from what stands beside the list.
+ */
+export function outlineOf(value: unknown): unknown {
+  const queue: { readonly from: object; readonly into: Container; readonly depth: number }[] = [];
+  let values = 0;
+  const shell = (part: unknown, depth: number): unknown => {
+    values++;
+    if (typeof part === "string") return part.slice(0, MAX_TEXT);
+    if (typeof part !== "object" || part === null) return part;
+    const into: Container = Array.isArray(part) ? [] : {};
+    if (depth < MAX_DEPTH) queue.push({ from: part, into, depth });
+    return into;
+  };
+  const outline = shell(value, 0);
+  for (const { from, into, depth } of queue) {
+    if (values >= MAX_VALUES) break;
+    for (const name of Object.keys(from).slice(0, MAX_ITEMS)) {
+      const child = shell((from as Record<string, unknown>)[name], depth + 1);
+      if (Array.isArray(into)) into.push(child);
+      else if (name !== "__proto__") into[name.slice(0, MAX_TEXT)] = child;
+    }
+  }
+  return outline;
+}
+
+/** What a JSON text says; a byte order mark before it is none of it. Throws a `SyntaxError`. */
+export function parseJson(bytes: Buffer): unknown {
+  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return JSON.parse(bytes.toString("utf8", hasMark ? 3 : 0));
+}

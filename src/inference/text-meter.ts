@@ -1,0 +1,33 @@
+import type { Bodies } from "./body-pool.ts";
+
+/** So much text is kept before it is counted; most answers are shorter and state their usage. */
+const MAX_KEPT = 262_144;
+
+/** Counts the tokens of a text that comes in pieces, in bounded memory. */
+export class TextMeter {
+  readonly #bodies: Pick<Bodies, "countText">;
+  readonly #counts: Promise<number>[] = [];
+  #text = "";
+
+  constructor(bodies: Pick<Bodies, "countText">) {
+    this.#bodies = bodies;
+  }
+
+  add(text: string): void {
+    this.#text += text;
+    if (this.#text.length > MAX_KEPT) this.#fold();
+  }
+
+  /** Tokens of all that was added so far. Never rejects. */
+  async count(): Promise<number> {
+    this.#fold();
+    const counts = await Promise.all(this.#counts);
+    return counts.reduce((sum, tokens) => sum + tokens, 0);
+  }
+
+  #fold(): void {
+    if (this.#text === "") return;
+    this.#counts.push(this.#bodies.countText(this.#text));
+    this.#text = "";
+  }
+}

@@ -1,0 +1,126 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { newId } from "../../src/kernel/ids.ts";
+import { hashSecret, newSecret } from "../../src/keys/secret.ts";
+import { insertSession } from "../../src/keys/session.store.ts";
+import { routes } from "../../src/rest/rest.plugin.ts";
+import type { Route } from "../../src/rest/route.ts";
+import { longestTurnMs } from "../support/event-loop.ts";
+import { rawPost } from "../support/raw-http.ts";
+import { useRouter } from "../support/router.ts";
+import { type WorstBody, worstConversations, worstForms, worstJson } from "../support/worst-bodies.ts";
+
+/** 50 ms on a machine that does nothing else; the client and the provider take their part of these turns as well. */
+const MAX_TURN_MS = 250;
+const GRAPH_BODY_BYTES = 524_288;
+const OFFERS = {
+  talk: { pricing: { prompt: "2", completion: "3" }, supported_formats: ["openai", "anthropic"] },
+  paint: { pricing: { image: "2" }, service_type: "text-to-image" },
+  edit: { pricing: { image: "2" }, service_type: "image-editing" },
+  hear: { pricing: { second: "2" }, service_type: "speech-to-text" },
+} as const;
+
+const router = await useRouter({
+  models: [],
+  count: 1,
+  more: () => Object.entries(OFFERS).map(([id, offer]) => ({ id, ...offer })),
+});
+
+const said = [{ role: "user", content: "a" }];
+const chat = { model: "talk", max_tokens: 5, messages: said };
+/** Per route what makes its body valid but for the worst of it. A route that reads a body and has no row fails. */
+const VALID: Readonly<Record<string, object>> = {
+  "POST /v1/chat/completions": chat,
+  "POST /v1/messages": chat,
+  "POST /v1/messages/count_tokens": chat,
+  "POST /v1/images/generations": { model: "paint", prompt: "a" },
+  "POST /v1/async/images/generations": { model: "paint", prompt: "a" },
+  "POST /v1/images/edits": {},
+  "POST /v1/async/images/edits": {},
+  "POST /v1/audio/transcriptions": { model: "hear", file_base64: "AAAA" },
+  "POST /v1/routing/preview": { model: "talk" },
+  "POST /v1/auth/signin": {},
+  "POST /v1/auth/signout": {},
+  "POST /v1/api-keys": {},
+  "PATCH /v1/api-keys/:id": {},
+  "POST /v1/management-keys": {},
+  "PATCH /v1/management-keys/:id": {},
+  "POST /file/segment": {},
+  "POST /": { jsonrpc: "2.0", id: 1, method: "zgs_getStatus" },
+};
+
+const readers = routes.filter(({ bodies }) => Object.keys(bodies).length > 0);
+const credentials = new Map<string, string>();
+beforeAll(async () => {
+  const { app } = router();
+  const seeded = await router().seed(10n ** 18n);
+  const session = newSecret("ws-");
+  await insertSession(
+    app.database,
+    { id: newId(), account: seeded.account, tokenHash: hashSecret(session) },
+    3_600,
+  );
+  credentials.set("inference", seeded.secret).set("session", session);
+});
+
+describe.each(readers)("a body of $method $url", (route) => {
+  test("never holds up the event loop, whatever is in it", async () => {
+    await requireShortTurns(
+      route.method,
+      route.url.replace(":id", newId()),
+      bodiesOf(route),
+      credentialFor(route),
+    );
+  });
+});
+
+test("a body of the graph never holds up the event loop, whatever is in it", async () => {
+  const bodies = worstJson(GRAPH_BODY_BYTES, { query: "{ __typename }" });
+  await requireShortTurns("POST", "/graphql", bodies, credentials.get("session"));
+});
+
+function bodiesOf(route: Route): readonly WorstBody[] {
+  const valid = VALID[`${route.method} ${route.url}`];
+  if (!valid) throw new Error(`${route.method} ${route.url} reads a body and has no row here`);
+  const isForm = "multipart/form-data" in route.bodies;
+  const isJson = "application/json" in route.bodies;
+  return [
+    ...(isJson ? worstJson(route.bodyLimitBytes, valid) : []),
+    ...("messages" in valid ? worstConversations(route.bodyLimitBytes, valid) : []),
+    ...(isForm ? worstForms(route.bodyLimitBytes) : []),
+    ...("file_base64" in valid ? [longAudio(route.bodyLimitBytes)] : []),
+  ];
+}
+
+function longAudio(sizeBytes: number): WorstBody {
+  const body = JSON.stringify({ model: "hear", file_base64: "QUJD".repeat((sizeBytes - 70_000) / 4) });
+  return { what: "an audio file", contentType: "application/json", body: Buffer.from(body) };
+}
+
+function credentialFor({ access }: Route): string | undefined {
+  if (access === "public") return undefined;
+  return credentials.get(access === "inference" ? "inference" : "session");
+}
+
+async function requireShortTurns(
+  method: string,
+  path: string,
+  bodies: readonly WorstBody[],
+  secret: string | undefined,
+): Promise<void> {
+  const slow: string[] = [];
+  for (const { what, contentType, body } of bodies) {
+    let status = 0;
+    const headers = {
+      "content-type": contentType,
+      "idempotency-key": newId(),
+      ...(secret !== undefined && { authorization: `Bearer ${secret}` }),
+    };
+    const turnMs = await longestTurnMs(async () => {
+      status = await rawPost(router().origin, path, { method, body, headers });
+    });
+    expect(status, what).not.toBe(0);
+    expect([401, 403, 500], what).not.toContain(status);
+    if (turnMs > MAX_TURN_MS) slow.push(`${what}: ${Math.round(turnMs)} ms`);
+  }
+  expect(slow).toEqual([]);
+}
