@@ -1,18 +1,20 @@
 import { ClientLeftError } from "../kernel/errors.ts";
 import type { AccountReads, Statement } from "./account-reads.ts";
-import type { Queries } from "./database.ts";
 import { ReadLimiter } from "./read-limiter.ts";
 
 const MAX_WAITING_PER_ACCOUNT = 16;
 const MAX_WAITING = 1_000;
 const WAIT_MS = 5_000;
 
+/** The database itself, as `Queries` has it. */
+type Source = { rows<Row>(sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> };
+
 /**
  * Expensive reads of the embedded database, one at a time. It has one connection, so that all other statements wait for
  * the one read that runs, and come before the next; it cannot cancel a statement, nor end it by time.
  */
 export class EmbeddedReads implements AccountReads {
-  readonly #queries: Queries;
+  readonly #source: Source;
   readonly #limiter = new ReadLimiter({
     maxRunning: 1,
     maxRunningPerAccount: 1,
@@ -21,14 +23,14 @@ export class EmbeddedReads implements AccountReads {
     waitMs: WAIT_MS,
   });
 
-  constructor(queries: Queries) {
-    this.#queries = queries;
+  constructor(source: Source) {
+    this.#source = source;
   }
 
   rows<Row>(account: string, { text, values }: Statement, signal?: AbortSignal): Promise<readonly Row[]> {
     const read = () => {
       if (signal?.aborted) throw new ClientLeftError();
-      return this.#queries.rows<Row>(text, values);
+      return this.#source.rows<Row>(text, values);
     };
     return this.#limiter.run(account, async () => read(), signal);
   }
