@@ -14,11 +14,18 @@ const DARK = `@media (prefers-color-scheme: dark) {
   .swagger-ui .highlight-code, .swagger-ui .opblock-summary-method { filter: invert(1) hue-rotate(180deg) }
 }`;
 
-/** Pages of the REST contract at `/docs/`, and the graph's contract as text; `/openapi.json` is REST's own. */
-export async function docsPlugin(server: FastifyInstance): Promise<void> {
-  server.get("/schema.graphql", async (_, reply) =>
-    reply.type("text/plain; charset=utf-8").send(readFileSync(API_SCHEMA)),
-  );
+/**
+ * Pages of the REST contract at `/docs/`, and, where clients may see it, the graph's contract as text; `/openapi.json`
+ * is REST's own.
+ */
+export async function docsPlugin(
+  server: FastifyInstance,
+  { introspection }: { readonly introspection: boolean },
+): Promise<void> {
+  if (introspection) {
+    const text = readFileSync(API_SCHEMA);
+    server.get("/schema.graphql", async (_, reply) => reply.type("text/plain; charset=utf-8").send(text));
+  }
   await server.register(swagger, {
     mode: "static",
     specification: { document: JSON.parse(readFileSync(OPENAPI, "utf8")) },

@@ -1,8 +1,8 @@
 import type { DocumentNode, ExecutionResult, GraphQLSchema } from "graphql";
-import type { Principal } from "../src/keys/principal.ts";
+import type { OperationAccount } from "./operation-account.ts";
 
 /** Who asks, and until when. */
-export type StreamContext = { readonly principal: Principal; readonly signal?: AbortSignal | undefined };
+export type StreamContext = { readonly account: OperationAccount; readonly signal?: AbortSignal | undefined };
 
 /** One admitted operation, in the form that graphql-ws hands around. */
 export type StreamedOperation = {

@@ -101,9 +101,11 @@ export async function restPlugin(server: FastifyInstance, { app }: { app: App })
       bodyLimit: route.bodyLimitBytes,
       onRequest: [
         ...(route.isOpenToPages ? [openToPages] : []),
-        ...(route.bodyLimitBytes > LARGE_BODY_BYTES
-          ? [(request: FastifyRequest, reply: FastifyReply) => enterFirst(app, route, request, reply)]
-          : []),
+        (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
+          // A client that waits before it sends a body is told to go on only when its credential is good.
+          if (route.bodyLimitBytes <= LARGE_BODY_BYTES && request.headers.expect === undefined) return done();
+          enterFirst(app, route, request, reply).then(() => done(), done);
+        },
       ],
       handler: (request, reply) => handle(app, route, request, reply),
     });
