@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { GraphQLError } from "graphql";
-import { getOperationAST } from "graphql";
 import { hopOf } from "../src/keys/source-address.ts";
 import { EventOutlet } from "./event-outlet.ts";
 import type { OperationAccount } from "./operation-account.ts";
@@ -31,10 +30,9 @@ export async function streamMultipart(
 ): Promise<boolean> {
   const { request, reply, account } = asked;
   const payload = (request.body ?? {}) as OperationPayload;
+  if (streams.isUnary(payload)) return false;
   const operation = await streams.admit(payload, { account });
   if (!("document" in operation)) return refuse(reply, operation);
-  if (getOperationAST(operation.document, operation.operationName)?.operation !== "subscription")
-    return false;
   const leave = takeStream(streams, account.principal, hopOf(request.raw));
   reply.hijack();
   const { heartbeatMs } = streams.limits;

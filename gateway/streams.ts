@@ -1,4 +1,4 @@
-import { type ExecutionResult, type GraphQLError, getOperationAST } from "graphql";
+import { type ExecutionResult, type GraphQLError, getOperationAST, OperationTypeNode } from "graphql";
 import type { App } from "../src/app.ts";
 import type { GraphLimits } from "../src/graph-limits.ts";
 import type { AppError } from "../src/kernel/errors.ts";
@@ -28,6 +28,8 @@ export type Streams = {
   take(kind: ConnectionKind, principal: Principal, hop: Hop): (() => void) | undefined;
   /** Calls `ended` when the credential of who asks ends, unless the function returned was called before. */
   watch(principal: Principal, ended: (why: AppError) => void): () => void;
+  /** Whether an operation is admitted and no subscription. Nothing is counted. */
+  isUnary(payload: OperationPayload): boolean;
   /**
    * Admits an operation, by the rules of every transport, and counts what it is beyond the request or message that
    * brought it. Throws `rate_limit_exceeded`.
@@ -73,6 +75,10 @@ export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
       return caps.takeOfAddress(networkOf(sourceAddress(hop, app.trustedProxies) ?? ""));
     },
     watch: (principal, ended) => app.credentialWatch.watch(principal, ended),
+    isUnary(payload) {
+      const admitted = policy.admit(payload);
+      return "document" in admitted && admitted.operation.operation !== OperationTypeNode.SUBSCRIPTION;
+    },
     async admit(payload, context) {
       const admitted = policy.admit(payload);
       if (!("document" in admitted)) return admitted;

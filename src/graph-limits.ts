@@ -16,6 +16,8 @@ export const GRAPH_LIMITS = {
   fields: 2_000,
   /** How often one response key may stand in one selection set: comparing them is quadratic. */
   repeats: 50,
+  /** Variables of an operation. */
+  variables: 100,
   /** Static cost of an operation: a mutation is 10, an object 1, a list its length times that. */
   cost: 1_000,
   /** How long a list counts as whose length nobody states. */

@@ -60,6 +60,7 @@ const MEASURED = [
   "directives",
   "fields",
   "repeats",
+  "variables",
 ] as const;
 
 /**

@@ -2,6 +2,8 @@ import { type ASTNode, type DocumentNode, GraphQLError, type SourceLocation, vis
 
 const MAX_MESSAGE = 500;
 const MAX_LOCATIONS = 10;
+const LINE_FEED = 0x0a;
+const RETURN = 0x0d;
 
 /**
  * An error with its places and without the document: it may be kept for long. The message is cut where a client wrote
@@ -28,7 +30,7 @@ export class Locator {
 
   /** Takes the places out of a document that was parsed with them. */
   constructor(text: string, document: DocumentNode) {
-    this.#lines = [0, ...[...text.matchAll(/\r\n|[\n\r]/g)].map(({ index, 0: end }) => index + end.length)];
+    this.#lines = linesOf(text);
     visit(document, {
       enter: (node) => {
         if (node.loc) this.#starts.set(node, node.loc.start);
@@ -54,4 +56,14 @@ export class Locator {
     }
     return { line: low + 1, column: start - (this.#lines[low] ?? 0) + 1 };
   }
+}
+
+/** Where each line begins; lines end with `\n`, `\r` or both. */
+function linesOf(text: string): readonly number[] {
+  const lines = [0];
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === LINE_FEED || (code === RETURN && text.charCodeAt(at + 1) !== LINE_FEED)) lines.push(at + 1);
+  }
+  return lines;
 }

@@ -1,6 +1,7 @@
 import {
   coerceInputValue,
   type GraphQLError,
+  type GraphQLInputType,
   type GraphQLSchema,
   isInputType,
   isNonNullType,
