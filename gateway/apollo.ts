@@ -154,7 +154,10 @@ function guardedBy(policy: Policy, admitted: WeakMap<object, Admitted>): ApolloS
           const headers = retryAfter === undefined ? [] : [["retry-after", String(retryAfter)] as const];
           return {
             http: { status: failure?.status ?? 400, headers: new HeaderMap(headers) },
-            body: { kind: "single", singleResult: { errors: errors.map((error) => showError(error.toJSON())) } },
+            body: {
+              kind: "single",
+              singleResult: { errors: errors.map((error) => showError(error.toJSON())) },
+            },
           };
         },
       };
@@ -191,7 +194,8 @@ function hinted(hints: CacheHints, admitted: WeakMap<object, Admitted>): ApolloS
           const { body } = response;
           const isWhole = body.kind === "single" && !body.singleResult.errors;
           if (operation && body.kind === "single") contextValue.account.noteResult(body.singleResult);
-          const control = operation && isWhole ? hints.of(operation, contextValue.account.principal) : "no-store";
+          const control =
+            operation && isWhole ? hints.of(operation, contextValue.account.principal) : "no-store";
           response.http.headers.set("cache-control", control);
           response.http.headers.set("vary", "authorization, accept");
         },

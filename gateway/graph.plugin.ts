@@ -50,7 +50,8 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
     },
     async handler(request, reply) {
       const account = accounts.get(request) ?? new OperationAccount(app, ANONYMOUS, hopOf(request.raw));
-      if (wantsMultipart(request) && (await streamMultipart(streams, { request, reply, account }))) return reply;
+      if (wantsMultipart(request) && (await streamMultipart(streams, { request, reply, account })))
+        return reply;
       const leaving = new Leaving(reply.raw);
       const answer = await answerPlainly(plain, request, { account, leaving });
       if (answer) return sendPlain(reply, answer);

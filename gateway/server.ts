@@ -85,7 +85,9 @@ export async function createServer(
     await sockets.close();
     for (const outlet of streams.outlets) outlet.end();
   });
-  server.setNotFoundHandler((request, reply) => showWay(request, reply, introspection) ?? notFound(app, request, reply));
+  server.setNotFoundHandler(
+    (request, reply) => showWay(request, reply, introspection) ?? notFound(app, request, reply),
+  );
   allowPages(server, { origins: app.config.CORS_ORIGINS, isDevnet: app.config.NETWORK === "devnet" });
   serveSessionCookie(server, app);
   await server.register(restPlugin, { app });

@@ -87,8 +87,10 @@ export class SocketConnection implements ProtocolSocket {
 
   #handle(bytes: Buffer, take: (text: string) => Promise<void>): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
-    if (measureJson(bytes).depth > this.#options.jsonDepth + ENVELOPE_DEPTH)
-      return this.close(CloseCode.BadRequest, "Message nested too deeply");
+    if (measureJson(bytes).depth > this.#options.jsonDepth + ENVELOPE_DEPTH) {
+      this.close(CloseCode.BadRequest, "Message nested too deeply");
+      return;
+    }
     take(bytes.toString("utf8")).catch((error: unknown) => {
       this.#options.report(error);
       this.close(CloseCode.InternalServerError, "Internal server error");

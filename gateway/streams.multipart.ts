@@ -26,7 +26,11 @@ export function wantsMultipart({ method, headers }: FastifyRequest): boolean {
  */
 export async function streamMultipart(
   streams: Streams,
-  asked: { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly account: OperationAccount },
+  asked: {
+    readonly request: FastifyRequest;
+    readonly reply: FastifyReply;
+    readonly account: OperationAccount;
+  },
 ): Promise<boolean> {
   const { request, reply, account } = asked;
   const payload = (request.body ?? {}) as OperationPayload;

@@ -22,7 +22,11 @@ const STREAM_HEADERS = { "content-type": "text/event-stream; charset=utf-8", con
 const TOKEN_HEADER = "x-graphql-event-stream-token";
 
 /** A request, who sends it, and where its answer goes. */
-type Call = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly account: OperationAccount };
+type Call = {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly account: OperationAccount;
+};
 
 /**
  * GraphQL over server-sent events at /graphql/stream, by the protocol of graphql-sse: a connection for each operation,

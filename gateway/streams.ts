@@ -34,7 +34,10 @@ export type Streams = {
    * Admits an operation, by the rules of every transport, and counts what it is beyond the request or message that
    * brought it. Throws `rate_limit_exceeded`.
    */
-  admit(payload: OperationPayload, context: StreamContext): Promise<StreamedOperation | readonly GraphQLError[]>;
+  admit(
+    payload: OperationPayload,
+    context: StreamContext,
+  ): Promise<StreamedOperation | readonly GraphQLError[]>;
   /**
    * Runs an admitted operation: a stream for a subscription, one result for the rest. A stream ends, with a failure,
    * when the credential does that it was opened with.

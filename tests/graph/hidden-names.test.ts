@@ -1,6 +1,6 @@
-import { buildSchema, getNamedType, isEnumType, isInputObjectType } from "graphql";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { buildSchema, getNamedType, isEnumType, isInputObjectType } from "graphql";
 import { createClient } from "graphql-ws";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
@@ -55,14 +55,16 @@ const WRONG: Readonly<Record<string, Asked & { readonly hidden: readonly string[
 
 type Ask = (origin: string, asked: Asked) => Promise<string>;
 
-const post = (path: string, accept: string): Ask => async (origin, asked) => {
-  const reply = await fetch(origin + path, {
-    method: "POST",
-    headers: { "content-type": "application/json", accept },
-    body: JSON.stringify(asked),
-  });
-  return reply.text();
-};
+const post =
+  (path: string, accept: string): Ask =>
+  async (origin, asked) => {
+    const reply = await fetch(origin + path, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept },
+      body: JSON.stringify(asked),
+    });
+    return reply.text();
+  };
 
 const TRANSPORTS: Readonly<Record<string, Ask>> = {
   HTTP: post("/graphql", "application/json"),
@@ -111,7 +113,8 @@ test("no answer has a name of the schema that the client did not write, whatever
     const told = isEnumType(type)
       ? type.getValues().map(({ name }) => name)
       : Object.values(type.getFields()).flatMap((field) => [field.name, getNamedType(field.type).name]);
-    for (const name of told.filter((one) => one.length > 6 && one !== "Boolean")) expect(text).not.toContain(name);
+    for (const name of told.filter((one) => one.length > 6 && one !== "Boolean"))
+      expect(text).not.toContain(name);
   }
 });
 
@@ -135,7 +138,10 @@ describe("a subgraph of another release", () => {
     const place = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
     const names = ["accounts", "inference", "storage", "chain"];
     const urls = Object.fromEntries(names.map((name) => [name, place]));
-    const graph = await openGraph({ kind: "remote", urls, secret: "a secret of tests, long enough" }, closed().app);
+    const graph = await openGraph(
+      { kind: "remote", urls, secret: "a secret of tests, long enough" },
+      closed().app,
+    );
     const gateway = await createGateway(closed().app, graph);
     origin = await gateway.listen({ host: "127.0.0.1", port: 0 });
     return async () => {

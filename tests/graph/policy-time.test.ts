@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { getNamedType, getNullableType, isInputObjectType, isListType, isLeafType } from "graphql";
+import { getNamedType, getNullableType, isInputObjectType, isLeafType, isListType } from "graphql";
 import { describe, expect, test } from "vitest";
 import { readSupergraph } from "../../gateway/engine/api-schema.ts";
 import { InputLimits, LIST_ITEMS, TEXT_BYTES } from "../../gateway/policy/input-limits.ts";
@@ -68,12 +68,20 @@ const WORST: Readonly<Record<string, OperationPayload>> = {
   "messages with members that are not known": {
     query: CHAT,
     variables: {
-      i: { model: "m", messages: Array.from({ length: 1_000 }, () => ({ ...message, a: 1, b: 1, c: 1, d: 1, e: 1, f: 1 })) },
+      i: {
+        model: "m",
+        messages: Array.from({ length: 1_000 }, () => ({ ...message, a: 1, b: 1, c: 1, d: 1, e: 1, f: 1 })),
+      },
     },
   },
   "as many messages as may be": {
     query: CHAT,
-    variables: { i: { model: "m", messages: Array.from({ length: 1_000 }, () => ({ ...message, content: "x".repeat(400) })) } },
+    variables: {
+      i: {
+        model: "m",
+        messages: Array.from({ length: 1_000 }, () => ({ ...message, content: "x".repeat(400) })),
+      },
+    },
   },
   "deeply nested JSON": {
     query: CHAT,
@@ -101,11 +109,15 @@ describe("what a client may send is decided on within 50 ms", () => {
       });
       const ms = Math.min(...tries.map((one) => one.ms));
       const againMs = Math.min(...tries.map((one) => one.againMs));
-      if (process.env.SHOW) process.stderr.write(`${_} ${introspection} ${ms.toFixed(1)} ${againMs.toFixed(1)} ${"document" in (tries[0]?.verdict ?? {}) ? "good" : JSON.stringify(tries[0]?.verdict).slice(0, 150)}\n`);
+      if (process.env.SHOW)
+        process.stderr.write(
+          `${_} ${introspection} ${ms.toFixed(1)} ${againMs.toFixed(1)} ${"document" in (tries[0]?.verdict ?? {}) ? "good" : JSON.stringify(tries[0]?.verdict).slice(0, 150)}\n`,
+        );
       expect(ms).toBeLessThan(50);
       expect(againMs).toBeLessThan(50);
       const [first] = tries;
-      if (first && !("document" in first.verdict)) expect(JSON.stringify(first.verdict).length).toBeLessThan(20_000);
+      if (first && !("document" in first.verdict))
+        expect(JSON.stringify(first.verdict).length).toBeLessThan(20_000);
     }
   });
 });
@@ -143,11 +155,15 @@ describe("every argument of the graph is bounded", () => {
     .filter(({ name }) => !name.startsWith("__"))
     .flatMap((type) => {
       if (isInputObjectType(type))
-        return Object.values(type.getFields()).map((field) => [`${type.name}.${field.name}`, field.type] as const);
+        return Object.values(type.getFields()).map(
+          (field) => [`${type.name}.${field.name}`, field.type] as const,
+        );
       if (!("getFields" in type)) return [];
       return Object.values(type.getFields()).flatMap((field) =>
         "args" in field
-          ? field.args.map((argument) => [`${type.name}.${field.name}(${argument.name})`, argument.type] as const)
+          ? field.args.map(
+              (argument) => [`${type.name}.${field.name}(${argument.name})`, argument.type] as const,
+            )
           : [],
       );
     });
@@ -158,22 +174,37 @@ describe("every argument of the graph is bounded", () => {
     for (const [coordinate, type] of lists) {
       const most = limits.itemsAt(coordinate);
       expect(most).toBeLessThanOrEqual(1_000);
-      const refusal = limits.refuseValue(Array.from({ length: most + 1 }, () => null), type, coordinate);
+      const refusal = limits.refuseValue(
+        Array.from({ length: most + 1 }, () => null),
+        type,
+        coordinate,
+      );
       expect([coordinate, refusal?.extensions]).toEqual([
         coordinate,
         { code: "graphql_refused", limit: "listItems", most, param: /(\w+)\)?$/.exec(coordinate)?.[1] },
       ]);
-      expect(limits.refuseValue(Array.from({ length: most }, () => null), type, coordinate)).toBeUndefined();
+      expect(
+        limits.refuseValue(
+          Array.from({ length: most }, () => null),
+          type,
+          coordinate,
+        ),
+      ).toBeUndefined();
     }
   });
 
   test("each text has a greatest length, and one more byte is refused by its name", () => {
-    const leaves = coordinates.filter(([, type]) => isLeafType(getNamedType(type)) && getNamedType(type).name !== "JSON");
+    const leaves = coordinates.filter(
+      ([, type]) => isLeafType(getNamedType(type)) && getNamedType(type).name !== "JSON",
+    );
     expect(leaves.length).toBeGreaterThan(200);
     for (const [coordinate, type] of leaves) {
       const most = limits.bytesAt(coordinate);
       const text = "ä".repeat(most / 2);
-      expect([coordinate, limits.refuseValue(`${text}x`, type, coordinate)?.extensions.limit]).toEqual([coordinate, "textBytes"]);
+      expect([coordinate, limits.refuseValue(`${text}x`, type, coordinate)?.extensions.limit]).toEqual([
+        coordinate,
+        "textBytes",
+      ]);
       expect(limits.refuseValue(text, type, coordinate)).toBeUndefined();
     }
   });
@@ -185,15 +216,60 @@ describe("every argument of the graph is bounded", () => {
   });
 
   test.each<[string, OperationPayload, string]>([
-    ["a list in the document", { query: `{ prepareRevokeTokens(provider: "${NOBODY}", tokenIds: [${times(257, () => "1")}]) { data } }` }, "tokenIds"],
-    ["a list in a variable", { query: `query ($t: [Int!]!) { prepareRevokeTokens(provider: "${NOBODY}", tokenIds: $t) { data } }`, variables: { t: Array(257).fill(1) } }, "tokenIds"],
-    ["a list in a variable of a fragment", { query: `query ($t: [Int!]!) { ...f } fragment f on Query { prepareRevokeTokens(provider: "${NOBODY}", tokenIds: $t) { data } }`, variables: { t: Array(257).fill(1) } }, "tokenIds"],
-    ["a list by default", { query: `query ($t: [Int!]! = [${times(257, () => "1")}]) { prepareRevokeTokens(provider: "${NOBODY}", tokenIds: $t) { data } }` }, "tokenIds"],
-    ["a list in an input", { query: CHAT, variables: { i: { model: "m", messages: Array(1_001).fill(message) } } }, "messages"],
+    [
+      "a list in the document",
+      {
+        query: `{ prepareRevokeTokens(provider: "${NOBODY}", tokenIds: [${times(257, () => "1")}]) { data } }`,
+      },
+      "tokenIds",
+    ],
+    [
+      "a list in a variable",
+      {
+        query: `query ($t: [Int!]!) { prepareRevokeTokens(provider: "${NOBODY}", tokenIds: $t) { data } }`,
+        variables: { t: Array(257).fill(1) },
+      },
+      "tokenIds",
+    ],
+    [
+      "a list in a variable of a fragment",
+      {
+        query: `query ($t: [Int!]!) { ...f } fragment f on Query { prepareRevokeTokens(provider: "${NOBODY}", tokenIds: $t) { data } }`,
+        variables: { t: Array(257).fill(1) },
+      },
+      "tokenIds",
+    ],
+    [
+      "a list by default",
+      {
+        query: `query ($t: [Int!]! = [${times(257, () => "1")}]) { prepareRevokeTokens(provider: "${NOBODY}", tokenIds: $t) { data } }`,
+      },
+      "tokenIds",
+    ],
+    [
+      "a list in an input",
+      { query: CHAT, variables: { i: { model: "m", messages: Array(1_001).fill(message) } } },
+      "messages",
+    ],
     ["a text in the document", { query: `{ model(id: "${"x".repeat(4_097)}") { id } }` }, "id"],
-    ["a text in a variable", { query: "query ($id: ID!) { model(id: $id) { id } }", variables: { id: "x".repeat(4_097) } }, "id"],
-    ["a cursor", { query: "query ($a: Cursor) { models(after: $a) { nodes { id } } }", variables: { a: "x".repeat(4_097) } }, "after"],
-    ["JSON that is too deep", { query: CHAT, variables: { i: { model: "m", messages: [message], options: { a: nest(64) } } } }, "options"],
+    [
+      "a text in a variable",
+      { query: "query ($id: ID!) { model(id: $id) { id } }", variables: { id: "x".repeat(4_097) } },
+      "id",
+    ],
+    [
+      "a cursor",
+      {
+        query: "query ($a: Cursor) { models(after: $a) { nodes { id } } }",
+        variables: { a: "x".repeat(4_097) },
+      },
+      "after",
+    ],
+    [
+      "JSON that is too deep",
+      { query: CHAT, variables: { i: { model: "m", messages: [message], options: { a: nest(64) } } } },
+      "options",
+    ],
   ])("%s that is too long is refused", (_, payload, param) => {
     const verdict = newPolicy().admit(payload);
     expect("document" in verdict ? [] : verdict.map(({ extensions }) => extensions)).toMatchObject([

@@ -45,7 +45,13 @@ test("a client with as many subscriptions as a socket carries gets every one of 
     client.subscribe(
       // Each has a text of its own, and so a source.
       { query: `subscription S${at} { keyChanged { id } }` },
-      { next: () => void (got[at] = (got[at] ?? 0) + 1), error: (reason) => void failures.push(reason), complete() {} },
+      {
+        next() {
+          got[at] = (got[at] ?? 0) + 1;
+        },
+        error: (reason) => void failures.push(reason),
+        complete() {},
+      },
     );
   const { app } = stack();
   await until(() => app.events.openStreams === COUNT);

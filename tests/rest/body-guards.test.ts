@@ -8,7 +8,10 @@ import { useStack } from "../support/stack.ts";
 const stack = useStack();
 
 /** Writes raw text, and reads what comes until the answer is whole or the connection ends. */
-function raw(head: readonly string[], send: (answered: string, write: (text: string) => void) => void = () => {}) {
+function raw(
+  head: readonly string[],
+  send: (answered: string, write: (text: string) => void) => void = () => {},
+) {
   const { hostname, port } = new URL(stack().origin);
   return new Promise<string>((resolve, reject) => {
     const socket = connect(Number(port), hostname);
