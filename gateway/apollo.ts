@@ -1,16 +1,20 @@
 import { ApolloServer, type ApolloServerPlugin, type BaseContext, HeaderMap } from "@apollo/server";
+import { ApolloServerPluginLandingPageDisabled } from "@apollo/server/plugin/disabled";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { DocumentNode, ExecutionResult, GraphQLError } from "graphql";
+import type { DocumentNode, ExecutionResult, GraphQLError, OperationDefinitionNode } from "graphql";
+import { AppError } from "../src/kernel/errors.ts";
 import type { Logger } from "../src/kernel/log.ts";
+import { toGraphFailure } from "../subgraphs/shared/failures.ts";
 import type { CacheHints } from "./cache-hints.ts";
 import type { Graph, GraphContext } from "./graph.ts";
 import type { Leaving } from "./leaving.ts";
+import type { OperationAccount } from "./operation-account.ts";
 import { refuseSubscription, showError } from "./policy/refusals.ts";
 import type { Admitted, OperationPayload, Policy } from "./policy.ts";
 
 /** What an operation carries through Apollo Server. */
 export type RequestContext = BaseContext & {
-  readonly principal: GraphContext["principal"];
+  readonly account: OperationAccount;
   readonly replayKey: GraphContext["replayKey"];
   readonly leaving: Leaving;
 };
@@ -51,8 +55,13 @@ export function createApollo({
     ...(policy.trusted.only && { persistedQueries: false as const }),
     // The policy validates: with limits, in the order of cost, and as on every other transport.
     dangerouslyDisableValidation: true,
-    parseOptions: { maxTokens: policy.limits.tokens },
-    plugins: [guardedBy(policy, admitted), hinted(hints, admitted)],
+    parseOptions: { maxTokens: policy.limits.tokens, noLocation: true },
+    plugins: [
+      // It loads scripts of another host into the origin of the session cookie.
+      ApolloServerPluginLandingPageDisabled(),
+      guardedBy(policy, admitted),
+      hinted(hints, admitted),
+    ],
     logger: {
       debug() {},
       info() {},
@@ -118,37 +127,62 @@ function readExtensions(text: string | null): Readonly<Record<string, unknown>> 
   }
 }
 
+type Refusal = { readonly errors: readonly GraphQLError[]; readonly failure?: AppError };
+
 /** The policy, between parsing and execution. */
 function guardedBy(policy: Policy, admitted: WeakMap<object, Admitted>): ApolloServerPlugin<RequestContext> {
-  const refused = new WeakMap<object, readonly GraphQLError[]>();
+  const refused = new WeakMap<object, Refusal>();
   return {
     async requestDidStart() {
       return {
         async didResolveOperation({ operation, metrics, request, source, contextValue }) {
           const { operationName, variables } = request;
           const verdict = policy.admit({ query: source, operationName, variables });
-          const streamed = refuseSubscription(operation);
-          const refusals = "document" in verdict ? (streamed ? [streamed] : []) : verdict;
-          if ("document" in verdict && !streamed) {
+          const refusal = await refusalOf(verdict, operation, contextValue.account);
+          if ("document" in verdict && !refusal) {
             admitted.set(contextValue, verdict);
             return;
           }
           // What is refused is not remembered as a persisted query either.
           metrics.persistedQueryRegister = false;
-          refused.set(contextValue, refusals);
+          refused.set(contextValue, refusal ?? { errors: [] });
         },
         async responseForOperation({ contextValue }) {
-          const errors = refused.get(contextValue);
-          if (!errors) return null;
-          const shown = errors.map((error) => showError(error.toJSON()));
+          const refusal = refused.get(contextValue);
+          if (!refusal) return null;
+          const { errors, failure } = refusal;
+          const retryAfter = failure?.retryAfterSeconds;
+          const headers = retryAfter === undefined ? [] : [["retry-after", String(retryAfter)] as const];
           return {
-            http: { status: 400, headers: new HeaderMap() },
-            body: { kind: "single", singleResult: { errors: shown } },
+            http: { status: failure?.status ?? 400, headers: new HeaderMap(headers) },
+            body: {
+              kind: "single",
+              singleResult: { errors: errors.map((error) => showError(error.toJSON())) },
+            },
           };
         },
       };
     },
   };
+}
+
+/** Why an operation is not run: the policy, its kind, or the rate limit. */
+async function refusalOf(
+  verdict: ReturnType<Policy["admit"]>,
+  operation: OperationDefinitionNode | undefined,
+  account: OperationAccount,
+): Promise<Refusal | undefined> {
+  if (!("document" in verdict)) return { errors: verdict };
+  const streamed = refuseSubscription(operation);
+  if (streamed) return { errors: [streamed] };
+  try {
+    // The request that brought it was counted.
+    await account.take(verdict.requests - 1);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { errors: [toGraphFailure(error)], failure: error };
+  }
 }
 
 /** Says in `Cache-Control` how long an answer holds: only one without a failure, and else not at all. */
@@ -160,7 +194,9 @@ function hinted(hints: CacheHints, admitted: WeakMap<object, Admitted>): ApolloS
           const operation = admitted.get(contextValue);
           const { body } = response;
           const isWhole = body.kind === "single" && !body.singleResult.errors;
-          const control = operation && isWhole ? hints.of(operation, contextValue.principal) : "no-store";
+          if (operation && body.kind === "single") contextValue.account.noteResult(body.singleResult);
+          const control =
+            operation && isWhole ? hints.of(operation, contextValue.account.principal) : "no-store";
           response.http.headers.set("cache-control", control);
           response.http.headers.set("vary", "authorization, accept");
         },
@@ -184,15 +220,16 @@ function asGateway(
     },
     async load() {
       return {
-        executor: async ({ document, operationName, operation, request, context }) => {
-          const { leaving, principal, replayKey } = context as RequestContext;
+        executor: async ({ document, operationName, operation, context }) => {
+          const { leaving, account, replayKey } = context as RequestContext;
+          const admitted = admittedOf(context);
           leaving.within(operation?.operation === "mutation" ? deadlines.mutationMs : deadlines.queryMs);
           const result = await engine.execute({
             // One text is one object in the policy's memory, and so found at once by the engine.
-            document: admittedOf(context)?.document ?? (document as DocumentNode),
+            document: admitted?.document ?? (document as DocumentNode),
             operationName,
-            variables: request.variables,
-            context: { principal, replayKey },
+            variables: admitted?.variables ?? {},
+            context: { principal: account.principal, replayKey },
             signal: leaving.signal,
           });
           return result as ExecutionResult<Record<string, never>, Record<string, never>>;

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../src/kernel/errors.ts";
+import { hasBody } from "./body-guards.ts";
 
 /** Routes that take more than this wait longer for it. */
 const LARGE_BYTES = 4 * 1_048_576;
@@ -15,7 +16,7 @@ export function limitBodyTime(
   const deadlines = new WeakMap<FastifyRequest, NodeJS.Timeout>();
   const clear = async (request: FastifyRequest) => clearTimeout(deadlines.get(request));
   server.addHook("onRequest", (request, reply, done) => {
-    if (hasBody(request)) {
+    if (hasBody(request.headers)) {
       const isLarge = (request.routeOptions.bodyLimit ?? 0) > LARGE_BYTES;
       deadlines.set(
         request,
@@ -30,10 +31,6 @@ export function limitBodyTime(
   });
   server.addHook("onRequestAbort", clear);
   server.addHook("onResponse", clear);
-}
-
-function hasBody({ headers }: FastifyRequest): boolean {
-  return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 }
 
 /** Whoever reads the body hears of the failure as if the line had broken, and answers it like any other. */

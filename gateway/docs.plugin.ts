@@ -6,6 +6,18 @@ import type { FastifyInstance } from "fastify";
 const OPENAPI = new URL("../schema/openapi.json", import.meta.url);
 const API_SCHEMA = new URL("../schema/api.graphql", import.meta.url);
 
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
 /** The page has no dark look of its own: colours are turned round, and those of code turned back. */
 const DARK = `@media (prefers-color-scheme: dark) {
   html { background: #16181d }
@@ -14,11 +26,18 @@ const DARK = `@media (prefers-color-scheme: dark) {
   .swagger-ui .highlight-code, .swagger-ui .opblock-summary-method { filter: invert(1) hue-rotate(180deg) }
 }`;
 
-/** Pages of the REST contract at `/docs/`, and the graph's contract as text; `/openapi.json` is REST's own. */
-export async function docsPlugin(server: FastifyInstance): Promise<void> {
-  server.get("/schema.graphql", async (_, reply) =>
-    reply.type("text/plain; charset=utf-8").send(readFileSync(API_SCHEMA)),
-  );
+/**
+ * Pages of the REST contract at `/docs/`, and, where clients may see it, the graph's contract as text; `/openapi.json`
+ * is REST's own.
+ */
+export async function docsPlugin(
+  server: FastifyInstance,
+  { introspection }: { readonly introspection: boolean },
+): Promise<void> {
+  if (introspection) {
+    const text = readFileSync(API_SCHEMA);
+    server.get("/schema.graphql", async (_, reply) => reply.type("text/plain; charset=utf-8").send(text));
+  }
   await server.register(swagger, {
     mode: "static",
     specification: { document: JSON.parse(readFileSync(OPENAPI, "utf8")) },
@@ -26,6 +45,8 @@ export async function docsPlugin(server: FastifyInstance): Promise<void> {
   await server.register(swaggerUi, {
     routePrefix: "/docs",
     staticCSP: true,
+    // Its own policy lets in styles of every host, and a validator of another one.
+    transformStaticCSP: () => POLICY,
     theme: { title: "zerograph REST", css: [{ filename: "dark.css", content: DARK }] },
     // Without its bar, in which any other address could be typed.
     uiConfig: {

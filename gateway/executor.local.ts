@@ -6,7 +6,7 @@ import {
   type GraphQLSchema,
 } from "graphql";
 import { type CompiledQuery, compileQuery, isCompiledQuery } from "graphql-jit";
-import QuickLRU from "quick-lru";
+import { ByteLru } from "../src/kernel/byte-lru.ts";
 import { AppError } from "../src/kernel/errors.ts";
 import { MapIterator } from "./engine/map-iterator.ts";
 import {
@@ -28,6 +28,9 @@ export type LocalExecutorOptions<C, S> = {
 };
 
 const DEFAULT_COMPILED_LIMIT = 2_000;
+const MAX_COMPILED_BYTES = 64 * 1_048_576;
+/** A compiled operation takes about so many bytes for each of its characters. */
+const BYTES_PER_CHARACTER = 40;
 
 /** Runs a subgraph's operations in this process, compiled to JavaScript once for each text. */
 export function createLocalExecutor<C, S>(options: LocalExecutorOptions<C, S>): SubgraphExecutor<C> {
@@ -83,12 +86,12 @@ function createCompiler(
   limit: number,
 ): (request: Pick<SubgraphRequest<unknown>, "document" | "text">) => Compiled {
   const byDocument = new WeakMap<DocumentNode, Compiled>();
-  const byText = new QuickLRU<string, Compiled>({ maxSize: limit });
+  const byText = new ByteLru<Compiled>({ maxEntries: limit, maxBytes: MAX_COMPILED_BYTES });
   return ({ document, text }) => {
     const known = byDocument.get(document);
     if (known) return known;
     const compiled = byText.get(text) ?? compileQuery(schema, document);
-    byText.set(text, compiled);
+    byText.set(text, compiled, text.length * BYTES_PER_CHARACTER);
     byDocument.set(document, compiled);
     return compiled;
   };

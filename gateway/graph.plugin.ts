@@ -1,16 +1,19 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { App } from "../src/app.ts";
 import { ReplayKey } from "../src/idempotency/replay-key.ts";
-import { ANONYMOUS, type Principal } from "../src/keys/principal.ts";
+import { ANONYMOUS } from "../src/keys/principal.ts";
+import type { Quota } from "../src/keys/rate-limit.ts";
 import { hopOf } from "../src/keys/source-address.ts";
 import { toAppError } from "../src/rest/error-body.ts";
 import { quotaHeaders } from "../src/rest/quota-headers.ts";
+import { toGraphFailure } from "../subgraphs/shared/failures.ts";
 import { answerByApollo, createApollo } from "./apollo.ts";
 import { createCacheHints } from "./cache-hints.ts";
 import { deadlinesOf, type Graph } from "./graph.ts";
 import { IntrospectionAnswers } from "./introspection-answers.ts";
 import { readJsonBodies } from "./json-body.ts";
 import { Leaving } from "./leaving.ts";
+import { OperationAccount } from "./operation-account.ts";
 import { answerPlainly, type PlainAnswer } from "./plain-request.ts";
 import type { Policy } from "./policy.ts";
 import { streamMultipart, wantsMultipart } from "./streams.multipart.ts";
@@ -35,30 +38,28 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
   server.addHook("onClose", () => apollo.stop());
   answerFailures(server, app);
   readJsonBodies(server, policy.limits.jsonDepth);
-  const principals = new WeakMap<FastifyRequest, Principal>();
+  const accounts = new WeakMap<FastifyRequest, OperationAccount>();
   server.route({
     method: ["GET", "POST"],
     url: "/graphql",
     bodyLimit: policy.limits.bodyBytes,
-    // Before Apollo's part: a wrong credential is answered with the status that REST gives it.
-    preValidation: async (request, reply) => {
-      const visit = { authorization: request.headers.authorization, hop: hopOf(request.raw) };
-      principals.set(request, await app.door.enter(visit, (quota) => reply.headers(quotaHeaders(quota))));
-    },
-    onResponse: async (request, reply) => {
-      const principal = principals.get(request);
-      if (principal && reply.statusCode < 400) app.keyUse.record(principal, hopOf(request.raw));
+    // Before the body is read: a wrong credential is answered with the status that REST gives it.
+    onRequest: async (request, reply) => {
+      const hop = hopOf(request.raw);
+      const tell = (quota: Quota) => void reply.headers(quotaHeaders(quota));
+      const principal = await app.door.enter({ authorization: request.headers.authorization, hop }, tell);
+      accounts.set(request, new OperationAccount(app, principal, hop, tell));
     },
     async handler(request, reply) {
-      const principal = principals.get(request) ?? ANONYMOUS;
-      if (wantsMultipart(request) && (await streamMultipart(streams, { request, reply, principal })))
+      const account = accounts.get(request) ?? new OperationAccount(app, ANONYMOUS, hopOf(request.raw));
+      if (wantsMultipart(request) && (await streamMultipart(streams, { request, reply, account })))
         return reply;
       const leaving = new Leaving(reply.raw);
       const replayKey = () => ReplayKey.ofAuthorization(request.headers.authorization);
-      const answer = await answerPlainly(plain, request, { principal, replayKey, leaving });
+      const answer = await answerPlainly(plain, request, { account, replayKey, leaving });
       if (answer) return sendPlain(reply, answer);
       reply.header("cache-control", "no-store");
-      return answerByApollo(apollo, policy, { request, reply }, { principal, replayKey, leaving });
+      return answerByApollo(apollo, policy, { request, reply }, { account, replayKey, leaving });
     },
   });
 }
@@ -80,6 +81,6 @@ export function answerFailures(server: FastifyInstance, app: App): void {
     return reply
       .code(failure.status)
       .header("cache-control", "no-store")
-      .send({ errors: [{ message: failure.message, extensions: { code: failure.code } }] });
+      .send({ errors: [toGraphFailure(failure).toJSON()] });
   });
 }

@@ -1,10 +1,17 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { isBrowserAt } from "./explorer.plugin.ts";
 
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
 
-/** Tells a person at an address without a page where the pages are. Programs hear `not_found` as ever: undefined. */
-export function showWay(request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined {
+/**
+ * Tells a person at an address without a page where the pages are. Programs hear `not_found` as ever: undefined.
+ * `hasExplorer` says whether the graph has a page.
+ */
+export function showWay(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  hasExplorer: boolean,
+): FastifyReply | undefined {
   const isOfPrograms = /^\/(?:v1|file|files|node)(?:[/?]|$)/.test(request.url);
   if (isOfPrograms || !isBrowserAt(request)) return undefined;
   const { host = "127.0.0.1" } = request.headers;
@@ -13,10 +20,20 @@ export function showWay(request: FastifyRequest, reply: FastifyReply): FastifyRe
     .code(request.url === "/" ? 200 : 404)
     .headers({ "content-security-policy": POLICY, "x-content-type-options": "nosniff", vary: "accept" })
     .type("text/html; charset=utf-8")
-    .send(page(origin, request.url === "/"));
+    .send(page(origin, request.url === "/", hasExplorer));
 }
 
-function page(origin: string, isRoot: boolean): string {
+/** Answers a browser at `/graphql` where the explorer is off: the endpoint is of programs. */
+export function serveNoExplorer(server: FastifyInstance): void {
+  server.addHook("onRequest", async (request, reply) => {
+    if (isBrowserAt(request, "/graphql")) return showWay(request, reply, false);
+  });
+}
+
+const EXPLORER =
+  '<li><a href="/graphql">Explorer</a>The graph, its documentation, queries and subscriptions</li>';
+
+function page(origin: string, isRoot: boolean, hasExplorer: boolean): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -35,7 +52,7 @@ pre { overflow-x: auto; font: 0.85rem/1.6 ui-monospace, monospace }
 <h1>${isRoot ? "zerograph" : "There is no page here"}</h1>
 <ul>
 <li><a href="/dashboard/">Dashboard</a>Keys, money, requests, jobs and a playground</li>
-<li><a href="/graphql">Explorer</a>The graph, its documentation, queries and subscriptions</li>
+${hasExplorer ? EXPLORER : ""}
 <li><a href="/docs/">REST</a>Every path, from its OpenAPI description</li>
 </ul>
 <p>A first call, with a key from the dashboard:</p>

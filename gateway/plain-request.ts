@@ -4,6 +4,7 @@ import type { CacheHints } from "./cache-hints.ts";
 import type { deadlinesOf, Graph, GraphContext } from "./graph.ts";
 import type { IntrospectionAnswers } from "./introspection-answers.ts";
 import type { Leaving } from "./leaving.ts";
+import type { OperationAccount } from "./operation-account.ts";
 import type { Admitted, OperationPayload, Policy } from "./policy.ts";
 import { showResult } from "./results.ts";
 
@@ -27,20 +28,28 @@ const ACCEPTED: ReadonlySet<string | undefined> = new Set([undefined, "*/*", "ap
  * Answers the request that nearly all clients send: a POST of JSON that names a query and takes JSON, of an operation
  * that may be asked. Apollo Server would answer it to the letter the same, at twice the cost of the way through our
  * door; all that has to be negotiated, looked up or refused is left to it. Undefined when the request is not such a
- * one: then nothing was asked of a subgraph yet.
+ * one: then nothing was asked of a subgraph yet. Throws `rate_limit_exceeded`.
  */
 export async function answerPlainly(
   { graph, policy, hints, deadlines, introspection }: Plain,
   request: FastifyRequest,
-  { principal, replayKey, leaving }: GraphContext & { readonly leaving: Leaving },
+  {
+    account,
+    replayKey,
+    leaving,
+  }: Pick<GraphContext, "replayKey"> & { readonly account: OperationAccount; readonly leaving: Leaving },
 ): Promise<PlainAnswer | undefined> {
   const payload = readPlain(request);
   const admitted = payload && policy.admit(payload);
   if (!admitted || !("document" in admitted) || admitted.operation.operation === "subscription")
     return undefined;
-  const { operationName, variables } = payload;
+  const { principal } = account;
+  const { variables, requests } = admitted;
   const known = introspection.find(payload);
   if (known) return { text: known, cacheControl: hints.of(admitted, principal) };
+  // The request that brought it was counted.
+  await account.take(requests - 1);
+  const { operationName } = payload;
   leaving.within(admitted.operation.operation === "mutation" ? deadlines.mutationMs : deadlines.queryMs);
   const result = await graph.engine.execute({
     ...{ document: admitted.document, operationName, variables },
@@ -48,6 +57,7 @@ export async function answerPlainly(
   });
   // The engine refused the request before it asked anybody: which status that has is negotiated.
   if (result.data === undefined) return undefined;
+  account.noteResult(result);
   const text = result.errors ? toText(result) : introspection.keep(payload, admitted, toText(result));
   return { text, cacheControl: cacheControlOf(hints, admitted, result, principal) };
 }

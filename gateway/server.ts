@@ -6,6 +6,7 @@ import { hopOf, isTrustedPeer } from "../src/keys/source-address.ts";
 import { badPath, notFound, restPlugin } from "../src/rest/rest.plugin.ts";
 import { traceRequests } from "../src/rest/trace-requests.ts";
 import { limitBodyTime } from "./body-deadline.ts";
+import { continueWhenRead, refuseEncodedBodies } from "./body-guards.ts";
 import { allowPages } from "./cors.ts";
 import { type DevelopmentWallet, dashboardPlugin } from "./dashboard.plugin.ts";
 import { docsPlugin } from "./docs.plugin.ts";
@@ -13,9 +14,10 @@ import { serveExplorer } from "./explorer.plugin.ts";
 import { graphPlugin } from "./graph.plugin.ts";
 import type { Graph } from "./graph.ts";
 import { serveHealth } from "./health.ts";
-import { showWay } from "./lost.ts";
+import { serveNoExplorer, showWay } from "./lost.ts";
 import { countRequests } from "./metrics.ts";
 import { gatedServer, limitLoad } from "./overload.ts";
+import { withHiddenNames } from "./policy/hidden-names.ts";
 import {
   NO_TRUSTED_DOCUMENTS,
   readTrustedDocuments,
@@ -42,11 +44,12 @@ const MAX_HEADERS = 100;
  */
 export async function createServer(
   app: App,
-  graph: Graph,
+  opened: Graph,
   wallet?: DevelopmentWallet,
 ): Promise<FastifyInstance> {
   const introspection =
     (app.config.INTROSPECTION ?? (app.config.NETWORK === "devnet" ? "on" : "off")) === "on";
+  const graph = introspection ? opened : withHiddenNames(opened);
   const server = Fastify({
     serverFactory: gatedServer({
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -64,6 +67,8 @@ export async function createServer(
   const isProxy = ({ raw }: FastifyRequest) => isTrustedPeer(hopOf(raw), app.trustedProxies);
   limitLoad(server, app);
   traceRequests(server, isProxy);
+  refuseEncodedBodies(server);
+  continueWhenRead(server.server);
   limitBodyTime(server, { bodyMs: app.config.BODY_MS, uploadMs: app.config.UPLOAD_MS });
   const policy = createPolicy({
     schema: graph.apiSchema,
@@ -85,12 +90,15 @@ export async function createServer(
     await sockets.close();
     for (const outlet of streams.outlets) outlet.end();
   });
-  server.setNotFoundHandler((request, reply) => showWay(request, reply) ?? notFound(app, request, reply));
+  server.setNotFoundHandler(
+    (request, reply) => showWay(request, reply, introspection) ?? notFound(app, request, reply),
+  );
   allowPages(server, { origins: app.config.CORS_ORIGINS, isDevnet: app.config.NETWORK === "devnet" });
   serveSessionCookie(server, app);
   await server.register(restPlugin, { app });
   if (introspection) serveExplorer(server);
-  await server.register(docsPlugin);
+  else serveNoExplorer(server);
+  await server.register(docsPlugin, { introspection });
   await server.register(graphPlugin, { app, graph, policy, streams, introspection });
   await server.register(ssePlugin, { app, streams });
   await server.register(dashboardPlugin, { app, wallet });

@@ -29,7 +29,7 @@ export function createShareKeys(supergraphSdl: string): (operation: StreamedOper
     const after = field.arguments?.find(({ name }) => name.value === "after")?.value;
     const cursor: unknown = after && valueFromASTUntyped(after, variableValues);
     if (cursor !== undefined && cursor !== null) return undefined;
-    return JSON.stringify([operationName ?? null, variableValues ?? {}, contextValue.principal]);
+    return JSON.stringify([operationName ?? null, variableValues ?? {}, contextValue.account.principal]);
   };
 }
 

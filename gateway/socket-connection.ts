@@ -1,38 +1,55 @@
 import { CloseCode, type WebSocket as ProtocolSocket } from "graphql-ws";
 import type { WebSocket } from "ws";
+import { BODY_LIMITS, measureJson } from "../src/inference/json-shape.ts";
+import { MessageThrottle } from "./message-throttle.ts";
 
 /** How a socket is kept and given up. */
 type ConnectionOptions = {
   readonly messagesPerSecond: number;
+  readonly subscriptionsPerSocket: number;
+  readonly jsonDepth: number;
   readonly heartbeatMs: number;
   /** How long what was sent may stay unread. */
   readonly stallMs: number;
   readonly report: (error: unknown) => void;
 };
 
-const SECOND_MS = 1_000;
+/** Four of the largest messages. */
+const MAX_WAITING_BYTES = 262_144;
+/** A message carries an operation two levels deep, and its variables may have all of theirs. */
+const ENVELOPE_DEPTH = 2;
 
 /**
  * A socket as graphql-ws wants it. Who sends waits until it is on its way, so that nothing piles up here. A client that
- * does not answer a ping by the next one, or leaves what was sent unread for `stallMs`, is given up; one that sends more
- * than `messagesPerSecond` is closed with 4429.
+ * does not answer a ping by the next one, or leaves what was sent unread for `stallMs`, is given up. A client that
+ * reconnects ends and opens all of its subscriptions at once: so many messages, and a second's worth more, are handled
+ * without a delay, what comes faster than `messagesPerSecond` behind them waits, and a flood is closed with 4429.
  */
 export class SocketConnection implements ProtocolSocket {
   readonly protocol: string;
   readonly #socket: WebSocket;
   readonly #options: ConnectionOptions;
+  readonly #throttle: MessageThrottle;
   #isAlive = true;
   #sending = 0;
   #sentAt = 0;
-  #second = 0;
-  #messages = 0;
 
   constructor(socket: WebSocket, options: ConnectionOptions) {
     this.#socket = socket;
     this.#options = options;
+    const { messagesPerSecond, subscriptionsPerSocket } = options;
+    this.#throttle = new MessageThrottle({
+      burst: 2 * subscriptionsPerSocket + messagesPerSecond,
+      perSecond: messagesPerSecond,
+      maxWaiting: messagesPerSecond,
+      maxWaitingBytes: MAX_WAITING_BYTES,
+    });
     this.protocol = socket.protocol;
     const pulse = setInterval(() => this.#beat(), Math.min(options.heartbeatMs, options.stallMs));
-    socket.once("close", () => clearInterval(pulse));
+    socket.once("close", () => {
+      clearInterval(pulse);
+      this.#throttle.stop();
+    });
     socket.on("pong", () => {
       this.#isAlive = true;
     });
@@ -61,21 +78,27 @@ export class SocketConnection implements ProtocolSocket {
 
   onMessage(take: (text: string) => Promise<void>): void {
     this.#socket.on("message", (data) => {
+      const bytes = Buffer.isBuffer(data) ? data : Buffer.from(String(data));
       if (this.#socket.readyState !== this.#socket.OPEN) return;
-      if (this.#isTooMany()) return this.close(CloseCode.TooManyInitialisationRequests, "Too many messages");
-      take(String(data)).catch((error: unknown) => {
-        this.#options.report(error);
-        this.close(CloseCode.InternalServerError, "Internal server error");
-      });
+      if (!this.#throttle.add(bytes.length, () => this.#handle(bytes, take)))
+        this.close(CloseCode.TooManyInitialisationRequests, "Too many messages");
     });
   }
 
-  #isTooMany(): boolean {
-    const second = Math.floor(Date.now() / SECOND_MS);
-    if (second !== this.#second) this.#messages = 0;
-    this.#second = second;
-    this.#messages += 1;
-    return this.#messages > this.#options.messagesPerSecond;
+  #handle(bytes: Buffer, take: (text: string) => Promise<void>): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    const { excess } = measureJson(bytes, {
+      ...BODY_LIMITS,
+      maxDepth: this.#options.jsonDepth + ENVELOPE_DEPTH,
+    });
+    if (excess !== undefined) {
+      this.close(CloseCode.BadRequest, `The message ${excess}`);
+      return;
+    }
+    take(bytes.toString("utf8")).catch((error: unknown) => {
+      this.#options.report(error);
+      this.close(CloseCode.InternalServerError, "Internal server error");
+    });
   }
 
   #beat(): void {

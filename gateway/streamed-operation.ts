@@ -1,8 +1,10 @@
 import type { DocumentNode, ExecutionResult, GraphQLSchema } from "graphql";
 import type { GraphContext } from "./graph.ts";
+import type { OperationAccount } from "./operation-account.ts";
 
 /** Who asks, and until when. */
-export type StreamContext = Pick<GraphContext, "principal" | "replayKey"> & {
+export type StreamContext = Pick<GraphContext, "replayKey"> & {
+  readonly account: OperationAccount;
   readonly signal?: AbortSignal | undefined;
 };
 

@@ -1,9 +1,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { GraphQLError } from "graphql";
-import { getOperationAST } from "graphql";
-import type { Principal } from "../src/keys/principal.ts";
 import { hopOf } from "../src/keys/source-address.ts";
 import { EventOutlet } from "./event-outlet.ts";
+import type { OperationAccount } from "./operation-account.ts";
 import { showError } from "./policy/refusals.ts";
 import type { OperationPayload } from "./policy.ts";
 import { lossResult, pump, resultText, showResult } from "./results.ts";
@@ -23,19 +22,22 @@ export function wantsMultipart({ method, headers }: FastifyRequest): boolean {
 /**
  * Answers a subscription by Apollo's multipart protocol, version 1.0: every result is a part with a `payload`, a
  * heartbeat is `{}`, and `errors` beside a `payload` of null say that the stream was lost. False for an operation that
- * is no subscription, which is left to the common answer.
+ * is no subscription, which is left to the common answer. Throws `rate_limit_exceeded` before anything is sent.
  */
 export async function streamMultipart(
   streams: Streams,
-  asked: { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly principal: Principal },
+  asked: {
+    readonly request: FastifyRequest;
+    readonly reply: FastifyReply;
+    readonly account: OperationAccount;
+  },
 ): Promise<boolean> {
-  const { request, reply, principal } = asked;
+  const { request, reply, account } = asked;
   const payload = (request.body ?? {}) as OperationPayload;
-  const operation = streams.admit(payload, { principal });
+  if (streams.isUnary(payload)) return false;
+  const operation = await streams.admit(payload, { account });
   if (!("document" in operation)) return refuse(reply, operation);
-  if (getOperationAST(operation.document, operation.operationName)?.operation !== "subscription")
-    return false;
-  const leave = takeStream(streams, principal, hopOf(request.raw));
+  const leave = takeStream(streams, account.principal, hopOf(request.raw));
   reply.hijack();
   const { heartbeatMs } = streams.limits;
   const outlet = new EventOutlet(

@@ -4,12 +4,14 @@ import { getOperationAST } from "graphql";
 import type { App } from "../src/app.ts";
 import { ReplayKey } from "../src/idempotency/replay-key.ts";
 import { AppError } from "../src/kernel/errors.ts";
+import { ANONYMOUS } from "../src/keys/principal.ts";
 import { hopOf } from "../src/keys/source-address.ts";
 import { EventOutlet } from "./event-outlet.ts";
 import { EventStreams } from "./event-streams.ts";
 import { answerFailures } from "./graph.plugin.ts";
 import { readJsonBodies } from "./json-body.ts";
 import { ClientLeft } from "./leaving.ts";
+import { OperationAccount } from "./operation-account.ts";
 import { refuse, showError } from "./policy/refusals.ts";
 import type { OperationPayload } from "./policy.ts";
 import { lossResult, pump, resultText } from "./results.ts";
@@ -21,7 +23,7 @@ const STREAM_HEADERS = { "content-type": "text/event-stream; charset=utf-8", con
 const TOKEN_HEADER = "x-graphql-event-stream-token";
 
 /** A request, who sends it, and where its answer goes. */
-type Call = Pick<StreamContext, "principal" | "replayKey"> & {
+type Call = Pick<StreamContext, "account" | "replayKey"> & {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 };
@@ -41,8 +43,8 @@ export async function ssePlugin(
   answerFailures(server, app);
   readJsonBodies(server, limits.jsonDepth);
   server.addHook("preClose", async () => reserved.close());
-  const toOutlet = ({ request, reply, principal }: Call, onClose: () => void): EventOutlet => {
-    const leave = takeStream(streams, principal, hopOf(request.raw));
+  const toOutlet = ({ request, reply, account }: Call, onClose: () => void): EventOutlet => {
+    const leave = takeStream(streams, account.principal, hopOf(request.raw));
     reply.hijack();
     const { stallMs, outlets: among } = streams;
     const beat = { stallMs, heartbeat: ":\n\n", heartbeatMs: limits.heartbeatMs, among };
@@ -51,21 +53,27 @@ export async function ssePlugin(
       onClose();
     });
   };
+  const accounts = new WeakMap<FastifyRequest, OperationAccount>();
   server.route({
     method: ["GET", "POST", "PUT", "DELETE"],
     url: "/graphql/stream",
     bodyLimit: limits.bodyBytes,
+    // Before the body is read.
+    onRequest: async (request) => {
+      const { authorization } = request.headers;
+      accounts.set(request, await streams.authenticate(authorization, hopOf(request.raw)));
+    },
     async handler(request, reply) {
-      const principal = await streams.authenticate(request.headers.authorization, hopOf(request.raw));
+      const account = accounts.get(request) ?? new OperationAccount(app, ANONYMOUS, hopOf(request.raw));
       const replayKey = () => ReplayKey.ofAuthorization(request.headers.authorization);
-      const call = { request, reply, principal, replayKey };
+      const call = { request, reply, account, replayKey };
       reply.header("cache-control", "no-store");
       if (request.method === "PUT") return reserve(reserved, call);
       const token = tokenOf(request);
       if (request.method === "DELETE") return end(reserved, token, call);
       if (!wantsEvents(request)) return add(streams, reserved, token, call);
       if (token === undefined) return streamOne(streams, call, toOutlet);
-      reserved.find(token, principal).open((onClose) => toOutlet(call, onClose));
+      reserved.find(token, account.principal).open((onClose) => toOutlet(call, onClose));
       return reply;
     },
   });
@@ -79,7 +87,7 @@ async function streamOne(
 ): Promise<FastifyReply> {
   const { request, reply } = call;
   const leaving = new AbortController();
-  const operation = admit(streams, call, payloadOf(request), leaving.signal);
+  const operation = await admit(streams, call, payloadOf(request), leaving.signal);
   if (!operation) return reply;
   const outlet = toOutlet(call, () => leaving.abort(new ClientLeft()));
   const results = await streams.run(operation).catch((error: unknown) => lossResult(error, streams.report));
@@ -92,22 +100,22 @@ async function streamOne(
   return reply;
 }
 
-function reserve(reserved: EventStreams, { request, reply, principal }: Call): FastifyReply {
+function reserve(reserved: EventStreams, { request, reply, account }: Call): FastifyReply {
   const accept = request.headers.accept ?? "*/*";
   if (!/\*\/\*|text\/(plain|\*)/.test(accept)) return reply.code(406).send();
-  const token = reserved.reserve(principal, hopOf(request.raw));
+  const token = reserved.reserve(account.principal, hopOf(request.raw));
   return reply.code(201).type("text/plain; charset=utf-8").send(token);
 }
 
 function end(
   reserved: EventStreams,
   token: string | undefined,
-  { request, reply, principal }: Call,
+  { request, reply, account }: Call,
 ): FastifyReply {
   const { operationId } = request.query as { operationId?: unknown };
   if (typeof operationId !== "string" || operationId === "")
     throw new AppError("invalid_parameter", "Name the operation by `operationId`.", { param: "operationId" });
-  reserved.find(token, principal).stop(operationId);
+  reserved.find(token, account.principal).stop(operationId);
   return reply.code(200).send();
 }
 
@@ -118,8 +126,8 @@ async function add(
   token: string | undefined,
   call: Call,
 ): Promise<FastifyReply> {
-  const { request, reply, principal } = call;
-  const stream = reserved.find(token, principal);
+  const { request, reply, account } = call;
+  const stream = reserved.find(token, account.principal);
   const payload = payloadOf(request);
   const id: unknown = payload.extensions?.operationId;
   if (typeof id !== "string" || id === "")
@@ -127,7 +135,10 @@ async function add(
       param: "extensions",
     });
   const signal = stream.begin(id);
-  const operation = admit(streams, call, payload, signal);
+  const operation = await admit(streams, call, payload, signal).catch((error: unknown) => {
+    stream.stop(id);
+    throw error;
+  });
   if (operation) {
     void stream.run(id, operation);
     return reply.code(202).send();
@@ -136,14 +147,14 @@ async function add(
   return reply;
 }
 
-/** What may be run; undefined when the refusal was answered. */
-function admit(
+/** What may be run; undefined when the refusal was answered. Throws `rate_limit_exceeded`. */
+async function admit(
   streams: Streams,
-  { request, reply, principal, replayKey }: Call,
+  { request, reply, account, replayKey }: Call,
   payload: OperationPayload,
   signal: AbortSignal,
-): StreamedOperation | undefined {
-  const operation = streams.admit(payload, { principal, replayKey, signal });
+): Promise<StreamedOperation | undefined> {
+  const operation = await streams.admit(payload, { account, replayKey, signal });
   if (!("document" in operation)) {
     void reply.code(400).send({ errors: operation.map((error) => showError(error.toJSON())) });
     return undefined;

@@ -1,4 +1,4 @@
-import { type ExecutionResult, type GraphQLError, getOperationAST } from "graphql";
+import { type ExecutionResult, type GraphQLError, getOperationAST, OperationTypeNode } from "graphql";
 import type { App } from "../src/app.ts";
 import type { GraphLimits } from "../src/graph-limits.ts";
 import type { AppError } from "../src/kernel/errors.ts";
@@ -7,6 +7,7 @@ import { type Hop, networkOf, sourceAddress } from "../src/keys/source-address.t
 import { ConnectionCaps, type ConnectionKind } from "./connection-caps.ts";
 import type { EventOutlet } from "./event-outlet.ts";
 import { deadlinesOf, type Graph } from "./graph.ts";
+import { OperationAccount } from "./operation-account.ts";
 import type { OperationPayload, Policy } from "./policy.ts";
 import { createShareKeys, SharedStreams } from "./shared-streams.ts";
 import type { Results, StreamContext, StreamedOperation } from "./streamed-operation.ts";
@@ -21,14 +22,22 @@ export type Streams = {
   readonly outlets: Set<EventOutlet>;
   /** Connections that are open, counted by who opened them. */
   readonly caps: ConnectionCaps;
-  /** Who presents this credential, as a header or as a connection parameter. Throws as REST does. The use is noted. */
-  authenticate(authorization: unknown, hop: Hop): Promise<Principal>;
+  /** Who presents this credential, as a header or as a connection parameter; it counts as a request. Throws as REST does. */
+  authenticate(authorization: unknown, hop: Hop): Promise<OperationAccount>;
   /** Takes a place for one more connection of who asks; undefined when all of theirs are taken. The function gives it back. */
   take(kind: ConnectionKind, principal: Principal, hop: Hop): (() => void) | undefined;
   /** Calls `ended` when the credential of who asks ends, unless the function returned was called before. */
   watch(principal: Principal, ended: (why: AppError) => void): () => void;
-  /** Admits an operation, by the rules of every transport. */
-  admit(payload: OperationPayload, context: StreamContext): StreamedOperation | readonly GraphQLError[];
+  /** Whether an operation is admitted and no subscription. Nothing is counted. */
+  isUnary(payload: OperationPayload): boolean;
+  /**
+   * Admits an operation, by the rules of every transport, and counts what it is beyond the request or message that
+   * brought it. Throws `rate_limit_exceeded`.
+   */
+  admit(
+    payload: OperationPayload,
+    context: StreamContext,
+  ): Promise<StreamedOperation | readonly GraphQLError[]>;
   /**
    * Runs an admitted operation: a stream for a subscription, one result for the rest. A stream ends, with a failure,
    * when the credential does that it was opened with.
@@ -48,7 +57,7 @@ export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
   const shareKey = createShareKeys(supergraphSdl);
   const open = (operation: StreamedOperation): Promise<Results | ExecutionResult> => {
     const { document, operationName, variableValues, contextValue } = operation;
-    const { principal } = contextValue;
+    const { principal } = contextValue.account;
     const request = { document, operationName, variables: variableValues, context: { principal } };
     const key = shareKey(operation);
     if (key === undefined) return engine.subscribe(request);
@@ -62,42 +71,50 @@ export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
     async authenticate(authorization, hop) {
       const given = authorization === undefined ? undefined : String(authorization);
       const principal = await app.door.enter({ authorization: given, hop });
-      app.keyUse.record(principal, hop);
-      return principal;
+      return new OperationAccount(app, principal, hop);
     },
     take(kind, principal, hop) {
       if (principal.kind !== "anonymous") return caps.takeOfKey(kind, credentialOf(principal));
       return caps.takeOfAddress(networkOf(sourceAddress(hop, app.trustedProxies) ?? ""));
     },
     watch: (principal, ended) => app.credentialWatch.watch(principal, ended),
-    admit(payload, context) {
+    isUnary(payload) {
+      const admitted = policy.admit(payload);
+      return "document" in admitted && admitted.operation.operation !== OperationTypeNode.SUBSCRIPTION;
+    },
+    async admit(payload, context) {
       const admitted = policy.admit(payload);
       if (!("document" in admitted)) return admitted;
-      const { operationName, variables } = payload;
+      await context.account.take(admitted.requests - 1);
+      const { operationName } = payload;
       return {
         schema: apiSchema,
         document: admitted.document,
         operationName,
-        variableValues: variables,
+        variableValues: admitted.variables,
         contextValue: context,
       };
     },
     async run(operation) {
       const { document, operationName, variableValues, contextValue } = operation;
-      const { principal, replayKey, signal } = contextValue;
+      const { account, replayKey, signal } = contextValue;
+      const { principal } = account;
       const kind = getOperationAST(document, operationName)?.operation;
       if (kind !== "subscription") {
         const deadline = AbortSignal.timeout(kind === "mutation" ? mutationMs : queryMs);
-        return engine.execute({
+        const result = await engine.execute({
           document,
           operationName,
           variables: variableValues,
           context: { principal, replayKey },
           signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
         });
+        account.noteResult(result);
+        return result;
       }
       const opened = await open(operation);
       if (!(Symbol.asyncIterator in opened)) return opened;
+      account.noteUse();
       return new WatchedStream(opened, (ended) => {
         const stopWatching = app.credentialWatch.watch(principal, ended);
         const stopCounting = app.metrics?.subscription();

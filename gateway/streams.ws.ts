@@ -5,9 +5,10 @@ import { CloseCode, handleProtocols, makeServer } from "graphql-ws";
 import { type WebSocket, WebSocketServer } from "ws";
 import { ReplayKey } from "../src/idempotency/replay-key.ts";
 import { AppError } from "../src/kernel/errors.ts";
-import { ANONYMOUS, type Principal } from "../src/keys/principal.ts";
 import { hopOf } from "../src/keys/source-address.ts";
+import { toGraphFailure } from "../subgraphs/shared/failures.ts";
 import { ClientLeft } from "./leaving.ts";
+import type { OperationAccount } from "./operation-account.ts";
 import { showError } from "./policy/refusals.ts";
 import { showResult } from "./results.ts";
 import { SocketConnection } from "./socket-connection.ts";
@@ -22,14 +23,15 @@ type Extra = {
   readonly request: IncomingMessage;
   /** Aborts when the socket is closed. */
   readonly signal: AbortSignal;
-  principal?: Principal;
+  account?: OperationAccount;
   replayKey?: StreamContext["replayKey"];
 };
 
 /**
  * graphql-transport-ws at /graphql. The credential is the connection parameter `authorization`, or the header of the
  * upgrade; a wrong one closes the socket with 4403, and so does one that ends while the socket is open. A frame that is
- * too large closes it with 1009; too many sockets, streams or messages, and the rate limit, with 4429.
+ * too large closes it with 1009; too many sockets, streams or messages, and a socket beyond the rate limit, with 4429.
+ * An operation beyond the rate limit is refused alone.
  */
 export function serveWebSockets(http: Server, streams: Streams): { close(): Promise<void> } {
   const { limits, stallMs } = streams;
@@ -77,12 +79,19 @@ function createProtocol(streams: Streams) {
         return false;
       }
     },
-    onSubscribe({ extra, subscriptions }, _id, payload) {
+    async onSubscribe({ extra, subscriptions }, _id, payload) {
       // The one that is asked for has its place among them already.
       if (Object.keys(subscriptions).length > limits.subscriptionsPerSocket)
         extra.socket.close(CloseCode.TooManyInitialisationRequests, "Too many subscriptions on one socket");
-      const { principal = ANONYMOUS, replayKey, signal } = extra;
-      return streams.admit(payload, { principal, replayKey, signal });
+      const { account, replayKey, signal } = extra;
+      if (!account) throw new Error("a socket subscribes when it is acknowledged");
+      try {
+        await account.take(1);
+        return await streams.admit(payload, { account, replayKey, signal });
+      } catch (error) {
+        if (error instanceof AppError) return [toGraphFailure(error)];
+        throw error;
+      }
     },
     onNext: (_context, _id, _payload, _args, result) => showResult(result as ExecutionResult),
     onError: (_context, _id, _payload, errors) => errors.map((error) => showError(error.toJSON?.() ?? error)),
@@ -95,7 +104,8 @@ function createProtocol(streams: Streams) {
 async function enter(streams: Streams, extra: Extra, authorization: unknown): Promise<void> {
   const { socket, request } = extra;
   const hop = hopOf(request);
-  const principal = await streams.authenticate(authorization, hop);
+  const account = await streams.authenticate(authorization, hop);
+  const { principal } = account;
   if (socket.readyState !== socket.OPEN) return;
   const leave = streams.take("sockets", principal, hop);
   if (!leave) throw new AppError("rate_limit_exceeded", "Too many sockets of one key");
@@ -104,7 +114,7 @@ async function enter(streams: Streams, extra: Extra, authorization: unknown): Pr
     leave();
     stopWatching();
   });
-  extra.principal = principal;
+  extra.account = account;
   const replayKey = ReplayKey.ofAuthorization(authorization);
   extra.replayKey = () => replayKey;
 }

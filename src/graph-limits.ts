@@ -2,6 +2,8 @@ import { z } from "zod";
 
 /** Limits on what the graph is asked, the same on every transport, with what they are unless told (promises P8). */
 export const GRAPH_LIMITS = {
+  /** Bytes of a document. What is larger, such as a segment in base64, is sent in variables. */
+  documentBytes: 65_536,
   /** Tokens of a document. */
   tokens: 2_000,
   /** Fields within fields; of introspection, which is as deep as types are wrapped, `introspectionDepth`. */
@@ -14,10 +16,15 @@ export const GRAPH_LIMITS = {
   fields: 2_000,
   /** How often one response key may stand in one selection set: comparing them is quadratic. */
   repeats: 50,
+  /** Variables of an operation. */
+  variables: 100,
   /** Static cost of an operation: a mutation is 10, an object 1, a list its length times that. */
   cost: 1_000,
   /** How long a list counts as whose length nobody states. */
   listSize: 5,
+  /** Items of a list, and bytes of a text, in an argument; the few that may be longer are listed in the gateway's policy. */
+  listItems: 100,
+  textBytes: 4_096,
   /** One request over HTTP, which may carry a segment of 256 KiB as base64, and one frame of a socket. */
   bodyBytes: 524_288,
   frameBytes: 65_536,

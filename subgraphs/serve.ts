@@ -5,19 +5,19 @@ import type { WebSocket } from "ws";
 import type { App } from "../src/app.ts";
 import { AppError } from "../src/kernel/errors.ts";
 import { ANONYMOUS } from "../src/keys/principal.ts";
-import { hopOf } from "../src/keys/source-address.ts";
+import { type Hop, hopOf } from "../src/keys/source-address.ts";
 import { traceRequests } from "../src/rest/trace-requests.ts";
 import type { Subgraph } from "./shared/build-subgraph.ts";
 import {
   type Caller,
   identifyCaller,
-  noteUse,
   presentedBySocket,
   type Trust,
   UnknownRouter,
 } from "./shared/caller.ts";
 import { type Context, createContext } from "./shared/context.ts";
 import { toGraphFailure } from "./shared/failures.ts";
+import { RoutedOperations } from "./shared/routed-operations.ts";
 import { RoutedSocket } from "./shared/told-source.ts";
 
 const BODY_LIMIT_BYTES = 8 * 1_048_576;
@@ -57,7 +57,6 @@ export async function createSubgraphServer(
     try {
       const caller = await identifyCaller(app, trust, request.headers);
       callers.set(request, caller);
-      noteUse(app, caller, hopOf(request.raw));
     } catch (error) {
       const { status, body } = refusal(error);
       await reply.code(status).send(body);
@@ -68,7 +67,7 @@ export async function createSubgraphServer(
     jit: 1,
     graphiql: false,
     path: "/graphql",
-    context: (request): Context => contextOf(app, callers.get(request)),
+    context: (request): Context => contextOf(app, callers.get(request), hopOf(request.raw)),
     subscription: {
       fullWsTransport: true,
       keepAlive: KEEP_ALIVE_MS,
@@ -78,9 +77,9 @@ export async function createSubgraphServer(
         const { socket, request } = (this as Connection).context.upgraded;
         try {
           const caller = await identifyCaller(app, trust, presentedBySocket(payload, request.headers));
-          noteUse(app, caller, hopOf(request.raw));
-          const context = contextOf(app, caller);
-          return caller.isGateway ? { ...context } : { ...context, routed: watched(app, caller, socket) };
+          const context = contextOf(app, caller, hopOf(request.raw));
+          if (caller.isGateway) return { ...context };
+          return { ...context, routed: watched(app, caller, { socket, operations: context.operations }) };
         } catch (error) {
           if (error instanceof AppError && !(error instanceof UnknownRouter))
             return { ...createContext(app, { principal: ANONYMOUS }), routed: new RoutedSocket(error) };
@@ -90,9 +89,15 @@ export async function createSubgraphServer(
       },
     },
   });
-  server.graphql.addHook("preExecution", async (_schema, _document, context) => {
-    const { routed } = context as Partial<Context>;
+  server.graphql.addHook("preExecution", async (_schema, document, context) => {
+    const { routed, operations } = context as Partial<Context>;
     if (routed?.refusal) throw toGraphFailure(routed.refusal);
+    await operations?.count(document).catch((error: unknown) => {
+      throw toGraphFailure(error);
+    });
+  });
+  server.graphql.addHook("onResolution", async (execution, context) => {
+    (context as Partial<Context>).operations?.noteResult(execution);
   });
   server.get("/healthz", async () => ({ status: "ok", subgraph: subgraph.name }));
   return server;
@@ -129,14 +134,19 @@ type Connection = {
   readonly context: { readonly upgraded: { readonly socket: WebSocket; readonly request: FastifyRequest } };
 };
 
-function contextOf(app: App, caller: Caller | undefined): Context {
+function contextOf(app: App, caller: Caller | undefined, hop: Hop): Context {
   if (!caller) throw new UnknownRouter();
-  return createContext(app, caller);
+  const context = createContext(app, caller);
+  return caller.isGateway ? context : { ...context, operations: new RoutedOperations(app, caller, hop) };
 }
 
 /** Our gateways watch the credentials of their clients; for other routers it is done here. */
-function watched(app: App, { principal }: Caller, socket: WebSocket): RoutedSocket {
-  const routed = new RoutedSocket();
+function watched(
+  app: App,
+  { principal }: Caller,
+  { socket, operations }: { readonly socket: WebSocket; readonly operations: RoutedOperations | undefined },
+): RoutedSocket {
+  const routed = new RoutedSocket(undefined, operations);
   const stop = app.credentialWatch.watch(principal, (why) => {
     routed.end(why);
     setTimeout(() => socket.close(FORBIDDEN, why.message), LAST_WORDS_MS).unref();

@@ -1,20 +1,23 @@
 import { type DocumentNode, print } from "graphql";
-import QuickLRU from "quick-lru";
+import { ByteLru } from "../../src/kernel/byte-lru.ts";
 import { isPromise, type MaybePromise } from "./subgraph-executor.ts";
 
+const MAX_BYTES = 64 * 1_048_576;
+/** A compiled plan takes about so many bytes for each character of its operation. */
+const BYTES_PER_CHARACTER = 40;
 /** A document has an operation or a few, each for a few kinds of callers. */
 const MOST_VARIANTS = 64;
 
 /**
  * Keeps what is compiled for an operation. A document that was seen before is found by its identity; one that only
- * reads the same, by its printed text, of which at most about twice `limit` are kept.
+ * reads the same, by its printed text, of which at most `limit` are kept, in 64 MiB by estimate.
  */
 export class PlanCache<T> {
   readonly #byDocument = new WeakMap<DocumentNode, Map<string, T>>();
-  readonly #byText: QuickLRU<string, MaybePromise<T>>;
+  readonly #byText: ByteLru<MaybePromise<T>>;
 
   constructor(limit: number) {
-    this.#byText = new QuickLRU({ maxSize: limit });
+    this.#byText = new ByteLru({ maxEntries: limit, maxBytes: MAX_BYTES });
   }
 
   /** Of a document several things are kept, by `variant`. Answers from the cache, or makes the value: once, also when many ask for it at the same time. */
@@ -29,10 +32,11 @@ export class PlanCache<T> {
 
   #make(text: string, make: () => MaybePromise<T>): MaybePromise<T> {
     const made = make();
-    this.#byText.set(text, made);
+    const sizeBytes = text.length * BYTES_PER_CHARACTER;
+    this.#byText.set(text, made, sizeBytes);
     if (isPromise(made)) {
       made.then(
-        (value) => this.#byText.set(text, value),
+        (value) => this.#byText.set(text, value, sizeBytes),
         () => this.#byText.delete(text),
       );
     }

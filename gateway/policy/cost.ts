@@ -19,12 +19,13 @@ import {
   type SelectionSetNode,
   valueFromASTUntyped,
 } from "graphql";
+import { requestsOf } from "../../subgraphs/shared/root-requests.ts";
 import { type Fragments, readFragments } from "../engine/fragments.ts";
 import type { DirectiveUses } from "./schema-directives.ts";
 
 type Variables = Readonly<Record<string, unknown>>;
 
-/** What an operation would cost with these variables, before anything is asked. */
+/** What an operation would cost with these variables and defaults, before anything is asked. */
 export type Cost = (variables: Variables) => number;
 
 /** What things cost: `@cost` and `@listSize` of the supergraph, and how long a list counts that says nothing. */
@@ -50,12 +51,11 @@ export function compileCost(
 ): Cost {
   const root = schema.getRootType(operation.operation);
   if (!root) return () => 0;
-  const defaults = defaultsOf(operation);
   const compiler = new Compiler(schema, prices, readFragments(document));
   const cost = compiler.compileSet(operation.selectionSet, root, undefined);
   const isMutation = operation.operation === OperationTypeNode.MUTATION;
-  const fixed = isMutation ? MUTATION_COST * operation.selectionSet.selections.length : 0;
-  return (variables) => fixed + cost({ ...defaults, ...variables });
+  const fixed = isMutation ? MUTATION_COST * requestsOf(document, operation) : 0;
+  return (variables) => fixed + cost(variables);
 }
 
 /** How long the lists in an object are, where the field that gives the object says so (a connection's `nodes`). */
@@ -194,14 +194,6 @@ function compileSlice(
     );
     return typeof number === "number" && Number.isFinite(number) ? Math.max(0, number) : undefined;
   };
-}
-
-function defaultsOf({ variableDefinitions = [] }: OperationDefinitionNode): Variables {
-  return Object.fromEntries(
-    variableDefinitions.flatMap(({ variable, defaultValue }) =>
-      defaultValue ? [[variable.name.value, valueFromASTUntyped(defaultValue)]] : [],
-    ),
-  );
 }
 
 function textsOf(value: unknown): readonly string[] {

@@ -17,6 +17,8 @@ export type Measures = {
   readonly directives: number;
   readonly fields: number;
   readonly repeats: number;
+  /** That an operation declares. */
+  readonly variables: number;
   /** Fragments that spread themselves. */
   readonly cycles: number;
 };
@@ -45,6 +47,7 @@ const NOTHING: Measures = {
   directives: 0,
   fields: 0,
   repeats: 0,
+  variables: 0,
   cycles: 0,
 };
 
@@ -74,10 +77,11 @@ class Measurer {
     this.#fragments = fragments;
   }
 
-  measure({ selectionSet, directives = [] }: OperationDefinitionNode): Measures {
+  measure({ selectionSet, directives = [], variableDefinitions = [] }: OperationDefinitionNode): Measures {
     const { own, ...size } = this.#sizeOf(selectionSet);
     const spent = size.directives + directives.length;
-    return { ...size, rootFields: own, directives: spent, cycles: this.#cycles };
+    const variables = variableDefinitions.length;
+    return { ...size, rootFields: own, directives: spent, variables, cycles: this.#cycles };
   }
 
   /** Of fragments that no operation spreads, only whether they spread themselves matters: they are refused as unused. */

@@ -29,7 +29,9 @@ export async function findJob(
   { account, keyId }: Reach,
   id: string,
 ): Promise<JobView | undefined> {
-  const [row] = await queries.rows<JobRow>(FIND, [account, id, keyId ?? null]);
+  const [row] = await (keyId === undefined
+    ? queries.rows<JobRow>(find(""), [account, id])
+    : queries.rows<JobRow>(find("and j.api_key_id = $3::uuid"), [account, id, keyId]));
   return row && toView(row);
 }
 
@@ -118,9 +120,11 @@ const COLUMNS = `j.id::text as id, j.account, j.api_key_id::text as key_id, j.re
   j.event_id::text as event_id, ${MS("j.created_at", "created_ms")}, ${MS("j.updated_at", "updated_ms")},
   ${MS("j.finished_at", "finished_ms")}, ${MS("c.expires_at", "expires_ms")}`;
 
-const FIND = `
-  select ${COLUMNS} from job j left join job_content c on c.id = j.id
-  where j.account = $1::text and j.id = $2::uuid and ($3::uuid is null or j.api_key_id = $3::uuid)`;
+function find(condition: "" | "and j.api_key_id = $3::uuid"): string {
+  return `
+    select ${COLUMNS} from job j left join job_content c on c.id = j.id
+    where j.account = $1::text and j.id = $2::uuid ${condition}`;
+}
 
 const NO_ID = "00000000-0000-0000-0000-000000000000";
 const FILTERS = {

@@ -29,6 +29,9 @@ export type Visit = {
   readonly isAdmitted?: boolean;
 };
 
+/** Who is counted: by the credential, or without one by the address that the request came from. */
+export type RateLimited = { readonly principal: Principal; readonly hop: Hop };
+
 /** Every request passes here, on every face: who sends it, and whether that was too often. */
 export class DoorService {
   readonly #needs: Needs;
@@ -38,30 +41,46 @@ export class DoorService {
   }
 
   /**
-   * Who sends the request; `tell` is told what they have left before anything is thrown. Throws what `authenticate`
-   * throws, and `rate_limit_exceeded`. Too many wrong credentials of an address are refused as too many; a valid one
-   * never is for them, as one address may be that of many clients.
+   * Who sends the request, which counts as one; `tell` receives what they have left before anything is thrown. Throws
+   * what `identify` and `take` throw.
    */
   async enter(visit: Visit, tell: (quota: Quota) => void = () => {}): Promise<Principal> {
+    const principal = await this.identify(visit, tell);
+    await this.take({ principal, hop: visit.hop }, 1, tell);
+    return principal;
+  }
+
+  /**
+   * Who sends the request, without counting it. Throws what `authenticate` throws. Too many wrong credentials of an
+   * address are refused as `rate_limit_exceeded`; a valid one never is for them, as one address may be that of many
+   * clients.
+   */
+  async identify(visit: Visit, tell: (quota: Quota) => void = () => {}): Promise<Principal> {
     const { authorization, isAdmitted = false } = visit;
-    if (authorization === undefined) return this.enterPublic(visit.hop, tell);
-    const { authenticator, limits } = this.#needs;
-    let principal: Principal;
+    if (authorization === undefined) return ANONYMOUS;
     try {
-      principal = await authenticator.authenticate(authorization, { isAdmitted });
+      return await this.#needs.authenticator.authenticate(authorization, { isAdmitted });
     } catch (error) {
       if (error instanceof AppError && error.status === 401) await this.#countFailure(visit.hop, tell);
       throw error;
     }
-    if (limits.perKey) judge(await limits.perKey.take(subjectOf(principal)), tell);
-    return principal;
   }
 
-  /** Lets anyone in whose address did not ask too often, without a look at their credential. */
-  async enterPublic(hop: Hop, tell: (quota: Quota) => void = () => {}): Promise<Principal> {
-    const { perAddress } = this.#needs.limits;
-    if (perAddress) judge(await perAddress.take(this.#networkOf(hop)), tell);
-    return ANONYMOUS;
+  /**
+   * Counts requests against the limit of the caller's credential, or of their address without one, in one step however
+   * many they are. Call it for every unit of work that a request carries beyond its first: operations of a socket, root
+   * fields of a mutation, calls of a batch. Throws `rate_limit_exceeded` when they were not left; they count anyway.
+   */
+  async take(
+    { principal, hop }: RateLimited,
+    requests: number,
+    tell: (quota: Quota) => void = () => {},
+  ): Promise<void> {
+    const { perKey, perAddress } = this.#needs.limits;
+    const isAnonymous = principal.kind === "anonymous";
+    const limit = isAnonymous ? perAddress : perKey;
+    if (!limit || requests <= 0) return;
+    judge(await limit.take(isAnonymous ? this.#networkOf(hop) : subjectOf(principal), requests), tell);
   }
 
   async #countFailure(hop: Hop, tell: (quota: Quota) => void): Promise<void> {
@@ -76,15 +95,8 @@ export class DoorService {
   }
 }
 
-function subjectOf(principal: Principal): string {
-  switch (principal.kind) {
-    case "anonymous":
-      return "anonymous";
-    case "wallet-session":
-      return principal.sessionId;
-    default:
-      return principal.keyId;
-  }
+function subjectOf(principal: Exclude<Principal, { kind: "anonymous" }>): string {
+  return principal.kind === "wallet-session" ? principal.sessionId : principal.keyId;
 }
 
 function judge(quota: Quota, tell: (quota: Quota) => void): void {

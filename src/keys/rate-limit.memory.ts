@@ -10,8 +10,8 @@ export class MemoryRateLimit implements RateLimit {
     this.#limiter = new RateLimiterMemory({ points: limit, duration: WINDOW_SECONDS });
   }
 
-  take(subject: string): Promise<Quota> {
-    return quotaOf(this.#limiter.points, this.#limiter.consume(subject));
+  take(subject: string, requests = 1): Promise<Quota> {
+    return quotaOf(this.#limiter.points, this.#limiter.consume(subject, requests));
   }
 }
 

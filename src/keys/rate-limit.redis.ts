@@ -29,13 +29,16 @@ export class RedisRateLimit implements RateLimit {
     this.#insurance = new MemoryRateLimit(limit);
   }
 
-  async take(subject: string): Promise<Quota> {
-    if (performance.now() < this.#restUntilMs) return this.#insurance.take(subject);
+  async take(subject: string, requests = 1): Promise<Quota> {
+    if (performance.now() < this.#restUntilMs) return this.#insurance.take(subject, requests);
     try {
-      return await within(PATIENCE_MS, quotaOf(this.#limiter.points, this.#limiter.consume(subject)));
+      return await within(
+        PATIENCE_MS,
+        quotaOf(this.#limiter.points, this.#limiter.consume(subject, requests)),
+      );
     } catch {
       this.#restUntilMs = performance.now() + REST_MS;
-      return this.#insurance.take(subject);
+      return this.#insurance.take(subject, requests);
     }
   }
 }

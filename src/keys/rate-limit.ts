@@ -11,7 +11,8 @@ export type Quota = {
 
 /** Counts requests by whoever they are counted for, in windows of a minute. It never fails. */
 export interface RateLimit {
-  take(subject: string): Promise<Quota>;
+  /** Counts `requests` at once, 1 unless given. More than are left count as well, and are over the limit. */
+  take(subject: string, requests?: number): Promise<Quota>;
 }
 
 /** How long a window is. */

@@ -103,9 +103,11 @@ export async function restPlugin(server: FastifyInstance, { app }: { app: App })
       bodyLimit: route.bodyLimitBytes,
       onRequest: [
         ...(route.isOpenToPages ? [openToPages] : []),
-        ...(route.access === "public" || route.bodyLimitBytes <= LARGE_BODY_BYTES
-          ? []
-          : [(request: FastifyRequest, reply: FastifyReply) => enterFirst(app, route, request, reply)]),
+        (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
+          // A client that waits before it sends a body is told to go on only when its credential is good.
+          if (!hasLargeBody(request) && request.headers.expect === undefined) return done();
+          enterFirst(app, route, request, reply).then(() => done(), done);
+        },
       ],
       handler: (request, reply) => handle(app, route, request, reply),
     });
@@ -138,7 +140,6 @@ async function enterFirst(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  if (!hasLargeBody(request)) return;
   const principal = await enter(app, visitOf(route, request), reply);
   if (route.access !== "public") permit(principal, route.access);
   entered.set(request, principal);
@@ -189,6 +190,8 @@ async function handle(
     idempotencyKey,
     replayKey: idempotencyKey === undefined ? undefined : ReplayKey.ofAuthorization(visit.authorization),
     signal: leavingOf(reply),
+    count: (requests) =>
+      app.door.take({ principal, hop: visit.hop }, requests, (quota) => reply.headers(quotaHeaders(quota))),
     reserve: (bytes) => app.load.requests.of(request.raw, reply.raw).reserve(bytes),
   });
   const answer = await (visit.isAdmitted ? confirmed(app, visit, run) : run);

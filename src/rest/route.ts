@@ -33,6 +33,8 @@ export type RouteCall<Query, Body> = {
   readonly requestId: string;
   /** Aborts when the client leaves before its answer. */
   readonly signal: AbortSignal;
+  /** Counts more requests against the rate limit of the caller. Throws `rate_limit_exceeded`. */
+  count(requests: number): Promise<void>;
   /** Reserves memory until the response is closed, before it is allocated. Throws `overloaded`. */
   reserve(bytes: number): void;
 };

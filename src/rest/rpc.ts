@@ -49,7 +49,7 @@ export const callRpc = defineRoute({
   bodies: { "application/json": z.union([request, z.array(request).min(1).max(MAX_CALLS)]) },
   answer: { json: z.union([response, z.array(response)]) },
   failure: response,
-  async handle(app, { body, rawHeaders, signal, reserve }) {
+  async handle(app, { body, rawHeaders, signal, reserve, count }) {
     const memory = new AnswerMemory(reserve);
     const context = {
       app,
@@ -63,6 +63,7 @@ export const callRpc = defineRoute({
     } catch (error) {
       return jsonAnswer(failed(app, null, error));
     }
+    if (Array.isArray(calls)) await count(calls.length - 1);
     // Before anything is done: what comes later can only be refused call by call.
     memory.need(largestAnswer(calls));
     if (!Array.isArray(calls)) {

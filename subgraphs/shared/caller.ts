@@ -4,7 +4,6 @@ import type { App } from "../../src/app.ts";
 import { ReplayKey } from "../../src/idempotency/replay-key.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import type { Principal } from "../../src/keys/principal.ts";
-import type { Hop } from "../../src/keys/source-address.ts";
 import type { Context } from "./context.ts";
 import { openPrincipal, openReplayKey, PRINCIPAL_HEADER, REPLAY_KEY_HEADER } from "./principal-token.ts";
 
@@ -62,11 +61,6 @@ export function presentedBySocket(parameters: unknown, upgrade: IncomingHttpHead
   const named = given.map(([name, value]) => [name.toLowerCase(), value] as const);
   const headers = Object.fromEntries(named).headers;
   return { ...upgrade, ...(typeof headers === "object" ? headers : {}), ...Object.fromEntries(named) };
-}
-
-/** Where the client is, for the trace of its key: the router's address unless it is a proxy that is trusted. */
-export function noteUse(app: Pick<App, "keyUse">, { principal, isGateway }: Caller, hop: Hop): void {
-  if (!isGateway) app.keyUse.record(principal, hop);
 }
 
 function openOrRefuse(token: unknown, secret: string): Principal {

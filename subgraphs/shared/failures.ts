@@ -5,8 +5,8 @@ import { AppError } from "../../src/kernel/errors.ts";
 const INTERNAL_MESSAGE = "Something went wrong on our side.";
 
 /**
- * A failure as the graph reports it, with the REST `code`. An AppError is shown as it is; anything else is a bug,
- * whose text stays here: the log finds it in `originalError`.
+ * A failure as the graph reports it, with the REST `code`. An AppError is shown as it is (`retryAfter` in seconds);
+ * anything else is a bug, whose text stays here: the log finds it in `originalError`.
  */
 export function toGraphFailure(reason: unknown): GraphQLError {
   if (reason instanceof GraphQLError) return reason;
@@ -17,10 +17,10 @@ export function toGraphFailure(reason: unknown): GraphQLError {
       extensions: { code: "internal_error" },
     });
   }
-  const { code, param, message } = cause;
+  const { code, param, message, retryAfterSeconds: retryAfter } = cause;
   return new GraphQLError(message, {
     originalError: cause,
-    extensions: param === null ? { code } : { code, param },
+    extensions: { code, ...(param !== null && { param }), ...(retryAfter !== undefined && { retryAfter }) },
   });
 }
 

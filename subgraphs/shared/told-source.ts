@@ -1,6 +1,7 @@
 import type { GraphQLError } from "graphql";
 import type { AppError } from "../../src/kernel/errors.ts";
 import { toGraphFailure } from "./failures.ts";
+import type { RoutedOperations } from "./routed-operations.ts";
 
 /** What a subscription's source failed of, as its last event: to resolve it is to throw it. */
 export class ToldFailure {
@@ -18,11 +19,13 @@ export class ToldFailure {
  */
 export class RoutedSocket {
   readonly #listeners = new Set<(why: AppError) => void>();
+  readonly #operations: RoutedOperations | undefined;
   #refusal: AppError | undefined;
 
-  /** `refusal` is what is told whoever asks, when the credential is no good. */
-  constructor(refusal?: AppError) {
+  /** `refusal` is what is told whoever asks, when the credential is no good; `operations` counts what is followed. */
+  constructor(refusal?: AppError, operations?: RoutedOperations) {
     this.#refusal = refusal;
+    this.#operations = operations;
   }
 
   /** Why nobody is answered here any more, if nobody is. */
@@ -39,12 +42,19 @@ export class RoutedSocket {
   /** Opens a source whose failures are events. Nothing is opened for who is refused. */
   follow(open: () => Promise<unknown>): AsyncIterableIterator<unknown> {
     const refusal = this.#refusal;
-    const opening = refusal ? Promise.reject(refusal) : open();
+    const opening = refusal ? Promise.reject(refusal) : this.#count(open);
     const source = new ToldSource(opening as Promise<AsyncIterator<unknown>>, () =>
       this.#listeners.delete(listener),
     );
     const listener = (why: AppError) => source.end(why);
     this.#listeners.add(listener);
+    return source;
+  }
+
+  async #count(open: () => Promise<unknown>): Promise<unknown> {
+    await this.#operations?.take(1);
+    const source = await open();
+    this.#operations?.noteUse();
     return source;
   }
 }

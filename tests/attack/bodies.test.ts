@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../../src/kernel/ids.ts";
+import { isPermitted } from "../../src/keys/permissions.ts";
 import { hashSecret, newSecret } from "../../src/keys/secret.ts";
 import { insertSession } from "../../src/keys/session.store.ts";
 import { routes } from "../../src/rest/rest.plugin.ts";
@@ -96,9 +97,11 @@ function longAudio(sizeBytes: number): WorstBody {
   return { what: "an audio file", contentType: "application/json", body: Buffer.from(body) };
 }
 
+const API_KEY = { kind: "api-key", account: "", keyId: "" } as const;
+
 function credentialFor({ access }: Route): string | undefined {
   if (access === "public") return undefined;
-  return credentials.get(access === "inference" ? "inference" : "session");
+  return credentials.get(isPermitted(API_KEY, access) ? "inference" : "session");
 }
 
 async function requireShortTurns(

@@ -75,6 +75,16 @@ describe("each limit lets pass what reaches it, and refuses by its name what is 
       `{ node { ${times(21, () => "id @include(if: true)")} } }`,
     ],
     ["repeats", `{ node { ${times(50, () => "id")} } }`, `{ node { ${times(51, () => "id")} } }`],
+    [
+      "variables",
+      `query (${times(20, (n) => `$a${n}: Int`)}) { ${times(10, (n) => `p${n}: plain(text: $a${n * 2}, other: $a${n * 2 + 1})`)} }`.replaceAll(
+        "Int",
+        "String",
+      ),
+      `query (${times(101, (n) => `$a${n}: Int`)}) { plain }`,
+    ],
+    ["documentBytes", `{ plain ${"#".repeat(65_000)}\n}`, `{ plain ${"#".repeat(65_536)}\n}`],
+    ["textBytes", `{ plain(text: "${"x".repeat(4_096)}") }`, `{ plain(text: "${"x".repeat(4_097)}") }`],
     ["tokens", `{ plain ${"#".repeat(3_000)}\n}`, `{ ${times(1_999, () => "a")} }`],
   ])("%s", (limit, good, bad) => {
     expect(limitsOver(good)).toEqual([]);

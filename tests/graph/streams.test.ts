@@ -218,7 +218,7 @@ describe("a socket is closed with", () => {
     });
 
     test("1001 when the gateway ends", async () => {
-      const { origin, sockets } = await serve(async () => ({ kind: "anonymous" }));
+      const { origin, sockets } = await serve(() => Promise.reject(new Error("nobody says who they are")));
       const { opened, closed } = openRaw(origin);
       await opened;
       await sockets.close();

@@ -1,0 +1,146 @@
+import {
+  type ArgumentNode,
+  type DefinitionNode,
+  type DocumentNode,
+  type GraphQLArgument,
+  type GraphQLError,
+  type GraphQLInputType,
+  type GraphQLSchema,
+  getNullableType,
+  isInputObjectType,
+  isListType,
+  Kind,
+  type OperationDefinitionNode,
+  TypeInfo,
+  type ValueNode,
+  visit,
+  visitWithTypeInfo,
+} from "graphql";
+import type { InputLimits } from "./input-limits.ts";
+
+/** A place where a variable is used. */
+type Usage = { readonly variable: string; readonly type: GraphQLInputType; readonly coordinate: string };
+
+/** The arguments of a document, as far as `InputLimits` bounds them. */
+export type Inputs = {
+  /** What is too long among the values that are written in the document. */
+  readonly refusal: GraphQLError | undefined;
+  /** Says what is too long in the variables of an operation; undefined when nothing is. */
+  refuseVariables(
+    operation: OperationDefinitionNode,
+    variables: Readonly<Record<string, unknown>>,
+  ): GraphQLError | undefined;
+};
+
+/** Looks through the arguments of a valid document once; variables are then looked at with each request. */
+export function readInputs(schema: GraphQLSchema, limits: InputLimits, document: DocumentNode): Inputs {
+  const reader = new Reader(limits);
+  const known = new Map<OperationDefinitionNode, readonly Usage[]>();
+  const usages = new Map<string, Found>();
+  for (const definition of document.definitions)
+    usages.set(keyOf(definition), reader.read(schema, definition));
+  return {
+    refusal: reader.refusal,
+    refuseVariables(operation, variables) {
+      const used = known.get(operation) ?? reachable(keyOf(operation), usages);
+      known.set(operation, used);
+      for (const { variable, type, coordinate } of used) {
+        const refusal = limits.refuseValue(variables[variable], type, coordinate);
+        if (refusal) return refusal;
+      }
+      return undefined;
+    },
+  };
+}
+
+/** What one definition uses, and the fragments that it spreads. */
+type Found = { readonly usages: ReadonlyMap<string, Usage>; readonly spreads: ReadonlySet<string> };
+
+class Reader {
+  readonly #limits: InputLimits;
+  refusal: GraphQLError | undefined;
+
+  constructor(limits: InputLimits) {
+    this.#limits = limits;
+  }
+
+  read(schema: GraphQLSchema, definition: DefinitionNode): Found {
+    const usages = new Map<string, Usage>();
+    const spreads = new Set<string>();
+    const types = new TypeInfo(schema);
+    const note = (args: readonly ArgumentNode[] = [], owner: Owner | undefined, name: string) => {
+      for (const { name: given, value } of args) {
+        const argument = owner?.args.find((one) => one.name === given.value);
+        if (argument) this.#walk(value, argument.type, `${name}(${argument.name})`, usages);
+      }
+    };
+    visit(
+      definition,
+      visitWithTypeInfo(types, {
+        Field: ({ arguments: args }) =>
+          note(
+            args,
+            types.getFieldDef() ?? undefined,
+            `${types.getParentType()?.name}.${types.getFieldDef()?.name}`,
+          ),
+        Directive: ({ arguments: args, name }) =>
+          note(args, types.getDirective() ?? undefined, `@${name.value}`),
+        FragmentSpread: ({ name }) => void spreads.add(name.value),
+      }),
+    );
+    return { usages, spreads };
+  }
+
+  #walk(node: ValueNode, type: GraphQLInputType, coordinate: string, usages: Map<string, Usage>): void {
+    const nullable = getNullableType(type);
+    if (node.kind === Kind.VARIABLE)
+      return void usages.set(`${node.name.value} ${coordinate}`, {
+        variable: node.name.value,
+        type,
+        coordinate,
+      });
+    if (isListType(nullable)) {
+      const items = node.kind === Kind.LIST ? node.values : [node];
+      this.refusal ??= this.#limits.refuseItems(items.length, coordinate);
+      for (const item of items) this.#walk(item, nullable.ofType, coordinate, usages);
+    } else if (isInputObjectType(nullable) && node.kind === Kind.OBJECT) {
+      const fields = nullable.getFields();
+      for (const { name, value } of node.fields) {
+        const field = fields[name.value];
+        if (field) this.#walk(value, field.type, `${nullable.name}.${field.name}`, usages);
+      }
+    } else if (node.kind === Kind.OBJECT || node.kind === Kind.LIST) {
+      // Any JSON, which may have variables in it.
+      const inner = node.kind === Kind.LIST ? node.values : node.fields.map(({ value }) => value);
+      for (const value of inner) this.#walkJson(value, type, coordinate, usages);
+    } else if ("value" in node && typeof node.value === "string")
+      this.refusal ??= this.#limits.refuseText(node.value, coordinate);
+  }
+
+  #walkJson(node: ValueNode, type: GraphQLInputType, coordinate: string, usages: Map<string, Usage>): void {
+    if (node.kind === Kind.VARIABLE || node.kind === Kind.OBJECT || node.kind === Kind.LIST)
+      this.#walk(node, type, coordinate, usages);
+  }
+}
+
+type Owner = { readonly args: readonly GraphQLArgument[] };
+
+function keyOf(definition: DefinitionNode): string {
+  const name = "name" in definition ? (definition.name?.value ?? "") : "";
+  return `${definition.kind} ${name}`;
+}
+
+/** The usages of an operation and of all fragments that it reaches. */
+function reachable(start: string, all: ReadonlyMap<string, Found>): readonly Usage[] {
+  const used = new Map<string, Usage>();
+  const seen = new Set<string>();
+  const waiting = [start];
+  for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) {
+    const found = all.get(key);
+    if (!found || seen.has(key)) continue;
+    seen.add(key);
+    for (const [place, usage] of found.usages) used.set(place, usage);
+    for (const name of found.spreads) waiting.push(`${Kind.FRAGMENT_DEFINITION} ${name}`);
+  }
+  return [...used.values()];
+}

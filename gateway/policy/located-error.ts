@@ -1,0 +1,69 @@
+import { type ASTNode, type DocumentNode, GraphQLError, type SourceLocation, visit } from "graphql";
+
+const MAX_MESSAGE = 500;
+const MAX_LOCATIONS = 10;
+const LINE_FEED = 0x0a;
+const RETURN = 0x0d;
+
+/**
+ * An error with its places and without the document: it may be kept for long. The message is cut where a client wrote
+ * a name that fills a page.
+ */
+export class LocatedError extends GraphQLError {
+  override readonly locations: readonly SourceLocation[] | undefined;
+
+  constructor(message: string, code: string, locations: readonly SourceLocation[] = []) {
+    super(message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message, {
+      extensions: { code },
+    });
+    this.locations = locations.length > 0 ? locations : undefined;
+  }
+}
+
+/**
+ * Finds lines and columns of nodes. graphql-js looks through the whole text for each place of each error, which takes
+ * a second for a document of empty lines; here the lines are counted once.
+ */
+export class Locator {
+  readonly #starts = new Map<ASTNode, number>();
+  readonly #lines: readonly number[];
+
+  /** Takes the places out of a document that was parsed with them. */
+  constructor(text: string, document: DocumentNode) {
+    this.#lines = linesOf(text);
+    visit(document, {
+      enter: (node) => {
+        if (node.loc) this.#starts.set(node, node.loc.start);
+        delete (node as { loc?: unknown }).loc;
+      },
+    });
+  }
+
+  /** The places of an error, the first of them where it has many. */
+  locate({ nodes = [] }: GraphQLError): readonly SourceLocation[] {
+    return nodes.slice(0, MAX_LOCATIONS).flatMap((node) => {
+      const start = this.#starts.get(node);
+      return start === undefined ? [] : [this.#toLocation(start)];
+    });
+  }
+
+  #toLocation(start: number): SourceLocation {
+    let [low, high] = [0, this.#lines.length - 1];
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if ((this.#lines[middle] ?? 0) <= start) low = middle;
+      else high = middle - 1;
+    }
+    return { line: low + 1, column: start - (this.#lines[low] ?? 0) + 1 };
+  }
+}
+
+/** Where each line begins; lines end with `\n`, `\r` or both. */
+function linesOf(text: string): readonly number[] {
+  const lines = [0];
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === LINE_FEED || (code === RETURN && text.charCodeAt(at + 1) !== LINE_FEED)) lines.push(at + 1);
+  }
+  return lines;
+}

@@ -1,0 +1,54 @@
+import { type DocumentNode, type ExecutionResult, Kind, type OperationDefinitionNode } from "graphql";
+import type { App } from "../../src/app.ts";
+import type { Hop } from "../../src/keys/source-address.ts";
+import type { Caller } from "./caller.ts";
+import { requestsOf, rootFields } from "./root-requests.ts";
+
+type Services = Pick<App, "door" | "keyUse">;
+
+/** What only serves an operation that was counted: entities for other subgraphs, and the schema. */
+const SERVING: ReadonlySet<string> = new Set(["_entities", "_service"]);
+
+/**
+ * What a router that is not ours asks in a client's name. Our own gateway counts what its clients send, and notes the
+ * use of their keys; for other routers both is done here.
+ */
+export class RoutedOperations {
+  readonly #services: Services;
+  readonly #caller: Caller;
+  readonly #hop: Hop;
+
+  constructor(services: Services, caller: Caller, hop: Hop) {
+    this.#services = services;
+    this.#caller = caller;
+    this.#hop = hop;
+  }
+
+  /** Counts an operation against the client's rate limit. Throws `rate_limit_exceeded`. */
+  async count(document: DocumentNode): Promise<void> {
+    const operation = document.definitions.find(isOperation);
+    if (this.#caller.isGateway || !operation) return;
+    const isServing = [...rootFields(document, operation).values()].every((name) => SERVING.has(name));
+    if (!isServing) await this.take(requestsOf(document, operation));
+  }
+
+  /** Counts requests against the client's rate limit. Throws `rate_limit_exceeded`. */
+  async take(requests: number): Promise<void> {
+    const { principal, isGateway } = this.#caller;
+    if (!isGateway) await this.#services.door.take({ principal, hop: this.#hop }, requests);
+  }
+
+  /** Notes that the client's key was of use, if this result says so. */
+  noteResult({ data, errors }: Pick<ExecutionResult, "data" | "errors">): void {
+    if (data && !errors?.length) this.noteUse();
+  }
+
+  /** Notes that the client's key was of use. The address is the router's unless it is a proxy that is trusted. */
+  noteUse(): void {
+    if (!this.#caller.isGateway) this.#services.keyUse.record(this.#caller.principal, this.#hop);
+  }
+}
+
+function isOperation(definition: { readonly kind: Kind }): definition is OperationDefinitionNode {
+  return definition.kind === Kind.OPERATION_DEFINITION;
+}

@@ -1,0 +1,134 @@
+import { connect } from "node:net";
+import { gzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { routes } from "../../src/rest/rest.plugin.ts";
+import { seedAccount } from "../support/seed.ts";
+import { useStack } from "../support/stack.ts";
+
+const stack = useStack();
+
+/** Writes raw text, and reads what comes until the answer is whole or the connection ends. */
+function raw(
+  head: readonly string[],
+  send: (answered: string, write: (text: string) => void) => void = () => {},
+) {
+  const { hostname, port } = new URL(stack().origin);
+  return new Promise<string>((resolve, reject) => {
+    const socket = connect(Number(port), hostname);
+    let text = "";
+    socket.setEncoding("utf8");
+    socket.on("data", (chunk: string) => {
+      text += chunk;
+      send(text, (more) => void socket.write(more));
+      if (isWhole(text)) socket.destroy();
+    });
+    socket.once("close", () => resolve(text));
+    socket.once("error", reject);
+    socket.write(`${[...head, "host: a"].join("\r\n")}\r\n\r\n`);
+  });
+}
+
+function isWhole(text: string): boolean {
+  const answer = text.replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, "");
+  const [head, body] = answer.split(/\r\n\r\n(.*)/s);
+  const length = /content-length: (\d+)/i.exec(head ?? "")?.[1];
+  return body !== undefined && length !== undefined && Buffer.byteLength(body) >= Number(length);
+}
+
+const paths = [
+  ...routes.map(({ method, url }) => ({ method, path: url.replace(/:[A-Za-z]+|\*/g, "x") })),
+  { method: "POST", path: "/graphql" },
+  { method: "GET", path: "/graphql" },
+  { method: "POST", path: "/graphql/stream" },
+  { method: "PUT", path: "/graphql/stream" },
+  { method: "DELETE", path: "/graphql/stream" },
+  { method: "POST", path: "/dashboard/session" },
+  { method: "POST", path: "/nothing" },
+  { method: "GET", path: "/healthz" },
+];
+
+describe.each(["gzip", "br", "deflate", "GZIP, identity"])("a body encoded by %s", (encoding) => {
+  test("is refused with 415 on every route", async () => {
+    const { secret } = await seedAccount(stack().app.database, 1n);
+    const length = gzipSync("{}").length;
+    for (const { method, path } of paths) {
+      const answer = await raw([
+        `${method} ${path} HTTP/1.1`,
+        `authorization: Bearer ${secret}`,
+        "content-type: application/json",
+        `content-encoding: ${encoding}`,
+        `content-length: ${length}`,
+      ]);
+      const status = Number(answer.slice(9, 12));
+      // The original storage gateway answers failures with 200 or a status of its own.
+      const isTold = status === 415 || answer.includes("without a Content-Encoding");
+      expect([method, path, isTold]).toEqual([method, path, true]);
+    }
+  });
+});
+
+test("identity is no encoding", async () => {
+  const reply = await fetch(`${stack().origin}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "content-encoding": "identity" },
+    body: '{"query":"{ __typename }"}',
+  });
+  expect([reply.status, await reply.json()]).toEqual([200, { data: { __typename: "Query" } }]);
+});
+
+describe("a client that waits for 100 (Continue)", () => {
+  const BODY = '{"query":"{ __typename }"}';
+  const head = (path: string, length: number, authorization?: string) => [
+    `POST ${path} HTTP/1.1`,
+    "content-type: application/json",
+    "expect: 100-continue",
+    `content-length: ${length}`,
+    ...(authorization ? [`authorization: Bearer ${authorization}`] : []),
+  ];
+  const large = ["/v1/chat/completions", "/v1/images/generations", "/v1/api-keys", "/v1/messages"];
+
+  test.each([...large, "/graphql", "/graphql/stream"])(
+    "at %s has 401 and no 100 with a wrong credential",
+    async (path) => {
+      const answer = await raw(head(path, 1_000, "sk-wrong"));
+      expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+      expect(answer.toLowerCase()).toContain("connection: close");
+    },
+  );
+
+  test.each(large)("at %s has 401 and no 100 without a credential", async (path) => {
+    expect(await raw(head(path, 1_000))).toMatch(/^HTTP\/1\.1 401 /);
+  });
+
+  test.each(["/v1/chat/completions", "/graphql", "/graphql/stream", "/"])(
+    "at %s has 413 and no 100 for a body above the limit",
+    async (path) => {
+      const { secret } = await seedAccount(stack().app.database, 1n);
+      const answer = await raw(head(path, 500 * 1_048_576, secret));
+      expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+      expect(answer.toLowerCase()).toContain("connection: close");
+    },
+  );
+
+  test("has 415 and no 100 for a type that is not taken", async () => {
+    const { secret } = await seedAccount(stack().app.database, 1n);
+    const lines = head("/v1/chat/completions", 1_000, secret).map((line) =>
+      line.replace("application/json", "text/plain"),
+    );
+    expect(await raw(lines)).toMatch(/^HTTP\/1\.1 415 /);
+  });
+
+  test("has 100, once, when its body may come, and the answer behind it", async () => {
+    let sent = false;
+    const answer = await raw(head("/graphql", BODY.length), (text, write) => {
+      if (!sent && text.includes("100 Continue\r\n\r\n")) {
+        sent = true;
+        write(BODY);
+      }
+    });
+    expect(answer.match(/100 Continue/g)).toHaveLength(1);
+    expect(answer).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK/);
+    expect(answer).toContain('{"data":{"__typename":"Query"}}');
+    expect(answer.toLowerCase()).not.toContain("connection: close");
+  });
+});
