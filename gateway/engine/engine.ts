@@ -66,7 +66,10 @@ const DEFAULT_RESUME_MS = 60_000;
 export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
   const { full, api } = readSupergraph(options.supergraphSdl);
   const { planner, executors, reportFailure = () => {}, resumeMs = DEFAULT_RESUME_MS } = options;
-  const plans = new PlanCache<Prepared<C>>(options.planLimit ?? DEFAULT_PLAN_LIMIT);
+  const plans = new PlanCache<Prepared<C>>({
+    maxEntries: options.planLimit ?? DEFAULT_PLAN_LIMIT,
+    charactersOf: ({ planCharacters }) => planCharacters,
+  });
   const subgraph = (name: string) => {
     const executor = executors[name];
     if (!executor) throw new Error(`there is no executor for the subgraph ${name}`);

@@ -27,6 +27,8 @@ import type { JsonObject } from "./subgraph-executor.ts";
 /** An operation, compiled: all that does not depend on the request. */
 export type Prepared<C> = {
   readonly operation: OperationDefinitionNode;
+  /** Of the plan as JSON: what the compiled steps are measured by. */
+  readonly planCharacters: number;
   readonly introspection: DocumentNode | undefined;
   readonly project: Project;
   readonly run: Step<C> | undefined;
@@ -73,6 +75,7 @@ export async function prepareOperation<C>(
     : {};
   return {
     operation,
+    planCharacters: JSON.stringify(plan).length,
     introspection,
     project,
     run: isSubscription ? undefined : compilePlan(plan, planContext),

@@ -75,13 +75,28 @@ test("a query is planned once: for the same document, the same text, and at the 
 });
 
 test("a plan that failed is tried again, and the cache forgets", async () => {
-  const cache = new PlanCache<number>(2);
+  const cache = new PlanCache<number>({ maxEntries: 2 });
   const fail = () => Promise.reject(new Error("no plan"));
   await expect(cache.get(parse("{ a }"), "", fail)).rejects.toThrow("no plan");
   expect(await cache.get(parse("{ a }"), "", async () => 1)).toBe(1);
   expect(cache.get(parse("{ a }"), "", fail)).toBe(1);
   for (const letter of ["b", "c", "d", "e"]) cache.get(parse(`{ ${letter} }`), "", () => 0);
   expect(cache.get(parse("{ a }"), "", () => 2)).toBe(2);
+});
+
+test("what is kept of plans is bounded by its size, and what was not used for longest is forgotten first", () => {
+  const cache = new PlanCache<number>({
+    maxEntries: 100,
+    maxCharacters: 1_000,
+    charactersOf: (size) => size,
+  });
+  const document = parse("{ a }");
+  cache.get(document, "", () => 400);
+  cache.get(parse("{ b }"), "", () => 400);
+  expect(cache.get(document, "", () => 1)).toBe(400);
+  cache.get(parse("{ c }"), "", () => 400);
+  expect(cache.get(document, "", () => 2)).toBe(400);
+  expect(cache.get(parse("{ b }"), "", () => 3)).toBe(3);
 });
 
 test("the signal is handed on, and nothing is asked once it has aborted", async () => {
