@@ -171,14 +171,14 @@ function startExecution<C>(
   { context, signal }: ExecutionRequest<C>,
   variables: Readonly<JsonObject>,
 ): Execution<C> {
-  return { context, signal, variables, data: {}, errors: [] };
+  return { context, signal, variables, data: {}, errors: [], nulledRoots: new Set() };
 }
 
 function finishExecution<C>(project: Project, execution: Execution<C>): ExecutionResult {
-  const { variables, errors } = execution;
+  const { variables, errors, nulledRoots } = execution;
   const run = { variables, path: [], violations: [] };
   const data = project(execution.data, run);
-  if (run.violations.length > 0) errors.push(...explain(run.violations, errors));
+  if (run.violations.length > 0) errors.push(...explain(run.violations, errors, nulledRoots));
   return errors.length > 0 ? { data, errors } : { data };
 }
 

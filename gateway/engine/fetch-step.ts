@@ -1,5 +1,6 @@
 import { type DocumentNode, getOperationAST, Kind, parse, print, type SelectionSetNode } from "graphql";
 import type { FetchNode, SubgraphOperation } from "../planner.ts";
+import { clientKey } from "./aliases.ts";
 import { both, type Condition, compileCondition } from "./conditions.ts";
 import {
   ask,
@@ -79,6 +80,8 @@ export function compileRootFetch<C>(node: FetchNode, types: TypeIndex): RootFetc
       if (data) {
         rewrites?.apply(data);
         mergeInto(execution.data, data);
+      } else if (errors?.some(({ path }) => path && path.length > 0)) {
+        for (const { key } of rootKeys) execution.nulledRoots.add(clientKey(key));
       }
       for (const error of errors ?? []) addError(execution, error);
     },
