@@ -27,7 +27,7 @@ export type DrawnQuery = { readonly query: string; readonly variables: Readonly<
 type Value = { readonly literal: string; readonly json: unknown };
 
 /** What to write, by the name of a scalar, or of one argument such as `Query.user.id`. */
-export type Values = Readonly<Record<string, readonly Value[]>>;
+type Values = Readonly<Record<string, readonly Value[]>>;
 
 /** What is not written at all: fields as `Query.node`. */
 export type DrawOptions = {
