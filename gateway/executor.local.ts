@@ -2,6 +2,7 @@ import {
   createSourceEventStream,
   type DocumentNode,
   type ExecutionResult,
+  execute,
   GraphQLError,
   type GraphQLSchema,
 } from "graphql";
@@ -15,6 +16,7 @@ import {
   type SubgraphRequest,
   type SubgraphResult,
 } from "./engine/subgraph-executor.ts";
+import { hasRecursiveVariable, nestedVariables } from "./engine/variable-usage.ts";
 
 /** A subgraph that lives in this process. `C` is the gateway's context, `S` the subgraph's. */
 export type LocalExecutorOptions<C, S> = {
@@ -51,7 +53,7 @@ export function createLocalExecutor<C, S>(options: LocalExecutorOptions<C, S>): 
   };
   const run = (request: SubgraphRequest<C>, root: unknown, context: S) => {
     const compiled = compile(request);
-    if (!isCompiledQuery(compiled)) return report(compiled);
+    if (!("query" in compiled)) return report(compiled);
     const result = compiled.query(root, context, request.variables);
     return isPromise(result) ? result.then(report) : report(result);
   };
@@ -78,7 +80,29 @@ export function createLocalExecutor<C, S>(options: LocalExecutorOptions<C, S>): 
   };
 }
 
-type Compiled = CompiledQuery | ExecutionResult;
+type Runnable = Pick<CompiledQuery, "query">;
+type Compiled = Runnable | ExecutionResult;
+
+/**
+ * Compiles an operation where graphql-jit is right: it never ends compiling a variable whose type contains itself, and
+ * writes null for a variable in an object or a list that is not given. graphql-js runs these.
+ */
+function compileOperation(schema: GraphQLSchema, document: DocumentNode): Compiled {
+  const interpreted: Runnable = {
+    query: (rootValue, contextValue, given) =>
+      execute({ schema, document, rootValue, contextValue, variableValues: given ?? {} }),
+  };
+  if (hasRecursiveVariable(schema, document)) return interpreted;
+  const compiled = compileQuery(schema, document);
+  const nested = nestedVariables(document);
+  if (nested.length === 0 || !isCompiledQuery(compiled)) return compiled;
+  return {
+    query(root, context, given) {
+      const isWhole = nested.every((name) => given !== undefined && given !== null && name in given);
+      return (isWhole ? compiled : interpreted).query(root, context, given);
+    },
+  };
+}
 
 /** Compiled operations, by the identity of the document and then by its text: many plans send the same one. */
 function createCompiler(
@@ -90,7 +114,7 @@ function createCompiler(
   return ({ document, text }) => {
     const known = byDocument.get(document);
     if (known) return known;
-    const compiled = byText.get(text) ?? compileQuery(schema, document);
+    const compiled = byText.get(text) ?? compileOperation(schema, document);
     byText.set(text, compiled, text.length * BYTES_PER_CHARACTER);
     byDocument.set(document, compiled);
     return compiled;

@@ -23,7 +23,7 @@ import { createLocalExecutor } from "./executor.local.ts";
 import { createRemoteExecutor } from "./executor.remote.ts";
 import { ClientLeft } from "./leaving.ts";
 import { type Observed, observeEngine, observeExecutor, observePlanner } from "./observed-graph.ts";
-import { createPlanner } from "./planner.ts";
+import { ProcessPlanner } from "./planner/process-planner.ts";
 import { createGuards } from "./policy/access.ts";
 
 /** What an operation carries through the engine: who asks. */
@@ -40,6 +40,8 @@ export type Graph = {
   /** What stands before its fields. */
   readonly guardOf: GuardOf<GraphContext>;
   readonly supergraphSdl: string;
+  /** Starts what the first operation would wait for otherwise. */
+  warmUp(): void;
   close(): Promise<void>;
 };
 
@@ -60,9 +62,10 @@ export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph
     Object.entries(asked).map(([name, executor]) => [name, observeExecutor(name, executor)]),
   );
   const guardOf = createGuards(supergraphSdl, readSupergraph(supergraphSdl).api);
+  const planner = new ProcessPlanner({ supergraphSdl, log, observer: metrics });
   const bare = createEngine<GraphContext>({
     supergraphSdl,
-    planner: observePlanner(createPlanner(supergraphSdl), { metrics, log }),
+    planner: observePlanner(planner, { metrics, log }),
     executors,
     guardOf,
     resumeMs: (app.config.GRAPH_LIMITS ?? GRAPH_LIMITS).resumeMs,
@@ -78,8 +81,9 @@ export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph
     apiSchema: engine.apiSchema,
     guardOf,
     supergraphSdl,
+    warmUp: () => planner.start(),
     async close() {
-      await Promise.all(Object.values(executors).map((executor) => executor.close()));
+      await Promise.all([planner, ...Object.values(executors)].map((part) => part.close()));
     },
   };
 }

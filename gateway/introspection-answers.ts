@@ -1,5 +1,5 @@
 import { type DocumentNode, Kind, type OperationDefinitionNode } from "graphql";
-import { ByteCache } from "../src/storage/node/byte-cache.ts";
+import { ByteLru } from "../src/kernel/byte-lru.ts";
 import { isIntrospection } from "./engine/introspection.ts";
 import type { OperationPayload } from "./policy.ts";
 
@@ -11,7 +11,7 @@ const MAX_KEPT_BYTES = 16 * 1_048_576;
  * takes longer than answering a hundred ordinary queries.
  */
 export class IntrospectionAnswers {
-  readonly #answers = new ByteCache<Buffer>(MAX_KEPT_BYTES);
+  readonly #answers = new ByteLru<Buffer>({ maxBytes: MAX_KEPT_BYTES });
 
   /** The answer that was kept for a request; undefined when there is none. */
   find(payload: OperationPayload): Buffer | undefined {

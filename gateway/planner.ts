@@ -1,6 +1,3 @@
-import { QueryPlanner } from "@graphql-hive/router-query-planner";
-import { GraphQLError } from "graphql";
-
 /** What the planner answers: the subgraph requests of one operation, and their order. */
 export type QueryPlan = { readonly node?: PlanNode | null };
 
@@ -94,7 +91,7 @@ export type RewriteSegment = { readonly Key: string } | { readonly TypenameEqual
 
 /** Turns an operation into the subgraph requests that answer it. */
 export interface Planner {
-  /** `operationText` must be valid against the public schema. Throws when the supergraph cannot answer it. */
+  /** `operationText` must be valid against the public schema. Throws a GraphQLError when it is not planned. */
   plan(
     operationText: string,
     operationName: string | null,
@@ -103,30 +100,4 @@ export interface Planner {
 }
 
 /** Which progressive overrides count: labels by name, and those of `percent(p)` where `percentage` is below `p`. */
-type Overrides = { readonly labels: ReadonlySet<string>; readonly percentage: number };
-
-/** So many operations are planned at once; more are refused, as new ones come faster than they can be planned. */
-const MOST_PLANNING = 256;
-
-/** The Rust planner, for one supergraph. It plans in a thread of its own, so that a cold query holds up nobody. */
-export function createPlanner(supergraphSdl: string): Planner {
-  const planner = new QueryPlanner(supergraphSdl);
-  let planning = 0;
-  return {
-    async plan(operationText, operationName, { labels, percentage }) {
-      if (planning >= MOST_PLANNING) throw busy();
-      planning += 1;
-      try {
-        return await planner.planAsync(operationText, operationName, new Set(labels), percentage);
-      } finally {
-        planning -= 1;
-      }
-    },
-  };
-}
-
-function busy(): GraphQLError {
-  return new GraphQLError("Too many new operations at once. Try again later.", {
-    extensions: { code: "unavailable" },
-  });
-}
+export type Overrides = { readonly labels: ReadonlySet<string>; readonly percentage: number };

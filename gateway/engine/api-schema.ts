@@ -7,8 +7,12 @@ import {
   type DirectiveNode,
   type DocumentNode,
   type GraphQLSchema,
+  isScalarType,
+  isSpecifiedScalarType,
   Kind,
   parse,
+  type ValueNode,
+  valueFromASTUntyped,
   visit,
 } from "graphql";
 
@@ -27,7 +31,20 @@ const PUBLIC_DIRECTIVES: ReadonlySet<string> = new Set(["deprecated", "specified
 export function readSupergraph(supergraphSdl: string): Supergraph {
   const document = parse(supergraphSdl, { noLocation: true });
   const build = (sdl: DocumentNode) => buildASTSchema(sdl, { assumeValid: true, assumeValidSDL: true });
-  return { full: build(document), api: build(toApiDocument(document)) };
+  const api = build(toApiDocument(document));
+  for (const type of Object.values(api.getTypeMap()))
+    if (isScalarType(type) && !isSpecifiedScalarType(type)) type.parseLiteral = readExactly;
+  return { full: build(document), api };
+}
+
+/** A literal of a scalar that only its subgraph knows, as JSON. An integer that JSON would round is its text. */
+function readExactly(node: ValueNode, variables?: Record<string, unknown> | null): unknown {
+  if (node.kind === Kind.INT && !Number.isSafeInteger(Number(node.value))) return node.value;
+  if (node.kind === Kind.LIST) return node.values.map((value) => readExactly(value, variables));
+  if (node.kind !== Kind.OBJECT) return valueFromASTUntyped(node, variables);
+  return Object.fromEntries(
+    node.fields.map(({ name, value }) => [name.value, readExactly(value, variables)]),
+  );
 }
 
 type MaybeHidden = { readonly directives?: readonly DirectiveNode[] | undefined };

@@ -19,8 +19,15 @@ import { refusal } from "./refusal.ts";
 /** A selection set, and when it counts: the same response key may be selected twice under two conditions. */
 export type Selected = { readonly set: SelectionSetNode; readonly condition: Condition };
 
-/** A response key of an object, merged from all selections of it. */
-export type SelectedField = { readonly key: string; readonly condition: Condition } & (
+/**
+ * A response key of an object, merged from all selections of it. The key stands in the result where the first of its
+ * `places` that holds is: each is a position among the fields of the object, and its condition.
+ */
+export type SelectedField = {
+  readonly key: string;
+  readonly condition: Condition;
+  readonly places: readonly Place[];
+} & (
   | {
       readonly kind: "data";
       readonly name: string;
@@ -34,10 +41,12 @@ export type SelectedField = { readonly key: string; readonly condition: Conditio
   | { readonly kind: "introspection" }
 );
 
+type Place = { readonly position: number; readonly condition: Condition };
+
 type Group = {
   readonly node: FieldNode;
   readonly nodes: FieldNode[];
-  readonly conditions: Condition[];
+  readonly places: Place[];
   readonly selected: Selected[];
 };
 
@@ -56,12 +65,13 @@ export function collectFields(
   selected: readonly Selected[],
 ): SelectedField[] {
   const groups = new Map<string, Group>();
+  let positions = 0;
   const addField = (node: FieldNode, condition: Condition) => {
     const key = (node.alias ?? node.name).value;
-    const group = groups.get(key) ?? { node, nodes: [], conditions: [], selected: [] };
+    const group = groups.get(key) ?? { node, nodes: [], places: [], selected: [] };
     groups.set(key, group);
     group.nodes.push(node);
-    group.conditions.push(condition);
+    group.places.push({ position: positions++, condition });
     if (node.selectionSet) group.selected.push({ set: node.selectionSet, condition });
   };
   const addSet = (set: SelectionSetNode, outer: Condition) => {
@@ -94,17 +104,18 @@ function applies(
 
 function describe(
   key: string,
-  { node, nodes, conditions, selected }: Group,
+  { node, nodes, places, selected }: Group,
   type: GraphQLObjectType | GraphQLInterfaceType,
   denied: Denied,
 ): SelectedField {
   const name = node.name.value;
-  const condition = either(conditions);
-  if (name === "__typename") return { kind: "typename", key, condition };
-  if (isIntrospection(node)) return { kind: "introspection", key, condition };
+  const condition = either(places.map((place) => place.condition));
+  const common = { key, condition, places };
+  if (name === "__typename") return { kind: "typename", ...common };
+  if (isIntrospection(node)) return { kind: "introspection", ...common };
   const field = type.getFields()[name];
   if (!field) throw refusal(`Cannot query field "${name}" on type "${type.name}".`);
   // Selected twice, it may be guarded in one place only: what the other place gives is at hand.
   const denial = nodes.every((one) => denied.has(one)) ? denied.get(node) : undefined;
-  return { kind: "data", key, condition, name, dataKey: dataKey(node), type: field.type, selected, denial };
+  return { kind: "data", ...common, name, dataKey: dataKey(node), type: field.type, selected, denial };
 }

@@ -1,9 +1,18 @@
-import { type DocumentNode, type ExecutionResult, execute, GraphQLError, type GraphQLSchema } from "graphql";
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  execute,
+  GraphQLError,
+  type GraphQLSchema,
+  getOperationAST,
+} from "graphql";
 import type { Planner } from "../planner.ts";
 import { readSupergraph } from "./api-schema.ts";
 import type { Execution, ReportFailure } from "./execution.ts";
 import { denialsOf, findGuardedFields, type GuardedFields, type GuardOf } from "./guards.ts";
+import { interfaceObjectFields } from "./interface-objects.ts";
 import { PlanCache } from "./plan-cache.ts";
+import { conditionVariables } from "./planner-document.ts";
 import { type Prepared, prepareOperation } from "./prepare.ts";
 import type { Project } from "./projection.ts";
 import { refusal } from "./refusal.ts";
@@ -57,7 +66,10 @@ const DEFAULT_RESUME_MS = 60_000;
 export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
   const { full, api } = readSupergraph(options.supergraphSdl);
   const { planner, executors, reportFailure = () => {}, resumeMs = DEFAULT_RESUME_MS } = options;
-  const plans = new PlanCache<Prepared<C>>(options.planLimit ?? DEFAULT_PLAN_LIMIT);
+  const plans = new PlanCache<Prepared<C>>({
+    maxEntries: options.planLimit ?? DEFAULT_PLAN_LIMIT,
+    charactersOf: ({ planCharacters }) => planCharacters,
+  });
   const subgraph = (name: string) => {
     const executor = executors[name];
     if (!executor) throw new Error(`there is no executor for the subgraph ${name}`);
@@ -66,15 +78,19 @@ export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
   const preparation = {
     api,
     planner,
+    flattening: { schema: api, interfaceObjectFields: interfaceObjectFields(full) },
     planContext: { supergraph: full, types: createTypeIndex(full), subgraph },
   };
   const guardedIn = createGuardedFields(api, options.guardOf);
   const rolloutOf = createRollouts(full, options.rollout);
-  const prepare = ({ document, operationName = null, context }: ExecutionRequest<C>) => {
+  const flagsOf = createFlags(api);
+  const prepare = (request: ExecutionRequest<C>) => {
+    const { document, operationName = null, context } = request;
     const { denied, key } = denialsOf(guardedIn(document), context);
     const rollout = rolloutOf(context);
-    return plans.get(document, `${operationName ?? ""}${key}${rollout.key}`, () =>
-      prepareOperation(preparation, { document, operationName, denied, rollout }),
+    const flags = flagsOf(request);
+    return plans.get(document, `${operationName ?? ""}${key}${rollout.key}${flags.key}`, () =>
+      prepareOperation(preparation, { document, operationName, denied, rollout, flags: flags.values }),
     );
   };
   return {
@@ -103,6 +119,23 @@ function createGuardedFields<C>(
     const fields = known.get(document) ?? findGuardedFields(api, document, guardOf);
     known.set(document, fields);
     return fields;
+  };
+}
+
+const NO_FLAGS = { key: "", values: {} } as const;
+
+/** The values that the conditions of an operation read in a request. Each combination is planned by itself. */
+function createFlags(
+  api: GraphQLSchema,
+): (request: ExecutionRequest<unknown>) => { readonly key: string; readonly values: Readonly<JsonObject> } {
+  const known = new WeakMap<DocumentNode, readonly string[]>();
+  return ({ document, operationName, variables }) => {
+    const names = known.get(document) ?? conditionVariables(document);
+    known.set(document, names);
+    const operation = names.length > 0 ? getOperationAST(document, operationName) : undefined;
+    if (!operation) return NO_FLAGS;
+    const values = coerceVariables(api, operation, variables);
+    return { key: `?${names.map((name) => (values[name] === true ? 1 : 0)).join("")}`, values };
   };
 }
 
@@ -138,14 +171,14 @@ function startExecution<C>(
   { context, signal }: ExecutionRequest<C>,
   variables: Readonly<JsonObject>,
 ): Execution<C> {
-  return { context, signal, variables, data: {}, errors: [] };
+  return { context, signal, variables, data: {}, errors: [], nulledRoots: new Set() };
 }
 
 function finishExecution<C>(project: Project, execution: Execution<C>): ExecutionResult {
-  const { variables, errors } = execution;
+  const { variables, errors, nulledRoots } = execution;
   const run = { variables, path: [], violations: [] };
   const data = project(execution.data, run);
-  if (run.violations.length > 0) errors.push(...explain(run.violations, errors));
+  if (run.violations.length > 0) errors.push(...explain(run.violations, errors, nulledRoots));
   return errors.length > 0 ? { data, errors } : { data };
 }
 

@@ -19,6 +19,8 @@ export type Execution<C> = {
   /** Everything that the subgraphs answered so far, in the shape of the operation. */
   readonly data: JsonObject;
   readonly errors: GraphQLError[];
+  /** Root fields that are null because an error elsewhere left their subgraph without data. */
+  readonly nulledRoots: Set<string>;
 };
 
 /** A compiled plan node. It returns a promise only when something has to be waited for. */

@@ -1,5 +1,6 @@
 import { type DocumentNode, getOperationAST, Kind, parse, print, type SelectionSetNode } from "graphql";
 import type { FetchNode, SubgraphOperation } from "../planner.ts";
+import { clientKey } from "./aliases.ts";
 import { both, type Condition, compileCondition } from "./conditions.ts";
 import {
   ask,
@@ -10,11 +11,15 @@ import {
   type Subgraph,
   toClientError,
 } from "./execution.ts";
-import { readFragments, writeOutFragments } from "./fragments.ts";
+import { countWrittenOut, readFragments, writeOutFragments } from "./fragments.ts";
 import { mergeInto } from "./merge.ts";
+import { refusal } from "./refusal.ts";
 import { compileRewrites } from "./rewrites.ts";
 import type { JsonObject, SubgraphError, SubgraphResult } from "./subgraph-executor.ts";
 import type { TypeIndex } from "./type-index.ts";
+
+/** So many selections one request to a subgraph may have, with the fragments of the planner written out. */
+const MAX_WRITTEN_OUT = 20_000;
 
 /** A fetch of root fields, ready to be sent and to be settled. */
 export type RootFetch<C> = {
@@ -33,6 +38,8 @@ export function readOperation({ operation }: SubgraphOperation): Operation {
   const document = parse(operation, { noLocation: true });
   const fragments = readFragments(document);
   if (fragments.size === 0) return { document, text: operation };
+  if (countWrittenOut(document, fragments) > MAX_WRITTEN_OUT)
+    throw refusal("The plan of this operation is too large. Split it into smaller operations.");
   const text = print(writeOutFragments(document, fragments));
   return { document: parse(text, { noLocation: true }), text };
 }
@@ -73,6 +80,8 @@ export function compileRootFetch<C>(node: FetchNode, types: TypeIndex): RootFetc
       if (data) {
         rewrites?.apply(data);
         mergeInto(execution.data, data);
+      } else if (errors?.some(({ path }) => path && path.length > 0)) {
+        for (const { key } of rootKeys) execution.nulledRoots.add(clientKey(key));
       }
       for (const error of errors ?? []) addError(execution, error);
     },

@@ -3,6 +3,7 @@ import {
   type FragmentDefinitionNode,
   type InlineFragmentNode,
   Kind,
+  type SelectionSetNode,
   visit,
 } from "graphql";
 
@@ -15,6 +16,31 @@ export function readFragments(document: DocumentNode): Fragments {
     (definition) => definition.kind === Kind.FRAGMENT_DEFINITION,
   );
   return new Map(definitions.map((definition) => [definition.name.value, definition]));
+}
+
+/** How many selections a document has with its fragments written out. They must not spread themselves. */
+export function countWrittenOut(document: DocumentNode, fragments: Fragments): number {
+  const known = new Map<string, number>();
+  const countIn = (name: string): number => {
+    const fragment = fragments.get(name);
+    const count = known.get(name) ?? (fragment ? countSet(fragment.selectionSet) : 0);
+    known.set(name, count);
+    return count;
+  };
+  const countSet = (set: SelectionSetNode): number => {
+    let count = 0;
+    for (const selection of set.selections) {
+      count += 1;
+      if (selection.kind === Kind.FRAGMENT_SPREAD) count += countIn(selection.name.value);
+      else if (selection.selectionSet) count += countSet(selection.selectionSet);
+    }
+    return count;
+  };
+  return document.definitions.reduce(
+    (sum, definition) =>
+      definition.kind === Kind.OPERATION_DEFINITION ? sum + countSet(definition.selectionSet) : sum,
+    0,
+  );
 }
 
 /** The document with every spread written out, and without fragments of a name. They must not spread themselves. */

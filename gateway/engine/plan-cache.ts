@@ -1,52 +1,80 @@
 import { type DocumentNode, print } from "graphql";
-import { ByteLru } from "../../src/kernel/byte-lru.ts";
 import { isPromise, type MaybePromise } from "./subgraph-executor.ts";
 
-const MAX_BYTES = 64 * 1_048_576;
-/** A compiled plan takes about so many bytes for each character of its operation. */
-const BYTES_PER_CHARACTER = 40;
 /** A document has an operation or a few, each for a few kinds of callers. */
 const MOST_VARIANTS = 64;
 
+/** What operations may hold in memory: how many, and how many characters of text and plan. */
+export type PlanCacheOptions<T> = {
+  readonly maxEntries: number;
+  readonly maxCharacters?: number;
+  /** Of a value, beside the text that it is found by. */
+  readonly charactersOf?: (value: T) => number;
+};
+
+/** Compiled, an operation takes some ten bytes for each of these. */
+const MAX_CHARACTERS = 16_777_216;
+
 /**
  * Keeps what is compiled for an operation. A document that was seen before is found by its identity; one that only
- * reads the same, by its printed text, of which at most `limit` are kept, in 64 MiB by estimate.
+ * reads the same, by its printed text, of which at most `maxEntries` are kept: those that were not used for longest go first.
  */
 export class PlanCache<T> {
-  readonly #byDocument = new WeakMap<DocumentNode, Map<string, T>>();
-  readonly #byText: ByteLru<MaybePromise<T>>;
+  readonly #texts = new WeakMap<DocumentNode, Map<string, string>>();
+  readonly #byText = new Map<string, { readonly value: MaybePromise<T>; readonly characters: number }>();
+  readonly #options: Required<PlanCacheOptions<T>>;
+  #characters = 0;
 
-  constructor(limit: number) {
-    this.#byText = new ByteLru({ maxEntries: limit, maxBytes: MAX_BYTES });
+  constructor(options: PlanCacheOptions<T>) {
+    this.#options = { maxCharacters: MAX_CHARACTERS, charactersOf: () => 0, ...options };
   }
 
   /** Of a document several things are kept, by `variant`. Answers from the cache, or makes the value: once, also when many ask for it at the same time. */
   get(document: DocumentNode, variant: string, make: () => MaybePromise<T>): MaybePromise<T> {
-    const known = this.#byDocument.get(document)?.get(variant);
-    if (known !== undefined) return known;
-    const text = `${variant}\n${print(document)}`;
-    const made = this.#byText.get(text) ?? this.#make(text, make);
-    if (!isPromise(made)) return this.#remember(document, variant, made);
-    return made.then((value) => this.#remember(document, variant, value));
-  }
-
-  #make(text: string, make: () => MaybePromise<T>): MaybePromise<T> {
+    const text = this.#textOf(document, variant);
+    const known = this.#byText.get(text);
+    if (known) {
+      // The last one used is the last to go.
+      this.#byText.delete(text);
+      this.#byText.set(text, known);
+      return known.value;
+    }
     const made = make();
-    const sizeBytes = text.length * BYTES_PER_CHARACTER;
-    this.#byText.set(text, made, sizeBytes);
+    this.#keep(text, made, 0);
     if (isPromise(made)) {
       made.then(
-        (value) => this.#byText.set(text, value, sizeBytes),
-        () => this.#byText.delete(text),
+        (value) => this.#keep(text, value, this.#options.charactersOf(value)),
+        () => this.#forget(text),
       );
-    }
+    } else this.#keep(text, made, this.#options.charactersOf(made));
     return made;
   }
 
-  #remember(document: DocumentNode, variant: string, value: T): T {
-    const variants = this.#byDocument.get(document) ?? new Map<string, T>();
+  /** The text is remembered by the document, the value is not: what is forgotten is gone. */
+  #textOf(document: DocumentNode, variant: string): string {
+    const variants = this.#texts.get(document) ?? new Map<string, string>();
+    const known = variants.get(variant);
+    if (known !== undefined) return known;
+    const text = `${variant}\n${print(document)}`;
     if (variants.size >= MOST_VARIANTS) variants.clear();
-    this.#byDocument.set(document, variants.set(variant, value));
-    return value;
+    this.#texts.set(document, variants.set(variant, text));
+    return text;
+  }
+
+  #keep(text: string, value: MaybePromise<T>, valueCharacters: number): void {
+    this.#forget(text);
+    const characters = text.length + valueCharacters;
+    this.#byText.set(text, { value, characters });
+    this.#characters += characters;
+    const { maxEntries, maxCharacters } = this.#options;
+    for (const oldest of this.#byText.keys()) {
+      if (this.#byText.size <= maxEntries && this.#characters <= maxCharacters) return;
+      if (oldest !== text) this.#forget(oldest);
+    }
+  }
+
+  #forget(text: string): void {
+    this.#characters -= this.#byText.get(text)?.characters ?? 0;
+    this.#byText.delete(text);
   }
 }

@@ -15,15 +15,20 @@ import {
   type SubscriptionPlan,
 } from "./compile-plan.ts";
 import type { Step } from "./execution.ts";
+import { type FlattenOptions, flattenFragments } from "./flatten-fragments.ts";
 import { type Denied, withoutDenied } from "./guards.ts";
 import { splitIntrospection } from "./introspection.ts";
+import { applyConditions, hideNumbers, type PlannerDocument } from "./planner-document.ts";
 import { compileProjection, type Project } from "./projection.ts";
 import { denial, refusal, refuseUnsupported } from "./refusal.ts";
 import type { Rollout } from "./rollout.ts";
+import type { JsonObject } from "./subgraph-executor.ts";
 
 /** An operation, compiled: all that does not depend on the request. */
 export type Prepared<C> = {
   readonly operation: OperationDefinitionNode;
+  /** Of the plan as JSON: what the compiled steps are measured by. */
+  readonly planCharacters: number;
   readonly introspection: DocumentNode | undefined;
   readonly project: Project;
   readonly run: Step<C> | undefined;
@@ -35,6 +40,7 @@ export type Preparation<C> = {
   readonly api: GraphQLSchema;
   readonly planner: Planner;
   readonly planContext: PlanContext<C>;
+  readonly flattening: FlattenOptions;
 };
 
 /** An operation, and for whom it is compiled. */
@@ -43,6 +49,8 @@ export type ToPrepare = {
   readonly operationName: string | null;
   readonly denied: Denied;
   readonly rollout: Rollout;
+  /** The values of the variables that conditions read. */
+  readonly flags: Readonly<JsonObject>;
 };
 
 /**
@@ -50,9 +58,10 @@ export type ToPrepare = {
  * GraphQLError when it is one that the engine does not run.
  */
 export async function prepareOperation<C>(
-  { api, planner, planContext }: Preparation<C>,
-  { document, operationName, denied, rollout }: ToPrepare,
+  { api, planner, planContext, flattening }: Preparation<C>,
+  toPrepare: ToPrepare,
 ): Promise<Prepared<C>> {
+  const { document, operationName, denied, rollout } = toPrepare;
   const operation = getOperationAST(document, operationName);
   if (!operation) throw refusal(unknownOperation(operationName));
   refuseUnsupported(document);
@@ -60,16 +69,34 @@ export async function prepareOperation<C>(
   const { introspection, rest } = splitAllowed(document, operationName, denied);
   const isSubscription = operation.operation === OperationTypeNode.SUBSCRIPTION;
   if (isSubscription && !rest) throw denial(denied);
-  const plan = rest
-    ? await planner.plan(print(renameAliases(rest)), operation.name?.value ?? null, rollout)
+  const simple = rest && simplify(flattening, rest, toPrepare);
+  const plan = simple
+    ? simple.restore(await planner.plan(print(simple.document), operation.name?.value ?? null, rollout))
     : {};
   return {
     operation,
+    planCharacters: JSON.stringify(plan).length,
     introspection,
     project,
     run: isSubscription ? undefined : compilePlan(plan, planContext),
     subscription: isSubscription ? compileSubscriptionPlan(plan, planContext) : undefined,
   };
+}
+
+/**
+ * The operation as the planner gets it: without the conditions, nested fragments, aliases and numbers that it mixes up.
+ * Undefined when its conditions leave nothing.
+ */
+function simplify(
+  flattening: FlattenOptions,
+  document: DocumentNode,
+  { operationName, flags }: ToPrepare,
+): PlannerDocument | undefined {
+  const applied = applyConditions(document, flags);
+  const operation = getOperationAST(applied, operationName);
+  if (!operation) return undefined;
+  const flat = flattenFragments(flattening, applied, operation);
+  return flat && hideNumbers(renameAliases(flat));
 }
 
 function splitAllowed(document: DocumentNode, operationName: string | null, denied: Denied) {

@@ -39,6 +39,8 @@ type ShapedField = {
   readonly key: string;
   readonly dataKey: string;
   readonly condition: Condition;
+  /** Whether the field may have its place in the result before. */
+  readonly isRepeated: boolean;
   readonly complete: Complete;
 };
 
@@ -65,13 +67,22 @@ function compileShape(
   type: GraphQLObjectType | GraphQLInterfaceType,
   selected: readonly Selected[],
 ): Shape {
-  const fields = collectFields(compiler, type, selected).map((field) => ({
-    key: field.key,
-    dataKey: field.kind === "data" ? field.dataKey : field.key,
-    condition: field.condition,
-    complete: compileField(compiler, type, field),
-  }));
+  const fields = collectFields(compiler, type, selected).flatMap((field) => {
+    const shaped = {
+      key: field.key,
+      dataKey: field.kind === "data" ? field.dataKey : field.key,
+      complete: compileField(compiler, type, field),
+    };
+    return placesOf(field).map((place, at) => ({ ...shaped, ...place, isRepeated: at > 0 }));
+  });
+  fields.sort((first, second) => first.position - second.position);
   return (source, run) => shape(fields, source, run);
+}
+
+/** A field has one place in most operations: behind the first that always holds, no other counts. */
+function placesOf({ places }: SelectedField): SelectedField["places"] {
+  const always = places.findIndex(({ condition }) => condition === undefined);
+  return always < 0 ? places : places.slice(0, always + 1);
 }
 
 function shape(fields: readonly ShapedField[], source: JsonObject, run: Projection): JsonObject | null {
@@ -79,6 +90,7 @@ function shape(fields: readonly ShapedField[], source: JsonObject, run: Projecti
   for (let index = 0; index < fields.length; index++) {
     const field = fields[index];
     if (!field || (field.condition && !field.condition(run.variables))) continue;
+    if (field.isRepeated && Object.hasOwn(result, field.key)) continue;
     const value = field.complete(source[field.dataKey], run, field.key);
     if (value === BROKEN) return null;
     result[field.key] = value;

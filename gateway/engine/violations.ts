@@ -16,11 +16,15 @@ const MAX_ERRORS = 100;
  * The errors of violations that nothing explains yet: every null in a place that is not nullable has an error, and
  * one is enough. What a subgraph reported at the same place, above or below it, explains. Those with a code are told.
  */
-export function explain(violations: readonly Violation[], errors: readonly GraphQLError[]): GraphQLError[] {
-  const unexplained = violations.filter(
-    ({ path, code }) =>
-      code !== undefined || !errors.some((error) => error.path && sameBranch(path, error.path)),
-  );
+export function explain(
+  violations: readonly Violation[],
+  errors: readonly GraphQLError[],
+  nulledRoots: ReadonlySet<string>,
+): GraphQLError[] {
+  const isExplained = (path: ResponsePath) =>
+    (path.length === 1 && nulledRoots.has(String(path[0]))) ||
+    errors.some((error) => error.path && sameBranch(path, error.path));
+  const unexplained = violations.filter(({ path, code }) => code !== undefined || !isExplained(path));
   return unexplained
     .slice(0, MAX_ERRORS)
     .map(

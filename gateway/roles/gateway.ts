@@ -34,6 +34,7 @@ export async function serve(
   const { config } = app;
   const graph = await openGraph(places, app);
   ends.unshift(() => graph.close());
+  graph.warmUp();
   const server = await createServer(app, graph, demo?.wallet);
   ends.unshift(() => server.close());
   const isShared = config.SHARE_PORT === "on";

@@ -1,8 +1,12 @@
 /** How much a `ByteLru` holds. */
-type ByteLruLimits = { readonly maxEntries: number; readonly maxBytes: number };
+type ByteLruLimits = {
+  readonly maxBytes: number;
+  readonly maxEntries?: number;
+  /** The part of all bytes that one entry may take: a larger one would push out too many others. */
+  readonly maxShare?: number;
+};
 
-/** One entry of this part of all bytes would push out too many others: it is not kept. */
-const MAX_SHARE = 1 / 8;
+const DEFAULT_MAX_SHARE = 1 / 8;
 
 /**
  * A map by text that forgets what was not read for the longest time. It is bounded by entries and by bytes, so that
@@ -30,11 +34,11 @@ export class ByteLru<V> {
     return entry.value;
   }
 
-  /** Keeps a value, unless it alone is larger than an eighth of all that may be kept. */
+  /** Keeps a value, unless it alone is larger than its share. */
   set(key: string, value: V, sizeBytes: number): void {
     this.delete(key);
-    const { maxEntries, maxBytes } = this.#limits;
-    if (sizeBytes > maxBytes * MAX_SHARE) return;
+    const { maxEntries = Number.POSITIVE_INFINITY, maxBytes, maxShare = DEFAULT_MAX_SHARE } = this.#limits;
+    if (sizeBytes > maxBytes * maxShare) return;
     this.#entries.set(key, { value, sizeBytes });
     this.#sizeBytes += sizeBytes;
     for (const oldest of this.#entries.keys()) {

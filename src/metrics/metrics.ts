@@ -65,6 +65,8 @@ export class Metrics implements HoldsObserver, RequestObserver {
   readonly #operations = new Set<string>();
   readonly #graph: Histogram;
   readonly #plans: Histogram;
+  readonly #plannerRestarts: Counter;
+  readonly #planRefusals: Counter;
 
   constructor() {
     const registers = [this.#registry];
@@ -148,6 +150,17 @@ export class Metrics implements HoldsObserver, RequestObserver {
       labelNames: ["cause"],
       registers,
     });
+    this.#plannerRestarts = new Counter({
+      name: "zerograph_graphql_planner_restarts_total",
+      help: "How often the process that plans operations of the graph was started again",
+      registers,
+    });
+    this.#planRefusals = new Counter({
+      name: "zerograph_graphql_plan_refusals_total",
+      help: "Operations of the graph that were not planned, by the reason",
+      labelNames: ["reason"],
+      registers,
+    });
     this.#subscriptions = new Gauge({
       name: "zerograph_subscriptions_open",
       help: "Subscriptions of the graph that are open, over WebSocket and server-sent events",
@@ -219,6 +232,15 @@ export class Metrics implements HoldsObserver, RequestObserver {
   /** An operation was planned. */
   graphPlan(durationMs: number): void {
     this.#plans.observe(durationMs / 1_000);
+  }
+
+  plannerRestarted(): void {
+    this.#plannerRestarts.inc();
+  }
+
+  /** `reason` is a fixed word, never text of a client. */
+  planRefused(reason: string): void {
+    this.#planRefusals.inc({ reason });
   }
 
   /** A subscription was opened; call what is returned when it is over. */

@@ -1,7 +1,8 @@
+import { ByteLru } from "../kernel/byte-lru.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { FilesService } from "./files.service.ts";
 import { type Directory, decodeFolder, FOLDER_LIMITS, type FolderEntry, findEntry } from "./folder.ts";
-import { ByteCache } from "./node/byte-cache.ts";
+
 import type { FileReader } from "./node/file-reader.ts";
 import type { FileId } from "./node/storage-node.ts";
 
@@ -13,7 +14,7 @@ const CACHE_BYTES = 4 * FOLDER_LIMITS.bytes;
 /** Folders: stored files that are manifests of others. What they hold is looked up in the manifest alone. */
 export class FoldersService {
   readonly #needs: Needs;
-  readonly #known = new ByteCache<Promise<Directory>>(CACHE_BYTES);
+  readonly #known = new ByteLru<Promise<Directory>>({ maxBytes: CACHE_BYTES, maxShare: 1 });
 
   constructor(needs: Needs) {
     this.#needs = needs;

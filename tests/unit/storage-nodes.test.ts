@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ByteCache } from "../../src/storage/node/byte-cache.ts";
+import { ByteLru } from "../../src/kernel/byte-lru.ts";
 import { hedged } from "../../src/storage/node/hedged.ts";
 import { holds, isShard, selectNodes } from "../../src/storage/node/shards.ts";
 
@@ -113,7 +113,7 @@ describe("asking one after the other", () => {
 });
 
 test("a cache by bytes keeps what was used last, and nothing that is too large", () => {
-  const cache = new ByteCache<string>(10);
+  const cache = new ByteLru<string>({ maxBytes: 10, maxShare: 1 });
   cache.set("a", "a", 4);
   cache.set("b", "b", 4);
   cache.get("a");

@@ -6,7 +6,7 @@ import { emptyRoots, type SegmentHasher } from "../merkle/file-tree.ts";
 import { toHash } from "../merkle/proof.ts";
 import { SegmentTree } from "../merkle/segment-tree.ts";
 import { type FileShape, SEGMENT_BYTES, segmentBytes, segmentLeaves } from "../merkle/shape.ts";
-import { ByteCache } from "./byte-cache.ts";
+import { ByteLru } from "../../kernel/byte-lru.ts";
 import { type DiskFiles, dataPath, rootsPath } from "./disk-files.ts";
 
 /** A complete file on the disk. `id` is part of its name there. */
@@ -29,7 +29,7 @@ const TREE_CACHE_BYTES = 32 * 2 ** 20;
 /** Reads segments from the disk and verifies each against the root of its file, as bits do rot. */
 export class DiskReader {
   readonly #needs: Needs;
-  readonly #trees = new ByteCache<SegmentTree>(TREE_CACHE_BYTES);
+  readonly #trees = new ByteLru<SegmentTree>({ maxBytes: TREE_CACHE_BYTES, maxShare: 1 });
 
   constructor(needs: Needs) {
     this.#needs = needs;

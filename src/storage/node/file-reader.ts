@@ -1,6 +1,6 @@
 import { AppError } from "../../kernel/errors.ts";
 import { SEGMENT_BYTES } from "../merkle/shape.ts";
-import { ByteCache } from "./byte-cache.ts";
+import { ByteLru } from "../../kernel/byte-lru.ts";
 import type { NodeFile, StorageNode } from "./storage-node.ts";
 
 /** Bytes of a file from `start` up to and without `end`. */
@@ -25,14 +25,14 @@ const MAX_READ_BYTES = 64 * 2 ** 20;
  */
 export class FileReader {
   readonly #node: Pick<StorageNode, "read">;
-  readonly #cache: ByteCache<Buffer>;
+  readonly #cache: ByteLru<Buffer>;
   /** Larger files would drive out all others on their way through. */
   readonly #maxKeptBytes: number;
   readonly #reading = new Map<string, SharedRead>();
 
   constructor({ node, cacheBytes }: Needs) {
     this.#node = node;
-    this.#cache = new ByteCache(cacheBytes);
+    this.#cache = new ByteLru({ maxBytes: cacheBytes, maxShare: 1 });
     this.#maxKeptBytes = cacheBytes / 4;
   }
 

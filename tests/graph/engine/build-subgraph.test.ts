@@ -15,10 +15,10 @@ import {
 import { expect, test } from "vitest";
 import { createEngine } from "../../../gateway/engine/engine.ts";
 import { createLocalExecutor } from "../../../gateway/executor.local.ts";
-import { createPlanner } from "../../../gateway/planner.ts";
 import { composeSupergraph } from "../../../scripts/compose.ts";
 import { AppError } from "../../../src/kernel/errors.ts";
 import { buildSubgraph } from "../../../subgraphs/shared/build-subgraph.ts";
+import { createNativePlanner } from "../../support/native-planner.ts";
 import { Source } from "./support/sources.ts";
 
 const Neuron = new GraphQLScalarType({
@@ -84,7 +84,7 @@ function startEngine(addresses: readonly string[]) {
   const reportBug = (bug: unknown) => bugs.push(bug);
   const engine = createEngine<object>({
     supergraphSdl,
-    planner: createPlanner(supergraphSdl),
+    planner: createNativePlanner(supergraphSdl),
     executors: {
       purses: createLocalExecutor({ schema: purses.schema, contextOf: (context) => context, reportBug }),
       names: {

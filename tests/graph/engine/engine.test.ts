@@ -3,9 +3,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createEngine } from "../../../gateway/engine/engine.ts";
 import { PlanCache } from "../../../gateway/engine/plan-cache.ts";
 import type { SubgraphExecutor, SubgraphRequest } from "../../../gateway/engine/subgraph-executor.ts";
-import { createPlanner, type Planner } from "../../../gateway/planner.ts";
+import type { Planner } from "../../../gateway/planner.ts";
 import { composeSupergraph } from "../../../scripts/compose.ts";
 import { FEDERATION_LINK } from "../../../subgraphs/shared/build-subgraph.ts";
+import { createNativePlanner } from "../../support/native-planner.ts";
 import { type Federation, startFederation, type TestContext } from "./support/federation.ts";
 import { keys } from "./topics/keys/topic.ts";
 
@@ -48,7 +49,7 @@ test("a query is planned once: for the same document, the same text, and at the 
     { name: "one", sdl: `${FEDERATION_LINK} type Query { x: Int y: Int }` },
   ]);
   const planned: string[] = [];
-  const real = createPlanner(supergraphSdl);
+  const real = createNativePlanner(supergraphSdl);
   const planner: Planner = {
     plan(text, name, overrides) {
       planned.push(text);
@@ -74,13 +75,28 @@ test("a query is planned once: for the same document, the same text, and at the 
 });
 
 test("a plan that failed is tried again, and the cache forgets", async () => {
-  const cache = new PlanCache<number>(2);
+  const cache = new PlanCache<number>({ maxEntries: 2 });
   const fail = () => Promise.reject(new Error("no plan"));
   await expect(cache.get(parse("{ a }"), "", fail)).rejects.toThrow("no plan");
   expect(await cache.get(parse("{ a }"), "", async () => 1)).toBe(1);
   expect(cache.get(parse("{ a }"), "", fail)).toBe(1);
   for (const letter of ["b", "c", "d", "e"]) cache.get(parse(`{ ${letter} }`), "", () => 0);
   expect(cache.get(parse("{ a }"), "", () => 2)).toBe(2);
+});
+
+test("what is kept of plans is bounded by its size, and what was not used for longest is forgotten first", () => {
+  const cache = new PlanCache<number>({
+    maxEntries: 100,
+    maxCharacters: 1_000,
+    charactersOf: (size) => size,
+  });
+  const document = parse("{ a }");
+  cache.get(document, "", () => 400);
+  cache.get(parse("{ b }"), "", () => 400);
+  expect(cache.get(document, "", () => 1)).toBe(400);
+  cache.get(parse("{ c }"), "", () => 400);
+  expect(cache.get(document, "", () => 2)).toBe(400);
+  expect(cache.get(parse("{ b }"), "", () => 3)).toBe(3);
 });
 
 test("the signal is handed on, and nothing is asked once it has aborted", async () => {
@@ -102,7 +118,7 @@ test("the signal is handed on, and nothing is asked once it has aborted", async 
   const failures: unknown[] = [];
   const engine = createEngine({
     supergraphSdl,
-    planner: createPlanner(supergraphSdl),
+    planner: createNativePlanner(supergraphSdl),
     executors: { one: executor, two: executor },
     reportFailure: (subgraph, reason) => failures.push([subgraph, String(reason)]),
   });
@@ -120,7 +136,11 @@ test("an answer that is not whole is no answer", async () => {
     subscribe: () => ({}),
     close: async () => {},
   };
-  const engine = createEngine({ supergraphSdl, planner: createPlanner(supergraphSdl), executors: { one } });
+  const engine = createEngine({
+    supergraphSdl,
+    planner: createNativePlanner(supergraphSdl),
+    executors: { one },
+  });
   const result = await engine.execute({ document: parse("{ x }"), context });
   expect(result).toMatchObject({
     data: { x: null },

@@ -2,9 +2,9 @@ import { buildSchema, parse, validate } from "graphql";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Engine } from "../../../gateway/engine/engine.ts";
 import type { Guard } from "../../../gateway/engine/guards.ts";
-import { createPlanner } from "../../../gateway/planner.ts";
 import { createGuards } from "../../../gateway/policy/access.ts";
 import type { Principal } from "../../../src/keys/principal.ts";
+import { createNativePlanner } from "../../support/native-planner.ts";
 import { EXECUTORS, type Federation, startFederation, type TestContext } from "./support/federation.ts";
 
 const ROWS = [
@@ -234,7 +234,7 @@ describe.each(EXECUTORS)("progressive overrides, %s", (kind) => {
         labels: (context) => new Set(context.user === "tester" ? ["beta", "unknown"] : []),
       },
       planner: (sdl) => {
-        const planner = createPlanner(sdl);
+        const planner = createNativePlanner(sdl);
         return {
           plan(...asked) {
             planned += 1;

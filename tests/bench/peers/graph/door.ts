@@ -1,7 +1,6 @@
 import { createEngine } from "../../../../gateway/engine/engine.ts";
 import type { SubgraphExecutor } from "../../../../gateway/engine/subgraph-executor.ts";
 import type { GraphContext } from "../../../../gateway/graph.ts";
-import { createPlanner } from "../../../../gateway/planner.ts";
 import { createServer } from "../../../../gateway/server.ts";
 import { createApp } from "../../../../src/app.ts";
 import { NETWORKS, withAddresses } from "../../../../src/chain/networks.ts";
@@ -9,6 +8,7 @@ import { readConfig } from "../../../../src/config.ts";
 import { ROUTER_WALLET } from "../../../../src/devnet/accounts.ts";
 import { contractAddresses, networkContracts } from "../../../../src/devnet/deploy.ts";
 import { createLogger } from "../../../../src/kernel/log.ts";
+import { createNativePlanner } from "../../../support/native-planner.ts";
 
 /**
  * Our door as it is, before another graph: everybody's credential and policy is looked at. Only what a peer does not have
@@ -28,10 +28,11 @@ export async function openDoor(
   const contracts = networkContracts(contractAddresses());
   const network = withAddresses(NETWORKS.devnet, { rpcUrls: [RPC_URL], contracts });
   const app = await createApp(config, network, createLogger("error"));
-  const engine = createEngine({ supergraphSdl, executors, planner: createPlanner(supergraphSdl) });
+  const engine = createEngine({ supergraphSdl, executors, planner: createNativePlanner(supergraphSdl) });
   const server = await createServer(app, {
     ...{ engine, supergraphSdl, apiSchema: engine.apiSchema },
     guardOf: () => undefined,
+    warmUp: () => {},
     close: async () => {},
   });
   return server.listen({ host: "127.0.0.1", port: 0 });

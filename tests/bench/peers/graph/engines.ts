@@ -5,8 +5,8 @@ import type {
   SubgraphExecutor,
   SubgraphResult,
 } from "../../../../gateway/engine/subgraph-executor.ts";
-import { createPlanner } from "../../../../gateway/planner.ts";
 import { importPeer } from "../../../peers/install.ts";
+import { createNativePlanner } from "../../../support/native-planner.ts";
 
 /** Runs an operation on a whole graph; the same document comes again as the same object. */
 export type Run = (document: DocumentNode) => MaybePromise<ExecutionResult>;
@@ -22,7 +22,7 @@ const CONTEXT = {};
 /** The engines that are compared, each as its makers mean it to be used in JavaScript. */
 export const ENGINES = {
   zerograph: async (supergraphSdl, executors) => {
-    const engine = createEngine({ supergraphSdl, executors, planner: createPlanner(supergraphSdl) });
+    const engine = createEngine({ supergraphSdl, executors, planner: createNativePlanner(supergraphSdl) });
     return (document) => engine.execute({ document, context: CONTEXT });
   },
   "hive router-runtime": async (supergraphSdl, executors) => {

@@ -9,9 +9,10 @@ import type { RolloutOptions } from "../../../../gateway/engine/rollout.ts";
 import type { SubgraphExecutor } from "../../../../gateway/engine/subgraph-executor.ts";
 import { createLocalExecutor } from "../../../../gateway/executor.local.ts";
 import { createRemoteExecutor } from "../../../../gateway/executor.remote.ts";
-import { createPlanner, type Planner } from "../../../../gateway/planner.ts";
+import type { Planner } from "../../../../gateway/planner.ts";
 import { composeSupergraph } from "../../../../scripts/compose.ts";
 import { FEDERATION_LINK } from "../../../../subgraphs/shared/build-subgraph.ts";
+import { createNativePlanner } from "../../../support/native-planner.ts";
 
 /** What the tests hand to the engine as its context. */
 export type TestContext = { readonly user: string };
@@ -57,7 +58,7 @@ export async function startFederation(
     return { name, sdl: text, schema: buildSubgraphSchema([{ typeDefs: parse(text), resolvers }]) };
   });
   const supergraphSdl = composeSupergraph(named);
-  const planner = (special.planner ?? createPlanner)(supergraphSdl);
+  const planner = (special.planner ?? createNativePlanner)(supergraphSdl);
   const guardOf = special.guardOf?.(supergraphSdl, readSupergraph(supergraphSdl).api);
   const asked: Asked[] = [];
   const failures: { subgraph: string; reason: unknown }[] = [];

@@ -1,0 +1,96 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { PlannerReply, PlannerRequest } from "./planner-child.ts";
+
+/** How a planner process ended, and the beginning of what it wrote to standard error. */
+export type PlannerExit = {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stderr: string;
+};
+
+/** What its owner is called with. `onExit` is called once, and nothing after it. */
+export type PlannerProcessEvents = {
+  readonly onReply: (reply: PlannerReply) => void;
+  readonly onExit: (exit: PlannerExit) => void;
+};
+
+/** V8 needs little: the planner's own memory is Rust's. */
+const MAX_HEAP_MIB = 64;
+/**
+ * Private memory of the process, in KiB. Node reserves 580 MiB of it and uses 27; the rest is for plans. A process that
+ * needs more aborts. Where the shell knows no such limit (macOS) there is none.
+ */
+const MAX_DATA_KIB = 1_310_720;
+const LIMITED = `ulimit -d ${MAX_DATA_KIB} 2>/dev/null; exec "$0" "$@"`;
+const MAX_STDERR_CHARACTERS = 4_096;
+
+/**
+ * One process that runs the Rust planner. It has no environment, as the planner needs no secret, and ends with this
+ * process. It does not keep this process alive.
+ */
+export class PlannerProcess {
+  readonly #child: ChildProcess;
+
+  constructor(load: Extract<PlannerRequest, { kind: "load" }>, { onReply, onExit }: PlannerProcessEvents) {
+    const file = import.meta.url.endsWith(".ts") ? "./planner-child.ts" : "./planner-child.js";
+    const child = fork(fileURLToPath(new URL(file, import.meta.url)), [], {
+      execPath: "/bin/sh",
+      execArgv: ["-c", LIMITED, process.execPath, `--max-old-space-size=${MAX_HEAP_MIB}`],
+      env: {},
+      serialization: "advanced",
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+    });
+    this.#child = child;
+    let stderr = "";
+    child.stderr?.setEncoding("utf8").on("data", (part: string) => {
+      stderr = (stderr + part).slice(0, MAX_STDERR_CHARACTERS);
+    });
+    const end = once((code: number | null, signal: NodeJS.Signals | null) =>
+      onExit({ code, signal, stderr: shorten(stderr) }),
+    );
+    child.on("message", (reply) => onReply(reply as PlannerReply));
+    child.once("close", end);
+    child.on("error", (error) => {
+      stderr ||= error.message;
+      // A process that could not be started never closes.
+      if (child.pid === undefined) end(null, null);
+    });
+    child.unref();
+    child.channel?.unref();
+    if (child.stderr && "unref" in child.stderr) (child.stderr as { unref(): void }).unref();
+    this.send(load);
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** A process that is gone takes nothing; its owner hears of that by `onExit`. */
+  send(request: PlannerRequest): void {
+    if (this.#child.connected) this.#child.send(request, () => {});
+  }
+
+  /** Ends it at once, also when it is stopped or hangs. Until it is gone, it keeps this process alive. */
+  kill(): void {
+    this.#child.ref();
+    this.#child.kill("SIGKILL");
+  }
+}
+
+/** Literals of an operation may be private, and panics quote what they stumbled over. */
+function shorten(stderr: string): string {
+  return stderr
+    .replaceAll(/"(?:[^"\\]|\\.)*"?/g, '"…"')
+    .trim()
+    .slice(0, 500);
+}
+
+function once(run: (code: number | null, signal: NodeJS.Signals | null) => void): typeof run {
+  let isDone = false;
+  return (code, signal) => {
+    if (isDone) return;
+    isDone = true;
+    run(code, signal);
+  };
+}

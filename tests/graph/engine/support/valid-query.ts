@@ -1,0 +1,255 @@
+import {
+  type GraphQLArgument,
+  type GraphQLInputType,
+  type GraphQLInterfaceType,
+  type GraphQLNamedType,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  getNamedType,
+  getNullableType,
+  isAbstractType,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+} from "graphql";
+
+/** Draws a number from 0 up to, and without, `end`. */
+export type Draw = (end: number) => number;
+
+/** An operation, and the variables that it is sent with. */
+export type DrawnQuery = { readonly query: string; readonly variables: Readonly<Record<string, unknown>> };
+
+/** A value as a literal and as JSON. */
+type Value = { readonly literal: string; readonly json: unknown };
+
+/** What to write, by the name of a scalar, or of one argument such as `Query.user.id`. */
+type Values = Readonly<Record<string, readonly Value[]>>;
+
+/** What is not written at all: fields as `Query.node`. */
+export type DrawOptions = {
+  readonly values?: Values;
+  readonly without?: ReadonlySet<string>;
+  readonly depth?: number;
+  /** How many fields and fragments an operation has at most. */
+  readonly maxFields?: number;
+};
+
+const TEXTS = ["", "a", 'q"\\ \n\t', "ünï 💥 \u2028", "{ not: code }", "#", "-1e5", "$variable"];
+const plain = (value: unknown): Value => ({ literal: JSON.stringify(value), json: value });
+
+/** Values for the scalars that every schema has. */
+const BUILT_IN: Values = {
+  Int: [0, 1, 2, -1, 2_147_483_647, -2_147_483_648].map(plain),
+  Float: [
+    ...[0, -0.5, 3, 1e21, 0.1, 2_147_483_648, 123_456_789_012].map(plain),
+    { literal: "1.5E-7", json: 1.5e-7 },
+    { literal: "12345678901234567890", json: Number("12345678901234567890") },
+    { literal: "1.7976931348623157e308", json: Number.MAX_VALUE },
+  ],
+  String: [
+    ...TEXTS.map(plain),
+    { literal: '"""\n  block "text"\n    \\""" \n"""', json: 'block "text"\n  """ ' },
+  ],
+  ID: [...["", "1", "nope", "99999999999999999999"].map(plain), { literal: "42", json: 42 }],
+  Boolean: [plain(true), plain(false)],
+};
+
+/**
+ * Draws an operation over a schema: aliases, fragments with and without a name, conditions by literals and variables,
+ * arguments, defaults and nulls. It may be one that `validate` refuses, as two selections may not merge.
+ */
+export function drawQuery(schema: GraphQLSchema, draw: Draw, options: DrawOptions = {}): DrawnQuery {
+  return new QueryWriter(schema, draw, options).write();
+}
+
+class QueryWriter {
+  readonly #schema: GraphQLSchema;
+  readonly #draw: Draw;
+  readonly #values: Values;
+  readonly #without: ReadonlySet<string>;
+  readonly #depth: number;
+  readonly #variables: Record<string, unknown> = {};
+  readonly #definitions: string[] = [];
+  readonly #fragments: { readonly name: string; readonly type: string; readonly text: string }[] = [];
+  #fieldsLeft: number;
+  #names = 0;
+
+  constructor(schema: GraphQLSchema, draw: Draw, options: DrawOptions) {
+    this.#schema = schema;
+    this.#draw = draw;
+    this.#values = { ...BUILT_IN, ...options.values };
+    this.#without = options.without ?? new Set();
+    this.#depth = options.depth ?? 5;
+    this.#fieldsLeft = options.maxFields ?? 40;
+  }
+
+  write(): DrawnQuery {
+    const query = this.#schema.getQueryType();
+    if (!query) throw new Error("the schema has no queries");
+    const set = this.#set(query, this.#depth);
+    const variables = this.#definitions.length > 0 ? `(${this.#definitions.join(", ")})` : "";
+    const fragments = this.#fragments.map(({ name, type, text }) => `fragment ${name} on ${type} ${text}`);
+    return { query: [`query Q${variables} ${set}`, ...fragments].join("\n"), variables: this.#variables };
+  }
+
+  #set(type: GraphQLNamedType, depth: number): string {
+    const parts: string[] = [];
+    const count = 1 + this.#draw(4);
+    for (let part = 0; part < count && this.#fieldsLeft > 0; part++) parts.push(this.#selection(type, depth));
+    return `{ ${parts.length > 0 ? parts.join(" ") : "__typename"} }`;
+  }
+
+  #selection(type: GraphQLNamedType, depth: number): string {
+    if (this.#oneIn(12))
+      return `${this.#oneIn(2) ? `${this.#name("t")}: ` : ""}__typename${this.#condition()}`;
+    const isFieldless = isAbstractType(type) && !isInterfaceType(type);
+    if (depth > 0 && (isFieldless || this.#oneIn(isAbstractType(type) ? 2 : 7)))
+      return this.#fragment(type, depth);
+    return isObjectType(type) || isInterfaceType(type) ? this.#field(type, depth) : "__typename";
+  }
+
+  /** On the type itself, on one that it can be, or on an interface that it has. */
+  #fragment(type: GraphQLNamedType, depth: number): string {
+    this.#fieldsLeft -= 1;
+    const narrower = isAbstractType(type) ? [...this.#schema.getPossibleTypes(type)] : [];
+    const wider = isObjectType(type) || isInterfaceType(type) ? [...type.getInterfaces()] : [];
+    const on = this.#pick<GraphQLNamedType>([type, ...narrower, ...narrower, ...wider]) ?? type;
+    const kind = this.#draw(4);
+    if (kind === 0 && on === type) return `...${this.#condition()} ${this.#set(on, depth)}`;
+    if (kind > 1) return `... on ${on.name}${this.#condition()} ${this.#set(on, depth)}`;
+    const known = this.#fragments.filter((fragment) => fragment.type === on.name);
+    const again = this.#oneIn(2) ? this.#pick(known) : undefined;
+    if (again) return `...${again.name}${this.#condition()}`;
+    const text = this.#set(on, depth);
+    const name = this.#name("F");
+    this.#fragments.push({ name, type: on.name, text });
+    return `...${name}${this.#condition()}`;
+  }
+
+  #field(type: GraphQLObjectType | GraphQLInterfaceType, depth: number): string {
+    const fields = Object.values(type.getFields()).filter(
+      (field) =>
+        (depth > 1 || isLeafType(getNamedType(field.type))) &&
+        !this.#without.has(`${type.name}.${field.name}`),
+    );
+    const field = this.#pick(fields);
+    if (!field) return "__typename";
+    this.#fieldsLeft -= 1;
+    const named = getNamedType(field.type);
+    const args = field.args.flatMap((arg) => this.#argument(arg, `${type.name}.${field.name}.${arg.name}`));
+    const given = args.length > 0 ? `(${args.join(", ")})` : "";
+    const inner = isLeafType(named) ? "" : ` ${this.#set(named, depth - 1)}`;
+    // Equal keys must mean equal fields: whatever takes arguments has an alias of its own.
+    const alias = field.args.length > 0 || this.#oneIn(4) ? `${this.#alias(type)}: ` : "";
+    return `${alias}${field.name}${given}${this.#condition()}${inner}`;
+  }
+
+  /** Now and then the name of another field with more behind it, or one that joins use. */
+  #alias(type: GraphQLObjectType | GraphQLInterfaceType): string {
+    if (!this.#oneIn(6)) return this.#name("a");
+    return `${this.#pick(["id", "_alias_id", "_entities", ...Object.keys(type.getFields())]) ?? "id"}${this.#name("")}`;
+  }
+
+  #argument(arg: GraphQLArgument, place: string): string[] {
+    const isRequired = isNonNullType(arg.type) && arg.defaultValue === undefined;
+    if (!isRequired && this.#oneIn(2)) return [];
+    return [`${arg.name}: ${this.#valueOrVariable(arg.type, place, arg.defaultValue !== undefined)}`];
+  }
+
+  #valueOrVariable(type: GraphQLInputType, place: string, hasDefault = false): string {
+    return this.#oneIn(4) ? this.#variable(type, place, hasDefault) : this.#value(type, place, true).literal;
+  }
+
+  /** Sent, with a default, or left out where that is valid. */
+  #variable(type: GraphQLInputType, place: string, hasDefault: boolean): string {
+    const name = this.#name("v");
+    const value = this.#value(type, place, false);
+    const withDefault = this.#oneIn(3);
+    const written = withDefault || hasDefault ? getNullableType(type) : type;
+    const isNullDefault = value.literal === "null" && isNonNullType(type);
+    this.#definitions.push(
+      `$${name}: ${written}${withDefault && !isNullDefault ? ` = ${value.literal}` : ""}`,
+    );
+    const mayBeLeftOut = !isNonNullType(type) || withDefault || hasDefault;
+    if (!mayBeLeftOut || this.#oneIn(2)) this.#variables[name] = this.#value(type, place, false).json;
+    return `$${name}`;
+  }
+
+  /** `isInPlace` tells whether variables may stand in it. */
+  #value(type: GraphQLInputType, place: string, isInPlace: boolean): Value {
+    if (isNonNullType(type)) return this.#present(type.ofType, place, isInPlace);
+    return this.#oneIn(8) ? { literal: "null", json: null } : this.#present(type, place, isInPlace);
+  }
+
+  #present(type: GraphQLInputType, place: string, isInPlace: boolean): Value {
+    const own = this.#pick(this.#values[place] ?? []);
+    if (own) return own;
+    const part = (inner: GraphQLInputType): Value =>
+      isInPlace && this.#oneIn(6) && isLeafType(getNullableType(inner))
+        ? { literal: this.#variable(inner, "", false), json: null }
+        : this.#value(inner, "", isInPlace);
+    if (isListType(type)) {
+      const items = Array.from({ length: this.#draw(4) }, () => part(type.ofType));
+      const [single] = items;
+      // One value stands for a list of it.
+      if (single && items.length === 1 && this.#oneIn(2) && single.literal !== "null") return single;
+      return {
+        literal: `[${items.map(({ literal }) => literal).join(", ")}]`,
+        json: items.map(({ json }) => json),
+      };
+    }
+    if (isInputObjectType(type)) {
+      const fields = Object.values(type.getFields()).filter(
+        (field) => (isNonNullType(field.type) && field.defaultValue === undefined) || this.#oneIn(3),
+      );
+      const values = fields.map(({ name, type: inner }) => [name, part(inner)] as const);
+      return {
+        literal: `{${values.map(([name, { literal }]) => `${name}: ${literal}`).join(", ")}}`,
+        json: Object.fromEntries(values.map(([name, { json }]) => [name, json])),
+      };
+    }
+    if (isEnumType(type)) {
+      const name = this.#pick(type.getValues())?.name ?? "";
+      return { literal: name, json: name };
+    }
+    const known = "name" in type ? this.#pick(this.#values[type.name] ?? []) : undefined;
+    if (!known) throw new Error(`there are no values for ${String(type)}`);
+    return known;
+  }
+
+  #condition(): string {
+    if (!this.#oneIn(7)) return "";
+    const one = () => ` @${this.#oneIn(2) ? "skip" : "include"}(if: ${this.#flag()})`;
+    if (!this.#oneIn(5)) return one();
+    return ` @skip(if: ${this.#flag()}) @include(if: ${this.#flag()})`;
+  }
+
+  #flag(): string {
+    const kind = this.#draw(4);
+    if (kind === 0) return String(this.#oneIn(2));
+    const name = `flag${this.#draw(3)}`;
+    if (!(name in this.#variables) && !this.#definitions.some((text) => text.startsWith(`$${name}:`))) {
+      const withDefault = this.#oneIn(2);
+      this.#definitions.push(`$${name}: Boolean!${withDefault ? ` = ${this.#oneIn(2)}` : ""}`);
+      if (!withDefault || this.#oneIn(2)) this.#variables[name] = this.#oneIn(2);
+    }
+    return `$${name}`;
+  }
+
+  #name(prefix: string): string {
+    this.#names += 1;
+    return `${prefix}${this.#names}`;
+  }
+
+  #oneIn(count: number): boolean {
+    return this.#draw(count) === count - 1;
+  }
+
+  #pick<T>(from: readonly T[]): T | undefined {
+    return from[this.#draw(Math.max(1, from.length))];
+  }
+}

@@ -1,0 +1,11 @@
+import { QueryPlanner } from "@graphql-hive/router-query-planner";
+import type { Planner } from "../../gateway/planner.ts";
+
+/** The Rust planner in this process: for tests and benches of the engine, which plan what is known to be planned. */
+export function createNativePlanner(supergraphSdl: string): Planner {
+  const planner = new QueryPlanner(supergraphSdl);
+  return {
+    plan: (operationText, operationName, { labels, percentage }) =>
+      planner.planAsync(operationText, operationName, new Set(labels), percentage),
+  };
+}
