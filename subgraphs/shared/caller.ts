@@ -4,7 +4,6 @@ import type { App } from "../../src/app.ts";
 import { ReplayKey } from "../../src/idempotency/replay-key.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import type { Principal } from "../../src/keys/principal.ts";
-import type { Context } from "./context.ts";
 import { openPrincipal, openReplayKey, PRINCIPAL_HEADER, REPLAY_KEY_HEADER } from "./principal-token.ts";
 
 /** The header, and the connection parameter, by which a router that is not ours shows that it may ask. */
@@ -53,7 +52,11 @@ export async function identifyCaller(
 }
 
 /** Who asks; a gateway of ours has looked at the credential, and keeps looking at it. */
-export type Caller = Pick<Context, "principal" | "replayKey"> & { readonly isGateway: boolean };
+export type Caller = {
+  readonly principal: Principal;
+  readonly replayKey: () => ReplayKey | undefined;
+  readonly isGateway: boolean;
+};
 
 /** What a socket presents: routers differ in whether they hand headers on with the upgrade or as parameters. */
 export function presentedBySocket(parameters: unknown, upgrade: IncomingHttpHeaders): Presented {

@@ -46,11 +46,15 @@ const LISTS: readonly List[] = [
     after: TIME,
     range: /Index Cond: .*account = .*ROW\(created_at, id\) < /,
     list: (database: Database, { first, after }: PageRequest) =>
-      listJobs(database, { account: ACCOUNT, keyId: undefined }, {
-        limit: first,
-        state,
-        after: after === undefined ? undefined : { at: new Date(), id: newId() },
-      }),
+      listJobs(
+        database,
+        { account: ACCOUNT, keyId: undefined },
+        {
+          limit: first,
+          state,
+          after: after === undefined ? undefined : { at: new Date(), id: newId() },
+        },
+      ),
   })),
   {
     name: "requests",

@@ -1,3 +1,4 @@
+import { ByteLru } from "../../kernel/byte-lru.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/hex.ts";
 import type { Logger } from "../../kernel/log.ts";
@@ -6,7 +7,6 @@ import { emptyRoots, type SegmentHasher } from "../merkle/file-tree.ts";
 import { toHash } from "../merkle/proof.ts";
 import { SegmentTree } from "../merkle/segment-tree.ts";
 import { type FileShape, SEGMENT_BYTES, segmentBytes, segmentLeaves } from "../merkle/shape.ts";
-import { ByteLru } from "../../kernel/byte-lru.ts";
 import { type DiskFiles, dataPath, rootsPath } from "./disk-files.ts";
 
 /** A complete file on the disk. `id` is part of its name there. */

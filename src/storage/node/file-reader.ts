@@ -1,6 +1,6 @@
+import { ByteLru } from "../../kernel/byte-lru.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { SEGMENT_BYTES } from "../merkle/shape.ts";
-import { ByteLru } from "../../kernel/byte-lru.ts";
 import type { NodeFile, StorageNode } from "./storage-node.ts";
 
 /** Bytes of a file from `start` up to and without `end`. */
