@@ -50,7 +50,7 @@ export class OperationAccount {
  * Whether an operation succeeded, as a request over REST does that is answered below 400: it was answered, nothing in it
  * was refused to its credential, and where parts of it failed, another root field did not.
  */
-export function isSuccess({ data, errors = [] }: ExecutionResult | FormattedExecutionResult): boolean {
+function isSuccess({ data, errors = [] }: ExecutionResult | FormattedExecutionResult): boolean {
   if (data === undefined || data === null) return false;
   if (errors.length === 0) return true;
   if (errors.some(({ extensions }) => DENIALS.has(extensions?.code))) return false;

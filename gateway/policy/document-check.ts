@@ -31,7 +31,7 @@ export type DocumentRules = {
 };
 
 /** A document that was found good. */
-export type CheckedDocument = {
+type CheckedDocument = {
   readonly document: DocumentNode;
   readonly inputs: Inputs;
   /** What an operation of it costs, and for how many requests it counts. */

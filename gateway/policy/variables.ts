@@ -60,14 +60,31 @@ export function findVariableFaults(
         faults.push(fault(`Variable "$${name}" is required.`));
       continue;
     }
-    coerceInputValue(value, type, (path, _value, error) => {
+    for (const { path, error } of coercionFaults(value, type)) {
       const place = path.length > 0 ? ` at "${name}${path.map(toText).join("")}"` : "";
-      const reason = hidesNames && error.extensions.code === undefined ? "" : `: ${error.message}`;
-      if (faults.length < MAX_FAULTS)
-        faults.push(fault(`Variable "$${name}" has an invalid value${place}${reason}`));
-    });
+      const reason = hidesNames && error.extensions.code === undefined ? "." : `: ${error.message}`;
+      faults.push(fault(`Variable "$${name}" has an invalid value${place}${reason}`));
+    }
+    if (faults.length >= MAX_FAULTS) break;
   }
   return faults;
+}
+
+type CoercionFault = { readonly path: readonly (string | number)[]; readonly error: GraphQLError };
+
+/** What graphql-js finds wrong with a value: the first of it where it is much. */
+function coercionFaults(value: unknown, type: GraphQLInputType): readonly CoercionFault[] {
+  const found: CoercionFault[] = [];
+  const enough = new Error("enough faults were found");
+  try {
+    coerceInputValue(value, type, (path, _value, error) => {
+      found.push({ path, error });
+      if (found.length >= MAX_FAULTS) throw enough;
+    });
+  } catch (error) {
+    if (error !== enough) throw error;
+  }
+  return found;
 }
 
 function toText(step: string | number): string {

@@ -83,6 +83,12 @@ const WORST: Readonly<Record<string, OperationPayload>> = {
       },
     },
   },
+  "messages that are all wrong": {
+    query: CHAT,
+    variables: {
+      i: { model: "m", messages: Array.from({ length: 1_000 }, () => ({ role: 1, content: [] })) },
+    },
+  },
   "deeply nested JSON": {
     query: CHAT,
     variables: { i: { model: "m", messages: [message], options: { a: nest(5_000) } } },
