@@ -30,6 +30,8 @@ export function gatedServer(options: Parameters<typeof createServer>[0] = {}): F
  */
 export function limitLoad(server: FastifyInstance, app: App): void {
   const { load, metrics } = app;
+  server.addHook("onListen", async () => load.monitor.start());
+  server.addHook("onClose", async () => load.monitor.stop());
   server.addHook("onRequest", (request, _reply, done) => {
     const cause = isHealthCheck(request.raw) ? undefined : load.monitor.overload;
     if (cause) metrics?.refused(cause);
@@ -39,8 +41,9 @@ export function limitLoad(server: FastifyInstance, app: App): void {
     const lease = () => load.requests.of(request.raw, reply.raw);
     try {
       const announced = announcedBytes(request);
+      const isRefused = (announced ?? 0) > (request.routeOptions.bodyLimit ?? 0);
       if (announced === undefined) reserveAsItComes(request, (bytes) => lease().reserve(bytes));
-      else if (announced > MIN_COUNTED_BYTES) lease().reserve(announced * BODY_FACTOR);
+      else if (announced > MIN_COUNTED_BYTES && !isRefused) lease().reserve(announced * BODY_FACTOR);
       done(null, payload);
     } catch (error) {
       done(error as Error);
@@ -50,8 +53,8 @@ export function limitLoad(server: FastifyInstance, app: App): void {
     const bytes = typeof payload === "string" || Buffer.isBuffer(payload) ? payload.length : 0;
     if (bytes > MIN_COUNTED_BYTES) {
       load.requests.of(request.raw, reply.raw).charge(bytes);
-      // Node itself disconnects when nothing of it was read for so long, and takes the time-out away at its end.
-      request.raw.socket.setTimeout(app.config.CLIENT_STALL_MS);
+      // Counted anew whenever some of it is read; Node takes the time-out away when all of it was.
+      reply.raw.setTimeout(app.config.CLIENT_STALL_MS, () => reply.raw.destroy());
     }
     done(null, payload);
   });

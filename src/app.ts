@@ -125,7 +125,6 @@ function wire(given: {
     ...services,
     readiness: () => readinessOf(checksOf(services, database, bus)),
     async start({ worker }) {
-      services.load.monitor.start();
       relay.start();
       await inference.start();
       if (!worker) return;
@@ -133,7 +132,6 @@ function wire(given: {
       for (const room of [accounts, keys, inference, chain, storage]) room.work?.();
     },
     async close() {
-      services.load.monitor.stop();
       // What is under way is billed first, and its events are published last.
       await inference.stop();
       await idempotency.stop();

@@ -54,8 +54,8 @@ export class ServerReads implements AccountReads {
   }
 
   /** Lets go of every connection, once no read is under way. */
-  close(): Promise<void> {
-    return this.#pool.end();
+  async close(): Promise<void> {
+    if (!this.#pool.ending) await this.#pool.end();
   }
 
   async #read<Row>(statement: Statement, signal: AbortSignal | undefined): Promise<readonly Row[]> {

@@ -12,6 +12,8 @@ type Dependencies = {
 };
 
 const WINDOW_MS = 500;
+/** So many windows in a row must be late: one long task, as when a module is loaded, is no overload. */
+const LATE_WINDOWS = 3;
 const RESOLUTION_MS = 10;
 /** From here on memory is near its limit. The heap's limit is Node's own (`--max-old-space-size`). */
 const BUDGET_NEAR_FULL = 0.95;
@@ -34,6 +36,7 @@ export class LoadMonitor {
   #cpu = process.cpuUsage();
   #sampledAtMs = performance.now();
   #delayP99Ms = 0;
+  #lateWindows = 0;
   #overload: Overload | undefined;
 
   constructor(dependencies: Dependencies) {
@@ -53,6 +56,7 @@ export class LoadMonitor {
 
   start(): void {
     this.#delay.enable();
+    this.#delay.reset();
     this.#timer ??= setInterval(() => this.#sample(), WINDOW_MS).unref();
   }
 
@@ -67,8 +71,10 @@ export class LoadMonitor {
     this.#delayP99Ms = Math.max(0, this.#delay.percentile(99) / NANOSECONDS_PER_MS - RESOLUTION_MS);
     this.#delay.reset();
     const isLate = this.#delayP99Ms > this.#dependencies.maxEventLoopDelayMs && this.#isBusyItself();
+    this.#lateWindows = isLate ? this.#lateWindows + 1 : 0;
     const { used_heap_size: used, heap_size_limit: limit } = getHeapStatistics();
-    this.#overload = used > HEAP_NEAR_FULL * limit ? "memory" : isLate ? "event_loop" : undefined;
+    if (used > HEAP_NEAR_FULL * limit) this.#overload = "memory";
+    else this.#overload = this.#lateWindows >= LATE_WINDOWS ? "event_loop" : undefined;
     this.#cpu = process.cpuUsage();
     this.#sampledAtMs = performance.now();
   }

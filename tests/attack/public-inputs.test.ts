@@ -154,7 +154,7 @@ describe("every method of JSON-RPC", () => {
   ])("a request of %s is refused before it is parsed", async (_name, params) => {
     const body = `{"jsonrpc":"2.0","id":1,"method":"kv_getValue","params":${params}}`;
     const { text } = await atLittleCost(() => sendText("POST", "/", body));
-    expect(JSON.parse(text).error).toEqual({ code: -32_600, message: "The request has too many members" });
+    expect(JSON.parse(text).error).toEqual({ code: -32_600, message: "The request has too many values" });
   });
 
   test("a name of 3 MB names no method", async () => {
