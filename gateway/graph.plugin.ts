@@ -15,6 +15,7 @@ import { readJsonBodies } from "./json-body.ts";
 import { Leaving } from "./leaving.ts";
 import { OperationAccount } from "./operation-account.ts";
 import { answerPlainly, type PlainAnswer } from "./plain-request.ts";
+import { refuseText } from "./policy/text-limits.ts";
 import type { Policy } from "./policy.ts";
 import { streamMultipart, wantsMultipart } from "./streams.multipart.ts";
 import type { Streams } from "./streams.ts";
@@ -59,9 +60,18 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
       const answer = await answerPlainly(plain, request, { account, replayKey, leaving });
       if (answer) return sendPlain(reply, answer);
       reply.header("cache-control", "no-store");
+      // Apollo parses before it asks the policy.
+      const refusal = refuseText(textOf(request), policy.limits);
+      if (refusal) return reply.code(400).send({ errors: [refusal.toJSON()] });
       return answerByApollo(apollo, policy, { request, reply }, { account, replayKey, leaving });
     },
   });
+}
+
+/** The document of a request; empty where there is none. */
+function textOf({ method, body, query }: FastifyRequest): string {
+  const { query: text } = Object(method === "GET" ? query : body) as { readonly query?: unknown };
+  return typeof text === "string" ? text : "";
 }
 
 function sendPlain(reply: FastifyReply, { text, cacheControl }: PlainAnswer): FastifyReply {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { FastifyInstance, FastifyRequest, FastifyServerFactory } from "fastify";
 import type { App } from "../src/app.ts";
 import { AppError } from "../src/kernel/errors.ts";
-import { RequestGate } from "./request-gate.ts";
+import { RequestGate, type Turns } from "./request-gate.ts";
 
 /** Smaller bodies and answers are bounded by the number of connections, and not worth counting. */
 const MIN_COUNTED_BYTES = 16_384;
@@ -14,10 +14,13 @@ const RETRY_AFTER_SECONDS = 1;
 
 const HEALTH = /^\/(?:healthz|readyz)(?:\?|$)/;
 
-/** The HTTP server of the gateway: requests pass its gate before Fastify sees them. */
-export function gatedServer(options: Parameters<typeof createServer>[0] = {}): FastifyServerFactory {
+/** The HTTP server of the gateway: requests pass its gate, and take turns, before Fastify sees them. */
+export function gatedServer(
+  turns: Turns,
+  options: Parameters<typeof createServer>[0] = {},
+): FastifyServerFactory {
   return (handler) => {
-    const gate = new RequestGate(handler, isHealthCheck);
+    const gate = new RequestGate(handler, isHealthCheck, turns);
     return createServer(options, (request, response) => gate.enter(request, response)) as Server;
   };
 }

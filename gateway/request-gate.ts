@@ -5,29 +5,58 @@ import type { Socket } from "node:net";
 const MAX_PIPELINED = 64;
 /** Requests that begin in one turn of the event loop without waiting for the next. */
 const MAX_PER_TURN = 4;
-/** Requests of all connections that wait; each keeps its head in memory. The connection of one more is closed. */
+/** Pipelined requests of all connections that wait; each keeps its head in memory. The connection of one more is closed. */
 const MAX_WAITING = 5_000;
+/** What waits for its turn, a request or a handshake of a connection each. */
+const MAX_WAITING_TURNS = 5_000;
 
 type Waiting = { readonly request: IncomingMessage; readonly response: ServerResponse };
 
+/** Spreads what arrives at once over turns of the event loop: a few begin in a turn, the others one in each later turn. */
+export class Turns {
+  readonly #waiting: (() => void)[] = [];
+  #begun = 0;
+
+  /** Runs now or in a later turn, in order. False when too many wait already: then it does not run. */
+  take(run: () => void): boolean {
+    if (this.#begun === 0) setImmediate(() => this.#next());
+    if (this.#begun < MAX_PER_TURN && this.#waiting.length === 0) {
+      this.#begun += 1;
+      run();
+      return true;
+    }
+    if (this.#waiting.length >= MAX_WAITING_TURNS) return false;
+    this.#waiting.push(run);
+    return true;
+  }
+
+  /** What one does synchronously is over when the next turn comes. */
+  #next(): void {
+    const run = this.#waiting.shift();
+    this.#begun = run ? MAX_PER_TURN : 0;
+    if (!run) return;
+    setImmediate(() => this.#next());
+    run();
+  }
+}
+
 /**
  * Stands before the whole server and decides when a request begins. Of one connection one request is worked on at a
- * time, so that a client that pipelines holds one answer and not all of them; and when many requests arrive at once, a
- * few begin in each turn of the event loop, so that other events are handled in between. `isUrgent` requests, such as
- * health checks, do not wait for a turn.
+ * time, so that a client that pipelines holds one answer and not all of them; and requests take turns, so that other
+ * events are handled in between. `isUrgent` requests, such as health checks, do not wait for a turn.
  */
 export class RequestGate {
   readonly #begin: RequestListener;
   readonly #isUrgent: (request: IncomingMessage) => boolean;
+  readonly #turns: Turns;
   /** Requests that wait for the one before them, by connection; present while one is worked on. */
   readonly #pipelined = new WeakMap<Socket, Waiting[]>();
-  readonly #nextTurns: Waiting[] = [];
-  #begunInTurn = 0;
   #waiting = 0;
 
-  constructor(begin: RequestListener, isUrgent: (request: IncomingMessage) => boolean) {
+  constructor(begin: RequestListener, isUrgent: (request: IncomingMessage) => boolean, turns: Turns) {
     this.#begin = begin;
     this.#isUrgent = isUrgent;
+    this.#turns = turns;
   }
 
   /** Takes a request as it arrived. It begins now or later, or its connection is closed. */
@@ -44,34 +73,14 @@ export class RequestGate {
     } else socket.destroy();
   }
 
-  #admit(next: Waiting): void {
-    next.response.once("close", () => this.#ended(next.request.socket));
-    if (this.#isUrgent(next.request)) {
-      this.#run(next);
-      return;
-    }
-    if (this.#begunInTurn === 0) setImmediate(() => this.#turn());
-    if (this.#begunInTurn < MAX_PER_TURN && this.#nextTurns.length === 0) {
-      this.#begunInTurn += 1;
-      this.#run(next);
-    } else if (this.#waiting < MAX_WAITING) {
-      this.#waiting += 1;
-      this.#nextTurns.push(next);
-    } else next.request.socket.destroy();
-  }
-
-  /** One that waited begins in each turn: what it does synchronously is over when the next turn comes. */
-  #turn(): void {
-    const next = this.#nextTurns.shift();
-    this.#begunInTurn = next ? MAX_PER_TURN : 0;
-    if (!next) return;
-    this.#waiting -= 1;
-    setImmediate(() => this.#turn());
-    this.#run(next);
-  }
-
-  #run({ request, response }: Waiting): void {
-    if (!request.socket.destroyed) this.#begin(request, response);
+  #admit({ request, response }: Waiting): void {
+    const { socket } = request;
+    response.once("close", () => this.#ended(socket));
+    const run = () => {
+      if (!socket.destroyed) this.#begin(request, response);
+    };
+    if (this.#isUrgent(request)) run();
+    else if (!this.#turns.take(run)) socket.destroy();
   }
 
   #ended(socket: Socket): void {

@@ -24,6 +24,7 @@ import {
   type TrustedDocuments,
 } from "./policy/trusted-documents.ts";
 import { createPolicy } from "./policy.ts";
+import { Turns } from "./request-gate.ts";
 import { serveSessionCookie } from "./session-cookie.ts";
 import { ssePlugin } from "./streams.sse.ts";
 import { createStreams } from "./streams.ts";
@@ -50,11 +51,13 @@ export async function createServer(
   const introspection =
     (app.config.INTROSPECTION ?? (app.config.NETWORK === "devnet" ? "on" : "off")) === "on";
   const graph = introspection ? opened : withHiddenNames(opened);
+  const requestTimeout = Math.max(app.config.BODY_MS, app.config.UPLOAD_MS) + REQUEST_GRACE_MS;
+  const turns = new Turns();
   const server = Fastify({
-    serverFactory: gatedServer({
+    serverFactory: gatedServer(turns, {
       maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: HEADERS_MS,
-      requestTimeout: Math.max(app.config.BODY_MS, app.config.UPLOAD_MS) + REQUEST_GRACE_MS,
+      headersTimeout: Math.min(HEADERS_MS, requestTimeout),
+      requestTimeout,
       keepAliveTimeout: KEEP_ALIVE_MS,
     }),
     forceCloseConnections: "idle",
@@ -78,7 +81,7 @@ export async function createServer(
     trusted: trustedDocuments(app.config),
   });
   const streams = createStreams(app, graph, policy);
-  const sockets = serveWebSockets(server.server, streams);
+  const sockets = serveWebSockets(server.server, streams, turns);
   // A connection that was busy when the closing began would stay open, idle, until its keep-alive ends.
   let closing = false;
   server.server.on("request", ({ socket }, response) => {

@@ -10,6 +10,7 @@ import { toGraphFailure } from "../subgraphs/shared/failures.ts";
 import { ClientLeft } from "./leaving.ts";
 import type { OperationAccount } from "./operation-account.ts";
 import { showError } from "./policy/refusals.ts";
+import type { Turns } from "./request-gate.ts";
 import { showResult } from "./results.ts";
 import { SocketConnection } from "./socket-connection.ts";
 import type { StreamContext, StreamedOperation } from "./streamed-operation.ts";
@@ -33,7 +34,7 @@ type Extra = {
  * too large closes it with 1009; too many sockets, streams or messages, and a socket beyond the rate limit, with 4429.
  * An operation beyond the rate limit is refused alone.
  */
-export function serveWebSockets(http: Server, streams: Streams): { close(): Promise<void> } {
+export function serveWebSockets(http: Server, streams: Streams, turns: Turns): { close(): Promise<void> } {
   const { limits, stallMs } = streams;
   const sockets = new WebSocketServer({ noServer: true, maxPayload: limits.frameBytes, handleProtocols });
   const protocol = createProtocol(streams);
@@ -49,7 +50,13 @@ export function serveWebSockets(http: Server, streams: Streams): { close(): Prom
   };
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (new URL(request.url ?? "/", "http://gateway").pathname !== PATH) return socket.destroy();
-    return sockets.handleUpgrade(request, socket, head, (opened) => accept(opened, request));
+    // Node has let go of the socket: while it waits, nobody else would notice that it broke.
+    socket.on("error", () => socket.destroy());
+    const isLate = !turns.take(() => {
+      if (!socket.destroyed)
+        sockets.handleUpgrade(request, socket, head, (opened) => accept(opened, request));
+    });
+    if (isLate) socket.destroy();
   };
   http.on("upgrade", onUpgrade);
   return {

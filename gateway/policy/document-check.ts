@@ -20,6 +20,7 @@ import { LocatedError, Locator } from "./located-error.ts";
 import { type Measures, measureDocument } from "./measure.ts";
 import { tooMuch } from "./refusals.ts";
 import { readDirectiveUses } from "./schema-directives.ts";
+import { refuseText } from "./text-limits.ts";
 
 /** What documents are checked against. */
 export type DocumentRules = {
@@ -69,12 +70,10 @@ const MEASURED = [
  * look-up.
  */
 export function createDocumentCheck(rules: DocumentRules): (text: string) => Verdict {
-  const { documentBytes } = rules.limits;
   const check = createUncachedCheck(rules);
   const known = new ByteLru<Verdict>({ maxEntries: MAX_KEPT, maxBytes: MAX_KEPT_BYTES });
   return (text) => {
-    if (text.length > documentBytes || Buffer.byteLength(text) > documentBytes)
-      return [tooMuch("documentBytes", undefined, documentBytes)];
+    if (text.length > rules.limits.documentBytes) return check(text);
     const key = text.length <= MAX_KEY_LENGTH ? text : createHash("sha256").update(text).digest("base64");
     const seen = known.get(key);
     if (seen) return seen;
@@ -92,6 +91,8 @@ function createUncachedCheck({ schema, supergraphSdl, limits, hideNames }: Docum
   const inputLimits = new InputLimits(limits);
   const findFaults = (document: DocumentNode) => validate(schema, document, rules, { maxErrors: MAX_FAULTS });
   return (text: string): Verdict => {
+    const refusal = refuseText(text, limits);
+    if (refusal) return [refusal];
     const document = parseWithin(text, limits.tokens, hideNames);
     if (document instanceof GraphQLError) return [document];
     const excess = findExcess(measureDocument(document), limits);

@@ -11,8 +11,8 @@ import { readJson } from "./rpc/rpc-json.ts";
 /** Ten segments, as clients send them, are 3.5 MB. */
 const BODY_LIMIT_BYTES = 8 * 1_048_576;
 const MAX_CALLS = 100;
-/** A segment in memory, as base64, and as part of an answer. */
-const SEGMENT_ANSWER_BYTES = 1_048_576;
+/** A segment as bytes, as base64 in a text and in bytes, in an answer, and on its way to the client. */
+const SEGMENT_ANSWER_BYTES = 2 * 1_048_576;
 const SEGMENT_METHODS = /^zgs_downloadSegment/;
 
 const id = z.union([z.string(), z.number(), z.null()]);
@@ -90,8 +90,8 @@ function readCalls(body: Buffer): unknown {
   return calls;
 }
 
-function jsonAnswer(text: string): Answer {
-  return { kind: "bytes", bytes: Buffer.from(text) };
+function jsonAnswer(bytes: Buffer): Answer {
+  return { kind: "bytes", bytes };
 }
 
 /** Memory that the largest answer of these calls takes, as far as their methods tell. */

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { ConnectionCaps } from "../../gateway/connection-caps.ts";
 import { EventOutlet } from "../../gateway/event-outlet.ts";
+import { Turns } from "../../gateway/request-gate.ts";
 import type { Streams } from "../../gateway/streams.ts";
 import { serveWebSockets } from "../../gateway/streams.ws.ts";
 import { GRAPH_LIMITS } from "../../src/graph-limits.ts";
@@ -202,7 +203,7 @@ describe("a socket is closed with", () => {
         watch: () => () => {},
         report: () => {},
       } as unknown as Streams;
-      const sockets = serveWebSockets(http, streams);
+      const sockets = serveWebSockets(http, streams, new Turns());
       await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
       const address = http.address();
       ends.push(() => http.close());

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { KV_METHODS } from "../../src/rest/rpc/kv-methods.ts";
+import type { Base64Bytes } from "../../src/rest/rpc/rpc-json.ts";
 import { RpcParams } from "../../src/rest/rpc/rpc-params.ts";
 import { newStream, newWriter, resultOf, type Writer, write } from "../support/kv.ts";
 import { type PublishedFile, prepareFile, startPublisher } from "../support/publisher.ts";
@@ -312,8 +313,8 @@ describe("the key-value node", () => {
       ...{ app: strict, params, origin: "" },
       ...{ signal: new AbortController().signal, needMemory() {} },
     });
-    const { data, size } = answer as { data: string; size: number };
-    expect([size, Buffer.from(data, "base64").equals(large.subarray(0, 262_144))]).toEqual([300_000, true]);
+    const { data, size } = answer as { data: Base64Bytes; size: number };
+    expect([size, data.bytes.equals(large.subarray(0, 262_144))]).toEqual([300_000, true]);
   });
 
   test("walks keys from either end and from any key", async () => {

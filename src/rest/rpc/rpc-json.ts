@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { type JsonLimits, measureJson } from "../../inference/json-shape.ts";
 import { INVALID_REQUEST, PARSE_ERROR, RpcError } from "./rpc-error.ts";
 
@@ -30,11 +31,38 @@ export function readJson(bytes: Buffer): unknown {
   }
 }
 
-/** Writes JSON; a `bigint` is a number with all its digits. */
-export function writeJson(value: unknown): string {
-  return JSON.stringify(value, (_name, part: unknown) =>
-    typeof part === "bigint" ? rawJSON(part.toString()) : part,
-  );
+/** Bytes that JSON carries as base64. */
+export class Base64Bytes {
+  readonly bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+}
+
+/** Stands for base64 until JSON is written: no client can guess it, and so write it into an id. */
+const PLACE = randomUUID();
+const QUOTE = Buffer.from('"');
+
+/**
+ * Writes JSON; a `bigint` is a number with all its digits. Base64 is put in afterwards: looking through a segment for
+ * characters to escape took longer than all the rest of its answer.
+ */
+export function writeJson(value: unknown): Buffer {
+  const carried: Buffer[] = [];
+  const text = JSON.stringify(value, (_name, part: unknown) => {
+    if (typeof part === "bigint") return rawJSON(part.toString());
+    if (!(part instanceof Base64Bytes)) return part;
+    carried.push(part.bytes);
+    return PLACE;
+  });
+  if (carried.length === 0) return Buffer.from(text);
+  const between = text.split(`"${PLACE}"`).map((piece) => Buffer.from(piece));
+  const pieces = between.flatMap((piece, at) => {
+    const bytes = carried[at];
+    return bytes ? [piece, QUOTE, Buffer.from(bytes.toString("base64"), "latin1"), QUOTE] : [piece];
+  });
+  return Buffer.concat(pieces);
 }
 
 function keepDigits(_name: string, value: unknown, context?: { readonly source?: string }): unknown {

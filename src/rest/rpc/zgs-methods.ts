@@ -6,6 +6,7 @@ import type { UploadSegment } from "../../storage/uploads.service.ts";
 import { toFileInfo } from "../file/file-info.ts";
 import { toNodeStatus } from "../node/status.ts";
 import { invalidParams, RpcError, SERVER_ERROR } from "./rpc-error.ts";
+import { Base64Bytes } from "./rpc-json.ts";
 import type { RpcCall, RpcMethods } from "./rpc-method.ts";
 import { type RpcParams, readBase64, readHash, readU64 } from "./rpc-params.ts";
 
@@ -83,12 +84,13 @@ function refuseWhole(): never {
   throw invalidParams("root", "already uploaded and finalized");
 }
 
-async function download({ app, params }: RpcCall, id: FileId): Promise<string | null> {
+async function download({ app, params }: RpcCall, id: FileId): Promise<Base64Bytes | null> {
   const start = params.index(1, "start_index");
   const end = params.index(2, "end_index");
   if (start >= end) throw invalidParams("end_index", "invalid chunk index");
   if (end - start > MOST_CHUNKS) throw invalidParams("end_index", `exceeds maximum chunks ${MOST_CHUNKS}`);
-  return (await app.segments.chunks(id, start, end))?.toString("base64") ?? null;
+  const chunks = await app.segments.chunks(id, start, end);
+  return chunks ? new Base64Bytes(chunks) : null;
 }
 
 async function downloadProven({ app, params }: RpcCall, id: FileId) {
@@ -97,7 +99,7 @@ async function downloadProven({ app, params }: RpcCall, id: FileId) {
 }
 
 function toWire({ root, data, index, proof, sizeBytes }: Segment) {
-  return { root, data: data.toString("base64"), index, proof, fileSize: sizeBytes };
+  return { root, data: new Base64Bytes(data), index, proof, fileSize: sizeBytes };
 }
 
 async function fileInfo(app: App, id: FileId) {
