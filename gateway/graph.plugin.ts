@@ -49,6 +49,7 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
       const hop = hopOf(request.raw);
       const tell = (quota: Quota) => void reply.headers(quotaHeaders(quota));
       const principal = await app.door.enter({ authorization: request.headers.authorization, hop }, tell);
+      app.load.requests.identified(request.raw, principal);
       accounts.set(request, new OperationAccount(app, principal, hop, tell));
     },
     async handler(request, reply) {

@@ -8,8 +8,8 @@ import { RequestGate, type Turns } from "./request-gate.ts";
 const MIN_COUNTED_BYTES = 16_384;
 /** A body is held as bytes and, once it is read, as the values in it. */
 const BODY_FACTOR = 2;
-/** Of a body whose length is not announced, this much is reserved at a time. */
-const CHUNKED_STEP_BYTES = 65_536;
+/** So much of a body is reserved at a time. */
+const STEP_BYTES = 65_536;
 const RETRY_AFTER_SECONDS = 1;
 
 const HEALTH = /^\/(?:healthz|readyz)(?:\?|$)/;
@@ -42,15 +42,8 @@ export function limitLoad(server: FastifyInstance, app: App): void {
   });
   server.addHook("preParsing", (request, reply, payload, done) => {
     const lease = () => load.requests.of(request.raw, reply.raw);
-    try {
-      const announced = announcedBytes(request);
-      const isRefused = (announced ?? 0) > (request.routeOptions.bodyLimit ?? 0);
-      if (announced === undefined) reserveAsItComes(request, (bytes) => lease().reserve(bytes));
-      else if (announced > MIN_COUNTED_BYTES && !isRefused) lease().reserve(announced * BODY_FACTOR);
-      done(null, payload);
-    } catch (error) {
-      done(error as Error);
-    }
+    if (mayBeLarge(request)) reserveAsItComes(request, (bytes) => lease().reserve(bytes));
+    done(null, payload);
   });
   server.addHook("onSend", (request, reply, payload, done) => {
     const bytes = typeof payload === "string" || Buffer.isBuffer(payload) ? payload.length : 0;
@@ -67,13 +60,16 @@ function isHealthCheck({ url = "" }: IncomingMessage): boolean {
   return HEALTH.test(url);
 }
 
-/** 0 without a body, undefined for one that comes in chunks. */
-function announcedBytes({ headers }: FastifyRequest): number | undefined {
-  if (headers["transfer-encoding"] !== undefined) return undefined;
-  return Number(headers["content-length"] ?? 0);
+/** A body that comes in chunks does not announce its length. */
+function mayBeLarge({ headers }: FastifyRequest): boolean {
+  if (headers["transfer-encoding"] !== undefined) return true;
+  return Number(headers["content-length"] ?? 0) > MIN_COUNTED_BYTES;
 }
 
-/** Reserves a step ahead of what was read. When there is no room, whoever reads the body sees it fail. */
+/**
+ * Reserves a step ahead of what was read, since what is only announced costs nothing: else a few connections that
+ * announce large bodies could keep out all others. When there is no room, whoever reads the body sees it fail.
+ */
 function reserveAsItComes({ raw }: FastifyRequest, reserve: (bytes: number) => void): void {
   let reserved = MIN_COUNTED_BYTES;
   let read = 0;
@@ -81,8 +77,8 @@ function reserveAsItComes({ raw }: FastifyRequest, reserve: (bytes: number) => v
     read += chunk.length;
     if (read <= reserved) return;
     try {
-      reserve((read - reserved + CHUNKED_STEP_BYTES) * BODY_FACTOR);
-      reserved = read + CHUNKED_STEP_BYTES;
+      reserve((read - reserved + STEP_BYTES) * BODY_FACTOR);
+      reserved = read + STEP_BYTES;
     } catch (error) {
       raw.off("data", count);
       if (raw.listenerCount("error") > 0) raw.emit("error", error);

@@ -2,6 +2,7 @@ import { CloseCode, type WebSocket as ProtocolSocket } from "graphql-ws";
 import type { WebSocket } from "ws";
 import { BODY_LIMITS, measureJson } from "../src/inference/json-shape.ts";
 import { MessageThrottle } from "./message-throttle.ts";
+import type { Turns } from "./request-gate.ts";
 
 /** How a socket is kept and given up. */
 type ConnectionOptions = {
@@ -11,6 +12,8 @@ type ConnectionOptions = {
   readonly heartbeatMs: number;
   /** How long what was sent may stay unread. */
   readonly stallMs: number;
+  /** Messages of all connections take turns. */
+  readonly turns: Turns;
   readonly report: (error: unknown) => void;
 };
 
@@ -18,6 +21,8 @@ type ConnectionOptions = {
 const MAX_WAITING_BYTES = 262_144;
 /** A message carries an operation two levels deep, and its variables may have all of theirs. */
 const ENVELOPE_DEPTH = 2;
+/** The close code of WebSocket for a server that has too much to do (RFC 6455's registry). */
+const TRY_AGAIN_LATER = 1013;
 
 /**
  * A socket as graphql-ws wants it. Who sends waits until it is on its way, so that nothing piles up here. A client that
@@ -30,6 +35,10 @@ export class SocketConnection implements ProtocolSocket {
   readonly #socket: WebSocket;
   readonly #options: ConnectionOptions;
   readonly #throttle: MessageThrottle;
+  /** Messages that wait for a turn of this connection. */
+  readonly #inbox: Buffer[] = [];
+  #inboxBytes = 0;
+  #hasTurn = false;
   #isAlive = true;
   #sending = 0;
   #sentAt = 0;
@@ -80,9 +89,31 @@ export class SocketConnection implements ProtocolSocket {
     this.#socket.on("message", (data) => {
       const bytes = Buffer.isBuffer(data) ? data : Buffer.from(String(data));
       if (this.#socket.readyState !== this.#socket.OPEN) return;
-      if (!this.#throttle.add(bytes.length, () => this.#handle(bytes, take)))
+      if (!this.#throttle.add(bytes.length, () => this.#receive(bytes, take)))
         this.close(CloseCode.TooManyInitialisationRequests, "Too many messages");
     });
+  }
+
+  /** One message of a connection is handled in a turn, so that many connections do not hold up everything else. */
+  #receive(bytes: Buffer, take: (text: string) => Promise<void>): void {
+    this.#inbox.push(bytes);
+    this.#inboxBytes += bytes.length;
+    if (this.#inboxBytes > MAX_WAITING_BYTES) this.#socket.pause();
+    if (!this.#hasTurn) this.#takeTurn(take);
+  }
+
+  #takeTurn(take: (text: string) => Promise<void>): void {
+    this.#hasTurn = true;
+    const isTaken = this.#options.turns.take(() => {
+      const bytes = this.#inbox.shift();
+      this.#hasTurn = false;
+      if (!bytes) return;
+      this.#inboxBytes -= bytes.length;
+      if (this.#inboxBytes <= MAX_WAITING_BYTES && this.#socket.isPaused) this.#socket.resume();
+      this.#handle(bytes, take);
+      if (this.#inbox.length > 0 && !this.#hasTurn) this.#takeTurn(take);
+    });
+    if (!isTaken) this.close(TRY_AGAIN_LATER, "Try again later");
   }
 
   #handle(bytes: Buffer, take: (text: string) => Promise<void>): void {

@@ -44,7 +44,7 @@ export function serveWebSockets(http: Server, streams: Streams, turns: Turns): {
     socket.once("close", leave);
     const leaving = new AbortController();
     socket.once("close", () => leaving.abort(new ClientLeft()));
-    const connection = new SocketConnection(socket, { ...limits, stallMs, report: streams.report });
+    const connection = new SocketConnection(socket, { ...limits, stallMs, turns, report: streams.report });
     const closed = protocol.opened(connection, { socket, request, signal: leaving.signal });
     socket.once("close", (code, reason) => void closed(code, String(reason)).catch(streams.report));
   };

@@ -281,7 +281,7 @@ export const SETTINGS = {
   REQUEST_MEMORY_MIB: {
     schema: z.coerce.number().int().min(128).max(65_536).default(256),
     about:
-      "Memory that requests of a process may hold, MiB: bodies, and answers until they are read; a key at most half of it, an address a quarter",
+      "Memory that requests of a process may hold, MiB: bodies, and answers until they are read; an account at most half of it, an address a quarter, all addresses half",
     example: "1024",
   },
   MAX_EVENT_LOOP_DELAY_MS: {

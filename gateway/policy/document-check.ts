@@ -3,6 +3,7 @@ import {
   type DocumentNode,
   GraphQLError,
   type GraphQLSchema,
+  Kind,
   NoSchemaIntrospectionCustomRule,
   type OperationDefinitionNode,
   parse,
@@ -16,9 +17,10 @@ import { type Cost, compileCost, type Prices } from "./cost.ts";
 import type { HideNames } from "./hidden-names.ts";
 import { InputLimits } from "./input-limits.ts";
 import { type Inputs, readInputs } from "./input-usages.ts";
+import { createIntrospectionCheck } from "./introspection-cost.ts";
 import { LocatedError, Locator } from "./located-error.ts";
 import { type Measures, measureDocument } from "./measure.ts";
-import { tooMuch } from "./refusals.ts";
+import { refuse, tooMuch } from "./refusals.ts";
 import { readDirectiveUses } from "./schema-directives.ts";
 import { refuseText } from "./text-limits.ts";
 
@@ -52,6 +54,7 @@ const REFUSAL_BYTES = 4_096;
 const MAX_KEY_LENGTH = 4_096;
 const MAX_FAULTS = 20;
 const INVALID = "GRAPHQL_VALIDATION_FAILED";
+const LONG_INTROSPECTION = "This introspection costs more than 1.5 times the usual query of tools.";
 /** Which measures are limited, and what a client calls them. */
 const MEASURED = [
   "depth",
@@ -89,6 +92,7 @@ function createUncachedCheck({ schema, supergraphSdl, limits, hideNames }: Docum
   const prices: Prices = { cost, listSize, defaultListSize: limits.listSize };
   const rules = hideNames ? [...specifiedRules, NoSchemaIntrospectionCustomRule] : specifiedRules;
   const inputLimits = new InputLimits(limits);
+  const isLongIntrospection = createIntrospectionCheck(schema);
   const findFaults = (document: DocumentNode) => validate(schema, document, rules, { maxErrors: MAX_FAULTS });
   return (text: string): Verdict => {
     const refusal = refuseText(text, limits);
@@ -106,6 +110,9 @@ function createUncachedCheck({ schema, supergraphSdl, limits, hideNames }: Docum
         return new LocatedError(message, INVALID, locator.locate(fault));
       });
     }
+    for (const part of document.definitions)
+      if (part.kind === Kind.OPERATION_DEFINITION && isLongIntrospection(document, part))
+        return [refuse(LONG_INTROSPECTION, { limit: "introspection" })];
     const inputs = readInputs(schema, inputLimits, document);
     if (inputs.refusal) return [inputs.refusal];
     return { document, inputs, priceOf: createPriceOf(schema, prices, document) };

@@ -29,7 +29,7 @@ export async function gatherAnswer(
   },
 ): Promise<ProviderAnswer> {
   const { signal, maxBytes = MAX_ANSWER_BYTES } = given;
-  const lease = given.memory?.open({ kind: "key", id: "answers of providers" });
+  const lease = given.memory?.open({ kind: "account", id: "answers of providers" });
   const { promise, resolve, reject } = Promise.withResolvers<ProviderAnswer>();
   const chunks: Buffer[] = [];
   let size = 0;

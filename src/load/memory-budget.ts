@@ -3,26 +3,30 @@ import { AppError } from "../kernel/errors.ts";
 /** How much memory requests may hold together, and how much of it one owner, bytes. */
 export type MemoryLimits = {
   readonly totalBytes: number;
-  /** Of one credential, once it is known to be valid. */
-  readonly perKeyBytes: number;
+  /** Of one account, for requests with a valid credential of it. */
+  readonly perAccountBytes: number;
   /** Of one network address, for requests without a credential or before it was checked. */
   readonly perAddressBytes: number;
+  /** Of all addresses: the rest is kept for valid credentials. */
+  readonly addressesBytes: number;
 };
 
 /** Whose share of the budget a lease counts against. */
-export type MemoryOwner = { readonly kind: "address" | "key"; readonly id: string };
+export type MemoryOwner = { readonly kind: "address" | "account"; readonly id: string };
 
-/** The share of the total that one credential and one address may hold. */
-const KEY_SHARE = 1 / 2;
+/** The share of the total that one account, one address and all addresses may hold. */
+const ACCOUNT_SHARE = 1 / 2;
 const ADDRESS_SHARE = 1 / 4;
+const ADDRESSES_SHARE = 1 / 2;
 const RETRY_AFTER_SECONDS = 1;
 
-/** The usual limits within a total: half of it for one credential, a quarter for one address. */
+/** The usual limits within a total: half of it for one account, a quarter for one address, half for all addresses. */
 export function memoryLimits(totalBytes: number): MemoryLimits {
   return {
     totalBytes,
-    perKeyBytes: Math.floor(totalBytes * KEY_SHARE),
+    perAccountBytes: Math.floor(totalBytes * ACCOUNT_SHARE),
     perAddressBytes: Math.floor(totalBytes * ADDRESS_SHARE),
+    addressesBytes: Math.floor(totalBytes * ADDRESSES_SHARE),
   };
 }
 
@@ -36,6 +40,7 @@ export class MemoryBudget {
   readonly #refused: () => void;
   readonly #byOwner = new Map<string, number>();
   #usedBytes = 0;
+  #addressesBytes = 0;
 
   /** `refused` is called for each reservation that does not fit. */
   constructor(limits: MemoryLimits, refused: () => void = () => {}) {
@@ -62,10 +67,12 @@ export class MemoryBudget {
   }
 
   #reserve(owner: MemoryOwner, bytes: number): void {
-    const { totalBytes, perKeyBytes, perAddressBytes } = this.#limits;
-    const share = owner.kind === "key" ? perKeyBytes : perAddressBytes;
+    const { totalBytes, perAccountBytes, perAddressBytes, addressesBytes } = this.#limits;
+    const isAddress = owner.kind === "address";
+    const share = isAddress ? perAddressBytes : perAccountBytes;
     const held = this.#byOwner.get(keyOf(owner)) ?? 0;
-    if (this.#usedBytes + bytes > totalBytes || held + bytes > share) {
+    const isCrowded = isAddress && this.#addressesBytes + bytes > addressesBytes;
+    if (this.#usedBytes + bytes > totalBytes || held + bytes > share || isCrowded) {
       this.#refused();
       throw new AppError("overloaded", "Requests hold too much memory. Try again later.", {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
@@ -80,6 +87,7 @@ export class MemoryBudget {
     if (held === 0) this.#byOwner.delete(key);
     else this.#byOwner.set(key, held);
     this.#usedBytes += bytes;
+    if (owner.kind === "address") this.#addressesBytes += bytes;
   }
 }
 
@@ -114,7 +122,7 @@ export class MemoryLease {
     this.#bytes += bytes;
   }
 
-  /** Counts it against another owner from now on: the credential, once it is known to be valid. */
+  /** Counts it against another owner from now on: the account, once the credential is known to be valid. */
   assignTo(owner: MemoryOwner): void {
     if (this.#isReleased) return;
     this.#account.add(this.#owner, -this.#bytes);

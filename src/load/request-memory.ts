@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { BlockList } from "node:net";
 import type { Principal } from "../keys/principal.ts";
 import { hopOf, networkOf, sourceAddress } from "../keys/source-address.ts";
-import type { MemoryBudget, MemoryLease } from "./memory-budget.ts";
+import type { MemoryBudget, MemoryLease, MemoryOwner } from "./memory-budget.ts";
 
 /**
  * The memory lease of each HTTP request: opened when something first needs one, counted against the client's address
@@ -12,6 +12,7 @@ export class RequestMemory {
   readonly #budget: MemoryBudget;
   readonly #trustedProxies: BlockList;
   readonly #leases = new WeakMap<IncomingMessage, MemoryLease>();
+  readonly #owners = new WeakMap<IncomingMessage, MemoryOwner>();
 
   constructor(budget: MemoryBudget, trustedProxies: BlockList) {
     this.#budget = budget;
@@ -22,22 +23,23 @@ export class RequestMemory {
   of(request: IncomingMessage, response: ServerResponse): MemoryLease {
     const known = this.#leases.get(request);
     if (known) return known;
-    const address = sourceAddress(hopOf(request), this.#trustedProxies) ?? "";
-    const lease = this.#budget.open({ kind: "address", id: networkOf(address) });
+    const lease = this.#budget.open(this.#owners.get(request) ?? this.#addressOf(request));
     this.#leases.set(request, lease);
     if (response.closed) lease.release();
     else response.once("close", () => lease.release());
     return lease;
   }
 
-  /** Counts what a request holds against its credential from now on. */
+  /** Counts what a request holds against its account from now on. */
   identified(request: IncomingMessage, principal: Principal): void {
-    const id = ownerOf(principal);
-    if (id !== undefined) this.#leases.get(request)?.assignTo({ kind: "key", id });
+    if (principal.kind === "anonymous") return;
+    const owner = { kind: "account", id: principal.account } as const;
+    this.#owners.set(request, owner);
+    this.#leases.get(request)?.assignTo(owner);
   }
-}
 
-function ownerOf(principal: Principal): string | undefined {
-  if (principal.kind === "anonymous") return undefined;
-  return principal.kind === "wallet-session" ? principal.sessionId : principal.keyId;
+  #addressOf(request: IncomingMessage): MemoryOwner {
+    const address = sourceAddress(hopOf(request), this.#trustedProxies) ?? "";
+    return { kind: "address", id: networkOf(address) };
+  }
 }

@@ -113,8 +113,17 @@ function idHeaders(requestId: string, errors: Route["errors"]): Readonly<Record<
 
 function logUnexpected(app: App, code: string, error: unknown, requestId: string): void {
   if (error instanceof ClientLeftError) return;
-  if (code === "internal_error" || code === "unavailable")
+  if (isDisconnect(error))
+    app.log.debug({ err: error, requestId }, "a client left while it sent its request");
+  else if (code === "internal_error" || code === "unavailable")
     app.log.error({ err: error, requestId }, "a request failed");
+}
+
+/** What Node emits on a request whose connection ends before its body does. */
+function isDisconnect(error: unknown): boolean {
+  return (
+    error instanceof Error && error.message === "aborted" && "code" in error && error.code === "ECONNRESET"
+  );
 }
 
 /** What was set on a reply before it was taken over. */

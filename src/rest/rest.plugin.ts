@@ -143,7 +143,6 @@ async function enterFirst(
   const principal = await enter(app, visitOf(route, request), reply);
   if (route.access !== "public") permit(principal, route.access);
   entered.set(request, principal);
-  app.load.requests.of(request.raw, reply.raw);
   app.load.requests.identified(request.raw, principal);
 }
 

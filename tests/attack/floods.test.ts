@@ -50,6 +50,8 @@ const repeated = (request: Buffer, times: number) =>
 const introspection = () =>
   rawRequest("POST", "/graphql", JSON.stringify({ query: getIntrospectionQuery() }));
 
+const ALIASED = `{ __schema { ${Array.from({ length: 14 }, (_, n) => `a${n}: types { name fields { name args { name } } }`).join(" ")} } }`;
+
 const LEAVING = { reads: false, leavesAfterMs: 3_000 };
 const READING = { reads: true, leavesAfterMs: 2_000 };
 const STARING = { reads: false, leavesAfterMs: 2_000 };
@@ -81,6 +83,12 @@ const FLOODS: readonly Flood[] = [
     connections: 300,
     payload: () => repeated(introspection(), 20),
     manners: [STARING, READING],
+  },
+  {
+    name: "introspection that multiplies by aliases",
+    connections: 100,
+    payload: () => rawRequest("POST", "/graphql", JSON.stringify({ query: ALIASED })),
+    manners: [STARING],
   },
   {
     name: "graph bodies of 512 KiB",

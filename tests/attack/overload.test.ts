@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 /** Takes memory as requests under way would. */
-function hold(kind: "address" | "key", id: string, bytes: number): void {
+function hold(kind: "address" | "account", id: string, bytes: number): void {
   const lease = memory().open({ kind, id });
   lease.charge(bytes);
   held.push(() => lease.release());
@@ -74,7 +74,7 @@ describe("while requests hold all the memory there is", () => {
   test.each(REFUSED)(
     "a request is refused with 503 and Retry-After, in %s shape",
     async (_, send, codeOf) => {
-      hold("key", "another", 256 * MIB);
+      hold("account", "another", 256 * MIB);
       const reply = await send();
       expect([reply.status, reply.headers.get("retry-after")]).toEqual([503, "1"]);
       expect(codeOf((await reply.json()) as never)).toBeTruthy();
@@ -89,7 +89,7 @@ describe("while requests hold all the memory there is", () => {
       JSON.stringify({ model: MODEL, stream: true, messages: [{ role: "user", content: "Hello" }] }),
       { authorization: `Bearer ${secret}` },
     );
-    hold("key", "another", 256 * MIB);
+    hold("account", "another", 256 * MIB);
     expect((await fetch(`${origin}/healthz`)).status).toBe(200);
     expect((await fetch(`${origin}/v1/models`)).status).toBe(503);
     expect(await streamed.text()).toContain("[DONE]");
@@ -115,6 +115,23 @@ describe("shares", () => {
     hold("address", "127.0.0.1", 64 * MIB);
     const body = JSON.stringify({ model: "none", messages: [{ role: "user", content: "x".repeat(MIB) }] });
     const reply = await post("/v1/chat/completions", body, { authorization: `Bearer ${secret}` });
+    expect(reply.status).toBe(404);
+  });
+
+  test("what is only announced is not reserved, and addresses together leave half to those who have a key", async () => {
+    const { hostname, port } = new URL(stack().origin);
+    const head = `POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${8 * MIB}\r\n\r\n{`;
+    const sockets = Array.from({ length: 60 }, () => connect(Number(port), hostname));
+    for (const socket of sockets) socket.on("error", () => {}).write(head);
+    expect((await fetch(`${stack().origin}/v1/models`)).status).toBe(200);
+    expect(memory().usedBytes).toBeLessThan(MIB);
+    for (const socket of sockets) socket.destroy();
+    for (const address of ["192.0.2.1", "192.0.2.2"]) hold("address", address, 64 * MIB);
+    const body = `{"jsonrpc":"2.0","id":1,"method":"zgs_getStatus","params":["${"x".repeat(MIB)}"]}`;
+    expect((await post("/", body)).status).toBe(503);
+    const { secret } = await seedAccount(stack().app.database, 10n ** 20n);
+    const chat = JSON.stringify({ model: "none", messages: [{ role: "user", content: "x".repeat(MIB) }] });
+    const reply = await post("/v1/chat/completions", chat, { authorization: `Bearer ${secret}` });
     expect(reply.status).toBe(404);
   });
 

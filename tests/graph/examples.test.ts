@@ -20,7 +20,9 @@ const { trusted, admit } = createPolicy({
 /** Why an operation is refused, other than for variables that come with each request. */
 function faultsOf(verdict: ReturnType<typeof admit>): readonly string[] {
   if ("operation" in verdict) return [];
-  return verdict.map(({ message }) => message).filter((text) => !/^Variable "\$\w+" is required\.$/.test(text));
+  return verdict
+    .map(({ message }) => message)
+    .filter((text) => !/^Variable "\$\w+" is required\.$/.test(text));
 }
 
 describe("the example operations", () => {

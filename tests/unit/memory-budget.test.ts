@@ -10,7 +10,7 @@ import {
 
 const TOTAL = 1_000;
 const owner = fc.record({
-  kind: fc.constantFrom("address" as const, "key" as const),
+  kind: fc.constantFrom("address" as const, "account" as const),
   id: fc.constantFrom("a", "b", "c"),
 });
 const step = fc.oneof(
@@ -50,9 +50,11 @@ test("no reservation exceeds the total or its owner's share, and everything is g
           lease.bytes += next.bytes;
         } else {
           const { kind, id } = lease.owner;
-          const share = kind === "key" ? limits.perKeyBytes : limits.perAddressBytes;
+          const share = kind === "account" ? limits.perAccountBytes : limits.perAddressBytes;
           const own = sum(held.filter((other) => other.owner.kind === kind && other.owner.id === id));
-          const fits = sum(held) + next.bytes <= TOTAL && own + next.bytes <= share;
+          const addresses = sum(held.filter((other) => other.owner.kind === "address"));
+          const isCrowded = kind === "address" && addresses + next.bytes > limits.addressesBytes;
+          const fits = sum(held) + next.bytes <= TOTAL && own + next.bytes <= share && !isCrowded;
           if (fits) {
             lease.lease.reserve(next.bytes);
             lease.bytes += next.bytes;
