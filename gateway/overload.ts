@@ -2,12 +2,14 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { FastifyInstance, FastifyRequest, FastifyServerFactory } from "fastify";
 import type { App } from "../src/app.ts";
 import { AppError } from "../src/kernel/errors.ts";
-import { RequestGate, type Turns } from "./request-gate.ts";
+import { RequestGate, Turns } from "./request-gate.ts";
 
 /** Smaller bodies and answers are bounded by the number of connections, and not worth counting. */
 const MIN_COUNTED_BYTES = 16_384;
-/** A body is held as bytes and, once it is read, as the values in it. */
-const BODY_FACTOR = 2;
+/** A body is held as the chunks that came, then as one piece, then as text or values. */
+const BODY_FACTOR = 3;
+/** To read a larger body takes milliseconds: one is read in a turn of the event loop. */
+const LARGE_BODY_BYTES = 262_144;
 /** So much of a body is reserved at a time. */
 const STEP_BYTES = 65_536;
 const RETRY_AFTER_SECONDS = 1;
@@ -44,6 +46,11 @@ export function limitLoad(server: FastifyInstance, app: App): void {
     const lease = () => load.requests.of(request.raw, reply.raw);
     if (mayBeLarge(request)) reserveAsItComes(request, (bytes) => lease().reserve(bytes));
     done(null, payload);
+  });
+  const largeBodies = new Turns(1);
+  server.addHook("preValidation", ({ body }, _reply, done) => {
+    if (!Buffer.isBuffer(body) || body.length <= LARGE_BODY_BYTES) return done();
+    if (!largeBodies.take(() => done())) done(overloaded());
   });
   server.addHook("onSend", (request, reply, payload, done) => {
     const bytes = typeof payload === "string" || Buffer.isBuffer(payload) ? payload.length : 0;

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 
 /** Requests of one connection that wait for the one before them; a client that pipelines more is disconnected. */
 const MAX_PIPELINED = 64;
-/** Requests that begin in one turn of the event loop without waiting for the next. */
+/** What begins in one turn of the event loop without waiting for the next, unless stated. */
 const MAX_PER_TURN = 4;
 /** Pipelined requests of all connections that wait; each keeps its head in memory. The connection of one more is closed. */
 const MAX_WAITING = 5_000;
@@ -14,13 +14,18 @@ type Waiting = { readonly request: IncomingMessage; readonly response: ServerRes
 
 /** Spreads what arrives at once over turns of the event loop: a few begin in a turn, the others one in each later turn. */
 export class Turns {
+  readonly #maxPerTurn: number;
   readonly #waiting: (() => void)[] = [];
   #begun = 0;
+
+  constructor(maxPerTurn = MAX_PER_TURN) {
+    this.#maxPerTurn = maxPerTurn;
+  }
 
   /** Runs now or in a later turn, in order. False when too many wait already: then it does not run. */
   take(run: () => void): boolean {
     if (this.#begun === 0) setImmediate(() => this.#next());
-    if (this.#begun < MAX_PER_TURN && this.#waiting.length === 0) {
+    if (this.#begun < this.#maxPerTurn && this.#waiting.length === 0) {
       this.#begun += 1;
       run();
       return true;
@@ -33,7 +38,7 @@ export class Turns {
   /** What one does synchronously is over when the next turn comes. */
   #next(): void {
     const run = this.#waiting.shift();
-    this.#begun = run ? MAX_PER_TURN : 0;
+    this.#begun = run ? this.#maxPerTurn : 0;
     if (!run) return;
     setImmediate(() => this.#next());
     run();
