@@ -30,8 +30,8 @@ export function gatedServer(
 /**
  * Keeps the process from being overloaded. While the event loop is late or memory is near its limit, requests are refused
  * with `overloaded` (503 with `Retry-After`) before anything is done for them, except health checks; what is under way
- * goes on. Bodies are reserved in the memory budget before they are read, and answers are counted until their client has
- * read them; a client that reads nothing of an answer for `CLIENT_STALL_MS` is disconnected.
+ * goes on. Bodies are reserved in the memory budget as they come, and answers are counted until their client has read
+ * them; a client that reads nothing of an answer for `CLIENT_STALL_MS` is disconnected.
  */
 export function limitLoad(server: FastifyInstance, app: App): void {
   const { load, metrics } = app;
