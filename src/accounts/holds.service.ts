@@ -1,3 +1,4 @@
+import QuickLru from "quick-lru";
 import type { Database, Queries, Transaction } from "../db/database.ts";
 import { NaturalBatch } from "../kernel/batch.ts";
 import { AppError } from "../kernel/errors.ts";
@@ -21,6 +22,8 @@ type Needs = {
   readonly observer?: HoldsObserver | undefined;
 };
 
+/** Of so many keys it is remembered what they could spend. */
+const REMEMBERED_KEYS = 10_000;
 const SWEEP_EVERY_MS = 10_000;
 const SWEEP_BATCH = 500;
 
@@ -33,6 +36,7 @@ export class HoldsService {
   readonly #admissions: NaturalBatch<HoldRequest, HoldAnswer>;
   readonly #settlements: NaturalBatch<Settlement, bigint | undefined>;
   readonly #strays: StrayHolds;
+  readonly #spendable = new QuickLru<string, bigint>({ maxSize: REMEMBERED_KEYS });
   #sweeper: NodeJS.Timeout | undefined;
 
   constructor(needs: Needs) {
@@ -64,6 +68,8 @@ export class HoldsService {
       if (isOutage(error)) this.#strays.note(ending(request.id, "unavailable"));
       throw error;
     });
+    const { available, keyAvailable = available } = answer;
+    this.#spendable.set(request.keyId, keyAvailable < available ? keyAvailable : available);
     if (answer.granted === undefined) {
       const refusal = refusalOf(answer, request);
       if (refusal instanceof AppError) this.#needs.observer?.admission(refusal.code);
@@ -71,6 +77,14 @@ export class HoldsService {
     }
     this.#needs.observer?.admission("admitted");
     return answer.granted;
+  }
+
+  /**
+   * What the key could spend beside its open holds when it was last admitted in this process, neuron; undefined when that
+   * is not remembered. A hint and no promise: it may have been spent since.
+   */
+  lastSpendable(keyId: string): bigint | undefined {
+    return this.#spendable.get(keyId);
   }
 
   /** Ends a hold and records the request's outcome. Resolves with the neuron charged; a hold ends only once. */

@@ -42,6 +42,8 @@ export type Ask = {
   readonly inputTokens?: number | undefined;
   /** The same request with its question counted, where `quote` has only a bound for it. Never rejects. */
   readonly counted?: (() => Promise<Ask>) | undefined;
+  /** Whether `counted` takes less than a few milliseconds. */
+  readonly isShort?: boolean | undefined;
   /** Whether the provider's signature of the answer is to be checked. */
   readonly verifyTee?: boolean | undefined;
   /** What must be held for it with this provider. */
@@ -59,6 +61,11 @@ type JobAsk = {
 };
 
 const REMEMBERED_KEYS = 10_000;
+/**
+ * A key that can spend so many times what a request is held for is not short of money: its requests are held for the
+ * bound of their prompt, and never for so much together that another one has to be refused.
+ */
+const PLENTY = 1_000n;
 /** How often a request is chosen for again while its key's holder changes what it may reach. */
 const MOST_CHOICES = 5;
 
@@ -91,12 +98,13 @@ export class AdmissionService {
   }
 
   async #admit(given: Ask, caller: Caller, trace?: RequestTrace): Promise<Admitted> {
-    let ask = given;
     const startedMs = this.#needs.clock.monotonicMs();
+    let ask = given;
     let reach = this.#reaches.get(caller.keyId) ?? UNRESTRICTED;
     for (let choices = 1; ; choices++) {
       try {
         const choice = this.choose(ask, reach);
+        ask = await this.#countedIfScarce(ask, choice, caller);
         return await this.#hold(ask, caller, { choice, reach, startedMs, trace });
       } catch (error) {
         if (isUncovered(error) && ask.counted) {
@@ -155,9 +163,9 @@ export class AdmissionService {
     }: { choice: Choice; reach: KeyReach; startedMs: number; trace: RequestTrace | undefined },
   ): Promise<Admitted> {
     const { clock, holds, holdSeconds } = this.#needs;
-    const quotes = choice.candidates.map((provider) => ask.quote(provider));
     const [first] = choice.candidates;
     if (!first) throw new Error("a choice without a candidate");
+    const quotes = choice.candidates.map((provider) => ask.quote(provider));
     const requestId = ask.job?.requestIdOf(first) ?? caller.requestId;
     const affordable = (heldNeuron: bigint, by: Ask = ask) =>
       choice.candidates.filter((provider) => by.quote(provider).minimum <= heldNeuron);
@@ -199,6 +207,13 @@ export class AdmissionService {
         verify: (provider, answerId) => this.#needs.evidence.check({ requestId, provider, answerId }),
       }),
     });
+  }
+
+  /** With its prompt counted where that is quick and the key might not have enough for the bounds of many requests. */
+  async #countedIfScarce(ask: Ask, { candidates: [first] }: Choice, { keyId }: Caller): Promise<Ask> {
+    if (!first || !ask.counted || !ask.isShort) return ask;
+    const spendable = this.#needs.holds.lastSpendable(keyId) ?? 0n;
+    return spendable > ask.quote(first).maximum * PLENTY ? ask : ask.counted();
   }
 
   #write(id: string, model: string, bill: Bill): Promise<bigint> {

@@ -108,16 +108,17 @@ export class ChatService {
     const { bodies, maxCompletionTokens: modelLimit } = this.#needs;
     const { model, prompt, maxTokens, choices } = request;
     const size = { prompt, counted, maxTokens, choices, modelLimit };
-    const isCounted = prompt.isExact || counted !== undefined;
     return {
       model,
       serviceType: "chatbot",
       format: "openai",
       wishes: { ...request.wishes, ...wishes },
-      inputTokens: counted ?? prompt.maxTokens,
-      counted: isCounted
-        ? undefined
-        : async () => this.#askOf(request, wishes, await bodies.countRequest(request.bytes)),
+      inputTokens: counted ?? prompt.likelyTokens,
+      counted:
+        counted === undefined
+          ? async () => this.#askOf(request, wishes, await bodies.countRequest(request.bytes))
+          : undefined,
+      isShort: prompt.isShort,
       verifyTee: request.verifyTee,
       quote: (provider) => quotePrompt(size, provider),
       body: (provider, held) =>

@@ -129,7 +129,7 @@ function askFor(prompt: MessagesPrompt, wishes: RoutingWishes) {
     serviceType: "chatbot",
     format: "anthropic",
     wishes: { ...prompt.wishes, ...wishes },
-    inputTokens: prompt.prompt.maxTokens,
+    inputTokens: prompt.prompt.likelyTokens,
     verifyTee: prompt.verifyTee,
   } as const;
 }
@@ -137,13 +137,14 @@ function askFor(prompt: MessagesPrompt, wishes: RoutingWishes) {
 function billedAsk(request: MessagesRequest, wishes: RoutingWishes, bodies: Bodies, counted?: number): Ask {
   const { prompt, maxTokens, bytes } = request;
   const size = { prompt, counted, maxTokens, modelLimit: maxTokens, choices: 1 };
-  const isCounted = prompt.isExact || counted !== undefined;
   return {
     ...askFor(request, wishes),
     ...(counted !== undefined && { inputTokens: counted }),
-    counted: isCounted
-      ? undefined
-      : async () => billedAsk(request, wishes, bodies, await bodies.countRequest(bytes)),
+    counted:
+      counted === undefined
+        ? async () => billedAsk(request, wishes, bodies, await bodies.countRequest(bytes))
+        : undefined,
+    isShort: prompt.isShort,
     quote: (provider) => quotePrompt(size, provider),
     body: (provider) => messagesBody(request, provider),
   };

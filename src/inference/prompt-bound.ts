@@ -1,34 +1,38 @@
 import { ATTACHMENT_TOKENS, type Attachment, attachmentOf, partsWithin } from "./attachments.ts";
 import { type Quote, quoteChat } from "./pricing.ts";
 import { inputTokensAt, type Provider } from "./provider.ts";
-import { countRequestTokens, type PromptFields } from "./tokens.ts";
+import type { PromptFields } from "./tokens.ts";
 
-/** A body of so many bytes is counted exactly at once: at most 7 ms, 0.2 ms for English. */
-const MAX_COUNTED_BYTES = 4_096;
 /** What a provider's template may add to a prompt, such as how tools are called. */
 const TEMPLATE_TOKENS = 256;
+/** Of English text and of JSON, by the usual vocabularies. */
+const BYTES_PER_TOKEN = 4;
 
-/** The most tokens that a prompt can have, and whether that is our exact count. */
-export type PromptBound = { readonly maxTokens: number; readonly isExact: boolean };
+/** A body of so many bytes is counted in at most 7 ms, English in 0.2 ms. */
+const SHORT_BYTES = 4_096;
+
+/** The most tokens that a prompt can have, and how many it probably has, for a comparison of prices. */
+export type PromptBound = {
+  readonly maxTokens: number;
+  readonly likelyTokens: number;
+  /** Whether it is text alone and quickly counted: then the count is held and no more. */
+  readonly isShort: boolean;
+};
 
 /**
- * Bounds the tokens of a prompt without tokenizing a long one: every token is at least a byte of the body, and an
- * attachment has at most what its kind may have. `bytes` is the whole JSON body, of which `fields` were read. Short
- * bodies are counted exactly, so that a small balance is not refused for a margin.
+ * Bounds the tokens of a prompt without tokenizing it: every token is at least a byte of the body, and an attachment has
+ * at most what its kind may have. `bytes` is the whole JSON body, of which `fields` were read. The exact count, a tenth
+ * of what a short chat costs this process, is only made for keys that are short of money.
  */
 export function boundPrompt(fields: PromptFields, bytes: Buffer): PromptBound {
   const attachments = attachmentsOf(fields);
-  if (bytes.length <= MAX_COUNTED_BYTES) {
-    const counted = countRequestTokens(fields);
-    const margin = sum(
-      attachments,
-      ({ kind }) => ATTACHMENT_TOKENS[kind].most - ATTACHMENT_TOKENS[kind].usual,
-    );
-    return { maxTokens: counted + margin, isExact: attachments.length === 0 };
-  }
   const text = bytes.length - sum(attachments, ({ length }) => length);
-  const attached = sum(attachments, ({ kind }) => ATTACHMENT_TOKENS[kind].most);
-  return { maxTokens: text + attached + TEMPLATE_TOKENS, isExact: false };
+  return {
+    maxTokens: text + TEMPLATE_TOKENS + sum(attachments, ({ kind }) => ATTACHMENT_TOKENS[kind].most),
+    likelyTokens:
+      Math.ceil(text / BYTES_PER_TOKEN) + sum(attachments, ({ kind }) => ATTACHMENT_TOKENS[kind].usual),
+    isShort: bytes.length <= SHORT_BYTES && attachments.length === 0,
+  };
 }
 
 /** A question and its answer, as they are quoted. */
@@ -43,12 +47,14 @@ export type QuotedChat = {
 
 /**
  * What is held for a chat with this provider: enough for the bound of its prompt. Once the prompt was counted, an
- * account that has less than that is held for what it has, at the least for the count.
+ * account that has less than that is held for what it has, at the least for the count, and of a short text for the count.
  */
 export function quotePrompt({ prompt, counted, ...size }: QuotedChat, provider: Provider): Quote {
   const bound = quoteChat({ ...size, promptTokens: inputTokensAt(provider, prompt.maxTokens) }, provider);
   if (counted === undefined) return bound;
-  const { minimum } = quoteChat({ ...size, promptTokens: counted }, provider);
+  const exact = quoteChat({ ...size, promptTokens: counted }, provider);
+  if (prompt.isShort) return exact;
+  const { minimum } = exact;
   return { minimum, maximum: bound.maximum > minimum ? bound.maximum : minimum };
 }
 

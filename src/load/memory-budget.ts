@@ -125,8 +125,10 @@ export class MemoryLease {
   /** Counts it against another owner from now on: the account, once the credential is known to be valid. */
   assignTo(owner: MemoryOwner): void {
     if (this.#isReleased) return;
-    this.#account.add(this.#owner, -this.#bytes);
-    this.#account.add(owner, this.#bytes);
+    if (this.#bytes > 0) {
+      this.#account.add(this.#owner, -this.#bytes);
+      this.#account.add(owner, this.#bytes);
+    }
     this.#owner = owner;
   }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,9 @@ import { openMarket, openProduct } from "./world.ts";
  * our product alone and says what one request costs in CPU time, which other work on the machine hardly changes, and
  * on which statements PostgreSQL spent its time. With `--cpu-prof` it leaves a .cpuprofile.
  */
-const [kind = "server", connections = "16", seconds = "6"] = process.argv.slice(2);
+const [kind = "server", connections = "16", seconds = "6"] = process.argv
+  .slice(2)
+  .filter((word) => !word.startsWith("--"));
 const TICKS_PER_MS = 0.1;
 const STATEMENTS = `
   select calls::int, round(total_exec_time)::int as run_ms, round(mean_exec_time::numeric, 3)::text as mean_run_ms,
@@ -30,6 +32,7 @@ await withEnds(async (onEnd) => {
   await press(product.one, { body, connections: 16, durationMs: 3_000 });
   const database = product.postgresUrl === undefined ? undefined : new pg.Client(product.postgresUrl);
   await database?.connect();
+  onEnd(async () => database?.end());
   await database?.query("create extension if not exists pg_stat_statements");
   await database?.query("select pg_stat_statements_reset()");
   const { rows = [] } = (await database?.query<{ pid: number }>("select pid from pg_stat_activity")) ?? {};
@@ -60,14 +63,14 @@ await withEnds(async (onEnd) => {
     `median ${median.toFixed(0)}/s; CPU ms a request: gateway ${gateway.toFixed(2)}, PostgreSQL ${postgres.toFixed(2)}; ${folder}`,
   );
   if (database) console.table((await database.query(STATEMENTS)).rows);
-  await database?.end();
 });
 
-/** User and system time of these processes so far, milliseconds. */
+/** User and system time of these processes so far, milliseconds; of those that have ended, none. */
 function cpuMs(pids: readonly number[]): number {
   const ticks = pids.map((pid) => {
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-    return Number(fields[11]) + Number(fields[12]);
+    const file = `/proc/${pid}/stat`;
+    const fields = existsSync(file) ? (readFileSync(file, "utf8").split(") ")[1]?.split(" ") ?? []) : [];
+    return Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
   });
   return ticks.reduce((sum, value) => sum + value, 0) / TICKS_PER_MS;
 }

@@ -137,16 +137,17 @@ const OPEN_ONLY = /and h\.state \|\| '' = 'open'/;
 
 function changed(
   holds: HoldsService,
-  by: Partial<Pick<HoldsService, "hold" | "settle" | "settleIn" | "sweep">>,
+  by: Partial<Pick<HoldsService, "hold" | "settle" | "settleIn" | "sweep" | "lastSpendable">>,
 ): HoldsService {
-  const { hold, settle, settleIn, sweep } = {
+  const parts = {
     hold: holds.hold.bind(holds),
     settle: holds.settle.bind(holds),
     settleIn: holds.settleIn.bind(holds),
     sweep: holds.sweep.bind(holds),
+    lastSpendable: holds.lastSpendable.bind(holds),
     ...by,
   };
-  return { hold, settle, settleIn, sweep } as HoldsService;
+  return parts as HoldsService;
 }
 
 /** What one writes first: look whether there is enough, then take it. */

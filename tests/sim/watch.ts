@@ -22,7 +22,8 @@ export function watchHolds(
   },
 ): HoldsService {
   const { books, nowMs, noting, asked, swept } = given;
-  const watched: Pick<HoldsService, "hold" | "settle" | "settleIn" | "sweep"> = {
+  const watched: Pick<HoldsService, "hold" | "settle" | "settleIn" | "sweep" | "lastSpendable"> = {
+    lastSpendable: (keyId) => holds.lastSpendable(keyId),
     hold: async (request, alongside) => {
       if (alongside) asked(request);
       try {

@@ -102,7 +102,7 @@ export class World {
       wantsUsage: false,
       maxTokens,
       choices: 1,
-      prompt: { maxTokens: given.prompt, isExact: true },
+      prompt: { maxTokens: given.prompt, likelyTokens: given.prompt, isShort: true },
       wishes: {},
       bytes: Buffer.from(JSON.stringify(fields)),
       fields,

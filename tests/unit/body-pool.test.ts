@@ -132,7 +132,7 @@ describe("a pool of threads", () => {
   });
 });
 
-test("the bound of a prompt is never below its count, and is the count of a short text", () => {
+test("the bound of a prompt is never below its count", () => {
   const text = fc.string({ unit: "grapheme", maxLength: 3_000 });
   const part = fc.oneof(
     text.map((said) => ({ type: "text", text: said })),
@@ -149,10 +149,7 @@ test("the bound of a prompt is never below its count, and is the count of a shor
     fc.property(fc.array(message, { minLength: 1, maxLength: 5 }), (messages) => {
       const fields = { messages };
       const bytes = Buffer.from(JSON.stringify(fields));
-      const { maxTokens, isExact } = boundPrompt(fields, bytes);
-      const count = countRequestTokens(fields);
-      if (isExact) expect(maxTokens).toBe(count);
-      else expect(maxTokens).toBeGreaterThanOrEqual(count);
+      expect(boundPrompt(fields, bytes).maxTokens).toBeGreaterThanOrEqual(countRequestTokens(fields));
     }),
   );
 });

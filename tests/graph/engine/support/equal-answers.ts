@@ -1,0 +1,80 @@
+import fc from "fast-check";
+import { execute, type GraphQLSchema, parse, validate } from "graphql";
+import { expect } from "vitest";
+import type { Engine } from "../../../../gateway/engine/engine.ts";
+import type { TestContext } from "./federation.ts";
+import { type DrawnQuery, type DrawOptions, drawQuery } from "./valid-query.ts";
+
+/**
+ * Draws valid queries over `whole`, which graphql-js answers, and expects the same data and the same nulls by errors
+ * from `engine`, over subgraphs with the same content. Returns the reasons of those that were refused by name, which
+ * `mayRefuse` has to allow.
+ */
+export async function expectEqualAnswers(
+  engine: Engine<TestContext>,
+  whole: GraphQLSchema,
+  given: { readonly queries: number; readonly options: DrawOptions; readonly mayRefuse: RegExp },
+): Promise<readonly string[]> {
+  const refused: string[] = [];
+  let valid = 0;
+  for (let seed = 1; valid < given.queries; seed++) {
+    const drawn = draw(whole, seed, given.options);
+    if (!drawn) continue;
+    valid += 1;
+    const { one, many } = await answers(engine, whole, drawn);
+    const context = `seed ${seed}: ${drawn.query}\n${JSON.stringify(drawn.variables)}`;
+    const reason = many.codes.includes("graphql_refused") ? many.messages[0] : undefined;
+    if (reason !== undefined) {
+      refused.push(reason);
+      expect(reason, context).toMatch(given.mayRefuse);
+      continue;
+    }
+    expect(many.data, context).toBe(one.data);
+    expect(many.nulled, context).toEqual(one.nulled);
+  }
+  return refused;
+}
+
+function draw(schema: GraphQLSchema, seed: number, options: DrawOptions): DrawnQuery | undefined {
+  const [drawn] = fc.sample(
+    fc.gen().map((value) => drawQuery(schema, (end) => value(fc.nat, { max: end - 1 }), options)),
+    { seed, numRuns: 1 },
+  );
+  return drawn && validate(schema, parse(drawn.query)).length === 0 ? drawn : undefined;
+}
+
+async function answers(engine: Engine<TestContext>, schema: GraphQLSchema, { query, variables }: DrawnQuery) {
+  const document = parse(query);
+  const one = await execute({ schema, document, variableValues: variables });
+  const many = await engine.execute({ document, variables, context: { user: "fuzz" } });
+  return { one: read(one), many: read(many) };
+}
+
+type Failure = {
+  readonly path?: readonly (string | number)[];
+  readonly message: string;
+  readonly extensions?: object;
+};
+
+function read(result: object) {
+  const { data, errors = [] }: { data?: unknown; errors?: readonly Failure[] } = JSON.parse(
+    JSON.stringify(result),
+  );
+  return {
+    data: JSON.stringify(data),
+    nulled: [...new Set(errors.map(({ path = [] }) => JSON.stringify(nulledBy(data, path))))].sort(),
+    codes: errors.map(({ extensions }) => (extensions as { code?: unknown } | undefined)?.code),
+    messages: errors.map(({ message }) => message),
+  };
+}
+
+/** Where the null is that an error left: of several that null one object, each implementation may tell another. */
+function nulledBy(data: unknown, path: readonly (string | number)[]): readonly (string | number)[] {
+  let at = data;
+  const depth = path.findIndex((key) => {
+    if (at === null || at === undefined) return true;
+    at = (at as Record<string | number, unknown>)[key];
+    return false;
+  });
+  return depth < 0 ? path : path.slice(0, depth);
+}
