@@ -1,7 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { getIntrospectionQuery } from "graphql";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { attack, type Manner, rawRequest, residentMib, watch } from "../support/attack.ts";
+import {
+  attack,
+  type Manner,
+  openFiles,
+  rawRequest,
+  residentMib,
+  socketOpening,
+  textFrame,
+  watch,
+} from "../support/attack.ts";
 import { startNetwork } from "../support/network.ts";
 import { newFolder, type ReadyProcess, startReady } from "../support/process.ts";
 import { startPublisher } from "../support/publisher.ts";
@@ -11,12 +20,15 @@ const MIB = 2 ** 20;
 const MAX_GROWTH_MIB = 256;
 const MAX_HEALTH_MS = 1_000;
 const FILE_BYTES = 25 * MIB;
+/** Idle connections of these tests themselves, and of the product to its parts. */
+const MAX_MORE_FILES = 20;
 
 const ends: (() => Promise<void>)[] = [];
 const onEnd = (end: () => Promise<void>) => void ends.unshift(end);
 let product: ReadyProcess;
 let root = "";
 let idleMib = 0;
+let idleFiles = 0;
 
 beforeAll(async () => {
   const { rpcUrl } = await startNetwork(onEnd);
@@ -30,6 +42,7 @@ beforeAll(async () => {
   const publisher = await startPublisher({ rpcUrl, origin: product.origin });
   ({ root } = await publisher.publish(randomBytes(FILE_BYTES)));
   idleMib = residentMib(product.pid);
+  idleFiles = openFiles(product.pid);
 });
 afterAll(async () => {
   for (const end of ends) await end();
@@ -61,6 +74,8 @@ type Flood = {
   readonly name: string;
   readonly connections: number;
   readonly payload: () => Buffer;
+  /** What follows on a socket that was accepted. */
+  readonly burst?: () => Buffer;
   readonly manners: readonly Manner[];
 };
 
@@ -146,6 +161,18 @@ const FLOODS: readonly Flood[] = [
     manners: [STARING],
   },
   {
+    name: "100 queries at once on each socket",
+    connections: 200,
+    payload: socketOpening,
+    burst: () =>
+      Buffer.concat(
+        Array.from({ length: 100 }, (_, id) =>
+          textFrame({ id: `${id}`, type: "subscribe", payload: { query: "{ models { nodes { id } } }" } }),
+        ),
+      ),
+    manners: [STARING, READING],
+  },
+  {
     name: "sockets that say nothing after their handshake",
     connections: 1_000,
     payload: () =>
@@ -172,7 +199,7 @@ test.each(CASES)("$title: others are answered, and memory is bounded", async (fl
   const bytes = flood.payload();
   const beforeMib = residentMib(product.pid);
   const end = watch(product.origin, product.pid);
-  await attack(product.origin, flood.connections, () => bytes, flood.manner);
+  await attack(product.origin, flood.connections, () => bytes, flood.manner, flood.burst?.());
   const { worstMs, worstWallMs, worstControlMs, peakMib, failure } = await end();
   const figures = [worstMs, worstWallMs, worstControlMs, peakMib, idleMib].map(Math.round);
   const [held, wall, control, peak, idle] = figures;
@@ -198,4 +225,5 @@ test("afterwards nothing is held: a download and a batch are answered as before"
   const [, second] = (await batch.json()) as { result: { index: number } }[];
   expect(second?.result.index).toBe(3);
   await until(() => residentMib(product.pid) - idleMib < MAX_GROWTH_MIB);
+  await until(() => openFiles(product.pid) <= idleFiles + MAX_MORE_FILES);
 });

@@ -1,5 +1,6 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
@@ -13,26 +14,40 @@ export function residentMib(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024;
 }
 
+/** How many files and connections a process has open. */
+export function openFiles(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
+}
+
 /**
- * Opens connections, writes `payload` to each, reads the answers or does not, and leaves. Resolves when all have left.
- * Whatever a server does to such a connection is fine; what is measured is what it does to others.
+ * Opens connections, writes `payload` to each, reads the answers or does not, and leaves. What is to follow when the
+ * server has accepted a socket is `burst`. Resolves when all have left. Whatever a server does to such a connection is
+ * fine; what is measured is what it does to others.
  */
 export async function attack(
   origin: string,
   connections: number,
   payload: (index: number) => Buffer,
   { reads, leavesAfterMs }: Manner,
+  burst?: Buffer,
 ): Promise<{ readonly bytesRead: number }> {
   const { hostname, port } = new URL(origin);
   let bytesRead = 0;
   const sockets = Array.from({ length: connections }, (_, index) => {
     const socket: Socket = connect({ host: hostname, port: Number(port) });
     socket.on("error", () => {});
+    if (burst)
+      socket.on("data", function accepted(chunk) {
+        if (!chunk.includes("connection_ack")) return;
+        socket.off("data", accepted);
+        socket.write(burst);
+        if (!reads) socket.pause();
+      });
     if (reads)
       socket.on("data", (chunk) => {
         bytesRead += chunk.length;
       });
-    else socket.pause();
+    else if (!burst) socket.pause();
     socket.write(payload(index));
     return socket;
   });
@@ -55,6 +70,28 @@ export function rawRequest(
     ...headers,
   }).map(([name, value]) => `${name}: ${value}\r\n`);
   return Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`), bytes]);
+}
+
+/** The handshake of a socket of the graph, and its first message. */
+export function socketOpening(): Buffer {
+  const upgrade = rawRequest("GET", "/graphql", "", {
+    upgrade: "websocket",
+    connection: "upgrade",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": randomBytes(16).toString("base64"),
+    "sec-websocket-protocol": "graphql-transport-ws",
+  });
+  return Buffer.concat([upgrade, textFrame({ type: "connection_init" })]);
+}
+
+/** A message as a client's frame (RFC 6455, section 5.2), masked by zeros. Up to 65,535 bytes. */
+export function textFrame(message: object): Buffer {
+  const bytes = Buffer.from(JSON.stringify(message));
+  const head = Buffer.alloc(8);
+  head.writeUInt8(0x81, 0);
+  head.writeUInt8(0x80 | 126, 1);
+  head.writeUInt16BE(bytes.length, 2);
+  return Buffer.concat([head, bytes]);
 }
 
 /** What was seen while a process was watched. Times in ms, memory in MiB. */
