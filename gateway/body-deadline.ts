@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../src/kernel/errors.ts";
+import { Slot } from "../src/kernel/slot.ts";
 import { hasBody } from "./body-guards.ts";
 
 /** Routes that take more than this wait longer for it. */
@@ -13,7 +14,7 @@ export function limitBodyTime(
   server: FastifyInstance,
   { bodyMs, uploadMs }: { readonly bodyMs: number; readonly uploadMs: number },
 ): void {
-  const deadlines = new WeakMap<FastifyRequest, NodeJS.Timeout>();
+  const deadlines = new Slot<FastifyRequest, NodeJS.Timeout>();
   const clear = async (request: FastifyRequest) => clearTimeout(deadlines.get(request));
   server.addHook("onRequest", (request, reply, done) => {
     if (hasBody(request.headers)) {

@@ -6,9 +6,11 @@ import {
   GraphQLError,
   type GraphQLSchema,
 } from "graphql";
+
 import { type CompiledQuery, compileQuery, isCompiledQuery } from "graphql-jit";
 import { ByteLru } from "../src/kernel/byte-lru.ts";
 import { AppError } from "../src/kernel/errors.ts";
+import { Slot } from "../src/kernel/slot.ts";
 import { MapIterator } from "./engine/map-iterator.ts";
 import {
   isPromise,
@@ -38,7 +40,7 @@ const BYTES_PER_CHARACTER = 40;
 export function createLocalExecutor<C, S>(options: LocalExecutorOptions<C, S>): SubgraphExecutor<C> {
   const { schema, contextOf, reportBug = () => {} } = options;
   const compile = createCompiler(schema, options.compiledLimit ?? DEFAULT_COMPILED_LIMIT);
-  const contexts = new WeakMap<object, { readonly context: S }>();
+  const contexts = new Slot<object, { readonly context: S }>();
   const contextIn = ({ scope, context }: SubgraphRequest<C>): S => {
     const known = contexts.get(scope) ?? { context: contextOf(context) };
     contexts.set(scope, known);

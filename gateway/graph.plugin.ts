@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { App } from "../src/app.ts";
 import { ReplayKey } from "../src/idempotency/replay-key.ts";
+import { Slot } from "../src/kernel/slot.ts";
 import { ANONYMOUS } from "../src/keys/principal.ts";
 import type { Quota } from "../src/keys/rate-limit.ts";
 import { hopOf } from "../src/keys/source-address.ts";
@@ -39,7 +40,7 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
   server.addHook("onClose", () => apollo.stop());
   answerFailures(server, app);
   readJsonBodies(server, policy.limits.jsonDepth);
-  const accounts = new WeakMap<FastifyRequest, OperationAccount>();
+  const accounts = new Slot<FastifyRequest, OperationAccount>();
   server.route({
     method: ["GET", "POST"],
     url: "/graphql",

@@ -1,7 +1,7 @@
-import { type DocumentNode, Kind, type OperationDefinitionNode } from "graphql";
+import { Kind, type OperationDefinitionNode } from "graphql";
 import { ByteLru } from "../src/kernel/byte-lru.ts";
 import { isIntrospection } from "./engine/introspection.ts";
-import type { OperationPayload } from "./policy.ts";
+import type { Admitted, OperationPayload } from "./policy.ts";
 
 /** What all kept answers may take; the answer to the usual query of tools is half a megabyte. */
 const MAX_KEPT_BYTES = 16 * 1_048_576;
@@ -14,19 +14,15 @@ export class IntrospectionAnswers {
   readonly #answers = new ByteLru<Buffer>({ maxBytes: MAX_KEPT_BYTES });
 
   /** The answer that was kept for a request; undefined when there is none. */
-  find(payload: OperationPayload): Buffer | undefined {
-    const key = keyOf(payload);
+  find(payload: OperationPayload, { operation }: Pick<Admitted, "operation">): Buffer | undefined {
+    const key = asksSchemaAlone(operation) ? keyOf(payload) : undefined;
     return key === undefined ? undefined : this.#answers.get(key);
   }
 
   /** The answer as bytes, kept when the operation asks for the schema and for nothing else. */
-  keep(
-    payload: OperationPayload,
-    { operation }: { readonly document: DocumentNode; readonly operation: OperationDefinitionNode },
-    text: string,
-  ): Buffer | string {
-    const key = keyOf(payload);
-    if (key === undefined || !asksSchemaAlone(operation)) return text;
+  keep(payload: OperationPayload, { operation }: Pick<Admitted, "operation">, text: string): Buffer | string {
+    const key = asksSchemaAlone(operation) ? keyOf(payload) : undefined;
+    if (key === undefined) return text;
     const bytes = Buffer.from(text);
     this.#answers.set(key, bytes, bytes.length + key.length);
     return bytes;

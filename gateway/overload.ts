@@ -43,8 +43,8 @@ export function limitLoad(server: FastifyInstance, app: App): void {
     done(cause && overloaded());
   });
   server.addHook("preParsing", (request, reply, payload, done) => {
-    const lease = () => load.requests.of(request.raw, reply.raw);
-    if (mayBeLarge(request)) reserveAsItComes(request, (bytes) => lease().reserve(bytes));
+    if (mayBeLarge(request))
+      reserveAsItComes(request, (bytes) => load.requests.of(request.raw, reply.raw).reserve(bytes));
     done(null, payload);
   });
   const largeBodies = new Turns(1);

@@ -45,7 +45,7 @@ export async function answerPlainly(
     return undefined;
   const { principal } = account;
   const { variables, requests } = admitted;
-  const known = introspection.find(payload);
+  const known = introspection.find(payload, admitted);
   if (known) return { text: known, cacheControl: hints.of(admitted, principal) };
   // The request that brought it was counted.
   await account.take(requests - 1);

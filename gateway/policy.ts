@@ -97,7 +97,9 @@ function createAdmission({ schema, supergraphSdl, limits, introspection }: Polic
     if (!operation)
       return [withoutPlace("The document has no such operation: name one of it.", NO_OPERATION)];
     const variables = declaredIn(operation, given ?? {});
-    const all = { ...defaultsOf(operation), ...variables };
+    const all = operation.variableDefinitions?.length
+      ? { ...defaultsOf(operation), ...variables }
+      : variables;
     const excess = inputs.refuseVariables(operation, all);
     if (excess) return [excess];
     const faults = findVariableFaults(schema, operation, variables, !introspection);

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { Slot } from "../src/kernel/slot.ts";
 
 /** Requests of one connection that wait for the one before them; a client that pipelines more is disconnected. */
 const MAX_PIPELINED = 64;
@@ -16,8 +17,6 @@ type Waiting = { readonly request: IncomingMessage; readonly response: ServerRes
 
 /** Of a connection: whether a request of it is worked on, and those that wait for it. */
 type Pipeline = { isBusy: boolean; readonly waiting: Waiting[] };
-const PIPELINE = Symbol("pipeline");
-type GatedSocket = Socket & { [PIPELINE]?: Pipeline };
 
 /**
  * Spreads what arrives at once over turns of the event loop. How many begin in a turn follows from how long turns take:
@@ -38,12 +37,21 @@ export class Turns {
 
   /** Runs now or in a later turn, in order. False when too many wait already: then it does not run. */
   take(run: () => void): boolean {
+    if (!this.mayBegin()) return this.wait(run);
+    run();
+    return true;
+  }
+
+  /** Whether something may begin at once, which is counted as begun then. */
+  mayBegin(): boolean {
     if (this.#begun === 0) this.#startTurn();
-    if (this.#begun < this.#perTurn && this.#waiting.length === 0) {
-      this.#begun += 1;
-      run();
-      return true;
-    }
+    if (this.#begun >= this.#perTurn || this.#waiting.length > 0) return false;
+    this.#begun += 1;
+    return true;
+  }
+
+  /** Runs in a later turn what may not begin now. False when too many wait already. */
+  wait(run: () => void): boolean {
     if (this.#waiting.length >= MAX_WAITING_TURNS) return false;
     this.#waiting.push(run);
     return true;
@@ -74,6 +82,7 @@ export class RequestGate {
   readonly #begin: RequestListener;
   readonly #isUrgent: (request: IncomingMessage) => boolean;
   readonly #turns: Turns;
+  readonly #pipelines = new Slot<Socket, Pipeline>();
   #waiting = 0;
 
   constructor(begin: RequestListener, isUrgent: (request: IncomingMessage) => boolean, turns: Turns) {
@@ -84,10 +93,9 @@ export class RequestGate {
 
   /** Takes a request as it arrived. It begins now or later, or its connection is closed. */
   enter(request: IncomingMessage, response: ServerResponse): void {
-    const socket: GatedSocket = request.socket;
+    const { socket } = request;
     if (socket.destroyed) return;
-    socket[PIPELINE] ??= { isBusy: false, waiting: [] };
-    const pipeline = socket[PIPELINE];
+    const pipeline = this.#pipelineOf(socket);
     if (!pipeline.isBusy) this.#admit({ request, response }, pipeline);
     else if (pipeline.waiting.length < MAX_PIPELINED && this.#waiting < MAX_WAITING) {
       this.#waiting += 1;
@@ -95,15 +103,23 @@ export class RequestGate {
     } else socket.destroy();
   }
 
+  #pipelineOf(socket: Socket): Pipeline {
+    const known = this.#pipelines.get(socket);
+    if (known) return known;
+    const pipeline = { isBusy: false, waiting: [] };
+    this.#pipelines.set(socket, pipeline);
+    return pipeline;
+  }
+
   #admit({ request, response }: Waiting, pipeline: Pipeline): void {
     const { socket } = request;
     pipeline.isBusy = true;
     response.once("close", () => this.#ended(socket, pipeline));
-    const run = () => {
+    const begin = () => {
       if (!socket.destroyed) this.#begin(request, response);
     };
-    if (this.#isUrgent(request)) run();
-    else if (!this.#turns.take(run)) socket.destroy();
+    if (this.#isUrgent(request) || this.#turns.mayBegin()) begin();
+    else if (!this.#turns.wait(begin)) socket.destroy();
   }
 
   #ended(socket: Socket, pipeline: Pipeline): void {

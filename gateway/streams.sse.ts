@@ -4,6 +4,7 @@ import { getOperationAST } from "graphql";
 import type { App } from "../src/app.ts";
 import { ReplayKey } from "../src/idempotency/replay-key.ts";
 import { AppError } from "../src/kernel/errors.ts";
+import { Slot } from "../src/kernel/slot.ts";
 import { ANONYMOUS } from "../src/keys/principal.ts";
 import { hopOf } from "../src/keys/source-address.ts";
 import { EventOutlet } from "./event-outlet.ts";
@@ -53,7 +54,7 @@ export async function ssePlugin(
       onClose();
     });
   };
-  const accounts = new WeakMap<FastifyRequest, OperationAccount>();
+  const accounts = new Slot<FastifyRequest, OperationAccount>();
   server.route({
     method: ["GET", "POST", "PUT", "DELETE"],
     url: "/graphql/stream",

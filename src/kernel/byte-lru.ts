@@ -8,13 +8,17 @@ type ByteLruLimits = {
 
 const DEFAULT_MAX_SHARE = 1 / 8;
 
+type Entry<V> = { readonly value: V; readonly sizeBytes: number; wasRead: boolean };
+
 /**
- * A map by text that forgets what was not read for the longest time. It is bounded by entries and by bytes, so that
- * many large entries cannot take more memory than the same number of small ones. Sizes are the caller's estimates.
+ * A map by text that forgets what was not read for a long time: the oldest entry that was not read since it was last
+ * looked at (second chance, as a strict order costs a change of the map with every read). It is bounded by entries and
+ * by bytes, so that many large entries cannot take more memory than the same number of small ones. Sizes are the
+ * caller's estimates.
  */
 export class ByteLru<V> {
   readonly #limits: ByteLruLimits;
-  readonly #entries = new Map<string, { readonly value: V; readonly sizeBytes: number }>();
+  readonly #entries = new Map<string, Entry<V>>();
   #sizeBytes = 0;
 
   constructor(limits: ByteLruLimits) {
@@ -29,21 +33,30 @@ export class ByteLru<V> {
   get(key: string): V | undefined {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
+    entry.wasRead = true;
     return entry.value;
   }
 
   /** Keeps a value, unless it alone is larger than its share. */
   set(key: string, value: V, sizeBytes: number): void {
     this.delete(key);
-    const { maxEntries = Number.POSITIVE_INFINITY, maxBytes, maxShare = DEFAULT_MAX_SHARE } = this.#limits;
+    const { maxBytes, maxShare = DEFAULT_MAX_SHARE } = this.#limits;
     if (sizeBytes > maxBytes * maxShare) return;
-    this.#entries.set(key, { value, sizeBytes });
+    this.#makeRoom(sizeBytes);
+    this.#entries.set(key, { value, sizeBytes, wasRead: false });
     this.#sizeBytes += sizeBytes;
-    for (const oldest of this.#entries.keys()) {
-      if (this.#entries.size <= maxEntries && this.#sizeBytes <= maxBytes) break;
-      this.delete(oldest);
+  }
+
+  #makeRoom(sizeBytes: number): void {
+    const { maxEntries = Number.POSITIVE_INFINITY, maxBytes } = this.#limits;
+    // An entry that is put behind the others is met again, and has to go then.
+    for (const [key, entry] of this.#entries) {
+      if (this.#entries.size < maxEntries && this.#sizeBytes + sizeBytes <= maxBytes) break;
+      if (entry.wasRead) {
+        entry.wasRead = false;
+        this.#entries.delete(key);
+        this.#entries.set(key, entry);
+      } else this.delete(key);
     }
   }
 

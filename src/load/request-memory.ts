@@ -1,13 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { BlockList } from "node:net";
+import { Slot } from "../kernel/slot.ts";
 import type { Principal } from "../keys/principal.ts";
 import { hopOf, networkOf, sourceAddress } from "../keys/source-address.ts";
 import type { MemoryBudget, MemoryLease, MemoryOwner } from "./memory-budget.ts";
-
-const LEASE = Symbol("memory lease");
-const OWNER = Symbol("memory owner");
-/** A request that carries its lease: maps by request cost 4 % of a chat, most of it in garbage collections. */
-type Counted = IncomingMessage & { [LEASE]?: MemoryLease; [OWNER]?: MemoryOwner };
 
 /**
  * The memory lease of each HTTP request: opened when something first needs one, counted against the client's address
@@ -16,6 +12,8 @@ type Counted = IncomingMessage & { [LEASE]?: MemoryLease; [OWNER]?: MemoryOwner 
 export class RequestMemory {
   readonly #budget: MemoryBudget;
   readonly #trustedProxies: BlockList;
+  readonly #leases = new Slot<IncomingMessage, MemoryLease>();
+  readonly #owners = new Slot<IncomingMessage, MemoryOwner>();
 
   constructor(budget: MemoryBudget, trustedProxies: BlockList) {
     this.#budget = budget;
@@ -23,22 +21,22 @@ export class RequestMemory {
   }
 
   /** The lease of a request. */
-  of(request: Counted, response: ServerResponse): MemoryLease {
-    const known = request[LEASE];
+  of(request: IncomingMessage, response: ServerResponse): MemoryLease {
+    const known = this.#leases.get(request);
     if (known) return known;
-    const lease = this.#budget.open(request[OWNER] ?? this.#addressOf(request));
-    request[LEASE] = lease;
+    const lease = this.#budget.open(this.#owners.get(request) ?? this.#addressOf(request));
+    this.#leases.set(request, lease);
     if (response.closed) lease.release();
     else response.once("close", () => lease.release());
     return lease;
   }
 
   /** Counts what a request holds against its account from now on. */
-  identified(request: Counted, principal: Principal): void {
+  identified(request: IncomingMessage, principal: Principal): void {
     if (principal.kind === "anonymous") return;
     const owner = { kind: "account", id: principal.account } as const;
-    request[OWNER] = owner;
-    request[LEASE]?.assignTo(owner);
+    this.#owners.set(request, owner);
+    this.#leases.get(request)?.assignTo(owner);
   }
 
   #addressOf(request: IncomingMessage): MemoryOwner {

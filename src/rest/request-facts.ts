@@ -1,11 +1,12 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../kernel/errors.ts";
 import { isRequestId, newRequestId } from "../kernel/ids.ts";
+import { Slot } from "../kernel/slot.ts";
 import type { Route } from "./route.ts";
 
 type RequestIds = { readonly own: string; readonly shown: string };
 
-const ids = new WeakMap<FastifyRequest, RequestIds>();
+const ids = new Slot<FastifyRequest, RequestIds>();
 
 /** `own` is unique and names the request in the books; `shown` is the client's `X-Request-ID` where that may stand. */
 export function requestIdsOf(request: FastifyRequest): RequestIds {

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { App } from "../app.ts";
 import { ReplayKey } from "../idempotency/replay-key.ts";
 import { AppError } from "../kernel/errors.ts";
+import { Slot } from "../kernel/slot.ts";
 import type { Visit } from "../keys/door.service.ts";
 import { permit } from "../keys/permissions.ts";
 import type { Principal } from "../keys/principal.ts";
@@ -37,6 +38,7 @@ import {
   revokeManagementKey,
   updateManagementKey,
 } from "./v1/management-keys.ts";
+
 import { countMessageTokens, createMessage } from "./v1/messages.ts";
 import { getModel, listModels } from "./v1/models.ts";
 import { listProviders } from "./v1/providers.ts";
@@ -131,7 +133,7 @@ export function badPath(app: App, request: FastifyRequest, reply: FastifyReply):
 
 /** A larger body is read only when its sender is known and may send it. */
 const LARGE_BODY_BYTES = 65_536;
-const entered = new WeakMap<FastifyRequest, Principal>();
+const entered = new Slot<FastifyRequest, Principal>();
 
 /** Lets a request in before its large body is read, so that nobody without a right to it is listened to. */
 async function enterFirst(

@@ -1,5 +1,6 @@
 import { type Context, context } from "@opentelemetry/api";
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { Slot } from "../kernel/slot.ts";
 import { contextOf, isTracing, type OpenSpan, openSpan } from "../kernel/tracing.ts";
 
 /** Asked every few seconds by whoever watches over processes. */
@@ -15,7 +16,7 @@ export function traceRequests(
   isTrusted: (request: FastifyRequest) => boolean,
 ): void {
   if (!isTracing()) return;
-  const spans = new WeakMap<FastifyRequest, OpenSpan>();
+  const spans = new Slot<FastifyRequest, OpenSpan>();
   server.addHook("onRequest", (request, _reply, done) => {
     const { method } = request;
     const route = request.is404 ? "unknown" : (request.routeOptions.url ?? "unknown");
