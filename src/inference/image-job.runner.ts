@@ -1,7 +1,9 @@
 import type { HoldsService } from "../accounts/holds.service.ts";
 import type { JobLease } from "../jobs/lease.ts";
 import type { WaitingClock } from "../kernel/clock.ts";
+import { AppError } from "../kernel/errors.ts";
 import type { Attempt } from "./admitted.ts";
+import type { BodyPool } from "./body-pool.ts";
 import type { CatalogueService } from "./catalogue.service.ts";
 import type { EvidenceService } from "./evidence.service.ts";
 import type { ImageJobClient } from "./image-job.client.ts";
@@ -15,8 +17,6 @@ import {
   nextAction,
   PROVIDER_FAILED,
   readJobRequest,
-  readReport,
-  readSubmission,
 } from "./image-job-plan.ts";
 import type { ImageRequest } from "./image-request.ts";
 import type { RequestObserver } from "./request-observer.ts";
@@ -26,6 +26,7 @@ type Needs = {
   readonly holds: Pick<HoldsService, "settleIn">;
   readonly catalogue: Pick<CatalogueService, "provider">;
   readonly evidence: Pick<EvidenceService, "check">;
+  readonly bodies: Pick<BodyPool, "readSubmission" | "readReport">;
   readonly clock: WaitingClock;
   readonly observer?: RequestObserver | undefined;
   /** How long a result is kept, seconds. */
@@ -35,6 +36,8 @@ type Needs = {
 /** Between two looks at a provider's job, unless it says how long. */
 const POLL_MS = 2_000;
 const FIRST_POLL_MS = 500;
+/** Until an answer is read that was too much for the threads. */
+const BUSY_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 /** A provider that cannot be asked for so long has lost the job. */
 const PATIENCE_MS = 60_000;
@@ -45,7 +48,10 @@ type Candidate = Extract<ImageJobAction, { candidate: ImageCandidate }>;
 
 /** Brings one image job to its end: sends it to a provider, polls it there, keeps the result and bills it, once. */
 export function imageJobWork(needs: Needs): (lease: JobLease) => Promise<void> {
-  return (lease) => new Work(needs, lease).run();
+  return async (lease) => {
+    const request = await readJobRequest(lease.job.spec as ImageJobSpec, lease.job.body);
+    await new Work(needs, lease, request).run();
+  };
 }
 
 class Work {
@@ -57,11 +63,11 @@ class Work {
   #fraction: number | null;
   #isRunning: boolean;
 
-  constructor(needs: Needs, lease: JobLease) {
+  constructor(needs: Needs, lease: JobLease, request: ImageRequest) {
     this.#needs = needs;
     this.#lease = lease;
     this.#spec = lease.job.spec as ImageJobSpec;
-    this.#request = readJobRequest(this.#spec, lease.job.body);
+    this.#request = request;
     this.#checkpoint = lease.job.checkpoint as ImageJobCheckpoint;
     this.#fraction = lease.job.step.fraction;
     this.#isRunning = lease.job.step.fraction !== null;
@@ -93,8 +99,8 @@ class Work {
       key,
       signal,
     });
-    if (signal.aborted) return false;
-    const submission = readSubmission(answer);
+    const submission = await this.#read((bodies) => bodies.readSubmission(answer));
+    if (!submission || signal.aborted) return false;
     if (submission.kind === "accepted") {
       const { providerJobId } = submission;
       this.#checkpoint = { ...this.#checkpoint, submissions: 0, providerJobId };
@@ -124,8 +130,8 @@ class Work {
     while (!signal.aborted) {
       if (this.#lease.leftMs <= 0) return this.#fail(TOOK_TOO_LONG, action);
       const answer = await this.#needs.client.poll(address, jobId, { model: this.#spec.model, signal });
-      if (signal.aborted) return false;
-      const report = readReport(answer);
+      const report = await this.#read((bodies) => bodies.readReport(answer));
+      if (!report || signal.aborted) return false;
       if (report.kind === "done") return this.#complete(action, report, answer?.responseKey ?? jobId);
       if (report.kind === "failed" || report.kind === "gone") {
         await this.#next(action, report.failure);
@@ -141,6 +147,23 @@ class Work {
       await this.#pause(answer?.retryAfterMs ?? POLL_MS);
     }
     return false;
+  }
+
+  /**
+   * Reads an answer. While too many others are being read it waits, since the provider has done its work; undefined
+   * when the job is interrupted or out of time first.
+   */
+  async #read<T>(read: (bodies: Needs["bodies"]) => Promise<T>): Promise<T | undefined> {
+    while (!this.#lease.signal.aborted) {
+      try {
+        return await read(this.#needs.bodies);
+      } catch (error) {
+        if (!(error instanceof AppError) || error.code !== "unavailable") throw error;
+        if (this.#lease.leftMs <= 0) return undefined;
+        await this.#pause(BUSY_MS);
+      }
+    }
+    return undefined;
   }
 
   /** Tells that the provider is at it: at first, and when it has come further. */

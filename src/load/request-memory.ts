@@ -3,6 +3,7 @@ import type { BlockList } from "node:net";
 import type { Principal } from "../keys/principal.ts";
 import { hopOf, networkOf, sourceAddress } from "../keys/source-address.ts";
 import type { MemoryBudget, MemoryLease, MemoryOwner } from "./memory-budget.ts";
+import { OperationMemory } from "./operation-memory.ts";
 
 const LEASE = Symbol("memory lease");
 const OWNER = Symbol("memory owner");
@@ -33,10 +34,15 @@ export class RequestMemory {
     return lease;
   }
 
+  /** What an operation holds that a connection carries among others: `request` opened the connection. */
+  operationOf(request: IncomingMessage, principal: Principal): OperationMemory {
+    return new OperationMemory(() => this.#budget.open(accountOf(principal) ?? this.#addressOf(request)));
+  }
+
   /** Counts what a request holds against its account from now on. */
   identified(request: Counted, principal: Principal): void {
-    if (principal.kind === "anonymous") return;
-    const owner = { kind: "account", id: principal.account } as const;
+    const owner = accountOf(principal);
+    if (!owner) return;
     request[OWNER] = owner;
     request[LEASE]?.assignTo(owner);
   }
@@ -45,4 +51,8 @@ export class RequestMemory {
     const address = sourceAddress(hopOf(request), this.#trustedProxies) ?? "";
     return { kind: "address", id: networkOf(address) };
   }
+}
+
+function accountOf(principal: Principal): MemoryOwner | undefined {
+  return principal.kind === "anonymous" ? undefined : { kind: "account", id: principal.account };
 }

@@ -3,6 +3,7 @@ import type { Database } from "../../src/db/database.ts";
 import { MemoryBus } from "../../src/events/bus.memory.ts";
 import { EventsService } from "../../src/events/events.service.ts";
 import { AdmissionService } from "../../src/inference/admission.service.ts";
+import { BodyPool } from "../../src/inference/body-pool.ts";
 import { CatalogueService } from "../../src/inference/catalogue.service.ts";
 import { EvidenceService } from "../../src/inference/evidence.service.ts";
 import { HealthService } from "../../src/inference/health.service.ts";
@@ -80,6 +81,8 @@ export async function openJobWorld(
     holdSeconds: 60,
   });
   const jobs = new JobsService({ database, events: new EventsService(database, bus, TEST_CURSORS) });
+  const bodies = new BodyPool({ log });
+  onEnd(() => bodies.close());
   const workers: JobRunner[] = [];
   onEnd(async () => void (await Promise.all(workers.map((worker) => worker.stop()))));
   const imageJobs = new ImageJobsService({
@@ -90,6 +93,7 @@ export async function openJobWorld(
     requests: new RequestsService(database),
     catalogue,
     evidence,
+    bodies,
     submitted: () => isOneProcess && workers.map((worker) => worker.nudge()),
     committed,
     deadlineSeconds,
@@ -113,7 +117,7 @@ export async function openJobWorld(
       return (await imageJobs.submit(ask, { account, keyId })).id;
     },
     startWorker(timing = {}, parallel = 16) {
-      const work = imageJobWork({ client, holds, catalogue, evidence, clock, keptSeconds: 3_600 });
+      const work = imageJobWork({ client, holds, catalogue, evidence, bodies, clock, keptSeconds: 3_600 });
       const needs = { database, bus, clock, log, committed, kind: IMAGE_JOB, parallel, work };
       const worker = new JobRunner(needs, { pollMs: 50, ...timing });
       workers.push(worker);
