@@ -58,7 +58,7 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
         return reply;
       const leaving = new Leaving(reply.raw);
       const replayKey = () => ReplayKey.ofAuthorization(request.headers.authorization);
-      const memory = app.load.requests.of(request.raw, reply.raw);
+      const memory = app.load.requests.answerOf(request.raw, reply.raw);
       const answer = await answerPlainly(plain, request, { account, replayKey, memory, leaving });
       if (answer) return sendPlain(reply, answer);
       reply.header("cache-control", "no-store");

@@ -71,7 +71,7 @@ export async function createSubgraphServer(
     path: "/graphql",
     context: (request, reply): Context =>
       contextOf(app, callers.get(request), hopOf(request.raw), {
-        memory: app.load.requests.of(request.raw, reply.raw),
+        memory: app.load.requests.answerOf(request.raw, reply.raw),
         signal: leavingOf(reply),
       }),
     subscription: {

@@ -3,7 +3,7 @@ import type { BlockList } from "node:net";
 import type { Principal } from "../keys/principal.ts";
 import { hopOf, networkOf, sourceAddress } from "../keys/source-address.ts";
 import type { MemoryBudget, MemoryLease, MemoryOwner } from "./memory-budget.ts";
-import { OperationMemory } from "./operation-memory.ts";
+import { type AnswerMemory, OperationMemory } from "./operation-memory.ts";
 
 const LEASE = Symbol("memory lease");
 const OWNER = Symbol("memory owner");
@@ -32,6 +32,14 @@ export class RequestMemory {
     if (response.closed) lease.release();
     else response.once("close", () => lease.release());
     return lease;
+  }
+
+  /** The lease of a request for what is seldom needed: it is opened with the first bytes. */
+  answerOf(request: IncomingMessage, response: ServerResponse): AnswerMemory {
+    return {
+      reserve: (bytes) => this.of(request, response).reserve(bytes),
+      charge: (bytes) => this.of(request, response).charge(bytes),
+    };
   }
 
   /** What an operation holds that a connection carries among others: `request` opened the connection. */

@@ -177,8 +177,8 @@ export class ImageJobResolver {
   @FieldResolver(() => [JobImageType], {
     nullable: true,
     description:
-      "Its images, null before it is completed and when they are not kept any more. Needs the `sk-` key that made " +
-      "it, or a wallet session.",
+      "Its images, null before it is completed and when they are not kept any more. One operation returns at most " +
+      "16 MiB of them. Needs the `sk-` key that made it, or a wallet session.",
   })
   async images(@Root() job: JobView, @Ctx() context: Context): Promise<readonly JobImageType[] | null> {
     if (!reaches(permit(context.principal, "job.content"), job)) return null;

@@ -98,13 +98,14 @@ describe("a provider's answer about an image job", () => {
   test("never holds up the event loop, however long it is", async () => {
     const data = resultOf(60 * 1_048_576);
     const [submission, report] = [answerOf(data), answerOf({ status: "completed", data })];
-    const kinds: string[] = [];
-    const turnMs = await longestTurnMs(async () => {
-      kinds.push((await bodies.readSubmission(submission)).kind, (await bodies.readReport(report)).kind);
-    });
-    expect(kinds).toEqual(["done", "done"]);
-    console.log("TURN", turnMs);
-    expect(turnMs).toBeLessThan(MAX_TURN_MS);
+    for (const read of [() => bodies.readSubmission(submission), () => bodies.readReport(report)]) {
+      let kind = "";
+      const turnMs = await longestTurnMs(async () => {
+        kind = (await read()).kind;
+      });
+      expect(kind).toBe("done");
+      expect(turnMs).toBeLessThan(MAX_TURN_MS);
+    }
   });
 });
 
