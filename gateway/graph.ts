@@ -114,6 +114,9 @@ const GRACE_MS = 5_000;
 const RESTART_MS = 4_500;
 /** What a provider may answer with: images in base64. */
 const MAX_IMAGES_BYTES = 64 * 1_048_576;
+/** From here on answers of subgraphs are counted: as they came, as they are read and on their way to the client. */
+const COUNTED_BYTES = 65_536;
+const ANSWER_COPIES = 3;
 
 /** How long an operation may take: a mutation as long as a provider's answer, as it is billed. */
 export function deadlinesOf(config: Config): { readonly queryMs: number; readonly mutationMs: number } {
@@ -146,6 +149,7 @@ function remoteExecutors(
         headers: (context, text) => ({ ...identityFor(context, text), ...traceHeaders() }),
         connectionParams: identity,
         restartMs: RESTART_MS,
+        answered: ({ memory }, bytes) => bytes > COUNTED_BYTES && memory?.charge(ANSWER_COPIES * bytes),
         ...(name === INFERENCE && { mutationTimeoutMs: inferenceMs, maxAnswerBytes: MAX_IMAGES_BYTES }),
       }),
     ]),

@@ -31,7 +31,7 @@ type Request = Pick<Context, "principal"> & {
   readonly [Name in "replayKey" | "memory" | "signal"]?: Context[Name] | undefined;
 };
 
-/** Events of a socket between processes are counted by the gateway that sends them to the client. */
+/** Events on a socket between processes are not counted: nobody tells when one was sent. */
 const UNCOUNTED: AnswerMemory = { reserve() {}, charge() {} };
 
 /** A context for one request, or one event of a subscription. */

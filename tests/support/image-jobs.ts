@@ -17,6 +17,7 @@ import { NO_WISHES } from "../../src/inference/routing.ts";
 import { JobRunner, type JobTiming } from "../../src/jobs/job.runner.ts";
 import { JobsService } from "../../src/jobs/jobs.service.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
+import { AppError } from "../../src/kernel/errors.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { ApiKeyService } from "../../src/keys/api-key.service.ts";
@@ -43,12 +44,15 @@ export type JobWorld = {
   startWorker(timing?: Partial<JobTiming>, parallel?: number): JobRunner;
 };
 
-/** Opens such a world. There is no worker in it yet; unless it is one process, it is told of jobs by the bus alone. */
+/**
+ * Opens such a world. There is no worker in it yet; unless it is one process, it is told of jobs by the bus
+ * alone. The first `busyReads` reports of providers find no room on a thread.
+ */
 export async function openJobWorld(
   kind: DatabaseKind,
   onEnd: OnEnd,
   brokers: readonly JobBroker[],
-  { deadlineSeconds = 600, isOneProcess = true } = {},
+  { deadlineSeconds = 600, isOneProcess = true, busyReads = 0 } = {},
 ): Promise<JobWorld> {
   const database = await openTestDatabase(kind, { onEnd });
   const log = createLogger("silent");
@@ -83,6 +87,11 @@ export async function openJobWorld(
   const jobs = new JobsService({ database, events: new EventsService(database, bus, TEST_CURSORS) });
   const bodies = new BodyPool({ log });
   onEnd(() => bodies.close());
+  const readReport = bodies.readReport.bind(bodies);
+  bodies.readReport = async (answer) => {
+    if (busyReads-- > 0) throw new AppError("unavailable", "Too many long answers are being read.");
+    return readReport(answer);
+  };
   const workers: JobRunner[] = [];
   onEnd(async () => void (await Promise.all(workers.map((worker) => worker.stop()))));
   const imageJobs = new ImageJobsService({
