@@ -93,6 +93,11 @@ export async function readJobRequest(
   return operation === "generations" ? readImageRequest(bytes) : readImageEdit(bytes, contentType);
 }
 
+/** Where the result of a job is read. */
+export function resultPath(jobId: string, provider: string): string {
+  return `/v1/async/jobs/${jobId}?provider_address=${provider}`;
+}
+
 /** Whether the next attempt goes to a provider that failed before, which is then given time. */
 export function isRepeated(
   spec: Pick<ImageJobSpec, "candidates">,

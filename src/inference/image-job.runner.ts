@@ -1,8 +1,8 @@
 import type { HoldsService } from "../accounts/holds.service.ts";
 import type { JobLease } from "../jobs/lease.ts";
 import type { WaitingClock } from "../kernel/clock.ts";
-import { AppError } from "../kernel/errors.ts";
 import type { Attempt } from "./admitted.ts";
+import { readWhenRoom } from "./answer-reads.ts";
 import type { BodyPool } from "./body-pool.ts";
 import type { CatalogueService } from "./catalogue.service.ts";
 import type { EvidenceService } from "./evidence.service.ts";
@@ -17,6 +17,7 @@ import {
   nextAction,
   PROVIDER_FAILED,
   readJobRequest,
+  resultPath,
 } from "./image-job-plan.ts";
 import type { ImageRequest } from "./image-request.ts";
 import type { RequestObserver } from "./request-observer.ts";
@@ -36,8 +37,6 @@ type Needs = {
 /** Between two looks at a provider's job, unless it says how long. */
 const POLL_MS = 2_000;
 const FIRST_POLL_MS = 500;
-/** Until an answer is read that was too much for the threads. */
-const BUSY_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 /** A provider that cannot be asked for so long has lost the job. */
 const PATIENCE_MS = 60_000;
@@ -149,21 +148,12 @@ class Work {
     return false;
   }
 
-  /**
-   * Reads an answer. While too many others are being read it waits, since the provider has done its work; undefined
-   * when the job is interrupted or out of time first.
-   */
-  async #read<T>(read: (bodies: Needs["bodies"]) => Promise<T>): Promise<T | undefined> {
-    while (!this.#lease.signal.aborted) {
-      try {
-        return await read(this.#needs.bodies);
-      } catch (error) {
-        if (!(error instanceof AppError) || error.code !== "unavailable") throw error;
-        if (this.#lease.leftMs <= 0) return undefined;
-        await this.#pause(BUSY_MS);
-      }
-    }
-    return undefined;
+  #read<T>(read: (bodies: Needs["bodies"]) => Promise<T>): Promise<T | undefined> {
+    return readWhenRoom(
+      this.#lease,
+      () => read(this.#needs.bodies),
+      (ms) => this.#pause(ms),
+    );
   }
 
   /** Tells that the provider is at it: at first, and when it has come further. */
@@ -314,9 +304,4 @@ class Work {
     const pauseMs = Math.max(0, Math.min(ms, LONGEST_PAUSE_MS, leftMs));
     await this.#needs.clock.sleep(pauseMs, signal);
   }
-}
-
-/** Where the result of a job is read. */
-function resultPath(jobId: string, provider: string): string {
-  return `/v1/async/jobs/${jobId}?provider_address=${provider}`;
 }

@@ -2,7 +2,7 @@ import { AppError } from "../../src/kernel/errors.ts";
 
 const MEBIBYTE = 1_048_576;
 /** What the images of one operation may take together, as they are stored: base64. */
-export const MAX_IMAGE_BYTES = 16 * MEBIBYTE;
+const MAX_IMAGE_BYTES = 16 * MEBIBYTE;
 /** Images are in memory as they are stored, as they are read, in the result and on their way to the client. */
 export const IMAGE_COPIES = 4;
 
