@@ -149,11 +149,8 @@ class Work {
   }
 
   #read<T>(read: (bodies: Needs["bodies"]) => Promise<T>): Promise<T | undefined> {
-    return readWhenRoom(
-      this.#lease,
-      () => read(this.#needs.bodies),
-      (ms) => this.#pause(ms),
-    );
+    const pause = (ms: number) => this.#pause(ms);
+    return readWhenRoom(this.#lease, () => read(this.#needs.bodies), pause);
   }
 
   /** Tells that the provider is at it: at first, and when it has come further. */
