@@ -16,6 +16,7 @@ import type { Admitted, OperationPayload, Policy } from "./policy.ts";
 export type RequestContext = BaseContext & {
   readonly account: OperationAccount;
   readonly replayKey: GraphContext["replayKey"];
+  readonly memory: GraphContext["memory"];
   readonly leaving: Leaving;
 };
 
@@ -221,7 +222,7 @@ function asGateway(
     async load() {
       return {
         executor: async ({ document, operationName, operation, context }) => {
-          const { leaving, account, replayKey } = context as RequestContext;
+          const { leaving, account, replayKey, memory } = context as RequestContext;
           const admitted = admittedOf(context);
           leaving.within(operation?.operation === "mutation" ? deadlines.mutationMs : deadlines.queryMs);
           const result = await engine.execute({
@@ -229,7 +230,7 @@ function asGateway(
             document: admitted?.document ?? (document as DocumentNode),
             operationName,
             variables: admitted?.variables ?? {},
-            context: { principal: account.principal, replayKey },
+            context: { principal: account.principal, replayKey, memory },
             signal: leaving.signal,
           });
           return result as ExecutionResult<Record<string, never>, Record<string, never>>;

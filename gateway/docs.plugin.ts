@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 const OPENAPI = new URL("../schema/openapi.json", import.meta.url);
 const API_SCHEMA = new URL("../schema/api.graphql", import.meta.url);
@@ -38,15 +38,24 @@ export async function docsPlugin(
     const text = readFileSync(API_SCHEMA);
     server.get("/schema.graphql", async (_, reply) => reply.type("text/plain; charset=utf-8").send(text));
   }
-  await server.register(swagger, {
-    mode: "static",
-    specification: { document: JSON.parse(readFileSync(OPENAPI, "utf8")) },
-  });
+  const document = JSON.parse(readFileSync(OPENAPI, "utf8"));
+  await server.register(swagger, { mode: "static", specification: { document } });
+  // Swagger UI would write the document anew for each request.
+  const texts = new Map([
+    ["/docs/json", { type: "application/json; charset=utf-8", bytes: Buffer.from(JSON.stringify(document)) }],
+    ["/docs/yaml", { type: "application/x-yaml", bytes: Buffer.from(server.swagger({ yaml: true })) }],
+  ]);
+  const sendText = (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
+    const text = texts.get(request.routeOptions.url ?? "");
+    if (text) void reply.type(text.type).send(text.bytes);
+    else done();
+  };
   await server.register(swaggerUi, {
     routePrefix: "/docs",
     staticCSP: true,
     // Its own policy lets in styles of every host, and a validator of another one.
     transformStaticCSP: () => POLICY,
+    uiHooks: { onRequest: sendText },
     theme: { title: "zerograph REST", css: [{ filename: "dark.css", content: DARK }] },
     // Without its bar, in which any other address could be typed.
     uiConfig: {

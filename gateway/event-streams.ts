@@ -101,6 +101,14 @@ class EventStream {
 
   /** Runs an operation that has its place. */
   async run(id: string, operation: StreamedOperation): Promise<void> {
+    try {
+      await this.#run(id, operation);
+    } finally {
+      operation.contextValue.memory.end();
+    }
+  }
+
+  async #run(id: string, operation: StreamedOperation): Promise<void> {
     const own = this.#operations.get(id);
     if (!own) return;
     const { report } = this.#streams;

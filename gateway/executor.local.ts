@@ -23,8 +23,11 @@ import { hasRecursiveVariable, nestedVariables } from "./engine/variable-usage.t
 /** A subgraph that lives in this process. `C` is the gateway's context, `S` the subgraph's. */
 export type LocalExecutorOptions<C, S> = {
   readonly schema: GraphQLSchema;
-  /** Called once per client request and per event of a subscription: loaders made here are fresh for each. */
-  readonly contextOf: (context: C) => S;
+  /**
+   * Called once per client request and per event of a subscription: loaders made here are fresh for each. `signal`
+   * aborts when nobody waits for the result any more.
+   */
+  readonly contextOf: (context: C, signal?: AbortSignal) => S;
   /** Hears of what resolvers threw unexpectedly: clients are not told. */
   readonly reportBug?: (error: unknown) => void;
   /** How many operations stay compiled. */
@@ -41,8 +44,8 @@ export function createLocalExecutor<C, S>(options: LocalExecutorOptions<C, S>): 
   const { schema, contextOf, reportBug = () => {} } = options;
   const compile = createCompiler(schema, options.compiledLimit ?? DEFAULT_COMPILED_LIMIT);
   const contexts = new Slot<object, { readonly context: S }>();
-  const contextIn = ({ scope, context }: SubgraphRequest<C>): S => {
-    const known = contexts.get(scope) ?? { context: contextOf(context) };
+  const contextIn = ({ scope, context, signal }: SubgraphRequest<C>): S => {
+    const known = contexts.get(scope) ?? { context: contextOf(context, signal) };
     contexts.set(scope, known);
     return known.context;
   };

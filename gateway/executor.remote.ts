@@ -24,6 +24,8 @@ export type RemoteExecutorOptions<C> = {
   /** How long a mutation may take, where that is longer: one that waits for a provider is billed when it comes. */
   readonly mutationTimeoutMs?: number | undefined;
   readonly maxAnswerBytes?: number;
+  /** Told of the size of each answer that came. */
+  readonly answered?: (context: C, bytes: number) => void;
   readonly maxConnections?: number;
   /** So long after it was last reached a subgraph counts as one that restarts, and is waited for; 0 unless told. */
   readonly restartMs?: number;
@@ -72,6 +74,7 @@ export function createRemoteExecutor<C>(options: RemoteExecutorOptions<C>): Subg
       const post = (timeoutMs: number) =>
         httpPost(pool, { ...fixed, timeoutMs, headers: sent, body, signal });
       const answer = await patience.reach(post, { timeoutMs: deadlineOf(document), mutates, signal });
+      options.answered?.(context, answer.text.length);
       return readResult(answer.text, answer.status);
     },
     subscribe({ text, variables, context }) {

@@ -59,13 +59,14 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
         return reply;
       const leaving = new Leaving(reply.raw);
       const replayKey = () => ReplayKey.ofAuthorization(request.headers.authorization);
-      const answer = await answerPlainly(plain, request, { account, replayKey, leaving });
+      const memory = app.load.requests.answerOf(request.raw, reply.raw);
+      const answer = await answerPlainly(plain, request, { account, replayKey, memory, leaving });
       if (answer) return sendPlain(reply, answer);
       reply.header("cache-control", "no-store");
       // Apollo parses before it asks the policy.
       const refusal = refuseText(textOf(request), policy.limits);
       if (refusal) return reply.code(400).send({ errors: [refusal.toJSON()] });
-      return answerByApollo(apollo, policy, { request, reply }, { account, replayKey, leaving });
+      return answerByApollo(apollo, policy, { request, reply }, { account, replayKey, memory, leaving });
     },
   });
 }

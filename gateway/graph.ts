@@ -6,6 +6,7 @@ import { GRAPH_LIMITS } from "../src/graph-limits.ts";
 import type { ReplayKey } from "../src/idempotency/replay-key.ts";
 import { traceHeaders } from "../src/kernel/tracing.ts";
 import type { Principal } from "../src/keys/principal.ts";
+import type { AnswerMemory } from "../src/load/operation-memory.ts";
 import { modules } from "../subgraphs/modules.ts";
 import { createContext } from "../subgraphs/shared/context.ts";
 import {
@@ -31,6 +32,8 @@ export type GraphContext = Observed & {
   readonly principal: Principal;
   /** Derives the key under which answers to the caller's credential are stored, where they may be. */
   readonly replayKey?: (() => ReplayKey | undefined) | undefined;
+  /** What the result holds of the memory budget until it was sent. Subscriptions that are shared have none. */
+  readonly memory?: AnswerMemory | undefined;
 };
 
 /** The whole graph: its engine, and how to let go of it. */
@@ -94,7 +97,8 @@ function localExecutors(app: App): Executors {
       name,
       createLocalExecutor({
         schema: build().schema,
-        contextOf: ({ principal, replayKey }: GraphContext) => createContext(app, { principal, replayKey }),
+        contextOf: ({ principal, replayKey, memory }: GraphContext, signal) =>
+          createContext(app, { principal, replayKey, memory, signal }),
         reportBug: (error) => app.log.error({ err: error, subgraph: name }, "a resolver failed"),
       }),
     ]),
@@ -110,6 +114,9 @@ const GRACE_MS = 5_000;
 const RESTART_MS = 4_500;
 /** What a provider may answer with: images in base64. */
 const MAX_IMAGES_BYTES = 64 * 1_048_576;
+/** From here on answers of subgraphs are counted: as they came, as they are read and on their way to the client. */
+const COUNTED_BYTES = 65_536;
+const ANSWER_COPIES = 3;
 
 /** How long an operation may take: a mutation as long as a provider's answer, as it is billed. */
 export function deadlinesOf(config: Config): { readonly queryMs: number; readonly mutationMs: number } {
@@ -142,6 +149,7 @@ function remoteExecutors(
         headers: (context, text) => ({ ...identityFor(context, text), ...traceHeaders() }),
         connectionParams: identity,
         restartMs: RESTART_MS,
+        answered: ({ memory }, bytes) => bytes > COUNTED_BYTES && memory?.charge(ANSWER_COPIES * bytes),
         ...(name === INFERENCE && { mutationTimeoutMs: inferenceMs, maxAnswerBytes: MAX_IMAGES_BYTES }),
       }),
     ]),

@@ -36,8 +36,12 @@ export async function answerPlainly(
   {
     account,
     replayKey,
+    memory,
     leaving,
-  }: Pick<GraphContext, "replayKey"> & { readonly account: OperationAccount; readonly leaving: Leaving },
+  }: Pick<GraphContext, "replayKey" | "memory"> & {
+    readonly account: OperationAccount;
+    readonly leaving: Leaving;
+  },
 ): Promise<PlainAnswer | undefined> {
   const payload = readPlain(request);
   const admitted = payload && policy.admit(payload);
@@ -53,7 +57,7 @@ export async function answerPlainly(
   leaving.within(admitted.operation.operation === "mutation" ? deadlines.mutationMs : deadlines.queryMs);
   const result = await graph.engine.execute({
     ...{ document: admitted.document, operationName, variables },
-    ...{ context: { principal, replayKey }, signal: leaving.signal },
+    ...{ context: { principal, replayKey, memory }, signal: leaving.signal },
   });
   // The engine refused the request before it asked anybody: which status that has is negotiated.
   if (result.data === undefined) return undefined;

@@ -1,10 +1,13 @@
 import type { DocumentNode, ExecutionResult, GraphQLSchema } from "graphql";
+import type { OperationMemory } from "../src/load/operation-memory.ts";
 import type { GraphContext } from "./graph.ts";
 import type { OperationAccount } from "./operation-account.ts";
 
 /** Who asks, and until when. */
 export type StreamContext = Pick<GraphContext, "replayKey"> & {
   readonly account: OperationAccount;
+  /** What its results hold of the memory budget. The transport ends it when the operation is over. */
+  readonly memory: OperationMemory;
   readonly signal?: AbortSignal | undefined;
 };
 

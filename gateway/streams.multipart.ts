@@ -35,7 +35,8 @@ export async function streamMultipart(
   const { request, reply, account } = asked;
   const payload = (request.body ?? {}) as OperationPayload;
   if (streams.isUnary(payload)) return false;
-  const operation = await streams.admit(payload, { account });
+  const memory = streams.memoryOf(request.raw, account.principal);
+  const operation = await streams.admit(payload, { account, memory });
   if (!("document" in operation)) return refuse(reply, operation);
   const leave = takeStream(streams, account.principal, hopOf(request.raw));
   reply.hijack();
@@ -46,6 +47,7 @@ export async function streamMultipart(
     { stallMs: streams.stallMs, heartbeat: `${HEAD}{}`, heartbeatMs, among: streams.outlets },
     leave,
   );
+  reply.raw.once("close", () => memory.end());
   const results = await streams.run(operation);
   if (Symbol.asyncIterator in results) reply.raw.once("close", () => void results.return?.());
   if (reply.raw.destroyed && Symbol.asyncIterator in results) void results.return?.();

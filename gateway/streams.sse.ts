@@ -90,7 +90,10 @@ async function streamOne(
   const leaving = new AbortController();
   const operation = await admit(streams, call, payloadOf(request), leaving.signal);
   if (!operation) return reply;
-  const outlet = toOutlet(call, () => leaving.abort(new ClientLeft()));
+  const outlet = toOutlet(call, () => {
+    leaving.abort(new ClientLeft());
+    operation.contextValue.memory.end();
+  });
   const results = await streams.run(operation).catch((error: unknown) => lossResult(error, streams.report));
   const letGo = () => void (Symbol.asyncIterator in results && results.return?.());
   leaving.signal.addEventListener("abort", letGo);
@@ -155,7 +158,8 @@ async function admit(
   payload: OperationPayload,
   signal: AbortSignal,
 ): Promise<StreamedOperation | undefined> {
-  const operation = await streams.admit(payload, { account, replayKey, signal });
+  const memory = streams.memoryOf(request.raw, account.principal);
+  const operation = await streams.admit(payload, { account, replayKey, memory, signal });
   if (!("document" in operation)) {
     void reply.code(400).send({ errors: operation.map((error) => showError(error.toJSON())) });
     return undefined;

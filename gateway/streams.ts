@@ -1,9 +1,11 @@
+import type { IncomingMessage } from "node:http";
 import { type ExecutionResult, type GraphQLError, getOperationAST, OperationTypeNode } from "graphql";
 import type { App } from "../src/app.ts";
 import type { GraphLimits } from "../src/graph-limits.ts";
 import type { AppError } from "../src/kernel/errors.ts";
 import type { Principal } from "../src/keys/principal.ts";
 import { type Hop, networkOf, sourceAddress } from "../src/keys/source-address.ts";
+import type { OperationMemory } from "../src/load/operation-memory.ts";
 import { ConnectionCaps, type ConnectionKind } from "./connection-caps.ts";
 import type { EventOutlet } from "./event-outlet.ts";
 import { deadlinesOf, type Graph } from "./graph.ts";
@@ -28,6 +30,8 @@ export type Streams = {
   take(kind: ConnectionKind, principal: Principal, hop: Hop): (() => void) | undefined;
   /** Calls `ended` when the credential of who asks ends, unless the function returned was called before. */
   watch(principal: Principal, ended: (why: AppError) => void): () => void;
+  /** What the results of an operation hold of the memory budget, for who sent it. */
+  memoryOf(request: IncomingMessage, principal: Principal): OperationMemory;
   /** Whether an operation is admitted and no subscription. Nothing is counted. */
   isUnary(payload: OperationPayload): boolean;
   /**
@@ -57,10 +61,11 @@ export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
   const shareKey = createShareKeys(supergraphSdl);
   const open = (operation: StreamedOperation): Promise<Results | ExecutionResult> => {
     const { document, operationName, variableValues, contextValue } = operation;
-    const { principal } = contextValue.account;
+    const { account, memory } = contextValue;
+    const { principal } = account;
     const request = { document, operationName, variables: variableValues, context: { principal } };
     const key = shareKey(operation);
-    if (key === undefined) return engine.subscribe(request);
+    if (key === undefined) return engine.subscribe({ ...request, context: { principal, memory } });
     return shared.open(document, key, () => engine.subscribe(request));
   };
   return {
@@ -77,6 +82,7 @@ export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
       if (principal.kind !== "anonymous") return caps.takeOfKey(kind, credentialOf(principal));
       return caps.takeOfAddress(networkOf(sourceAddress(hop, app.trustedProxies) ?? ""));
     },
+    memoryOf: (request, principal) => app.load.requests.operationOf(request, principal),
     watch: (principal, ended) => app.credentialWatch.watch(principal, ended),
     isUnary(payload) {
       const admitted = policy.admit(payload);
@@ -97,7 +103,7 @@ export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
     },
     async run(operation) {
       const { document, operationName, variableValues, contextValue } = operation;
-      const { account, replayKey, signal } = contextValue;
+      const { account, replayKey, memory, signal } = contextValue;
       const { principal } = account;
       const kind = getOperationAST(document, operationName)?.operation;
       if (kind !== "subscription") {
@@ -106,7 +112,7 @@ export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
           document,
           operationName,
           variables: variableValues,
-          context: { principal, replayKey },
+          context: { principal, replayKey, memory },
           signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
         });
         account.noteResult(result);
@@ -115,14 +121,15 @@ export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
       const opened = await open(operation);
       if (!(Symbol.asyncIterator in opened)) return opened;
       account.noteUse();
-      return new WatchedStream(opened, (ended) => {
+      const watch = (ended: (why: AppError) => void) => {
         const stopWatching = app.credentialWatch.watch(principal, ended);
         const stopCounting = app.metrics?.subscription();
         return () => {
           stopWatching();
           stopCounting?.();
         };
-      });
+      };
+      return new WatchedStream(opened, { watch, taken: () => memory.release() });
     },
     report: (error) => app.log.error({ err: error }, "a stream failed"),
   };

@@ -6,6 +6,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 import { ReplayKey } from "../src/idempotency/replay-key.ts";
 import { AppError } from "../src/kernel/errors.ts";
 import { hopOf } from "../src/keys/source-address.ts";
+import type { OperationMemory } from "../src/load/operation-memory.ts";
 import { toGraphFailure } from "../subgraphs/shared/failures.ts";
 import { ClientLeft } from "./leaving.ts";
 import type { OperationAccount } from "./operation-account.ts";
@@ -24,6 +25,8 @@ type Extra = {
   readonly request: IncomingMessage;
   /** Aborts when the socket is closed. */
   readonly signal: AbortSignal;
+  /** What its operations hold, each by the message that began it. */
+  readonly memories: Map<unknown, OperationMemory>;
   account?: OperationAccount;
   replayKey?: StreamContext["replayKey"];
 };
@@ -43,9 +46,13 @@ export function serveWebSockets(http: Server, streams: Streams, turns: Turns): {
     if (!leave) return socket.close(1013, "Try again later");
     socket.once("close", leave);
     const leaving = new AbortController();
-    socket.once("close", () => leaving.abort(new ClientLeft()));
+    const memories = new Map<unknown, OperationMemory>();
+    socket.once("close", () => {
+      leaving.abort(new ClientLeft());
+      for (const memory of memories.values()) memory.end();
+    });
     const connection = new SocketConnection(socket, { ...limits, stallMs, turns, report: streams.report });
-    const closed = protocol.opened(connection, { socket, request, signal: leaving.signal });
+    const closed = protocol.opened(connection, { socket, request, memories, signal: leaving.signal });
     socket.once("close", (code, reason) => void closed(code, String(reason)).catch(streams.report));
   };
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -90,11 +97,14 @@ function createProtocol(streams: Streams) {
       // The one that is asked for has its place among them already.
       if (Object.keys(subscriptions).length > limits.subscriptionsPerSocket)
         extra.socket.close(CloseCode.TooManyInitialisationRequests, "Too many subscriptions on one socket");
-      const { account, replayKey, signal } = extra;
+      const { account, replayKey, signal, memories } = extra;
       if (!account) throw new Error("a socket subscribes when it is acknowledged");
       try {
         await account.take(1);
-        return await streams.admit(payload, { account, replayKey, signal });
+        const memory = streams.memoryOf(extra.request, account.principal);
+        const admitted = await streams.admit(payload, { account, replayKey, memory, signal });
+        if ("document" in admitted && !signal.aborted) memories.set(payload, memory);
+        return admitted;
       } catch (error) {
         if (error instanceof AppError) return [toGraphFailure(error)];
         throw error;
@@ -102,6 +112,10 @@ function createProtocol(streams: Streams) {
     },
     onNext: (_context, _id, _payload, _args, result) => showResult(result as ExecutionResult),
     onError: (_context, _id, _payload, errors) => errors.map((error) => showError(error.toJSON?.() ?? error)),
+    onComplete({ extra }, _id, payload) {
+      extra.memories.get(payload)?.end();
+      extra.memories.delete(payload);
+    },
     execute: run,
     subscribe: run,
   });

@@ -5,22 +5,29 @@ type Results = AsyncIterableIterator<ExecutionResult>;
 
 /**
  * A subscription that ends with the credential it was opened with: its last result is the failure that says so.
- * `watch` is told whom to call, and returns how to call it off; the source's `return()` must end it at once.
+ * `watch` is told whom to call, and returns how to call it off; the source's `return()` must end it at once. `taken` is
+ * called when the next result is asked for, and so the one before was sent.
  */
 export class WatchedStream implements Results {
   readonly #source: Results;
   readonly #stopWatching: () => void;
+  readonly #taken: () => void;
   #why: AppError | undefined;
 
-  constructor(source: Results, watch: (ended: (why: AppError) => void) => () => void) {
+  constructor(
+    source: Results,
+    given: { readonly watch: (ended: (why: AppError) => void) => () => void; readonly taken: () => void },
+  ) {
     this.#source = source;
-    this.#stopWatching = watch((why) => {
+    this.#taken = given.taken;
+    this.#stopWatching = given.watch((why) => {
       this.#why = why;
       void source.return?.();
     });
   }
 
   async next(): Promise<IteratorResult<ExecutionResult>> {
+    this.#taken();
     const result = this.#why
       ? { done: true as const, value: undefined }
       : await this.#source.next().catch((error: unknown) => this.#lose(error));

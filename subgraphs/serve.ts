@@ -6,6 +6,7 @@ import type { App } from "../src/app.ts";
 import { AppError } from "../src/kernel/errors.ts";
 import { ANONYMOUS } from "../src/keys/principal.ts";
 import { type Hop, hopOf } from "../src/keys/source-address.ts";
+import { leavingOf } from "../src/rest/request-facts.ts";
 import { traceRequests } from "../src/rest/trace-requests.ts";
 import type { Subgraph } from "./shared/build-subgraph.ts";
 import {
@@ -56,6 +57,7 @@ export async function createSubgraphServer(
     reply.serializer(JSON.stringify);
     try {
       const caller = await identifyCaller(app, trust, request.headers);
+      app.load.requests.identified(request.raw, caller.principal);
       callers.set(request, caller);
     } catch (error) {
       const { status, body } = refusal(error);
@@ -67,7 +69,11 @@ export async function createSubgraphServer(
     jit: 1,
     graphiql: false,
     path: "/graphql",
-    context: (request): Context => contextOf(app, callers.get(request), hopOf(request.raw)),
+    context: (request, reply): Context =>
+      contextOf(app, callers.get(request), hopOf(request.raw), {
+        memory: app.load.requests.answerOf(request.raw, reply.raw),
+        signal: leavingOf(reply),
+      }),
     subscription: {
       fullWsTransport: true,
       keepAlive: KEEP_ALIVE_MS,
@@ -134,9 +140,14 @@ type Connection = {
   readonly context: { readonly upgraded: { readonly socket: WebSocket; readonly request: FastifyRequest } };
 };
 
-function contextOf(app: App, caller: Caller | undefined, hop: Hop): Context {
+function contextOf(
+  app: App,
+  caller: Caller | undefined,
+  hop: Hop,
+  given: Partial<Pick<Context, "memory" | "signal">> = {},
+): Context {
   if (!caller) throw new UnknownRouter();
-  const context = createContext(app, caller);
+  const context = createContext(app, { ...caller, ...given });
   return caller.isGateway ? context : { ...context, operations: new RoutedOperations(app, caller, hop) };
 }
 

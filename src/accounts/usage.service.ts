@@ -44,7 +44,10 @@ export class UsageService {
   daily(
     account: string,
     filter: UsageFilter,
-    { byTrustMode = false, signal }: { readonly byTrustMode?: boolean; readonly signal?: AbortSignal } = {},
+    {
+      byTrustMode = false,
+      signal,
+    }: { readonly byTrustMode?: boolean; readonly signal?: AbortSignal | undefined } = {},
   ): Promise<readonly UsageDay[]> {
     return sumUsageByDay({ reads: this.#reads, account, filter, signal }, byTrustMode);
   }
@@ -56,7 +59,7 @@ export class UsageService {
   async history(
     account: string,
     filter: UsageFilter,
-    page: PageRequest & { readonly skip?: number; readonly signal?: AbortSignal },
+    page: PageRequest & { readonly skip?: number; readonly signal?: AbortSignal | undefined },
   ): Promise<Page<UsageRow>> {
     const limit = pageLimit(page);
     const before = page.after === undefined ? undefined : readCursor(page.after);

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { type JsonLimits, measureJson } from "../inference/json-shape.ts";
+import { feedInTurns, TurnMeter } from "../kernel/turns.ts";
 
 /** Longer bodies are compared byte by byte: clients that repeat a request send the same bytes. */
 const MAX_CANONICAL_BYTES = 4 * 1_048_576;
@@ -9,12 +10,15 @@ const LIMITS: JsonLimits = { maxDepth: 64, maxValues: 20_000 };
 /**
  * SHA-256 of what a request asks for, hexadecimal: of its path parameters and its body. JSON counts by what it says,
  * whatever the order of members, the spaces and the spelling of numbers; anything else counts byte by byte, and so does
- * JSON of more than 4 MiB or 20,000 values.
+ * JSON of more than 4 MiB or 20,000 values. A long body is hashed in several turns of the event loop.
  */
-export function hashRequest(params: Readonly<Record<string, string>>, body: Buffer): string {
+export async function hashRequest(params: Readonly<Record<string, string>>, body: Buffer): Promise<string> {
   const hash = createHash("sha256").update(`${canonical(params)}\n`);
   const text = canonicalJson(body);
-  return (text === undefined ? hash.update("bytes\n").update(body) : hash.update(text)).digest("hex");
+  if (text !== undefined) return hash.update(text).digest("hex");
+  hash.update("bytes\n");
+  await feedInTurns(new TurnMeter(), body, (part) => hash.update(part));
+  return hash.digest("hex");
 }
 
 function canonicalJson(body: Buffer): string | undefined {

@@ -52,8 +52,11 @@ export type TranscriptionRequest = {
 };
 
 /** Reads the form of a transcription. Throws `invalid_body` or `body_too_large`. */
-export function readTranscriptionForm(bytes: Buffer, contentType: string): TranscriptionRequest {
-  const form = readMultipart(bytes, contentType);
+export async function readTranscriptionForm(
+  bytes: Buffer,
+  contentType: string,
+): Promise<TranscriptionRequest> {
+  const form = await readMultipart(bytes, contentType);
   const { model, response_format: format } = checkFields(FormTexts, textsOf(form));
   const files = form.parts.filter(({ filename }) => filename !== undefined);
   const [file] = files;

@@ -5,7 +5,10 @@ import { WorkerPool } from "../kernel/worker-pool.ts";
 import { type AnswerFormat, answerTexts } from "./answer-text.ts";
 import { type DecodedTranscription, decodeTranscription } from "./audio-request.ts";
 import type { BodyResult, BodyTask } from "./body-worker.ts";
+import { type AnsweredImages, readImages } from "./image-answer.ts";
+import { type Report, readReport, readSubmission, type Submission } from "./image-job-plan.ts";
 import { parseJson } from "./outline.ts";
+import type { ProviderAnswer } from "./provider-answer.ts";
 import { countRequestTokens, countTokens, type PromptFields } from "./tokens.ts";
 
 /** Texts up to this length are tokenized at once: at most 30 ms, 1.5 ms for English. */
@@ -82,6 +85,32 @@ export class BodyPool {
     const result = await this.#send({ kind: "read-transcription", body: copyOf(body) }, body.length);
     if (result.kind !== "transcription") throw new Error("a thread answered another task");
     return result.request;
+  }
+
+  /** `readImages`. Throws `unavailable`. */
+  async readImages(text: string): Promise<AnsweredImages> {
+    if (text.length <= MAX_INLINE_JSON) return readImages(text);
+    const result = await this.#send({ kind: "read-images", text }, text.length);
+    if (result.kind !== "images") throw new Error("a thread answered another task");
+    return result.answer;
+  }
+
+  /** `readSubmission`. Throws `unavailable`. */
+  async readSubmission(answer: ProviderAnswer | undefined): Promise<Submission> {
+    if (!answer || answer.body.length <= MAX_INLINE_JSON) return readSubmission(answer);
+    const { body, ...head } = answer;
+    const result = await this.#send({ kind: "read-submission", head, body: copyOf(body) }, body.length);
+    if (result.kind !== "submission") throw new Error("a thread answered another task");
+    return result.submission;
+  }
+
+  /** `readReport`. Throws `unavailable`. */
+  async readReport(answer: ProviderAnswer | undefined): Promise<Report> {
+    if (!answer || answer.body.length <= MAX_INLINE_JSON) return readReport(answer);
+    const { body, ...head } = answer;
+    const result = await this.#send({ kind: "read-report", head, body: copyOf(body) }, body.length);
+    if (result.kind !== "report") throw new Error("a thread answered another task");
+    return result.report;
   }
 
   close(): Promise<void> {

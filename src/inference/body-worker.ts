@@ -2,7 +2,10 @@ import { parentPort } from "node:worker_threads";
 import { toWorkerFailure, type WorkerAnswer } from "../kernel/worker-pool.ts";
 import { type AnswerFormat, answerTexts } from "./answer-text.ts";
 import { type DecodedTranscription, decodeTranscription } from "./audio-request.ts";
+import { type AnsweredImages, readImages } from "./image-answer.ts";
+import { type Report, readReport, readSubmission, type Submission } from "./image-job-plan.ts";
 import { outlineOf, parseJson } from "./outline.ts";
+import type { ProviderHead } from "./provider.client.ts";
 import { countRequestTokens, countTokens, type PromptFields } from "./tokens.ts";
 
 /** What a thread does with a text or a body, each of which is too long for the event loop. */
@@ -11,13 +14,22 @@ export type BodyTask =
   | { readonly kind: "count-request"; readonly body: Uint8Array }
   | { readonly kind: "count-answer"; readonly body: Uint8Array; readonly format: AnswerFormat }
   | { readonly kind: "parse-answer"; readonly body: Uint8Array }
-  | { readonly kind: "read-transcription"; readonly body: Uint8Array };
+  | { readonly kind: "read-transcription"; readonly body: Uint8Array }
+  | { readonly kind: "read-images"; readonly text: string }
+  | {
+      readonly kind: "read-submission" | "read-report";
+      readonly head: ProviderHead;
+      readonly body: Uint8Array;
+    };
 
-/** What comes of it: a count of tokens, the outline of an answer, or a request for a transcription. */
+/** What comes of it: a count of tokens, the outline of an answer, a request for a transcription, images, or how a job stands. */
 export type BodyResult =
   | { readonly kind: "count"; readonly tokens: number }
   | { readonly kind: "outline"; readonly value: unknown }
-  | { readonly kind: "transcription"; readonly request: DecodedTranscription };
+  | { readonly kind: "transcription"; readonly request: DecodedTranscription }
+  | { readonly kind: "images"; readonly answer: AnsweredImages }
+  | { readonly kind: "submission"; readonly submission: Submission }
+  | { readonly kind: "report"; readonly report: Report };
 
 parentPort?.on("message", (task: BodyTask) => {
   let answer: WorkerAnswer<BodyResult>;
@@ -47,6 +59,12 @@ function run(task: BodyTask): BodyResult {
       return { kind: "outline", value: outlineOf(parse(task.body)) };
     case "read-transcription":
       return { kind: "transcription", request: owned(decodeTranscription(bufferOf(task.body))) };
+    case "read-images":
+      return { kind: "images", answer: readImages(task.text) };
+    case "read-submission":
+      return { kind: "submission", submission: readSubmission({ ...task.head, body: bufferOf(task.body) }) };
+    case "read-report":
+      return { kind: "report", report: readReport({ ...task.head, body: bufferOf(task.body) }) };
   }
 }
 

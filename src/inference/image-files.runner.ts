@@ -72,7 +72,7 @@ export class ImageFilesRunner {
         await noteImages(
           queries,
           jobId,
-          imagesOf(result).map((image) => this.#needs.uploads.rootOf(image)),
+          await Promise.all(imagesOf(result).map((image) => this.#needs.uploads.rootOf(image))),
         );
       for (const image of await waitingImages(queries, AT_ONCE)) {
         if (this.#stopped || !(await takeLease(queries, this.#id, LEASE_SECONDS))) return;

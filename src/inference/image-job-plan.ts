@@ -2,7 +2,13 @@ import type { Hex } from "../kernel/hex.ts";
 import { redact } from "../kernel/log.ts";
 import type { Attempt } from "./admitted.ts";
 import type { Refused } from "./choice.ts";
-import { type ImageRequest, readImageEdit, readImageRequest } from "./image-request.ts";
+import {
+  type ImageRequest,
+  MAX_IMAGES,
+  MAX_PROMPT_LENGTH,
+  readImageEdit,
+  readImageRequest,
+} from "./image-request.ts";
 import { type ProviderAnswer, refusalOf } from "./provider-answer.ts";
 import { ProviderFailure } from "./provider-failure.ts";
 
@@ -80,11 +86,16 @@ export function nextAction(
 }
 
 /** Reads what a job was asked out of the client's own bytes, which were read so when it was made. */
-export function readJobRequest(
+export async function readJobRequest(
   { operation, contentType }: Pick<ImageJobSpec, "operation" | "contentType">,
   bytes: Buffer,
-): ImageRequest {
+): Promise<ImageRequest> {
   return operation === "generations" ? readImageRequest(bytes) : readImageEdit(bytes, contentType);
+}
+
+/** Where the result of a job is read. */
+export function resultPath(jobId: string, provider: string): string {
+  return `/v1/async/jobs/${jobId}?provider_address=${provider}`;
 }
 
 /** Whether the next attempt goes to a provider that failed before, which is then given time. */
@@ -101,7 +112,7 @@ export type Submission =
   | { readonly kind: "done"; readonly result: string; readonly images: number }
   | { readonly kind: "refused" | "failed"; readonly failure: JobFailure };
 
-/** Reads the answer to a submission; undefined where none came. */
+/** Reads the answer to a submission; undefined where none came. Long answers are read by `BodyPool`. */
 export function readSubmission(answer: ProviderAnswer | undefined): Submission {
   if (!answer) return { kind: "failed", failure: PROVIDER_FAILED };
   if (answer.status !== 200 && answer.status !== 202) {
@@ -123,7 +134,10 @@ export type Report =
   | { readonly kind: "failed" | "gone"; readonly failure: JobFailure }
   | { readonly kind: "unknown" };
 
-/** Reads the answer to a poll; undefined where none came. A result that is none is a failure of the provider. */
+/**
+ * Reads the answer to a poll; undefined where none came. A result that is none is a failure of the provider. Long
+ * answers are read by `BodyPool`.
+ */
 export function readReport(answer: ProviderAnswer | undefined): Report {
   if (!answer) return { kind: "unknown" };
   const { status, body } = answer;
@@ -145,6 +159,7 @@ export function readReport(answer: ProviderAnswer | undefined): Report {
 const UNDER_WAY: ReadonlySet<string> = new Set(["pending", "queued", "processing", "running"]);
 const MAX_JOB_ID = 256;
 const MAX_REASON_LENGTH = 500;
+const NOT_ASCII = /[\u0080-\uffff]/g;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /** The failure of a provider that could not be reached, kept silent, or answered what is no answer. */
@@ -155,20 +170,27 @@ const JOB_GONE: JobFailure = {
 };
 const NO_IMAGES: JobFailure = { code: "provider_error", message: "The provider's answer has no images." };
 
+/** Reads a result. It is kept as ASCII, which takes half the memory, and without what cannot have been asked for. */
 function readResult(
   data: unknown,
 ): Extract<Report, { kind: "done" }> | { readonly kind: "failed"; readonly failure: JobFailure } {
   const { created, data: images } = isObject(data) ? data : {};
   if (!Array.isArray(images) || images.length === 0) return { kind: "failed", failure: NO_IMAGES };
   const kept = [];
-  for (const image of images) {
+  for (const image of images.slice(0, MAX_IMAGES)) {
     if (!isObject(image) || typeof image.b64_json !== "string" || !BASE64.test(image.b64_json))
       return { kind: "failed", failure: NO_IMAGES };
     const { b64_json, revised_prompt } = image;
-    kept.push({ b64_json, ...(typeof revised_prompt === "string" && { revised_prompt }) });
+    const prompt =
+      typeof revised_prompt === "string" ? revised_prompt.slice(0, MAX_PROMPT_LENGTH) : undefined;
+    kept.push({ b64_json, ...(prompt !== undefined && { revised_prompt: prompt }) });
   }
-  const result = { created: Number.isSafeInteger(created) ? created : 0, data: kept };
-  return { kind: "done", result: JSON.stringify(result), images: kept.length };
+  const text = JSON.stringify({ created: Number.isSafeInteger(created) ? created : 0, data: kept });
+  return { kind: "done", result: text.replace(NOT_ASCII, escaped), images: kept.length };
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 /** From 0 to 1, or as percent. */

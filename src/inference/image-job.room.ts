@@ -7,6 +7,7 @@ import type { MemoryBudget } from "../load/memory-budget.ts";
 import type { Life, Parts } from "../parts.ts";
 import type { UploadsService } from "../storage/uploads.service.ts";
 import type { AdmissionService } from "./admission.service.ts";
+import type { BodyPool } from "./body-pool.ts";
 import type { CatalogueService } from "./catalogue.service.ts";
 import type { EvidenceService } from "./evidence.service.ts";
 import type { HealthService } from "./health.service.ts";
@@ -29,6 +30,7 @@ type Needs = {
   /** Where results are stored as files, if they are to be. */
   readonly uploads: UploadsService;
   readonly memory: MemoryBudget;
+  readonly bodies: BodyPool;
   readonly observer: RequestObserver | undefined;
 };
 
@@ -40,7 +42,8 @@ export type ImageJobRoom = Life & {
 /** Builds the services of image jobs. */
 export function openImageJobRoom(parts: Parts, needs: Needs): ImageJobRoom {
   const { config, log, clock, database, bus, events, committed } = parts;
-  const { providers, catalogue, health, admission, evidence, requests, holds, memory, observer } = needs;
+  const { providers, catalogue, health, admission, evidence, requests, holds, memory, bodies, observer } =
+    needs;
   const jobs = new JobsService({ database, events });
   const runner = new JobRunner({
     database,
@@ -55,6 +58,7 @@ export function openImageJobRoom(parts: Parts, needs: Needs): ImageJobRoom {
       holds,
       catalogue,
       evidence,
+      bodies,
       clock,
       observer,
       keptSeconds: config.JOB_RESULT_HOURS * 3_600,
@@ -68,6 +72,7 @@ export function openImageJobRoom(parts: Parts, needs: Needs): ImageJobRoom {
     requests,
     catalogue,
     evidence,
+    bodies,
     submitted: () => runner.nudge(),
     committed,
     deadlineSeconds: Math.ceil(config.JOB_TOTAL_MS / 1_000),

@@ -2,6 +2,8 @@ import type { HoldsService } from "../accounts/holds.service.ts";
 import type { JobLease } from "../jobs/lease.ts";
 import type { WaitingClock } from "../kernel/clock.ts";
 import type { Attempt } from "./admitted.ts";
+import { readWhenRoom } from "./answer-reads.ts";
+import type { BodyPool } from "./body-pool.ts";
 import type { CatalogueService } from "./catalogue.service.ts";
 import type { EvidenceService } from "./evidence.service.ts";
 import type { ImageJobClient } from "./image-job.client.ts";
@@ -15,8 +17,7 @@ import {
   nextAction,
   PROVIDER_FAILED,
   readJobRequest,
-  readReport,
-  readSubmission,
+  resultPath,
 } from "./image-job-plan.ts";
 import type { ImageRequest } from "./image-request.ts";
 import type { RequestObserver } from "./request-observer.ts";
@@ -26,6 +27,7 @@ type Needs = {
   readonly holds: Pick<HoldsService, "settleIn">;
   readonly catalogue: Pick<CatalogueService, "provider">;
   readonly evidence: Pick<EvidenceService, "check">;
+  readonly bodies: Pick<BodyPool, "readSubmission" | "readReport">;
   readonly clock: WaitingClock;
   readonly observer?: RequestObserver | undefined;
   /** How long a result is kept, seconds. */
@@ -45,7 +47,10 @@ type Candidate = Extract<ImageJobAction, { candidate: ImageCandidate }>;
 
 /** Brings one image job to its end: sends it to a provider, polls it there, keeps the result and bills it, once. */
 export function imageJobWork(needs: Needs): (lease: JobLease) => Promise<void> {
-  return (lease) => new Work(needs, lease).run();
+  return async (lease) => {
+    const request = await readJobRequest(lease.job.spec as ImageJobSpec, lease.job.body);
+    await new Work(needs, lease, request).run();
+  };
 }
 
 class Work {
@@ -57,11 +62,11 @@ class Work {
   #fraction: number | null;
   #isRunning: boolean;
 
-  constructor(needs: Needs, lease: JobLease) {
+  constructor(needs: Needs, lease: JobLease, request: ImageRequest) {
     this.#needs = needs;
     this.#lease = lease;
     this.#spec = lease.job.spec as ImageJobSpec;
-    this.#request = readJobRequest(this.#spec, lease.job.body);
+    this.#request = request;
     this.#checkpoint = lease.job.checkpoint as ImageJobCheckpoint;
     this.#fraction = lease.job.step.fraction;
     this.#isRunning = lease.job.step.fraction !== null;
@@ -93,8 +98,8 @@ class Work {
       key,
       signal,
     });
-    if (signal.aborted) return false;
-    const submission = readSubmission(answer);
+    const submission = await this.#read((bodies) => bodies.readSubmission(answer));
+    if (!submission || signal.aborted) return false;
     if (submission.kind === "accepted") {
       const { providerJobId } = submission;
       this.#checkpoint = { ...this.#checkpoint, submissions: 0, providerJobId };
@@ -124,8 +129,8 @@ class Work {
     while (!signal.aborted) {
       if (this.#lease.leftMs <= 0) return this.#fail(TOOK_TOO_LONG, action);
       const answer = await this.#needs.client.poll(address, jobId, { model: this.#spec.model, signal });
-      if (signal.aborted) return false;
-      const report = readReport(answer);
+      const report = await this.#read((bodies) => bodies.readReport(answer));
+      if (!report || signal.aborted) return false;
       if (report.kind === "done") return this.#complete(action, report, answer?.responseKey ?? jobId);
       if (report.kind === "failed" || report.kind === "gone") {
         await this.#next(action, report.failure);
@@ -141,6 +146,11 @@ class Work {
       await this.#pause(answer?.retryAfterMs ?? POLL_MS);
     }
     return false;
+  }
+
+  #read<T>(read: (bodies: Needs["bodies"]) => Promise<T>): Promise<T | undefined> {
+    const pause = (ms: number) => this.#pause(ms);
+    return readWhenRoom(this.#lease, () => read(this.#needs.bodies), pause);
   }
 
   /** Tells that the provider is at it: at first, and when it has come further. */
@@ -291,9 +301,4 @@ class Work {
     const pauseMs = Math.max(0, Math.min(ms, LONGEST_PAUSE_MS, leftMs));
     await this.#needs.clock.sleep(pauseMs, signal);
   }
-}
-
-/** Where the result of a job is read. */
-function resultPath(jobId: string, provider: string): string {
-  return `/v1/async/jobs/${jobId}?provider_address=${provider}`;
 }

@@ -8,8 +8,10 @@ import { newId } from "../kernel/ids.ts";
 import type { Reach } from "../keys/permissions.ts";
 import type { AdmissionService } from "./admission.service.ts";
 import type { Caller, Trace } from "./admitted.ts";
+import type { BodyPool } from "./body-pool.ts";
 import type { CatalogueService } from "./catalogue.service.ts";
 import type { EvidenceService } from "./evidence.service.ts";
+import type { AnsweredImage } from "./image-answer.ts";
 import {
   type ImageJobCheckpoint,
   type ImageJobSpec,
@@ -30,6 +32,7 @@ type Needs = {
   readonly requests: RequestsService;
   readonly catalogue: Pick<CatalogueService, "provider">;
   readonly evidence: Pick<EvidenceService, "check" | "byRequests">;
+  readonly bodies: Pick<BodyPool, "readImages">;
   /** Says that there is a job to be done. */
   readonly submitted: () => void;
   /** Says that events were committed. */
@@ -76,7 +79,7 @@ export class ImageJobsService {
   async submit(ask: ImageJobAsk, caller: Omit<Caller, "requestId">): Promise<JobView> {
     const { admission, submitted, deadlineSeconds } = this.#needs;
     const { operation, contentType, body, wishes } = ask;
-    const request = readJobRequest(ask, body);
+    const request = await readJobRequest(ask, body);
     const id = newId();
     let made: JobView | undefined;
     await admission.admit(
@@ -120,11 +123,17 @@ export class ImageJobsService {
 
   /**
    * How a job within reach stands, and what it came to. Looking is free. With `verifyTee` its provider is asked to
-   * vouch for a result that was not checked yet. Throws `async_job_not_found`.
+   * vouch for a result that was not checked yet. `reserve` is told the size of the result before it is read. Throws
+   * `async_job_not_found`, and what `reserve` throws.
    */
-  async outcome(reach: Reach, id: string, verifyTee = false): Promise<ImageJobOutcome> {
+  async outcome(
+    reach: Reach,
+    id: string,
+    { verifyTee = false, reserve = () => {} }: { verifyTee?: boolean; reserve?(bytes: number): void } = {},
+  ): Promise<ImageJobOutcome> {
     const { jobs, requests } = this.#needs;
     const job = await jobs.get(reach, id);
+    if (job.resultBytes !== null) reserve(job.resultBytes);
     if (job.state !== "completed") return { job, result: undefined, trace: undefined };
     const [result, [request], verified] = await Promise.all([
       jobs.result(job),
@@ -134,6 +143,13 @@ export class ImageJobsService {
     if (!request?.cost) return { job, result, trace: undefined };
     const trace = toTrace(job, request.provider, request.cost);
     return { job, result, trace: verified === undefined ? trace : { ...trace, tee_verified: verified } };
+  }
+
+  /** The images of a job that `JobsService` found; undefined when they are not kept. Throws `unavailable`. */
+  async images(job: JobView): Promise<readonly AnsweredImage[] | undefined> {
+    const { jobs, bodies } = this.#needs;
+    const result = await jobs.result(job);
+    return result === undefined ? undefined : (await bodies.readImages(result)).images;
   }
 
   /** Those that a job may be asked of by, in lower case: whoever may serve it. */

@@ -7,14 +7,16 @@ import { checkFields, forwardedBody, readFields, upstreamModel } from "./request
 import type { RoutingWishes } from "./routing.ts";
 
 /** How many images one request may ask for. */
-const MOST_IMAGES = 10;
+export const MAX_IMAGES = 10;
+/** The longest prompt, and the longest that a provider may make of it, characters. */
+export const MAX_PROMPT_LENGTH = 32_000;
 const MOST_PICTURES = 16;
 const PICTURES = ["image", "image[]", "mask"];
 
 const responseFormat = z.literal("b64_json", "must be b64_json: answers by URL are not offered");
 const shared = {
   model: z.string().min(1).max(256),
-  prompt: z.string().min(1).max(32_000),
+  prompt: z.string().min(1).max(MAX_PROMPT_LENGTH),
 };
 
 /** The fields of an image request that the router itself reads; all others are the provider's to judge (facts 1.2). */
@@ -22,7 +24,7 @@ export const IMAGE_REQUEST = z
   .looseObject({
     ...shared,
     response_format: responseFormat.nullish(),
-    n: z.int().min(1).max(MOST_IMAGES).nullish(),
+    n: z.int().min(1).max(MAX_IMAGES).nullish(),
     stream: z.literal(false, "images are not streamed").nullish(),
     provider: z.unknown().optional(),
     verify_tee: z.boolean().nullish(),
@@ -35,7 +37,7 @@ const EditTexts = z.looseObject({
   response_format: responseFormat.optional(),
   n: z
     .string()
-    .regex(/^(10|[1-9])$/, `must be 1 to ${MOST_IMAGES}`)
+    .regex(/^(10|[1-9])$/, `must be 1 to ${MAX_IMAGES}`)
     .optional(),
   stream: z.literal("false", "images are not streamed").optional(),
 });
@@ -71,8 +73,8 @@ export function readImageRequest(bytes: Buffer): ImageRequest {
 }
 
 /** Reads the form of an edit: a picture or several, a prompt, maybe a mask. Throws `invalid_body`. */
-export function readImageEdit(bytes: Buffer, contentType: string): ImageRequest {
-  const form = readMultipart(bytes, contentType);
+export async function readImageEdit(bytes: Buffer, contentType: string): Promise<ImageRequest> {
+  const form = await readMultipart(bytes, contentType);
   const { model, n, response_format } = checkFields(EditTexts, textsOf(form));
   checkPictures(form);
   const format = response_format === undefined ? { response_format: "b64_json" } : {};

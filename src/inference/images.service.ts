@@ -1,7 +1,8 @@
 import type { AdmissionService, Ask } from "./admission.service.ts";
 import type { Caller } from "./admitted.ts";
-import type { Bodies } from "./body-pool.ts";
+import type { Bodies, BodyPool } from "./body-pool.ts";
 import type { ExchangeService, Reading } from "./exchange.service.ts";
+import type { AnsweredImages } from "./image-answer.ts";
 import type { ImageRequest } from "./image-request.ts";
 import { quoteUnits, type UnitUsage } from "./pricing.ts";
 import type { ProviderAnswer } from "./provider-answer.ts";
@@ -15,7 +16,7 @@ const MAX_ANSWER_BYTES = 64 * 1_048_576;
 type Needs = {
   readonly admission: AdmissionService;
   readonly exchanges: ExchangeService;
-  readonly bodies: Bodies;
+  readonly bodies: Bodies & Pick<BodyPool, "readImages">;
 };
 
 /** Images that were made: the provider's own bytes with `x_0g_trace` appended. */
@@ -39,6 +40,11 @@ export class ImagesService {
     { signal, wishes }: { readonly signal: AbortSignal; readonly wishes: RoutingWishes },
   ): Promise<ImageAnswer> {
     return this.#needs.exchanges.track(this.#create(request, caller, signal, wishes));
+  }
+
+  /** The images of an answer that `create` gave. Throws `unavailable`. */
+  read(body: Buffer): Promise<AnsweredImages> {
+    return this.#needs.bodies.readImages(body.toString("utf8"));
   }
 
   async #create(

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { AppError } from "../kernel/errors.ts";
+import { indexOfInTurns, TurnMeter } from "../kernel/turns.ts";
 
 /** One part of a form. `bytes` is a view of the body, not a copy. */
 export type FormPart = {
@@ -10,7 +11,7 @@ export type FormPart = {
 };
 
 const MAX_PARTS = 64;
-/** Of a field that is no file. */
+/** Of all fields that are no files. */
 const MAX_TEXT_BYTES = 1_048_576;
 const MAX_HEADER_BYTES = 4_096;
 const CRLF = Buffer.from("\r\n");
@@ -27,17 +28,18 @@ export type Form = {
 
 /**
  * Cuts a whole multipart body into its parts (RFC 7578), without copying them. Throws `invalid_body` for a body that
- * is cut off, not well-formed, or of more than 64 parts.
+ * is cut off, not well-formed, or of more than 64 parts. A long body is searched in several turns of the event loop.
  */
-export function readMultipart(bytes: Buffer, contentType: string): Form {
+export async function readMultipart(bytes: Buffer, contentType: string): Promise<Form> {
   const delimiter = Buffer.from(`\r\n--${boundaryOf(contentType)}`);
   const parts: FormPart[] = [];
-  let at = bytes.indexOf(delimiter.subarray(2));
+  const meter = new TurnMeter();
+  let at = await indexOfInTurns(meter, bytes, delimiter.subarray(2));
   if (at === -1 || (at > 0 && !bytes.subarray(at - 2, at).equals(CRLF)))
     throw malformed("no boundary was found");
   for (at += delimiter.length - 2; bytes.toString("latin1", at, at + 2) !== "--"; ) {
     if (!bytes.subarray(at, at + 2).equals(CRLF)) throw malformed("a boundary is broken");
-    const end = bytes.indexOf(delimiter, at);
+    const end = await indexOfInTurns(meter, bytes, delimiter, at);
     if (end === -1) throw malformed("the last boundary is missing");
     if (parts.length === MAX_PARTS) throw malformed("it has too many parts");
     parts.push(readPart(bytes.subarray(at + 2, end)));
@@ -71,14 +73,16 @@ export function formBody(
 }
 
 /**
- * The texts of a form by name. Throws `invalid_body` for a text over 1 MiB, and for a name that comes twice, unless it
- * ends with `[]`.
+ * The texts of a form by name. Throws `invalid_body` for texts over 1 MiB in all, and for a name that comes twice, unless
+ * it ends with `[]`.
  */
 export function textsOf({ parts }: Form): Readonly<Record<string, string>> {
   const texts = new Map<string, string>();
+  let sizeBytes = 0;
   for (const { name, filename, bytes } of parts) {
     if (filename !== undefined || name.endsWith("[]")) continue;
-    if (bytes.length > MAX_TEXT_BYTES) throw malformed(`${name} is too long`, name);
+    sizeBytes += bytes.length;
+    if (sizeBytes > MAX_TEXT_BYTES) throw malformed(`${name} is too long`, name);
     if (texts.has(name)) throw malformed(`${name} was sent twice`, name);
     texts.set(name, bytes.toString("utf8"));
   }
@@ -99,8 +103,8 @@ function headOf({ name, filename, contentType }: FormPart): string {
 }
 
 function readPart(part: Buffer): FormPart {
-  const end = part.indexOf(HEADERS_END);
-  if (end === -1 || end > MAX_HEADER_BYTES) throw malformed("a part has no headers");
+  const end = part.subarray(0, MAX_HEADER_BYTES + HEADERS_END.length).indexOf(HEADERS_END);
+  if (end === -1) throw malformed("a part has no headers");
   const headers = new Map(
     part
       .toString("utf8", 0, end)

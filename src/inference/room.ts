@@ -116,10 +116,22 @@ export function openInferenceRoom(parts: Parts, needs: Needs): InferenceRoom {
     holdSeconds: requestSeconds(config),
   });
   const requests = new RequestsService(database);
-  const jobRoom = openImageJobRoom(parts, {
-    ...{ providers, catalogue, health, admission, evidence, requests, holds, uploads, memory, observer },
-  });
   const bodies = new BodyPool({ log });
+  const jobRoom = openImageJobRoom(parts, {
+    ...{
+      providers,
+      catalogue,
+      health,
+      admission,
+      evidence,
+      requests,
+      holds,
+      uploads,
+      memory,
+      bodies,
+      observer,
+    },
+  });
   const maxCompletionTokens = config.MAX_COMPLETION_TOKENS;
   return {
     services: {

@@ -21,6 +21,8 @@ export type JobView = {
   readonly finishedAt: Date | null;
   /** Until when the result is kept; null when there is none, or none any more. */
   readonly resultExpiresAt: Date | null;
+  /** The size of the result as it is stored; null when there is none, or none any more. */
+  readonly resultBytes: number | null;
 };
 
 /** A job within reach. */
@@ -91,6 +93,7 @@ type JobRow = {
   readonly updated_ms: string;
   readonly finished_ms: string | null;
   readonly expires_ms: string | null;
+  readonly result_bytes: number | null;
 };
 
 function toView(row: JobRow): JobView {
@@ -109,6 +112,7 @@ function toView(row: JobRow): JobView {
     updatedAt: new Date(Number(row.updated_ms)),
     finishedAt: date(row.finished_ms),
     resultExpiresAt: date(row.expires_ms),
+    resultBytes: row.result_bytes,
   };
 }
 
@@ -118,7 +122,8 @@ const MS = (column: string, name: string) =>
 const COLUMNS = `j.id::text as id, j.account, j.api_key_id::text as key_id, j.request_id, j.state, j.spec::text as spec,
   j.checkpoint::text as checkpoint, j.step::text as step,
   j.event_id::text as event_id, ${MS("j.created_at", "created_ms")}, ${MS("j.updated_at", "updated_ms")},
-  ${MS("j.finished_at", "finished_ms")}, ${MS("c.expires_at", "expires_ms")}`;
+  ${MS("j.finished_at", "finished_ms")}, ${MS("c.expires_at", "expires_ms")},
+  case when c.expires_at > now() then octet_length(c.result) end as result_bytes`;
 
 function find(condition: "" | "and j.api_key_id = $3::uuid"): string {
   return `

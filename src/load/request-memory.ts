@@ -4,6 +4,7 @@ import { Slot } from "../kernel/slot.ts";
 import type { Principal } from "../keys/principal.ts";
 import { hopOf, networkOf, sourceAddress } from "../keys/source-address.ts";
 import type { MemoryBudget, MemoryLease, MemoryOwner } from "./memory-budget.ts";
+import { type AnswerMemory, OperationMemory } from "./operation-memory.ts";
 
 /**
  * The memory lease of each HTTP request: opened when something first needs one, counted against the client's address
@@ -31,10 +32,23 @@ export class RequestMemory {
     return lease;
   }
 
+  /** The lease of a request for what is seldom needed: it is opened with the first bytes. */
+  answerOf(request: IncomingMessage, response: ServerResponse): AnswerMemory {
+    return {
+      reserve: (bytes) => this.of(request, response).reserve(bytes),
+      charge: (bytes) => this.of(request, response).charge(bytes),
+    };
+  }
+
+  /** What an operation holds that a connection carries among others: `request` opened the connection. */
+  operationOf(request: IncomingMessage, principal: Principal): OperationMemory {
+    return new OperationMemory(() => this.#budget.open(accountOf(principal) ?? this.#addressOf(request)));
+  }
+
   /** Counts what a request holds against its account from now on. */
   identified(request: IncomingMessage, principal: Principal): void {
-    if (principal.kind === "anonymous") return;
-    const owner = { kind: "account", id: principal.account } as const;
+    const owner = accountOf(principal);
+    if (!owner) return;
     this.#owners.set(request, owner);
     this.#leases.get(request)?.assignTo(owner);
   }
@@ -43,4 +57,8 @@ export class RequestMemory {
     const address = sourceAddress(hopOf(request), this.#trustedProxies) ?? "";
     return { kind: "address", id: networkOf(address) };
   }
+}
+
+function accountOf(principal: Principal): MemoryOwner | undefined {
+  return principal.kind === "anonymous" ? undefined : { kind: "account", id: principal.account };
 }

@@ -35,7 +35,7 @@ export async function answerOnce(
   handle: () => Promise<Answer>,
 ): Promise<Answer> {
   const { account, method, url: route, key, params, body, requestId, replayKey } = request;
-  const bodyHash = hashRequest(params, body);
+  const bodyHash = await hashRequest(params, body);
   const begun = await app.idempotency.begin({ account, method, route, key, bodyHash, requestId, replayKey });
   if (!("keep" in begun)) return replay(begun);
   const answer = await handle().catch(async (error: unknown) => {

@@ -138,7 +138,7 @@ export function defineRoute<
         });
       if (key === undefined || given.repetition === undefined) return handle();
       const { method, url } = given;
-      const body = comparableBody(call.body, headerOf(call.rawHeaders, "content-type") ?? "");
+      const body = await comparableBody(call.body, headerOf(call.rawHeaders, "content-type") ?? "");
       return answerOnce(
         app,
         { ...call, body, account, method, url, key, replayKey },

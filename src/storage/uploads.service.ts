@@ -2,10 +2,11 @@ import type { PreparedTransaction } from "../chain/prepared-transaction.ts";
 import type { Database } from "../db/database.ts";
 import { AppError } from "../kernel/errors.ts";
 import { type Hex, lowerHex } from "../kernel/hex.ts";
+import { TurnMeter } from "../kernel/turns.ts";
 import type { FilesService } from "./files.service.ts";
 import type { FlowClient } from "./flow.client.ts";
 import { Keccak } from "./keccak/keccak.ts";
-import { hashBytes } from "./merkle/file-tree.ts";
+import { hashBytes, hashFile } from "./merkle/file-tree.ts";
 import type { SegmentProof } from "./merkle/proof.ts";
 import type { NodeFile, PutOutcome, StorageNode } from "./node/storage-node.ts";
 import type { ProgressService } from "./progress.service.ts";
@@ -94,9 +95,16 @@ export class UploadsService {
     return outcome;
   }
 
-  /** The merkle root that some bytes have as a file; they are hashed at once, 0.5 ms for 256 KiB. */
-  rootOf(content: Buffer): Hex {
-    return hashBytes(this.#keccak, content).root;
+  /** The merkle root that some bytes have as a file; it is hashed in turns of a segment, 0.5 ms each. */
+  async rootOf(content: Buffer): Promise<Hex> {
+    const meter = new TurnMeter();
+    const hasher = {
+      rootOfChunks: async (data: Uint8Array, leaves: number) => {
+        await meter.spend(data.length);
+        return this.#keccak.rootOfChunks(data, leaves);
+      },
+    };
+    return (await hashFile([content], { keccak: this.#keccak, hasher })).root;
   }
 
   /**

@@ -45,8 +45,11 @@ export class AccountUsageResolver {
 @Resolver(() => UsageType)
 export class UsageResolver {
   @FieldResolver(() => UsageStatsType, { description: "Sums over all of it." })
-  stats(@Root() { address, filter }: UsageType, @Ctx() { services }: Context): Promise<UsageStatsType> {
-    return services.usage.stats(address, filter);
+  stats(
+    @Root() { address, filter }: UsageType,
+    @Ctx() { services, signal }: Context,
+  ): Promise<UsageStatsType> {
+    return services.usage.stats(address, filter, signal);
   }
 
   @FieldResolver(() => [UsageDayType], { description: "Sums by day and model, newest day first." })
@@ -57,9 +60,9 @@ export class UsageResolver {
       description: "Whether days are told apart by trust mode, too.",
     })
     byTrustMode: boolean,
-    @Ctx() { services }: Context,
+    @Ctx() { services, signal }: Context,
   ): Promise<readonly UsageDayType[]> {
-    const days = await services.usage.daily(address, filter, { byTrustMode });
+    const days = await services.usage.daily(address, filter, { byTrustMode, signal });
     return days.map((day) => ({ ...day, modelId: day.model, stats: day }));
   }
 
@@ -67,9 +70,9 @@ export class UsageResolver {
   async history(
     @Root() { address, filter }: UsageType,
     @Args(() => PageArgs) args: PageArgs,
-    @Ctx() { services }: Context,
+    @Ctx() { services, signal }: Context,
   ): Promise<Connection<ReturnType<typeof toUsageRecord>>> {
-    const page = await services.usage.history(address, filter, toPageRequest(args));
+    const page = await services.usage.history(address, filter, { ...toPageRequest(args), signal });
     return toConnection({ ...page, rows: page.rows.map(toUsageRecord) }, args, usageCursor);
   }
 }

@@ -7,8 +7,10 @@ import { newRequestId } from "../../src/kernel/ids.ts";
 import { isPermitted, permit, permitSpender, reaches } from "../../src/keys/permissions.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../shared/connection.ts";
 import type { Context } from "../shared/context.ts";
+import { IMAGE_COPIES } from "../shared/image-allowance.ts";
 import { IDEMPOTENCY_KEY, runOnce } from "../shared/once.ts";
-import { AddressScalar } from "../shared/scalars.ts";
+import { AddressScalar, Hash32Scalar } from "../shared/scalars.ts";
+import { FileStub } from "./file.stub.ts";
 import {
   ImageJobConnection,
   ImageJobInput,
@@ -175,16 +177,40 @@ export class ImageJobResolver {
   @FieldResolver(() => [JobImageType], {
     nullable: true,
     description:
-      "Its images, null before it is completed and when they are not kept any more. Needs the `sk-` key that made " +
-      "it, or a wallet session.",
+      "Its images, null before it is completed and when they are not kept any more. One operation returns at most " +
+      "16 MiB of them. Needs the `sk-` key that made it, or a wallet session.",
   })
   async images(@Root() job: JobView, @Ctx() context: Context): Promise<readonly JobImageType[] | null> {
     if (!reaches(permit(context.principal, "job.content"), job)) return null;
-    const result = job.state === "completed" ? await context.services.jobs.result(job) : undefined;
-    if (result === undefined) return null;
-    const { data } = JSON.parse(result) as { data: { b64_json: string; revised_prompt?: string }[] };
-    return data.map((image) => toJobImage(image, context));
+    if (job.state !== "completed" || job.resultBytes === null) return null;
+    const { memory, imageAllowance, services } = context;
+    imageAllowance.take(job.resultBytes);
+    memory.reserve(IMAGE_COPIES * job.resultBytes);
+    const images = await services.imageJobs.images(job);
+    return images?.map(toJobImage) ?? null;
   }
+}
+
+/** An image of a job, as a file. */
+@Resolver(() => JobImageType)
+export class JobImageResolver {
+  @FieldResolver(() => Hash32Scalar, { description: "The merkle root that the image has as a file." })
+  root(@Root() image: JobImageType, @Ctx() { services }: Context): Promise<string> {
+    return rootOf(image, services);
+  }
+
+  @FieldResolver(() => FileStub, {
+    nullable: true,
+    description:
+      "The image as a stored file, null until somebody stored it (`STORE_JOB_IMAGES` has us do so).",
+  })
+  async file(@Root() image: JobImageType, @Ctx() { services }: Context): Promise<FileStub> {
+    return { root: await rootOf(image, services) };
+  }
+}
+
+function rootOf({ b64Json }: JobImageType, { uploads }: Context["services"]): Promise<string> {
+  return uploads.rootOf(Buffer.from(b64Json, "base64"));
 }
 
 const JSON_TYPE = "application/json";

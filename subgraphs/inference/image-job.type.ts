@@ -1,11 +1,10 @@
 import "../shared/reflect.ts";
 import { Directive, Field, ID, InputType, Int, ObjectType } from "type-graphql";
+import type { AnsweredImage } from "../../src/inference/image-answer.ts";
 import type { JobView } from "../../src/jobs/jobs.service.ts";
 import { defineConnection } from "../shared/connection.ts";
-import type { Context } from "../shared/context.ts";
 import { defineEnum } from "../shared/enumeration.ts";
-import { DateTimeScalar, Hash32Scalar, JsonScalar } from "../shared/scalars.ts";
-import { FileStub } from "./file.stub.ts";
+import { DateTimeScalar, JsonScalar } from "../shared/scalars.ts";
 import { RoutingInput } from "./routing.type.ts";
 
 /** How a job stands. */
@@ -71,25 +70,11 @@ export class JobImageType {
 
   @Field(() => String, { nullable: true, description: "The prompt as the provider changed it." })
   revisedPrompt!: string | null;
-
-  @Field(() => Hash32Scalar, { description: "The merkle root that the image has as a file." })
-  root!: string;
-
-  @Field(() => FileStub, {
-    nullable: true,
-    description:
-      "The image as a stored file, null until somebody stored it (`STORE_JOB_IMAGES` has us do so).",
-  })
-  file!: FileStub;
 }
 
 /** An image as providers answer it, as the graph tells of it. */
-export function toJobImage(
-  { b64_json, revised_prompt }: { readonly b64_json: string; readonly revised_prompt?: string | null },
-  { services }: Context,
-): JobImageType {
-  const root = services.uploads.rootOf(Buffer.from(b64_json, "base64"));
-  return { b64Json: b64_json, revisedPrompt: revised_prompt ?? null, root, file: { root } };
+export function toJobImage({ b64_json, revised_prompt }: AnsweredImage): JobImageType {
+  return { b64Json: b64_json, revisedPrompt: revised_prompt };
 }
 
 /** An image job. The rest of its fields are resolved. */

@@ -5,6 +5,7 @@ import { readImageRequest } from "../../src/inference/image-request.ts";
 import { newRequestId } from "../../src/kernel/ids.ts";
 import { permitSpender } from "../../src/keys/permissions.ts";
 import type { Context } from "../shared/context.ts";
+import { IMAGE_COPIES } from "../shared/image-allowance.ts";
 import { IDEMPOTENCY_KEY, runOnce } from "../shared/once.ts";
 import { InferenceBillType, toBill } from "./chat.type.ts";
 import { ImageJobInput, JobImageType, toJobBody, toJobImage } from "./image-job.type.ts";
@@ -38,19 +39,15 @@ export class ImagesResolver {
     const { services, principal } = context;
     const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
     const { signal } = new AbortController();
+    context.imageAllowance.requireRoom();
     const body = await runOnce(context, { ...caller, field: "generateImages", key, input }, async () => {
       const given = { signal, wishes: toWishes(input.routing) };
       return (await services.images.create(readImageRequest(toJobBody(input)), caller, given)).body;
     });
-    const { data, x_0g_trace: trace } = JSON.parse(body.toString("utf8")) as Answer;
-    return {
-      images: data.map((image) => toJobImage(image, context)),
-      bill: toBill(trace),
-    };
+    // It was paid for: it is counted, and no longer refused.
+    context.imageAllowance.add(body.length);
+    context.memory.charge(IMAGE_COPIES * body.length);
+    const { images, trace } = await services.images.read(body);
+    return { images: images.map(toJobImage), bill: toBill(trace as Trace) };
   }
 }
-
-type Answer = {
-  readonly data: readonly { readonly b64_json: string; readonly revised_prompt?: string | null }[];
-  readonly x_0g_trace: Trace;
-};

@@ -5,7 +5,7 @@ import { AccountResolver } from "./account.resolver.ts";
 import { findAccount } from "./account.stub.ts";
 import { ChatResolver } from "./chat.resolver.ts";
 import { ChatCompletionSubscription } from "./chat-completion.subscription.ts";
-import { findImageJob, ImageJobResolver } from "./image-job.resolver.ts";
+import { findImageJob, ImageJobResolver, JobImageResolver } from "./image-job.resolver.ts";
 import { ImageJobProgressSubscription } from "./image-job-progress.subscription.ts";
 import { ImagesResolver } from "./images.resolver.ts";
 import { findRequest, InferenceRequestResolver } from "./inference-request.resolver.ts";
@@ -29,6 +29,7 @@ export function build(): Subgraph {
       ImagesResolver,
       TranscriptionResolver,
       ImageJobResolver,
+      JobImageResolver,
       ImageJobProgressSubscription,
       EventCursorResolver,
     ],

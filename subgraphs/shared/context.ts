@@ -1,6 +1,8 @@
 import type { App } from "../../src/app.ts";
 import type { ReplayKey } from "../../src/idempotency/replay-key.ts";
 import type { Principal } from "../../src/keys/principal.ts";
+import type { AnswerMemory } from "../../src/load/operation-memory.ts";
+import { ImageAllowance } from "./image-allowance.ts";
 import { createLoaders, type Loaders } from "./loaders.ts";
 import type { RoutedOperations } from "./routed-operations.ts";
 import type { RoutedSocket } from "./told-source.ts";
@@ -11,6 +13,12 @@ export type Context = {
   readonly principal: Principal;
   /** Derives the key under which answers to the caller's credential are stored; undefined without a credential. */
   readonly replayKey: () => ReplayKey | undefined;
+  /** Reserves memory of the budget for what a resolver returns, until the result was sent. */
+  readonly memory: AnswerMemory;
+  /** Aborts when nobody waits for the result any more, where that is known. */
+  readonly signal: AbortSignal | undefined;
+  /** What the operation may still return of images. */
+  readonly imageAllowance: ImageAllowance;
   readonly loaders: Loaders;
   /** The socket that is asked over, when it is of a router that is not ours. */
   readonly routed?: RoutedSocket;
@@ -18,13 +26,19 @@ export type Context = {
   readonly operations?: RoutedOperations;
 };
 
+/** Who asks, and what the request brings along. */
+type Request = Pick<Context, "principal"> & {
+  readonly [Name in "replayKey" | "memory" | "signal"]?: Context[Name] | undefined;
+};
+
+/** Events on a socket between processes are not counted: nobody tells when one was sent. */
+const UNCOUNTED: AnswerMemory = { reserve() {}, charge() {} };
+
 /** A context for one request, or one event of a subscription. */
 export function createContext(
   services: App,
-  {
-    principal,
-    replayKey = () => undefined,
-  }: Pick<Context, "principal"> & { readonly replayKey?: Context["replayKey"] | undefined },
+  { principal, replayKey = () => undefined, memory = UNCOUNTED, signal }: Request,
 ): Context {
-  return { services, principal, replayKey, loaders: createLoaders(services, principal) };
+  const loaders = createLoaders(services, principal);
+  return { services, principal, replayKey, memory, signal, imageAllowance: new ImageAllowance(), loaders };
 }

@@ -26,7 +26,7 @@ export async function runOnce(
 ): Promise<Buffer> {
   const { account, requestId, field, key, input } = mutation;
   if (key == null) return run();
-  const bodyHash = hashRequest({}, Buffer.from(JSON.stringify(input)));
+  const bodyHash = await hashRequest({}, Buffer.from(JSON.stringify(input)));
   const begun = await idempotency.begin({
     account,
     method: "MUTATION",

@@ -135,4 +135,43 @@ describe.skipIf(!inject("postgresUrl"))("usage over REST", () => {
     expect(answers.filter(([status]) => status === 200)).toHaveLength(17);
     expect(answers.filter(([status]) => status === 429)).toEqual(Array(3).fill([429, "1", "true"]));
   });
+
+  test.each(["stats { requests }", "daily { date }", "history(first: 1) { nodes { id } }"])(
+    "over the graph, usage { %s } is cancelled when its client leaves",
+    async (fields) => {
+      const { app, origin } = stack();
+      const { account } = await seedAccount(app.database, 10n);
+      const { secret } = await app.managementKeys.create(account, "reader", ["account:read"]);
+      const held = Promise.withResolvers<void>();
+      const locked = Promise.withResolvers<void>();
+      const locking = app.database.transaction(async (tx) => {
+        await tx.rows("lock table inference_request in access exclusive mode");
+        locked.resolve();
+        await held.promise;
+      });
+      await locked.promise;
+      const leaving = new AbortController();
+      const left = fetch(`${origin}/graphql`, {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: `Bearer ${secret}` },
+        body: JSON.stringify({ query: `{ viewer { account { usage { ${fields} } } } }` }),
+        signal: leaving.signal,
+      });
+      const ended = expect(left).rejects.toThrow();
+      await until(async () => expect(await waitingReads(app.database)).toBe(1));
+      leaving.abort();
+      await ended;
+      await until(async () => expect(await waitingReads(app.database)).toBe(0));
+      held.resolve();
+      await locking;
+    },
+  );
 });
+
+/** Reads that wait for a lock. */
+async function waitingReads(database: Database): Promise<number> {
+  const rows = await database.rows(
+    "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+  );
+  return rows.length;
+}

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { requireBooks } from "../support/bill.ts";
 import { openSession } from "../support/callers.ts";
+import { longestTurnMs } from "../support/event-loop.ts";
 import { ask, type Following, followEvents, followSocket } from "../support/graph-client.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { SERVICES, useServices } from "../support/services.ts";
@@ -11,6 +12,8 @@ const stack = useStack();
 const services = useServices(stack, ["images"]);
 const IMAGE = SERVICES.images;
 const FOLLOW = { socket: followSocket, events: followEvents } as const;
+/** 50 ms, and what the client, which runs on the same thread, takes of a busy machine. */
+const MAX_TURN_MS = 150;
 const TRANSPORTS = Object.keys(FOLLOW) as (keyof typeof FOLLOW)[];
 const STEP = "{ id cursor at jobId sequence step status provider attempt fraction result job { id status } }";
 
@@ -157,4 +160,102 @@ test("a job is joined with its images, model, provider and what it is in the boo
   expect((await ask(stack().origin, stranger.secret, query)).data.imageJob).toBeNull();
   const mine = await ask(stack().origin, owner.secret, `{ imageJobs { nodes { id request { id } } } }`);
   expect(mine.data.imageJobs.nodes).toEqual([{ id, request: null }]);
+});
+
+describe("large images", () => {
+  const SIZE_BYTES = 6 * 1_048_576;
+
+  /** A job whose result has one image of `SIZE_BYTES`. */
+  async function finishedJob(): Promise<string> {
+    const id = await submit();
+    await until(async () => (await stack().app.jobs.get(owner, id)).state === "completed");
+    await stack().app.database.rows(
+      `update job_content set result = '{"created":1,"data":[{"b64_json":"' || repeat('QUJD', $2::integer) || '"}]}'
+       where id = $1::uuid`,
+      [id, SIZE_BYTES / 4],
+    );
+    return id;
+  }
+
+  const fieldOf = (id: string, n = 0) => `job${n}: imageJob(id: "${id}") { id images { b64Json } }`;
+  const isFree = () => stack().app.load.memory.usedBytes === 0;
+
+  test("are read in short turns, and their memory is free when they were sent", async () => {
+    const id = await finishedJob();
+    let image = "";
+    const turnMs = await longestTurnMs(async () => {
+      const { data } = await ask(stack().origin, owner.secret, `{ ${fieldOf(id)} }`);
+      image = data.job0.images[0].b64Json;
+    });
+    expect(image).toHaveLength(SIZE_BYTES);
+    expect(turnMs).toBeLessThan(MAX_TURN_MS);
+    await until(isFree);
+  });
+
+  test("of one operation take 16 MiB at the most, and the refusal names the way to the rest", async () => {
+    const ids = [await finishedJob(), await finishedJob(), await finishedJob()];
+    const { data, errors } = await ask(stack().origin, owner.secret, `{ ${ids.map(fieldOf).join(" ")} }`);
+    expect(ids.map((_, n) => data[`job${n}`].images?.[0].b64Json.length ?? null).sort()).toEqual(
+      [SIZE_BYTES, SIZE_BYTES, null].sort(),
+    );
+    expect(errors).toMatchObject([{ extensions: { code: "graphql_refused" } }]);
+    expect(errors?.[0]?.message).toContain("GET /v1/async/jobs/{jobId}");
+    await until(isFree);
+  });
+
+  test("are refused on every transport while the memory is taken, and answered when it is free again", async () => {
+    const id = await finishedJob();
+    const { memory } = stack().app.load;
+    const query = `{ ${fieldOf(id)} }`;
+    const transports = {
+      http: () => ask(stack().origin, owner.secret, query),
+      // What Apollo Server answers, and not the fast path.
+      apollo: () => ask(stack().origin, owner.secret, `query Named ${query}`, { unused: 1 }),
+      socket: () => firstResult("socket", query),
+      events: () => firstResult("events", query),
+      subscription: () =>
+        firstResult(
+          "socket",
+          `subscription { imageJobProgress(id: "${id}") { job { id images { b64Json } } } }`,
+        ),
+    };
+    for (const [transport, run] of Object.entries(transports)) {
+      const lease = memory.open({ kind: "account", id: owner.account });
+      lease.charge(120 * 1_048_576);
+      const refused = await run();
+      expect(refused.errors, transport).toMatchObject([{ extensions: { code: "overloaded" } }]);
+      lease.release();
+      const answered = await run();
+      expect(answered.errors, transport).toBeUndefined();
+      expect(JSON.stringify(answered.data).length, transport).toBeGreaterThan(SIZE_BYTES);
+      await until(isFree);
+    }
+  });
+
+  async function firstResult(transport: keyof typeof FOLLOW, query: string) {
+    const following = await FOLLOW[transport](stack().origin, owner.secret, query);
+    const [result] = await until(() => following.results.length > 0 && following.results);
+    await following.stop();
+    if (!result) throw new Error("no result");
+    return result;
+  }
+
+  test("made at once are counted and no longer refused, as they were paid for", async () => {
+    const input = `{ model: "${IMAGE.model}", prompt: "a sea", size: "8x8" }`;
+    const lease = stack().app.load.memory.open({ kind: "account", id: owner.account });
+    lease.charge(128 * 1_048_576);
+    const { data, errors } = await ask(
+      stack().origin,
+      owner.secret,
+      `mutation { generateImages(input: ${input}) { images { b64Json root file { root } } bill { __typename } } }`,
+    );
+    expect(errors).toBeUndefined();
+    const [image] = data.generateImages.images;
+    expect(image).toMatchObject({
+      root: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+      b64Json: expect.any(String),
+    });
+    lease.release();
+    await until(isFree);
+  });
 });

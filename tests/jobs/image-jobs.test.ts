@@ -76,6 +76,17 @@ describeDatabases("image jobs", (kind) => {
     expect(steps.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
   });
 
+  test("a result that finds no room on a thread is read later, and is not asked for again", async () => {
+    const broker = await startJobBroker(onEnd, { poll: () => done() });
+    const world = await openJobWorld(kind, onEnd, [broker], { busyReads: 2 });
+    const seeded = await world.seed(MONEY);
+    const id = await world.submit(seeded);
+    world.startWorker();
+    expect(await ended(world, seeded, id)).toMatchObject({ state: "completed" });
+    expect([broker.submissions.length, broker.polls]).toEqual([1, 1]);
+    expect(await left(world, seeded)).toBe(MONEY - IMAGE_PRICES[0]);
+  });
+
   test("without money there is no job, and nothing is sent", async () => {
     const { world, brokers } = await open(kind, {});
     const poor = await world.seed(99n);

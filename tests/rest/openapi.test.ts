@@ -1,9 +1,11 @@
+import { readFileSync } from "node:fs";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { beforeAll, describe, expect, test } from "vitest";
 import { drawPicture } from "../../src/devnet/picture.ts";
 import { SCOPES } from "../../src/keys/principal.ts";
 import { toOpenApi } from "../../src/rest/openapi.ts";
 import { routes } from "../../src/rest/rest.plugin.ts";
+import { longestTurnMs } from "../support/event-loop.ts";
 import { encodeFolder } from "../support/folder.ts";
 import { MODEL } from "../support/network.ts";
 import { type OpenApi, OpenApiCheck } from "../support/openapi.ts";
@@ -318,3 +320,17 @@ async function doneJob(world: World): Promise<string> {
   });
   return id;
 }
+
+test("the document is served as it was written once, in both languages", async () => {
+  const { origin } = stack();
+  const document = JSON.parse(readFileSync("schema/openapi.json", "utf8"));
+  const reply = await fetch(`${origin}/docs/json`);
+  expect(reply.headers.get("content-type")).toBe("application/json; charset=utf-8");
+  expect(await reply.json()).toEqual(document);
+  let yaml = "";
+  const turnMs = await longestTurnMs(async () => {
+    yaml = await (await fetch(`${origin}/docs/yaml`)).text();
+  });
+  expect(yaml).toMatch(/^openapi: /);
+  expect(turnMs).toBeLessThan(50);
+});

@@ -127,6 +127,44 @@ describe("over HTTP", () => {
   });
 });
 
+describe("a JSON-RPC batch", () => {
+  const stack = useStack({ RATE_LIMIT_PER_ADDRESS: "20", TRUSTED_PROXIES: "127.0.0.1" });
+
+  const callRpc = async (address: string, calls: number) => {
+    const batch = Array.from({ length: calls }, (_, id) => ({ jsonrpc: "2.0", id, method: "zgs_getStatus" }));
+    const reply = await fetch(stack().origin, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-forwarded-for": address },
+      body: JSON.stringify(batch),
+    });
+    const left = reply.headers.get("x-ratelimit-remaining-requests");
+    return { status: reply.status, left, headers: reply.headers, body: await reply.json() };
+  };
+
+  test("counts as many requests as it has calls", async () => {
+    const first = await callRpc("192.0.2.1", 12);
+    expect([first.status, first.left]).toEqual([200, "8"]);
+    expect(first.headers.get("x-ratelimit-limit-requests")).toBe("20");
+    expect(first.body).toHaveLength(12);
+    const second = await callRpc("192.0.2.1", 8);
+    expect([second.status, second.left]).toEqual([200, "0"]);
+    expect((await callRpc("192.0.2.1", 1)).status).toBe(429);
+    // Of every client its own.
+    expect((await callRpc("192.0.2.2", 1)).status).toBe(200);
+  });
+
+  test("of more calls than are left is refused whole, before any of them is run", async () => {
+    const refused = await callRpc("192.0.2.3", 30);
+    expect([refused.status, refused.left]).toEqual([429, "0"]);
+    expect(refused.headers.get("x-ratelimit-limit-requests")).toBe("20");
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(60);
+    expect(refused.body).toMatchObject({ jsonrpc: "2.0", id: null, error: { code: expect.any(Number) } });
+    const reset = Date.parse(refused.headers.get("x-ratelimit-reset-requests") ?? "");
+    expect(reset).toBeGreaterThan(Date.now());
+  });
+});
+
 describe("with no limits set", () => {
   const stack = useStack({ RATE_LIMIT_PER_KEY: "0", RATE_LIMIT_PER_ADDRESS: "0" });
 

@@ -121,6 +121,7 @@ export function bootRouter(given: {
     holds,
     catalogue,
     evidence,
+    bodies: inline,
   };
   const scan = { name: "deposits", rpc, database, startBlock: 0n, confirmations: CONFIRMATIONS };
   return {
@@ -128,7 +129,17 @@ export function bootRouter(given: {
     holds,
     chat: new ChatService({ admission, exchanges, bodies, maxCompletionTokens: ANSWER_LIMIT }),
     imageJobs: new ImageJobsService({
-      ...{ database, admission, holds, jobs, catalogue, evidence, committed, submitted: () => {} },
+      ...{
+        database,
+        admission,
+        holds,
+        jobs,
+        catalogue,
+        evidence,
+        bodies: inline,
+        committed,
+        submitted: () => {},
+      },
       ...{ requests: new RequestsService(database), deadlineSeconds: JOB_SECONDS },
     }),
     jobRunner: new JobRunner(

@@ -3,6 +3,7 @@ import type { Database } from "../../src/db/database.ts";
 import { MemoryBus } from "../../src/events/bus.memory.ts";
 import { EventsService } from "../../src/events/events.service.ts";
 import { AdmissionService } from "../../src/inference/admission.service.ts";
+import { BodyPool } from "../../src/inference/body-pool.ts";
 import { CatalogueService } from "../../src/inference/catalogue.service.ts";
 import { EvidenceService } from "../../src/inference/evidence.service.ts";
 import { HealthService } from "../../src/inference/health.service.ts";
@@ -16,6 +17,7 @@ import { NO_WISHES } from "../../src/inference/routing.ts";
 import { JobRunner, type JobTiming } from "../../src/jobs/job.runner.ts";
 import { JobsService } from "../../src/jobs/jobs.service.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
+import { AppError } from "../../src/kernel/errors.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { ApiKeyService } from "../../src/keys/api-key.service.ts";
@@ -42,12 +44,15 @@ export type JobWorld = {
   startWorker(timing?: Partial<JobTiming>, parallel?: number): JobRunner;
 };
 
-/** Opens such a world. There is no worker in it yet; unless it is one process, it is told of jobs by the bus alone. */
+/**
+ * Opens such a world. There is no worker in it yet; unless it is one process, it is told of jobs by the bus
+ * alone. The first `busyReads` reports of providers find no room on a thread.
+ */
 export async function openJobWorld(
   kind: DatabaseKind,
   onEnd: OnEnd,
   brokers: readonly JobBroker[],
-  { deadlineSeconds = 600, isOneProcess = true } = {},
+  { deadlineSeconds = 600, isOneProcess = true, busyReads = 0 } = {},
 ): Promise<JobWorld> {
   const database = await openTestDatabase(kind, { onEnd });
   const log = createLogger("silent");
@@ -80,6 +85,13 @@ export async function openJobWorld(
     holdSeconds: 60,
   });
   const jobs = new JobsService({ database, events: new EventsService(database, bus, TEST_CURSORS) });
+  const bodies = new BodyPool({ log });
+  onEnd(() => bodies.close());
+  const readReport = bodies.readReport.bind(bodies);
+  bodies.readReport = async (answer) => {
+    if (busyReads-- > 0) throw new AppError("unavailable", "Too many long answers are being read.");
+    return readReport(answer);
+  };
   const workers: JobRunner[] = [];
   onEnd(async () => void (await Promise.all(workers.map((worker) => worker.stop()))));
   const imageJobs = new ImageJobsService({
@@ -90,6 +102,7 @@ export async function openJobWorld(
     requests: new RequestsService(database),
     catalogue,
     evidence,
+    bodies,
     submitted: () => isOneProcess && workers.map((worker) => worker.nudge()),
     committed,
     deadlineSeconds,
@@ -113,7 +126,7 @@ export async function openJobWorld(
       return (await imageJobs.submit(ask, { account, keyId })).id;
     },
     startWorker(timing = {}, parallel = 16) {
-      const work = imageJobWork({ client, holds, catalogue, evidence, clock, keptSeconds: 3_600 });
+      const work = imageJobWork({ client, holds, catalogue, evidence, bodies, clock, keptSeconds: 3_600 });
       const needs = { database, bus, clock, log, committed, kind: IMAGE_JOB, parallel, work };
       const worker = new JobRunner(needs, { pollMs: 50, ...timing });
       workers.push(worker);

@@ -96,6 +96,9 @@ export function worstForms(sizeBytes: number): readonly WorstBody[] {
       start.repeat(room / start.length),
     ),
     form("a file of ends of lines", 'name="file"; filename="a"', "\r\n".repeat(room / 2)),
+    form("a file of carriage returns", 'name="file"; filename="a"', "\r".repeat(room)),
+    form("a part without an end of its headers", `name="file"; x="${"a".repeat(room - 100)}`, ""),
+    form("texts without end", 'name="x"', textsOf(room)),
     form("a text", 'name="prompt"', "中".repeat(room / 3)),
     form("a name of quotes", `name="${'\\"'.repeat(1_900)}"`, "a".repeat(room - 4_000)),
     form(
@@ -104,6 +107,16 @@ export function worstForms(sizeBytes: number): readonly WorstBody[] {
       `\r\n--${BOUNDARY}\r\nContent-Disposition: form-data; name="x"\r\n\r\n`.repeat(room / 130),
     ),
   ];
+}
+
+/** As many fields as a form may have, each as long as there is room for. */
+function textsOf(room: number): string {
+  const sizeBytes = Math.min(1_000_000, room / 60 - 200);
+  return Array.from(
+    { length: Math.min(60, room / (sizeBytes + 200)) },
+    (_, n) =>
+      `\r\n--${BOUNDARY}\r\nContent-Disposition: form-data; name="x${n}"\r\n\r\n${"中".repeat(sizeBytes / 3)}`,
+  ).join("");
 }
 
 function listOf(item: string, length: number): string {

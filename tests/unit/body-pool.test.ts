@@ -4,15 +4,19 @@ import { BodyPool } from "../../src/inference/body-pool.ts";
 import type { BodyResult } from "../../src/inference/body-worker.ts";
 import { outlineOf } from "../../src/inference/outline.ts";
 import { boundPrompt } from "../../src/inference/prompt-bound.ts";
+import type { ProviderAnswer } from "../../src/inference/provider-answer.ts";
 import { countRequestTokens, countTokens } from "../../src/inference/tokens.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { WorkerPool } from "../../src/kernel/worker-pool.ts";
+import { longestTurnMs } from "../support/event-loop.ts";
 import { until } from "../support/until.ts";
 
 const log = createLogger("silent");
 const bodies = new BodyPool({ log });
 afterAll(() => bodies.close());
 
+/** 50 ms, and what a busy machine adds. */
+const MAX_TURN_MS = 100;
 const LONG = "The sea is a wide and open place. ".repeat(2_000);
 /** Takes 20 s to count. */
 const SLOW = Array.from({ length: 300_000 }, (_, n) =>
@@ -58,6 +62,50 @@ describe("a long body is read on a thread as a short one is at once", () => {
       code: "invalid_body",
       param: "stream",
     });
+  });
+});
+
+describe("a provider's answer about an image job", () => {
+  const answerOf = (value: unknown): ProviderAnswer => ({
+    status: 200,
+    contentType: "application/json",
+    responseKey: undefined,
+    body: Buffer.from(JSON.stringify(value)),
+  });
+  const resultOf = (sizeBytes: number) => ({
+    created: 1,
+    data: Array.from({ length: 10 }, () => ({
+      b64_json: "QUJD".repeat(sizeBytes / 40),
+      revised_prompt: "中",
+    })),
+  });
+
+  test.each([
+    ["short", 4_000],
+    ["long", 400_000],
+  ])("is read whole when it is %s", async (_what, sizeBytes) => {
+    const data = resultOf(sizeBytes);
+    const done = { kind: "done", images: 10, result: JSON.stringify(data).replaceAll("中", "\\u4e2d") };
+    expect(await bodies.readSubmission(answerOf({ id: "x", ...data }))).toEqual(done);
+    expect(await bodies.readReport(answerOf({ status: "completed", data }))).toEqual(done);
+    const bad = { created: 1, data: [...data.data.slice(1), { b64_json: "?" }] };
+    expect(await bodies.readSubmission(answerOf(bad))).toMatchObject({ kind: "failed" });
+    expect(await bodies.readReport(answerOf({ status: "completed", data: bad }))).toMatchObject({
+      kind: "failed",
+    });
+  });
+
+  test("never holds up the event loop, however long it is", async () => {
+    const data = resultOf(60 * 1_048_576);
+    const [submission, report] = [answerOf(data), answerOf({ status: "completed", data })];
+    for (const read of [() => bodies.readSubmission(submission), () => bodies.readReport(report)]) {
+      let kind = "";
+      const turnMs = await longestTurnMs(async () => {
+        kind = (await read()).kind;
+      });
+      expect(kind).toBe("done");
+      expect(turnMs).toBeLessThan(MAX_TURN_MS);
+    }
   });
 });
 

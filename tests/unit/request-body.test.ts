@@ -5,8 +5,12 @@ import { audioDuration } from "../../src/inference/audio-duration.ts";
 import { BODY_LIMITS, measureJson } from "../../src/inference/json-shape.ts";
 import { type FormPart, formBody, newForm, readMultipart, textsOf } from "../../src/inference/multipart.ts";
 import { forwardedBody, readFields } from "../../src/inference/request-fields.ts";
-import { threadMs } from "../support/event-loop.ts";
+import { comparableBody } from "../../src/rest/comparable-body.ts";
+import { longestTurnMs, threadMs } from "../support/event-loop.ts";
 import { toWav } from "../support/wav.ts";
+
+const LONG_BYTES = 22 * 1_048_576;
+const MAX_TURN_MS = 50;
 
 describe("a JSON body", () => {
   const read = (json: string | Buffer) => readFields(z.looseObject({}), Buffer.from(json as string));
@@ -67,11 +71,11 @@ describe("a form", () => {
     bytes: fc.uint8Array().map((bytes) => Buffer.from(bytes)),
   });
 
-  test("is read as it was written", () => {
-    fc.assert(
-      fc.property(fc.array(part, { maxLength: 20 }), (parts) => {
+  test("is read as it was written", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(part, { maxLength: 20 }), async (parts) => {
         const form = newForm(parts);
-        const read = readMultipart(formBody(form, {}), form.contentType);
+        const read = await readMultipart(formBody(form, {}), form.contentType);
         expect(read.parts.map(plain)).toEqual(parts.map(plain));
       }),
     );
@@ -84,7 +88,7 @@ describe("a form", () => {
     form.append("image[]", new Blob(["\r\n--\r\n"], { type: "image/png" }), 'odd "name".png');
     const request = new Request("http://127.0.0.1/", { method: "POST", body: form });
     const bytes = Buffer.from(await request.arrayBuffer());
-    const { parts } = readMultipart(bytes, request.headers.get("content-type") ?? "");
+    const { parts } = await readMultipart(bytes, request.headers.get("content-type") ?? "");
     expect(parts.map(plain)).toEqual([
       { name: "model", filename: undefined, text: "m" },
       { name: "a %22quoted%22%0D%0Aname", filename: undefined, text: "x" },
@@ -92,34 +96,71 @@ describe("a form", () => {
     ]);
   });
 
-  test("with a text in place of its own has just that, and is its own bytes otherwise", () => {
+  test("with a text in place of its own has just that, and is its own bytes otherwise", async () => {
     const made = newForm([text("model", "m"), text("prompt", "p")]);
     const bytes = formBody(made, {});
-    const form = readMultipart(bytes, made.contentType);
+    const form = await readMultipart(bytes, made.contentType);
     expect(formBody(form, {})).toBe(bytes);
-    const other = readMultipart(formBody(form, { model: "upstream" }), made.contentType);
+    const other = await readMultipart(formBody(form, { model: "upstream" }), made.contentType);
     expect(textsOf(other)).toEqual({ model: "upstream", prompt: "p" });
   });
 
-  test("with a field twice, or cut anywhere, is none", () => {
+  test("with a field twice, or cut anywhere, is none", async () => {
     const made = newForm([text("n", "1"), text("n", "10")]);
     const bytes = formBody(made, {});
-    expect(() => textsOf(readMultipart(bytes, made.contentType))).toThrow("sent twice");
+    const form = await readMultipart(bytes, made.contentType);
+    expect(() => textsOf(form)).toThrow("sent twice");
     for (let end = 0; end < bytes.length - 4; end++)
-      expect(() => readMultipart(bytes.subarray(0, end), made.contentType), String(end)).toThrow(
+      await expect(readMultipart(bytes.subarray(0, end), made.contentType), String(end)).rejects.toThrow(
         "not well-formed",
       );
   });
 
-  test("never throws anything but what names the fault", () => {
+  test("takes 1 MiB of text in all its fields together", async () => {
+    const fields = Array.from({ length: 3 }, (_, n) => text(`field-${n}`, "a".repeat(400_000)));
+    const form = newForm(fields);
+    const read = await readMultipart(formBody(form, {}), form.contentType);
+    expect(() => textsOf(read)).toThrow("field-2 is too long");
+  });
+
+  test("that is long is read in short turns, wherever its boundaries are and whatever is between them", async () => {
+    const { contentType } = newForm([]);
+    const boundary = `--${contentType.split("boundary=")[1]}`;
+    const contents = {
+      "carriage returns": "\r",
+      "ends of lines": "\r\n",
+      "beginnings of boundaries": `\r\n${boundary.slice(0, -1)}`,
+      "boundaries without their first letter": `\r\n${boundary.slice(1)}`,
+      letters: "a",
+    };
+    for (const [what, piece] of Object.entries(contents)) {
+      const files = [LONG_BYTES, 1_048_576 - 150, 1_048_576, 0].map((sizeBytes, n) => ({
+        name: `file-${n}`,
+        filename: "a",
+        bytes: Buffer.alloc(sizeBytes, piece),
+      }));
+      const form = { contentType, parts: files };
+      const body = formBody(form, {});
+      const hash = await comparableBody(body, contentType);
+      let read: typeof form | undefined;
+      const turnMs = await longestTurnMs(async () => {
+        read = (await readMultipart(body, contentType)) as typeof form;
+        expect(await comparableBody(body, contentType)).toEqual(hash);
+      });
+      expect(turnMs, what).toBeLessThan(MAX_TURN_MS);
+      expect(read?.parts.map(({ bytes }) => bytes.length)).toEqual(files.map(({ bytes }) => bytes.length));
+    }
+  });
+
+  test("never throws anything but what names the fault", async () => {
     const made = newForm([text("model", "m")]);
     const good = formBody(made, {});
-    fc.assert(
-      fc.property(fc.nat(good.length - 1), fc.nat(255), (at, byte) => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(good.length - 1), fc.nat(255), async (at, byte) => {
         const bytes = Buffer.from(good);
         bytes[at] = byte;
         try {
-          readMultipart(bytes, made.contentType);
+          await readMultipart(bytes, made.contentType);
         } catch (error) {
           expect(error).toMatchObject({ code: "invalid_body" });
         }

@@ -26,8 +26,12 @@ export const getAsyncJob = defineRoute({
   access: "job.content",
   query,
   answer: ASYNC_JOB,
-  async handle(app, { reach, params, query: { provider_address: asked, verify_tee } }) {
-    const outcome = await app.imageJobs.outcome(reach, params.jobId ?? "", verify_tee === "true");
+  async handle(app, { reach, params, reserve, query: { provider_address: asked, verify_tee } }) {
+    const outcome = await app.imageJobs.outcome(reach, params.jobId ?? "", {
+      verifyTee: verify_tee === "true",
+      // As it is read, and as it is sent.
+      reserve: (bytes) => reserve(2 * bytes),
+    });
     if (asked !== undefined && !app.imageJobs.providersOf(outcome.job).includes(asked)) throw jobNotFound();
     return show(outcome);
   },

@@ -60,7 +60,7 @@ export const createTranscription = defineRoute({
     const read =
       mediaTypeOf(contentType) === JSON_TYPE
         ? await app.audio.readJson(body)
-        : readTranscriptionForm(body, contentType);
+        : await readTranscriptionForm(body, contentType);
     const request = { ...read, verifyTee: read.verifyTee || query.verify_tee === "true" };
     const transcript = await app.audio.transcribe(request, caller, { signal, wishes });
     return inferenceBytes(transcript, {

@@ -40,7 +40,7 @@ export const editImages = defineRoute({
     const wishes = readRouting(call.rawHeaders, app.config.PLATFORM_WORDS);
     const contentType = contentTypeOf(call, ["multipart/form-data"]);
     const request = {
-      ...readImageEdit(call.body, contentType),
+      ...(await readImageEdit(call.body, contentType)),
       verifyTee: call.query.verify_tee === "true",
     };
     return inferenceBytes(await app.images.create(request, caller, { signal: call.signal, wishes }));

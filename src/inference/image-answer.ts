@@ -1,0 +1,23 @@
+import { MAX_IMAGES, MAX_PROMPT_LENGTH } from "./image-request.ts";
+
+/** An image as providers answer it, in base64. */
+export type AnsweredImage = { readonly b64_json: string; readonly revised_prompt: string | null };
+
+/** The images of an answer of ours, and its `x_0g_trace` where it has one. */
+export type AnsweredImages = { readonly images: readonly AnsweredImage[]; readonly trace: unknown };
+
+/**
+ * Reads an answer with images, or the result of an image job, which was read before: JSON with a
+ * list `data`. What a provider gave beyond what can be asked for is cut.
+ */
+export function readImages(json: string): AnsweredImages {
+  const { data, x_0g_trace: trace } = JSON.parse(json) as {
+    readonly data: readonly { readonly b64_json: string; readonly revised_prompt?: unknown }[];
+    readonly x_0g_trace?: unknown;
+  };
+  const images = data.slice(0, MAX_IMAGES).map(({ b64_json, revised_prompt }) => ({
+    b64_json,
+    revised_prompt: typeof revised_prompt === "string" ? revised_prompt.slice(0, MAX_PROMPT_LENGTH) : null,
+  }));
+  return { images, trace };
+}

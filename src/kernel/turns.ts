@@ -1,0 +1,57 @@
+import { setImmediate } from "node:timers/promises";
+
+/** How many bytes are searched or hashed in one turn of the event loop: at most 10 ms. */
+const TURN_BYTES = 1_048_576;
+
+/**
+ * Divides work on many bytes among turns of the event loop. One meter is for one piece of work, however many parts that
+ * has: many short parts take as long as one that is long.
+ */
+export class TurnMeter {
+  #leftBytes = TURN_BYTES;
+
+  /** How many bytes may be worked on before `spend` is called. */
+  get leftBytes(): number {
+    return this.#leftBytes;
+  }
+
+  /** Counts bytes that were worked on. When the turn has no more, it resolves in the next one. */
+  async spend(bytes: number): Promise<void> {
+    this.#leftBytes -= bytes;
+    if (this.#leftBytes > 0) return;
+    this.#leftBytes = TURN_BYTES;
+    await setImmediate();
+  }
+}
+
+/** `bytes.indexOf(pattern, from)`, in as many turns as it takes. */
+export async function indexOfInTurns(
+  meter: TurnMeter,
+  bytes: Buffer,
+  pattern: Buffer,
+  from = 0,
+): Promise<number> {
+  const overlap = pattern.length - 1;
+  for (let at = from; ; ) {
+    const end = Math.min(bytes.length, at + meter.leftBytes + overlap);
+    const found = bytes.subarray(at, end).indexOf(pattern);
+    await meter.spend(found === -1 ? end - at : found + pattern.length);
+    if (found !== -1) return at + found;
+    if (end === bytes.length) return -1;
+    at = end - overlap;
+  }
+}
+
+/** Hands bytes to `take`, such as a hash, in as many turns as it takes. */
+export async function feedInTurns(
+  meter: TurnMeter,
+  bytes: Uint8Array,
+  take: (part: Uint8Array) => unknown,
+): Promise<void> {
+  for (let at = 0; at < bytes.length; ) {
+    const part = bytes.subarray(at, at + meter.leftBytes);
+    take(part);
+    at += part.length;
+    await meter.spend(part.length);
+  }
+}
