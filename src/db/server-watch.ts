@@ -1,5 +1,6 @@
 import pg, { type Pool } from "pg";
 import { AppError } from "../kernel/errors.ts";
+import type { ServerAddress } from "./server-address.ts";
 
 const LOOK_MS = 250;
 /** So long no statement may end, while some are under way, before the server is asked whether it is there ... */
@@ -15,16 +16,16 @@ const PING_MS = 2_000;
  */
 export class ServerWatch {
   readonly #pool: Pool;
-  readonly #url: string;
+  readonly #address: ServerAddress;
   readonly #timer: NodeJS.Timeout;
   #progressAtMs = performance.now();
   #isAway = false;
   #looking: Promise<void> | undefined;
 
-  /** Watches the server at `url`, to which the connections of `pool` lead. */
-  constructor(pool: Pool, url: string) {
+  /** Watches the server at `address`, to which the connections of `pool` lead. */
+  constructor(pool: Pool, address: ServerAddress) {
     this.#pool = pool;
-    this.#url = url;
+    this.#address = address;
     pool.on("release", this.#noteProgress);
     // Not when they are made: some were before anybody watched.
     const known = new WeakSet<object>();
@@ -65,16 +66,16 @@ export class ServerWatch {
   }
 
   async #judge(): Promise<void> {
-    this.#isAway = !(await answers(this.#url));
+    this.#isAway = !(await answers(this.#address));
     if (this.#isAway) cutConnections(this.#pool);
     else this.#progressAtMs = performance.now();
   }
 }
 
 /** Whether a server answers at all: also one that refuses, because it starts, ends, or has too many connections. */
-async function answers(connectionString: string): Promise<boolean> {
+async function answers(address: ServerAddress): Promise<boolean> {
   const limits = { connectionTimeoutMillis: PING_MS, query_timeout: PING_MS };
-  const client = new pg.Client({ connectionString, ...limits });
+  const client = new pg.Client({ ...address, ...limits });
   client.on("error", () => {});
   try {
     await client.connect();

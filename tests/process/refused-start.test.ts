@@ -80,6 +80,25 @@ describe("a start that cannot be is refused in one line that names the setting a
     ]);
   });
 
+  test("a wrong value in the .env of the working directory, by every command; the environment wins", async () => {
+    const folder = newFolder();
+    writeFileSync(join(folder, ".env"), "\uFEFFNETWORK=mainnet\nLOG_LEVEL = 'loud' # all of it\n");
+    const refusal = async (name: string, settings: Record<string, string> = {}) => {
+      const ran = await runProcess({ script: `dist/gateway/${name}.js`, folder, settings });
+      expect(ran, name).toMatchObject({ code: 1, stdout: "" });
+      return ran.stderr.trim().split("\n");
+    };
+    const commands = ["main", "status", "accept-reorg", "verify-ledger", "doctor"];
+    for (const lines of await Promise.all(commands.map((name) => refusal(name))))
+      expect(lines.filter((line) => line.startsWith("  LOG_LEVEL: ")).length).toBe(1);
+    const [network, missing] = await Promise.all([
+      refusal("main", { LOG_LEVEL: "info" }),
+      refusal("main", { ENV_FILE: "missing.env" }),
+    ]);
+    expect(network[1]).toMatch(/^ {2}ROUTER_PRIVATE_KEY: required with NETWORK=mainnet/);
+    expect(missing).toEqual(["ENV_FILE: missing.env cannot be read (ENOENT)."]);
+  });
+
   test("an RPC_URL that nobody answers, and one of another chain", async () => {
     const other = await startOtherChain();
     const [nobody, wrong] = await Promise.all([

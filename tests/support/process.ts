@@ -38,6 +38,8 @@ export type ProcessOptions = {
   readonly script?: string;
   readonly args?: readonly string[];
   readonly settings?: Readonly<Record<string, string>>;
+  /** Where it is run; without it here, and then without reading a `.env`. */
+  readonly folder?: string;
   readonly onEnd?: OnEnd;
 };
 
@@ -52,11 +54,20 @@ export function startProcess(options: ProcessOptions = {}): RunningProcess {
     script = "dist/gateway/main.js",
     args = [],
     settings = {},
+    folder,
     onEnd = onTestFinished as OnEnd,
   } = options;
   const loader = script.endsWith(".ts") ? ["--import", "tsx"] : [];
-  const child = spawn(resolve("scripts/node"), [...loader, script, ...args], {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: "0", SUBGRAPH_PORT: "0", ...settings },
+  const child = spawn(resolve("scripts/node"), [...loader, resolve(script), ...args], {
+    cwd: folder,
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      PORT: "0",
+      SUBGRAPH_PORT: "0",
+      ...(folder === undefined && { ENV_FILE: "" }),
+      ...settings,
+    },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const stdout = gather(child.stdout);
