@@ -67,6 +67,12 @@ export const SETTINGS = {
       "A PostgreSQL server in place of the embedded database; needed by several processes. Connection parameters are read as libpq does; sslmode is disable, require, verify-ca or verify-full",
     example: "postgresql://zerograph@127.0.0.1:5432/zerograph",
   },
+  DATABASE_POOLER: {
+    schema: z.enum(["none", "transaction"]).default("none"),
+    about:
+      "What is between here and the PostgreSQL server: transaction for a pooler in transaction mode, such as PgBouncer; nothing is then prepared or set on its connections",
+    example: "transaction",
+  },
   DATABASE_POOL_SIZE: {
     schema: z.coerce.number().int().min(2).max(200).default(10),
     about: "Connections to the PostgreSQL server",

@@ -14,7 +14,7 @@ import { migrations } from "./migrations/index.ts";
 import { type ServerAddress, serverAddress } from "./server-address.ts";
 import { ServerReads } from "./server-reads.ts";
 import { ServerWatch } from "./server-watch.ts";
-import { limitStatements } from "./statement-timeout.ts";
+import { limitStatements, requireTimeLimits } from "./statement-timeout.ts";
 import { copyTemplate } from "./template.ts";
 
 /**
@@ -28,7 +28,8 @@ export type DatabaseConfig =
 
 /**
  * A PostgreSQL server. `statementTimeoutMs` limits every statement but expensive reads, which have `readPoolSize`
- * connections of their own and `readTimeoutMs`; 0 is no limit.
+ * connections of their own and `readTimeoutMs`; 0 is no limit. Behind a `pooler` in transaction mode nothing is left with
+ * a connection: neither statements nor settings.
  */
 type ServerConfig = {
   readonly kind: "server";
@@ -37,6 +38,7 @@ type ServerConfig = {
   readonly readPoolSize?: number;
   readonly statementTimeoutMs?: number;
   readonly readTimeoutMs?: number;
+  readonly pooler?: "none" | "transaction";
 };
 
 /** Processes that start together on one server migrate one after the other. */
@@ -82,7 +84,12 @@ async function openServer(config: ServerConfig): Promise<Database> {
     // A connection that breaks while nobody uses it is taken out by the pool itself.
     pool.on("error", () => {});
     // Not before: a migration of a large table takes as long as it takes.
-    await limitStatements(pool, config.statementTimeoutMs ?? DEFAULT_STATEMENT_TIMEOUT_MS);
+    const statementTimeoutMs = config.statementTimeoutMs ?? DEFAULT_STATEMENT_TIMEOUT_MS;
+    const isPooled = config.pooler === "transaction";
+    if (!isPooled) {
+      await requireTimeLimits(address, statementTimeoutMs);
+      await limitStatements(pool, statementTimeoutMs);
+    }
     const watch = new ServerWatch(pool, address);
     const reads = new ServerReads(
       {
@@ -92,7 +99,10 @@ async function openServer(config: ServerConfig): Promise<Database> {
       },
       watch,
     );
-    return new Database(orm as unknown as MikroORM, { pool, watch, reads });
+    return new Database(orm as unknown as MikroORM, {
+      ...{ pool, watch, reads },
+      ...(isPooled && { pooled: { statementTimeoutMs } }),
+    });
   } catch (cause) {
     await orm.close(true);
     const why = cause instanceof Error ? cause.message || String(cause) : String(cause);

@@ -112,11 +112,15 @@ function takeOut(pool: Internals, client: unknown): void {
   if (pool._clients.includes(client)) pool._remove(client, () => pool._pulseQueue());
 }
 
-/** A failure of the way to the server, or of the server itself, as what callers are told; all else as it is. */
+/**
+ * A failure of the way to the server, or of the server itself, which also may be read-only, as what callers are told; all
+ * else as it is.
+ */
 export function outageOf(error: unknown): unknown {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof AppError) return error;
     const code = "code" in cause ? String(cause.code) : "";
+    if (code === READ_ONLY) return readOnly(error);
     if (LOST.test(code) || GONE.test(cause.message)) return unavailable(error);
   }
   return error;
@@ -126,6 +130,12 @@ export function outageOf(error: unknown): unknown {
 const LOST = /^(?:ECONN\w*|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|08\w{3}|57P0[1-5]|53\w{3})$/;
 const GONE =
   /^(?:Connection terminated|timeout (?:exceeded )?when trying to connect|Client has encountered a connection error)/;
+
+const READ_ONLY = "25006";
+
+function readOnly(cause: unknown): AppError {
+  return new AppError("unavailable", "The database takes no writes now. Try again later.", { cause });
+}
 
 function unavailable(cause?: unknown): AppError {
   return new AppError("unavailable", "The database is not reachable now. Try again later.", {
