@@ -12,7 +12,7 @@ import type { OnEnd } from "./database.ts";
 export type Ending = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
 
 /** One of our processes, as `npm start` and its like run it. */
-export type RunningProcess = {
+type RunningProcess = {
   readonly pid: number;
   /** What it has written so far. */
   readonly stdout: () => string;
@@ -49,7 +49,7 @@ const ADDRESS = /OpenAI clients {3}(http:\S+)\/v1|ready at (http:\S+)\/graphql|w
  * Starts a process on free ports, knowing nothing of this one's environment. It is killed, and its log looked through
  * for secrets, when the test is finished.
  */
-export function startProcess(options: ProcessOptions = {}): RunningProcess {
+function startProcess(options: ProcessOptions = {}): RunningProcess {
   const {
     script = "dist/gateway/main.js",
     args = [],
