@@ -4,6 +4,7 @@ import { readConfig } from "../src/config.ts";
 import { StartupError } from "../src/kernel/errors.ts";
 import { createLogger } from "../src/kernel/log.ts";
 import { startTraces } from "../src/metrics/trace-export.ts";
+import { METRICS_HOST, requireFreePort } from "./listen.ts";
 import type { Ends, Start } from "./roles/start.ts";
 import { runOrExplain } from "./run-or-explain.ts";
 
@@ -28,6 +29,10 @@ await runOrExplain(async () => {
   const config = readConfig();
   const log = createLogger(config.LOG_LEVEL);
   const ends: Ends = [];
+  if (config.METRICS_PORT !== undefined)
+    await requireFreePort({ host: METRICS_HOST, port: config.METRICS_PORT, setting: "METRICS_PORT" });
+  // Before the role is loaded, which takes seconds.
+  console.log(`zerograph is starting: ${[role, name].join(" ").trim()}, NETWORK=${config.NETWORK} ...`);
   const endTraces = await startTraces(config, serviceName(role, name));
   // Begun first, it ends last.
   if (endTraces) ends.unshift(endTraces);

@@ -2,9 +2,7 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import type { App } from "../src/app.ts";
 import type { Metrics } from "../src/metrics/metrics.ts";
 import { serveHealth } from "./health.ts";
-import { listenAt } from "./listen.ts";
-
-const LOOPBACK = "127.0.0.1";
+import { listenAt, METRICS_HOST } from "./listen.ts";
 
 /** Serves `/metrics` and the health of this process on a port of their own, which only this machine reaches (F60). */
 export async function startMetrics(
@@ -18,7 +16,7 @@ export async function startMetrics(
     return reply.header("content-type", type).send(body);
   });
   serveHealth(server, app);
-  await listenAt(server, { host: LOOPBACK, port, setting: "METRICS_PORT" });
+  await listenAt(server, { host: METRICS_HOST, port, setting: "METRICS_PORT" });
   return { origin: server.listeningOrigin, close: () => server.close() };
 }
 

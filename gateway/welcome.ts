@@ -25,7 +25,7 @@ export type Demo = {
 
 const QUERY =
   "{ viewer { account { address balance { available held } requests(first: 3) { edges { node { id status cost { total } provider { address } } } } } } }";
-const SUBSCRIPTION = "subscription { balanceChanged { cause balance { available held } } }";
+const SUBSCRIPTION = "subscription { balanceChanged { cursor cause balance { available held } } }";
 
 /** The status of a gateway at `origin`, with the demo's keys and ready-made commands where there is a demo. */
 export function toStatus(given: { network: string; origin: string; demo?: Demo }): Status {

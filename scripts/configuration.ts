@@ -33,7 +33,7 @@ export function configurationPage(): string {
     return `## ${title}\n| Setting | Default | What it is | Example |\n|---|---|---|---|\n${own.map(row).join("\n")}\n`;
   });
   return `# Configuration
-Every setting is an environment variable, read once at the start; a mistake in any of them is named, with an example, before anything else happens. Without any of them a development network is started. [.env.example](../.env.example) has the same list to copy. This page is made from [src/config.ts](../src/config.ts) by \`npm run schema\`.
+Every setting is an environment variable or a line of \`.env\` in the working directory, read once at the start; the environment wins, and \`ENV_FILE\` names another file; a mistake in any of them is named, with an example, before anything else happens. Without any of them a development network is started. [.env.example](../.env.example) has the same list to copy. This page is made from [src/config.ts](../src/config.ts) by \`npm run schema\`.
 
 ${rooms.join("\n")}`;
 }

@@ -8,5 +8,5 @@ export function envExample(): string {
       fallback.success && fallback.data !== undefined ? ` (default ${String(fallback.data)})` : "";
     return `# ${about}${known}\n# ${name}=${example}\n`;
   });
-  return `# Copy to .env and uncomment what you change; without any setting, a development network is started.\n\n${entries.join("\n")}`;
+  return `# Copy to .env in the folder you start from and uncomment what you change; without any setting, a development network is started.\n# A variable that is set in the environment wins. ENV_FILE names another file than .env.\n\n${entries.join("\n")}`;
 }

@@ -22,7 +22,7 @@ import type { Logger } from "./kernel/log.ts";
 import { type KeyServices, openKeyRoom } from "./keys/room.ts";
 import { createLoadModule, type LoadServices } from "./load/module.ts";
 import { Metrics } from "./metrics/metrics.ts";
-import { type Readiness, readinessOf } from "./metrics/readiness.ts";
+import { NotReadyError, type Readiness, readinessOf } from "./metrics/readiness.ts";
 import type { Parts } from "./parts.ts";
 import { openStorageRoom, type StorageServices } from "./storage/room.ts";
 
@@ -176,7 +176,13 @@ function checksOf(
   bus: Bus,
 ): Parameters<typeof readinessOf>[0] {
   return {
-    database: { required: true, check: async () => void (await database.ping()) },
+    database: {
+      required: true,
+      check: async () => {
+        if (await database.isReadOnly()) throw new NotReadyError("read-only");
+        return undefined;
+      },
+    },
     events: { required: false, check: async () => void (await bus.newestPosition()) },
     providers: {
       required: false,
@@ -201,6 +207,7 @@ export function databaseOf(
       readPoolSize: config.DATABASE_READ_POOL_SIZE,
       readTimeoutMs: config.DATABASE_READ_TIMEOUT_MS,
       statementTimeoutMs,
+      pooler: config.DATABASE_POOLER,
     } as const;
   return { kind: "folder", path: config.DATA_DIR } as const;
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { MAX_AGENT_CONTRACTS, parseAgentContract } from "./chain/agents/agent-contracts.ts";
 import { parseMarketContract } from "./chain/market/market-contract.ts";
+import { parseServerUrl } from "./db/server-address.ts";
 import { readUsd } from "./inference/routing.ts";
 import { type Hex, lowerHex } from "./kernel/hex.ts";
 import { isAddressRange } from "./keys/source-address.ts";
@@ -13,6 +14,14 @@ export const ms = z.coerce.number().int().min(1).max(3_600_000);
 export const requestsPerMinute = z.coerce.number().int().min(0).max(1_000_000_000);
 /** An http(s) URL. */
 export const httpUrl = z.url({ protocol: /^https?$/ });
+/** The URL of a PostgreSQL server, all of whose parameters are supported. */
+export const databaseUrl = z.string().superRefine((text, context) => {
+  try {
+    parseServerUrl(text);
+  } catch (error) {
+    context.addIssue((error as Error).message);
+  }
+});
 /** An address in any letter case. */
 export const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "must be an address");
 /** A private key of 32 bytes. */

@@ -5,6 +5,7 @@ import {
   addresses,
   addressRanges,
   agentContracts,
+  databaseUrl,
   httpUrl,
   marketContract,
   ms,
@@ -17,6 +18,7 @@ import {
   urls,
   words,
 } from "./config-values.ts";
+import { loadEnvFile } from "./env-file.ts";
 import { graphLimits } from "./graph-limits.ts";
 import { StartupError } from "./kernel/errors.ts";
 import type { Hex } from "./kernel/hex.ts";
@@ -60,9 +62,16 @@ export const SETTINGS = {
     example: ".data",
   },
   DATABASE_URL: {
-    schema: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
-    about: "A PostgreSQL server in place of the embedded database; needed by several processes",
+    schema: databaseUrl.optional(),
+    about:
+      "A PostgreSQL server in place of the embedded database; needed by several processes. Connection parameters are read as libpq does; sslmode is disable, require, verify-ca or verify-full",
     example: "postgresql://zerograph@127.0.0.1:5432/zerograph",
+  },
+  DATABASE_POOLER: {
+    schema: z.enum(["none", "transaction"]).default("none"),
+    about:
+      "What is between here and the PostgreSQL server: transaction for a pooler in transaction mode, such as PgBouncer; nothing is then prepared or set on its connections",
+    example: "transaction",
   },
   DATABASE_POOL_SIZE: {
     schema: z.coerce.number().int().min(2).max(200).default(10),
@@ -552,21 +561,30 @@ export type Config = Omit<Values, "ROUTER_PRIVATE_KEY" | "VAULT_ADDRESS"> & {
   readonly VAULT_ADDRESS: Hex | undefined;
 };
 
-/** Reads the settings from the environment. Throws one `StartupError` that names every mistake at once. */
-export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
+/**
+ * Reads the settings from the environment: that of the process and `.env`, where none is given. Throws one
+ * `StartupError` that names every mistake at once.
+ */
+export function readConfig(environment = processEnvironment()): Config {
   const { config, mistakes } = readSettings(environment);
   return orExplain(config, [...mistakes, ...disagreements(config, mistakes.length > 0)]);
 }
 
 /** The same for a command that starts nothing: settings that only a start needs may be missing. */
-export function readPartialConfig(
-  environment: Readonly<Record<string, string | undefined>> = process.env,
-): Config {
+export function readPartialConfig(environment = processEnvironment()): Config {
   const { config, mistakes } = readSettings(environment);
   return orExplain(config, mistakes);
 }
 
-function readSettings(environment: Readonly<Record<string, string | undefined>>): {
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Also for what is read by name: PROVIDERS_FILE names variables, and libraries read their own. */
+function processEnvironment(): Environment {
+  loadEnvFile(process.env);
+  return process.env;
+}
+
+function readSettings(environment: Environment): {
   readonly config: Config;
   readonly mistakes: readonly string[];
 } {

@@ -2,13 +2,15 @@ import { join } from "node:path";
 import { databaseOf } from "../../src/app.ts";
 import { lockFolder } from "../../src/db/lock.ts";
 import { openDatabase } from "../../src/db/open.ts";
-import { serve } from "./gateway.ts";
+import { requireFreePort } from "../listen.ts";
+import { placeOf, serve } from "./gateway.ts";
 import { onDevnet, onKnownNetwork, openApp } from "./open-app.ts";
 import type { Start } from "./start.ts";
 
 /** Everything in one process. On NETWORK=devnet without an RPC_URL it brings the network along. */
 export async function startAll(start: Start): Promise<void> {
   const { config, ends } = start;
+  await requireFreePort(placeOf(config));
   if (config.NETWORK === "devnet" && !config.RPC_URL) return startWithDevnet(start);
   const app = await openApp(await onKnownNetwork(config), start);
   await app.start({ worker: true });

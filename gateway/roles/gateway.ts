@@ -1,7 +1,8 @@
 import type { App } from "../../src/app.ts";
+import type { Config } from "../../src/config.ts";
 import type { DevelopmentWallet } from "../dashboard.plugin.ts";
 import { openGraph, type SubgraphPlaces } from "../graph.ts";
-import { listenAt } from "../listen.ts";
+import { listenAt, requireFreePort } from "../listen.ts";
 import { createServer } from "../server.ts";
 import { type Demo, removeStatus, toBanner, toStatus, writeStatus } from "../welcome.ts";
 import { requireSettings } from "./needs.ts";
@@ -13,6 +14,7 @@ export async function startGateway(start: Start): Promise<void> {
   const { config, ends } = start;
   const names = ["INTERNAL_SECRET", "ACCOUNTS_URL", "INFERENCE_URL", "STORAGE_URL", "CHAIN_URL"] as const;
   const known = requireSettings("gateway", config, names);
+  await requireFreePort(placeOf(config));
   const app = await openApp(await onKnownNetwork(config), start);
   await app.start({ worker: false });
   const urls = {
@@ -37,12 +39,16 @@ export async function serve(
   graph.warmUp();
   const server = await createServer(app, graph, demo?.wallet);
   ends.unshift(() => server.close());
-  const isShared = config.SHARE_PORT === "on";
-  await listenAt(server, { host: config.HOST, port: config.PORT, setting: "PORT", isShared });
+  await listenAt(server, placeOf(config));
   const status = toStatus({ network: config.NETWORK, origin: server.listeningOrigin, ...(demo && { demo }) });
   if (places.kind === "local") {
     writeStatus(config.DATA_DIR, status);
     ends.unshift(async () => removeStatus(config.DATA_DIR));
   }
   console.log(toBanner(status));
+}
+
+/** Where a gateway listens. */
+export function placeOf({ HOST: host, PORT: port, SHARE_PORT }: Config) {
+  return { host, port, setting: "PORT", isShared: SHARE_PORT === "on" } as const;
 }

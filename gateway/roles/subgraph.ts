@@ -1,7 +1,7 @@
 import { StartupError } from "../../src/kernel/errors.ts";
 import { modules } from "../../subgraphs/modules.ts";
 import { createSubgraphServer } from "../../subgraphs/serve.ts";
-import { listenAt } from "../listen.ts";
+import { listenAt, requireFreePort } from "../listen.ts";
 import { requireSettings } from "./needs.ts";
 import { onKnownNetwork, openApp } from "./open-app.ts";
 import type { Start } from "./start.ts";
@@ -13,12 +13,14 @@ export async function startSubgraph(start: Start): Promise<void> {
   if (!module)
     throw new StartupError(`There is no subgraph ${name}: ${modules.map((known) => known.name).join(", ")}.`);
   const { INTERNAL_SECRET: secret } = requireSettings("subgraph", config, ["INTERNAL_SECRET"]);
+  const { HOST: host, SUBGRAPH_PORT: port } = config;
+  const place = { host, port, setting: "SUBGRAPH_PORT", isShared: config.SHARE_PORT === "on" } as const;
+  await requireFreePort(place);
   const app = await openApp(await onKnownNetwork(config), start);
   await app.start({ worker: false });
   const trust = { secret, routerSecret: config.ROUTER_SECRET };
   const server = await createSubgraphServer(app, module.build(), trust);
   ends.unshift(() => server.close());
-  const { HOST: host, SUBGRAPH_PORT: port } = config;
-  await listenAt(server, { host, port, setting: "SUBGRAPH_PORT", isShared: config.SHARE_PORT === "on" });
+  await listenAt(server, place);
   console.log(`subgraph ${name} ready at ${server.listeningOrigin}/graphql`);
 }

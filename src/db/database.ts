@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AnyEntity, EntityManager, MikroORM, Transaction as OrmTransaction } from "@mikro-orm/core";
 import { CompiledQuery, type Kysely } from "kysely";
@@ -12,6 +13,12 @@ import { timeoutOf } from "./statement-timeout.ts";
 /** How often one statement is tried that others were preferred to (promises F46). */
 const MOST_TRIES = 5;
 const LONGEST_PAUSE_MS = 20;
+
+/** Behind a pooler in transaction mode: the time limit, which goes with each statement. 0 is none. */
+type Pooled = { readonly statementTimeoutMs: number };
+
+/** 144 bits of a hash, so that no two statements share a name. */
+const NAME_CHARACTERS = 24;
 
 /** Runs SQL with `$1` parameters. A list parameter is passed as JSON text and unfolded by `jsonb_to_recordset`. */
 export type Queries = {
@@ -35,6 +42,9 @@ export class Database implements Queries {
   readonly pool: Pool;
   readonly #watch: ServerWatch | undefined;
   readonly #names = new Map<string, string>();
+  /** False where connections change between statements, and none knows what another one prepared. */
+  #isPrepared: boolean;
+  readonly #pooled: Pooled | undefined;
   readonly #serverReads: ServerReads | undefined;
   readonly #onClose: () => void | Promise<void>;
   /** Expensive reads, apart from all other statements. */
@@ -46,11 +56,13 @@ export class Database implements Queries {
       pool,
       watch,
       reads,
+      pooled,
       onClose = () => {},
     }: {
       readonly pool: Pool;
       readonly watch?: ServerWatch;
       readonly reads?: ServerReads;
+      readonly pooled?: Pooled;
       readonly onClose?: () => void | Promise<void>;
     },
   ) {
@@ -59,6 +71,8 @@ export class Database implements Queries {
     this.#watch = watch;
     this.#serverReads = reads;
     this.reads = reads ?? new EmbeddedReads(this);
+    this.#pooled = pooled;
+    this.#isPrepared = pooled === undefined;
     this.#onClose = onClose;
   }
 
@@ -77,12 +91,17 @@ export class Database implements Queries {
   }
 
   async #rows<Row>(sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
-    const query = { name: this.#nameOf(sql), text: sql, values: [...parameters] };
+    const query = { text: sql, values: [...parameters], ...this.#waitLimit() };
     for (let tries = 1; ; tries++) {
       this.#watch?.requireServer();
+      const name = this.#isPrepared ? this.#nameOf(sql) : undefined;
       try {
-        return (await this.pool.query(query)).rows as Row[];
+        return (await this.pool.query({ ...query, ...(name && { name }) })).rows as Row[];
       } catch (error) {
+        if (name && isForeignName(error)) {
+          this.#isPrepared = false;
+          continue;
+        }
         if (tries === MOST_TRIES || !isUndone(error)) throw outageOf(timeoutOf(error));
         await sleep(Math.random() * LONGEST_PAUSE_MS * tries);
       }
@@ -101,13 +120,14 @@ export class Database implements Queries {
 
   async #transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     try {
-      return await this.em().transactional((em) => {
+      return await this.em().transactional(async (em) => {
         const open = em.getTransactionContext<Kysely<unknown> & OrmTransaction>();
         if (!open) throw new Error("the transaction has no connection");
         const rows: Queries["rows"] = (sql, parameters = []) =>
           isTracing()
             ? inSpan(...statementSpan(sql), () => run(open, sql, parameters))
             : run(open, sql, parameters);
+        if (this.#pooled) await rows(`set local statement_timeout = ${this.#pooled.statementTimeoutMs}`);
         return work({ em: em as EntityManager, rows });
       });
     } catch (error) {
@@ -115,7 +135,30 @@ export class Database implements Queries {
     }
   }
 
-  /** Whether the database answers. */
+  /**
+   * Whether the database answers but takes no writes, as a standby does. The connection that says so is let go: another
+   * one may lead to a server that was made the primary meanwhile. Throws `unavailable` when it does not answer.
+   */
+  async isReadOnly(): Promise<boolean> {
+    this.#watch?.requireServer();
+    try {
+      const client = await this.pool.connect();
+      let isReadOnly = true;
+      try {
+        const { rows } = await client.query(
+          "select current_setting('transaction_read_only') = 'on' as is_read_only",
+        );
+        isReadOnly = rows[0]?.is_read_only === true;
+      } finally {
+        client.release(isReadOnly);
+      }
+      return isReadOnly;
+    } catch (error) {
+      throw outageOf(timeoutOf(error));
+    }
+  }
+
+  /** Throws `unavailable` unless the database answers. */
   async ping(): Promise<void> {
     await this.rows("select 1");
   }
@@ -127,10 +170,17 @@ export class Database implements Queries {
     await this.#onClose();
   }
 
+  /** Where the server cannot be told a time limit, the wait for its answer has it, and the connection is then let go. */
+  #waitLimit(): { readonly query_timeout?: number } {
+    const { statementTimeoutMs = 0 } = this.#pooled ?? {};
+    return statementTimeoutMs > 0 ? { query_timeout: statementTimeoutMs } : {};
+  }
+
   #nameOf(sql: string): string {
     const known = this.#names.get(sql);
     if (known) return known;
-    const name = `zg_${this.#names.size}`;
+    // By its text, since the connections of several processes may lead to one server process.
+    const name = `zg_${createHash("sha256").update(sql).digest("base64url").slice(0, NAME_CHARACTERS)}`;
     this.#names.set(sql, name);
     return name;
   }
@@ -154,6 +204,15 @@ function statementSpan(sql: string): [string, SpanOptions] {
     "db.query.text": text.slice(0, MOST_TEXT),
   });
   return [operation, { ...IN_DATABASE, facts }];
+}
+
+/**
+ * A prepared statement that this connection does not have, or has from another process: a pooler is between. Nothing of
+ * the statement happened.
+ */
+function isForeignName(error: unknown): boolean {
+  const { code } = Object(error);
+  return code === "26000" || code === "42P05";
 }
 
 /** A serialization failure or a deadlock: nothing of the statement happened. */

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { MikroORM, Options } from "@mikro-orm/core";
 import { Migrator } from "@mikro-orm/migrations";
+import type { MikroORM as PostgresOrm } from "@mikro-orm/postgresql";
 import { StartupError } from "../kernel/errors.ts";
 import { Database } from "./database.ts";
 import { limitWaiting } from "./embedded/limit-waiting.ts";
@@ -10,9 +11,10 @@ import { PostgresSupervisor } from "./embedded/postgres-supervisor.ts";
 import { entities } from "./entities.ts";
 import { lockFolder } from "./lock.ts";
 import { migrations } from "./migrations/index.ts";
+import { type ServerAddress, serverAddress } from "./server-address.ts";
 import { ServerReads } from "./server-reads.ts";
 import { ServerWatch } from "./server-watch.ts";
-import { limitStatements } from "./statement-timeout.ts";
+import { limitStatements, requireTimeLimits } from "./statement-timeout.ts";
 import { copyTemplate } from "./template.ts";
 
 /**
@@ -26,7 +28,8 @@ export type DatabaseConfig =
 
 /**
  * A PostgreSQL server. `statementTimeoutMs` limits every statement but expensive reads, which have `readPoolSize`
- * connections of their own and `readTimeoutMs`; 0 is no limit.
+ * connections of their own and `readTimeoutMs`; 0 is no limit. Behind a `pooler` in transaction mode nothing is left with
+ * a connection: neither statements nor settings.
  */
 type ServerConfig = {
   readonly kind: "server";
@@ -35,6 +38,7 @@ type ServerConfig = {
   readonly readPoolSize?: number;
   readonly statementTimeoutMs?: number;
   readonly readTimeoutMs?: number;
+  readonly pooler?: "none" | "transaction";
 };
 
 /** Processes that start together on one server migrate one after the other. */
@@ -63,44 +67,74 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
 }
 
 async function openServer(config: ServerConfig): Promise<Database> {
+  const address = { connectionTimeoutMillis: CONNECT_MS, ...serverAddress(config.url) };
   const { MikroORM: Server } = await import("@mikro-orm/postgresql");
   const orm = await Server.init({
     ...common(),
-    clientUrl: config.url,
-    pool: { min: 0, max: config.poolSize },
-    driverOptions: { connectionTimeoutMillis: CONNECT_MS },
+    dbName: String(address.database),
+    // All of the address: of a URL the ORM takes the host, port, user, password and name alone.
+    driverOptions: { user: "", password: "", ...address, min: 0, max: config.poolSize },
   });
   try {
     const pool = await orm.em.getConnection().getNativeClient();
-    const session = await pool.connect();
-    try {
-      await session.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
-      await orm.migrator.up();
-      await session.query("select pg_advisory_unlock($1)", [MIGRATION_LOCK]);
-    } finally {
-      session.release();
-    }
+    const { rows } = await pool.query<{ name: string }>("select current_database() as name");
+    // A pooler may know it by another name, under which the ORM would look for it and make it.
+    orm.config.set("dbName", rows[0]?.name ?? "");
+    await migrate(orm);
     // A connection that breaks while nobody uses it is taken out by the pool itself.
     pool.on("error", () => {});
     // Not before: a migration of a large table takes as long as it takes.
-    await limitStatements(pool, config.statementTimeoutMs ?? DEFAULT_STATEMENT_TIMEOUT_MS);
-    const watch = new ServerWatch(pool, config.url);
+    const statementTimeoutMs = config.statementTimeoutMs ?? DEFAULT_STATEMENT_TIMEOUT_MS;
+    const isPooled = config.pooler === "transaction";
+    if (!isPooled) {
+      await requireTimeLimits(address, statementTimeoutMs);
+      await limitStatements(pool, statementTimeoutMs);
+    }
+    const watch = new ServerWatch(pool, address);
     const reads = new ServerReads(
       {
-        url: config.url,
+        address,
         poolSize: config.readPoolSize ?? DEFAULT_READ_POOL_SIZE,
-        connectMs: CONNECT_MS,
         timeoutMs: config.readTimeoutMs ?? DEFAULT_READ_TIMEOUT_MS,
       },
       watch,
     );
-    return new Database(orm as unknown as MikroORM, { pool, watch, reads });
+    return new Database(orm as unknown as MikroORM, {
+      ...{ pool, watch, reads },
+      ...(isPooled && { pooled: { statementTimeoutMs } }),
+    });
   } catch (cause) {
     await orm.close(true);
-    const { host, pathname } = new URL(config.url);
     const why = cause instanceof Error ? cause.message || String(cause) : String(cause);
-    throw new StartupError(`DATABASE_URL: ${host}${pathname} cannot be used (${why})`, { cause });
+    throw new StartupError(`DATABASE_URL: ${nameOf(address)} cannot be used (${why})`, { cause });
   }
+}
+
+/**
+ * Brings the schema up to date. The lock is that of the transaction in which all migrations run: one of a session would
+ * stay with the server's connection behind a pooler, where a second connection may not be there either.
+ */
+async function migrate({ em, migrator }: PostgresOrm): Promise<void> {
+  // Makes the table of migrations, outside of the transaction, which only one of several processes can.
+  await migrator.getPending().catch((error: unknown) => {
+    if (!isDuplicate(error)) throw error;
+  });
+  await em.fork().transactional(async (tx) => {
+    await tx.execute("set local statement_timeout = 0");
+    await tx.execute("set local lock_timeout = 0");
+    await tx.execute("set local idle_in_transaction_session_timeout = 0");
+    await tx.execute("select pg_advisory_xact_lock(?)", [MIGRATION_LOCK]);
+    await migrator.up({ transaction: tx.getTransactionContext() });
+  });
+}
+
+/** A table or its type that is there already, also when another transaction has just made it. */
+function isDuplicate(error: unknown): boolean {
+  return ["42P07", "42710", "23505"].includes(Object(error).code);
+}
+
+function nameOf({ host, port, database = "" }: ServerAddress): string {
+  return `${host}:${port}/${database}`;
 }
 
 async function openFolder(path: string): Promise<Database> {

@@ -1,15 +1,16 @@
-import pg, { type Pool, type PoolClient } from "pg";
+import pg, { type Pool } from "pg";
 import { AppError, ClientLeftError } from "../kernel/errors.ts";
 import type { AccountReads, Statement } from "./account-reads.ts";
+import { cancelStatement } from "./cancel-statement.ts";
 import { ReadLimiter } from "./read-limiter.ts";
+import type { ServerAddress } from "./server-address.ts";
 import { outageOf, type ServerWatch } from "./server-watch.ts";
 import { isTimeout } from "./statement-timeout.ts";
 
-/** `connectMs` is the deadline for a connection, `timeoutMs` that of a statement. */
+/** `timeoutMs` is the deadline for a statement. */
 type Options = {
-  readonly url: string;
+  readonly address: ServerAddress;
   readonly poolSize: number;
-  readonly connectMs: number;
   readonly timeoutMs: number;
 };
 
@@ -25,16 +26,17 @@ const GRACE_MS = 1_000;
  * planned with its values, since a plan that is kept for all values fits none.
  */
 export class ServerReads implements AccountReads {
+  readonly #address: ServerAddress;
   readonly #pool: Pool;
   readonly #limiter: ReadLimiter;
   readonly #watch: ServerWatch;
   readonly #timeoutMs: number;
 
-  constructor({ url, poolSize, connectMs, timeoutMs }: Options, watch: ServerWatch) {
+  constructor({ address, poolSize, timeoutMs }: Options, watch: ServerWatch) {
+    this.#address = address;
     this.#pool = new pg.Pool({
-      connectionString: url,
+      ...address,
       max: poolSize,
-      connectionTimeoutMillis: connectMs,
       query_timeout: timeoutMs + GRACE_MS,
     });
     this.#pool.on("error", () => {});
@@ -65,7 +67,7 @@ export class ServerReads implements AccountReads {
     });
     let cancelling: Promise<unknown> | undefined;
     const cancel = () => {
-      cancelling = this.#cancel(client);
+      cancelling = cancelStatement(client, this.#address);
     };
     signal?.addEventListener("abort", cancel, { once: true });
     let isFit = false;
@@ -85,23 +87,6 @@ export class ServerReads implements AccountReads {
       await cancelling;
       // A connection on which anything failed is not used again: its transaction, or a cancellation, may be under way.
       client.release(!isFit);
-    }
-  }
-
-  /** Tells the server to give up what this connection does. It says so on a connection of its own. */
-  async #cancel(client: PoolClient): Promise<void> {
-    const { processID } = client as unknown as { readonly processID: number | null };
-    if (processID === null) return;
-    const { connectionString, connectionTimeoutMillis } = this.#pool.options;
-    const other = new pg.Client({ connectionString, connectionTimeoutMillis, query_timeout: GRACE_MS });
-    other.on("error", () => {});
-    try {
-      await other.connect();
-      await other.query("select pg_cancel_backend($1)", [processID]);
-    } catch {
-      // The statement then ends by its time limit.
-    } finally {
-      other.end().catch(() => {});
     }
   }
 }

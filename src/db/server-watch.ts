@@ -1,5 +1,6 @@
 import pg, { type Pool } from "pg";
 import { AppError } from "../kernel/errors.ts";
+import type { ServerAddress } from "./server-address.ts";
 
 const LOOK_MS = 250;
 /** So long no statement may end, while some are under way, before the server is asked whether it is there ... */
@@ -15,16 +16,16 @@ const PING_MS = 2_000;
  */
 export class ServerWatch {
   readonly #pool: Pool;
-  readonly #url: string;
+  readonly #address: ServerAddress;
   readonly #timer: NodeJS.Timeout;
   #progressAtMs = performance.now();
   #isAway = false;
   #looking: Promise<void> | undefined;
 
-  /** Watches the server at `url`, to which the connections of `pool` lead. */
-  constructor(pool: Pool, url: string) {
+  /** Watches the server at `address`, to which the connections of `pool` lead. */
+  constructor(pool: Pool, address: ServerAddress) {
     this.#pool = pool;
-    this.#url = url;
+    this.#address = address;
     pool.on("release", this.#noteProgress);
     // Not when they are made: some were before anybody watched.
     const known = new WeakSet<object>();
@@ -65,16 +66,16 @@ export class ServerWatch {
   }
 
   async #judge(): Promise<void> {
-    this.#isAway = !(await answers(this.#url));
+    this.#isAway = !(await answers(this.#address));
     if (this.#isAway) cutConnections(this.#pool);
     else this.#progressAtMs = performance.now();
   }
 }
 
 /** Whether a server answers at all: also one that refuses, because it starts, ends, or has too many connections. */
-async function answers(connectionString: string): Promise<boolean> {
+async function answers(address: ServerAddress): Promise<boolean> {
   const limits = { connectionTimeoutMillis: PING_MS, query_timeout: PING_MS };
-  const client = new pg.Client({ connectionString, ...limits });
+  const client = new pg.Client({ ...address, ...limits });
   client.on("error", () => {});
   try {
     await client.connect();
@@ -111,11 +112,15 @@ function takeOut(pool: Internals, client: unknown): void {
   if (pool._clients.includes(client)) pool._remove(client, () => pool._pulseQueue());
 }
 
-/** A failure of the way to the server, or of the server itself, as what callers are told; all else as it is. */
+/**
+ * A failure of the way to the server, or of the server itself, which also may be read-only, as what callers are told; all
+ * else as it is.
+ */
 export function outageOf(error: unknown): unknown {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof AppError) return error;
     const code = "code" in cause ? String(cause.code) : "";
+    if (code === READ_ONLY) return readOnly(error);
     if (LOST.test(code) || GONE.test(cause.message)) return unavailable(error);
   }
   return error;
@@ -125,6 +130,12 @@ export function outageOf(error: unknown): unknown {
 const LOST = /^(?:ECONN\w*|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|08\w{3}|57P0[1-5]|53\w{3})$/;
 const GONE =
   /^(?:Connection terminated|timeout (?:exceeded )?when trying to connect|Client has encountered a connection error)/;
+
+const READ_ONLY = "25006";
+
+function readOnly(cause: unknown): AppError {
+  return new AppError("unavailable", "The database takes no writes now. Try again later.", { cause });
+}
 
 function unavailable(cause?: unknown): AppError {
   return new AppError("unavailable", "The database is not reachable now. Try again later.", {

@@ -1,5 +1,6 @@
-import type { Pool } from "pg";
+import pg, { type Pool } from "pg";
 import { AppError } from "../kernel/errors.ts";
+import type { ServerAddress } from "./server-address.ts";
 
 /**
  * Lets the server end every statement of `pool` that takes longer, from now on; 0 for no limit. Connections that are
@@ -10,6 +11,24 @@ export async function limitStatements(pool: Pool, timeoutMs: number): Promise<vo
   const open = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()));
   await Promise.all(open.map((client) => client.query(`set statement_timeout = ${timeoutMs}`)));
   for (const client of open) client.release();
+}
+
+/**
+ * Throws where connections are refused that come with a time limit, as `limitStatements` has them: poolers take only
+ * parameters that they know.
+ */
+export async function requireTimeLimits(address: ServerAddress, timeoutMs: number): Promise<void> {
+  const client = new pg.Client({ ...address, statement_timeout: timeoutMs });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+  } catch (cause) {
+    const { message } = cause as Error;
+    if (!/startup parameter/.test(message)) throw cause;
+    throw new Error(`${message}; a pooler in transaction mode needs DATABASE_POOLER=transaction`, { cause });
+  } finally {
+    await client.end().catch(() => {});
+  }
 }
 
 /** Whether the server, or our own wait for its answer, ended a statement because of its time limit. */

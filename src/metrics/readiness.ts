@@ -8,9 +8,14 @@ export type Part = {
   check(): Promise<string | undefined>;
 };
 
+/** Why a part is not well, in a few words that everybody may read. */
+export class NotReadyError extends Error {
+  override readonly name = "NotReadyError";
+}
+
 const CHECK_MS = 2_000;
 
-/** Looks at every part at once, for 2 s at the most. The reasons of failures stay inside. */
+/** Looks at every part at once, for 2 s at the most. The reasons of failures stay inside, but for a `NotReadyError`. */
 export async function readinessOf(parts: Readonly<Record<string, Part>>): Promise<Readiness> {
   const looked = await Promise.all(
     Object.entries(parts).map(async ([name, part]) => ({ name, part, ...(await look(part)) })),
@@ -28,8 +33,8 @@ async function look(part: Part): Promise<{ isWell: boolean; said: string }> {
   });
   try {
     return { isWell: true, said: (await Promise.race([part.check(), late])) ?? "ok" };
-  } catch {
-    return { isWell: false, said: "unreachable" };
+  } catch (error) {
+    return { isWell: false, said: error instanceof NotReadyError ? error.message : "unreachable" };
   } finally {
     clearTimeout(timer);
   }

@@ -181,6 +181,11 @@ test("a job that is watched while its connection breaks goes on behind the last 
   await page.locator(".pictures img").waitFor();
   expect(asked).toEqual([null, seen[0]]);
   expect(new Set(seen).size).toBe(seen.length);
+  const steps = page.locator(".timeline li");
+  const shown = await steps.allTextContents();
+  expect(shown.length).toBeGreaterThan(1);
+  await page.reload();
+  await expect.poll(() => steps.allTextContents()).toEqual(shown);
 });
 
 test("a management key is made with scopes of one's own, changed, and revoked after a second question", async (context) => {
@@ -193,6 +198,7 @@ test("a management key is made with scopes of one's own, changed, and revoked af
   await opener.focus();
   await page.keyboard.press("Enter");
   await dialog.waitFor();
+  expect(await page.locator(":focus").getAttribute("name")).toBe("name");
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
   expect(await opener.evaluate((button) => button === button.ownerDocument.activeElement)).toBe(true);
@@ -238,6 +244,47 @@ test("money that is deposited from the page arrives there by itself", async (con
   await page.getByRole("cell", { name: "1.25 0G" }).waitFor();
   await page.getByText("confirmed").nth(1).waitFor();
   expect(faults).toEqual([]);
+
+  await page.getByLabel("Amount in 0G").fill("999999999");
+  const [refused] = await Promise.all([
+    page.waitForResponse(/development-wallet\/send$/),
+    page.getByRole("button", { name: "Deposit with Development wallet" }).click(),
+  ]);
+  expect(refused.status()).toBe(409);
+  await page.getByText("The wallet has less than the amount and the gas for it.").waitFor();
+});
+
+test("a page whose part cannot be loaded says so beside the others, and is there when it is loaded again", async (context) => {
+  if (!browser) return context.skip();
+  const { page } = await signedIn();
+  await page.route(/\/assets\/network-.*\.js$/, (route) => route.abort());
+  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Network" }).click();
+  await page.getByText("This page could not be loaded.").waitFor({ timeout: 30_000 });
+  await go(page, "Providers");
+  await page.unroute(/\/assets\/network-.*\.js$/);
+  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Network" }).click();
+  await page.getByRole("button", { name: "Load it again" }).click();
+  await heading(page, "Network");
+});
+
+test("a page that is opened while the network is away comes by itself when it is back", async (context) => {
+  if (!browser) return context.skip();
+  const { page } = await signedIn();
+  let isAway = true;
+  await page.route(/\/graphql$|\/assets\/providers-.*\.js$/, (route) =>
+    isAway ? route.abort("internetdisconnected") : route.continue(),
+  );
+  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Providers" }).click();
+  await page.waitForEvent("requestfailed");
+  isAway = false;
+  await heading(page, "Providers");
+  isAway = true;
+  await page.reload({ waitUntil: "commit" });
+  // Longer than one query is tried again: who is signed in is asked for until it is known.
+  await page.getByText("The gateway cannot be reached.").waitFor({ timeout: 40_000 });
+  isAway = false;
+  await page.evaluate("dispatchEvent(new Event('online'))");
+  await heading(page, "Providers");
 });
 
 test("a file is uploaded from the page, watched until it is final, and downloaded as it was", async (context) => {

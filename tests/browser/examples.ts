@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Duplex } from "node:stream";
 import { promisify } from "node:util";
@@ -10,7 +10,6 @@ import { exampleTypes } from "../../scripts/example-types.ts";
 import { openBrowser, openPage } from "../support/browser.ts";
 import type { OnEnd } from "../support/database.ts";
 import { newFolder } from "../support/process.ts";
-import { toWav } from "../support/wav.ts";
 import type { Product } from "./product.ts";
 
 const run = promisify(execFile);
@@ -81,7 +80,6 @@ export function testExamples(started: () => Product): void {
   test("every command of the page of curl calls works as it stands", async (context) => {
     const { origin, sk, mk } = started();
     const folder = newFolder((end) => context.onTestFinished(end));
-    writeFileSync(join(folder, "talk.wav"), toWav(1));
     const [, ...commands] = [...readFileSync("docs/curl.md", "utf8").matchAll(/```sh\n(.+?)```/gs)].map(
       ([, command = ""]) => command,
     );

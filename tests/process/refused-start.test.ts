@@ -1,13 +1,12 @@
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { createServerDatabase } from "../support/database.ts";
 import { freePort } from "../support/postgres.ts";
-import { chainsOf, isAlive, newFolder, runProcess, startProcess } from "../support/process.ts";
-import { until } from "../support/until.ts";
+import { newFolder, runProcess } from "../support/process.ts";
 
 /** A port on which somebody else listens. */
 async function takenPort(): Promise<number> {
@@ -40,7 +39,10 @@ async function refusalOf(settings: Record<string, string>, args: readonly string
     settings: { DATA_DIR: newFolder(), ...settings },
   });
   expect(performance.now() - startedMs).toBeLessThan(PATIENCE_MS);
-  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect({ code, stdout }).toEqual({
+    code: 1,
+    stdout: expect.stringMatching(/^(?:zerograph is starting: .*\n)?$/),
+  });
   expect(stderr).not.toMatch(/^\s+at /m);
   return stderr
     .split("\n")
@@ -80,6 +82,25 @@ describe("a start that cannot be is refused in one line that names the setting a
     ]);
   });
 
+  test("a wrong value in the .env of the working directory, by every command; the environment wins", async () => {
+    const folder = newFolder();
+    writeFileSync(join(folder, ".env"), "\uFEFFNETWORK=mainnet\nLOG_LEVEL = 'loud' # all of it\n");
+    const refusal = async (name: string, settings: Record<string, string> = {}) => {
+      const ran = await runProcess({ script: `dist/gateway/${name}.js`, folder, settings });
+      expect(ran, name).toMatchObject({ code: 1, stdout: "" });
+      return ran.stderr.trim().split("\n");
+    };
+    const commands = ["main", "status", "accept-reorg", "verify-ledger", "doctor"];
+    for (const lines of await Promise.all(commands.map((name) => refusal(name))))
+      expect(lines.filter((line) => line.startsWith("  LOG_LEVEL: ")).length).toBe(1);
+    const [network, missing] = await Promise.all([
+      refusal("main", { LOG_LEVEL: "info" }),
+      refusal("main", { ENV_FILE: "missing.env" }),
+    ]);
+    expect(network[1]).toMatch(/^ {2}ROUTER_PRIVATE_KEY: required with NETWORK=mainnet/);
+    expect(missing).toEqual(["ENV_FILE: missing.env cannot be read (ENOENT)."]);
+  });
+
   test("an RPC_URL that nobody answers, and one of another chain", async () => {
     const other = await startOtherChain();
     const [nobody, wrong] = await Promise.all([
@@ -116,19 +137,17 @@ describe("a start that cannot be is refused in one line that names the setting a
     );
   });
 
-  test("a PORT that another process has, and no chain is left behind", async () => {
+  test("a PORT that another process has, before a chain or a folder is there", async () => {
     const port = await takenPort();
-    const started = startProcess({ settings: { DATA_DIR: newFolder(), PORT: String(port) } });
-    const chain = await until(async () => (await chainsOf(started.pid))[0] ?? false, 30_000);
-    expect(await started.ended).toEqual({ code: 1, signal: null });
-    expect(started.stdout()).toBe("");
-    const said = started
-      .stderr()
-      .split("\n")
-      .filter((line) => line !== "" && !line.startsWith("{"));
-    expect(said).toEqual([
-      expect.stringMatching(new RegExp(`^PORT: port ${port} is in use by another process`)),
-    ]);
-    expect(await isAlive(chain)).toBe(false);
+    const folder = join(newFolder(), "data");
+    const said = await refusalOf({ DATA_DIR: folder, PORT: String(port) });
+    expect(said).toMatch(new RegExp(`^PORT: port ${port} is in use by another process`));
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test("an address that is not of this machine", async () => {
+    expect(await refusalOf({ HOST: "192.0.2.1", PORT: "4000" })).toMatch(
+      /^HOST, PORT: cannot listen on port 4000 of 192\.0\.2\.1 \(EADDRNOTAVAIL\)/,
+    );
   });
 });

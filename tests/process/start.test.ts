@@ -83,6 +83,7 @@ test.skipIf(!hasCurl)("the three printed commands work as they are pasted", asyn
     for (let n = 0; n < 3; n++) answer = await paste(chat);
   })();
   expect(await seen).toEqual(expect.arrayContaining(["HOLD", "SETTLEMENT"]));
+  expect(await events).toMatch(/"cursor":"\S+"/);
   await asking;
   expect(answer).toMatch(/^data: \{[\s\S]*\n\ndata: \[DONE\]\n\n$/);
   const { data } = JSON.parse(await paste(query));

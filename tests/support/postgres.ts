@@ -1,5 +1,16 @@
 import { execFile, spawn } from "node:child_process";
-import { accessSync, chownSync, constants, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  chownSync,
+  constants,
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { cp } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
@@ -15,8 +26,14 @@ const run = promisify(execFile);
 /** A server of the tests' own. */
 export type TestServer = { readonly url: string; stop(): Promise<void> };
 
-/** A throw-away PostgreSQL out of the npm package. PostgreSQL refuses to run as root, so root lends it to `nobody`. */
-export async function startPostgres(): Promise<TestServer> {
+/** The files of a server's certificate and of its key. */
+export type ServerCertificate = { readonly cert: string; readonly key: string };
+
+/**
+ * A throw-away PostgreSQL out of the npm package, which takes TLS alone where it is given a certificate. PostgreSQL
+ * refuses to run as root, so root lends it to `nobody`.
+ */
+export async function startPostgres(tls?: ServerCertificate): Promise<TestServer> {
   const root = process.getuid?.() === 0;
   const who = root ? { uid: NOBODY, gid: NOBODY } : {};
   const home = mkdtempSync(join(tmpdir(), "postgres-"));
@@ -34,12 +51,13 @@ export async function startPostgres(): Promise<TestServer> {
     unix_socket_directories: "",
     fsync: "off",
     max_connections: 200,
+    ...(tls && requireTls(data, tls, who.uid)),
   };
   const flags = Object.entries(settings).flatMap(([key, value]) => ["-c", `${key}=${value}`]);
   const server = spawn(program("postgres"), ["-D", data, ...flags], { ...who, cwd: home, stdio: "ignore" });
   const url = `postgresql://postgres@127.0.0.1:${port}/postgres`;
   await until(async () => {
-    const client = new pg.Client(url);
+    const client = new pg.Client({ connectionString: url, ssl: tls && { rejectUnauthorized: false } });
     await client.connect();
     await client.end();
   });
@@ -52,6 +70,17 @@ export async function startPostgres(): Promise<TestServer> {
       rmSync(home, { recursive: true, force: true });
     },
   };
+}
+
+/** Lets the server in `data` take nothing but TLS. Its settings. */
+function requireTls(data: string, { cert, key }: ServerCertificate, owner: number | undefined) {
+  writeFileSync(join(data, "pg_hba.conf"), "hostssl all all 127.0.0.1/32 trust\n");
+  const files = { ssl_cert_file: join(data, "server.crt"), ssl_key_file: join(data, "server.key") };
+  copyFileSync(cert, files.ssl_cert_file);
+  copyFileSync(key, files.ssl_key_file);
+  chmodSync(files.ssl_key_file, 0o600);
+  if (owner !== undefined) for (const file of Object.values(files)) chownSync(file, owner, owner);
+  return { ssl: "on", ...files };
 }
 
 /** A port of 127.0.0.1 on which nothing listens now. */

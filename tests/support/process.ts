@@ -12,7 +12,7 @@ import type { OnEnd } from "./database.ts";
 export type Ending = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
 
 /** One of our processes, as `npm start` and its like run it. */
-export type RunningProcess = {
+type RunningProcess = {
   readonly pid: number;
   /** What it has written so far. */
   readonly stdout: () => string;
@@ -38,6 +38,8 @@ export type ProcessOptions = {
   readonly script?: string;
   readonly args?: readonly string[];
   readonly settings?: Readonly<Record<string, string>>;
+  /** Where it is run; without it here, and then without reading a `.env`. */
+  readonly folder?: string;
   readonly onEnd?: OnEnd;
 };
 
@@ -47,16 +49,25 @@ const ADDRESS = /OpenAI clients {3}(http:\S+)\/v1|ready at (http:\S+)\/graphql|w
  * Starts a process on free ports, knowing nothing of this one's environment. It is killed, and its log looked through
  * for secrets, when the test is finished.
  */
-export function startProcess(options: ProcessOptions = {}): RunningProcess {
+function startProcess(options: ProcessOptions = {}): RunningProcess {
   const {
     script = "dist/gateway/main.js",
     args = [],
     settings = {},
+    folder,
     onEnd = onTestFinished as OnEnd,
   } = options;
   const loader = script.endsWith(".ts") ? ["--import", "tsx"] : [];
-  const child = spawn(resolve("scripts/node"), [...loader, script, ...args], {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: "0", SUBGRAPH_PORT: "0", ...settings },
+  const child = spawn(resolve("scripts/node"), [...loader, resolve(script), ...args], {
+    cwd: folder,
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      PORT: "0",
+      SUBGRAPH_PORT: "0",
+      ...(folder === undefined && { ENV_FILE: "" }),
+      ...settings,
+    },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const stdout = gather(child.stdout);

@@ -1,24 +1,28 @@
-import { lazy, type ReactNode, Suspense, useEffect } from "react";
+import { type ComponentType, lazy, type ReactNode, Suspense, useEffect } from "react";
+import { loadAgain } from "./fetch-again.ts";
 import { OverviewPage } from "./pages/overview.tsx";
 import { SignInPage } from "./pages/sign-in.tsx";
 import { Link, usePlace } from "./router.tsx";
 import { useSession } from "./session.tsx";
 import { Button, Failure } from "./ui/controls.tsx";
+import { PageBoundary } from "./ui/page-boundary.tsx";
 import { Hash, Loading, Page } from "./ui/show.tsx";
 
-const ApiKeysPage = lazy(async () => ({ default: (await import("./pages/api-keys.tsx")).ApiKeysPage }));
-const SettingsPage = lazy(async () => ({ default: (await import("./pages/settings.tsx")).SettingsPage }));
-const PlaygroundPage = lazy(async () => ({
-  default: (await import("./pages/playground.tsx")).PlaygroundPage,
-}));
-const JobsPage = lazy(async () => ({ default: (await import("./pages/jobs.tsx")).JobsPage }));
-const RequestsPage = lazy(async () => ({ default: (await import("./pages/requests.tsx")).RequestsPage }));
-const DepositsPage = lazy(async () => ({ default: (await import("./pages/deposits.tsx")).DepositsPage }));
-const TokensPage = lazy(async () => ({ default: (await import("./pages/tokens.tsx")).TokensPage }));
-const StoragePage = lazy(async () => ({ default: (await import("./pages/storage.tsx")).StoragePage }));
-const NodePage = lazy(async () => ({ default: (await import("./pages/node.tsx")).NodePage }));
-const ProvidersPage = lazy(async () => ({ default: (await import("./pages/providers.tsx")).ProvidersPage }));
-const NetworkPage = lazy(async () => ({ default: (await import("./pages/network.tsx")).NetworkPage }));
+const ApiKeysPage = page(async () => (await import("./pages/api-keys.tsx")).ApiKeysPage);
+const SettingsPage = page(async () => (await import("./pages/settings.tsx")).SettingsPage);
+const PlaygroundPage = page(async () => (await import("./pages/playground.tsx")).PlaygroundPage);
+const JobsPage = page(async () => (await import("./pages/jobs.tsx")).JobsPage);
+const RequestsPage = page(async () => (await import("./pages/requests.tsx")).RequestsPage);
+const DepositsPage = page(async () => (await import("./pages/deposits.tsx")).DepositsPage);
+const TokensPage = page(async () => (await import("./pages/tokens.tsx")).TokensPage);
+const StoragePage = page(async () => (await import("./pages/storage.tsx")).StoragePage);
+const NodePage = page(async () => (await import("./pages/node.tsx")).NodePage);
+const ProvidersPage = page(async () => (await import("./pages/providers.tsx")).ProvidersPage);
+const NetworkPage = page(async () => (await import("./pages/network.tsx")).NetworkPage);
+
+function page<Props extends object>(load: () => Promise<ComponentType<Props>>) {
+  return lazy(async () => ({ default: await loadAgain(load) }));
+}
 
 type Room = {
   readonly path: string;
@@ -59,9 +63,11 @@ export function App() {
   if (address === null) return <SignInPage />;
   return (
     <Frame address={address}>
-      <Suspense fallback={<Loading />}>
-        {found?.page(path.slice(found.path.length + 1) || undefined) ?? <NotFound />}
-      </Suspense>
+      <PageBoundary key={found?.path}>
+        <Suspense fallback={<Loading />}>
+          {found?.page(path.slice(found.path.length + 1) || undefined) ?? <NotFound />}
+        </Suspense>
+      </PageBoundary>
     </Frame>
   );
 }

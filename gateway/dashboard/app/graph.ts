@@ -2,6 +2,7 @@ import { initGraphQLTada } from "gql.tada";
 import { createClient as createSocket, type Client as SocketClient } from "graphql-ws";
 import { type CombinedError, cacheExchange, createClient, fetchExchange } from "urql";
 import type { introspection } from "../graphql-env.d.ts";
+import { fetchAgain } from "./fetch-again.ts";
 
 /** Writes documents whose results are typed by the schema. */
 export const graphql = initGraphQLTada<{
@@ -25,10 +26,8 @@ export const client = createClient({
   requestPolicy: "cache-and-network",
   preferGetMethod: false,
   fetchOptions: { credentials: "same-origin" },
+  fetch: fetchAgain,
 });
-
-const RECONNECT_MS = 1_000;
-const LONGEST_PAUSE_MS = 15_000;
 
 /** A connection for subscriptions: that of the session, or with a key of its own. */
 export function openSocket(apiKey?: string): SocketClient {
@@ -43,11 +42,6 @@ export function openSocket(apiKey?: string): SocketClient {
     retryAttempts: 0,
     ...(apiKey && { connectionParams: { authorization: `Bearer ${apiKey}` } }),
   });
-}
-
-/** How long to wait before the nth try in a row, milliseconds. */
-export function pauseMs(failures: number): number {
-  return Math.min(RECONNECT_MS * 2 ** failures, LONGEST_PAUSE_MS) * (0.75 + Math.random() / 2);
 }
 
 /** What went wrong, in words for people. */

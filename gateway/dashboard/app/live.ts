@@ -3,7 +3,8 @@ import type { ExecutionResult } from "graphql";
 import { print } from "graphql/language/printer.js";
 import type { Client } from "graphql-ws";
 import { useEffect, useRef, useState } from "react";
-import { openSocket, pauseMs, reasonOf } from "./graph.ts";
+import { pauseMs } from "./fetch-again.ts";
+import { openSocket, reasonOf } from "./graph.ts";
 
 /** How a stream fares: its events are coming, it is being opened again, or it was refused for good. */
 export type Liveness =
@@ -32,15 +33,18 @@ export function useLive<Result, Variables extends { readonly after?: string | nu
   document: TadaDocumentNode<Result, Variables> | null,
   variables: Omit<Variables, "after">,
   onEvent: (result: Result) => void,
+  /** From behind which event on, where some are known already. */
+  knownUntil?: string,
 ): Liveness {
   const [liveness, setLiveness] = useState<Liveness>({ kind: "connecting" });
   const handler = useRef(onEvent);
   handler.current = onEvent;
   const key = JSON.stringify(variables);
+  const first = useRef(knownUntil);
   useEffect(() => {
     if (!document) return;
     const query = print(document);
-    let cursor: string | undefined;
+    let cursor = first.current;
     let failures = 0;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let stop: () => void = () => {};

@@ -5,6 +5,7 @@ import { App } from "./app.tsx";
 import { client } from "./graph.ts";
 import { Router } from "./router.tsx";
 import { SessionProvider } from "./session.tsx";
+import { PageBoundary } from "./ui/page-boundary.tsx";
 import "./style.css";
 
 const root = document.getElementById("root");
@@ -13,9 +14,11 @@ createRoot(root).render(
   <StrictMode>
     <Provider value={client}>
       <Router>
-        <SessionProvider>
-          <App />
-        </SessionProvider>
+        <PageBoundary>
+          <SessionProvider>
+            <App />
+          </SessionProvider>
+        </PageBoundary>
       </Router>
     </Provider>
   </StrictMode>,

@@ -1,5 +1,6 @@
-import { createContext, type ReactNode, useContext } from "react";
+import { createContext, type ReactNode, useContext, useEffect } from "react";
 import { useQuery } from "urql";
+import { pause } from "./fetch-again.ts";
 import { client, graphql, reasonOf } from "./graph.ts";
 import { dropSessionSocket } from "./live.ts";
 import { toChecksum, type Wallet } from "./wallet.ts";
@@ -18,6 +19,8 @@ const SIGN_OUT = graphql("mutation SignOut($everywhere: Boolean!) { signOut(ever
 
 const COOKIE = "/dashboard/session";
 const SESSION_HOURS = 12;
+/** Without who is signed in there is no page, so it is asked for until it is known: after as long as `pause` waits at most. */
+const RETRY_PAUSES = 4;
 
 export type Network = {
   readonly id: string;
@@ -48,6 +51,16 @@ export function SessionProvider({ children }: { children: ReactNode }) {
     dropSessionSocket();
     ask({ requestPolicy: "network-only" });
   };
+  const hasFailed = who.error !== undefined && !who.data && !who.fetching;
+  useEffect(() => {
+    if (!hasFailed) return;
+    const stopped = new AbortController();
+    pause(RETRY_PAUSES, stopped.signal).then(
+      () => ask({ requestPolicy: "network-only" }),
+      () => {},
+    );
+    return () => stopped.abort();
+  }, [hasFailed, ask]);
   const network = who.data?.network;
   const session: Session = {
     address: who.data ? (who.data.viewer.account?.address ?? null) : undefined,

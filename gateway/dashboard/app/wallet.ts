@@ -49,7 +49,10 @@ async function post<Answer>(what: string, body: object): Promise<Answer> {
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body),
   });
-  if (!response.ok) throw new Error("The development wallet refused.");
+  if (!response.ok) {
+    const { message } = (await response.json().catch(() => ({}))) as { message?: string };
+    throw new Error(message ?? "The development wallet refused.");
+  }
   return (await response.json()) as Answer;
 }
 

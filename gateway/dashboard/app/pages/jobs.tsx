@@ -1,5 +1,5 @@
 import type { ResultOf } from "gql.tada";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useMutation, useQuery } from "urql";
 import { graphql, reasonOf } from "../graph.ts";
 import { useLive } from "../live.ts";
@@ -44,7 +44,7 @@ type Step = ResultOf<typeof PROGRESS>["imageJobProgress"];
 
 /** All image jobs, live, or one of them with its steps and its pictures. */
 export function JobsPage({ id }: { id: string | undefined }) {
-  return id ? <OneJob id={id} /> : <AllJobs />;
+  return id ? <OneJob key={id} id={id} /> : <AllJobs />;
 }
 
 function AllJobs() {
@@ -115,15 +115,31 @@ function OneJob({ id }: { id: string }) {
   );
 }
 
+/** The steps of a job that this page saw before it was reloaded. They are with its place in the history, and go with it. */
+function keptSteps(id: string): readonly Step[] {
+  const { job } = (history.state ?? {}) as { job?: { id: string; steps: readonly Step[] } };
+  return job?.id === id ? job.steps : [];
+}
+
 /** One job as it goes: how far it is, each step, and its pictures in the end. */
 export function JobView({ id }: { id: string }) {
   const [{ data, error, fetching }, ask] = useQuery({ query: JOB, variables: { id } });
-  const [steps, setSteps] = useState<readonly Step[]>([]);
+  const [kept] = useState(() => keptSteps(id));
+  const [steps, setSteps] = useState(kept);
+  useEffect(() => {
+    if (steps.length > 0) history.replaceState({ ...history.state, job: { id, steps } }, "");
+  }, [id, steps]);
   const [, cancel] = useMutation(CANCEL);
-  const liveness = useLive(PROGRESS, { id }, ({ imageJobProgress: step }) => {
-    setSteps((known) => (known.some((other) => other.id === step.id) ? known : [...known, step]));
-    if (isFinal(step.status)) ask({ requestPolicy: "network-only" });
-  });
+  const newest = kept.at(-1);
+  const liveness = useLive(
+    newest && isFinal(newest.status) ? null : PROGRESS,
+    { id },
+    ({ imageJobProgress: step }) => {
+      setSteps((known) => (known.some((other) => other.id === step.id) ? known : [...known, step]));
+      if (isFinal(step.status)) ask({ requestPolicy: "network-only" });
+    },
+    newest?.cursor,
+  );
   const last = steps.at(-1);
   return (
     <Outcome

@@ -137,6 +137,9 @@ export function Choice({
   );
 }
 
+/** Of a form its first field, of a question the answer that changes nothing. */
+const FIRST_CONTROL = "form :is(input, select, textarea), :not(header) > button";
+
 /**
  * A dialog of the browser's own: it holds the focus and gives it back. `mayClose` is asked before Escape or its cross
  * closes it.
@@ -157,6 +160,8 @@ export function Dialog({
   useEffect(() => {
     const before = document.activeElement;
     if (!element.current?.open) element.current?.showModal();
+    // Left to itself the browser chooses the cross, which comes first.
+    element.current?.querySelector<HTMLElement>(FIRST_CONTROL)?.focus();
     // It is taken away, not closed, so the browser gives nothing back.
     return () => {
       if (before instanceof HTMLElement) before.focus();

@@ -54,7 +54,7 @@ export function KeyDialogs<Key extends NamedKey, Terms extends object>(props: Pr
   return (
     <Dialog title={given ? `Edit ${given.name}` : `Create ${what}`} onClose={close}>
       <Form label={given ? "Save" : "Create"} send={send}>
-        <Field label="Name" name="name" required maxLength={64} defaultValue={given?.name} autoFocus />
+        <Field label="Name" name="name" required maxLength={64} defaultValue={given?.name} />
         {props.fields(given)}
       </Form>
     </Dialog>

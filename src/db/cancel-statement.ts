@@ -1,0 +1,42 @@
+import pg, { type PoolClient } from "pg";
+import type { ServerAddress } from "./server-address.ts";
+
+/** When the server hangs, the statement then ends by its time limit. */
+const CANCEL_MS = 1_000;
+
+/** What `pg` knows of a connection; its types do not tell it. */
+type Session = { readonly processID: number | null; readonly secretKey: unknown };
+type Connection = {
+  readonly stream: { destroy(): void };
+  connect(port: number | string, host?: string): void;
+  requestSsl(): void;
+  cancel(processId: number, secretKey: unknown): void;
+  on(event: "connect" | "sslconnect" | "end" | "error", listener: () => void): void;
+};
+
+/**
+ * Tells the server to give up what `client` does, by the protocol's own request on a connection of its own: a pooler
+ * passes that on to whichever server process runs the statement. Resolves when the server has taken it.
+ */
+export async function cancelStatement(client: PoolClient, address: ServerAddress): Promise<void> {
+  const { processID, secretKey } = client as unknown as Session;
+  if (processID === null) return;
+  // Its connection alone is used, which follows the address as any other does.
+  const { connection } = new pg.Client({ ...address }) as unknown as { readonly connection: Connection };
+  const { host = "localhost", port = 5432, ssl, sslnegotiation } = address;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, CANCEL_MS);
+  const send = () => connection.cancel(processID, secretKey);
+  connection.on("error", resolve);
+  connection.on("end", resolve);
+  connection.on("sslconnect", send);
+  connection.on("connect", () => {
+    if (!ssl) send();
+    else if (sslnegotiation !== "direct") connection.requestSsl();
+  });
+  if (host.startsWith("/")) connection.connect(`${host}/.s.PGSQL.${port}`);
+  else connection.connect(port, host);
+  await promise;
+  clearTimeout(timer);
+  connection.stream.destroy();
+}

@@ -1,0 +1,35 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { loadEnvFile } from "../../src/env-file.ts";
+import { newFolder } from "../support/process.ts";
+
+function load(text: string, environment: Record<string, string | undefined> = {}) {
+  const file = join(newFolder(), "settings.env");
+  writeFileSync(file, text);
+  loadEnvFile(Object.assign(environment, { ENV_FILE: file }));
+  const { ENV_FILE: _, ...values } = environment;
+  return values;
+}
+
+test("settings are read as Node reads them, and a variable that is set wins, also when it is empty", () => {
+  const text = "\uFEFFA=1\r\n# B=2\n\nexport C = 3 # three\nD=\"a # b\"\nE='x=y'\nF=\nG=file\nH=file\n";
+  expect(load(text, { G: "own", H: "" })).toEqual({
+    ...{ A: "1", C: "3", D: "a # b", E: "x=y", F: "" },
+    ...{ G: "own", H: "" },
+  });
+});
+
+test("lines that would be skipped, or would swallow the next ones, are named", () => {
+  const text = 'PORT=1\nNETWORK mainnet\nNETWORK: mainnet\nHOST="10.0.0.1\nDATA_DIR=x\n=5\nMY NAME=4\n';
+  expect(() => load(text)).toThrow(
+    /must be NAME=value, one a line: line 2, line 3, line 4, line 6, line 7\.$/,
+  );
+});
+
+test("no file is read where ENV_FILE is empty, and a folder is no file", () => {
+  const environment = { ENV_FILE: "" };
+  loadEnvFile(environment);
+  expect(environment).toEqual({ ENV_FILE: "" });
+  expect(() => loadEnvFile({ ENV_FILE: newFolder() })).toThrow(/^ENV_FILE: .* cannot be read \(EISDIR\)/);
+});
