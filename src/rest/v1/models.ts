@@ -65,14 +65,15 @@ export const listModels = defineRoute({
   },
 });
 
-/** GET /v1/models/:model: one of them, as official clients ask for it. */
+/** GET /v1/models/{model}: one of them, as official clients ask for it; an id may have slashes, encoded or not. */
 export const getModel = defineRoute({
   method: "GET",
-  url: "/v1/models/:model",
+  url: "/v1/models/*",
+  wildcard: "model",
   summary: "Get a model",
   access: "public",
   answer: { json: MODEL },
-  async handle(app, { params: { model: id = "" } }) {
+  async handle(app, { params: { "*": id = "" } }) {
     const model = app.catalogue.model(id);
     if (!model)
       throw new AppError("model_not_found", `There is no model ${JSON.stringify(id)}.`, { param: "model" });
