@@ -145,10 +145,15 @@ export async function answerUnknown(
       const principal = await enter(app, { authorization, hop: hopOf(request.raw) }, reply);
       permit(principal, "management-key.read");
     }
-    throw unknown(request.method, known.methodsOf(path));
+    throw unknown(request.method, isIndexerRoot(request.method, path) ? [] : known.methodsOf(path));
   } catch (error) {
     return fail(app, error, request, reply);
   }
+}
+
+/** The root of a storage indexer is no page: programs get the 404 that they know (SPEC 2.1). */
+function isIndexerRoot(method: string, path: string): boolean {
+  return path === "/" && (method === "GET" || method === "HEAD");
 }
 
 function unknown(method: string, allowed: readonly string[]): AppError {
