@@ -9,7 +9,7 @@ import { readFields, upstreamModel } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
 
 /** The formats in which what was said may be answered (facts 1.2). */
-export const TRANSCRIPT_FORMATS = ["json", "text", "srt", "verbose_json", "vtt"] as const;
+const TRANSCRIPT_FORMATS = ["json", "text", "srt", "verbose_json", "vtt"] as const;
 export type TranscriptFormat = (typeof TRANSCRIPT_FORMATS)[number];
 
 /** The longest sound that is taken, bytes. */
