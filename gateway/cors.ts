@@ -1,4 +1,6 @@
 import type { FastifyInstance } from "fastify";
+import { EXPOSED_HEADERS } from "../src/rest/exposed-headers.ts";
+import { routingHeaderNames } from "../src/rest/routing-headers.ts";
 
 const PREFLIGHT_SECONDS = "600";
 const METHODS = "GET, HEAD, POST, PATCH, DELETE";
@@ -8,28 +10,38 @@ const HEADERS = [
   "Content-Type",
   "Idempotency-Key",
   "Last-Event-ID",
+  "X-Api-Key",
   "X-Request-ID",
   "Apollo-Require-Preflight",
   "X-GraphQL-Event-Stream-Token",
-].join(", ");
-const EXPOSED = [
-  "Idempotent-Replayed",
-  "Retry-After",
-  "X-RateLimit-Limit",
-  "X-RateLimit-Remaining",
-  "X-RateLimit-Reset",
-  "X-Request-ID",
-].join(", ");
+  // What the official SDKs send from pages.
+  "Anthropic-Beta",
+  "Anthropic-Dangerous-Direct-Browser-Access",
+  "Anthropic-Version",
+  "OpenAI-Organization",
+  "OpenAI-Project",
+  ...["Arch", "Helper-Method", "Lang", "OS", "Package-Version", "Retry-Count", "Runtime"].map(stainless),
+  ...["Runtime-Version", "Timeout"].map(stainless),
+] as const;
+
+function stainless(name: string): string {
+  return `X-Stainless-${name}`;
+}
+
+type Pages = {
+  readonly origins: readonly string[] | undefined;
+  readonly isDevnet: boolean;
+  /** The words of the routing headers. */
+  readonly platformWords: readonly string[];
+};
 
 /**
  * Lets pages of these origins read answers, with a credential that they send themselves: never with cookies, and no
  * other origin, however alike it looks. On a development network pages of this machine may as well. (Files are open to
  * every page, and say so themselves.)
  */
-export function allowPages(
-  server: FastifyInstance,
-  { origins, isDevnet }: { readonly origins: readonly string[] | undefined; readonly isDevnet: boolean },
-): void {
+export function allowPages(server: FastifyInstance, { origins, isDevnet, platformWords }: Pages): void {
+  const allowedHeaders = [...HEADERS, ...routingHeaderNames(platformWords)].join(", ");
   const listed = new Set(origins?.map((origin) => new URL(origin).origin));
   const isAllowed = (origin: string) =>
     listed.has(origin) || (isDevnet && origins === undefined && isLocal(origin));
@@ -39,20 +51,28 @@ export function allowPages(
     raw.setHeader("vary", "origin");
     if (!isAllowed(origin)) return;
     raw.setHeader("access-control-allow-origin", origin);
-    raw.setHeader("access-control-expose-headers", EXPOSED);
+    raw.setHeader("access-control-expose-headers", EXPOSED_HEADERS);
     if (method !== "OPTIONS" || headers["access-control-request-method"] === undefined) return;
     raw.setHeader("access-control-allow-methods", METHODS);
-    raw.setHeader("access-control-allow-headers", HEADERS);
+    raw.setHeader("access-control-allow-headers", allowedHeaders);
     raw.setHeader("access-control-max-age", PREFLIGHT_SECONDS);
   });
   // A route that varies by other headers would take ours away; a stream is on its way without asking again.
   server.addHook("onSend", async ({ headers }, reply) => {
     if (headers.origin === undefined) return;
-    const vary = reply.getHeader("vary");
-    reply.header("vary", typeof vary === "string" && vary !== "" ? `${vary}, origin` : "origin");
+    reply.header("vary", withOrigin(reply.getHeader("vary")));
   });
   // Below the routes that answer it themselves.
   server.options("/*", async (_, reply) => reply.code(204).send());
+}
+
+/** A `Vary` that names the origin, once. */
+function withOrigin(vary: number | string | readonly string[] | undefined): string {
+  const names = String(vary ?? "")
+    .split(",")
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== "");
+  return [...new Set([...names, "origin"])].join(", ");
 }
 
 function isLocal(origin: string): boolean {

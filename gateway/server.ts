@@ -1,9 +1,10 @@
-import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { App } from "../src/app.ts";
 import type { Config } from "../src/config.ts";
 import { GRAPH_LIMITS } from "../src/graph-limits.ts";
 import { hopOf, isTrustedPeer } from "../src/keys/source-address.ts";
-import { badPath, notFound, restPlugin } from "../src/rest/rest.plugin.ts";
+import { KnownPaths, withoutTrailingSlash } from "../src/rest/known-paths.ts";
+import { answerUnknown, badPath, restPaths, restPlugin } from "../src/rest/rest.plugin.ts";
 import { traceRequests } from "../src/rest/trace-requests.ts";
 import { limitBodyTime } from "./body-deadline.ts";
 import { continueWhenRead, refuseEncodedBodies } from "./body-guards.ts";
@@ -63,6 +64,7 @@ export async function createServer(
     forceCloseConnections: "idle",
     return503OnClosing: false,
     routerOptions: { caseSensitive: true },
+    rewriteUrl: ({ url = "/" }) => withoutTrailingSlash(url, restPaths),
     frameworkErrors: (_error, request, reply) => badPath(app, request, reply),
   });
   server.server.maxHeadersCount = MAX_HEADERS;
@@ -93,10 +95,19 @@ export async function createServer(
     await sockets.close();
     for (const outlet of streams.outlets) outlet.end();
   });
-  server.setNotFoundHandler(
-    (request, reply) => showWay(request, reply, introspection) ?? notFound(app, request, reply),
-  );
-  allowPages(server, { origins: app.config.CORS_ORIGINS, isDevnet: app.config.NETWORK === "devnet" });
+  const known = knownPaths(server);
+  const answerLost = (request: FastifyRequest, reply: FastifyReply) =>
+    showWay(request, reply, introspection) ?? answerUnknown(app, known, request, reply);
+  server.setNotFoundHandler(answerLost);
+  allowPages(server, {
+    origins: app.config.CORS_ORIGINS,
+    isDevnet: app.config.NETWORK === "devnet",
+    platformWords: app.config.PLATFORM_WORDS,
+  });
+  // Before its body is read, which would be refused for its type.
+  server.addHook("onRequest", async (request, reply) => {
+    if (request.is404) return answerLost(request, reply);
+  });
   serveSessionCookie(server, app);
   await server.register(restPlugin, { app });
   if (introspection) serveExplorer(server);
@@ -107,6 +118,15 @@ export async function createServer(
   await server.register(dashboardPlugin, { app, wallet });
   serveHealth(server, app);
   return server;
+}
+
+/** Gathers the paths of every route that is mounted from now on. OPTIONS is answered everywhere. */
+function knownPaths(server: FastifyInstance): KnownPaths {
+  const known = new KnownPaths();
+  server.addHook("onRoute", ({ url, method }) => {
+    if (method !== "OPTIONS") known.add(url, method);
+  });
+  return known;
 }
 
 function trustedDocuments(config: Config): TrustedDocuments {

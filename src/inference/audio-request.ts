@@ -1,14 +1,15 @@
 import { z } from "zod";
+import { checkInput } from "../kernel/check.ts";
 import { AppError } from "../kernel/errors.ts";
 import { type AudioDuration, audioDuration } from "./audio-duration.ts";
-import { readProviderWishes } from "./chat-request.ts";
+import { PROVIDER_OBJECT, providerPreferences } from "./chat-request.ts";
 import { type Form, type FormPart, formBody, newForm, readMultipart, textsOf } from "./multipart.ts";
 import type { Provider } from "./provider.ts";
-import { checkFields, readFields, upstreamModel } from "./request-fields.ts";
+import { readFields, upstreamModel } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
 
 /** The formats in which what was said may be answered (facts 1.2). */
-export const TRANSCRIPT_FORMATS = ["json", "text", "srt", "verbose_json", "vtt"] as const;
+const TRANSCRIPT_FORMATS = ["json", "text", "srt", "verbose_json", "vtt"] as const;
 export type TranscriptFormat = (typeof TRANSCRIPT_FORMATS)[number];
 
 /** The longest sound that is taken, bytes. */
@@ -24,6 +25,14 @@ const NOT_STREAMED = "transcriptions are not streamed";
 
 const FormTexts = z.looseObject({ ...texts, stream: z.literal("false", NOT_STREAMED).optional() });
 
+/** The form of a transcription with its file, for OpenAPI; other fields are passed on to the provider. */
+export const TRANSCRIPTION_FORM = z
+  .looseObject({
+    ...FormTexts.shape,
+    file: z.string().meta({ format: "binary", description: "The audio file, 25 MiB at most." }),
+  })
+  .meta({ id: "TranscriptionForm" });
+
 /** A transcription asked for in JSON: the sound is base64, `filename` tells its kind (facts 1.2). */
 export const TRANSCRIPTION_REQUEST = z
   .looseObject({
@@ -32,7 +41,7 @@ export const TRANSCRIPTION_REQUEST = z
     filename: z.string().min(1).max(255).default("audio.wav"),
     temperature: z.number().nullish(),
     stream: z.literal(false, NOT_STREAMED).nullish(),
-    provider: z.unknown().optional(),
+    provider: PROVIDER_OBJECT,
     verify_tee: z.boolean().nullish(),
   })
   .meta({ id: "TranscriptionRequest" });
@@ -57,11 +66,11 @@ export async function readTranscriptionForm(
   contentType: string,
 ): Promise<TranscriptionRequest> {
   const form = await readMultipart(bytes, contentType);
-  const { model, response_format: format } = checkFields(FormTexts, textsOf(form));
+  const { model, response_format: format } = checkInput(FormTexts, textsOf(form));
   const files = form.parts.filter(({ filename }) => filename !== undefined);
   const [file] = files;
   if (files.length !== 1 || file?.name !== "file") throw fault("file", "one file must be sent");
-  return toRequest(form, file, { model, format: format ?? "json", wishes: {} });
+  return toRequest(form, { file, field: "file" }, { model, format: format ?? "json", wishes: {} });
 }
 
 /** A transcription in JSON as it was read, of plain values that can cross from thread to thread. */
@@ -88,7 +97,7 @@ export function decodeTranscription(body: Buffer): DecodedTranscription {
   return {
     model,
     format: format ?? "json",
-    wishes: readProviderWishes(fields.provider),
+    wishes: providerPreferences(fields.provider),
     verifyTee: fields.verify_tee ?? false,
     filename,
     texts: Object.fromEntries(texts),
@@ -111,17 +120,17 @@ export function transcriptionOf({
   const bytes = Buffer.from(audio.buffer, audio.byteOffset, audio.length);
   const file = { name: "file", filename, contentType: "application/octet-stream", bytes };
   const parts = Object.entries(texts).map(([name, text]) => ({ name, bytes: Buffer.from(text) }));
-  return toRequest(newForm([...parts, file]), file, told);
+  return toRequest(newForm([...parts, file]), { file, field: "file_base64" }, told);
 }
 
 function toRequest(
   form: Form,
-  { bytes }: FormPart,
+  { file: { bytes }, field }: { readonly file: FormPart; readonly field: "file" | "file_base64" },
   told: Pick<TranscriptionRequest, "model" | "format" | "wishes" | "verifyTee">,
 ): TranscriptionRequest {
-  if (bytes.length === 0) throw fault("file", "is empty");
+  if (bytes.length === 0) throw fault(field, "is empty");
   if (bytes.length > MAX_AUDIO_BYTES)
-    throw new AppError("body_too_large", "The sound is longer than 25 MiB.", { param: "file" });
+    throw new AppError("body_too_large", "The sound is longer than 25 MiB.", { param: field });
   const duration = audioDuration(bytes);
   return {
     ...told,

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { AppError } from "../kernel/errors.ts";
-import { isAddress, lowerHex } from "../kernel/hex.ts";
+import { lowerHex } from "../kernel/hex.ts";
 import { TRUST_FLOORS } from "../keys/key-terms.ts";
 import { boundPrompt, type PromptBound } from "./prompt-bound.ts";
 import type { Provider } from "./provider.ts";
@@ -14,29 +13,40 @@ const tokens = z
   .min(1)
   .max(2 ** 31 - 1);
 
-/** The deprecated way to steer the choice of a provider: headers win field by field (facts 1.2). */
-const ProviderWishes = z.object({
-  sort: z.enum(["latency", "price"]).nullish(),
-  address: z.string().refine(isAddress, "must be an address").nullish(),
-  allow_fallbacks: z.boolean().nullish(),
-  trust_mode: z.enum(TRUST_FLOORS).nullish(),
-});
+/**
+ * The `provider` object of a body, which every JSON request for inference may have: the deprecated way to steer the
+ * choice of a provider. Headers win field by field (facts 1.2).
+ */
+export const PROVIDER_OBJECT = z
+  .object({
+    sort: z.enum(["latency", "price"]).nullish(),
+    address: z
+      .string()
+      .regex(/^0x[0-9a-fA-F]{40}$/, "must be an address")
+      .nullish(),
+    allow_fallbacks: z.boolean().nullish(),
+    trust_mode: z.enum(TRUST_FLOORS).nullish(),
+  })
+  .nullish()
+  .meta({ description: "The same as the routing headers, which win field by field. Deprecated." });
 
-/** The fields that the router itself reads; all others are the provider's to judge (facts 1.2). */
-const ChatBody = z.looseObject({
-  model: z.string().min(1).max(256),
-  messages: quickList(z.looseObject({ role: z.string() }), (message) => hasText(message, "role"), {
-    min: 1,
-    max: 10_000,
-  }),
-  stream: z.boolean().nullish(),
-  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
-  max_tokens: tokens.nullish(),
-  max_completion_tokens: tokens.nullish(),
-  n: z.int().min(1).max(MAX_CHOICES).nullish(),
-  verify_tee: z.boolean().nullish(),
-  provider: ProviderWishes.nullish(),
-});
+/** The fields that the router itself reads; all others are the provider's to judge (facts 1.2). OpenAPI shows the same. */
+export const CHAT_REQUEST = z
+  .looseObject({
+    model: z.string().min(1).max(256),
+    messages: quickList(z.looseObject({ role: z.string() }), (message) => hasText(message, "role"), {
+      min: 1,
+      max: 10_000,
+    }),
+    stream: z.boolean().nullish(),
+    stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+    max_tokens: tokens.nullish(),
+    max_completion_tokens: tokens.nullish(),
+    n: z.int().min(1).max(MAX_CHOICES).nullish(),
+    verify_tee: z.boolean().nullish(),
+    provider: PROVIDER_OBJECT,
+  })
+  .meta({ id: "ChatRequest" });
 
 /** A chat request as the router needs to know it. */
 export type ChatRequest = {
@@ -59,7 +69,7 @@ export type ChatRequest = {
 
 /** Reads a chat request. Throws `invalid_body` naming the field at fault; a body that would touch a prototype is none. */
 export function readChatRequest(bytes: Buffer): ChatRequest {
-  const fields = readFields(ChatBody, bytes);
+  const fields = readFields(CHAT_REQUEST, bytes);
   return {
     model: fields.model,
     stream: fields.stream ?? false,
@@ -68,22 +78,14 @@ export function readChatRequest(bytes: Buffer): ChatRequest {
     choices: fields.n ?? 1,
     verifyTee: fields.verify_tee ?? false,
     prompt: boundPrompt(fields, bytes),
-    wishes: toWishes(fields.provider),
+    wishes: providerPreferences(fields.provider),
     bytes,
     fields,
   };
 }
 
-/** Reads the `provider` object of a body, which other endpoints have too. Throws `invalid_body`. */
-export function readProviderWishes(provider: unknown): RoutingWishes {
-  const result = ProviderWishes.nullish().safeParse(provider);
-  if (result.success) return toWishes(result.data);
-  const [issue] = result.error.issues;
-  const param = ["provider", ...(issue?.path ?? [])].join(".");
-  throw new AppError("invalid_body", `${param}: ${issue?.message ?? "malformed"}`, { param });
-}
-
-function toWishes(stated: z.output<typeof ProviderWishes> | null | undefined): RoutingWishes {
+/** What a `provider` object asks for. */
+export function providerPreferences(stated: z.output<typeof PROVIDER_OBJECT>): RoutingWishes {
   const { sort, address, allow_fallbacks: allowFallbacks, trust_mode: trustMode } = stated ?? {};
   return {
     ...(sort && { sort }),

@@ -1,9 +1,10 @@
 import { z } from "zod";
+import { checkInput } from "../kernel/check.ts";
 import { AppError } from "../kernel/errors.ts";
-import { readProviderWishes } from "./chat-request.ts";
+import { PROVIDER_OBJECT, providerPreferences } from "./chat-request.ts";
 import { type Form, formBody, readMultipart, textsOf } from "./multipart.ts";
 import type { Provider } from "./provider.ts";
-import { checkFields, forwardedBody, readFields, upstreamModel } from "./request-fields.ts";
+import { forwardedBody, readFields, upstreamModel } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
 
 /** How many images one request may ask for. */
@@ -26,7 +27,7 @@ export const IMAGE_REQUEST = z
     response_format: responseFormat.nullish(),
     n: z.int().min(1).max(MAX_IMAGES).nullish(),
     stream: z.literal(false, "images are not streamed").nullish(),
-    provider: z.unknown().optional(),
+    provider: PROVIDER_OBJECT,
     verify_tee: z.boolean().nullish(),
   })
   .meta({ id: "ImageRequest" });
@@ -41,6 +42,15 @@ const EditTexts = z.looseObject({
     .optional(),
   stream: z.literal("false", "images are not streamed").optional(),
 });
+
+/** The form of an edit with its files, for OpenAPI; other fields are passed on to the provider. */
+export const EDIT_FORM = z
+  .looseObject({
+    ...EditTexts.shape,
+    image: z.string().meta({ format: "binary", description: "An image; `image[]` for several, 16 at most." }),
+    mask: z.string().optional().meta({ format: "binary" }),
+  })
+  .meta({ id: "ImageEditForm" });
 
 /** A request for images as the router needs to know it. */
 export type ImageRequest = {
@@ -65,7 +75,7 @@ export function readImageRequest(bytes: Buffer): ImageRequest {
     model: fields.model,
     serviceType: "text-to-image",
     count: fields.n ?? 1,
-    wishes: readProviderWishes(fields.provider),
+    wishes: providerPreferences(fields.provider),
     verifyTee: fields.verify_tee ?? false,
     contentType: "application/json",
     bodyFor: (provider) => forwardedBody({ bytes, fields }, { ...format, ...upstreamModel(provider) }),
@@ -75,7 +85,7 @@ export function readImageRequest(bytes: Buffer): ImageRequest {
 /** Reads the form of an edit: a picture or several, a prompt, maybe a mask. Throws `invalid_body`. */
 export async function readImageEdit(bytes: Buffer, contentType: string): Promise<ImageRequest> {
   const form = await readMultipart(bytes, contentType);
-  const { model, n, response_format } = checkFields(EditTexts, textsOf(form));
+  const { model, n, response_format } = checkInput(EditTexts, textsOf(form));
   checkPictures(form);
   const format = response_format === undefined ? { response_format: "b64_json" } : {};
   return {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { readProviderWishes } from "./chat-request.ts";
+import { PROVIDER_OBJECT, providerPreferences } from "./chat-request.ts";
 import { boundPrompt, type PromptBound } from "./prompt-bound.ts";
 import type { Provider } from "./provider.ts";
 import { hasText, quickList } from "./quick-list.ts";
@@ -20,7 +20,7 @@ const prompt = {
   messages: quickList(message, isMessage, { min: 1, max: 100_000 }),
   system: content.nullish(),
   tools: quickList(z.looseObject({}), isObject, { max: 10_000 }).nullish(),
-  provider: z.unknown().optional(),
+  provider: PROVIDER_OBJECT,
   verify_tee: z.boolean().nullish(),
 };
 
@@ -70,7 +70,7 @@ function toPrompt(bytes: Buffer, fields: z.output<typeof TOKEN_COUNT_REQUEST>): 
   return {
     model,
     prompt: boundPrompt(fields, bytes),
-    wishes: readProviderWishes(provider),
+    wishes: providerPreferences(provider),
     verifyTee: fields.verify_tee ?? false,
     bytes,
     fields,

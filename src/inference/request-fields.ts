@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import secureJson from "secure-json-parse";
 import type { z } from "zod";
+import { checkInput } from "../kernel/check.ts";
 import { AppError } from "../kernel/errors.ts";
 import { BODY_LIMITS, measureJson } from "./json-shape.ts";
 
@@ -21,16 +22,7 @@ const EXTENSIONS: ReadonlySet<string> = new Set([
 
 /** Reads a JSON body. Throws `invalid_body` naming the field at fault; a body that would touch a prototype is none. */
 export function readFields<Schema extends z.ZodType>(schema: Schema, bytes: Buffer): z.output<Schema> {
-  return checkFields(schema, parseJson(bytes));
-}
-
-/** Checks what was read otherwise, such as a form. Throws `invalid_body` naming the field at fault. */
-export function checkFields<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const param = issue?.path.join(".") || "body";
-  throw new AppError("invalid_body", `${param}: ${issue?.message ?? "malformed"}`, { param });
+  return checkInput(schema, parseJson(bytes));
 }
 
 /**
@@ -63,9 +55,9 @@ export function upstreamModel({ upstreamModel: model }: { readonly upstreamModel
 /**
  * Reads a JSON text after it was measured, so that the time is bounded. A body that another parser might read otherwise
  * is refused: with a field that comes twice, of which one would be billed and the other done, or with bytes that are no
- * UTF-8.
+ * UTF-8. Throws `invalid_body`.
  */
-function parseJson(bytes: Buffer): unknown {
+export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw malformed("The body is not UTF-8.");
   const { members, excess } = measureJson(bytes, BODY_LIMITS);
   if (excess !== undefined) throw malformed(`The body ${excess}.`);

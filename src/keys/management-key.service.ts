@@ -102,7 +102,7 @@ export class ManagementKeyService {
     const scopes = chooseScopes(change);
     const row = await this.#write(async (tx) => {
       const found = await lockKey(tx, account, id);
-      if (found.revokedAt) throw new AppError("key_revoked", "This key was revoked; it cannot be changed.");
+      if (found.revokedAt) throw new AppError("key_revoked", "This key was revoked: it cannot be changed.");
       if (change.name === undefined && !scopes) return found;
       if (change.name !== undefined) found.name = readKeyName(change.name);
       if (scopes) found.scopes = scopes;
@@ -131,7 +131,7 @@ export class ManagementKeyService {
       return row;
     } catch (error) {
       if (!(error instanceof UniqueConstraintViolationException)) throw error;
-      throw new AppError("duplicate_name", "Another management key of this account has that name.", {
+      throw new AppError("duplicate_name", "Another key of this account has this name.", {
         param: "name",
         cause: error,
       });
@@ -147,7 +147,7 @@ export function managementKeyCursor(key: ManagementKey): string {
 async function lockKey(tx: Transaction, account: string, id: string): Promise<ManagementKeyRow> {
   const lockMode = LockMode.PESSIMISTIC_WRITE;
   const row = isId(id) ? await tx.em.findOne(ManagementKeyRow, { id, account }, { lockMode }) : null;
-  if (!row) throw new AppError("management_key_not_found", "There is no such management key.");
+  if (!row) throw new AppError("management_key_not_found", "There is no such key.");
   return row;
 }
 

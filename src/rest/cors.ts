@@ -1,24 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { EXPOSED_HEADERS } from "./exposed-headers.ts";
 import type { Route } from "./route.ts";
 
 const PREFLIGHT_SECONDS = "43200";
 
-/** What pages of other sites may read of an answer, beside what they may read of any. */
-const EXPOSED = [
-  "Accept-Ranges",
-  "Content-Disposition",
-  "Content-Length",
-  "Content-Range",
-  "ETag",
-  "Retry-After",
-  "X-Request-ID",
-  "X-Storage-Root",
-].join(", ");
-
 /** Lets pages of any site read the answers of an endpoint, without credentials. */
 export function openToPages(_request: FastifyRequest, reply: FastifyReply, done: () => void): void {
   reply.header("access-control-allow-origin", "*");
-  reply.header("access-control-expose-headers", EXPOSED);
+  reply.header("access-control-expose-headers", EXPOSED_HEADERS);
   done();
 }
 
@@ -35,7 +24,7 @@ export function servePreflights(server: FastifyInstance, routes: readonly Route[
           "access-control-allow-origin": "*",
           "access-control-allow-methods": allowed,
           "access-control-allow-headers":
-            "Authorization, Content-Type, If-None-Match, If-Range, Range, X-Request-ID",
+            "Authorization, Content-Type, If-Match, If-None-Match, If-Range, If-Unmodified-Since, Range, X-Request-ID",
           "access-control-max-age": PREFLIGHT_SECONDS,
         })
         .send(),

@@ -30,6 +30,13 @@ const RETRYABLE: ReadonlySet<string> = new Set([
   "rate_limit_exceeded",
 ]);
 
+/** How to authenticate, as every 401 says it (RFC 6750); undefined for other failures. */
+export function challengeOf({ code, status }: AppError): string | undefined {
+  if (status !== 401) return undefined;
+  const hasToken = code !== "missing_authorization" && code !== "sign_in_refused";
+  return `Bearer realm="zerograph"${hasToken ? ', error="invalid_token"' : ""}`;
+}
+
 /** Turns whatever was thrown into what the client sees. Only an `AppError` speaks for itself. */
 export function toErrorAnswer(
   error: unknown,
@@ -37,10 +44,12 @@ export function toErrorAnswer(
 ): { status: number; headers: Readonly<Record<string, string>>; body: ErrorBody } {
   const known = toAppError(error);
   const { status, type } = FAILURES[known.code];
+  const challenge = challengeOf(known);
   return {
     status,
     headers: {
       ...known.headers,
+      ...(challenge !== undefined && { "www-authenticate": challenge }),
       "x-should-retry": String(RETRYABLE.has(known.code)),
       ...((status === 503 || RETRYABLE.has(known.code)) && {
         "retry-after": String(known.retryAfterSeconds ?? 1),

@@ -1,22 +1,23 @@
 import type { Caller } from "../inference/admitted.ts";
-import { AppError } from "../kernel/errors.ts";
 import { type Action, permitSpender } from "../keys/permissions.ts";
 import type { Answer } from "./answer.ts";
-import { headerOf, mediaTypeOf } from "./headers.ts";
+import { headerOf, mediaTypeOf, unsupportedType } from "./headers.ts";
 import type { RouteCall } from "./route.ts";
 
 type Call = Pick<RouteCall<unknown, unknown>, "principal" | "requestId" | "rawHeaders">;
 
 /** Who asks for inference. Throws `insufficient_scope` without an `sk-` key. */
-export function callerOf({ principal, requestId }: Call, action: Action = "inference.run"): Caller {
+export function callerOf(
+  { principal, requestId }: Pick<Call, "principal" | "requestId">,
+  action: Action = "inference.run",
+): Caller {
   return { ...permitSpender(principal, action), requestId };
 }
 
 /** The `Content-Type` of a body that is one of these. Throws `unsupported_media_type`. */
 export function contentTypeOf({ rawHeaders }: Call, taken: readonly string[]): string {
   const contentType = headerOf(rawHeaders, "content-type") ?? "";
-  if (!taken.includes(mediaTypeOf(contentType)))
-    throw new AppError("unsupported_media_type", `Send the body as ${taken.join(" or ")}.`);
+  if (!taken.includes(mediaTypeOf(contentType))) throw unsupportedType(taken);
   return contentType;
 }
 

@@ -27,7 +27,7 @@ export function toOpenApi(routes: readonly Route[]): Schema {
   const schemas = new Schemas();
   const paths: Record<string, Record<string, Schema>> = {};
   for (const route of routes) {
-    const path = route.url.replace(/:(\w+)/g, "{$1}").replace("*", "{path}");
+    const path = route.url.replace(/:(\w+)/g, "{$1}").replace("*", `{${route.wildcard}}`);
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, schemas) };
   }
   return {
@@ -104,8 +104,11 @@ function withExample(content: Schema, example: unknown): Schema {
   return json && example !== undefined ? { ...content, "application/json": { ...json, example } } : content;
 }
 
-function parametersOf({ url, query, repetition, isAdmitted }: Route, schemas: Schemas): readonly Schema[] {
-  const inPath = [...url.matchAll(/:(\w+)|\*/g)].map(([, name = "path"]) => ({
+function parametersOf(
+  { url, wildcard, query, repetition, isAdmitted }: Route,
+  schemas: Schemas,
+): readonly Schema[] {
+  const inPath = [...url.matchAll(/:(\w+)|\*/g)].map(([, name = wildcard]) => ({
     name,
     in: "path",
     required: true,
@@ -188,9 +191,9 @@ function securityOf(access: Access): readonly Schema[] {
 }
 
 /** `GET /v1/api-keys/:id` is `getV1ApiKeysId`. */
-function operationId({ method, url }: Route): string {
+function operationId({ method, url, wildcard }: Route): string {
   const words = url
-    .replace("*", "path")
+    .replace("*", wildcard)
     .split(/[^A-Za-z0-9]+/)
     .filter((word) => word !== "");
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");

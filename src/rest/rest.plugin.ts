@@ -14,6 +14,8 @@ import { getFileInfo } from "./file/info.ts";
 import { uploadSegment } from "./file/segment.ts";
 import { getFile } from "./file.ts";
 import { listFileInfos } from "./files/info.ts";
+import { unsupportedType } from "./headers.ts";
+import { decodedPath, KnownPaths } from "./known-paths.ts";
 import { getNodeStatus } from "./node/status.ts";
 import { toOpenApi } from "./openapi.ts";
 import { quotaHeaders } from "./quota-headers.ts";
@@ -44,6 +46,8 @@ import { getModel, listModels } from "./v1/models.ts";
 import { listProviders } from "./v1/providers.ts";
 import { previewRouting } from "./v1/routing/preview.ts";
 import { listServiceTypes } from "./v1/service-types.ts";
+
+const JSON_TYPE = "application/json";
 
 /** Every REST endpoint there is. The server, the permission tests and OpenAPI walk this list. */
 export const routes: readonly Route[] = [
@@ -90,13 +94,18 @@ export const routes: readonly Route[] = [
   callRpc,
 ];
 
+/** The paths of the REST API, for what is decided before a request is routed. */
+export const restPaths = new KnownPaths();
+for (const { url, method } of routes) restPaths.add(url, method);
+
 /** Mounts the REST face. Every answer carries `X-Request-ID`, every failure the one error shape. */
 export async function restPlugin(server: FastifyInstance, { app }: { app: App }): Promise<void> {
   server.removeAllContentTypeParsers();
   for (const type of ["application/json", "multipart/form-data"])
     server.addContentTypeParser(type, { parseAs: "buffer" }, (request, body, done) =>
-      done(isTaken(type, request) ? null : NOT_TAKEN, body),
+      done(takenBy(request).includes(type) ? null : unsupportedType(takenBy(request)), body),
     );
+  server.addContentTypeParser("*", (request, _body, done) => done(unsupportedType(takenBy(request))));
   server.setErrorHandler((error, request, reply) => fail(app, error, request, reply));
   for (const route of routes)
     server.route({
@@ -121,9 +130,39 @@ export async function restPlugin(server: FastifyInstance, { app }: { app: App })
   });
 }
 
-/** The answer to a path of no route, in the same shape as any failure. */
-export function notFound(app: App, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  return fail(app, new AppError("not_found", "There is no such path."), request, reply);
+/**
+ * The answer to a request of no route, in the same shape as any failure: 405 with `Allow` for a path that is known with
+ * other methods, else 404. Under `/v1/management-keys` a key learns no more than that it may not be there (SPEC 5.3).
+ */
+export async function answerUnknown(
+  app: App,
+  known: KnownPaths,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const [path = "/"] = request.url.split("?", 1);
+  try {
+    if (/^\/v1\/management-keys(?=\/|$)/.test(decodedPath(path))) {
+      const { authorization } = request.headers;
+      const principal = await enter(app, { authorization, hop: hopOf(request.raw) }, reply);
+      permit(principal, "management-key.read");
+    }
+    throw unknown(request.method, isIndexerRoot(request.method, path) ? [] : known.methodsOf(path));
+  } catch (error) {
+    return fail(app, error, request, reply);
+  }
+}
+
+/** The root of a storage indexer is no page: programs get the 404 that they know (SPEC 2.1). */
+function isIndexerRoot(method: string, path: string): boolean {
+  return path === "/" && (method === "GET" || method === "HEAD");
+}
+
+function unknown(method: string, allowed: readonly string[]): AppError {
+  if (allowed.length === 0) return new AppError("not_found", "There is no such path.");
+  return new AppError("method_not_allowed", `This path does not take ${method}.`, {
+    headers: { allow: allowed.join(", ") },
+  });
 }
 
 /** The answer to a path that cannot be decoded, in the same shape as any failure. */
@@ -230,9 +269,8 @@ function routeOf({ routeOptions }: FastifyRequest): Route | undefined {
   return routesByUrl.get(routeOptions.url);
 }
 
-const NOT_TAKEN = new AppError("unsupported_media_type", "This endpoint takes no body of this type.");
-
-/** JSON is read everywhere; forms only where they belong. */
-function isTaken(type: string, request: FastifyRequest): boolean {
-  return type === "application/json" || type in (routeOf(request)?.bodies ?? {});
+/** The media types that a route takes. JSON is read everywhere, as clients send an empty object where nothing is taken. */
+function takenBy(request: FastifyRequest): readonly string[] {
+  const types = Object.keys(routeOf(request)?.bodies ?? {});
+  return types.includes(JSON_TYPE) ? types : [JSON_TYPE, ...types];
 }

@@ -1,12 +1,12 @@
-import secureJson from "secure-json-parse";
 import { z } from "zod";
 import type { App } from "../app.ts";
 import type { ReplayKey } from "../idempotency/replay-key.ts";
-import { BODY_LIMITS, measureJson } from "../inference/json-shape.ts";
-import { AppError } from "../kernel/errors.ts";
+import { parseJson } from "../inference/request-fields.ts";
+import { checkInput } from "../kernel/check.ts";
 import { type Action, permit, type Reach } from "../keys/permissions.ts";
 import type { Principal } from "../keys/principal.ts";
 import type { Answer } from "./answer.ts";
+import { withClientField } from "./client-field.ts";
 import { comparableBody } from "./comparable-body.ts";
 import { headerOf } from "./headers.ts";
 import { answerOnce, type Repetition } from "./idempotent.ts";
@@ -15,7 +15,7 @@ import { answerOnce, type Repetition } from "./idempotent.ts";
 export type Access = "public" | Action;
 
 /** Who calls: the principal as it came, and the account in whose name it passed, empty on a public route. */
-export type RouteCall<Query, Body> = {
+export type RouteCall<Query, Body, Headers = unknown> = {
   readonly principal: Principal;
   readonly account: string;
   /** The objects that the call may touch; none on a public route. */
@@ -23,6 +23,8 @@ export type RouteCall<Query, Body> = {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
+  /** What the route reads from the headers. */
+  readonly headers: Headers;
   /** The path and query as they came, nothing decoded. */
   readonly target: string;
   /** Whether only the head of the answer is asked for. */
@@ -50,6 +52,8 @@ export type AnswerShape = {
 export type Route = {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly url: `/${string}`;
+  /** What the `*` at the end of the URL stands for. */
+  readonly wildcard: string;
   readonly summary: string;
   readonly access: Access;
   /** In whose shape failures are told. */
@@ -68,7 +72,7 @@ export type Route = {
   readonly failure: z.ZodType | undefined;
   run(
     app: App,
-    call: Omit<RouteCall<unknown, unknown>, "account" | "reach" | "body"> & {
+    call: Omit<RouteCall<unknown, unknown>, "account" | "reach" | "body" | "headers"> & {
       readonly body: Buffer;
       /** The header `Idempotency-Key`. */
       readonly idempotencyKey: string | undefined;
@@ -85,18 +89,22 @@ const JSON_TYPE = "application/json";
 /**
  * Defines an endpoint. `query` and `body` are checked before `handle` is called, a fault in them is
  * `invalid_parameter` or `invalid_body`; with `body: "bytes"` the handler reads the body itself, and `bodies` says by
- * media type what it reads.
+ * media type what it reads. A parameter that `query` does not name is refused, unless `query` is a loose object.
+ * `headers` reads what the route takes from the headers. Query and headers are read before a stored answer is given.
  */
 export function defineRoute<
-  Query extends z.ZodType = z.ZodObject,
+  Query extends z.ZodObject = z.ZodObject,
   Body extends z.ZodType | "bytes" = z.ZodObject,
+  Headers = undefined,
 >(given: {
   method: Route["method"];
   url: Route["url"];
+  wildcard?: string;
   summary: string;
   access: Access;
   query?: Query;
   body?: Body;
+  headers?(app: App, rawHeaders: readonly string[]): Headers;
   bodies?: Route["bodies"];
   answer?: AnswerShape;
   failure?: z.ZodType;
@@ -107,13 +115,14 @@ export function defineRoute<
   repetition?: Repetition;
   handle(
     app: App,
-    call: RouteCall<z.output<Query>, Body extends z.ZodType ? z.output<Body> : Buffer>,
+    call: RouteCall<z.output<Query>, Body extends z.ZodType ? z.output<Body> : Buffer, Headers>,
   ): Promise<Answer>;
 }): Route {
-  const query = given.query ?? z.object({});
+  const query = strict(given.query ?? z.object({}));
   return {
     method: given.method,
     url: given.url,
+    wildcard: given.wildcard ?? "path",
     summary: given.summary,
     access: given.access,
     errors: given.errors ?? "openai",
@@ -128,14 +137,18 @@ export function defineRoute<
     async run(app, { idempotencyKey: key, replayKey, ...call }) {
       const reach = given.access === "public" ? NOTHING : permit(call.principal, given.access);
       const { account } = reach;
-      const handle = async () =>
-        given.handle(app, {
-          ...call,
-          account,
-          reach,
-          query: check(query, call.query, "invalid_parameter") as z.output<Query>,
-          body: readBody(given.body, call.body) as never,
-        });
+      const read = {
+        query: checkInput(query, call.query, "invalid_parameter") as z.output<Query>,
+        headers: given.headers?.(app, call.rawHeaders) as Headers,
+      };
+      const handle = async () => {
+        const body = readBody(given.body, call.body);
+        return given
+          .handle(app, { ...call, ...read, account, reach, body: body as never })
+          .catch((error: unknown) => {
+            throw withClientField(error, body);
+          });
+      };
       if (key === undefined || given.repetition === undefined) return handle();
       const { method, url } = given;
       const body = await comparableBody(call.body, headerOf(call.rawHeaders, "content-type") ?? "");
@@ -162,23 +175,10 @@ export function json(value: unknown, status = 200): Answer {
 function readBody(body: z.ZodType | "bytes" | undefined, bytes: Buffer): unknown {
   if (body === "bytes") return bytes;
   if (body === undefined) return {};
-  return check(body, bytes.length === 0 ? undefined : parse(bytes), "invalid_body");
+  return checkInput(body, bytes.length === 0 ? undefined : parseJson(bytes));
 }
 
-function parse(bytes: Buffer): unknown {
-  const { excess } = measureJson(bytes, BODY_LIMITS);
-  if (excess !== undefined) throw new AppError("invalid_body", `The body ${excess}.`, { param: "body" });
-  try {
-    return secureJson.parse(bytes.toString("utf8"));
-  } catch {
-    throw new AppError("invalid_body", "The body is not valid JSON.", { param: "body" });
-  }
-}
-
-function check(schema: z.ZodType, value: unknown, code: "invalid_body" | "invalid_parameter"): unknown {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const param = issue?.path.join(".") || "body";
-  throw new AppError(code, `${param}: ${issue?.message ?? "malformed"}`, { param });
+/** Unknown parameters are refused, but for a query that says itself what becomes of them. */
+function strict(query: z.ZodObject): z.ZodObject {
+  return query.def.catchall === undefined ? query.strict() : query;
 }

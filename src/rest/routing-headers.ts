@@ -1,3 +1,4 @@
+import type { App } from "../app.ts";
 import { type PriceCaps, type RoutingWishes, readUsd, type Usd } from "../inference/routing.ts";
 import { AppError } from "../kernel/errors.ts";
 import { isAddress, lowerHex } from "../kernel/hex.ts";
@@ -13,6 +14,7 @@ const CONTROLS = [
   "max-price-usd-image",
 ] as const;
 type Control = (typeof CONTROLS)[number];
+type SentHeader = { readonly name: string; readonly text: string };
 
 /**
  * Reads how a client steers the choice of its provider from `X-<word>-Provider-*` headers under any of the platform's
@@ -20,20 +22,33 @@ type Control = (typeof CONTROLS)[number];
  * `invalid_max_price_usd` for a malformed value and for a control that was sent twice.
  */
 export function readRouting(rawHeaders: readonly string[], words: readonly string[]): RoutingWishes {
-  let sent: Map<Control, string> | undefined;
+  let sent: Map<Control, SentHeader> | undefined;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? "";
     if (name.length < MIN_NAME || (name[0] !== "x" && name[0] !== "X")) continue;
     const control = controlOf(name.toLowerCase(), words);
     if (control === undefined) continue;
     sent ??= new Map();
-    if (sent.has(control)) throw malformed(control, "was sent twice");
-    sent.set(control, rawHeaders[at + 1] ?? "");
+    if (sent.has(control)) throw malformed(control, name, "was sent twice");
+    sent.set(control, { name, text: rawHeaders[at + 1] ?? "" });
   }
   return sent ? toWishes(sent) : {};
 }
 
+/** The same as the `headers` of a route, under the words of this deployment. */
+export function routingHeaders({ config }: App, rawHeaders: readonly string[]): RoutingWishes {
+  return readRouting(rawHeaders, config.PLATFORM_WORDS);
+}
+
 const MIN_NAME = "x-a-provider-sort".length;
+
+/** Every routing header under each of the platform's words, as documentation spells it. */
+export function routingHeaderNames(words: readonly string[]): readonly string[] {
+  const controls = CONTROLS.map((control) =>
+    control.replaceAll(/(^|-)[a-z]/g, (letter) => letter.toUpperCase()),
+  );
+  return words.flatMap((word) => controls.map((control) => `X-${word}-Provider-${control}`));
+}
 
 function controlOf(name: string, words: readonly string[]): Control | undefined {
   const [, word, rest] = /^x-([a-z0-9]+)-provider-([a-z-]+)$/.exec(name) ?? [];
@@ -41,7 +56,7 @@ function controlOf(name: string, words: readonly string[]): Control | undefined 
   return CONTROLS.find((control) => control === rest);
 }
 
-function toWishes(sent: ReadonlyMap<Control, string>): RoutingWishes {
+function toWishes(sent: ReadonlyMap<Control, SentHeader>): RoutingWishes {
   const caps: PriceCaps = {
     ...read(sent, "max-price-usd-prompt", priceOf, "prompt"),
     ...read(sent, "max-price-usd-completion", priceOf, "completion"),
@@ -57,16 +72,16 @@ function toWishes(sent: ReadonlyMap<Control, string>): RoutingWishes {
 }
 
 function read<T, Name extends string>(
-  sent: ReadonlyMap<Control, string>,
+  sent: ReadonlyMap<Control, SentHeader>,
   control: Control,
   parse: (text: string) => T | undefined,
-  name: Name,
+  field: Name,
 ): { readonly [key in Name]?: T } {
-  const text = sent.get(control);
-  if (text === undefined) return {};
-  const value = parse(text);
-  if (value === undefined) throw malformed(control, "is malformed");
-  return { [name]: value } as { readonly [key in Name]?: T };
+  const header = sent.get(control);
+  if (header === undefined) return {};
+  const value = parse(header.text);
+  if (value === undefined) throw malformed(control, header.name, "is malformed");
+  return { [field]: value } as { readonly [key in Name]?: T };
 }
 
 function priceOf(text: string): Usd | undefined {
@@ -77,8 +92,8 @@ function booleanOf(text: string): boolean | undefined {
   return text === "true" ? true : text === "false" ? false : undefined;
 }
 
-function malformed(control: Control, what: string): AppError {
-  const name = `X-*-Provider-${control.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())}`;
+/** `name` is the header as the client spelled it. */
+function malformed(control: Control, name: string, what: string): AppError {
   const code = control.startsWith("max-price") ? "invalid_max_price_usd" : "invalid_provider_header";
   return new AppError(code, `The header ${name} ${what}.`, { param: name });
 }

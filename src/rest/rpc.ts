@@ -43,6 +43,8 @@ export const callRpc = defineRoute({
   summary: "Call the storage network by JSON-RPC 2.0",
   access: "public",
   errors: "rpc",
+  // The URL of an RPC endpoint often carries what its provider wants there.
+  query: z.looseObject({}),
   isOpenToPages: true,
   bodyLimitBytes: BODY_LIMIT_BYTES,
   body: "bytes",

@@ -25,8 +25,7 @@ export const trace = z
     billing: z.strictObject({ input_cost: neuron, output_cost: neuron, total_cost: neuron }),
     tee_verified: z
       .boolean()
-      .nullable()
       .optional()
-      .meta({ description: "Whether the provider's signature holds; null when it was not asked for." }),
+      .meta({ description: "Whether the provider's signature holds; absent unless `verify_tee` was sent." }),
   })
   .meta({ id: "Trace" });

@@ -171,7 +171,7 @@ const REST: Readonly<Record<string, readonly Hostile[]>> = {
     { url: `/v1/models?input_modality=${LONGEST}`, field: "input_modality" },
     { url: `/v1/models?${"input_modality=a&".repeat(700)}`, field: "input_modality" },
   ],
-  "GET /v1/models/:model": [{ url: `/v1/models/${LONGEST}`, field: "path" }],
+  "GET /v1/models/*": [{ url: `/v1/models/${LONGEST}`, field: "model: is too long" }],
   "GET /v1/providers": [
     { url: `/v1/providers?service_type=${LONGEST}`, field: "service_type" },
     { url: `/v1/providers?model=${LONGEST}`, field: "model" },

@@ -153,13 +153,13 @@ describe("what is wrong with a body is named", () => {
     [{ name: "a", credit_limit: "9".repeat(60) }, "credit_limit"],
     [{ name: "a", reset_period: "yearly" }, "reset_period"],
     [{ name: "a", expiration: "tomorrow" }, "expiration"],
-    [{ name: "a", expiration: "2020-01-01T00:00:00Z" }, "expires_at"],
+    [{ name: "a", expiration: "2020-01-01T00:00:00Z" }, "expiration"],
     [{ name: "a", allowed_models: [""] }, "allowed_models.0"],
     [{ name: "a", allowed_models: Array(101).fill("m") }, "allowed_models"],
     [{ name: "a", allowed_providers: ["0x1"] }, "allowed_providers.0"],
     [{ name: "a", trust_mode: "standard" }, "trust_mode"],
-    [{ name: "a", permission: "admin" }, "body"],
-    [{ name: "a", accountId: "0x1" }, "body"],
+    [{ name: "a", permission: "admin" }, "permission"],
+    [{ name: "a", accountId: "0x1" }, "accountId"],
   ])("%j", async (body, param) => {
     const { secret } = await manager();
     const reply = await call("POST", PATH, secret, body);

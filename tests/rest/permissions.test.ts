@@ -21,7 +21,7 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "DELETE /v1/async/jobs/:jobId": "job.cancel",
   "POST /v1/routing/preview": "routing.preview",
   "GET /v1/models": "public",
-  "GET /v1/models/:model": "public",
+  "GET /v1/models/*": "public",
   "GET /v1/providers": "public",
   "GET /v1/service-types": "public",
   "GET /v1/auth/nonce": "public",

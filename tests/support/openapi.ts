@@ -55,6 +55,21 @@ export class OpenApiCheck {
     );
   }
 
+  /** What a document says of the body of an operation: its fields, and whether it would be taken. */
+  bodyOf(
+    name: string,
+    type: string,
+  ): { readonly properties: Schema; readonly takes: (body: unknown) => boolean } {
+    const schema = this.operations.find(([known]) => known === name)?.[1].requestBody?.content[type]?.schema;
+    if (!schema) throw new Error(`there is no body of ${name}`);
+    const component =
+      String(schema.$ref ?? "")
+        .split("/")
+        .at(-1) ?? "";
+    const { properties = {} } = this.#document.components.schemas[component] ?? schema;
+    return { properties: properties as Schema, takes: this.#compile(schema) };
+  }
+
   /** Compiles every schema of the document. Throws for one that is none. */
   compileAll(): number {
     for (const [, { parameters, requestBody, responses }] of this.operations) {

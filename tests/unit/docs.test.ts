@@ -7,6 +7,7 @@ import { SETTINGS } from "../../src/config.ts";
 const PAGES = [
   "README.md",
   "schema/choices.md",
+  "schema/spec-table.md",
   "tests/bench/RESULTS.md",
   ...pagesUnder("docs"),
   ...pagesUnder("examples"),

@@ -34,6 +34,17 @@ export function rangeHolds(ifRange: string | undefined, etag: string): boolean {
   return ifRange === undefined || ifRange.trim() === etag;
 }
 
+/** Whether an `If-Match` lets a request pass: it names this tag, or any. Weak tags never match (RFC 9110, 13.1.1). */
+export function isMatched(ifMatch: string, etag: string): boolean {
+  return ifMatch.trim() === "*" || ifMatch.split(",").some((tag) => tag.trim() === etag);
+}
+
+/** The moment of an HTTP date; undefined for what is none, which the standard has ignored. */
+export function readHttpDate(text: string): Date | undefined {
+  const date = new Date(text);
+  return /^[A-Z][a-z]+,? .* GMT$/.test(text) && !Number.isNaN(date.getTime()) ? date : undefined;
+}
+
 /** Whether an `If-None-Match` names this tag, so that the client has what it asks for. */
 export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;

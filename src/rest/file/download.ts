@@ -4,7 +4,7 @@ import { AppError } from "../../kernel/errors.ts";
 import type { Bytes, Download } from "../../storage/downloads.service.ts";
 import type { Answer } from "../answer.ts";
 import { headerOf } from "../headers.ts";
-import { isKnown, rangeHolds, readRange } from "./byte-range.ts";
+import { isKnown, isMatched, rangeHolds, readHttpDate, readRange } from "./byte-range.ts";
 import { attachment } from "./content-disposition.ts";
 import { newBoundary, ProvenParts } from "./proven-parts.ts";
 
@@ -66,6 +66,7 @@ const ASK_AGAIN = "public, no-cache";
 
 /** The answer to who asks for a download: all of it, a range, only its head, or that the client has it already. */
 export async function answerDownload(app: App, ask: Ask, download: Download): Promise<Answer> {
+  await requireUnchanged(app, ask, download);
   if (ask.query.withProof === "true" || ask.query.proof === "true") return answerProven(app, ask, download);
   const { tag, sizeBytes } = download;
   const etag = `"${tag}"`;
@@ -84,6 +85,29 @@ export async function answerDownload(app: App, ask: Ask, download: Download): Pr
   };
   const body = ask.isHead || end === start ? undefined : app.downloads.stream(download, { start, end });
   return { kind: "file", status: range ? 206 : 200, headers, body };
+}
+
+/**
+ * Throws `precondition_failed` when the file is not the one that `If-Match` names, or was first seen on the chain after
+ * `If-Unmodified-Since`. A file that was not seen there, and one that is made of several, has no date of its own.
+ */
+async function requireUnchanged(app: App, { rawHeaders }: Ask, { tag, parts }: Download): Promise<void> {
+  const ifMatch = headerOf(rawHeaders, "if-match");
+  if (ifMatch !== undefined) {
+    if (isMatched(ifMatch, `"${tag}"`)) return;
+    throw new AppError("precondition_failed", "The file is another one.", { param: "If-Match" });
+  }
+  const limit = readHttpDate(headerOf(rawHeaders, "if-unmodified-since") ?? "");
+  const [only, ...others] = parts;
+  if (!limit || !only || others.length > 0) return;
+  const submission = await app.submissions.find(only.txSeq);
+  if (submission && toSeconds(submission.seenAt) > toSeconds(limit))
+    throw new AppError("precondition_failed", "The file is newer.", { param: "If-Unmodified-Since" });
+}
+
+/** HTTP dates are whole seconds. */
+function toSeconds(date: Date): number {
+  return Math.floor(date.getTime() / 1_000);
 }
 
 /**
@@ -124,7 +148,7 @@ function rangeOf(header: string | undefined, sizeBytes: number): Bytes | undefin
   const range = readRange(header, sizeBytes);
   if (range.kind === "unsatisfiable")
     throw new AppError("range_not_satisfiable", `The file has ${sizeBytes} bytes.`, {
-      param: "range",
+      param: "Range",
       headers: { "content-range": `bytes */${sizeBytes}` },
     });
   return range.kind === "part" ? range : undefined;

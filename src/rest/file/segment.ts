@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { decodeBase64 } from "../../kernel/base64.ts";
-import { type Hex, isHash32, lowerHex } from "../../kernel/hex.ts";
+import { type Hex, lowerHex } from "../../kernel/hex.ts";
 import { SEGMENT_BYTES } from "../../storage/merkle/shape.ts";
 import { envelope, envelopeOf } from "../envelope.ts";
 import { defineRoute, json } from "../route.ts";
@@ -13,7 +13,7 @@ const MAX_DATA_CHARACTERS = Math.ceil(SEGMENT_BYTES / 3) * 4;
 
 const hash = z
   .string()
-  .refine(isHash32, "must be 0x and 64 hexadecimal digits")
+  .regex(/^0x[0-9a-fA-F]{64}$/, "must be 0x and 64 hexadecimal digits")
   .transform((text): Hex => lowerHex(text));
 
 const body = z.object({

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { formatToken, parseToken } from "../../kernel/amount.ts";
-import { isAddress } from "../../kernel/hex.ts";
 import { type ApiKey, apiKeyCursor, KEY_STATUSES } from "../../keys/api-key.service.ts";
 import { type KeyTerms, TRUST_FLOORS } from "../../keys/key-terms.ts";
 import { RESET_PERIODS } from "../../keys/reset-period.ts";
@@ -10,9 +9,10 @@ import { keyListAnswer, keyListOf, keyListQuery, REVOKED_KEY } from "./key-list.
 
 const MAX_LISTED = 100;
 const text = z.string().trim().min(1).max(100);
-const tokens = z
-  .union([z.string(), z.number().transform(String)])
-  .refine((amount) => /^(0|[1-9]\d{0,59})(\.\d{1,18})?$/.test(amount), "must be tokens such as 0.05");
+const amount = z.string().regex(/^(0|[1-9]\d{0,59})(\.\d{1,18})?$/, "must be tokens such as 0.05");
+/** From here on JavaScript writes a number with an exponent. */
+const NUMBER_LIMIT = 1e21;
+const tokens = z.union([amount, z.number().min(0).lt(NUMBER_LIMIT).transform(String).pipe(amount)]);
 
 /** The fields that POST and PATCH share. A null is as if the field was not sent; `""` takes a limit away. */
 const terms = {
@@ -20,7 +20,10 @@ const terms = {
   reset_period: z.enum(RESET_PERIODS).nullish(),
   expiration: z.union([z.literal(["", "no_expiration"]), z.iso.datetime({ offset: true })]).nullish(),
   allowed_models: z.array(z.string().min(1).max(256)).max(MAX_LISTED).nullish(),
-  allowed_providers: z.array(z.string().refine(isAddress, "must be addresses")).max(MAX_LISTED).nullish(),
+  allowed_providers: z
+    .array(z.string().regex(/^0x[0-9a-fA-F]{40}$/, "must be addresses"))
+    .max(MAX_LISTED)
+    .nullish(),
   trust_mode: z.enum(["", ...TRUST_FLOORS]).nullish(),
 };
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { App } from "../../app.ts";
 import {
   MESSAGES_REQUEST,
   readMessagesRequest,
@@ -10,13 +11,15 @@ import { ANTHROPIC_ERROR } from "../anthropic-error.ts";
 import { headerOf } from "../headers.ts";
 import { callerOf, inferenceBytes } from "../inference-call.ts";
 import { defineRoute, json } from "../route.ts";
-import { readRouting } from "../routing-headers.ts";
+import { routingHeaders } from "../routing-headers.ts";
 import { tally } from "../wire.ts";
 import { MESSAGE_ANSWER } from "./messages/message-shape.ts";
 
 const MAX_MESSAGES_BYTES = 2 * 1_048_576;
 const DEFAULT_VERSION = "2023-06-01";
 const VERSION = /^\d{4}-\d{2}-\d{2}$/;
+/** Anthropic's SDK adds it to what it calls beta; it changes nothing here. */
+const beta = z.enum(["true", "false"]).optional();
 const BETA = /^[A-Za-z0-9._,\- ]{1,500}$/;
 
 /** POST /v1/messages (SPEC 4.1): Anthropic's Messages, whole or as a stream of events. */
@@ -27,6 +30,8 @@ export const createMessage = defineRoute({
   access: "inference.run",
   isAdmitted: true,
   errors: "anthropic",
+  headers: messagesHeaders,
+  query: z.object({ beta }),
   body: "bytes",
   bodies: { "application/json": MESSAGES_REQUEST },
   answer: MESSAGE_ANSWER,
@@ -35,10 +40,7 @@ export const createMessage = defineRoute({
   repetition: "replayed",
   async handle(app, call) {
     const caller = callerOf(call);
-    const terms = {
-      headers: formatHeaders(call.rawHeaders),
-      wishes: readRouting(call.rawHeaders, app.config.PLATFORM_WORDS),
-    };
+    const terms = call.headers;
     const request = readMessagesRequest(call.body);
     if (request.stream)
       return { kind: "stream", run: (sink) => app.messages.stream(request, caller, sink, terms) };
@@ -53,6 +55,8 @@ export const countMessageTokens = defineRoute({
   summary: "Count the tokens of a message",
   access: "inference.run",
   errors: "anthropic",
+  headers: messagesHeaders,
+  query: z.object({ beta }),
   body: "bytes",
   bodies: { "application/json": TOKEN_COUNT_REQUEST },
   answer: { json: z.strictObject({ input_tokens: tally }) },
@@ -60,15 +64,16 @@ export const countMessageTokens = defineRoute({
   bodyLimitBytes: MAX_MESSAGES_BYTES,
   async handle(app, call) {
     const caller = callerOf(call);
-    const terms = {
-      headers: formatHeaders(call.rawHeaders),
-      wishes: readRouting(call.rawHeaders, app.config.PLATFORM_WORDS),
-      signal: call.signal,
-    };
+    const terms = { ...call.headers, signal: call.signal };
     const prompt = readTokenCountRequest(call.body);
     return json({ input_tokens: await app.messages.countTokens(prompt, caller, terms) });
   },
 });
+
+/** How its provider is chosen, and what that is told of the format. */
+function messagesHeaders(app: App, rawHeaders: readonly string[]) {
+  return { wishes: routingHeaders(app, rawHeaders), headers: formatHeaders(rawHeaders) };
+}
 
 /** Which version of the format a client speaks: the two headers that a provider is told of. */
 function formatHeaders(rawHeaders: readonly string[]): Readonly<Record<string, string>> {

@@ -21,6 +21,7 @@ const MODEL = z
   })
   .meta({ id: "Model" });
 
+const MAX_MODEL_ID_CHARACTERS = 256;
 const addresses = manyOf(z.string().regex(/^0x[0-9a-fA-F]{40}$/));
 const words = manyOf(z.string().min(1).max(100));
 
@@ -65,14 +66,17 @@ export const listModels = defineRoute({
   },
 });
 
-/** GET /v1/models/:model: one of them, as official clients ask for it. */
+/** GET /v1/models/{model}: one of them, as official clients ask for it; an id may have slashes, encoded or not. */
 export const getModel = defineRoute({
   method: "GET",
-  url: "/v1/models/:model",
+  url: "/v1/models/*",
+  wildcard: "model",
   summary: "Get a model",
   access: "public",
   answer: { json: MODEL },
-  async handle(app, { params: { model: id = "" } }) {
+  async handle(app, { params: { "*": id = "" } }) {
+    if (id.length > MAX_MODEL_ID_CHARACTERS)
+      throw new AppError("invalid_parameter", "model: is too long.", { param: "model" });
     const model = app.catalogue.model(id);
     if (!model)
       throw new AppError("model_not_found", `There is no model ${JSON.stringify(id)}.`, { param: "model" });

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { ImageJobOutcome } from "../../../inference/image-jobs.service.ts";
 import { jobNotFound } from "../../../jobs/jobs.service.ts";
-import { isAddress } from "../../../kernel/hex.ts";
 import type { Answer } from "../../answer.ts";
 import { defineRoute } from "../../route.ts";
 import { ASYNC_JOB, jobAnswer } from "./job-shape.ts";
@@ -11,7 +10,7 @@ const NO_RESULT = "The result is not kept any more.";
 const query = z.object({
   provider_address: z
     .string()
-    .refine(isAddress, "must be an address")
+    .regex(/^0x[0-9a-fA-F]{40}$/, "must be an address")
     .transform((text) => text.toLowerCase())
     .optional(),
   model: z.string().optional(),

@@ -2,30 +2,19 @@ import { z } from "zod";
 import {
   MAX_AUDIO_BYTES,
   readTranscriptionForm,
-  TRANSCRIPT_FORMATS,
+  TRANSCRIPTION_FORM,
   TRANSCRIPTION_REQUEST,
 } from "../../../inference/audio-request.ts";
 import { mediaTypeOf } from "../../headers.ts";
 import { callerOf, contentTypeOf, inferenceBytes } from "../../inference-call.ts";
 import { defineRoute } from "../../route.ts";
-import { readRouting } from "../../routing-headers.ts";
+import { routingHeaders } from "../../routing-headers.ts";
 import { trace } from "../../wire.ts";
 
 /** The longest sound in base64, and its other fields. */
 const MAX_BODY_BYTES = Math.ceil((MAX_AUDIO_BYTES * 4) / 3) + 65_536;
 const JSON_TYPE = "application/json";
 const FORM_TYPE = "multipart/form-data";
-
-const FORM = z
-  .looseObject({
-    model: z.string(),
-    file: z.string().meta({ format: "binary", description: "The sound, 25 MiB at most." }),
-    language: z.string().optional(),
-    prompt: z.string().optional(),
-    response_format: z.enum(TRANSCRIPT_FORMATS).optional(),
-    temperature: z.string().optional(),
-  })
-  .meta({ id: "TranscriptionForm" });
 
 const TRANSCRIPT = z
   .looseObject({
@@ -43,9 +32,10 @@ export const createTranscription = defineRoute({
   summary: "Transcribe sound",
   access: "inference.run",
   isAdmitted: true,
+  headers: routingHeaders,
   query: z.object({ verify_tee: z.enum(["true", "false"]).optional() }),
   body: "bytes",
-  bodies: { [FORM_TYPE]: FORM, [JSON_TYPE]: TRANSCRIPTION_REQUEST },
+  bodies: { [FORM_TYPE]: TRANSCRIPTION_FORM, [JSON_TYPE]: TRANSCRIPTION_REQUEST },
   answer: {
     json: TRANSCRIPT,
     media: { "text/plain": z.string(), "application/x-subrip": z.string(), "text/vtt": z.string() },
@@ -53,9 +43,8 @@ export const createTranscription = defineRoute({
   bodyLimitBytes: MAX_BODY_BYTES,
   repetition: "replayed",
   async handle(app, call) {
-    const { body, signal, query } = call;
+    const { body, signal, query, headers: wishes } = call;
     const caller = callerOf(call);
-    const wishes = readRouting(call.rawHeaders, app.config.PLATFORM_WORDS);
     const contentType = contentTypeOf(call, [JSON_TYPE, FORM_TYPE]);
     const read =
       mediaTypeOf(contentType) === JSON_TYPE

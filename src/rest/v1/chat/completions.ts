@@ -1,8 +1,8 @@
-import { readChatRequest } from "../../../inference/chat-request.ts";
-import { permitSpender } from "../../../keys/permissions.ts";
+import { CHAT_REQUEST, readChatRequest } from "../../../inference/chat-request.ts";
+import { callerOf, inferenceBytes } from "../../inference-call.ts";
 import { defineRoute } from "../../route.ts";
-import { readRouting } from "../../routing-headers.ts";
-import { CHAT_ANSWER, CHAT_REQUEST } from "./completion-shape.ts";
+import { routingHeaders } from "../../routing-headers.ts";
+import { CHAT_ANSWER } from "./completion-shape.ts";
 
 const MAX_CHAT_BYTES = 2 * 1_048_576;
 
@@ -13,19 +13,18 @@ export const chatCompletions = defineRoute({
   summary: "Create a chat completion",
   access: "inference.run",
   isAdmitted: true,
+  headers: routingHeaders,
   body: "bytes",
   bodies: { "application/json": CHAT_REQUEST },
   answer: CHAT_ANSWER,
   bodyLimitBytes: MAX_CHAT_BYTES,
   repetition: "replayed",
-  async handle(app, { principal, body, rawHeaders, requestId, signal }) {
-    const wishes = readRouting(rawHeaders, app.config.PLATFORM_WORDS);
+  async handle(app, { principal, body, headers: wishes, requestId, signal }) {
     const request = readChatRequest(body);
-    const caller = { ...permitSpender(principal, "inference.run"), requestId };
+    const caller = callerOf({ principal, requestId });
     if (request.stream)
       return { kind: "stream", run: (sink) => app.chat.stream(request, caller, sink, wishes) };
     const completion = await app.chat.complete(request, caller, signal, wishes);
-    const headers = completion.responseKey === undefined ? {} : { "zg-res-key": completion.responseKey };
-    return { kind: "bytes", bytes: completion.body, headers };
+    return inferenceBytes(completion);
   },
 });

@@ -1,7 +1,7 @@
 import { IMAGE_REQUEST, readImageRequest } from "../../../inference/image-request.ts";
 import { callerOf, inferenceBytes } from "../../inference-call.ts";
 import { defineRoute } from "../../route.ts";
-import { readRouting } from "../../routing-headers.ts";
+import { routingHeaders } from "../../routing-headers.ts";
 import { IMAGE_ANSWER } from "./image-shape.ts";
 
 /** POST /v1/images/generations (SPEC 4.1): images from a prompt, as base64 in the answer. */
@@ -11,14 +11,16 @@ export const generateImages = defineRoute({
   summary: "Create images",
   access: "inference.run",
   isAdmitted: true,
+  headers: routingHeaders,
   body: "bytes",
   bodies: { "application/json": IMAGE_REQUEST },
   answer: IMAGE_ANSWER,
   repetition: "replayed",
   async handle(app, call) {
     const caller = callerOf(call);
-    const wishes = readRouting(call.rawHeaders, app.config.PLATFORM_WORDS);
     const request = readImageRequest(call.body);
-    return inferenceBytes(await app.images.create(request, caller, { signal: call.signal, wishes }));
+    return inferenceBytes(
+      await app.images.create(request, caller, { signal: call.signal, wishes: call.headers }),
+    );
   },
 });

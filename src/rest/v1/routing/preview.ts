@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { readProviderWishes } from "../../../inference/chat-request.ts";
+import { PROVIDER_OBJECT, providerPreferences } from "../../../inference/chat-request.ts";
 import { endpointOf, type Provider, SERVICE_TYPES, type ServiceType } from "../../../inference/provider.ts";
 import { permitSpender } from "../../../keys/permissions.ts";
 import { defineRoute, json } from "../../route.ts";
-import { readRouting } from "../../routing-headers.ts";
+import { routingHeaders } from "../../routing-headers.ts";
 import { address } from "../../wire.ts";
 
 /** POST /v1/routing/preview (facts 1.2): who would be asked, in the order of failover. Nothing is asked or billed. */
@@ -12,10 +12,11 @@ export const previewRouting = defineRoute({
   url: "/v1/routing/preview",
   summary: "Preview which providers a request would be routed to",
   access: "routing.preview",
+  headers: routingHeaders,
   body: z.object({
     service_type: z.enum(SERVICE_TYPES),
     model: z.string().min(1).max(256).optional(),
-    provider: z.unknown().optional(),
+    provider: PROVIDER_OBJECT,
   }),
   answer: {
     json: z.strictObject({
@@ -27,11 +28,11 @@ export const previewRouting = defineRoute({
       refused: z.array(z.strictObject({ provider: address, reason: z.string() })),
     }),
   },
-  async handle(app, { principal, body, rawHeaders }) {
+  async handle(app, { principal, body, headers }) {
     const { keyId } = permitSpender(principal, "routing.preview");
     const wishes = {
-      ...readProviderWishes(body.provider),
-      ...readRouting(rawHeaders, app.config.PLATFORM_WORDS),
+      ...providerPreferences(body.provider),
+      ...headers,
     };
     const { service_type: serviceType, model } = body;
     const { providers, refused } = await app.routing.preview({ serviceType, model }, wishes, keyId);

@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { EDIT_FORM } from "../../../../inference/image-request.ts";
 import { callerOf, contentTypeOf } from "../../../inference-call.ts";
 import { defineRoute } from "../../../route.ts";
-import { readRouting } from "../../../routing-headers.ts";
-import { EDIT_FORM } from "../../images/edits.ts";
+import { routingHeaders } from "../../../routing-headers.ts";
 import { SUBMITTED_JOB, submittedJob } from "../job-shape.ts";
 
 const MAX_EDIT_BYTES = 25 * 1_048_576;
@@ -14,6 +14,7 @@ export const submitImageEdit = defineRoute({
   summary: "Submit a job that edits images",
   access: "job.submit",
   isAdmitted: true,
+  headers: routingHeaders,
   query: z.object({ verify_tee: z.enum(["true", "false"]).optional() }),
   body: "bytes",
   bodies: { "multipart/form-data": EDIT_FORM },
@@ -22,7 +23,7 @@ export const submitImageEdit = defineRoute({
   repetition: "replayed",
   async handle(app, call) {
     const caller = callerOf(call, "job.submit");
-    const wishes = readRouting(call.rawHeaders, app.config.PLATFORM_WORDS);
+    const { headers: wishes } = call;
     const contentType = contentTypeOf(call, ["multipart/form-data"]);
     const verifyTee = call.query.verify_tee === "true";
     const ask = { operation: "edits", body: call.body, contentType, wishes, verifyTee } as const;

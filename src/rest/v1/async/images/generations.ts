@@ -1,7 +1,7 @@
 import { IMAGE_REQUEST } from "../../../../inference/image-request.ts";
 import { callerOf } from "../../../inference-call.ts";
 import { defineRoute } from "../../../route.ts";
-import { readRouting } from "../../../routing-headers.ts";
+import { routingHeaders } from "../../../routing-headers.ts";
 import { SUBMITTED_JOB, submittedJob } from "../job-shape.ts";
 
 /** POST /v1/async/images/generations (SPEC 4.1): a job that makes images from a prompt. */
@@ -11,17 +11,17 @@ export const submitImages = defineRoute({
   summary: "Submit a job that creates images",
   access: "job.submit",
   isAdmitted: true,
+  headers: routingHeaders,
   body: "bytes",
   bodies: { "application/json": IMAGE_REQUEST },
   answer: SUBMITTED_JOB,
   repetition: "replayed",
   async handle(app, call) {
-    const wishes = readRouting(call.rawHeaders, app.config.PLATFORM_WORDS);
     const ask = {
       operation: "generations",
       body: call.body,
       contentType: "application/json",
-      wishes,
+      wishes: call.headers,
     } as const;
     return submittedJob(await app.imageJobs.submit(ask, callerOf(call, "job.submit")));
   },

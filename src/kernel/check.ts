@@ -1,0 +1,20 @@
+import type { z } from "zod";
+import { AppError } from "./errors.ts";
+
+/**
+ * Checks what a client sent against its schema. Throws `code`, naming the field at fault: the first one that is wrong,
+ * missing or unknown, or `body` for a body that is wrong as a whole.
+ */
+export function checkInput<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  code: "invalid_body" | "invalid_parameter" = "invalid_body",
+): z.output<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const unknown = issue?.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
+  const param = [...(issue?.path ?? []), ...unknown].join(".") || "body";
+  const what = unknown.length > 0 ? "is not known here" : (issue?.message ?? "malformed");
+  throw new AppError(code, `${param}: ${what}`, { param });
+}

@@ -1,0 +1,20 @@
+/** The headers of answers that pages of other sites may read, beside those that every page may read of any. */
+export const EXPOSED_HEADERS: string = [
+  "Accept-Ranges",
+  "Allow",
+  "Content-Disposition",
+  "Content-Range",
+  "ETag",
+  "Idempotent-Replayed",
+  "Request-Id",
+  "Retry-After",
+  "WWW-Authenticate",
+  "X-0G-Trace",
+  "X-RateLimit-Limit-Requests",
+  "X-RateLimit-Remaining-Requests",
+  "X-RateLimit-Reset-Requests",
+  "X-Request-ID",
+  "X-Should-Retry",
+  "X-Storage-Root",
+  "ZG-Res-Key",
+].join(", ");

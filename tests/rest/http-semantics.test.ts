@@ -1,0 +1,277 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { SCOPES } from "../../src/keys/principal.ts";
+import { routes } from "../../src/rest/rest.plugin.ts";
+import { openSession } from "../support/callers.ts";
+import { MODEL } from "../support/network.ts";
+import { startPublisher } from "../support/publisher.ts";
+import { rawGet } from "../support/raw-http.ts";
+import { type RestFailure, rest } from "../support/rest-client.ts";
+import { seedAccount } from "../support/seed.ts";
+import { useStack } from "../support/stack.ts";
+
+const PAGE = "https://app.example.com";
+const stack = useStack({ CORS_ORIGINS: PAGE });
+
+type Credentials = { readonly sk: string; readonly mk: string; readonly session: string };
+let credentials: Credentials;
+beforeAll(async () => {
+  const { app } = stack();
+  const { account, secret } = await seedAccount(app.database, 10n ** 15n);
+  const { secret: mk } = await app.managementKeys.create(account, "all", SCOPES);
+  credentials = { sk: secret, mk, session: await openSession(app, account) };
+});
+
+const ask = (path: string, as?: keyof Credentials, options: Parameters<typeof rest>[3] = {}) =>
+  rest<RestFailure>(stack().origin, path, as && credentials[as], options);
+const failureOf = ({ status, body }: Awaited<ReturnType<typeof ask>>) => [
+  status,
+  body.error.code,
+  body.error.param,
+];
+/** The URL of a route with something in the place of its parameters. */
+const filled = (url: string) => url.replaceAll(/:\w+|\*/g, "x");
+
+describe("401", () => {
+  const guarded = routes.filter(({ access }) => access !== "public");
+
+  test.each(guarded)("$method $url says how to authenticate", async ({ method, url }) => {
+    const path = filled(url);
+    const none = await ask(path, undefined, { method });
+    expect([none.status, none.headers.get("www-authenticate")]).toEqual([401, 'Bearer realm="zerograph"']);
+    const wrong = await rest(stack().origin, path, "sk-wrong", { method });
+    expect([wrong.status, wrong.headers.get("www-authenticate")]).toEqual([
+      401,
+      'Bearer realm="zerograph", error="invalid_token"',
+    ]);
+  });
+
+  test.each(["/graphql", "/graphql/stream"])("%s says so too", async (path) => {
+    const { status, headers } = await rest(stack().origin, path, "sk-wrong", { body: { query: "{ a }" } });
+    expect([status, headers.get("www-authenticate")]).toEqual([
+      401,
+      expect.stringContaining("invalid_token"),
+    ]);
+  });
+});
+
+describe("a method that a known path does not take", () => {
+  const paths = new Set([...routes.map(({ url }) => url), "/graphql", "/openapi.json", "/healthz"]);
+
+  test.each([...paths])("%s is 405 with Allow", async (url) => {
+    const { status, headers, body } = await ask(filled(url), "session", { method: "PUT" });
+    expect(status).toBe(405);
+    const allowed = headers.get("allow")?.split(", ") ?? [];
+    for (const { method } of routes.filter((route) => route.url === url)) expect(allowed).toContain(method);
+    expect(allowed).not.toContain("PUT");
+    if (url.startsWith("/v1")) expect(body.error.code).toBe("method_not_allowed");
+  });
+
+  test("is told before the type of its body", async () => {
+    const headers = { "content-type": "application/xml" };
+    expect((await ask("/v1/models", undefined, { method: "PUT", body: "<a/>", headers })).status).toBe(405);
+    expect((await ask("/v1/nothing", undefined, { method: "PUT", body: "<a/>", headers })).status).toBe(404);
+  });
+});
+
+test("a slash at the end of a path changes nothing", async () => {
+  const told = ({ status, body }: Awaited<ReturnType<typeof ask>>) => [status, body.error?.code];
+  for (const { method, url, access } of routes.filter(({ url }) => url !== "/" && !url.endsWith("*"))) {
+    const as = access === "public" ? undefined : "sk";
+    const plain = await ask(filled(url), as, { method });
+    expect(told(await ask(`${filled(url)}/`, as, { method })), `${method} ${url}/`).toEqual(told(plain));
+  }
+  const slashed = await ask("/v1/models/?no_such=1");
+  expect(failureOf(slashed)).toEqual([400, "invalid_parameter", "no_such"]);
+  expect((await ask("/v1/models/")).body).toEqual((await ask("/v1/models")).body);
+});
+
+test.each(["org/model", "org%2Fmodel", "a/b/c"])("a model's id may have slashes: %s", async (id) => {
+  const { status, body } = await ask(`/v1/models/${id}`);
+  expect([status, body.error.code]).toEqual([404, "model_not_found"]);
+  expect(body.error.message).toContain(JSON.stringify(decodeURIComponent(id)));
+});
+
+test("an unknown query parameter is refused by every route, by its name", async () => {
+  for (const { method, url, access, errors } of routes) {
+    if (errors === "rpc") continue;
+    const isSpending = ["inference.run", "job.submit", "routing.preview"].includes(access);
+    const as = isSpending ? "sk" : "session";
+    const reply = await ask(`${filled(url)}?no_such=1`, access === "public" ? undefined : as, { method });
+    expect(reply.status, `${method} ${url}`).toBe(400);
+    expect(JSON.stringify(reply.body), `${method} ${url}`).toContain("no_such");
+    if (errors === "openai")
+      expect(failureOf(reply), `${method} ${url}`).toEqual([400, "invalid_parameter", "no_such"]);
+  }
+});
+
+describe("param is the name that the client sent", () => {
+  test.each<[string, object | undefined, Record<string, string>, string, keyof Credentials]>([
+    ["/v1/api-keys", { label: "a", expiration: "2001-01-01T00:00:00Z" }, {}, "expiration", "mk"],
+    ["/v1/api-keys", { label: "a\u2028b" }, {}, "label", "mk"],
+    ["/v1/api-keys", { name: "a\u2028b" }, {}, "name", "mk"],
+    ["/v1/api-keys", { label: "a", no_such: 1 }, {}, "no_such", "mk"],
+    ["/v1/api-keys?cursor=nonsense", undefined, {}, "cursor", "mk"],
+    ["/v1/management-keys?cursor=nonsense", undefined, {}, "cursor", "session"],
+    ["/v1/account/usage/history?cursor=nonsense", undefined, {}, "cursor", "mk"],
+    ...["X-0G-Provider-Sort", "x-platform-provider-sort", "X-Platform-Provider-Max-Price-Usd-Prompt"].map(
+      (name): [string, object, Record<string, string>, string, keyof Credentials] => [
+        "/v1/routing/preview",
+        { service_type: "chatbot" },
+        { [name]: "nonsense" },
+        name.toLowerCase(),
+        "sk",
+      ],
+    ),
+  ])("%s %j %j", async (path, body, headers, param, as) => {
+    const reply = await ask(path, as, { ...(body && { body }), headers });
+    expect(reply.status).toBe(400);
+    // Not every HTTP client keeps the spelling of headers.
+    expect([param, reply.body.error.param]).toContain(reply.body.error.param?.toLowerCase());
+    expect(reply.body.error.param?.toLowerCase()).toBe(param);
+  });
+
+  test("also of a name that is taken", async () => {
+    for (const field of ["name", "label"]) {
+      const body = { [field]: `taken by ${field}` };
+      expect((await ask("/v1/api-keys", "mk", { body })).status).toBe(201);
+      expect(failureOf(await ask("/v1/api-keys", "mk", { body }))).toEqual([409, "duplicate_name", field]);
+    }
+  });
+});
+
+test("a body of a type that an endpoint does not take has one text, which names those that it takes", async () => {
+  for (const type of ["text/plain", "multipart/form-data; boundary=a", "application/xml"]) {
+    const reply = await ask("/v1/chat/completions", "sk", { body: "a", headers: { "content-type": type } });
+    expect([reply.status, reply.body.error.message]).toEqual([415, "Send the body as application/json."]);
+  }
+});
+
+describe("/v1/management-keys", () => {
+  test.each(["", "/", "/x", "/x/", "/x/y", "/x/rotate/now", "//x", "/%2e%2e"])(
+    "with %j behind it is 403 for keys and 401 without one, with every method",
+    async (rest) => {
+      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"])
+        for (const [as, status] of [
+          ["sk", 403],
+          ["mk", 403],
+          [undefined, 401],
+        ] as const) {
+          const { sk, mk } = credentials;
+          const secret = as === "sk" ? sk : mk;
+          const reply = await rawGet(stack().origin, `/v1/management-keys${rest}`, {
+            method,
+            headers: as ? { authorization: `Bearer ${secret}` } : {},
+          });
+          expect(reply.status, `${method} ${as}`).toBe(status);
+        }
+    },
+  );
+
+  test("is 404 or 405 for a session where there is nothing", async () => {
+    expect(failureOf(await ask("/v1/management-keys/x/y", "session"))).toEqual([404, "not_found", null]);
+    expect((await ask("/v1/management-keys/x", "session")).status).toBe(405);
+  });
+});
+
+test("a repeated request with malformed headers or an unknown parameter is refused, and not answered from store", async () => {
+  const body = { model: MODEL, messages: [{ role: "user", content: "Hi" }], max_tokens: 2 };
+  const headers = { "idempotency-key": "repeated-with-other-headers" };
+  const path = "/v1/chat/completions";
+  const first = await ask(path, "sk", { body, headers });
+  expect(first.status).toBe(200);
+  const malformed = { ...headers, "x-0g-provider-sort": "nonsense" };
+  expect((await ask(path, "sk", { body, headers: malformed })).status).toBe(400);
+  expect((await ask(`${path}?no_such=1`, "sk", { body, headers })).status).toBe(400);
+  const again = await ask(path, "sk", { body, headers });
+  expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
+});
+
+describe("preconditions of a download", () => {
+  let path: string;
+  let etag: string;
+  beforeAll(async () => {
+    const publisher = await startPublisher(stack());
+    const { root } = await publisher.publish(Buffer.from("a file with conditions"));
+    path = `/file?root=${root}`;
+    etag = `"${root}"`;
+  });
+  const longAgo = "Mon, 01 Jan 2001 00:00:00 GMT";
+  const inTheFuture = "Fri, 01 Jan 2100 00:00:00 GMT";
+
+  test.each<[string, () => Record<string, string>, number]>([
+    ["its tag", () => ({ "if-match": etag }), 200],
+    ["its tag among others", () => ({ "if-match": `"other", ${etag}` }), 200],
+    ["any tag", () => ({ "if-match": "*" }), 200],
+    ["another tag", () => ({ "if-match": '"other"' }), 412],
+    ["its tag as a weak one", () => ({ "if-match": `W/${etag}` }), 412],
+    ["a date after it was seen", () => ({ "if-unmodified-since": inTheFuture }), 200],
+    ["a date before it was seen", () => ({ "if-unmodified-since": longAgo }), 412],
+    ["no date", () => ({ "if-unmodified-since": "yesterday" }), 200],
+    [
+      "its tag, which counts before a date",
+      () => ({ "if-match": etag, "if-unmodified-since": longAgo }),
+      200,
+    ],
+  ])("%s", async (_name, headers, status) => {
+    for (const method of ["GET", "HEAD"])
+      for (const query of ["", "&withProof=true"])
+        expect(
+          (await rawGet(stack().origin, path + query, { method, headers: headers() })).status,
+          `${method} ${query}`,
+        ).toBe(status);
+  });
+});
+
+describe("a page of a listed origin", () => {
+  /** What pages may read of every answer (Fetch), and what is the connection's or CORS' own. */
+  const ALWAYS = new Set(
+    "cache-control content-language content-length content-type expires last-modified pragma".split(" "),
+  );
+  const OF_THE_CONNECTION = /^(?:access-control-|connection$|date$|keep-alive$|transfer-encoding$|vary$)/;
+  const OF_THE_BROWSER =
+    /^(?:content-security-policy|cross-origin-|x-content-type-options|x-accel-buffering|referrer-policy)/;
+
+  test("may read every header that is sent, and Vary names each header once", async () => {
+    const chat = { model: MODEL, messages: [{ role: "user", content: "Hi" }], max_tokens: 2 };
+    const origin = { origin: PAGE };
+    const query = { query: "{ network { name } }" };
+    const replies = [
+      await ask("/v1/chat/completions", "sk", { body: chat, headers: origin }),
+      await ask("/v1/chat/completions", "sk", { body: { ...chat, model: "none" }, headers: origin }),
+      await ask("/v1/messages", "sk", { body: chat, headers: origin }),
+      await ask("/v1/account", undefined, { headers: origin }),
+      await ask("/v1/account", undefined, { method: "PUT", headers: origin }),
+      await ask("/v1/models", undefined, { headers: origin }),
+      await ask("/v1/nothing", undefined, { headers: origin }),
+      await ask("/graphql", "sk", { body: query, headers: origin }),
+      await ask("/graphql", undefined, { body: { query: "{ __typename }" }, headers: origin }),
+      await ask(`/file?root=0x${"0".repeat(64)}`, undefined, { headers: origin }),
+    ];
+    for (const { headers } of replies) {
+      const exposed = headers.get("access-control-expose-headers")?.toLowerCase().split(", ") ?? [];
+      for (const name of headers.keys())
+        if (!ALWAYS.has(name) && !OF_THE_CONNECTION.test(name) && !OF_THE_BROWSER.test(name))
+          expect(exposed).toContain(name);
+      const vary = (headers.get("vary") ?? "").toLowerCase().split(", ");
+      expect(vary).toContain("origin");
+      expect(new Set(vary).size, vary.join()).toBe(vary.length);
+    }
+    const [{ headers } = { headers: new Headers() }] = replies;
+    expect(headers.has("x-ratelimit-limit-requests")).toBe(true);
+  });
+
+  test("may send the routing headers under every word, and X-Api-Key", async () => {
+    const { headers } = await ask("/v1/messages", undefined, {
+      method: "OPTIONS",
+      headers: { origin: PAGE, "access-control-request-method": "POST" },
+    });
+    const allowed = headers.get("access-control-allow-headers")?.toLowerCase().split(", ") ?? [];
+    const controls = ["sort", "address", "trust-mode", "allow-fallbacks"];
+    const caps = ["prompt", "completion", "image"].map((kind) => `max-price-usd-${kind}`);
+    for (const word of ["0g", "platform"])
+      for (const control of [...controls, ...caps])
+        expect(allowed).toContain(`x-${word}-provider-${control}`);
+    for (const name of ["authorization", "x-api-key", "idempotency-key", "anthropic-version"])
+      expect(allowed).toContain(name);
+  });
+});

@@ -1,0 +1,128 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { readTranscriptionJson } from "../../src/inference/audio-request.ts";
+import { readChatRequest } from "../../src/inference/chat-request.ts";
+import { readImageRequest } from "../../src/inference/image-request.ts";
+import { readMessagesRequest, readTokenCountRequest } from "../../src/inference/messages-request.ts";
+import { AppError } from "../../src/kernel/errors.ts";
+import { toOpenApi } from "../../src/rest/openapi.ts";
+import { NOTES } from "../../src/rest/openapi-notes.ts";
+import { routes } from "../../src/rest/rest.plugin.ts";
+import { type OpenApi, OpenApiCheck } from "../support/openapi.ts";
+
+const JSON_TYPE = "application/json";
+const check = new OpenApiCheck(toOpenApi(routes) as OpenApi);
+
+/** How the routes that read their own bytes read JSON; the others parse with the schema that is in `bodies`. */
+const READERS: Readonly<Record<string, (bytes: Buffer) => unknown>> = {
+  "POST /v1/chat/completions": readChatRequest,
+  "POST /v1/messages": readMessagesRequest,
+  "POST /v1/messages/count_tokens": readTokenCountRequest,
+  "POST /v1/images/generations": readImageRequest,
+  "POST /v1/async/images/generations": readImageRequest,
+  "POST /v1/audio/transcriptions": readTranscriptionJson,
+};
+
+/** What a schema of JSON cannot say, or `format` says only to people: such bodies may be refused all the same. */
+const BEYOND_JSON_SCHEMA: Readonly<Record<string, RegExp>> = {
+  "POST /v1/audio/transcriptions": /^file_base64$/,
+  "POST /v1/api-keys": /^(?:name|label)$/,
+  "PATCH /v1/api-keys/:id": /^(?:name|label)$/,
+  "POST /v1/management-keys": /^name$/,
+  "PATCH /v1/management-keys/:id": /^name$/,
+};
+
+const bodies = routes.flatMap((route) => {
+  const schema = route.bodies[JSON_TYPE];
+  return schema && route.errors !== "rpc" ? [{ ...route, name: `${route.method} ${route.url}`, schema }] : [];
+});
+
+/** Values at which a reader and a schema may disagree. */
+const value = fc.oneof(
+  fc.constantFrom<unknown>(
+    null,
+    true,
+    false,
+    "",
+    "a",
+    " ",
+    "true",
+    "0.5",
+    "1e3",
+    "latency",
+    "private",
+    "none",
+  ),
+  fc.constantFrom<unknown>(0, 1, -1, 0.5, 128, 129, 2 ** 31 - 1, 2 ** 31, 2 ** 40, 2 ** 53, 1e300),
+  fc.constantFrom<unknown>("x".repeat(256), "x".repeat(257), `0x${"aB".repeat(20)}`, `0x${"ab".repeat(32)}`),
+  fc.constantFrom<unknown>("2126-01-01T00:00:00Z", "2126-01-01", "no_expiration", "read-only", "b64_json"),
+  fc.constantFrom<unknown>([], {}, [null], [{}], ["a"], [[]], [{ role: "user" }], [{ role: 1 }]),
+  fc.constantFrom<unknown>(
+    [{ role: "user", content: "a" }],
+    [{ role: "assistant", tool_calls: [{ id: "a", type: "function" }] }],
+    [{ role: "user", content: null }],
+    [{ role: "user", content: [{ type: "text", text: "a" }] }],
+    { include_usage: true },
+    { include_usage: 1 },
+    { sort: "price" },
+    { sort: "other" },
+    { address: `0x${"ab".repeat(20)}`, allow_fallbacks: false },
+    { address: "0x12" },
+    { lemma: [], path: [true] },
+  ),
+  fc.jsonValue({ maxDepth: 2 }),
+);
+
+type Change = { readonly at: number; readonly to: unknown; readonly isRemoved: boolean };
+const changes = fc.array(
+  fc.record({ at: fc.nat(), to: value, isRemoved: fc.boolean() }) satisfies fc.Arbitrary<Change>,
+  { maxLength: 3 },
+);
+
+function changed(example: Record<string, unknown>, fields: readonly string[], list: readonly Change[]) {
+  const body = { ...example };
+  for (const { at, to, isRemoved } of list) {
+    const field = fields[at % fields.length] ?? "";
+    if (isRemoved) delete body[field];
+    else body[field] = to;
+  }
+  return body;
+}
+
+test("every route with a JSON body of its own reading is compared", () => {
+  const own = bodies.filter(({ name, schema }) => READERS[name] === undefined && !("shape" in schema));
+  expect(own.map(({ name }) => name).filter((name) => !BEYOND_JSON_SCHEMA[name])).toEqual([
+    "POST /v1/auth/signout",
+  ]);
+});
+
+test.each(bodies)("what $name takes is what is published", ({ name, schema, url, method }) => {
+  const path = url.replace(/:(\w+)/g, "{$1}");
+  const example = NOTES[name]?.example as Record<string, unknown>;
+  const published = check.bodyOf(`${method} ${path}`, JSON_TYPE);
+  const fields = [...Object.keys(published.properties), "something_else"];
+  const read = READERS[name] ?? ((bytes: Buffer) => schema.parse(JSON.parse(bytes.toString("utf8"))));
+  fc.assert(
+    fc.property(changes, (list) => {
+      const body = changed(example, fields, list);
+      const fault = faultOf(read, body);
+      const isTaken = fault === undefined;
+      if (!isTaken && BEYOND_JSON_SCHEMA[name]?.test(fault)) return;
+      expect(published.takes(body), `${JSON.stringify(body).slice(0, 500)} ${fault}`).toBe(isTaken);
+    }),
+    { numRuns: 500, seed: 7 },
+  );
+});
+
+/** The field at fault; undefined for a body that is taken. */
+function faultOf(read: (bytes: Buffer) => unknown, body: unknown): string | undefined {
+  try {
+    read(Buffer.from(JSON.stringify(body)));
+    return undefined;
+  } catch (error) {
+    if (error instanceof AppError) return error.param ?? "";
+    const [issue] = (error as { issues?: readonly { path: readonly PropertyKey[] }[] }).issues ?? [];
+    if (!issue) throw error;
+    return issue.path.map(String).join(".");
+  }
+}
