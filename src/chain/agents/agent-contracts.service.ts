@@ -10,7 +10,7 @@ import type { AgentContract } from "./agent-contracts.ts";
 import { ORACLE_TYPES, type OracleType } from "./transfer-proof.ts";
 
 /** The roles of AgentNFT (SPEC 2.5). `default_admin` grants the others. */
-export const AGENT_ROLES = {
+const AGENT_ROLES = {
   default_admin: "DEFAULT_ADMIN_ROLE",
   admin: "ADMIN_ROLE",
   operator: "OPERATOR_ROLE",

@@ -57,7 +57,7 @@ const CONNECT_MS = 3_000;
 const MAX_FILE_BYTES = 1_048_576;
 
 /** How the three interfaces of a node stand. */
-export type NodeStatuses = Pick<Observation, "consensus" | "execution" | "engine">;
+type NodeStatuses = Pick<Observation, "consensus" | "execution" | "engine">;
 
 /** What is looked at besides them. */
 export type Surroundings = Omit<Observation, keyof NodeStatuses>;

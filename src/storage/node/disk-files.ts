@@ -163,7 +163,7 @@ async function isAt(path: string, { device, inode }: Opened): Promise<boolean> {
 }
 
 /** Whether an error says that there is no such file. */
-export function isMissing(error: unknown): boolean {
+function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === "ENOENT";
 }
 
