@@ -35,6 +35,7 @@ export async function openApp(
 ): Promise<App> {
   const app = await createApp(config, network, log, open);
   ends.unshift(() => app.close());
+  await app.chain.requireContracts();
   if (app.metrics && config.METRICS_PORT !== undefined) {
     const metrics = await startMetrics(app, app.metrics, config.METRICS_PORT);
     ends.unshift(() => metrics.close());

@@ -1,5 +1,6 @@
 import type { Queries } from "../db/database.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { StartupError } from "../kernel/errors.ts";
 import type { ChainBlock } from "./log-handler.ts";
 import { readStatuses, type WatcherStatus } from "./log-watcher.store.ts";
 import { NETWORKS, type Network } from "./networks.ts";
@@ -14,6 +15,8 @@ type Needs = {
 };
 
 const HEAD_FRESH_MS = 1_000;
+/** The contracts without which nothing can be deposited, routed or stored. */
+const REQUIRED_CONTRACTS = ["routerVault", "computeInference", "flow"] as const;
 
 /** The network that we serve: its parameters, its blocks, and how far each watcher has read it. */
 export class ChainService {
@@ -64,6 +67,27 @@ export class ChainService {
     if (ready === states.length) return undefined;
     if (ready > 0) return `${ready} of ${states.length} endpoints`;
     return states.includes("wrong_chain") ? "another chain" : "unreachable";
+  }
+
+  /**
+   * Throws a line for the operator on a chain that has none of the network's contracts, such as a fresh development
+   * chain. Contracts that cannot be asked for are not missing: an outage must not keep the process from starting.
+   */
+  async requireContracts(): Promise<void> {
+    const { rpc, network } = this.#needs;
+    const places = REQUIRED_CONTRACTS.flatMap((name) => {
+      const { address } = network.contracts[name];
+      return address ? [{ name, address }] : [];
+    });
+    const codes = await Promise.all(
+      places.map(({ address }) => rpc.client.getCode({ address }).catch(() => "unknown" as const)),
+    );
+    if (places.length === 0 || codes.some((code) => code !== undefined)) return;
+    const listed = places.map(({ name, address }) => `${name} at ${address}`).join(", ");
+    const next = network.id === "devnet" ? " Leave RPC_URL out to start a chain that has them." : "";
+    throw new StartupError(
+      `RPC_URL: this chain has no contracts of NETWORK=${network.id}, such as ${listed}.${next}`,
+    );
   }
 
   /** How far each watcher is, by its name, as of its last word; it may run in another process. */

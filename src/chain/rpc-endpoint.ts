@@ -33,6 +33,10 @@ type Options = {
 const CHECKED_FOR_MS = 60_000;
 const FIRST_REST_MS = 1_000;
 const LONGEST_REST_MS = 30_000;
+/** How long a call waits for an endpoint that was out of reach when it was last asked. */
+const PATIENCE_MS = 500;
+/** How long such an endpoint may take to tell its chain id, before it is asked anew. */
+const RECHECK_MS = 2_000;
 
 /**
  * One RPC endpoint. Its chain id is asked before the first call, again after every failure of the line, and once a
@@ -43,17 +47,19 @@ export class RpcEndpoint {
   readonly #options: Options;
   readonly #clock: Clock;
   readonly #call: (call: RpcCall) => Promise<unknown>;
+  readonly #callAgain: (call: RpcCall) => Promise<unknown>;
   #status: EndpointStatus = { state: "unchecked", chainId: undefined, checkedAt: undefined };
   #checkedMs = 0;
   #restsUntilMs = 0;
   #restMs = FIRST_REST_MS;
-  #checking: Promise<void> | undefined;
+  #checking: { readonly done: Promise<void>; readonly sinceMs: number } | undefined;
 
   constructor(options: Options) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.host = hostOf(options.url);
     this.#call = callerOf(options.url, options.timeoutMs);
+    this.#callAgain = callerOf(options.url, Math.min(options.timeoutMs, RECHECK_MS));
   }
 
   status(): EndpointStatus {
@@ -66,7 +72,9 @@ export class RpcEndpoint {
 
   /** Sends a call, after a look at the chain id where one is due. Throws what viem throws, or a `chain_error`. */
   async request(call: RpcCall): Promise<unknown> {
-    if (!this.isReady || this.#clock.monotonicMs() - this.#checkedMs >= CHECKED_FOR_MS) await this.verify();
+    if (this.#status.state === "unreachable") await this.#verifySoon();
+    else if (!this.isReady || this.#clock.monotonicMs() - this.#checkedMs >= CHECKED_FOR_MS)
+      await this.verify();
     try {
       return await this.#call(call);
     } catch (error) {
@@ -77,10 +85,31 @@ export class RpcEndpoint {
 
   /** Asks for the chain id; whoever wants to know meanwhile shares the answer. Throws when it is not ready then. */
   verify(): Promise<void> {
-    this.#checking ??= this.#verify().finally(() => {
-      this.#checking = undefined;
+    this.#checking ??= {
+      done: this.#verify().finally(() => {
+        this.#checking = undefined;
+      }),
+      sinceMs: performance.now(),
+    };
+    return this.#checking.done;
+  }
+
+  /** The same, but of an endpoint that hangs nobody waits for longer than a moment: the look goes on without them. */
+  async #verifySoon(): Promise<void> {
+    const done = this.verify();
+    const leftMs = PATIENCE_MS - (performance.now() - (this.#checking?.sinceMs ?? 0));
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const give = () => reject(new AppError("chain_error", "The chain's RPC does not answer."));
+      if (leftMs > 0) timer = setTimeout(give, leftMs);
+      else give();
     });
-    return this.#checking;
+    try {
+      await Promise.race([done, late]);
+    } finally {
+      clearTimeout(timer);
+      done.catch(() => {});
+    }
   }
 
   /** Looks in the background whether it is back, unless it failed a moment ago. */
@@ -90,9 +119,10 @@ export class RpcEndpoint {
 
   async #verify(): Promise<void> {
     const { chainId: wanted, network } = this.#options;
+    const ask = this.#status.state === "unreachable" ? this.#callAgain : this.#call;
     let answer: unknown;
     try {
-      answer = await this.#call({ method: "eth_chainId" });
+      answer = await ask({ method: "eth_chainId" });
     } catch (error) {
       this.#lose(error);
       throw error;

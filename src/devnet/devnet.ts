@@ -1,11 +1,11 @@
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BodyPool } from "../inference/body-pool.ts";
 import type { Hex } from "../kernel/hex.ts";
 import type { Logger } from "../kernel/log.ts";
 import { ROUTER_WALLET } from "./accounts.ts";
 import { fundRouterWallet, registerProvider } from "./actors.ts";
-import { startAnvil } from "./anvil.ts";
+import { type Anvil, startAnvil } from "./anvil.ts";
 import type { AccountSource } from "./bearer-check.ts";
 import { contractAddresses, type DevnetContracts, deployContracts, networkContracts } from "./deploy.ts";
 import { DEVNET_OFFERS, type DevnetOffer } from "./offers.ts";
@@ -35,11 +35,7 @@ export function knownDevnet(): Pick<Devnet, "contracts" | "networkContracts" | "
  */
 export async function startDevnet({ folder, log }: { folder: string; log: Logger }): Promise<Devnet> {
   mkdirSync(folder, { recursive: true });
-  const anvil = await startAnvil({
-    stateFile: join(folder, "anvil.json"),
-    blockTimeSeconds: BLOCK_SECONDS,
-    log,
-  });
+  const anvil = await startOnKeptPort(folder, log);
   const providers: StandInProvider[] = [];
   // They live in the process of the product, whose event loop a long prompt must not hold up.
   const bodies = new BodyPool({ log });
@@ -62,6 +58,26 @@ export async function startDevnet({ folder, log }: { folder: string; log: Logger
     await stop();
     throw error;
   }
+}
+
+/** Wallets and SDKs are set to a port, so the chain takes the one that it had before, while that is free. */
+async function startOnKeptPort(folder: string, log: Logger): Promise<Anvil> {
+  const options = { stateFile: join(folder, "anvil.json"), blockTimeSeconds: BLOCK_SECONDS, log };
+  const portFile = join(folder, "port");
+  const kept = readPort(portFile);
+  const anvil = await startAnvil({ ...options, ...(kept && { port: kept }) }).catch((error: unknown) => {
+    if (!kept) throw error;
+    log.warn({ err: error, port: kept }, "the development chain cannot have its port, and takes another one");
+    return startAnvil(options);
+  });
+  writeFileSync(portFile, `${anvil.port}\n`);
+  return anvil;
+}
+
+function readPort(file: string): number | undefined {
+  if (!existsSync(file)) return undefined;
+  const port = Number(readFileSync(file, "utf8").trim());
+  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined;
 }
 
 /** Starts a stand-in provider, puts its offer into the registry and pays it from the router's wallet. */

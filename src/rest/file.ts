@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { readFileId } from "../storage/file-id.ts";
 import { answerDownload, downloadMedia, downloadQuery } from "./file/download.ts";
+import { headerOf } from "./headers.ts";
 import { defineRoute } from "./route.ts";
 
 /** `GET /file`: the bytes of a file, by its root or by one of its submissions (SPEC 4.3). */
@@ -15,7 +16,8 @@ export const getFile = defineRoute({
   answer: { media: downloadMedia },
   async handle(app, call) {
     const id = readFileId(call.query);
-    const download = await app.downloads.ofFile(id);
+    const isRange = headerOf(call.rawHeaders, "range") !== undefined;
+    const download = await app.downloads.ofFile(id, isRange);
     return answerDownload(app, { ...call, isImmutable: "root" in id }, download);
   },
 });

@@ -35,9 +35,13 @@ export class DownloadsService {
     this.#needs = needs;
   }
 
-  /** A stored file. Throws what `FilesService.readable` throws. */
-  async ofFile(id: FileId): Promise<Download> {
-    const file = await this.#needs.files.readable(id);
+  /**
+   * A stored file, or, when a range of it is asked for, also one that lacks segments, such as damaged ones. Throws what
+   * `FilesService.readable` throws.
+   */
+  async ofFile(id: FileId, isRange = false): Promise<Download> {
+    const { files } = this.#needs;
+    const file = await (isRange ? files.readableInPart(id) : files.readable(id));
     return { tag: file.root, name: undefined, sizeBytes: file.sizeBytes, parts: [file] };
   }
 
@@ -65,6 +69,8 @@ export class DownloadsService {
     if (known !== undefined) return known;
     if (!first) return NO_BYTES_TYPE;
     const end = Math.min(SNIFFED_BYTES, first.sizeBytes);
+    // Of a file that lacks its first segment the type is not known.
+    if (!first.finalized) return NO_BYTES_TYPE;
     const type = sniffType(await this.#needs.reader.read(first, { start: 0, end }));
     this.#types.set(tag, type);
     return type;
@@ -75,7 +81,7 @@ export class DownloadsService {
     const { reader } = this.#needs;
     const pieces = cut(parts, range);
     const [only] = pieces;
-    if (pieces.length === 1 && only) return reader.stream(only.file, only.inside);
+    if (pieces.length === 1 && only) return reader.stream(only.file, only.inside, "present");
     return new JoinedStream(
       pieces.map(
         ({ file, inside }) =>

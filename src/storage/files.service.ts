@@ -65,6 +65,12 @@ export class FilesService {
     return requireKnown(file);
   }
 
+  /** One file of which at least parts can be read. Throws `file_not_found`, `file_pruned` and `file_not_finalized`. */
+  async readableInPart(id: FileId): Promise<ChainFile> {
+    const file = await this.get(id);
+    return file.uploadedSegments > 0 && !file.pruned ? file : requireReadable(file);
+  }
+
   /** One file whose bytes can be read. Throws `file_not_found`, `file_pruned` and `file_not_finalized`. */
   async readable(id: FileId): Promise<ChainFile> {
     return requireReadable(await this.get(id));

@@ -1,3 +1,4 @@
+import { AppError } from "../kernel/errors.ts";
 import type { ChainFile, FilesService } from "./files.service.ts";
 import { SEGMENT_CHUNKS } from "./merkle/shape.ts";
 import type { FileId, Segment, StorageNode } from "./node/storage-node.ts";
@@ -14,16 +15,24 @@ export class SegmentsService {
 
   /**
    * Whole chunks from `start` up to and without `end`, at most a segment of them; the last one of a file ends with
-   * zeros. Undefined for a file that is not known or not whole, and where it has no such chunks.
+   * zeros. Undefined for a file that is not known, and while a segment that it takes is not here. Throws
+   * `range_not_satisfiable` for chunks beyond the file.
    */
   async chunks(id: FileId, start: number, end: number): Promise<Buffer | undefined> {
-    const file = await this.#whole(id);
-    if (!file || end > Math.ceil(file.sizeBytes / CHUNK_BYTES)) return undefined;
+    const file = await this.#find(id);
+    if (!file) return undefined;
+    if (end > Math.ceil(file.sizeBytes / CHUNK_BYTES))
+      throw new AppError(
+        "range_not_satisfiable",
+        `end entry index exceeds tx size: end=${end} tx size=${file.sizeBytes}`,
+        { param: "end_index" },
+      );
     const first = Math.floor(start / SEGMENT_CHUNKS);
     const last = Math.floor((end - 1) / SEGMENT_CHUNKS);
     const parts: Buffer[] = [];
     for (let index = first; index <= last; index++) {
-      const segment = await this.#needs.node.read(file, index);
+      const segment = await unlessMissing(this.#needs.node.read(file, index));
+      if (!segment) return undefined;
       const base = index * SEGMENT_CHUNKS;
       const from = Math.max(start - base, 0) * CHUNK_BYTES;
       parts.push(segment.subarray(from, Math.min(end - base, SEGMENT_CHUNKS) * CHUNK_BYTES));
@@ -31,14 +40,25 @@ export class SegmentsService {
     return parts.length === 1 ? parts[0] : Buffer.concat(parts);
   }
 
-  /** A segment with its proof; undefined for a file that is not known or not whole, and beyond its end. */
+  /** A segment with its proof; undefined for a file that is not known or a segment that is not here. Throws beyond its end. */
   async proven(id: FileId, index: number): Promise<Segment | undefined> {
-    const file = await this.#whole(id);
-    return file && index < file.segments ? this.#needs.node.readWithProof(file, index) : undefined;
+    const file = await this.#find(id);
+    if (!file) return undefined;
+    if (index >= file.segments)
+      throw new AppError("segment_refused", "index out of bound", { param: "index" });
+    return unlessMissing(this.#needs.node.readWithProof(file, index));
   }
 
-  async #whole(id: FileId): Promise<ChainFile | undefined> {
+  async #find(id: FileId): Promise<ChainFile | undefined> {
     const [file] = await this.#needs.files.find([id]);
-    return file?.finalized ? file : undefined;
+    return file;
   }
+}
+
+/** Undefined for a segment that is not here, though the file is known. */
+async function unlessMissing<T>(segment: Promise<T>): Promise<T | undefined> {
+  return segment.catch((error: unknown) => {
+    if (error instanceof AppError && error.code === "file_not_finalized") return undefined;
+    throw error;
+  });
 }

@@ -6,7 +6,7 @@ import type { Hex } from "../../src/kernel/hex.ts";
 import { defineEnum } from "../shared/enumeration.ts";
 import { Hash32Scalar, HexScalar } from "../shared/scalars.ts";
 
-const OracleKind = defineEnum<OracleType>("OracleType", "Who proves that a key was sealed.", {
+export const OracleKind = defineEnum<OracleType>("OracleType", "Who proves that a key was sealed.", {
   tee: "An enclave, by its signature.",
   zkp: "A proof in zero knowledge, which no contract checks yet.",
 });

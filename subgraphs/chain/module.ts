@@ -3,6 +3,7 @@ import type { Context } from "../shared/context.ts";
 import { EventCursorResolver } from "../shared/event-cursor.resolver.ts";
 import { findAccount } from "./account.stub.ts";
 import { AccessDelegationResolver, AgentAccountResolver } from "./agent-account.resolver.ts";
+import { AgentContractStateResolver } from "./agent-contract.resolver.ts";
 import {
   AgentContractResolver,
   AgentTokenResolver,
@@ -62,6 +63,7 @@ export function build(): Subgraph {
       TokenCloneResolver,
       AgentAccountResolver,
       AccessDelegationResolver,
+      AgentContractStateResolver,
       AgentTransactionsResolver,
       AgentTransferSubscription,
       SealedKeyResolver,

@@ -177,6 +177,24 @@ describe("the preflight", () => {
     );
   });
 
+  test("judges what the statuses say at the same time, however often either is asked for", async () => {
+    const { settings, execution } = await goodNode();
+    let nowMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => nowMs };
+    const node = new NodeService({ settings, chainId: CHAIN_ID, clock });
+    const verdictOf = async () =>
+      (await node.preflight()).find(({ rule }) => rule === "not_while_syncing")?.verdict;
+    for (const syncing of [false, { currentBlock: "0x10", highestBlock: "0x20" }, false] as const) {
+      execution.syncing = syncing;
+      nowMs += 1_500;
+      const [status, verdict] = await Promise.all([node.execution(), verdictOf()]);
+      expect([status, verdict]).toEqual([
+        expect.objectContaining({ syncing: syncing !== false }),
+        syncing === false ? "pass" : "fail",
+      ]);
+    }
+  });
+
   test("knows nothing without a configuration, and says what to set", async () => {
     const checks = Object.entries(await checksOf(settingsWith()));
     expect(checks).toHaveLength(13);
@@ -246,6 +264,15 @@ describe("the preflight", () => {
       ({ execution }) => {
         execution.secret = undefined;
         return { consensusJwtFile: undefined, executionJwtFile: undefined };
+      },
+    ],
+    [
+      "an open engine, and the same secret in both files",
+      "same_jwt_secret",
+      "fail",
+      /without a secret/,
+      ({ execution }) => {
+        execution.secret = undefined;
       },
     ],
     [

@@ -120,6 +120,22 @@ describe("several endpoints", () => {
 });
 
 describe("a single endpoint", () => {
+  test("that hangs costs the first call its time, and those after it a moment, until it answers again", async () => {
+    const chain = await startChain();
+    const proxy = await startRpcProxy(chain.url);
+    const { rpc } = rpcOver([proxy.url], { timeoutMs: 3_000 });
+    await rpc.verifyChain();
+    proxy.judge = () => "hang";
+    await expect(rpc.head()).rejects.toMatchObject({ code: "chain_error" });
+    expect(rpc.endpoints()[0]?.state).toBe("unreachable");
+    const before = performance.now();
+    for (let n = 0; n < 3; n++) await expect(rpc.head()).rejects.toMatchObject({ code: "chain_error" });
+    // Without a bound each of them would take twice the time-out.
+    expect(performance.now() - before).toBeLessThan(6_000);
+    proxy.judge = () => "pass";
+    await until(async () => (await rpc.head().catch(() => undefined))?.number === 1n);
+  });
+
   test("that is asked too often stays in use: a refusal is no outage", async () => {
     let refusals = 1;
     const server = createServer(async (request, response) => {

@@ -153,6 +153,10 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Query.agentContracts": open("{ agentContracts { address } }"),
   "Query.sealedKeys": open(`{ sealedKeys(to: "0x${"1".repeat(40)}") { nodes { id } } }`),
   "Query.accessProofTexts": ofToken("accessProofTexts", "", "{ text }"),
+  "Query.prepareMint": open(
+    `{ prepareMint(contract: "0x${"1".repeat(40)}", from: "0x${"2".repeat(40)}", to: "0x${"2".repeat(40)}") { data } }`,
+    "not_found",
+  ),
   "Query.prepareTransfer": ofToken("prepareTransfer", MOVE),
   "Query.prepareClone": ofToken("prepareClone", MOVE),
   "Query.prepareAuthorizeUsage": ofToken("prepareAuthorizeUsage", `, user: "0x${"2".repeat(40)}"`),

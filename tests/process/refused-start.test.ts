@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
+import { startAnvil } from "../../src/devnet/anvil.ts";
 import { createServerDatabase } from "../support/database.ts";
 import { freePort } from "../support/postgres.ts";
 import { newFolder, runProcess } from "../support/process.ts";
@@ -51,6 +52,16 @@ async function refusalOf(settings: Record<string, string>, args: readonly string
 }
 
 describe("a start that cannot be is refused in one line that names the setting at fault", () => {
+  test("an RPC_URL of a chain without the network's contracts", async () => {
+    const anvil = await startAnvil();
+    onTestFinished(() => anvil.stop());
+    const refusal = await refusalOf({ NETWORK: "devnet", RPC_URL: anvil.url });
+    expect(refusal).toMatch(
+      /^RPC_URL: this chain has no contracts of NETWORK=devnet, such as routerVault at 0x/,
+    );
+    expect(refusal.split("\n")).toHaveLength(1);
+  });
+
   test("a role and a subgraph that do not exist", async () => {
     const [role, subgraph] = await Promise.all([
       refusalOf({}, ["nonsense"]),

@@ -153,7 +153,10 @@ describe("the storage node", () => {
     expect(await chunks(1_023, 1_026)).toEqual(file.content.subarray(1_023 * 256, 1_026 * 256));
     const last = await chunks(1_171, 1_172);
     expect(last).toEqual(Buffer.concat([file.content.subarray(1_171 * 256), Buffer.alloc(32)]));
-    expect(await call("zgs_downloadSegment", [file.root, 1_172, 1_173])).toBeNull();
+    expect(await failure("zgs_downloadSegment", [file.root, 1_171, 1_173])).toEqual({
+      code: -32_000,
+      message: "end entry index exceeds tx size: end=1173 tx size=300000",
+    });
     expect(await call("zgs_downloadSegment", [UNKNOWN, 0, 1])).toBeNull();
     expect(await call("zgs_downloadSegmentByTxSeq", [10 ** 6, 0, 1])).toBeNull();
     const refused = (data: string) => ({ code: -32_602, message: "Invalid params: end_index", data });
@@ -166,7 +169,11 @@ describe("the storage node", () => {
       ...{ root: file.root, index: 1, fileSize: 300_000 },
       ...{ data: second?.data, proof: second?.proof },
     });
-    expect(await call("zgs_downloadSegmentWithProof", [file.root, 2])).toBeNull();
+    expect(await failure("zgs_downloadSegmentWithProof", [file.root, 2])).toEqual({
+      code: -32_602,
+      message: "Invalid params: index",
+      data: "index out of bound",
+    });
   });
 
   test("refuses segments in the words that its clients look for, and keeps nothing of them", async () => {

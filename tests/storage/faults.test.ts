@@ -140,7 +140,14 @@ describe("an uploaded segment", () => {
     expect(await infoOf(file.root)).toMatchObject({ uploadedSegNum: 2, finalized: false });
     expect(await post({ root: file.root, ...segment(1) })).toEqual(done);
     expect(await infoOf(file.root)).toMatchObject({ uploadedSegNum: 3, finalized: true });
-    // What is whole already is not looked at any more.
+    // As clients in Go write it: a pointer that is nil, a root that was not set.
+    expect(await post({ root: file.root, txSeq: null, expectedReplica: 1, ...segment(1) })).toEqual(done);
+    expect(await post({ root: ZERO, txSeq: tx.seq, ...segment(1) })).toEqual(done);
+    const small = prepareFile(randomBytes(100));
+    await publisher.submit(small);
+    const proof = { lemma: [small.root], path: null };
+    expect(await post({ root: small.root, txSeq: null, ...small.segments[0], proof })).toEqual(done);
+    // What is whole already stays as it is.
     expect(await post({ root: file.root, ...segment(1) })).toEqual(done);
     const reply = await fetch(`${stack().origin}/file?root=${file.root}`);
     expect(Buffer.from(await reply.arrayBuffer()).equals(file.content)).toBe(true);
@@ -229,6 +236,25 @@ describe("a file that was damaged on the disk", () => {
     expect(cut.isWhole).toBe(false);
     expect(cut.body.length).toBeLessThanOrEqual(524_288);
     expect(cut.body.equals(large.content.subarray(0, cut.body.length))).toBe(true);
+  });
+
+  test("is still given out by the ranges that are whole", async () => {
+    const file = await publisher.publish(randomBytes(700_000));
+    await damage(file.root, 300_000);
+    await rawGet(stack().origin, `/file?root=${file.root}`);
+    const range = (from: number, to: number) =>
+      fetch(`${stack().origin}/file?root=${file.root}`, { headers: { range: `bytes=${from}-${to}` } });
+    for (const [from, to] of [
+      [10, 1_000],
+      [600_000, 699_999],
+    ] as const) {
+      const reply = await range(from, to);
+      expect(reply.status).toBe(206);
+      expect(Buffer.from(await reply.arrayBuffer()).equals(file.content.subarray(from, to + 1))).toBe(true);
+    }
+    expect((await range(300_000, 300_100)).status).toBe(409);
+    expect((await fetch(`${stack().origin}/file?root=${file.root}`)).status).toBe(409);
+    expect(await infoOf(file.root)).toMatchObject({ finalized: false, uploadedSegNum: 2 });
   });
 
   test("is whole again when its segment is uploaded again", async () => {

@@ -2,6 +2,7 @@ import { lowerHex } from "../../kernel/hex.ts";
 import type { Parts } from "../../parts.ts";
 import type { LogHandler } from "../log-handler.ts";
 import type { TransactionBuilder } from "../transaction-builder.ts";
+import { AgentContractsService } from "./agent-contracts.service.ts";
 import { type AgentContract, agentWatcherName } from "./agent-contracts.ts";
 import { AgentLogService } from "./agent-log.service.ts";
 import { AgentTokensService } from "./agent-tokens.service.ts";
@@ -14,6 +15,8 @@ export type AgentServices = {
   /** Keys that were sealed for receivers of agent tokens. */
   readonly sealedKeys: SealedKeysService;
   readonly agentTransactions: AgentTransactionsService;
+  /** What their contracts say of themselves, and mints. */
+  readonly agentContracts: AgentContractsService;
 };
 
 /** Builds the services of agent tokens, and has each contract followed under a cursor of its own. */
@@ -40,5 +43,6 @@ export function openAgents(
     agentTokens: new AgentTokensService({ queries: database, client, chainId, contracts, clock }),
     sealedKeys: new SealedKeysService({ queries: database, events, chainId }),
     agentTransactions: new AgentTransactionsService({ client, transactions, contracts }),
+    agentContracts: new AgentContractsService({ client, transactions, contracts }),
   };
 }

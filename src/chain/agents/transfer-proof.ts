@@ -10,7 +10,8 @@ export type AccessProof = {
   readonly nonce: Hex;
   readonly proof: Hex;
 };
-const ORACLE_TYPES = ["tee", "zkp"] as const;
+/** In the order of the contracts' enum. */
+export const ORACLE_TYPES = ["tee", "zkp"] as const;
 export type OracleType = (typeof ORACLE_TYPES)[number];
 
 /** That the oracle sealed the data's key for the receiver (SPEC 2.5). */

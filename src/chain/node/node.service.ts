@@ -3,18 +3,17 @@ import { AppError } from "../../kernel/errors.ts";
 import { kept } from "../kept.ts";
 import { type ConsensusStatus, readConsensus } from "./consensus.client.ts";
 import { type Diagnosis, diagnose } from "./diagnosis.ts";
-import { type EngineStatus, probeEngine } from "./engine.client.ts";
+import type { EngineStatus } from "./engine.client.ts";
 import { type ExecutionClientName, type ExecutionStatus, readExecution } from "./execution.client.ts";
-import { readJwtFile } from "./jwt-secret.ts";
 import type { NodeSettings } from "./node-settings.ts";
-import { observe } from "./observation.ts";
+import { observeSurroundings, readEngine, type Surroundings } from "./observation.ts";
 import { type PreflightCheck, preflight } from "./preflight.ts";
 import { type SwitchPlan, switchPlan } from "./switch-plan.ts";
 
 type Needs = { readonly settings: NodeSettings; readonly chainId: number; readonly clock: Clock };
 
 const STATUS_KEPT_MS = 1_000;
-const PREFLIGHT_KEPT_MS = 5_000;
+const SURROUNDINGS_KEPT_MS = 5_000;
 
 /**
  * The operator's own node (SPEC 4.5 and 7): how it stands, whether it keeps the rules, and what its messages mean. It is
@@ -25,21 +24,18 @@ export class NodeService {
   readonly #execution: () => Promise<ExecutionStatus>;
   readonly #consensus: () => Promise<ConsensusStatus>;
   readonly #engine: () => Promise<EngineStatus>;
-  readonly #preflight: () => Promise<readonly PreflightCheck[]>;
+  readonly #surroundings: () => Promise<Surroundings>;
 
   constructor(needs: Needs) {
     this.#needs = needs;
-    const { settings, chainId, clock } = needs;
+    const { settings, clock } = needs;
     this.#consensus = kept(clock, STATUS_KEPT_MS, () =>
       readConsensus(settings.consensusUrl, "NODE_CONSENSUS_URL"),
     );
     this.#execution = kept(clock, STATUS_KEPT_MS, () => readExecution(settings.executionUrl));
-    this.#engine = kept(clock, STATUS_KEPT_MS, async () => {
-      const jwt = await readJwtFile(settings.consensusJwtFile ?? settings.executionJwtFile);
-      return probeEngine(settings.engineUrl, jwt, clock.now());
-    });
-    this.#preflight = kept(clock, PREFLIGHT_KEPT_MS, async () =>
-      preflight(await observe(settings, clock.now()), chainId),
+    this.#engine = kept(clock, STATUS_KEPT_MS, () => readEngine(settings, clock.now()));
+    this.#surroundings = kept(clock, SURROUNDINGS_KEPT_MS, async () =>
+      observeSurroundings(settings, await this.#consensus()),
     );
   }
 
@@ -67,9 +63,18 @@ export class NodeService {
     return this.#engine();
   }
 
-  /** A verdict for each rule, at most 5 s old. */
-  preflight(): Promise<readonly PreflightCheck[]> {
-    return this.#preflight();
+  /**
+   * A verdict for each rule. It judges the statuses that the other methods give out at the same time; files, ports and
+   * other machines are looked at every 5 s at most.
+   */
+  async preflight(): Promise<readonly PreflightCheck[]> {
+    const [consensus, execution, engine, surroundings] = await Promise.all([
+      this.#consensus(),
+      this.#execution(),
+      this.#engine(),
+      this.#surroundings(),
+    ]);
+    return preflight({ consensus, execution, engine, ...surroundings }, this.#needs.chainId);
   }
 
   /** What a message of a node means; undefined for one that it does not know. Throws `invalid_parameter` for a long one. */

@@ -56,17 +56,38 @@ export type Observation = {
 const CONNECT_MS = 3_000;
 const MAX_FILE_BYTES = 1_048_576;
 
-/** Looks at the whole node once, everything at the same time. It never throws and changes nothing. */
+/** How the three interfaces of a node stand. */
+type NodeStatuses = Pick<Observation, "consensus" | "execution" | "engine">;
+
+/** What is looked at besides them. */
+export type Surroundings = Omit<Observation, keyof NodeStatuses>;
+
+/** Looks at the whole node once. It never throws and changes nothing. */
 export async function observe(settings: NodeSettings, now: Date): Promise<Observation> {
-  const { consensusHome, executionData, publicAddress, p2pPorts } = settings;
-  const [consensusJwt, executionJwt] = await Promise.all([
-    readJwtFile(settings.consensusJwtFile),
-    readJwtFile(settings.executionJwtFile),
-  ]);
-  const [consensus, execution, engine, keyAddress] = await Promise.all([
+  const [consensus, execution, engine] = await Promise.all([
     readConsensus(settings.consensusUrl, "NODE_CONSENSUS_URL"),
     readExecution(settings.executionUrl),
-    probeEngine(settings.engineUrl, consensusJwt.state === "read" ? consensusJwt : executionJwt, now),
+    readEngine(settings, now),
+  ]);
+  return { consensus, execution, engine, ...(await observeSurroundings(settings, consensus)) };
+}
+
+/** Tries the engine API with the consensus client's secret, else with the execution client's. It never throws. */
+export async function readEngine(settings: NodeSettings, now: Date): Promise<EngineStatus> {
+  const ofConsensus = await readJwtFile(settings.consensusJwtFile);
+  const jwt = ofConsensus.state === "read" ? ofConsensus : await readJwtFile(settings.executionJwtFile);
+  return probeEngine(settings.engineUrl, jwt, now);
+}
+
+/** Looks at files, ports and other machines, everything at the same time. It never throws and changes nothing. */
+export async function observeSurroundings(
+  settings: NodeSettings,
+  consensus: ConsensusStatus,
+): Promise<Surroundings> {
+  const { consensusHome, executionData, publicAddress, p2pPorts } = settings;
+  const [consensusJwt, executionJwt, keyAddress] = await Promise.all([
+    readJwtFile(settings.consensusJwtFile),
+    readJwtFile(settings.executionJwtFile),
     readKeyAddress(consensusHome),
   ]);
   const ours = keyAddress ?? (consensus.state === "answering" ? consensus.validatorAddress : undefined);
@@ -90,9 +111,6 @@ export async function observe(settings: NodeSettings, now: Date): Promise<Observ
       readMachine(consensusHome, executionData),
     ]);
   return {
-    consensus,
-    execution,
-    engine,
     consensusJwt,
     executionJwt,
     validatorState,

@@ -97,6 +97,12 @@ function judgeSecret({ consensusJwt, executionJwt, engine }: Observation): Judge
   ];
   if (faults.length > 0)
     return fail(faults.join(" "), "Give both clients the same file: 32 bytes as 64 hexadecimal digits.");
+  // Before all else: an engine API that asks for no secret is open to everyone who reaches it, whatever the files hold.
+  if (engine.state === "answering" && !engine.refusesOthers)
+    return fail(
+      "The engine API takes calls without a secret.",
+      "Start the execution client with its JWT secret file.",
+    );
   const isTaken = engine.state === "answering" ? engine.takesSecret : undefined;
   if (consensusJwt.state === "read" && executionJwt.state === "read") {
     if (consensusJwt.fingerprint !== executionJwt.fingerprint)
@@ -110,11 +116,6 @@ function judgeSecret({ consensusJwt, executionJwt, engine }: Observation): Judge
     return fail(
       "The engine API refuses the consensus client's secret.",
       "Restart the execution client with the same file; compare the clocks, which may differ by 60 s.",
-    );
-  if (engine.state === "answering" && !engine.refusesOthers)
-    return fail(
-      "The engine API takes calls without a secret.",
-      "Start the execution client with its JWT secret file.",
     );
   if (isTaken) return pass("The engine API takes the secret.");
   return unknown(

@@ -76,6 +76,7 @@ export async function answerDownload(app: App, ask: Ask, download: Download): Pr
     return { kind: "file", status: 304, headers: common, body: undefined };
   const holds = !ask.isHead && rangeHolds(header("if-range"), etag);
   const range = rangeOf(holds ? header("range") : undefined, sizeBytes);
+  if (!range) requireWhole(download);
   const { start, end } = range ?? { start: 0, end: sizeBytes };
   const headers = {
     ...common,
@@ -117,6 +118,7 @@ function toSeconds(date: Date): number {
 function answerProven(app: App, ask: Ask, download: Download): Answer {
   const { sizeBytes } = download;
   const range = rangeOf(ask.isHead ? undefined : headerOf(ask.rawHeaders, "range"), sizeBytes);
+  if (!range) requireWhole(download);
   const boundary = newBoundary();
   const headers = {
     ...headersOf(ask, download),
@@ -141,6 +143,12 @@ function headersOf({ query, isImmutable }: Ask, { name, tag, parts }: Download):
     // Of several, each part of a proven download names its own.
     ...(only && others.length === 0 && { "x-storage-root": only.root }),
   };
+}
+
+/** A file that lacks segments is only given out by ranges. Throws `file_not_finalized`. */
+function requireWhole({ parts }: Download): void {
+  if (parts.every(({ finalized }) => finalized)) return;
+  throw new AppError("file_not_finalized", "Not all of the file is here: ask for a range of it.");
 }
 
 /** Undefined for the whole. Throws `range_not_satisfiable`. */

@@ -11,6 +11,8 @@ const BODY_LIMIT_BYTES = 524_288;
 const LONGEST_PROOF = 64;
 const MAX_DATA_CHARACTERS = Math.ceil(SEGMENT_BYTES / 3) * 4;
 
+const ZERO_ROOT = `0x${"0".repeat(64)}`;
+
 const hash = z
   .string()
   .regex(/^0x[0-9a-fA-F]{64}$/, "must be 0x and 64 hexadecimal digits")
@@ -18,14 +20,27 @@ const hash = z
 
 const body = z.object({
   root: hash.optional().meta({ description: "The file's root; this or `txSeq`." }),
-  txSeq: z.int().min(0).optional().meta({ description: "One of the file's submissions." }),
+  txSeq: z
+    .int()
+    .min(0)
+    .nullish()
+    .meta({ description: "One of the file's submissions; it wins over a root of zeros." }),
   index: z.int().min(0).meta({ description: "Which segment of the file, from 0." }),
   data: z.string().min(1, "Segment data is empty").max(MAX_DATA_CHARACTERS).meta({
     description: "Its bytes in base64: 262,144, of the last segment as many whole chunks of 256 as it fills.",
   }),
   proof: z.object({
-    lemma: z.array(hash).max(LONGEST_PROOF + 2),
-    path: z.array(z.boolean()).max(LONGEST_PROOF),
+    // Clients in Go write an empty list as null.
+    lemma: z
+      .array(hash)
+      .max(LONGEST_PROOF + 2)
+      .nullable()
+      .transform((list) => list ?? []),
+    path: z
+      .array(z.boolean())
+      .max(LONGEST_PROOF)
+      .nullable()
+      .transform((list) => list ?? []),
   }),
   expectedReplica: z.int().min(0).optional().meta({ description: "Taken and not used." }),
 });
@@ -42,7 +57,12 @@ export const uploadSegment = defineRoute({
   body,
   answer: { json: envelopeOf(z.literal(DONE)) },
   async handle(app, { body: { root, txSeq, index, data, proof } }) {
-    const segment = { root, txSeq: txSeq === undefined ? undefined : BigInt(txSeq), index, proof };
+    const segment = {
+      // Clients in Go always send a root, of zeros where they name the file by its txSeq.
+      root: typeof txSeq === "number" && root === ZERO_ROOT ? undefined : root,
+      txSeq: typeof txSeq === "number" ? BigInt(txSeq) : undefined,
+      ...{ index, proof },
+    };
     await app.uploads.put({ ...segment, data: decodeBase64(data, "data") });
     return json(envelope(DONE));
   },

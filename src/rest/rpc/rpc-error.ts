@@ -32,6 +32,7 @@ export function toRpcError(error: unknown): RpcError | undefined {
   const { code, message, param } = error;
   if (code === "segment_refused" && message === "data root and tx seq not match")
     return new RpcError(INTERNAL_ERROR, "Internal error", message);
+  if (code === "range_not_satisfiable") return new RpcError(SERVER_ERROR, message);
   if (code === "segment_refused") return invalidParams(nameOf(param ?? "data"), message);
   if (code === "file_too_large")
     return invalidParams("file_size", "caching of large file when tx is unavailable is not supported");

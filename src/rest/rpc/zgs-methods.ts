@@ -135,13 +135,15 @@ function readSegment(value: unknown): UploadSegment {
 }
 
 function readProof(value: unknown): UploadSegment["proof"] {
-  if (!isObject(value) || !Array.isArray(value.lemma) || !Array.isArray(value.path))
-    throw invalidParams("proof", "expected a proof");
-  if (value.lemma.length > LONGEST_PROOF + 2 || value.path.length > LONGEST_PROOF)
+  if (!isObject(value)) throw invalidParams("proof", "expected a proof");
+  // Clients in Go write an empty list as null.
+  const [lemma, path] = [value.lemma ?? [], value.path ?? []];
+  if (!Array.isArray(lemma) || !Array.isArray(path)) throw invalidParams("proof", "expected a proof");
+  if (lemma.length > LONGEST_PROOF + 2 || path.length > LONGEST_PROOF)
     throw invalidParams("proof", "invalid proof");
   return {
-    lemma: value.lemma.map((hash) => readHash(hash, "proof")),
-    path: value.path.map((isLeft) => {
+    lemma: lemma.map((hash) => readHash(hash, "proof")),
+    path: path.map((isLeft) => {
       if (typeof isLeft !== "boolean") throw invalidParams("proof", "expected booleans");
       return isLeft;
     }),

@@ -1,5 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
-import { constants, mkdir, open, rm } from "node:fs/promises";
+import { constants, mkdir, open, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { NaturalBatch } from "../../kernel/batch.ts";
 
@@ -9,22 +9,33 @@ const MAX_OPEN = 256;
 const READING = constants.O_RDONLY;
 const WRITING = constants.O_RDWR | constants.O_CREAT;
 
+/** An open file, and which one it is: a path may lead to another file later, or to none. */
+type Opened = { readonly handle: FileHandle; readonly device: bigint; readonly inode: bigint };
+
 type OpenFile = {
-  readonly handle: Promise<FileHandle>;
+  readonly opened: Promise<Opened>;
   readonly syncs: NaturalBatch<undefined, undefined>;
   users: number;
 };
 
+/** A file that is deleted again and again while it is written is given up. */
+const MAX_ATTEMPTS = 3;
+
 /**
  * Reads and writes at places of files. Files stay open for a while; writes that wait for the disk at once share one
- * flush. A write that resolved survives a crash of the machine, as far as its disk keeps its word.
+ * flush. A write that resolved survives a crash of the machine, as far as its disk keeps its word. A file that was
+ * deleted or replaced meanwhile is opened anew: bytes of a file without a name would be gone with its handle.
  */
 export class DiskFiles {
   readonly #open = new Map<string, OpenFile>();
+  readonly #retired = new Set<OpenFile>();
 
-  /** Writes at a place of a file, which is made with its folder where it is missing, and flushes it. */
-  write(path: string, position: number, data: Uint8Array): Promise<void> {
-    return this.#use(path, WRITING, async (handle, { syncs }) => {
+  /**
+   * Writes at a place of a file and flushes it. A missing file is made with its folder; `created` is then awaited before
+   * anything is written to it, also by others.
+   */
+  write(path: string, position: number, data: Uint8Array, created?: () => Promise<void>): Promise<void> {
+    return this.#use({ path, flags: WRITING, created }, async ({ handle }, { syncs }) => {
       for (let at = 0; at < data.length; )
         at += (await handle.write(data, at, data.length - at, position + at)).bytesWritten;
       await syncs.add(undefined);
@@ -33,7 +44,7 @@ export class DiskFiles {
 
   /** Reads `length` bytes at a place of a file; what lies behind its end is zeros. Throws when there is no such file. */
   read(path: string, position: number, length: number): Promise<Buffer> {
-    return this.#use(path, READING, async (handle) => {
+    return this.#use({ path, flags: READING }, async ({ handle }) => {
       const data = Buffer.allocUnsafeSlow(length);
       for (let at = 0; at < length; ) {
         const { bytesRead } = await handle.read(data, at, length - at, position + at);
@@ -44,77 +55,135 @@ export class DiskFiles {
     });
   }
 
+  /** How many bytes the file at this path has, 0 when there is none. */
+  async sizeOf(path: string): Promise<number> {
+    try {
+      return (await stat(path)).size;
+    } catch (error) {
+      if (isMissing(error)) return 0;
+      throw error;
+    }
+  }
+
   /** Deletes a file, if it is there. */
   async remove(path: string): Promise<void> {
     for (const flags of [READING, WRITING]) {
       const key = keyOf(path, flags);
       const open = this.#open.get(key);
       this.#open.delete(key);
-      await open?.handle.then(close, () => {});
+      await open?.opened.then(close, () => {});
     }
     await rm(path, { force: true });
   }
 
   async close(): Promise<void> {
-    const all = [...this.#open.values()];
+    const all = [...this.#open.values(), ...this.#retired];
     this.#open.clear();
-    await Promise.all(all.map(({ handle }) => handle.then(close, () => {})));
+    this.#retired.clear();
+    await Promise.all(all.map(({ opened }) => opened.then(close, () => {})));
   }
 
-  async #use<T>(
-    path: string,
-    flags: number,
-    work: (handle: FileHandle, open: OpenFile) => Promise<T>,
-  ): Promise<T> {
-    const key = keyOf(path, flags);
-    const file = this.#open.get(key) ?? this.#openFile(path, flags);
+  /** Works with a file, and once more when its path led to another one by the end. */
+  async #use<T>(place: Place, work: (opened: Opened, open: OpenFile) => Promise<T>): Promise<T> {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const file = this.#take(place);
+      try {
+        const opened = await file.opened;
+        const result = await work(opened, file);
+        if (await isAt(place.path, opened)) return result;
+        this.#retire(place, file);
+      } finally {
+        file.users--;
+        this.#closeOldest();
+      }
+    }
+    throw new Error("the file was deleted while it was in use");
+  }
+
+  #take(place: Place): OpenFile {
+    const key = keyOf(place.path, place.flags);
+    const file = this.#open.get(key) ?? this.#openFile(place);
     // A map keeps the order of insertion: what is used goes to its end.
     this.#open.delete(key);
     this.#open.set(key, file);
     file.users++;
-    try {
-      return await work(await file.handle, file);
-    } finally {
-      file.users--;
-      this.#closeOldest();
-    }
+    return file;
   }
 
-  #openFile(path: string, flags: number): OpenFile {
-    const handle = openAt(path, flags);
+  #openFile(place: Place): OpenFile {
+    const key = keyOf(place.path, place.flags);
+    const opened = openAt(place);
     const syncs = new NaturalBatch<undefined, undefined>(async (waiting) => {
-      await (await handle).datasync();
+      await (await opened).handle.datasync();
       return waiting;
     });
-    const file = { handle, syncs, users: 0 };
-    const key = keyOf(path, flags);
-    handle.catch(() => {
+    const file = { opened, syncs, users: 0 };
+    opened.catch(() => {
       if (this.#open.get(key) === file) this.#open.delete(key);
     });
     return file;
   }
 
+  /** Whoever comes next opens the path anew; the handle is closed by the last who uses it. */
+  #retire({ path, flags }: Place, file: OpenFile): void {
+    const key = keyOf(path, flags);
+    if (this.#open.get(key) === file) this.#open.delete(key);
+    this.#retired.add(file);
+  }
+
   #closeOldest(): void {
-    for (const [key, { handle, users }] of this.#open) {
+    for (const file of this.#retired) {
+      if (file.users > 0) continue;
+      this.#retired.delete(file);
+      void file.opened.then(close, () => {});
+    }
+    for (const [key, { opened, users }] of this.#open) {
       if (this.#open.size <= MAX_OPEN) return;
       if (users > 0) continue;
       this.#open.delete(key);
-      void handle.then(close, () => {});
+      void opened.then(close, () => {});
     }
   }
 }
 
+type Place = {
+  readonly path: string;
+  readonly flags: number;
+  readonly created?: (() => Promise<void>) | undefined;
+};
+
+async function isAt(path: string, { device, inode }: Opened): Promise<boolean> {
+  try {
+    const { dev, ino } = await stat(path, { bigint: true });
+    return dev === device && ino === inode;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+/** Whether an error says that there is no such file. */
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "ENOENT";
+}
+
+async function openAt({ path, flags, created }: Place): Promise<Opened> {
+  const handle = flags === READING ? await open(path, READING) : await openToWrite(path, created);
+  const { dev: device, ino: inode } = await handle.stat({ bigint: true });
+  return { handle, device, inode };
+}
+
 /** A new file is in its folder for good only when the folder was flushed as well. */
-async function openAt(path: string, flags: number): Promise<FileHandle> {
-  if (flags === READING) return open(path, READING);
+async function openToWrite(path: string, created: (() => Promise<void>) | undefined): Promise<FileHandle> {
   try {
     return await open(path, constants.O_RDWR);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    if (!isMissing(error)) throw error;
   }
   const folder = dirname(path);
   await mkdir(folder, { recursive: true });
-  const handle = await open(path, flags);
+  await created?.();
+  const handle = await open(path, WRITING);
   const parent = await open(folder, constants.O_RDONLY);
   await parent.sync().finally(() => parent.close());
   return handle;
@@ -125,7 +194,7 @@ function keyOf(path: string, flags: number): string {
   return `${flags}:${path}`;
 }
 
-async function close(handle: FileHandle): Promise<void> {
+async function close({ handle }: Opened): Promise<void> {
   await handle.close().catch(() => {});
 }
 

@@ -3,12 +3,14 @@ import type { Database, Queries, Transaction } from "../../db/database.ts";
 import { NaturalBatch } from "../../kernel/batch.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import { KeyedQueue } from "../../kernel/keyed-queue.ts";
 import type { Logger } from "../../kernel/log.ts";
-import { HASH_BYTES, type Keccak } from "../keccak/keccak.ts";
+import type { Keccak } from "../keccak/keccak.ts";
 import type { SegmentHasher } from "../merkle/file-tree.ts";
 import { type FileShape, SEGMENT_BYTES } from "../merkle/shape.ts";
-import { DiskFiles, dataPath, rootsPath } from "./disk-files.ts";
+import { DiskFiles, dataPath } from "./disk-files.ts";
 import { DiskReader, type FileOnDisk } from "./disk-reader.ts";
+import { DiskWriter } from "./disk-writer.ts";
 import { FinalizedFiles } from "./finalized-files.ts";
 import {
   adoptFiles,
@@ -19,8 +21,6 @@ import {
   type HeldBytes,
   heldBytes,
   holdFile,
-  noteSegments,
-  type WrittenSegment,
 } from "./held-changes.store.ts";
 import {
   type FoundFile,
@@ -65,10 +65,10 @@ type Needs = {
 
 const MAX_WRITING = 256;
 const MAX_EARLY_BYTES = 10 * 2 ** 20;
-/** What the smallest segment takes of a disk. */
-const DISK_BLOCK_BYTES = 4_096;
 const UNSUBMITTED_SHARE = 0.1;
 const KNOWN_IDS = 16_384;
+/** How long a file that was seen on the disk is taken to be there. */
+const PRESENT_MS = 1_000;
 const SWEEP_MS = 60_000;
 const SWEEP_BATCH = 100;
 
@@ -82,10 +82,13 @@ export class DiskNode implements StorageNode {
   readonly #needs: Needs;
   readonly #disk = new DiskFiles();
   readonly #reader: DiskReader;
+  readonly #writer: DiskWriter;
   readonly #finalized: FinalizedFiles;
   readonly #heldIds = new QuickLRU<string, string>({ maxSize: KNOWN_IDS });
+  /** Losses are noted one after the other for each file, so that none is noted over a repair. */
+  readonly #repairs = new KeyedQueue();
+  readonly #presentUntil = new QuickLRU<string, number>({ maxSize: KNOWN_IDS });
   readonly #finds: NaturalBatch<WantedFile, FoundFile | undefined>;
-  readonly #notes: NaturalBatch<WrittenSegment, Noted>;
   readonly #looks: NaturalBatch<undefined, HeldBytes>;
   #writing = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -96,24 +99,34 @@ export class DiskNode implements StorageNode {
     const { database, chainId } = needs;
     this.#finalized = new FinalizedFiles(() => heldGeneration(database));
     this.#finds = new NaturalBatch((wanted) => findHeld(database, chainId, wanted), { max: 100, lanes: 2 });
-    this.#notes = new NaturalBatch((written) => this.#note(written), { max: 64 });
     this.#looks = new NaturalBatch(async (waiting) => {
       const held = await heldBytes(database);
       return waiting.map(() => held);
     });
+    this.#writer = new DiskWriter({
+      ...needs,
+      disk: this.#disk,
+      lost: (file) => this.#drop(file, ALL),
+    });
     this.#reader = new DiskReader({
       ...needs,
       disk: this.#disk,
-      damaged: (file, index) => this.#drop(file, index),
+      damaged: (file, index) =>
+        this.#repairs.run(file.id, async () => {
+          if (index === undefined) return this.#drop(file, ALL);
+          // It may have been uploaded again while it was read.
+          if (!(await this.#reader.readOfIncomplete(file, index))) await this.#dropMissing(file, index);
+        }),
     });
   }
 
   async find(ids: readonly FileId[]): Promise<readonly (NodeFile | undefined)[]> {
     return Promise.all(
       ids.map(async (id) => {
-        if ("txSeq" in id) return this.#known(await this.#finds.add(id));
+        if ("txSeq" in id) return this.#present(this.#known(await this.#finds.add(id)));
         const root = lowerHex(id.root);
-        return (await this.#finalized.get(root)) ?? this.#known(await this.#finds.add({ root }));
+        const finalized = await this.#finalized.get(root);
+        return this.#present(finalized ?? this.#known(await this.#finds.add({ root })));
       }),
     );
   }
@@ -130,13 +143,17 @@ export class DiskNode implements StorageNode {
   }
 
   async read(file: NodeFile, index: number): Promise<Buffer> {
-    return this.#reader.read(await this.#place(file, index), index);
+    const place = await this.#place(file, index);
+    if (file.finalized) return this.#reader.read(place, index);
+    const data = await this.#reader.readOfIncomplete(place, index);
+    if (!data) throw notFinalized();
+    return data;
   }
 
   async readWithProof(file: NodeFile, index: number): Promise<Segment> {
     const { root, sizeBytes } = file;
     const place = await this.#place(file, index);
-    const data = await this.#reader.read(place, index);
+    const data = await this.read(file, index);
     const isOne = place.shape.paddedSegments === 1;
     const proof = isOne ? { lemma: [root], path: [] } : (await this.#reader.tree(place)).proof(index);
     return { root, index, data, proof, sizeBytes };
@@ -163,7 +180,7 @@ export class DiskNode implements StorageNode {
 
   /** Deletes what nobody submitted in time. Returns how many files are gone. */
   async sweep(): Promise<number> {
-    const { database, chainId, folder, unsubmittedHours: hours, progressed, committed } = this.#needs;
+    const { database, chainId, unsubmittedHours: hours, progressed, committed } = this.#needs;
     await database.transaction(async (tx) => {
       const adopted = await adoptOverlooked(tx, chainId);
       if (adopted.length > 0) await progressed?.(tx, await heldById(tx, chainId, adopted));
@@ -171,11 +188,7 @@ export class DiskNode implements StorageNode {
     committed?.();
     for (let gone = 0; ; ) {
       const forgotten = await forgetUnsubmitted(database, { chainId, hours, limit: SWEEP_BATCH });
-      for (const { id, root } of forgotten)
-        await Promise.all([
-          this.#disk.remove(dataPath(folder, root, id)),
-          this.#disk.remove(rootsPath(folder, root, id)),
-        ]);
+      for (const file of forgotten) await this.#writer.remove(file);
       gone += forgotten.length;
       if (forgotten.length < SWEEP_BATCH) return gone;
     }
@@ -200,16 +213,37 @@ export class DiskNode implements StorageNode {
   async #put(segment: UploadedSegment, txSeq: bigint | undefined): Promise<PutOutcome> {
     const { keccak, hasher } = this.#needs;
     const file = await this.#target(segment, txSeq);
-    if (file.finalized) return { kind: "finalized", file };
     const shape = checkedShape(file.sizeBytes);
     if (shape.paddedChunks !== file.sectors) refuseSegment("root", "data root and tx seq not match");
-    const { segmentRoot, isLast } = await checkSegment(segment, shape, { keccak, hasher });
+    const checked = await checkSegment(segment, shape, { keccak, hasher });
+    if (!file.finalized || file.heldId === undefined) return this.#store(file, segment, shape, checked);
+    const place = { id: file.heldId, root: file.root, shape };
+    const isHere = () => this.#reader.intact(place, segment.index, checked.segmentRoot);
+    if (await isHere()) return { kind: "finalized", file };
+    return this.#repairs.run(place.id, async () => {
+      // Another one may have repaired it meanwhile, or have dropped all that is missing.
+      const now = await this.#target(segment, txSeq);
+      if (now.finalized && (await isHere())) return { kind: "finalized", file: now };
+      if (now.finalized) await this.#dropMissing(place, segment.index);
+      return this.#store(await this.#target(segment, txSeq), segment, shape, checked);
+    });
+  }
+
+  async #store(
+    file: HeldFile,
+    segment: UploadedSegment,
+    shape: FileShape,
+    { segmentRoot, isLast }: { readonly segmentRoot: Buffer; readonly isLast: boolean },
+  ): Promise<PutOutcome> {
     await this.#requireRoom(file, segment.data.length);
     const isSubmitted = file.txSeq !== undefined;
     for (let attempt = 1; ; attempt++) {
       const heldId = file.heldId && attempt === 1 ? file.heldId : await this.#hold(file, isSubmitted);
-      const noted = await this.#write(heldId, segment, shape, segmentRoot, isLast);
-      if (noted) return { kind: noted.isNew ? "stored" : "duplicate", file: noted.file };
+      const place = { id: heldId, root: file.root, shape };
+      const noted = attempt === 1 ? file.uploadedSegments : 0;
+      const written = await this.#writer.write(place, segment, { segmentRoot, isLast, noted });
+      if (written) return { kind: written.isNew ? "stored" : "duplicate", file: written.file };
+      await this.#writer.remove(place);
       // The sweep took the file between our look and our note; once more makes it anew.
       if (attempt === 2) throw new AppError("unavailable", "The file was being deleted, try again.");
     }
@@ -252,51 +286,29 @@ export class DiskNode implements StorageNode {
     return holdFile(this.#needs.database, { root, sectors, sizeBytes, isSubmitted });
   }
 
-  async #write(
-    heldId: string,
-    { root, index, data }: UploadedSegment,
-    shape: FileShape,
-    segmentRoot: Buffer,
-    isLast: boolean,
-  ): Promise<Noted> {
-    const { folder } = this.#needs;
-    const writes = [this.#disk.write(dataPath(folder, root, heldId), index * SEGMENT_BYTES, data)];
-    if (shape.paddedSegments > 1)
-      writes.push(this.#disk.write(rootsPath(folder, root, heldId), index * HASH_BYTES, segmentRoot));
-    await Promise.all(writes);
-    const proven = isLast ? index + 1 : undefined;
-    const bytes = Math.ceil(data.length / DISK_BLOCK_BYTES) * DISK_BLOCK_BYTES;
-    return this.#notes.add({ heldId, index, bytes, proven });
-  }
-
-  async #note(written: readonly WrittenSegment[]): Promise<readonly Noted[]> {
-    const { database, chainId, progressed, committed } = this.#needs;
-    const { isNew, files } = await database.transaction(async (tx) => {
-      const isNew = await noteSegments(tx, written);
-      const files = await heldById(tx, chainId, [...new Set(written.map(({ heldId }) => heldId))]);
-      const changed = new Set([...isNew].map((key) => key.slice(0, key.indexOf(":"))));
-      const told = files.filter(({ heldId }) => heldId !== undefined && changed.has(heldId));
-      if (told.length > 0) await progressed?.(tx, told);
-      return { isNew, files };
-    });
-    committed?.();
-    const byId = new Map(files.map((file) => [file.heldId, file]));
-    const unclaimed = new Set(isNew);
-    return written.map(({ heldId, index }) => {
-      const file = byId.get(heldId);
-      return file && { isNew: unclaimed.delete(`${heldId}:${index}`), file };
-    });
-  }
-
   #known(file: FoundFile | undefined): HeldFile | undefined {
     if (file?.finalized) this.#finalized.keep(file);
     if (file?.heldId !== undefined) this.#heldIds.set(keyOf(file.root, file.sectors), file.heldId);
     return file;
   }
 
-  /** Where a complete file is. Throws `file_not_finalized`, and a `RangeError` for a segment that it does not have. */
+  /** A file that the database calls finalized is so only while its bytes are on the disk. */
+  async #present<File extends HeldFile>(file: File | undefined): Promise<File | undefined> {
+    if (!file?.finalized || file.heldId === undefined) return file;
+    const until = this.#presentUntil.get(file.heldId) ?? 0;
+    if (performance.now() < until) return file;
+    const sizeBytes = await this.#disk.sizeOf(dataPath(this.#needs.folder, file.root, file.heldId));
+    if (sizeBytes <= (file.heldSegments - 1) * SEGMENT_BYTES) {
+      const uploadedSegments = Math.floor(sizeBytes / SEGMENT_BYTES);
+      return { ...file, finalized: false, uploadedSegments };
+    }
+    this.#presentUntil.set(file.heldId, performance.now() + PRESENT_MS);
+    return file;
+  }
+
+  /** Where a file is. Throws `file_not_finalized`, and a `RangeError` for a segment that it does not have. */
   async #place(file: NodeFile, index: number): Promise<FileOnDisk> {
-    if (!file.finalized) throw notFinalized();
+    if (file.txSeq === undefined) throw notFinalized();
     const shape = checkedShape(file.sizeBytes);
     if (!(index >= 0 && index < shape.segments)) throw new RangeError(`no segment ${index}`);
     const id = this.#heldIds.get(keyOf(file.root, shape.paddedChunks)) ?? (await this.#findId(file));
@@ -305,24 +317,32 @@ export class DiskNode implements StorageNode {
 
   async #findId({ root, sizeBytes }: NodeFile): Promise<string> {
     const found = this.#known(await this.#finds.add({ root, sizeBytes }));
-    if (found?.finalized && found.heldId !== undefined) return found.heldId;
+    if (found?.txSeq !== undefined && found.heldId !== undefined) return found.heldId;
     throw notFinalized();
   }
 
-  async #drop({ id, root, shape }: FileOnDisk, index: number | undefined): Promise<void> {
+  /** Drops a segment that cannot be read, and those behind the end of the file, which may have been cut off. */
+  async #dropMissing(file: FileOnDisk, index: number): Promise<void> {
+    const sizeBytes = await this.#disk.sizeOf(dataPath(this.#needs.folder, file.root, file.id));
+    await this.#drop(file, { index, from: Math.ceil(sizeBytes / SEGMENT_BYTES) });
+  }
+
+  async #drop({ id, root, shape }: FileOnDisk, which: { index: number; from: number }): Promise<void> {
     this.#finalized.forget(root);
     this.#heldIds.delete(keyOf(root, shape.paddedChunks));
-    await dropSegments(this.#needs.database, id, index);
+    this.#presentUntil.delete(id);
+    await dropSegments(this.#needs.database, id, which);
   }
 }
 
-type Noted = { readonly isNew: boolean; readonly file: HeldFile } | undefined;
+const ALL = { index: 0, from: 0 } as const;
 
 /** A file of which nothing came yet and that the chain does not know. */
 const UNKNOWN = {
   heldId: undefined,
   txSeq: undefined,
   startEntryIndex: undefined,
+  heldSegments: 0,
   uploadedSegments: 0,
   finalized: false,
   isCached: false,

@@ -46,16 +46,45 @@ export class DiskReader {
     return this.#fail(file, index, new Error("its bytes do not lead to its root"));
   }
 
-  /** The tree over the segments of a file: kept in memory once read, since every segment needs it. */
-  async tree(file: FileOnDisk): Promise<SegmentTree> {
+  /**
+   * The whole chunks of a segment of a file that lacks others. Undefined when they are not here, or when too many segment
+   * roots are missing to verify them; nothing is said to be damaged, since nobody was told that it is whole.
+   */
+  async readOfIncomplete(file: FileOnDisk, index: number): Promise<Buffer | undefined> {
+    const isOne = file.shape.paddedSegments === 1;
+    const expected = isOne ? toHash(file.root) : (await this.#intactTree(file))?.hash(0, index);
+    return expected && this.intact(file, index, expected);
+  }
+
+  /** The whole chunks of a segment, undefined when they are not on the disk or do not have this padded root. */
+  async intact(file: FileOnDisk, index: number, segmentRoot: Buffer): Promise<Buffer | undefined> {
+    const { disk, folder, hasher } = this.#needs;
+    const { id, root, shape } = file;
+    const path = dataPath(folder, root, id);
+    const length = segmentBytes(shape, index);
+    const data = await disk.read(path, index * SEGMENT_BYTES, length).catch(() => undefined);
+    const found = data && (await hasher.rootOfChunks(data, segmentLeaves(shape, index)));
+    return found?.equals(segmentRoot) ? data : undefined;
+  }
+
+  /** The tree over the segments of a file by the roots that were written, undefined when one of them is not right. */
+  async #intactTree(file: FileOnDisk): Promise<SegmentTree | undefined> {
     const known = this.#trees.get(file.id);
     if (known) return known;
-    const { keccak } = this.#needs;
     const noted = await this.#readRoots(file);
-    const tree = noted && (await SegmentTree.buildInParts(keccak, noted));
-    const right = tree?.root === file.root ? tree : await this.#rebuilt(file);
-    this.#trees.set(file.id, right, right.sizeBytes);
-    return right;
+    const tree = noted && (await SegmentTree.buildInParts(this.#needs.keccak, noted));
+    if (tree?.root !== file.root) return undefined;
+    this.#trees.set(file.id, tree, tree.sizeBytes);
+    return tree;
+  }
+
+  /** The tree over the segments of a file: kept in memory once read, since every segment needs it. */
+  async tree(file: FileOnDisk): Promise<SegmentTree> {
+    const intact = await this.#intactTree(file);
+    if (intact) return intact;
+    const rebuilt = await this.#rebuilt(file);
+    this.#trees.set(file.id, rebuilt, rebuilt.sizeBytes);
+    return rebuilt;
   }
 
   /** The segment roots that were written beside the bytes. Where none was written, there is padding. */

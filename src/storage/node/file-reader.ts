@@ -39,10 +39,15 @@ export class FileReader {
   /**
    * The bytes of a file, or a range of them, as they come. Each buffer is one segment's and may be shared: do not write
    * to it. `return()` ends it at once. The iterator fails with `storage_unavailable` when a segment cannot be had.
-   * Throws `file_not_finalized`, `file_pruned`, and a `RangeError` for a range beyond the file.
+   * Throws `file_not_finalized`, `file_pruned`, and a `RangeError` for a range beyond the file. Of a file that is not
+   * finalized, `present` reads the segments that are here, and the iterator fails with `file_not_finalized` at others.
    */
-  stream(file: NodeFile, range: ByteRange = { start: 0, end: file.sizeBytes }): FileStream {
-    requireReadable(file, range);
+  stream(
+    file: NodeFile,
+    range: ByteRange = { start: 0, end: file.sizeBytes },
+    segments: "all" | "present" = "all",
+  ): FileStream {
+    requireReadable(segments === "all" ? file : { ...file, finalized: true }, range);
     return new FileStream(file, range, {
       acquire: (index) => this.#acquire(file, index),
       mayReadAhead: () => this.#reading.size < MAX_AHEAD,

@@ -80,14 +80,15 @@ export async function forgetUnsubmitted(
   return queries.rows<{ id: string; root: Hex }>(FORGET, [chainId, hours, limit]);
 }
 
-/** A segment turned out damaged, or all of them: the file is incomplete without, and they may be uploaded again. */
+/**
+ * Drops a damaged segment and all from `from` on: the file is incomplete without them, and they may be uploaded again.
+ */
 export async function dropSegments(
   queries: Queries,
   heldId: string,
-  index: number | undefined,
+  { index, from }: { readonly index: number; readonly from: number },
 ): Promise<void> {
-  if (index === undefined) await queries.rows(dropStatement(""), [heldId]);
-  else await queries.rows(dropStatement("and index = $2::int"), [heldId, index]);
+  await queries.rows(DROP, [heldId, index, from]);
 }
 
 function idsOf(rows: readonly { readonly id: string }[]): readonly string[] {
@@ -214,9 +215,9 @@ const FORGET = `
   )
   select id::text as id, root from gone`;
 
-const dropStatement = (condition: "" | "and index = $2::int") => `
+const DROP = `
   with gone as (
-    delete from held_segment where file_id = $1::bigint ${condition} returning bytes
+    delete from held_segment where file_id = $1::bigint and (index = $2::int or index >= $3::int) returning bytes
   ),
   counted as (
     update held_file f

@@ -4,7 +4,12 @@ import { SEGMENT_BYTES } from "../merkle/shape.ts";
 import type { FileId, NodeFile } from "./storage-node.ts";
 
 /** A file as our node holds it. Without `heldId` nothing of it came yet. */
-export type HeldFile = NodeFile & { readonly heldId: string | undefined; readonly sectors: number };
+export type HeldFile = NodeFile & {
+  readonly heldId: string | undefined;
+  readonly sectors: number;
+  /** How many segments are needed of it: the zeros behind the last of them need none. */
+  readonly heldSegments: number;
+};
 
 /** One that was looked up, with the generation of the look-up: while that is the newest, a finalized file stays one. */
 export type FoundFile = HeldFile & { readonly generation: bigint };
@@ -55,6 +60,7 @@ type HeldRow = {
   tx_seq: string | null;
   start_entry_index: string | null;
   held_id: string | null;
+  held_segments: number | null;
   uploaded: number;
   is_complete: boolean;
 };
@@ -69,6 +75,7 @@ function toHeldFile(row: HeldRow): HeldFile {
     sizeBytes,
     sectors: Number(row.sectors),
     heldId: row.held_id ?? undefined,
+    heldSegments: row.held_segments ?? segments,
     txSeq: row.tx_seq === null ? undefined : BigInt(row.tx_seq),
     startEntryIndex: row.start_entry_index === null ? undefined : BigInt(row.start_entry_index),
     segments,
@@ -80,10 +87,11 @@ function toHeldFile(row: HeldRow): HeldFile {
 }
 
 const SUBMITTED = `s.root, s.size_bytes::text as size_bytes, s.sectors::text as sectors, s.tx_seq::text as tx_seq,
-  s.start_entry_index::text as start_entry_index, f.id::text as held_id, coalesce(f.uploaded, 0) as uploaded,
+  s.start_entry_index::text as start_entry_index, f.id::text as held_id, f.segments as held_segments,
+  coalesce(f.uploaded, 0) as uploaded,
   f.complete_at is not null as is_complete`;
 const UNSUBMITTED = `f.root, f.claimed_bytes::text as size_bytes, f.sectors::text as sectors, null as tx_seq,
-  null as start_entry_index, f.id::text as held_id, f.uploaded, f.complete_at is not null as is_complete`;
+  null as start_entry_index, f.id::text as held_id, f.segments as held_segments, f.uploaded, f.complete_at is not null as is_complete`;
 const WITH_HELD = "left join held_file f on f.root = s.root and f.sectors = s.sectors";
 /** Of one root, the first thousand submissions are looked at: each was paid for, and whoever pays may repeat it. */
 const BY_ROOT = `

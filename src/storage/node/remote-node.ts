@@ -68,6 +68,8 @@ export class RemoteNode implements StorageNode {
   }
 
   async readWithProof(file: NodeFile, index: number, signal?: AbortSignal): Promise<Segment> {
+    if (!file.finalized)
+      throw new AppError("file_not_finalized", "The nodes do not have all of the file yet.");
     const shape = checkedShape(file.sizeBytes);
     if (!(index >= 0 && index < shape.segments)) throw new RangeError(`no segment ${index}`);
     const candidates = await this.#holdersOf(file, index);

@@ -68,8 +68,9 @@ export type StorageNode = {
    */
   put(segment: UploadedSegment, txSeq?: bigint): Promise<PutOutcome>;
   /**
-   * The whole chunks of a segment of a finalized file, verified against its root. They may be shared: do not write to
-   * them. Throws `storage_unavailable` when no node has it unharmed; ends soon after `signal` does.
+   * The whole chunks of a segment, verified against the root of its file. They may be shared: do not write to them.
+   * Throws `storage_unavailable` when no node has it unharmed, and `file_not_finalized` for a file that is not finalized
+   * unless the segment is here all the same; ends soon after `signal` does.
    */
   read(file: NodeFile, index: number, signal?: AbortSignal): Promise<Buffer>;
   /** Like `read`, with the proof that leads to the root. */

@@ -1,0 +1,147 @@
+import { copyFileSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Database } from "../../src/db/database.ts";
+import { SEGMENT_BYTES } from "../../src/storage/merkle/shape.ts";
+import type { DiskNode } from "../../src/storage/node/disk-node.ts";
+import { describeDatabases, openTestDatabase } from "../support/database.ts";
+import { found, newFile, type OwnFile, openDisk, submit, upload } from "../support/stored-files.ts";
+import { until } from "../support/until.ts";
+
+describeDatabases("bytes that are lost under a running storage node", (kind) => {
+  const ends: (() => Promise<void>)[] = [];
+  let database: Database;
+  beforeAll(async () => {
+    database = await openTestDatabase(kind, { onEnd: (end) => void ends.unshift(end) });
+  });
+  afterAll(async () => {
+    for (const end of ends) await end();
+  });
+
+  /** A node with a finalized file of five segments. */
+  async function stored(segments = 5) {
+    const node = openDisk(database);
+    const file = newFile(segments * SEGMENT_BYTES - 3);
+    await submit(database, node, file);
+    await upload(node, file);
+    expect((await found(node, file)).finalized).toBe(true);
+    return { node, file, path: dataOf(node.folder, file) };
+  }
+
+  const LOSSES: readonly (readonly [string, (path: string, folder: string) => void])[] = [
+    ["is deleted", (path) => rmSync(path)],
+    [
+      "is deleted with its segment roots",
+      (path) => {
+        for (const name of [path, `${path}.roots`]) rmSync(name);
+      },
+    ],
+    [
+      "is deleted with all its folder",
+      (_, folder) => {
+        for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });
+      },
+    ],
+    ["is cut off", (path) => truncateSync(path, 2 * SEGMENT_BYTES)],
+    ["is emptied", (path) => truncateSync(path)],
+    [
+      "is replaced by another one",
+      (path) => {
+        writeFileSync(`${path}.new`, Buffer.alloc(SEGMENT_BYTES, 7));
+        renameSync(`${path}.new`, path);
+      },
+    ],
+  ];
+
+  test.each(LOSSES)("when a file %s, uploading it again writes it again", async (_what, lose) => {
+    const { node, file, path } = await stored();
+    lose(path, node.folder);
+    await upload(node, file);
+    await expectOnDisk(node, file);
+  });
+
+  test("a file is not called finalized while its bytes are gone, and asked for as a whole", async () => {
+    const { node, file, path } = await stored();
+    rmSync(path);
+    await until(async () =>
+      expect(await found(node, file)).toMatchObject({ finalized: false, uploadedSegments: 0 }),
+    );
+    const outcome = await node.put(file.segment(3));
+    expect(outcome).toMatchObject({ kind: "stored", file: { finalized: false, uploadedSegments: 1 } });
+    await upload(node, file);
+    await expectOnDisk(node, file);
+  });
+
+  test("a file that is deleted in the middle of its upload is not finalized by the rest of it", async () => {
+    const node = openDisk(database);
+    const file = newFile(5 * SEGMENT_BYTES);
+    await submit(database, node, file);
+    for (const index of [0, 1, 2]) await node.put(file.segment(index));
+    rmSync(dataOf(node.folder, file));
+    for (const index of [3, 4]) await node.put(file.segment(index));
+    expect(await found(node, file)).toMatchObject({ finalized: false, uploadedSegments: 2 });
+    await upload(node, file);
+    await expectOnDisk(node, file);
+  });
+
+  test("a file that is put back by a copy is read and written in its place", async () => {
+    const { node, file, path } = await stored();
+    copyFileSync(path, `${path}.copy`);
+    renameSync(`${path}.copy`, path);
+    await upload(node, file);
+    await expectOnDisk(node, file);
+  });
+
+  test("one damaged segment is asked for again, and the others are read meanwhile", async () => {
+    const { node, file, path } = await stored();
+    await damage(path, 3 * SEGMENT_BYTES + 5);
+    await expect(node.read(await found(node, file), 3)).rejects.toMatchObject({
+      code: "storage_unavailable",
+    });
+    const here = await found(node, file);
+    expect(here).toMatchObject({ finalized: false, uploadedSegments: 4 });
+    for (const index of [0, 1, 2, 4]) {
+      expect((await node.read(here, index)).equals(file.segment(index).data)).toBe(true);
+      expect(await node.readWithProof(here, index)).toEqual(file.segment(index));
+    }
+    await expect(node.read(here, 3)).rejects.toMatchObject({ code: "file_not_finalized" });
+    expect(await node.put(file.segment(3))).toMatchObject({ file: { finalized: true } });
+    await expectOnDisk(node, file);
+  });
+
+  test("a damaged segment that nobody read is written again when it is uploaded again", async () => {
+    for (const segments of [1, 5]) {
+      const { node, file, path } = await stored(segments);
+      await damage(path, 9);
+      expect(await node.put(file.segment(0))).toMatchObject({ kind: "stored", file: { finalized: true } });
+      expect(await node.put(file.segment(0))).toMatchObject({ kind: "finalized" });
+      await expectOnDisk(node, file);
+    }
+  });
+
+  /** Whoever opens the folder anew reads the whole file. */
+  async function expectOnDisk({ folder }: DiskNode & { readonly folder: string }, file: OwnFile) {
+    const reader = openDisk(database, { folder });
+    const here = await found(reader, file);
+    expect(here).toMatchObject({ finalized: true, uploadedSegments: here.segments });
+    for (let index = 0; index < here.segments; index++)
+      expect((await reader.read(here, index)).equals(file.segment(index).data), `segment ${index}`).toBe(
+        true,
+      );
+  }
+});
+
+function dataOf(folder: string, file: OwnFile): string {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  const name = names.find((path) => path.includes(`${file.root.slice(2)}-`) && !path.endsWith(".roots"));
+  if (!name) throw new Error("its bytes are nowhere");
+  return join(folder, name);
+}
+
+async function damage(path: string, position: number): Promise<void> {
+  const handle = await open(path, "r+");
+  const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, position);
+  await handle.write(Buffer.from([(buffer[0] ?? 0) ^ 1]), 0, 1, position);
+  await handle.close();
+}
