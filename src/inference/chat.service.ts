@@ -11,10 +11,11 @@ import { affordableTokens } from "./pricing.ts";
 import { promptTokensOf, quotePrompt } from "./prompt-bound.ts";
 import type { Provider } from "./provider.ts";
 import { ProviderFailure } from "./provider-failure.ts";
-import { appendFields } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
 import type { StreamSink } from "./stream-terms.ts";
 import { TextMeter } from "./text-meter.ts";
+import { usageLimits } from "./usage.ts";
+import { billedBody } from "./whole-answer.ts";
 
 const REMEMBERED_PROVIDERS = 1_000;
 const CHAT_PATH = "/chat/completions";
@@ -70,11 +71,13 @@ export class ChatService {
   ): Promise<ChatCompletion> {
     const { admission, exchanges, bodies } = this.#needs;
     const admitted = await admission.admit(this.#askOf(request, wishes), caller);
-    const { answer, trace } = await exchanges.collect(admitted, CHAT_PATH, {
+    const { bytes } = request;
+    const { answer, reading, trace } = await exchanges.collect(admitted, CHAT_PATH, {
       signal,
-      read: (whole) => readChat(whole, request, bodies),
+      read: (whole, provider) =>
+        readChat(whole, { bytes, limits: this.#limitsOf(request, provider) }, bodies),
     });
-    return { body: appendFields(answer.body, { x_0g_trace: trace }), responseKey: answer.responseKey };
+    return { body: billedBody(answer.body, reading.shownUsage, trace), responseKey: answer.responseKey };
   }
 
   async #stream(
@@ -85,14 +88,23 @@ export class ChatService {
   ): Promise<void> {
     const { admission, exchanges, bodies } = this.#needs;
     const admitted = await admission.admit(this.#askOf(request, wishes), caller);
-    const { wantsUsage, bytes, maxTokens, choices } = request;
-    const mostOutputTokens = maxTokens === undefined ? undefined : maxTokens * choices;
+    const { wantsUsage, bytes } = request;
     await exchanges.stream(admitted, CHAT_PATH, {
       sink,
       countInput: () => bodies.countRequest(bytes),
       ourFault: (refusal, provider) => (wantsUsage ? undefined : this.#learn(refusal, keyOf(provider))),
-      newReader: () => new ChatEvents({ wantsUsage, mostOutputTokens, text: new TextMeter(bodies) }),
+      newReader: (provider) =>
+        new ChatEvents({
+          wantsUsage,
+          limits: this.#limitsOf(request, provider),
+          text: new TextMeter(bodies),
+        }),
     });
+  }
+
+  /** An answer without a limit of the client's is sent with ours. */
+  #limitsOf({ maxTokens = this.#needs.maxCompletionTokens, choices }: ChatRequest, provider: Provider) {
+    return usageLimits(provider, maxTokens * choices);
   }
 
   /** Some servers do not know the option by which their usage is asked for. Nobody is told who asked for it himself. */

@@ -56,7 +56,10 @@ async function balanceOf(database: Database, account: string) {
 }
 
 async function giveCredit(database: Database, { account }: Seeded, neuron: bigint): Promise<void> {
-  await database.rows("update account set credit = $2::numeric where address = $1", [account, String(neuron)]);
+  await database.rows("update account set credit = $2::numeric where address = $1", [
+    account,
+    String(neuron),
+  ]);
   await database.rows(
     `insert into ledger_entry (transfer_id, book, account, amount, cause)
      values ('grant', 'credit', $1, $2::numeric, 'credit'),

@@ -6,12 +6,16 @@ import { ask as askGraph } from "../support/graph-client.ts";
 import { rest } from "../support/rest-client.ts";
 import { useRouter } from "../support/router.ts";
 import {
+  breakOff,
   completion,
+  DONE,
   event,
   events,
+  FINISH,
   openStream,
   type Script,
   sendJson,
+  trickle,
 } from "../support/scripted-provider.ts";
 import type { Seeded } from "../support/seed.ts";
 
@@ -159,6 +163,47 @@ describe("tokens that the provider had in its cache", () => {
     const enough = await seed(most);
     await billOf(enough, { model: CACHED.id, max_tokens: 1 });
     await requireBooks(app, enough, { available: most - BigInt(PROMPT) * 10n - 20n });
+  });
+});
+
+describe("usage that a stream states before it is over", () => {
+  const usage = (completion_tokens: number) => ({
+    usage: { prompt_tokens: 1_000, completion_tokens, prompt_tokens_details: { cached_tokens: 900 } },
+  });
+  const word = (content: string, stated: object = {}) => event({ delta: { content } }, stated);
+  const input = 100n * 10n + 900n * 1n;
+
+  test.each([
+    ["with its first words, and breaks", [word("The", usage(1)), word(" sea"), word(" is")], 3],
+    ["with each word, and breaks", [word("The", usage(5)), word(" sea", usage(9))], 9],
+    ["in a chunk of its own, and breaks", [word("The"), event(undefined, usage(4)), word(" sea")], 5],
+    ["with nonsense for the answer, and breaks", [word("The", usage(9e15)), word(" sea")], 2],
+    ["first, and then nonsense, and breaks", [word("The", usage(4)), word(" sea", usage(-1))], 5],
+    [
+      "only before its words, and ends",
+      [event(undefined, usage(0)), word("The"), word(" sea"), FINISH, DONE],
+      2,
+    ],
+    ["with each word, and ends", [word("The", usage(5)), word(" sea", usage(9)), FINISH, DONE], 9],
+  ])("is billed when it is stated %s", async (_when, pieces, outputTokens) => {
+    const { app, chat, seed } = router();
+    set(CACHED.id, async (_, response) => {
+      await trickle(openStream(response), pieces);
+      await breakOff(response);
+    });
+    const seeded = await seed();
+    const stream_options = { include_usage: true };
+    const reply = await chat(seeded, { model: CACHED.id, max_tokens: 100, stream: true, stream_options });
+    const text = await reply.text();
+    await requireBooks(app, seeded, { available: 10_000_000n - input - BigInt(outputTokens) * 20n });
+    const [request] = (await app.requests.list(seeded.account, { first: 1 })).rows;
+    expect(request).toMatchObject({ inputTokens: 1_000, cachedTokens: 900, outputTokens });
+    if (!text.includes(DONE)) return;
+    const [, shown] = /data: (.*)\n\ndata: \[DONE\]/.exec(text) ?? [];
+    expect(JSON.parse(shown ?? "").usage).toMatchObject({
+      prompt_tokens: 1_000,
+      completion_tokens: outputTokens,
+    });
   });
 });
 
