@@ -18,6 +18,11 @@ import { usageLimits } from "./usage.ts";
 import { billedBody } from "./whole-answer.ts";
 
 const REMEMBERED_PROVIDERS = 1_000;
+/**
+ * What an answer is taken to have when the client sets no limit, only to compare prices: about the mean of the public
+ * logs of chats (WildChat 441 tokens, LMSYS-Chat-1M 215).
+ */
+const USUAL_ANSWER_TOKENS = 400;
 const CHAT_PATH = "/chat/completions";
 
 type Needs = {
@@ -126,6 +131,7 @@ export class ChatService {
       format: "openai",
       wishes: { ...request.wishes, ...wishes },
       inputTokens: counted ?? prompt.likelyTokens,
+      outputTokens: (maxTokens ?? Math.min(USUAL_ANSWER_TOKENS, modelLimit)) * choices,
       counted:
         counted === undefined
           ? async () => this.#askOf(request, wishes, await bodies.countRequest(request.bytes))

@@ -146,6 +146,7 @@ function billedAsk(request: MessagesRequest, wishes: RoutingWishes, bodies: Bodi
   return {
     ...askFor(request, wishes),
     ...(counted !== undefined && { inputTokens: counted }),
+    outputTokens: maxTokens,
     counted:
       counted === undefined
         ? async () => billedAsk(request, wishes, bodies, await bodies.countRequest(bytes))
