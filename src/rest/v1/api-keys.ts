@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { formatToken, parseToken } from "../../kernel/amount.ts";
+import { formatToken, parseToken, plainDecimal } from "../../kernel/amount.ts";
 import { isAddress } from "../../kernel/hex.ts";
 import { type ApiKey, apiKeyCursor, KEY_STATUSES } from "../../keys/api-key.service.ts";
 import { type KeyTerms, TRUST_FLOORS } from "../../keys/key-terms.ts";
@@ -11,7 +11,7 @@ import { keyListAnswer, keyListOf, keyListQuery, REVOKED_KEY } from "./key-list.
 const MAX_LISTED = 100;
 const text = z.string().trim().min(1).max(100);
 const tokens = z
-  .union([z.string(), z.number().transform(String)])
+  .union([z.string(), z.number().transform(plainDecimal)])
   .refine((amount) => /^(0|[1-9]\d{0,59})(\.\d{1,18})?$/.test(amount), "must be tokens such as 0.05");
 
 /** The fields that POST and PATCH share. A null is as if the field was not sent; `""` takes a limit away. */
