@@ -3,7 +3,10 @@ import type { TrustFloor } from "../keys/key-terms.ts";
 import { spentSql } from "./key-spending.ts";
 import { balanceChanged } from "./ledger.store.ts";
 
-/** How a hold ends. A cost of zero releases it; a cost above the hold is capped, and the rest is the router's loss. */
+/**
+ * How a hold ends. A cost of zero releases it. A cost above the hold takes the rest from what the account and the key's
+ * limit have left; only what is not there is the router's loss.
+ */
 export type Settlement = {
   readonly id: string;
   readonly outcome: "completed" | "failed" | "aborted";
@@ -65,8 +68,10 @@ export async function resolveHolds(
 
 /**
  * A hold leaves the state `open` once: whoever comes second finds no row. What was not charged goes back to where it
- * came from. Revenue is the full cost; a cost above the hold is balanced by the book `loss`.
+ * came from. Revenue is the full cost; what was not charged of it is balanced by the book `loss`.
  * Keys are locked before accounts, as in `holds.store.ts`, so that the two never wait for each other.
+ * A cost above its hold is charged to what the key's limit (`limited`) and then the account (`taken`) have left under
+ * those locks, with what this batch gives back to them, in the order of the batch; credit before deposit.
  * Requests that were used are numbered by the account's `usage_count`, in the order of the batch. `moved` holds the
  * lock of the account's row, so the numbers of an account grow in the order of its commits. (`usage_id` numbers those
  * of all accounts, for processes of the version before; no client sees it.)
@@ -85,20 +90,39 @@ const RESOLVE = `
     update hold h set resolved_at = now(), state =
       case when a.expired then 'expired' when a.input_cost + a.output_cost > 0 then 'settled' else 'released' end
     from asked a where h.id = a.id and h.id = any(array(select id from asked)) and h.state || '' = 'open'
-    returning a.n, h.id, h.account, h.api_key_id, h.amount, h.from_credit, h.state,
-      a.input_cost + a.output_cost as cost,
-      least(a.input_cost + a.output_cost, h.amount) as charged,
-      case when a.input_tokens is not null or least(a.input_cost + a.output_cost, h.amount) > 0 then 1 else 0 end as used
-  ), shares as (
-    select *, from_credit - least(from_credit, charged) as credit_back,
-      amount - from_credit - greatest(charged - from_credit, 0) as deposit_back,
-      sum(used) over (partition by account order by n desc) as used_from_here
-    from resolved
+    returning a.n, h.id, h.account, h.api_key_id, h.amount, h.from_credit, h.state, a.input_tokens,
+      a.input_cost + a.output_cost as cost, least(a.input_cost + a.output_cost, h.amount) as covered
   ), keys as (
-    select id from api_key where id in (select api_key_id from resolved) order by id for no key update
+    select k.id, k.credit_limit - k.held - ${spentSql("k")} as left_over
+    from api_key k where k.id in (select api_key_id from resolved) order by k.id for no key update
   ), wallet as (
-    select address from account
+    select address, deposit, credit from account
     where address in (select account from resolved) and (select count(*) from keys) >= 0 order by address for update
+  ), limited as (
+    select r.*, from_credit - least(from_credit, covered) as unused_credit,
+      greatest(least(cost - covered, k.left_over + sum(amount - covered) over (partition by api_key_id)
+        - coalesce(sum(cost - covered) over earlier_of_key, 0)), 0) as excess
+    from resolved r left join keys k on k.id = r.api_key_id
+    window earlier_of_key as (partition by api_key_id order by n rows between unbounded preceding and 1 preceding)
+  ), taken as (
+    select l.*, w.credit + sum(unused_credit) over of_account as account_credit,
+      greatest(least(excess, w.deposit + w.credit + sum(amount - covered) over of_account
+        - coalesce(sum(excess) over earlier, 0)), 0) as extra
+    from limited l join wallet w on w.address = l.account
+    window of_account as (partition by account),
+      earlier as (partition by account order by n rows between unbounded preceding and 1 preceding)
+  ), split as (
+    select *, covered + extra as charged,
+      least(extra, greatest(account_credit - coalesce(sum(extra) over earlier, 0), 0)) as extra_credit
+    from taken
+    window earlier as (partition by account order by n rows between unbounded preceding and 1 preceding)
+  ), shares as (
+    select *, unused_credit - extra_credit as credit_back,
+      amount - charged - unused_credit + extra_credit as deposit_back,
+      case when input_tokens is not null or charged > 0 then 1 else 0 end as used,
+      sum(case when input_tokens is not null or charged > 0 then 1 else 0 end)
+        over (partition by account order by n desc) as used_from_here
+    from split
   ), spent as (
     update api_key k set held = k.held - t.amount, used = ${spentSql("k")} + t.charged,
       spent_at = case when t.charged > 0 then greatest(k.spent_at, now()) else k.spent_at end
@@ -118,13 +142,14 @@ const RESOLVE = `
   ), finished as (
     update inference_request r set status = a.outcome, input_tokens = a.input_tokens,
       output_tokens = a.output_tokens, cached_tokens = a.cached, cache_write_tokens = a.cache_write,
-      cache_write_1h_tokens = a.cache_write_1h, usage_estimated = a.estimated, input_cost = a.input_cost,
-      output_cost = a.output_cost, total_cost = s.charged, error_code = a.error_code,
+      cache_write_1h_tokens = a.cache_write_1h, usage_estimated = a.estimated,
+      input_cost = least(a.input_cost, s.charged), output_cost = s.charged - least(a.input_cost, s.charged),
+      total_cost = s.charged, error_code = a.error_code,
       first_byte_ms = a.first_byte_ms, duration_ms = a.duration_ms, finished_at = now(),
       provider = coalesce(a.provider, r.provider), input_price = coalesce(a.input_price, r.input_price),
       output_price = coalesce(a.output_price, r.output_price), trust_mode = coalesce(a.trust_mode, r.trust_mode),
       units = a.units, routing = a.routing,
-      credit_used = least(s.from_credit, s.charged), deposit_used = s.charged - least(s.from_credit, s.charged),
+      credit_used = s.from_credit - s.credit_back, deposit_used = s.charged - s.from_credit + s.credit_back,
       usage_number = case when s.used = 1 then m.usage_count - s.used_from_here + 1 end,
       usage_id = case when s.used = 1 then nextval('usage_id') end
     from asked a join shares s on s.n = a.n join moved m on m.address = s.account where r.id = a.id

@@ -38,8 +38,9 @@ export type Ask = {
   /** The format of the endpoint that was called; `openai` for all that is no `/v1/messages`. */
   readonly format: ApiFormat;
   readonly wishes: RoutingWishes;
-  /** The most tokens that the question can have; none where tokens are not what is paid for. */
+  /** How many tokens the prompt and the answer probably have; none where tokens are not what is paid for. */
   readonly inputTokens?: number | undefined;
+  readonly outputTokens?: number | undefined;
   /** The same request with its question counted, where `quote` has only a bound for it. Never rejects. */
   readonly counted?: (() => Promise<Ask>) | undefined;
   /** Whether `counted` takes less than a few milliseconds. */
@@ -120,17 +121,18 @@ export class AdmissionService {
 
   /** Chooses as an admission does, and holds nothing. Throws what `choose` throws. */
   choose(
-    ask: Pick<Ask, "model" | "serviceType" | "format" | "wishes" | "inputTokens">,
+    ask: Pick<Ask, "model" | "serviceType" | "format" | "wishes" | "inputTokens" | "outputTokens">,
     reach: KeyReach,
   ): Choice {
     const { catalogue, health, tokenUsd } = this.#needs;
-    const { model, serviceType, format, wishes, inputTokens } = ask;
+    const { model, serviceType, format, wishes, inputTokens, outputTokens } = ask;
     return choose(catalogue.model(model, serviceType), {
       model,
       serviceType,
       format,
       wishes,
       inputTokens,
+      outputTokens,
       reach,
       stateOf: (provider) => health.of(provider),
       tokenUsd: wishes.caps && tokenUsd(),

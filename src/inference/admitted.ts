@@ -1,6 +1,6 @@
 import type { Hex } from "../kernel/hex.ts";
 import type { Refused } from "./choice.ts";
-import { type Cost, costOf, type Usage } from "./pricing.ts";
+import { billedOf, type Cost, costOf, type Usage } from "./pricing.ts";
 import type { Provider } from "./provider.ts";
 import { ProviderFailure } from "./provider-failure.ts";
 import type { RequestTrace } from "./request-trace.ts";
@@ -165,13 +165,14 @@ export class Admitted {
       ? this.#trace.run(() => this.#write(bill))
       : this.#write(bill)
     ).finally(() => this.#trace?.settled(bill));
+    const billed = billedOf(cost, charged);
     return {
       request_id: this.requestId,
       provider: provider.address,
       billing: {
-        input_cost: cost.input.toString(),
-        output_cost: cost.output.toString(),
-        total_cost: charged.toString(),
+        input_cost: billed.input.toString(),
+        output_cost: billed.output.toString(),
+        total_cost: billed.total.toString(),
       },
       ...(verified && { tee_verified: await verified }),
     };

@@ -2,7 +2,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * What an attachment of a message is taken for, tokens, since it has no text to count. `most` is what a request is held
- * for: vision models of the network make up to 16,384 tokens of an image. `usual` is what is billed for a provider that
+ * for: vision models of the network make up to 16,384 tokens of an image; what is more is charged to the free balance. `usual` is what is billed for a provider that
  * states no usage.
  */
 export const ATTACHMENT_TOKENS = {
@@ -16,14 +16,15 @@ export const ATTACHMENT_TOKENS = {
 export type Attachment = { readonly kind: keyof typeof ATTACHMENT_TOKENS; readonly length: number };
 
 /**
- * The attachment that a part of a message is, in OpenAI's shape (`image_url`, `input_audio`, `video_url`, `file`) or in
+ * The attachment that a part of a message is, in OpenAI's shape (`image_url`, `input_audio`, `audio_url`, `video_url`, `file`) or in
  * Anthropic's (a block of the type `image` or `document` whose source is data or an address); undefined for all others.
  */
 export function attachmentOf(part: unknown): Attachment | undefined {
   if (!isFields(part)) return undefined;
-  const { image_url, input_audio, video_url, file, type, source } = part;
+  const { image_url, input_audio, audio_url, video_url, file, type, source } = part;
   if (image_url !== undefined) return { kind: "image", length: lengthOf(image_url, "url") };
   if (input_audio !== undefined) return { kind: "audio", length: lengthOf(input_audio, "data") };
+  if (audio_url !== undefined) return { kind: "audio", length: lengthOf(audio_url, "url") };
   if (video_url !== undefined) return { kind: "video", length: lengthOf(video_url, "url") };
   if (file !== undefined) return { kind: "file", length: lengthOf(file, "file_data") };
   if ((type !== "image" && type !== "document") || !isFields(source) || !SOURCES.has(source.type))

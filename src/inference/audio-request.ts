@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { readBase64 } from "../kernel/base64.ts";
 import { checkInput } from "../kernel/check.ts";
 import { AppError } from "../kernel/errors.ts";
 import { type AudioDuration, audioDuration } from "./audio-duration.ts";
@@ -33,12 +34,12 @@ export const TRANSCRIPTION_FORM = z
   })
   .meta({ id: "TranscriptionForm" });
 
-/** A transcription asked for in JSON: the sound is base64, `filename` tells its kind (facts 1.2). */
+/** A transcription asked for in JSON: the audio is base64 or a `data:` URL, `filename` tells its kind (facts 1.2). */
 export const TRANSCRIPTION_REQUEST = z
   .looseObject({
     ...texts,
     file_base64: z.string().min(1),
-    filename: z.string().min(1).max(255).default("audio.wav"),
+    filename: z.string().min(1).max(255).optional(),
     temperature: z.number().nullish(),
     stream: z.literal(false, NOT_STREAMED).nullish(),
     provider: PROVIDER_OBJECT,
@@ -89,7 +90,8 @@ export type DecodedTranscription = Pick<TranscriptionRequest, "model" | "format"
  */
 export function decodeTranscription(body: Buffer): DecodedTranscription {
   const fields = readFields(TRANSCRIPTION_REQUEST, body);
-  const { model, language, prompt, response_format: format, temperature, filename } = fields;
+  const { model, language, prompt, response_format: format, temperature } = fields;
+  const { bytes, extension } = decodeAudio(fields.file_base64);
   const stated = { model, language, prompt, response_format: format, temperature };
   const texts = Object.entries(stated).flatMap(([name, value]) =>
     value == null ? [] : [[name, String(value)] as const],
@@ -99,11 +101,39 @@ export function decodeTranscription(body: Buffer): DecodedTranscription {
     format: format ?? "json",
     wishes: providerPreferences(fields.provider),
     verifyTee: fields.verify_tee ?? false,
-    filename,
+    filename: fields.filename ?? `audio.${extension}`,
     texts: Object.fromEntries(texts),
-    bytes: Buffer.from(fields.file_base64, "base64"),
+    bytes,
   };
 }
+
+/** RFC 2397: a media type, its parameters, and the mark of base64. */
+const DATA_URL = /^data:([^;,]{0,128})((?:;[^;,]{1,128}){0,8}),/i;
+/** By the media types of browsers; all others are their own extension, such as `audio/flac`. */
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  mpeg: "mp3",
+  mp4: "m4a",
+  "x-m4a": "m4a",
+  "x-wav": "wav",
+  "vnd.wave": "wav",
+  wave: "wav",
+  "x-flac": "flac",
+};
+
+/** Reads base64, with line breaks or without, or a `data:` URL of it; without a media type the audio is WAV. */
+function decodeAudio(text: string): { readonly bytes: Buffer; readonly extension: string } {
+  const [prefix = "", type = "", parameters = ""] = DATA_URL.exec(text.slice(0, MAX_DATA_URL_PREFIX)) ?? [];
+  if (prefix !== "" && !/;base64$/i.test(parameters)) throw fault("file_base64", NOT_BASE64);
+  const data = text.slice(prefix.length);
+  const bytes = readBase64(/[\r\n]/.test(data) ? data.replace(/[\r\n]+/g, "") : data);
+  if (!bytes) throw fault("file_base64", NOT_BASE64);
+  const [, subtype = "wav"] = /^(?:audio|video)\/([a-z0-9.-]+)$/i.exec(type) ?? [];
+  const name = subtype.toLowerCase();
+  return { bytes, extension: EXTENSIONS[name] ?? name };
+}
+
+const MAX_DATA_URL_PREFIX = 2_048;
+const NOT_BASE64 = "must be base64 in the standard alphabet, padded, or a data: URL of it";
 
 /** Reads a transcription in JSON of at most 512 KiB. Throws `invalid_body` or `body_too_large`. */
 export function readTranscriptionJson(body: Buffer): TranscriptionRequest {

@@ -3,31 +3,30 @@ import type { Bodies } from "./body-pool.ts";
 import type { ChatRequest } from "./chat-request.ts";
 import type { Reading } from "./exchange.service.ts";
 import type { ProviderAnswer } from "./provider-answer.ts";
-import { isPlausible, readUsage } from "./usage.ts";
+import { chatUsage, meterUsage, readUsage, type UsageLimits } from "./usage.ts";
 import { answerIdOf, noAnswer, readAnswerObject } from "./whole-answer.ts";
 
 /**
- * Judges a whole answer to a chat, and says what is billed: the provider's usage where it makes sense, else our own
- * count. Throws a `ProviderFailure` for what is no answer, and the provider's reason when it blames the request.
+ * Judges a whole answer to a chat, and says what is billed: of each side the provider's count where it makes sense, else our
+ * own. Throws a `ProviderFailure` for what is no answer, and the provider's reason when it blames the request.
  */
 export async function readChat(
   answer: ProviderAnswer,
-  { bytes, maxTokens, choices: asked }: Pick<ChatRequest, "bytes" | "maxTokens" | "choices">,
+  { bytes, limits }: Pick<ChatRequest, "bytes"> & { readonly limits: UsageLimits },
   bodies: Bodies,
 ): Promise<Reading> {
   const fields = await readAnswerObject(answer, bodies);
   const { choices, usage: stated } = fields;
   if (!Array.isArray(choices) || choices.length === 0 || !choices.every(isAnswer))
     throw noAnswer("The provider's answer is not a chat completion.");
-  const usage = readUsage(stated);
-  const answerId = answerIdOf(fields);
-  if (usage && isPlausible(usage, maxTokens === undefined ? undefined : maxTokens * asked))
-    return { usage, estimated: false, answerId };
-  const [inputTokens, outputTokens] = await Promise.all([
-    bodies.countRequest(bytes),
-    bodies.countAnswer(answer.body, "chat"),
-  ]);
-  return { usage: { inputTokens, outputTokens }, estimated: true, answerId };
+  const usage = readUsage(stated, limits);
+  const count = {
+    input: () => bodies.countRequest(bytes),
+    uncounted: async () => (usage.outputTokens === undefined ? bodies.countAnswer(answer.body, "chat") : 0),
+  };
+  const metered = await meterUsage(usage, count, limits.maxOutputTokens);
+  const shownUsage = metered.estimated ? chatUsage(metered.usage) : undefined;
+  return { ...metered, answerId: answerIdOf(fields), shownUsage };
 }
 
 /** Content, or a reason why there is none, such as a filter. */

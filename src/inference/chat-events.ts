@@ -8,7 +8,16 @@ import { ProviderFailure } from "./provider-failure.ts";
 import type { EventKind, StreamReader } from "./stream-terms.ts";
 import type { TextMeter } from "./text-meter.ts";
 import type { Piece } from "./transcript.ts";
-import { isPlausible, readUsage } from "./usage.ts";
+import {
+  chatUsage,
+  type Metered,
+  meterUsage,
+  NOTHING_STATED,
+  readUsage,
+  type StatedUsage,
+  type UsageLimits,
+  wholeUsage,
+} from "./usage.ts";
 
 const BROKEN = {
   error: { message: "The provider broke off.", type: "api_error", code: "upstream_error", param: null },
@@ -29,29 +38,29 @@ type Chunk = {
  */
 export class ChatEvents implements StreamReader {
   readonly #wantsUsage: boolean;
-  readonly #mostOutputTokens: number | undefined;
+  readonly #limits: UsageLimits;
   readonly #text: TextMeter;
   readonly #seen = new Set<unknown>();
   readonly #finished = new Set<unknown>();
-  #usage: TokenUsage | undefined;
-  #usageChunk: string | undefined;
-  #isUsageChunkTrue = false;
+  /** What was stated last of each side that makes sense. */
+  #stated = NOTHING_STATED;
+  #usageChunk: { readonly data: string; readonly states: TokenUsage | undefined } | undefined;
   #last: Chunk = {};
   /** What was read last. */
   #chunk: Chunk = {};
 
   constructor(given: {
     readonly wantsUsage: boolean;
-    readonly mostOutputTokens: number | undefined;
+    readonly limits: UsageLimits;
     readonly text: TextMeter;
   }) {
     this.#wantsUsage = given.wantsUsage;
     this.#text = given.text;
-    this.#mostOutputTokens = given.mostOutputTokens;
+    this.#limits = given.limits;
   }
 
   get usage(): TokenUsage | undefined {
-    return this.#usage;
+    return wholeUsage(this.#stated);
   }
 
   get answerId(): string | undefined {
@@ -76,16 +85,14 @@ export class ChatEvents implements StreamReader {
     if (chunk.error !== undefined && chunk.error !== null) throw statedFailure(chunk.error);
     this.#chunk = chunk;
     const choices = choicesOf(chunk);
-    const stated = chunk.usage !== undefined && chunk.usage !== null;
-    if (stated) this.#takeUsage(chunk.usage);
-    if (stated && choices.length === 0) {
-      this.#usageChunk = data;
-      return "withheld";
-    }
     if (choices.length > 0) this.#last = chunk;
     let kind: EventKind = "preamble";
     for (const choice of choices) if (this.#takeChoice(choice)) kind = "content";
-    return kind;
+    if (chunk.usage === undefined || chunk.usage === null) return kind;
+    const stated = this.#takeUsage(chunk.usage);
+    if (choices.length > 0) return kind;
+    this.#usageChunk = { data, states: wholeUsage(stated) };
+    return "withheld";
   }
 
   retell(texts: readonly string[]): Buffer {
@@ -93,8 +100,9 @@ export class ChatEvents implements StreamReader {
     return Buffer.from(`data: ${JSON.stringify({ ...this.#chunk, choices })}\n\n`);
   }
 
-  countTokens(): Promise<number> {
-    return this.#text.count();
+  meter(countInput: () => Promise<number>): Promise<Metered> {
+    const count = { input: countInput, uncounted: () => this.#text.count() };
+    return meterUsage(this.#stated, count, this.#limits.maxOutputTokens);
   }
 
   closing(trace: Trace, billed: TokenUsage): Buffer {
@@ -109,10 +117,11 @@ export class ChatEvents implements StreamReader {
   }
 
   /** The provider's own usage chunk where what it says is what is billed, else one that says what is. */
-  #shownUsage(trace: Trace, { inputTokens, outputTokens }: TokenUsage): string {
+  #shownUsage(trace: Trace, billed: TokenUsage): string {
     const shown = JSON.stringify({ x_0g_trace: trace });
-    if (this.#usageChunk !== undefined && this.#isUsageChunkTrue)
-      return `${this.#usageChunk.slice(0, this.#usageChunk.lastIndexOf("}"))},${shown.slice(1)}`;
+    const { data = "", states } = this.#usageChunk ?? {};
+    if (states?.inputTokens === billed.inputTokens && states.outputTokens === billed.outputTokens)
+      return `${data.slice(0, data.lastIndexOf("}"))},${shown.slice(1)}`;
     const { id, created, model } = this.#last;
     return JSON.stringify({
       id,
@@ -120,19 +129,20 @@ export class ChatEvents implements StreamReader {
       created,
       model,
       choices: [],
-      usage: {
-        prompt_tokens: inputTokens,
-        completion_tokens: outputTokens,
-        total_tokens: inputTokens + outputTokens,
-      },
+      usage: chatUsage(billed),
       x_0g_trace: trace,
     });
   }
 
-  #takeUsage(stated: unknown): void {
-    const usage = readUsage(stated);
-    this.#isUsageChunkTrue = usage !== undefined && isPlausible(usage, this.#mostOutputTokens);
-    this.#usage = this.#isUsageChunkTrue ? usage : undefined;
+  /** Usage may be stated again and again: of the answer only what comes after it is counted. */
+  #takeUsage(usage: unknown): StatedUsage {
+    const stated = readUsage(usage, this.#limits);
+    if (stated.outputTokens !== undefined) this.#text.clear();
+    this.#stated = {
+      input: stated.input ?? this.#stated.input,
+      outputTokens: stated.outputTokens ?? this.#stated.outputTokens,
+    };
+    return stated;
   }
 
   /** Whether a choice carries content. */

@@ -11,12 +11,18 @@ import { affordableTokens } from "./pricing.ts";
 import { promptTokensOf, quotePrompt } from "./prompt-bound.ts";
 import type { Provider } from "./provider.ts";
 import { ProviderFailure } from "./provider-failure.ts";
-import { appendFields } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
 import type { StreamSink } from "./stream-terms.ts";
 import { TextMeter } from "./text-meter.ts";
+import { usageLimits } from "./usage.ts";
+import { billedBody } from "./whole-answer.ts";
 
 const REMEMBERED_PROVIDERS = 1_000;
+/**
+ * What an answer is taken to have when the client sets no limit, only to compare prices: about the mean of the public
+ * logs of chats (WildChat 441 tokens, LMSYS-Chat-1M 215).
+ */
+const USUAL_ANSWER_TOKENS = 400;
 const CHAT_PATH = "/chat/completions";
 
 type Needs = {
@@ -70,11 +76,13 @@ export class ChatService {
   ): Promise<ChatCompletion> {
     const { admission, exchanges, bodies } = this.#needs;
     const admitted = await admission.admit(this.#askOf(request, wishes), caller);
-    const { answer, trace } = await exchanges.collect(admitted, CHAT_PATH, {
+    const { bytes } = request;
+    const { answer, reading, trace } = await exchanges.collect(admitted, CHAT_PATH, {
       signal,
-      read: (whole) => readChat(whole, request, bodies),
+      read: (whole, provider) =>
+        readChat(whole, { bytes, limits: this.#limitsOf(request, provider) }, bodies),
     });
-    return { body: appendFields(answer.body, { x_0g_trace: trace }), responseKey: answer.responseKey };
+    return { body: billedBody(answer.body, reading.shownUsage, trace), responseKey: answer.responseKey };
   }
 
   async #stream(
@@ -85,14 +93,23 @@ export class ChatService {
   ): Promise<void> {
     const { admission, exchanges, bodies } = this.#needs;
     const admitted = await admission.admit(this.#askOf(request, wishes), caller);
-    const { wantsUsage, bytes, maxTokens, choices } = request;
-    const mostOutputTokens = maxTokens === undefined ? undefined : maxTokens * choices;
+    const { wantsUsage, bytes } = request;
     await exchanges.stream(admitted, CHAT_PATH, {
       sink,
       countInput: () => bodies.countRequest(bytes),
       ourFault: (refusal, provider) => (wantsUsage ? undefined : this.#learn(refusal, keyOf(provider))),
-      newReader: () => new ChatEvents({ wantsUsage, mostOutputTokens, text: new TextMeter(bodies) }),
+      newReader: (provider) =>
+        new ChatEvents({
+          wantsUsage,
+          limits: this.#limitsOf(request, provider),
+          text: new TextMeter(bodies),
+        }),
     });
+  }
+
+  /** An answer without a limit of the client's is sent with ours. */
+  #limitsOf({ maxTokens = this.#needs.maxCompletionTokens, choices }: ChatRequest, provider: Provider) {
+    return usageLimits(provider, maxTokens * choices);
   }
 
   /** Some servers do not know the option by which their usage is asked for. Nobody is told who asked for it himself. */
@@ -114,6 +131,7 @@ export class ChatService {
       format: "openai",
       wishes: { ...request.wishes, ...wishes },
       inputTokens: counted ?? prompt.likelyTokens,
+      outputTokens: (maxTokens ?? Math.min(USUAL_ANSWER_TOKENS, modelLimit)) * choices,
       counted:
         counted === undefined
           ? async () => this.#askOf(request, wishes, await bodies.countRequest(request.bytes))

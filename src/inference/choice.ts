@@ -1,7 +1,7 @@
 import { AppError } from "../kernel/errors.ts";
 import type { Hex } from "../kernel/hex.ts";
 import type { KeyReach } from "../keys/key-terms.ts";
-import { ratesFor } from "./pricing.ts";
+import { costOf, ratesFor } from "./pricing.ts";
 import type { ApiFormat } from "./profile.ts";
 import {
   byPrice,
@@ -52,8 +52,9 @@ export type Situation = {
   readonly serviceType: ServiceType;
   readonly format: ApiFormat;
   readonly wishes: RoutingWishes;
-  /** The most tokens that the question can have, by which prices with tiers are compared; 0 unless told. */
+  /** How many tokens the prompt and the answer probably have, by which offers are compared; one each unless told. */
   readonly inputTokens?: number | undefined;
+  readonly outputTokens?: number | undefined;
   /** What the key may reach. */
   readonly reach: KeyReach;
   readonly stateOf: (provider: Provider) => ProviderState;
@@ -207,22 +208,20 @@ function isHealthy(state: ProviderState | undefined): boolean {
 }
 
 /**
- * By the client's wish, else the cheapest; between equals the least busy, then the quickest. Who was not asked lately
+ * By the client's wish, else by what this request will probably cost; between equals the least busy, then the quickest. Who was not asked lately
  * counts as quick, so that it is asked and its latency known.
  */
 function byWishes(
-  { wishes: { sort }, inputTokens = 0 }: Situation,
+  { wishes: { sort }, serviceType, inputTokens = 1, outputTokens = 1 }: Situation,
   states: ReadonlyMap<Provider, ProviderState>,
 ) {
   const latency = (offer: Provider) => states.get(offer)?.latencyMs ?? 0;
   const load = (offer: Provider) => states.get(offer)?.inFlight ?? 0;
-  const price = (offer: Provider) => {
-    const { input, output } = ratesFor(offer, inputTokensAt(offer, inputTokens));
-    return input + output;
-  };
+  const usage = serviceType === "chatbot" ? { inputTokens, outputTokens } : { inputUnits: 0, outputUnits: 1 };
+  const cost = (offer: Provider) => costOf(usage, offer).total;
   return (a: Provider, b: Provider): number => {
     if (sort === "latency" && latency(a) !== latency(b)) return latency(a) - latency(b);
-    const dearer = price(a) - price(b);
+    const dearer = cost(a) - cost(b);
     if (dearer !== 0n) return dearer < 0n ? -1 : 1;
     return load(a) - load(b) || latency(a) - latency(b) || byPrice(a, b);
   };

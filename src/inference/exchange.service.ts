@@ -36,6 +36,8 @@ export type Reading = {
   readonly usage: Usage;
   readonly estimated: boolean;
   readonly answerId?: string | undefined;
+  /** The member `usage` that the client is shown, where the provider's own is not what is billed. */
+  readonly shownUsage?: object | undefined;
 };
 
 /** A whole answer that was billed. */

@@ -2,12 +2,13 @@ import type { Trace } from "./admitted.ts";
 import { blockText } from "./answer-text.ts";
 import { eventData } from "./event-scanner.ts";
 import { messagePieces, retoldEvent } from "./message-pieces.ts";
-import { type MessagesInput, readInputUsage, readOutputUsage } from "./messages-usage.ts";
+import { messageUsage, readInputUsage, readOutputUsage } from "./messages-usage.ts";
 import type { TokenUsage } from "./pricing.ts";
 import { statedFailure } from "./provider-answer.ts";
 import type { EventKind, StreamReader } from "./stream-terms.ts";
 import type { TextMeter } from "./text-meter.ts";
 import type { Piece } from "./transcript.ts";
+import { type Metered, meterUsage, NOTHING_STATED, type UsageLimits, wholeUsage } from "./usage.ts";
 import { noAnswer } from "./whole-answer.ts";
 
 const BROKEN = {
@@ -20,25 +21,25 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Reads Anthropic's stream of a message. Its events are passed on as they are, the usage with them, and `message_stop`
- * is kept back until the bill is committed.
+ * is kept back until the bill is committed; so is a `message_delta` that ends the message with a usage that is not billed.
  */
 export class MessageEvents implements StreamReader {
-  readonly #maxTokens: number;
+  readonly #limits: UsageLimits;
   readonly #text: TextMeter;
-  #input: MessagesInput | undefined;
-  #outputTokens: number | undefined;
+  #stated = NOTHING_STATED;
   #finished = false;
+  /** The event with the reason to stop, where its usage is to be corrected. */
+  #heldBack: Fields | undefined;
   /** What was read last. */
   #event: Fields = {};
 
-  constructor({ maxTokens, text }: { readonly maxTokens: number; readonly text: TextMeter }) {
-    this.#maxTokens = maxTokens;
+  constructor({ limits, text }: { readonly limits: UsageLimits; readonly text: TextMeter }) {
+    this.#limits = limits;
     this.#text = text;
   }
 
   get usage(): TokenUsage | undefined {
-    if (this.#input === undefined || this.#outputTokens === undefined) return undefined;
-    return { ...this.#input, outputTokens: this.#outputTokens };
+    return wholeUsage(this.#stated);
   }
 
   get said(): readonly Piece[] | undefined {
@@ -57,7 +58,7 @@ export class MessageEvents implements StreamReader {
     this.#event = fields;
     switch (fields.type) {
       case "message_start":
-        this.#input = readInputUsage(objectOf(fields.message).usage);
+        this.#takeUsage(objectOf(fields.message).usage, undefined);
         return "preamble";
       case "content_block_start":
         return this.#take(fields.content_block) ? "content" : "preamble";
@@ -79,12 +80,15 @@ export class MessageEvents implements StreamReader {
     return Buffer.from(`event: ${type}\ndata: ${JSON.stringify(retoldEvent(this.#event, text))}\n\n`);
   }
 
-  countTokens(): Promise<number> {
-    return this.#text.count();
+  meter(countInput: () => Promise<number>): Promise<Metered> {
+    const count = { input: countInput, uncounted: () => this.#text.count() };
+    return meterUsage(this.#stated, count, this.#limits.maxOutputTokens);
   }
 
-  closing(trace: Trace): Buffer {
-    return Buffer.from(`: x_0g_trace ${JSON.stringify(trace)}\n\n${STOP}`);
+  closing(trace: Trace, billed: TokenUsage): Buffer {
+    const delta = this.#heldBack && { ...this.#heldBack, usage: messageUsage(billed) };
+    const end = delta ? `event: message_delta\ndata: ${JSON.stringify(delta)}\n\n` : "";
+    return Buffer.from(`${end}: x_0g_trace ${JSON.stringify(trace)}\n\n${STOP}`);
   }
 
   broken(): Buffer {
@@ -92,14 +96,28 @@ export class MessageEvents implements StreamReader {
   }
 
   /** The reason to stop, and what was used by then; some providers state the input here as well. */
-  #end({ delta, usage }: Fields): EventKind {
-    const stated = readOutputUsage(usage, this.#maxTokens);
-    if (stated !== undefined) this.#outputTokens = stated;
-    this.#input = readInputUsage(usage) ?? this.#input;
+  #end(event: Fields): EventKind {
+    const { delta, usage } = event;
+    const outputTokens = readOutputUsage(usage, this.#limits.maxOutputTokens);
+    const isInputTaken = this.#takeUsage(usage, outputTokens);
     const { stop_reason: reason } = objectOf(delta);
     if (typeof reason !== "string") return "preamble";
     this.#finished = true;
-    return "content";
+    const showsInput = typeof objectOf(usage).input_tokens === "number";
+    if (this.usage && outputTokens !== undefined && (isInputTaken || !showsInput)) return "content";
+    this.#heldBack = event;
+    return "withheld";
+  }
+
+  /** What the answer is stated to have by now is not counted. Answers whether the input that is stated makes sense. */
+  #takeUsage(usage: unknown, outputTokens: number | undefined): boolean {
+    if (outputTokens !== undefined) this.#text.clear();
+    const input = readInputUsage(usage, this.#limits.maxInputTokens);
+    this.#stated = {
+      input: input ?? this.#stated.input,
+      outputTokens: outputTokens ?? this.#stated.outputTokens,
+    };
+    return input !== undefined;
   }
 
   #take(block: unknown): boolean {

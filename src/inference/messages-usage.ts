@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { TokenUsage } from "./pricing.ts";
+import type { InputUsage } from "./usage.ts";
 
 const count = z.int().min(0);
 const detail = count.nullish().catch(0);
@@ -10,14 +11,11 @@ const Input = z.object({
   cache_creation: z.object({ ephemeral_1h_input_tokens: detail }).nullish().catch(undefined),
 });
 
-/** What a question used, in Anthropic's terms. */
-export type MessagesInput = Pick<TokenUsage, "inputTokens" | "cache">;
-
 /**
  * The tokens of a question as the provider states them, or undefined when it states none or nonsense. Anthropic counts
  * what was read from or written to a cache apart; here they are a part of the input.
  */
-export function readInputUsage(stated: unknown): MessagesInput | undefined {
+export function readInputUsage(stated: unknown, maxTokens: number): InputUsage | undefined {
   const result = Input.safeParse(stated);
   if (!result.success) return undefined;
   const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens, cache_creation } = result.data;
@@ -25,7 +23,7 @@ export function readInputUsage(stated: unknown): MessagesInput | undefined {
   const written = cache_creation_input_tokens ?? 0;
   const write1h = Math.min(written, cache_creation?.ephemeral_1h_input_tokens ?? 0);
   const inputTokens = input_tokens + read + written;
-  if (!Number.isSafeInteger(inputTokens)) return undefined;
+  if (inputTokens > maxTokens) return undefined;
   const cache = read + written > 0 ? { cache: { read, write: written - write1h, write1h } } : {};
   return { inputTokens, ...cache };
 }
@@ -34,4 +32,14 @@ export function readInputUsage(stated: unknown): MessagesInput | undefined {
 export function readOutputUsage(stated: unknown, maxTokens: number): number | undefined {
   const tokens = z.object({ output_tokens: count.max(maxTokens) }).safeParse(stated).data;
   return tokens?.output_tokens;
+}
+
+/** Usage as a client of Anthropic's API is shown it, where the provider's own is not what is billed. */
+export function messageUsage({ inputTokens, outputTokens, cache }: TokenUsage) {
+  const { read = 0, write = 0, write1h = 0 } = cache ?? {};
+  return {
+    input_tokens: inputTokens - read - write - write1h,
+    output_tokens: outputTokens,
+    ...(cache && { cache_read_input_tokens: read, cache_creation_input_tokens: write + write1h }),
+  };
 }

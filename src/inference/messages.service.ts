@@ -9,11 +9,11 @@ import { type MessagesPrompt, type MessagesRequest, messagesBody } from "./messa
 import { quotePrompt } from "./prompt-bound.ts";
 import type { ProviderClient } from "./provider.client.ts";
 import { gatherAnswer } from "./provider-answer.ts";
-import { appendFields } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
 import type { StreamSink } from "./stream-terms.ts";
 import { TextMeter } from "./text-meter.ts";
-import { readAnswerObject } from "./whole-answer.ts";
+import { usageLimits } from "./usage.ts";
+import { billedBody, readAnswerObject } from "./whole-answer.ts";
 
 const MESSAGES_PATH = "/messages";
 const COUNT_PATH = "/messages/count_tokens";
@@ -98,12 +98,14 @@ export class MessagesService {
   ): Promise<MessageAnswer> {
     const { admission, exchanges, bodies } = this.#needs;
     const admitted = await admission.admit(billedAsk(request, wishes, bodies), caller);
-    const { answer, trace } = await exchanges.collect(admitted, MESSAGES_PATH, {
+    const { bytes, maxTokens } = request;
+    const { answer, reading, trace } = await exchanges.collect(admitted, MESSAGES_PATH, {
       headers,
       signal,
-      read: (whole) => readMessage(whole, request, bodies),
+      read: (whole, provider) =>
+        readMessage(whole, { bytes, limits: usageLimits(provider, maxTokens) }, bodies),
     });
-    return { body: appendFields(answer.body, { x_0g_trace: trace }), responseKey: answer.responseKey };
+    return { body: billedBody(answer.body, reading.shownUsage, trace), responseKey: answer.responseKey };
   }
 
   async #stream(
@@ -118,7 +120,11 @@ export class MessagesService {
       headers,
       sink,
       countInput: () => bodies.countRequest(request.bytes),
-      newReader: () => new MessageEvents({ maxTokens: request.maxTokens, text: new TextMeter(bodies) }),
+      newReader: (provider) =>
+        new MessageEvents({
+          limits: usageLimits(provider, request.maxTokens),
+          text: new TextMeter(bodies),
+        }),
     });
   }
 }
@@ -140,6 +146,7 @@ function billedAsk(request: MessagesRequest, wishes: RoutingWishes, bodies: Bodi
   return {
     ...askFor(request, wishes),
     ...(counted !== undefined && { inputTokens: counted }),
+    outputTokens: maxTokens,
     counted:
       counted === undefined
         ? async () => billedAsk(request, wishes, bodies, await bodies.countRequest(bytes))

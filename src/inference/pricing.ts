@@ -74,6 +74,12 @@ export function costOf(usage: Usage, price: Price): Cost {
   return { input, output, total: input + output };
 }
 
+/** The parts of a cost that were charged, the input first: their sum is what was charged (`settlements.store.ts`). */
+export function billedOf({ input }: Cost, charged: bigint): Cost {
+  const billedInput = input < charged ? input : charged;
+  return { input: billedInput, output: charged - billedInput, total: charged };
+}
+
 /** What must be set aside before a request, neuron. */
 export type Quote = { readonly minimum: bigint; readonly maximum: bigint };
 

@@ -1,6 +1,8 @@
 import type { Admitted, Trace } from "./admitted.ts";
 import type { TokenUsage } from "./pricing.ts";
+import type { Provider } from "./provider.ts";
 import type { Piece } from "./transcript.ts";
+import type { Metered } from "./usage.ts";
 
 /** Where the events of a streamed answer go. */
 export type StreamSink = {
@@ -28,14 +30,17 @@ export type StreamReader = {
   readonly said: readonly Piece[] | undefined;
   /** The event that was read last, saying these texts in place of its pieces. */
   retell(texts: readonly string[]): Buffer;
-  /** What the provider says it used, as far as it makes sense. */
+  /** What the provider says it used, once it has stated both sides and they make sense. */
   readonly usage: TokenUsage | undefined;
   /** The provider's own id of the answer, as its events have it. */
   readonly answerId?: string | undefined;
   /** Whether the answer is whole, the last event apart. */
   readonly isFinished: boolean;
-  /** Tokens of the content that was read, by the router's own tokenizer. Never rejects. */
-  countTokens(): Promise<number>;
+  /**
+   * What is billed of all that was read: each side as the provider stated it, also of a stream that broke; the rest by the
+   * router's own tokenizer, the input by `countInput`. Never rejects.
+   */
+  meter(countInput: () => Promise<number>): Promise<Metered>;
   /** What is written when the bill is committed: the last events. */
   closing(trace: Trace, billed: TokenUsage): Buffer;
   /** What is written when the provider broke off: an event that tells so, and nothing that looks like an end. */
@@ -46,7 +51,7 @@ export type StreamReader = {
 export type StreamTerms = {
   readonly admitted: Admitted;
   readonly sink: StreamSink;
-  readonly newReader: () => StreamReader;
+  readonly newReader: (provider: Provider) => StreamReader;
   /** Tokens of the question by the router's own count, where the provider states none. Never rejects. */
   readonly countInput: () => Promise<number>;
   readonly firstTokenMs: number;

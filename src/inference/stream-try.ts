@@ -1,7 +1,6 @@
 import { AppError } from "../kernel/errors.ts";
 import type { Ending, Trace } from "./admitted.ts";
 import { EventScanner } from "./event-scanner.ts";
-import type { TokenUsage } from "./pricing.ts";
 import type { ProviderExchange, ProviderHead, ProviderListener } from "./provider.client.ts";
 import type { Provider } from "./provider.ts";
 import { failureOf } from "./provider-answer.ts";
@@ -10,9 +9,7 @@ import type { Try } from "./provider-try.ts";
 import { StreamRefusal } from "./stream-refusal.ts";
 import type { EventKind, StreamReader, StreamTerms } from "./stream-terms.ts";
 import { differs, type Piece, Repetition, type Transcript } from "./transcript.ts";
-
-/** What is billed of an answer. */
-type Metered = { readonly usage: TokenUsage; readonly estimated: boolean };
+import type { Metered } from "./usage.ts";
 
 /** What a client was given of one answer, over all tries. */
 export type Delivery = {
@@ -63,7 +60,7 @@ export class StreamTry implements ProviderListener {
     this.#attempt = attempt;
     this.#delivery = delivery;
     this.#repetition = delivery.by && delivery.transcript && new Repetition(delivery.transcript);
-    this.#reader = terms.newReader();
+    this.#reader = terms.newReader(attempt.provider);
   }
 
   /** Whether the bill was made by this try, or is being made. */
@@ -230,7 +227,7 @@ export class StreamTry implements ProviderListener {
   /** From now on the client has the words of this try. */
   #take(): void {
     const { provider } = this.#attempt;
-    this.#delivery.by = { provider, reader: this.#reader, usage: () => this.#usage() };
+    this.#delivery.by = { provider, reader: this.#reader, usage: () => this.#meter() };
   }
 
   #pass(event: Buffer): void {
@@ -252,7 +249,7 @@ export class StreamTry implements ProviderListener {
     }
     if (!this.#close()) return;
     this.#lingering = setTimeout(() => this.#exchange?.abort(new Error("the answer is whole")), LINGER_MS);
-    const metered = this.#usage();
+    const metered = this.#meter();
     const answerId = this.#head?.responseKey ?? this.#reader.answerId;
     const ending = async () => ({ outcome: "completed", ...(await metered), answerId }) as const;
     this.#settle(ending(), async (trace) => {
@@ -279,15 +276,8 @@ export class StreamTry implements ProviderListener {
     return true;
   }
 
-  /** What is billed: the provider's count if it came, else ours of what was delivered. */
-  async #usage(): Promise<Metered> {
-    const stated = this.#reader.usage;
-    if (stated) return { usage: stated, estimated: false };
-    const [inputTokens, outputTokens] = await Promise.all([
-      this.#terms.countInput(),
-      this.#reader.countTokens(),
-    ]);
-    return { usage: { inputTokens, outputTokens }, estimated: true };
+  #meter(): Promise<Metered> {
+    return this.#reader.meter(this.#terms.countInput);
   }
 
   #settle(ending: Promise<Ending>, then: (trace: Trace) => void | Promise<void>): void {

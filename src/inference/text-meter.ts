@@ -18,7 +18,13 @@ export class TextMeter {
     if (this.#text.length > MAX_KEPT) this.#fold();
   }
 
-  /** Tokens of all that was added so far. Never rejects. */
+  /** Forgets what was added: it was counted by someone else. */
+  clear(): void {
+    this.#text = "";
+    this.#counts.length = 0;
+  }
+
+  /** Tokens of all that was added since it was cleared. Never rejects. */
   async count(): Promise<number> {
     this.#fold();
     const counts = await Promise.all(this.#counts);

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { CacheTokens, TokenUsage } from "./pricing.ts";
+import type { Provider } from "./provider.ts";
 
 const count = z.int().min(0);
 const detail = count.catch(0);
@@ -11,24 +12,87 @@ const Details = z
     write1h: stated.cache_write_1h_tokens,
   }));
 const Usage = z.object({
-  prompt_tokens: count,
-  completion_tokens: count,
-  total_tokens: count.nullish(),
+  prompt_tokens: count.optional().catch(undefined),
+  completion_tokens: count.optional().catch(undefined),
+  total_tokens: count.nullish().catch(undefined),
   prompt_tokens_details: Details.optional().catch(undefined),
   completion_tokens_details: z.object({ reasoning_tokens: detail }).optional().catch(undefined),
 });
 
+/** The tokens of a prompt, and those of them that the provider's cache had to do with. */
+export type InputUsage = Pick<TokenUsage, "inputTokens" | "cache">;
+
+/** What a provider states of each side; undefined for a side of which it states nothing, or nonsense. */
+export type StatedUsage = {
+  readonly input: InputUsage | undefined;
+  readonly outputTokens: number | undefined;
+};
+
+/** The most tokens that a request can have used with one provider. What is stated above them is nonsense. */
+export type UsageLimits = { readonly maxInputTokens: number; readonly maxOutputTokens: number };
+
+/** What is billed of an answer; `estimated` where a side of it is the router's own count. */
+export type Metered = { readonly usage: TokenUsage; readonly estimated: boolean };
+
+/** The longest context of any model today. A prompt that is stated to be longer is nonsense where the context is unknown. */
+const MAX_CONTEXT_TOKENS = 10_485_760;
+
+/** The limits for a request whose answer has at most so many tokens. */
+export function usageLimits({ profile }: Pick<Provider, "profile">, maxOutputTokens: number): UsageLimits {
+  return { maxInputTokens: profile.contextLength ?? MAX_CONTEXT_TOKENS, maxOutputTokens };
+}
+
 /**
- * The usage that a provider states, or undefined when it states none or nonsense (promises F27): each count must be
- * an integer of 0 to 2^53 - 1, and a sum the sum. A stated zero is a zero. What it says of its cache counts where it makes sense.
+ * The usage that a provider states in OpenAI's terms (promises F27): each count must be an integer of 0 to its limit, and
+ * a sum of two such counts the sum. A stated zero is a zero. Nonsense on one side takes nothing from the other. What it
+ * says of its cache counts where it makes sense.
  */
-export function readUsage(stated: unknown): TokenUsage | undefined {
-  const result = Usage.safeParse(stated);
-  if (!result.success) return undefined;
-  const { prompt_tokens, completion_tokens, prompt_tokens_details: cache } = result.data;
-  if (!isSum(result.data)) return undefined;
-  const isPart = cache !== undefined && isPartOf(prompt_tokens, cache);
-  return { inputTokens: prompt_tokens, outputTokens: completion_tokens, ...(isPart && { cache }) };
+export function readUsage(stated: unknown, { maxInputTokens, maxOutputTokens }: UsageLimits): StatedUsage {
+  const { data } = Usage.safeParse(stated);
+  if (!data || !isSum(data)) return NOTHING_STATED;
+  const { prompt_tokens: inputTokens, completion_tokens: outputTokens, prompt_tokens_details: cache } = data;
+  const isInput = inputTokens !== undefined && inputTokens <= maxInputTokens;
+  const isPart = isInput && cache !== undefined && isPartOf(inputTokens, cache);
+  return {
+    input: isInput ? { inputTokens, ...(isPart && { cache }) } : undefined,
+    outputTokens: outputTokens !== undefined && outputTokens <= maxOutputTokens ? outputTokens : undefined,
+  };
+}
+
+export const NOTHING_STATED: StatedUsage = { input: undefined, outputTokens: undefined };
+
+/** Both sides, if both are stated. */
+export function wholeUsage({ input, outputTokens }: StatedUsage): TokenUsage | undefined {
+  return input && outputTokens !== undefined ? { ...input, outputTokens } : undefined;
+}
+
+/**
+ * What is billed: each side as the provider states it, else as the router counts it. `uncounted` has the tokens of the
+ * answer that came after what is stated, or of all of it. Never above the most that was asked for.
+ */
+export async function meterUsage(
+  { input, outputTokens }: StatedUsage,
+  count: { readonly input: () => Promise<number>; readonly uncounted: () => Promise<number> },
+  maxOutputTokens: number,
+): Promise<Metered> {
+  const [inputUsage, uncounted] = await Promise.all([
+    input ?? count.input().then((inputTokens) => ({ inputTokens })),
+    count.uncounted(),
+  ]);
+  return {
+    usage: { ...inputUsage, outputTokens: Math.min((outputTokens ?? 0) + uncounted, maxOutputTokens) },
+    estimated: input === undefined || outputTokens === undefined || uncounted > 0,
+  };
+}
+
+/** Usage as a client of OpenAI's API is shown it, where the provider's own is not what is billed. */
+export function chatUsage({ inputTokens, outputTokens, cache }: TokenUsage) {
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    ...(cache && { prompt_tokens_details: { cached_tokens: cache.read } }),
+  };
 }
 
 /** Whether a question of so many tokens can have had so many to do with a cache. */
@@ -36,14 +100,10 @@ function isPartOf(inputTokens: number, { read, write, write1h }: CacheTokens): b
   return read + write + write1h <= inputTokens;
 }
 
-/** Whether an answer can have had so many tokens, the client having asked for at most so many. */
-export function isPlausible({ outputTokens }: TokenUsage, mostOutputTokens: number | undefined): boolean {
-  return mostOutputTokens === undefined || outputTokens <= mostOutputTokens;
-}
-
-/** Some count what a model thinks apart from what it says. */
+/** Whether the total is the sum of both counts, where all three are there. Some count thoughts apart from the answer. */
 function isSum(usage: z.output<typeof Usage>): boolean {
   const { prompt_tokens, completion_tokens, total_tokens } = usage;
+  if (prompt_tokens === undefined || completion_tokens === undefined) return true;
   const sum = prompt_tokens + completion_tokens;
   const thought = usage.completion_tokens_details?.reasoning_tokens ?? 0;
   return total_tokens == null || total_tokens === sum || total_tokens === sum + thought;

@@ -20,6 +20,20 @@ export function formatToken(neuron: bigint): string {
   return `${sign}${size / NEURON_PER_TOKEN}${fraction && `.${fraction}`}`;
 }
 
+/**
+ * A number as a plain decimal, all its digits and no exponent: `plainDecimal(1e-7)` is `"0.0000001"`. Where there is no
+ * such decimal, as of `NaN`, it is what `String` says.
+ */
+export function plainDecimal(value: number): string {
+  const text = String(value);
+  const [, sign = "", whole = "", fraction = "", exponent = ""] =
+    /^(-?)(\d)(?:\.(\d+))?e([+-]\d+)$/.exec(text) ?? [];
+  if (exponent === "") return text;
+  const shift = Number(exponent);
+  if (shift < 0) return `${sign}0.${"0".repeat(-shift - 1)}${whole}${fraction}`;
+  return `${sign}${whole}${fraction.padEnd(shift, "0")}`;
+}
+
 /** Reads tokens as people write them (`"0.05"`) into neuron, exactly. Throws `invalid_parameter` for anything else. */
 export function parseToken(text: string): bigint {
   const parts = /^(0|[1-9]\d{0,59})(?:\.(\d{1,18}))?$/.exec(text);

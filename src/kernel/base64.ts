@@ -5,7 +5,13 @@ import { AppError } from "./errors.ts";
  * would skip.
  */
 export function decodeBase64(text: string, param: string): Buffer {
-  const bytes = Buffer.from(text, "base64");
-  if (bytes.toString("base64") === text) return bytes;
+  const bytes = readBase64(text);
+  if (bytes) return bytes;
   throw new AppError("invalid_parameter", "illegal base64 data", { param });
+}
+
+/** The same; undefined for anything else. */
+export function readBase64(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, "base64");
+  return bytes.toString("base64") === text ? bytes : undefined;
 }

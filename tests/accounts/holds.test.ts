@@ -55,6 +55,42 @@ async function balanceOf(database: Database, account: string) {
   return balance;
 }
 
+async function giveCredit(database: Database, { account }: Seeded, neuron: bigint): Promise<void> {
+  await database.rows("update account set credit = $2::numeric where address = $1", [
+    account,
+    String(neuron),
+  ]);
+  await database.rows(
+    `insert into ledger_entry (transfer_id, book, account, amount, cause)
+     values ('grant', 'credit', $1, $2::numeric, 'credit'),
+       ('grant', 'promotion', 'router', -$2::numeric, 'credit')`,
+    [account, String(neuron)],
+  );
+}
+
+/** The router's own books. */
+async function routerBooks(database: Database): Promise<Readonly<Record<string, bigint>>> {
+  const rows = await database.rows<{ book: string; amount: string }>(
+    `select book, sum(amount)::text as amount from ledger_entry
+     where account = 'router' and book in ('revenue', 'loss') group by book`,
+  );
+  return Object.fromEntries(rows.map(({ book, amount }) => [book, BigInt(amount)]));
+}
+
+/** What the requests of an account say that they cost, in the order of their ends. */
+async function billsOf(database: Database, { account }: Seeded) {
+  const rows = await database.rows<{ input: string; output: string; total: string }>(
+    `select input_cost::text as input, output_cost::text as output, total_cost::text as total
+     from inference_request where account = $1 order by finished_at`,
+    [account],
+  );
+  return rows.map(({ input, output, total }) => ({
+    input: BigInt(input),
+    output: BigInt(output),
+    total: BigInt(total),
+  }));
+}
+
 describeDatabases("holds", (kind) => {
   test("of 100 parallel holds on money for 50, 50 are granted, 50 refused, and nothing is left over", async () => {
     const database = await openTestDatabase(kind);
@@ -120,33 +156,93 @@ describeDatabases("holds", (kind) => {
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
-  test("a cost above its hold is capped, and the router books the loss", async () => {
+  test("a cost above its hold takes the rest from the balance, and the router books the loss of what is not there", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedAccount(database, 100n);
     const holds = holdsOn(database);
-    const hold = asking(seeded, 40n);
-    await holds.hold(hold);
-    expect(await holds.settle(ending(hold.id, 55n))).toBe(40n);
-    expect(await balanceOf(database, seeded.account)).toMatchObject({ available: 60n, held: 0n });
-    const books = await database.rows(
-      "select book, amount::text from ledger_entry where account = 'router' order by book",
-    );
-    expect(books).toEqual([
-      { book: "loss", amount: "-15" },
-      { book: "revenue", amount: "55" },
+    const [first, second] = [asking(seeded, 40n), asking(seeded, 10n)];
+    await holds.hold(first);
+    expect(await holds.settle(ending(first.id, 55n))).toBe(55n);
+    expect(await balanceOf(database, seeded.account)).toMatchObject({ available: 45n, held: 0n });
+    expect(await routerBooks(database)).toEqual({ revenue: 55n });
+    await holds.hold(second);
+    expect(await holds.settle(ending(second.id, 60n))).toBe(45n);
+    expect(await balanceOf(database, seeded.account)).toMatchObject({ available: 0n, held: 0n });
+    expect(await routerBooks(database)).toEqual({ revenue: 115n, loss: -15n });
+    expect(await billsOf(database, seeded)).toEqual([
+      { input: 55n, output: 0n, total: 55n },
+      { input: 45n, output: 0n, total: 45n },
     ]);
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
+  test("what a cost takes beyond its hold is credit first, and never what another request holds", async () => {
+    const database = await openTestDatabase(kind);
+    const seeded = await seedAccount(database, 20n);
+    await giveCredit(database, seeded, 30n);
+    const holds = holdsOn(database);
+    const [other, first, second] = [asking(seeded, 15n), asking(seeded, 5n), asking(seeded, 1n)];
+    for (const hold of [other, first, second]) await holds.hold(hold);
+    expect(await holds.settle(ending(first.id, 12n))).toBe(12n);
+    expect(await balanceOf(database, seeded.account)).toMatchObject({ credit: 18n, deposit: 20n, held: 16n });
+    expect(await holds.settle(ending(second.id, 1_000n))).toBe(23n);
+    expect(await balanceOf(database, seeded.account)).toMatchObject({ held: 15n, available: 0n });
+    expect(await holds.settle(ending(other.id, 3n))).toBe(3n);
+    expect(await balanceOf(database, seeded.account)).toMatchObject({ held: 0n, available: 12n });
+    const [used] = await database.rows<{ credit: string; deposit: string }>(
+      `select sum(credit_used)::text as credit, sum(deposit_used)::text as deposit
+       from inference_request where account = $1`,
+      [seeded.account],
+    );
+    expect(used).toEqual({ credit: "18", deposit: "20" });
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
+  test("a cost above its hold never goes beyond the credit limit of its key", async () => {
+    const database = await openTestDatabase(kind);
+    const { account } = await seedAccount(database, 100n);
+    const holds = holdsOn(database);
+    const apiKeys = new ApiKeyService({ database, clock: systemClock, committed: () => {} });
+    const { key } = await apiKeys.create(account, "limited", { creditLimit: 30n });
+    const limited = { account, keyId: key.id } as Seeded;
+    const [first, second] = [asking(limited, 10n), asking(limited, 10n)];
+    await Promise.all([first, second].map((hold) => holds.hold(hold)));
+    const charged = await Promise.all([first, second].map(({ id }) => holds.settle(ending(id, 18n))));
+    expect(charged.toSorted()).toEqual([12n, 18n]);
+    expect(await balanceOf(database, account)).toMatchObject({ available: 70n, held: 0n });
+    expect(await routerBooks(database)).toEqual({ revenue: 36n, loss: -6n });
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
+  test("of 60 parallel settlements above their holds none overdraws the account, and each neuron is charged", async () => {
+    const database = await openTestDatabase(kind);
+    for (let round = 0; round < 3; round++) {
+      const seeded = await seedAccount(database, 1_000n);
+      const services = [holdsOn(database), holdsOn(database)];
+      const asked = Array.from({ length: 60 }, () => asking(seeded, 10n));
+      await Promise.all(asked.map((hold, n) => services[n % 2]?.hold(hold)));
+      const costs = asked.map((_, n) => BigInt((n * 7) % 40));
+      const charged = await Promise.all(
+        asked.map(({ id }, n) => services[n % 2]?.settle(ending(id, costs[n] ?? 0n))),
+      );
+      const total = charged.reduce<bigint>((sum, neuron) => sum + (neuron ?? 0n), 0n);
+      for (const [n, neuron] of charged.entries()) {
+        const cost = costs[n] ?? 0n;
+        expect(neuron).toBeGreaterThanOrEqual(cost < 10n ? cost : 10n);
+        expect(neuron).toBeLessThanOrEqual(cost);
+      }
+      const owed = costs.reduce((sum, cost) => sum + cost, 0n);
+      expect(owed).toBeGreaterThan(1_000n);
+      const balance = await balanceOf(database, seeded.account);
+      expect(balance).toMatchObject({ held: 0n, available: 1_000n - total });
+    }
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
   test("credit is used before deposit, and what is not used goes back to where it came from", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedAccount(database, 100n);
-    await database.rows("update account set credit = 30 where address = $1", [seeded.account]);
-    await database.rows(
-      `insert into ledger_entry (transfer_id, book, account, amount, cause)
-       values ('grant', 'credit', $1, 30, 'credit'), ('grant', 'promotion', 'router', -30, 'credit')`,
-      [seeded.account],
-    );
+    await giveCredit(database, seeded, 30n);
     const holds = holdsOn(database);
     const hold = asking(seeded, 50n);
     await holds.hold(hold);

@@ -121,6 +121,25 @@ test("a key made on the page is used, its cost is seen without a reload, and onc
   expect(faults).toEqual([]);
 });
 
+test("a limit of 0 says that the key can spend nothing, before the key is made", async (context) => {
+  if (!browser) return context.skip();
+  const { page, faults } = await signedIn();
+  await go(page, "API keys");
+  await page.getByRole("button", { name: "Create a key" }).click();
+  const warning = page.getByRole("status").filter({ hasText: "the key can spend nothing" });
+  const limit = page.getByLabel(/^Limit in /);
+  for (const [amount, isWarned] of [
+    ["0", true],
+    ["0.5", false],
+    ["0.000", true],
+    ["", false],
+  ] as const) {
+    await limit.fill(amount);
+    await warning.waitFor({ state: isWarned ? "visible" : "detached" });
+  }
+  expect(faults).toEqual([]);
+});
+
 test("the playground answers token by token, draws a picture while it is watched, writes a sound down, and forgets its key", async (context) => {
   if (!browser) return context.skip();
   const { page, faults } = await signedIn();

@@ -140,6 +140,23 @@ test("a change is sparse: null leaves a field, an empty list or text takes it aw
   });
 });
 
+test.each([
+  ["0.1", "0.1"],
+  ["0.0000001", "0.0000001"],
+  ["1e-7", "0.0000001"],
+  ["1.5E-17", "0.000000000000000015"],
+  ["1e-18", "0.000000000000000001"],
+  ["123456789.125", "123456789.125"],
+  ["1e21", "1000000000000000000000"],
+  ["2.5e3", "2500"],
+  ["0", "0"],
+])("a limit may be the JSON number %s", async (number, shown) => {
+  const { secret } = await manager();
+  const { status, body } = await call("POST", PATH, secret, `{"name":"number","credit_limit":${number}}`);
+  expect([status, body.error]).toEqual([201, undefined]);
+  expect((await call("PATCH", `${PATH}/${body.key_id}`, secret, {})).body.credit_limit).toBe(shown);
+});
+
 describe("what is wrong with a body is named", () => {
   test.each([
     [{}, "name"],
@@ -149,6 +166,9 @@ describe("what is wrong with a body is named", () => {
     [{ name: "a", label: "b" }, "label"],
     [{ name: "a", credit_limit: "-1" }, "credit_limit"],
     [{ name: "a", credit_limit: "1e3" }, "credit_limit"],
+    [{ name: "a", credit_limit: -1e-7 }, "credit_limit"],
+    [{ name: "a", credit_limit: 1e-19 }, "credit_limit"],
+    [{ name: "a", credit_limit: 1.25e-18 }, "credit_limit"],
     [{ name: "a", credit_limit: "0.0000000000000000001" }, "credit_limit"],
     [{ name: "a", credit_limit: "9".repeat(60) }, "credit_limit"],
     [{ name: "a", reset_period: "yearly" }, "reset_period"],

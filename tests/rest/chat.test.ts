@@ -12,8 +12,8 @@ const stack = useStack();
 const messages = [{ role: "user" as const, content: "What is the sea?" }];
 const PROMPT = countPromptTokens(messages);
 
-function costOf(outputTokens: number): bigint {
-  return BigInt(PROMPT) * INPUT_PRICE + BigInt(outputTokens) * OUTPUT_PRICE;
+function costOf(outputTokens: number, inputTokens = PROMPT): bigint {
+  return BigInt(inputTokens) * INPUT_PRICE + BigInt(outputTokens) * OUTPUT_PRICE;
 }
 
 function client(seeded: Seeded): OpenAI {
@@ -237,15 +237,17 @@ test.each([
 );
 
 test.each([
-  "null",
-  "-1",
-  '"many"',
-  '{"prompt_tokens":-1,"completion_tokens":2}',
-  '{"prompt_tokens":1.5,"completion_tokens":2}',
-  '{"prompt_tokens":1,"completion_tokens":1e999}',
+  ["null", PROMPT, 6],
+  ["-1", PROMPT, 6],
+  ['"many"', PROMPT, 6],
+  ['{"prompt_tokens":-1,"completion_tokens":2}', PROMPT, 2],
+  ['{"prompt_tokens":1.5,"completion_tokens":2}', PROMPT, 2],
+  ['{"prompt_tokens":1,"completion_tokens":1e999}', 1, 6],
+  ['{"prompt_tokens":1,"completion_tokens":9e15}', 1, 6],
+  ['{"prompt_tokens":9e15,"completion_tokens":2}', PROMPT, 2],
 ])(
-  "a provider that states the usage %s is billed by our own count, marked as estimated",
-  async (usageJson) => {
+  "where a provider states the usage %s our own count is billed and shown, marked as estimated",
+  async (usageJson, inputTokens, outputTokens) => {
     const { provider, app } = stack();
     const seeded = await seedAccount(app.database, 1_000_000n);
     provider.behaviour = { usageJson };
@@ -253,20 +255,46 @@ test.each([
     provider.behaviour = {};
     expect(reply.status).toBe(200);
     const request = await onlyRequestOf(seeded);
-    expect(request).toMatchObject({ usageEstimated: true, inputTokens: PROMPT, outputTokens: 6 });
-    expect(request?.cost?.total).toBe(costOf(6));
+    expect(request).toMatchObject({ usageEstimated: true, inputTokens, outputTokens });
+    expect(request?.cost?.total).toBe(costOf(outputTokens, inputTokens));
+    const shown = (await reply.json()) as { usage: object };
+    const total_tokens = inputTokens + outputTokens;
+    expect(shown.usage).toEqual({
+      prompt_tokens: inputTokens,
+      completion_tokens: outputTokens,
+      total_tokens,
+    });
+    await expectExactBooks();
   },
 );
 
-test("a provider that states more than was held is paid what was held", async () => {
-  const { provider, app } = stack();
-  const seeded = await seedAccount(app.database, 1_000_000n);
-  provider.behaviour = { usageJson: '{"prompt_tokens":9000000000,"completion_tokens":9000000000}' };
-  await post(seeded.secret, { model: MODEL, messages, max_tokens: 6 });
-  provider.behaviour = {};
-  expect((await onlyRequestOf(seeded))?.cost?.total).toBe(costOf(6));
-  await expectExactBooks();
-});
+test.each([false, true])(
+  "a provider that counts more than was held is paid from the balance as far as that goes (streamed: %s)",
+  async (stream) => {
+    const { provider, app } = stack();
+    for (const [available, paid] of [
+      [1_000_000n, costOf(6, 5_000)],
+      [10_000n, 10_000n],
+    ] as const) {
+      const seeded = await seedAccount(app.database, available);
+      provider.behaviour = { usageJson: '{"prompt_tokens":5000,"completion_tokens":6}' };
+      const reply = await post(seeded.secret, { model: MODEL, messages, max_tokens: 6, stream });
+      const [, traced] = /"billing":(\{[^}]*\})/.exec(await reply.text()) ?? [];
+      const billing = JSON.parse(traced ?? "");
+      provider.behaviour = {};
+      const cost = (await onlyRequestOf(seeded))?.cost;
+      expect(cost?.total).toBe(paid);
+      expect(cost).toEqual({
+        input: BigInt(billing.input_cost),
+        output: BigInt(billing.output_cost),
+        total: BigInt(billing.total_cost),
+      });
+      expect((cost?.input ?? 0n) + (cost?.output ?? 0n)).toBe(paid);
+      expect(await balanceOf(seeded)).toMatchObject({ held: 0n, total: available - paid });
+    }
+    await expectExactBooks();
+  },
+);
 
 test("a provider's reason for refusing a request is passed on, without secrets", async () => {
   const { provider, app } = stack();

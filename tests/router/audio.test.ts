@@ -64,6 +64,46 @@ test("JSON with base64 is the same transcription", async () => {
   await requireBooks(stack().app, owner, { available: 10_000n - 180n });
 });
 
+test("a data: URL is the audio that it carries, and names its kind; base64 may have line breaks", async () => {
+  const wav = toWav(3);
+  const base64 = wav.toString("base64");
+  const lines = base64.replace(/.{76}/g, "$&\r\n");
+  const sent: string[] = [];
+  services().speech.onBody = (body) => void sent.push(body.toString("latin1"));
+  for (const [file_base64, name] of [
+    [`data:audio/wav;base64,${base64}`, "audio.wav"],
+    [`DATA:audio/mpeg;codecs=mp3;base64,${base64}`, "audio.mp3"],
+    [`data:;base64,${lines}`, "audio.wav"],
+    [lines, "audio.wav"],
+  ] as const) {
+    const reply = await post(Buffer.from(JSON.stringify({ model, file_base64 })), "application/json");
+    const { x_0g_trace } = (await reply.json()) as Transcript;
+    expect([reply.status, x_0g_trace.billing.total_cost]).toEqual([200, "90"]);
+    const form = sent.pop() ?? "";
+    expect(form).toContain(`filename="${name}"`);
+    expect(form).toContain(wav.toString("latin1"));
+  }
+});
+
+test.each([
+  ["words", "not base64 at all!"],
+  ["the alphabet of URLs", "UklGR-_-"],
+  ["no padding", "UklGRg"],
+  ["bits behind the end", "UklGRh=="],
+  ["a data: URL that is not base64", "data:audio/wav,UklGRg=="],
+  ["a data: URL with other data", "data:audio/wav;base64,%52"],
+  ["a data: URL within a data: URL", "data:audio/wav;base64,data:audio/wav;base64,UklGRg=="],
+  ["a URL", "https://example.com/sea.wav"],
+  ["much that is not base64", `${"A".repeat(400_000)}!`],
+])("audio in JSON that is %s is refused, and nobody is asked or billed", async (_what, file_base64) => {
+  const { requests } = services().speech;
+  const reply = await post(Buffer.from(JSON.stringify({ model, file_base64 })), "application/json");
+  const { error } = (await reply.json()) as RestFailure;
+  expect([reply.status, error.code, error.param]).toEqual([400, "invalid_body", "file_base64"]);
+  expect(services().speech.requests).toBe(requests);
+  await requireBooks(stack().app, owner, { available: 10_000n });
+});
+
 test("where the sound does not prove its length, what the answer states is charged, within what is possible", async () => {
   const answer = (fields: object) => ({
     instead: {

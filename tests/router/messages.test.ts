@@ -81,18 +81,75 @@ test("what was read from or written to a cache is input, and the history tells o
 });
 
 test.each([
-  "null",
-  '{"input_tokens":-1,"output_tokens":1}',
-  '{"input_tokens":1,"output_tokens":9e15}',
-  '"x"',
-])("usage %s is not believed: the tokens are counted", async (usageJson) => {
-  services().messages.behaviour = { usageJson };
-  const { status } = await create<Message>({ max_tokens: 5 });
-  expect(status).toBe(200);
-  await requireBooks(stack().app, owner, {
-    available: START - BigInt(PROMPT) * inputPrice - 5n * outputPrice,
-  });
+  ["null", PROMPT, 5],
+  ['{"input_tokens":-1,"output_tokens":1}', PROMPT, 1],
+  ['{"input_tokens":1,"output_tokens":9e15}', 1, 5],
+  ['{"input_tokens":9e15,"output_tokens":1}', PROMPT, 1],
+  ['"x"', PROMPT, 5],
+])(
+  "what makes no sense of the usage %s is counted, and the usage that is shown is the one that is billed",
+  async (usageJson, input_tokens, output_tokens) => {
+    services().messages.behaviour = { usageJson };
+    const { status, body } = await create<Message>({ max_tokens: 5 });
+    expect(status).toBe(200);
+    expect(body.usage).toEqual({ input_tokens, output_tokens });
+    const cost = BigInt(input_tokens) * inputPrice + BigInt(output_tokens) * outputPrice;
+    await requireBooks(stack().app, owner, { available: START - cost });
+    const [, shown] = /^event: message_delta\ndata: (.*)$/m.exec(await stream({ max_tokens: 5 })) ?? [];
+    expect(JSON.parse(shown ?? "").usage).toEqual({ input_tokens, output_tokens });
+    await requireBooks(stack().app, owner, { available: START - 2n * cost });
+  },
+);
+
+/** Anthropic's events of an answer of three words to a prompt of which most was read from a cache. */
+const CACHED_START = {
+  type: "message_start",
+  message: {
+    id: "msg_1",
+    type: "message",
+    role: "assistant",
+    content: [],
+    usage: { input_tokens: 10, cache_read_input_tokens: 5_000, output_tokens: 1 },
+  },
+};
+const wordEvent = (text: string) => ({
+  type: "content_block_delta",
+  index: 0,
+  delta: { type: "text_delta", text },
 });
+const eventsOf = (...events: readonly { readonly type: string }[]) =>
+  events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
+
+test.each([
+  ["breaks before it states its answer", [], 3],
+  [
+    "breaks behind its statement of the answer",
+    [{ type: "message_delta", delta: {}, usage: { output_tokens: 7 } }],
+    7,
+  ],
+  [
+    "goes on behind its statement of the answer, and breaks",
+    [{ type: "message_delta", delta: {}, usage: { output_tokens: 7 } }, wordEvent(" wide")],
+    8,
+  ],
+])(
+  "a stream that %s is billed for the input that it has stated, cache and all",
+  async (_what, more, outputTokens) => {
+    const body = eventsOf(CACHED_START, ...[" The", " sea", " is"].map(wordEvent), ...more);
+    services().messages.behaviour = { instead: { status: 200, contentType: "text/event-stream", body } };
+    const text = await stream({ max_tokens: 100 });
+    expect(text).toMatch(/event: error\n/);
+    const cost = 5_010n * inputPrice + BigInt(outputTokens) * outputPrice;
+    await requireBooks(stack().app, owner, { available: START - cost });
+    const { rows } = await stack().app.requests.list(owner.account, { first: 1 });
+    expect(rows[0]).toMatchObject({
+      status: "failed",
+      inputTokens: 5_010,
+      outputTokens,
+      cachedTokens: 5_000,
+    });
+  },
+);
 
 test("a model that does not speak the format is refused in the published words", async () => {
   const { status, body } = await create<Failure>({ model: MODEL });

@@ -6,12 +6,16 @@ import { ask as askGraph } from "../support/graph-client.ts";
 import { rest } from "../support/rest-client.ts";
 import { useRouter } from "../support/router.ts";
 import {
+  breakOff,
   completion,
+  DONE,
   event,
   events,
+  FINISH,
   openStream,
   type Script,
   sendJson,
+  trickle,
 } from "../support/scripted-provider.ts";
 import type { Seeded } from "../support/seed.ts";
 
@@ -33,16 +37,32 @@ const TIERED = {
 };
 /** What the second provider asks for the same: dearer for short questions, cheaper for long ones. */
 const FLAT = { id: "tiered", pricing: { prompt: "4", completion: "6" } };
+/** The first asks little for a prompt, the second little for an answer. */
+const SIZED = { id: "sized", supported_formats: ["openai", "anthropic"] };
+const sized = (n: number) => ({
+  ...SIZED,
+  pricing: n === 0 ? { prompt: "1", completion: "100" } : { prompt: "20", completion: "5" },
+});
 const RISING = { id: "rising", pricing: { prompt: "2", completion: "3" } };
 
 const router = await useRouter({
   models: [],
-  more: (n) => (n === 0 ? [CACHED, MESSAGES, TIERED, RISING] : [FLAT]),
+  more: (n) => [sized(n), ...(n === 0 ? [CACHED, MESSAGES, TIERED, RISING] : [FLAT])],
 });
 
 const QUESTION = [{ role: "user", content: "What is the sea?" }];
 const LONG = [{ role: "user", content: "What is the sea like there? ".repeat(20) }];
 const PROMPT = countPromptTokens(QUESTION);
+
+const MESSAGE = {
+  id: "msg_1",
+  type: "message",
+  role: "assistant",
+  model: "claude",
+  content: [{ type: "text", text: "wide" }],
+  stop_reason: "end_turn",
+  usage: { input_tokens: 9, output_tokens: 1 },
+};
 
 type Bill = {
   readonly x_0g_trace: {
@@ -121,12 +141,7 @@ describe("tokens that the provider had in its cache", () => {
   test("count the same in Anthropic's format", async () => {
     const { app, origin, seed } = router();
     const message = {
-      id: "msg_1",
-      type: "message",
-      role: "assistant",
-      model: "claude",
-      content: [{ type: "text", text: "wide" }],
-      stop_reason: "end_turn",
+      ...MESSAGE,
       usage: {
         input_tokens: 15,
         output_tokens: 8,
@@ -159,6 +174,97 @@ describe("tokens that the provider had in its cache", () => {
     const enough = await seed(most);
     await billOf(enough, { model: CACHED.id, max_tokens: 1 });
     await requireBooks(app, enough, { available: most - BigInt(PROMPT) * 10n - 20n });
+  });
+});
+
+test.each([
+  ["a file by its id", { type: "file", file: { file_id: "file-1" } }],
+  ["a video by its URL", { type: "video_url", video_url: { url: "https://example.com/sea.mp4" } }],
+  ["audio by its URL", { type: "audio_url", audio_url: { url: "https://example.com/sea.mp3" } }],
+  ["text that the provider's tokenizer splits finer", { type: "text", text: "海".repeat(40) }],
+])("a prompt of %s is charged as the provider counts it, whatever was held", async (_what, part) => {
+  const { app, seed } = router();
+  for (const prompt_tokens of [100, 20_000, 200_000]) {
+    set(CACHED.id, stating({ prompt_tokens, completion_tokens: 3 }));
+    const seeded = await seed();
+    const bill = await billOf(seeded, {
+      model: CACHED.id,
+      max_tokens: 5,
+      messages: [{ role: "user", content: [part] }],
+    });
+    const [input, output] = [BigInt(prompt_tokens) * 10n, 60n];
+    expect(bill.billing).toEqual({
+      input_cost: String(input),
+      output_cost: String(output),
+      total_cost: String(input + output),
+    });
+    await requireBooks(app, seeded, { available: 10_000_000n - input - output });
+  }
+});
+
+test("who is asked is who costs least for this prompt and this limit", async () => {
+  const { origin, seed, scripted } = router();
+  const seeded = await seed();
+  set(SIZED.id, (call, response) =>
+    sendJson(response, 200, call.path.endsWith("/messages") ? MESSAGE : completion()),
+  );
+  const asked = () => scripted.map((provider) => provider.callsOf(SIZED.id).length);
+  const ask = (messages: object, fields: object) =>
+    billOf(seeded, { model: SIZED.id, messages, provider: { sort: "price" }, ...fields });
+  await ask(LONG, { max_tokens: 1 });
+  expect(asked()).toEqual([1, 0]);
+  await ask(QUESTION, { max_tokens: 1_000 });
+  expect(asked()).toEqual([1, 1]);
+  await ask(QUESTION, {});
+  expect(asked()).toEqual([1, 2]);
+  await ask(LONG, { max_tokens: 1, n: 100 });
+  expect(asked()).toEqual([1, 3]);
+  for (const [messages, max_tokens] of [
+    [LONG, 1],
+    [QUESTION, 1_000],
+  ] as const)
+    await rest(origin, "/v1/messages", seeded.secret, { body: { model: SIZED.id, messages, max_tokens } });
+  expect(asked()).toEqual([2, 4]);
+});
+
+describe("usage that a stream states before it is over", () => {
+  const usage = (completion_tokens: number) => ({
+    usage: { prompt_tokens: 1_000, completion_tokens, prompt_tokens_details: { cached_tokens: 900 } },
+  });
+  const word = (content: string, stated: object = {}) => event({ delta: { content } }, stated);
+  const input = 100n * 10n + 900n * 1n;
+
+  test.each([
+    ["with its first words, and breaks", [word("The", usage(1)), word(" sea"), word(" is")], 3],
+    ["with each word, and breaks", [word("The", usage(5)), word(" sea", usage(9))], 9],
+    ["in a chunk of its own, and breaks", [word("The"), event(undefined, usage(4)), word(" sea")], 5],
+    ["with nonsense for the answer, and breaks", [word("The", usage(9e15)), word(" sea")], 2],
+    ["first, and then nonsense, and breaks", [word("The", usage(4)), word(" sea", usage(-1))], 5],
+    [
+      "only before its words, and ends",
+      [event(undefined, usage(0)), word("The"), word(" sea"), FINISH, DONE],
+      2,
+    ],
+    ["with each word, and ends", [word("The", usage(5)), word(" sea", usage(9)), FINISH, DONE], 9],
+  ])("is billed when it is stated %s", async (_when, pieces, outputTokens) => {
+    const { app, chat, seed } = router();
+    set(CACHED.id, async (_, response) => {
+      await trickle(openStream(response), pieces);
+      await breakOff(response);
+    });
+    const seeded = await seed();
+    const stream_options = { include_usage: true };
+    const reply = await chat(seeded, { model: CACHED.id, max_tokens: 100, stream: true, stream_options });
+    const text = await reply.text();
+    await requireBooks(app, seeded, { available: 10_000_000n - input - BigInt(outputTokens) * 20n });
+    const [request] = (await app.requests.list(seeded.account, { first: 1 })).rows;
+    expect(request).toMatchObject({ inputTokens: 1_000, cachedTokens: 900, outputTokens });
+    if (!text.includes(DONE)) return;
+    const [, shown] = /data: (.*)\n\ndata: \[DONE\]/.exec(text) ?? [];
+    expect(JSON.parse(shown ?? "").usage).toMatchObject({
+      prompt_tokens: 1_000,
+      completion_tokens: outputTokens,
+    });
   });
 });
 

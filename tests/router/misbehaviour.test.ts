@@ -24,9 +24,16 @@ import { until } from "../support/until.ts";
 
 /**
  * What the client is owed when the first of two providers misbehaves: the second's answer; the first's own; a refusal
- * with this code; or what had come, and then word that it broke off.
+ * with this code; or what had come, and then word that it broke off. What it states of one side counts, whatever it
+ * states of the other.
  */
-type Owed = "the second" | "the first" | "the first, counted" | "cut" | `refusal ${string}`;
+type Owed =
+  | "the second"
+  | "the first"
+  | "the first, counted"
+  | "the first, its answer counted"
+  | "cut"
+  | `refusal ${string}`;
 
 type Misbehaviour = {
   readonly name: string;
@@ -396,6 +403,16 @@ const MISBEHAVIOURS: readonly Misbehaviour[] = [
   {
     name: "states more tokens than were asked for",
     script: usage({ prompt_tokens: 9, completion_tokens: 51 }),
+    ...both("the first, its answer counted"),
+  },
+  {
+    name: "states more tokens of the answer than there are numbers",
+    script: usage({ prompt_tokens: 9, completion_tokens: 9e15, total_tokens: 9e15 + 9 }),
+    ...both("the first, its answer counted"),
+  },
+  {
+    name: "states a longer prompt than any model takes",
+    script: usage({ prompt_tokens: 9e15, completion_tokens: 8 }),
     ...both("the first, counted"),
   },
   {
@@ -471,12 +488,19 @@ test.each(CASES)("a provider that $name, $mode: $owed", async ({ script, model, 
     expect(attempts.map(({ outcome }) => outcome)).toEqual(["failed", "answered"]);
     expect(request.provider).toBe(attempts[1]?.provider);
     expect([first.callsOf(model).length, second.callsOf(model).length]).toEqual([1, 1]);
-  } else if (owed === "the first" || owed === "the first, counted") {
+  } else if (owed.startsWith("the first")) {
     expect([reply.status, request.status]).toEqual([200, "completed"]);
     expect(second.callsOf(model)).toHaveLength(0);
-    const counted = BigInt(PROMPT) * FIRST.prompt + BigInt(countTokens(TEXT)) * FIRST.completion;
-    expect(charged).toBe(owed === "the first" ? told(FIRST) : counted);
-    expect(request.usageEstimated).toBe(owed !== "the first");
+    const inputTokens = owed === "the first, counted" ? PROMPT : USAGE.prompt_tokens;
+    const outputTokens = owed === "the first" ? USAGE.completion_tokens : countTokens(TEXT);
+    expect(charged).toBe(BigInt(inputTokens) * FIRST.prompt + BigInt(outputTokens) * FIRST.completion);
+    expect(request).toMatchObject({ inputTokens, outputTokens, usageEstimated: owed !== "the first" });
+    if (mode === "plain")
+      expect(JSON.parse(text).usage).toMatchObject({
+        prompt_tokens: inputTokens,
+        completion_tokens: outputTokens,
+        total_tokens: inputTokens + outputTokens,
+      });
     if (mode === "streamed") expect(text.match(/data: \[DONE\]\n\n/g)).toHaveLength(1);
   } else if (owed === "cut") {
     expect([reply.status, request.status]).toEqual([200, "failed"]);

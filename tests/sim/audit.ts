@@ -97,8 +97,9 @@ async function auditRequests(database: Database, books: Books): Promise<Readonly
     chat.failed();
     const owed = chat.over?.owed ?? 0n;
     const due = owed < BigInt(held) ? owed : BigInt(held);
+    const isDue = paid >= due && paid <= owed;
     if (chat.bill !== undefined) demand(paid === chat.bill, `${id} was billed ${chat.bill} and paid ${paid}`);
-    demand(paid === due || (chat.isDisturbed && paid === 0n), `${id} paid ${paid} and owes ${due}`);
+    demand(isDue || (chat.isDisturbed && paid === 0n), `${id} paid ${paid} of ${held} held and owes ${owed}`);
     if (!chat.isDisturbed) demand(chat.mayBe(status), `${id} is ${status}, not ${chat.over?.outcome}`);
   }
   return spent;

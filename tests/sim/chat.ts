@@ -1,9 +1,11 @@
 import { demand } from "./fault.ts";
-import type { SimExchange } from "./provider.ts";
+import type { SimExchange, StatedUsage } from "./provider.ts";
 
 /** How a chat ended, as seen from outside the product; `owed` is neuron. */
 type Over = { readonly outcome: "completed" | "failed" | "aborted"; readonly owed: bigint };
 
+/** The most tokens of an answer that the client has not limited. */
+export const ANSWER_LIMIT = 12;
 /** How often providers are asked for one chat, together. */
 export const TRIES = 3;
 
@@ -78,6 +80,12 @@ export class SimChat {
     this.#by = exchange;
   }
 
+  /** A provider states what was used so far; more words than were asked for are nonsense. */
+  stated(exchange: SimExchange, { inputTokens, outputTokens }: StatedUsage): void {
+    exchange.input = inputTokens;
+    if (outputTokens <= this.#maxWords) exchange.output = { tokens: outputTokens, words: exchange.words };
+  }
+
   /** A provider told all there is to tell: an answer shorter than the one that was begun is another one. */
   completed(exchange: SimExchange): void {
     if (exchange.words < this.words) this.failed();
@@ -127,13 +135,13 @@ export class SimChat {
     return this.isStream && this.#by ? this.#costOf(this.#by) : 0n;
   }
 
-  /** What the provider states, unless that is more than it was asked for, else what was counted; at its price. */
-  #costOf({ provider, stated, words }: SimExchange): bigint {
-    const { maxTokens = Number.POSITIVE_INFINITY } = this;
-    const isPlausible = stated !== undefined && stated.outputTokens <= maxTokens;
-    const usage = isPlausible ? stated : { inputTokens: this.promptTokens, outputTokens: words };
-    return (
-      BigInt(usage.inputTokens) * provider.inputPrice + BigInt(usage.outputTokens) * provider.outputPrice
-    );
+  /** What the provider has stated that makes sense, and what was counted beside it or after it; at its price. */
+  #costOf({ provider, input = this.promptTokens, output, words }: SimExchange): bigint {
+    const outputTokens = Math.min(output.tokens + words - output.words, this.#maxWords);
+    return BigInt(input) * provider.inputPrice + BigInt(outputTokens) * provider.outputPrice;
+  }
+
+  get #maxWords(): number {
+    return this.maxTokens ?? ANSWER_LIMIT;
   }
 }

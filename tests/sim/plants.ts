@@ -103,6 +103,11 @@ export const BUGS: readonly Plant[] = [
       });
     },
   },
+  { name: "charge that ends at its hold", rewrite: (sql) => sql.replace(EXTRA, "0 as extra") },
+  {
+    name: "charge beyond the limit of its key",
+    rewrite: (sql) => sql.replace(WITHIN_LIMIT, "cost - covered as excess"),
+  },
   {
     name: "submission that is not noted",
     rewrite: (sql) => sql.replace(SAVE, "checkpoint = coalesce(j.checkpoint, $3::text::jsonb) where"),
@@ -133,6 +138,8 @@ const DISTINCT = /distinct on \(chain_id, transaction_hash, log_index\)/;
 const ON_CONFLICT =
   /on conflict \(chain_id, transaction_hash, log_index\)[\s\S]*?where deposit\.status = 'reverted'/;
 const SAVE = /checkpoint = \$3::text::jsonb where/;
+const EXTRA = /greatest\(least\(excess, [^;]*?\) as extra/;
+const WITHIN_LIMIT = /greatest\(least\(cost - covered, [^;]*?\) as excess/;
 const OPEN_ONLY = /and h\.state \|\| '' = 'open'/;
 
 function changed(

@@ -15,8 +15,9 @@ export type SimExchange = {
   isOpen: boolean;
   /** How many words of a chat it has answered. */
   words: number;
-  /** What it says that the answer used. */
-  stated: StatedUsage | undefined;
+  /** What it has stated that makes sense: the prompt, and the answer as it was when so many words of it were out. */
+  input: number | undefined;
+  output: { readonly tokens: number; readonly words: number };
 };
 
 /** What a simulated provider says of what an answer used. */
@@ -53,7 +54,8 @@ export class SimProviders {
         listener,
         isOpen: true,
         words: 0,
-        stated: undefined,
+        input: undefined,
+        output: { tokens: 0, words: 0 },
       };
       this.exchanges.push(exchange);
       this.#opened(exchange);

@@ -30,7 +30,7 @@ import { UNRESTRICTED } from "../../src/keys/key-terms.ts";
 import { MemoryBudget, memoryLimits } from "../../src/load/memory-budget.ts";
 import { TEST_CURSORS } from "../support/cursors.ts";
 import { CHAIN_ID } from "./chain.ts";
-import { TRIES } from "./chat.ts";
+import { ANSWER_LIMIT, TRIES } from "./chat.ts";
 import type { SimProcess } from "./gate.ts";
 import { OFFERS } from "./offers.ts";
 import type { Plant } from "./plants.ts";
@@ -38,7 +38,6 @@ import type { Plant } from "./plants.ts";
 export const VAULT: Hex = "0x00000000000000000000000000000000000da017";
 export const CONFIRMATIONS = 4;
 export const HOLD_SECONDS = 660;
-const ANSWER_LIMIT = 12;
 export const TOTAL_MS = 600_000;
 /** Longer than the simulation is wont to wait, so that jobs are not only overtaken. */
 export const TIMING = { leaseSeconds: 300, renewMs: 60_000, pollMs: 1_000, restSeconds: 5 };

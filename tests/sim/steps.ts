@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { RPC_MOODS } from "./chain.ts";
-import type { SimExchange } from "./provider.ts";
+import type { SimChat } from "./chat.ts";
+import type { SimExchange, StatedUsage } from "./provider.ts";
 import { quiet, type World } from "./world.ts";
 
 /** Where a run is: which steps were taken, for the report of a failure. */
@@ -77,6 +78,11 @@ const exchangeOf = (world: World, a: number): SimExchange | undefined =>
 const commit: Act = (world, a) => world.commit(a);
 const chatOf = (world: World, { subject }: SimExchange) => world.books.chats.get(subject);
 
+/** Now and then a provider's tokenizer counts many more tokens of the prompt than were held for. */
+function usageOf({ promptTokens }: SimChat, b: number, outputTokens: number): StatedUsage {
+  return { inputTokens: promptTokens + (b % 7 === 0 ? (b >> 3) % 100 : 0), outputTokens };
+}
+
 /** Lets the provider of some open exchange act; when there is none, the database may go on. */
 function provider(act: (world: World, exchange: SimExchange, b: number) => void): Act {
   return (world, a, b) => {
@@ -128,10 +134,10 @@ const ACTS = {
       }
       exchange.words = words;
       // Some state what they used, and some of those too much.
-      if (b % 3 > 0)
-        exchange.stated = { inputTokens: chat.promptTokens, outputTokens: b % 3 === 1 ? words : 40 };
+      const usage = b % 3 === 0 ? undefined : usageOf(chat, b, b % 3 === 1 ? words : 40);
+      if (usage) chat.stated(exchange, usage);
       chat.completed(exchange);
-      world.providers.answer(exchange, words, exchange.stated);
+      world.providers.answer(exchange, words, usage);
     }),
   },
   finish: {
@@ -140,8 +146,9 @@ const ACTS = {
       const chat = chatOf(world, exchange);
       if (!chat?.isStream || exchange.words === 0) return;
       if (b % 2 === 0) {
-        exchange.stated = { inputTokens: chat.promptTokens, outputTokens: exchange.words + (b % 3) };
-        world.providers.state(exchange, exchange.stated);
+        const usage = usageOf(chat, b, exchange.words + (b % 3));
+        chat.stated(exchange, usage);
+        world.providers.state(exchange, usage);
       }
       if (b % 5 === 0) return;
       chat.completed(exchange);

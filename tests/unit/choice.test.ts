@@ -97,12 +97,13 @@ test("whatever the offers, their states and the wishes: no one is asked who may 
     fc.property(
       fc.array(fc.tuple(someOffer, state), { minLength: 1, maxLength: 6 }),
       wishes,
-      (given, wished) => {
+      fc.record({ inputTokens: fc.nat(100_000), outputTokens: fc.nat(100_000) }),
+      (given, wished, size) => {
         const offers = given.map(([fields], n) => offer(n + 1, fields));
         const states = new Map(given.map(([, known], n) => [addressOf(n + 1) as string, known]));
         let choice: Choice;
         try {
-          choice = chosen(offers, { wishes: wished, tokenUsd }, states);
+          choice = chosen(offers, { wishes: wished, tokenUsd, ...size }, states);
         } catch (error) {
           expect(error).toBeInstanceOf(AppError);
           return;
@@ -134,8 +135,12 @@ test("whatever the offers, their states and the wishes: no one is asked who may 
         const isWell = (address: Hex) =>
           states.get(address)?.circuit !== "open" && !states.get(address)?.isResting;
         if (asked.some(isWell)) expect(asked.every(isWell)).toBe(true);
-        const key = ({ address, inputPrice, outputPrice }: Provider) =>
-          wished.sort === "latency" ? BigInt(states.get(address)?.latencyMs ?? 0) : inputPrice + outputPrice;
+        const costOf = ({ inputPrice, outputPrice }: Provider) =>
+          BigInt(size.inputTokens) * inputPrice + BigInt(size.outputTokens) * outputPrice;
+        const key = (candidate: Provider) =>
+          wished.sort === "latency"
+            ? BigInt(states.get(candidate.address)?.latencyMs ?? 0)
+            : costOf(candidate);
         const keys = choice.candidates.map(key);
         expect(keys).toEqual(keys.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0)));
       },
@@ -154,6 +159,25 @@ test("three are asked at the most, one with a pin or without fallbacks, and the 
   const pinned = chosen(offers, { wishes: { pin: THREE.address } });
   expect(addresses(pinned)).toEqual([THREE.address]);
   expect(new Set(pinned.refused.map(({ reason }) => reason))).toEqual(new Set(["not_pinned"]));
+});
+
+test("the offer is first that costs least for this prompt and this answer, by the prices and tiers of each", () => {
+  const offers = [
+    offer(1, { inputPrice: 1n, outputPrice: 100n }),
+    offer(2, { inputPrice: 20n, outputPrice: 5n }),
+    offer(3, {
+      inputPrice: 50n,
+      outputPrice: 50n,
+      tiers: [{ maxInputTokens: 1_000, inputPrice: 2n, outputPrice: 2n }],
+    }),
+  ];
+  for (const sort of [undefined, "price"] as const) {
+    const first = (inputTokens: number, outputTokens: number) =>
+      addresses(chosen(offers, { inputTokens, outputTokens, ...(sort && { wishes: { sort } }) }))[0];
+    expect(first(100_000, 10)).toBe(addressOf(1));
+    expect(first(2_000, 4_000)).toBe(addressOf(2));
+    expect(first(1_000, 4_000)).toBe(addressOf(3));
+  }
 });
 
 test("a provider whose circuit is open or who rests is asked only when there is nobody else", () => {

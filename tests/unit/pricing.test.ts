@@ -182,13 +182,14 @@ test("an offer of the chain has what its row says in full, if it is one of chats
 test("more cached tokens than a question has are not believed, in either format", () => {
   const details = { cached_tokens: 6, cache_write_tokens: 4, cache_write_1h_tokens: 1 };
   const usage = { prompt_tokens: 10, completion_tokens: 1, prompt_tokens_details: details };
-  expect(readUsage(usage)).toEqual({ inputTokens: 10, outputTokens: 1 });
-  expect(readUsage({ ...usage, prompt_tokens: 11 })).toMatchObject({
-    cache: { read: 6, write: 4, write1h: 1 },
+  const limits = { maxInputTokens: 100, maxOutputTokens: 100 };
+  expect(readUsage(usage, limits)).toEqual({ input: { inputTokens: 10 }, outputTokens: 1 });
+  expect(readUsage({ ...usage, prompt_tokens: 11 }, limits)).toMatchObject({
+    input: { cache: { read: 6, write: 4, write1h: 1 } },
   });
   const message = { input_tokens: 3, cache_read_input_tokens: 5, cache_creation_input_tokens: 4 };
   const creation = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 99 };
-  expect(readInputUsage({ ...message, cache_creation: creation })).toEqual({
+  expect(readInputUsage({ ...message, cache_creation: creation }, 100)).toEqual({
     inputTokens: 12,
     cache: { read: 5, write: 0, write1h: 4 },
   });

@@ -8,7 +8,8 @@ import { countTokens } from "../../src/inference/tokens.ts";
 import { Repetition, Transcript } from "../../src/inference/transcript.ts";
 
 const newMeter = () => new TextMeter({ countText: async (text) => countTokens(text) });
-const chatEvents = () => new ChatEvents({ wantsUsage: false, mostOutputTokens: undefined, text: newMeter() });
+const limits = { maxInputTokens: 100, maxOutputTokens: 100 };
+const chatEvents = () => new ChatEvents({ wantsUsage: false, limits, text: newMeter() });
 const chunk = (delta: object, more: object = {}, top: object = {}) =>
   Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta, ...more }], ...top })}\n\n`);
 const words = (content: string) => chunk({ content });
@@ -114,7 +115,7 @@ test("what else an event has is passed on with the rest of its words", () => {
 });
 
 test("a message in Anthropic's format goes on in the midst of a block; signatures and tools are said only once", () => {
-  const messageEvents = () => new MessageEvents({ maxTokens: 100, text: newMeter() });
+  const messageEvents = () => new MessageEvents({ limits, text: newMeter() });
   const start = block({ type: "message_start", message: { id: "msg_1" } });
   const open = (content_block: object) => block({ type: "content_block_start", index: 0, content_block });
   const close = block({ type: "content_block_stop", index: 0 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { formatToken, parseToken } from "../../kernel/amount.ts";
+import { formatToken, parseToken, plainDecimal } from "../../kernel/amount.ts";
 import { type ApiKey, apiKeyCursor, KEY_STATUSES } from "../../keys/api-key.service.ts";
 import { type KeyTerms, TRUST_FLOORS } from "../../keys/key-terms.ts";
 import { RESET_PERIODS } from "../../keys/reset-period.ts";
@@ -10,9 +10,9 @@ import { keyListAnswer, keyListOf, keyListQuery, REVOKED_KEY } from "./key-list.
 const MAX_LISTED = 100;
 const text = z.string().trim().min(1).max(100);
 const amount = z.string().regex(/^(0|[1-9]\d{0,59})(\.\d{1,18})?$/, "must be tokens such as 0.05");
-/** From here on JavaScript writes a number with an exponent. */
+/** More than there is of any token. */
 const NUMBER_LIMIT = 1e21;
-const tokens = z.union([amount, z.number().min(0).lt(NUMBER_LIMIT).transform(String).pipe(amount)]);
+const tokens = z.union([amount, z.number().min(0).lt(NUMBER_LIMIT).transform(plainDecimal).pipe(amount)]);
 
 /** The fields that POST and PATCH share. A null is as if the field was not sent; `""` takes a limit away. */
 const terms = {

@@ -192,6 +192,9 @@ type Terms = {
 
 function LimitFields({ models, given }: { models: readonly string[]; given: Key | undefined }) {
   const { symbol } = useNetwork();
+  const [limit, setLimit] = useState(
+    given?.creditLimit ? toTokens(given.creditLimit).replaceAll(" ", "") : "",
+  );
   const listed = [...new Set([...models, ...(given?.allowedModels ?? [])])];
   return (
     <>
@@ -200,8 +203,15 @@ function LimitFields({ models, given }: { models: readonly string[]; given: Key 
         name="limit"
         inputMode="decimal"
         placeholder="none"
-        defaultValue={given?.creditLimit ? toTokens(given.creditLimit).replaceAll(" ", "") : ""}
+        hint="Empty: no limit."
+        value={limit}
+        onChange={({ target }) => setLimit(target.value)}
       />
+      {toNeuron(limit) === "0" && (
+        <p role="status" className="notice">
+          With a limit of 0 the key can spend nothing: every request that costs something is refused.
+        </p>
+      )}
       <Choice
         label="The limit begins anew"
         name="period"
