@@ -1,5 +1,14 @@
 import type { EntityAlias, SubgraphOperation } from "../planner.ts";
-import { ask, type Execution, pickVariables, type Step, type Subgraph, toClientError } from "./execution.ts";
+import {
+  ask,
+  type Execution,
+  nulledBy,
+  pickVariables,
+  type Step,
+  type Subgraph,
+  toClientError,
+  toClientPath,
+} from "./execution.ts";
 import { readOperation } from "./fetch-step.ts";
 import { compileFlattenPath, type FlattenPath } from "./flatten-path.ts";
 import { copyJson, mergeInto } from "./merge.ts";
@@ -130,26 +139,37 @@ function addErrors<C>(
   };
   for (const error of errors) {
     const affected = affectedBy(error, batches, result);
-    for (const { target, rest } of affected) {
-      for (const path of pathsOf.get(target) ?? []) add(error, [...path, ...rest]);
+    for (const { target, rest, nulled } of affected) {
+      for (const path of pathsOf.get(target) ?? []) {
+        execution.nulled.push(toClientPath([...path, ...nulled]));
+        add(error, [...path, ...rest]);
+      }
     }
     if (affected.length === 0) add(error, undefined);
   }
 }
 
-type Affected = { readonly target: JsonObject; readonly rest: ResponsePath };
+type Affected = {
+  readonly target: JsonObject;
+  /** Where in the target the error is, and where it left a null. */
+  readonly rest: Readonly<ResponsePath>;
+  readonly nulled: Readonly<ResponsePath>;
+};
 
 function affectedBy(error: SubgraphError, batches: readonly Batch[], result: SubgraphResult): Affected[] {
   const [alias, position, ...inside] = error.path ?? [];
   const named = batches.find((batch) => batch.field.alias === alias);
   if (named && typeof position === "number") {
-    const rest = named.field.outputRewrites?.rename(inside) ?? inside;
-    return (named.targets[position] ?? []).map((target) => ({ target, rest }));
+    const rename = (path: Readonly<ResponsePath>) => named.field.outputRewrites?.rename(path) ?? path;
+    const entities = result.data?.[named.field.alias];
+    const rest = rename(inside);
+    const nulled = rename(nulledBy(Array.isArray(entities) ? entities[position] : null, inside));
+    return (named.targets[position] ?? []).map((target) => ({ target, rest, nulled }));
   }
   return (named ? [named] : batches).flatMap(({ field, targets }) => {
     const entities = result.data?.[field.alias];
     const missing = targets.filter((_, at) => !Array.isArray(entities) || !isObject(entities[at]));
-    return missing.flat().map((target) => ({ target, rest: [] }));
+    return missing.flat().map((target) => ({ target, rest: [], nulled: [] }));
   });
 }
 
