@@ -72,7 +72,10 @@ function compileNode<C>(node: PlanNode, context: PlanContext<C>, path?: readonly
 
 function compileFetch<C>(node: FetchNode, context: PlanContext<C>, path?: readonly PathSegment[]): Step<C> {
   const subgraph = context.subgraph(node.serviceName);
-  if (!node.requires) return compileFetchStep(node, subgraph, context.types);
+  if (!node.requires) {
+    const step = compileFetchStep(node, subgraph, context.types);
+    return node.operationKind === "mutation" ? unlessBroken(step) : step;
+  }
   const alias = {
     alias: "_entities",
     representationsVariableName: "representations",
@@ -82,6 +85,11 @@ function compileFetch<C>(node: FetchNode, context: PlanContext<C>, path?: readon
     outputRewrites: node.outputRewrites ?? [],
   };
   return compileEntityStep(node, [alias], subgraph, context.types);
+}
+
+/** As graphql-js has it: once a mutation failed that may not be null, those behind it do not run. */
+function unlessBroken<C>(step: Step<C>): Step<C> {
+  return (execution) => (execution.isBroken() ? undefined : step(execution));
 }
 
 function compileBranches<C>(

@@ -174,7 +174,7 @@ function runOperation<C>(
   request: LiftedRequest<C>,
 ): MaybePromise<ExecutionResult> {
   if (!prepared.run) throw refusal("A subscription is answered by a stream, not by one response.");
-  const execution = startExecution(request);
+  const execution = startExecution(prepared.project, request);
   const finish = () => finishExecution(prepared.project, execution);
   if (prepared.introspection) introspect(api, prepared.introspection, request, execution);
   const running = prepared.run(execution);
@@ -188,14 +188,19 @@ function runSubscription<C>(
 ): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult> {
   if (!prepared.subscription) throw refusal("Only a subscription is answered by a stream.");
   return openSubscription(prepared.subscription, {
-    start: () => startExecution(request),
+    start: () => startExecution(prepared.project, request),
     finish: (execution) => finishExecution(prepared.project, execution),
     resumeMs,
   });
 }
 
-function startExecution<C>({ context, signal, variables }: LiftedRequest<C>): Execution<C> {
-  return { context, signal, variables, data: {}, errors: [], nulled: [] };
+function startExecution<C>(
+  project: Project,
+  { context, signal, variables }: LiftedRequest<C>,
+): Execution<C> {
+  const data: JsonObject = {};
+  const isBroken = () => project(data, { variables, path: [], violations: [], isPartial: true }) === null;
+  return { context, signal, variables, data, errors: [], nulled: [], isBroken };
 }
 
 function finishExecution<C>(project: Project, execution: Execution<C>): ExecutionResult {

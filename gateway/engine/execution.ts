@@ -21,6 +21,8 @@ export type Execution<C> = {
   readonly errors: GraphQLError[];
   /** Places, as the client knows them, that a subgraph left null because of an error in them: it explains all that is missing there. */
   readonly nulled: ResponsePath[];
+  /** Whether what was answered so far makes the whole result null: no further mutation is begun then. */
+  readonly isBroken: () => boolean;
 };
 
 /** A compiled plan node. It returns a promise only when something has to be waited for. */

@@ -86,6 +86,8 @@ export function compileRootFetch<C>(node: FetchNode, types: TypeIndex): RootFetc
       } else if (paths.length > 0) {
         for (const { key } of rootKeys) execution.nulled.push(toClientPath([key]));
       }
+      // What failed was asked for all the same: see `isBroken`.
+      if (node.operationKind === "mutation") for (const { key } of rootKeys) execution.data[key] ??= null;
       for (const error of errors) addError(execution, error);
     },
   };

@@ -13,6 +13,7 @@ import {
   Kind,
   type OperationDefinitionNode,
   parseType,
+  print,
   separateOperations,
   TypeInfo,
   type ValueNode,
@@ -74,6 +75,7 @@ class Lifting {
   readonly required = new Set<string>();
   readonly #types: TypeInfo;
   readonly #prefix: string;
+  readonly #variables = new Map<string, VariableNode>();
 
   constructor(api: GraphQLSchema, prefix: string) {
     this.#types = new TypeInfo(api);
@@ -105,13 +107,23 @@ class Lifting {
     if (!type) return undefined;
     const hasVariables = containsVariable(node);
     if (hasVariables && !isScalarType(getNullableType(type))) return undefined;
+    const value = hasVariables ? undefined : toJson(node as ConstValueNode, type);
+    // Equal literals are one variable: fields that merge have equal arguments.
+    const key = `${type} ${hasVariables ? print(node) : JSON.stringify(value, keepMinusZero)}`;
+    const known = this.#variables.get(key);
+    if (known) return known;
     const name = { kind: Kind.NAME, value: `${this.#prefix}${this.added.length}` } as const;
     const variable = { kind: Kind.VARIABLE, name } as const;
+    this.#variables.set(key, variable);
     this.added.push({ kind: Kind.VARIABLE_DEFINITION, variable, type: parseType(String(type)) });
     if (hasVariables) this.computed.push([name.value, node]);
-    else this.fixed[name.value] = toJson(node as ConstValueNode, type);
+    else this.fixed[name.value] = value;
     return variable;
   }
+}
+
+function keepMinusZero(_: string, value: unknown): unknown {
+  return Object.is(value, -0) ? "-0" : value;
 }
 
 /** What a literal is in JSON. One value that stands for a list stays one value: JSON has that, too. */
