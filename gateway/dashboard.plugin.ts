@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance } from "fastify";
 import type { App } from "../src/app.ts";
-import { toAppError } from "../src/rest/error-body.ts";
+import { retryHeaders, toAppError } from "../src/rest/error-body.ts";
 import { requireOwnPage } from "./session-cookie.ts";
 
 /** A wallet that signs for whoever asks on this machine. It exists on a development network alone. */
@@ -39,9 +39,10 @@ export async function dashboardPlugin(
   { app, wallet }: { app: App; wallet?: DevelopmentWallet | undefined },
 ): Promise<void> {
   server.setErrorHandler((error, _request, reply) => {
-    const { status, code, message } = toAppError(error);
+    const failure = toAppError(error);
+    const { status, code, message } = failure;
     if (code === "internal_error") app.log.error({ err: error }, "a request of the dashboard failed");
-    return reply.code(status).send({ code, message });
+    return reply.code(status).headers(retryHeaders(failure)).send({ code, message });
   });
   if (wallet) serveWallet(server, wallet);
   if (BUILT === undefined) {

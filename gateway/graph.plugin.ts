@@ -4,7 +4,7 @@ import { ReplayKey } from "../src/idempotency/replay-key.ts";
 import { ANONYMOUS } from "../src/keys/principal.ts";
 import type { Quota } from "../src/keys/rate-limit.ts";
 import { hopOf } from "../src/keys/source-address.ts";
-import { toAppError } from "../src/rest/error-body.ts";
+import { retryHeaders, toAppError } from "../src/rest/error-body.ts";
 import { quotaHeaders } from "../src/rest/quota-headers.ts";
 import { toGraphFailure } from "../subgraphs/shared/failures.ts";
 import { answerByApollo, createApollo } from "./apollo.ts";
@@ -88,9 +88,9 @@ export function answerFailures(server: FastifyInstance, app: App): void {
   server.setErrorHandler((error, _request, reply) => {
     const failure = toAppError(error);
     if (failure.code === "internal_error") app.log.error({ err: error }, "a graph request failed");
-    if (failure.retryAfterSeconds !== undefined) reply.header("retry-after", failure.retryAfterSeconds);
     return reply
       .code(failure.status)
+      .headers(retryHeaders(failure))
       .header("cache-control", "no-store")
       .send({ errors: [toGraphFailure(failure).toJSON()] });
   });

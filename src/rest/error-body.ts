@@ -39,18 +39,19 @@ export function toErrorAnswer(
   const { status, type } = FAILURES[known.code];
   return {
     status,
-    headers: {
-      ...known.headers,
-      "x-should-retry": String(RETRYABLE.has(known.code)),
-      ...((status === 503 || RETRYABLE.has(known.code)) && {
-        "retry-after": String(known.retryAfterSeconds ?? 1),
-      }),
-    },
+    headers: { ...known.headers, ...retryHeaders(known) },
     body: {
       error: { message: known.message, type, code: known.code, param: known.param },
       request_id: requestId,
     },
   };
+}
+
+/** Whether, and when, the same request may be sent again: on every API. */
+export function retryHeaders({ code, status, retryAfterSeconds }: AppError): Readonly<Record<string, string>> {
+  const isRetryable = RETRYABLE.has(code);
+  const retryAfter = { "retry-after": String(retryAfterSeconds ?? 1) };
+  return { "x-should-retry": String(isRetryable), ...((status === 503 || isRetryable) && retryAfter) };
 }
 
 /** The named failure behind an error: itself, what Fastify refused, or `internal_error`. */
