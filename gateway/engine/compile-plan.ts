@@ -3,6 +3,7 @@ import type { ConditionNode, FetchNode, PathSegment, PlanNode, QueryPlan } from 
 import { compileEntityStep } from "./entity-step.ts";
 import type { Step, Subgraph } from "./execution.ts";
 import { compileFetchStep, compileRootFetch, type RootFetch } from "./fetch-step.ts";
+import type { Requirements } from "./requirements.ts";
 import { compileResume, type ResumePlan } from "./resume-plan.ts";
 import { isPromise, type MaybePromise } from "./subgraph-executor.ts";
 import type { TypeIndex } from "./type-index.ts";
@@ -11,6 +12,7 @@ import type { TypeIndex } from "./type-index.ts";
 export type PlanContext<C> = {
   readonly supergraph: GraphQLSchema;
   readonly types: TypeIndex;
+  readonly requirements: Requirements;
   subgraph(name: string): Subgraph<C>;
 };
 
@@ -60,7 +62,7 @@ function compileNode<C>(node: PlanNode, context: PlanContext<C>, path?: readonly
         node,
         node.entityBatch.aliases,
         context.subgraph(node.serviceName),
-        context.types,
+        context,
       );
     case "Subscription":
     case "Defer":
@@ -84,7 +86,7 @@ function compileFetch<C>(node: FetchNode, context: PlanContext<C>, path?: readon
     inputRewrites: node.inputRewrites ?? [],
     outputRewrites: node.outputRewrites ?? [],
   };
-  return compileEntityStep(node, [alias], subgraph, context.types);
+  return compileEntityStep(node, [alias], subgraph, context);
 }
 
 /** As graphql-js has it: once a mutation failed that may not be null, those behind it do not run. */

@@ -18,6 +18,7 @@ import { conditionVariables } from "./planner-document.ts";
 import { type Prepared, prepareOperation } from "./prepare.ts";
 import type { Project } from "./projection.ts";
 import { refusal } from "./refusal.ts";
+import { readRequirements } from "./requirements.ts";
 import { createRollouts, type RolloutOptions } from "./rollout.ts";
 import { isPromise, type JsonObject, type MaybePromise, type SubgraphExecutor } from "./subgraph-executor.ts";
 import { openSubscription } from "./subscription.ts";
@@ -81,7 +82,7 @@ export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
     api,
     planner,
     flattening: { schema: api, interfaceObjectFields: interfaceObjectFields(full) },
-    planContext: { supergraph: full, types: createTypeIndex(full), subgraph },
+    planContext: { supergraph: full, types: createTypeIndex(full), requirements: readRequirements(full), subgraph },
   };
   const guardedIn = createGuardedFields(api, options.guardOf);
   const rolloutOf = createRollouts(full, options.rollout);
