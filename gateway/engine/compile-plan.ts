@@ -58,12 +58,7 @@ function compileNode<C>(node: PlanNode, context: PlanContext<C>, path?: readonly
     case "Condition":
       return compileBranches(node, context, path);
     case "BatchFetch":
-      return compileEntityStep(
-        node,
-        node.entityBatch.aliases,
-        context.subgraph(node.serviceName),
-        context,
-      );
+      return compileEntityStep(node, node.entityBatch.aliases, context.subgraph(node.serviceName), context);
     case "Subscription":
     case "Defer":
       throw new Error(`a ${node.kind} node stands where the engine runs none`);

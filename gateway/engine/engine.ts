@@ -82,7 +82,12 @@ export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
     api,
     planner,
     flattening: { schema: api, interfaceObjectFields: interfaceObjectFields(full) },
-    planContext: { supergraph: full, types: createTypeIndex(full), requirements: readRequirements(full), subgraph },
+    planContext: {
+      supergraph: full,
+      types: createTypeIndex(full),
+      requirements: readRequirements(full),
+      subgraph,
+    },
   };
   const guardedIn = createGuardedFields(api, options.guardOf);
   const rolloutOf = createRollouts(full, options.rollout);
@@ -195,10 +200,7 @@ function runSubscription<C>(
   });
 }
 
-function startExecution<C>(
-  project: Project,
-  { context, signal, variables }: LiftedRequest<C>,
-): Execution<C> {
+function startExecution<C>(project: Project, { context, signal, variables }: LiftedRequest<C>): Execution<C> {
   const data: JsonObject = {};
   const isBroken = () => project(data, { variables, path: [], violations: [], isPartial: true }) === null;
   return { context, signal, variables, data, errors: [], nulled: [], isBroken };

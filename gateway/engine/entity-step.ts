@@ -85,8 +85,7 @@ export function compileEntityStep<C>(
   const reduced = new Map<string, Operation | undefined>();
   const reduce = (missing: string) => {
     const known = { requirements, missing: missing.split(" ") };
-    if (!reduced.has(missing))
-      reduced.set(missing, withoutDependents(whole.document, subgraph.name, known));
+    if (!reduced.has(missing)) reduced.set(missing, withoutDependents(whole.document, subgraph.name, known));
     return reduced.get(missing);
   };
   return (execution) => {

@@ -147,7 +147,8 @@ function copyFragment(
     if (skipIf && variables[skipIf] === true) return true;
     if (includeIf && variables[includeIf] === false) return true;
     const typename = entity.__typename;
-    if (typeof typename === "string") return names.has(typename) ? copy(entity, into, variables, missing) : true;
+    if (typeof typename === "string")
+      return names.has(typename) ? copy(entity, into, variables, missing) : true;
     // Of an object without a type, several fragments may speak: each takes what it finds.
     copy(entity, into, variables, missing);
     return true;

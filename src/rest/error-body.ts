@@ -48,7 +48,11 @@ export function toErrorAnswer(
 }
 
 /** Whether, and when, the same request may be sent again: on every API. */
-export function retryHeaders({ code, status, retryAfterSeconds }: AppError): Readonly<Record<string, string>> {
+export function retryHeaders({
+  code,
+  status,
+  retryAfterSeconds,
+}: AppError): Readonly<Record<string, string>> {
   const isRetryable = RETRYABLE.has(code);
   const retryAfter = { "retry-after": String(retryAfterSeconds ?? 1) };
   return { "x-should-retry": String(isRetryable), ...((status === 503 || isRetryable) && retryAfter) };

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { newId } from "../../src/kernel/ids.ts";
 import { untilPublished } from "../support/events.ts";
+import { followTogether, MAX_LAG_MS } from "../support/follow-together.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
-import { followTogether, MAX_LAG_MS } from "../support/follow-together.ts";
 import { STREAMING_CLIENTS } from "../support/streaming-clients.ts";
 
 const stack = useStack();

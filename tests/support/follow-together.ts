@@ -22,7 +22,11 @@ export async function followTogether(
   clients: Readonly<Record<string, FollowBy>>,
   { idOf, change, ...followed }: Together,
 ): Promise<Outcome> {
-  const arrivals = Object.keys(clients).map((name) => ({ name, at: new Map<string, number>(), order: [] as string[] }));
+  const arrivals = Object.keys(clients).map((name) => ({
+    name,
+    at: new Map<string, number>(),
+    order: [] as string[],
+  }));
   const stops = Object.values(clients).map((follow, index) =>
     follow({
       ...followed,

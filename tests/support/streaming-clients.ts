@@ -33,7 +33,9 @@ export const STREAMING_CLIENTS: Readonly<Record<string, FollowBy>> = {
       exchanges: [
         subscriptionExchange({
           forwardSubscription: ({ query: text = "", variables }) => ({
-            subscribe: (sink) => ({ unsubscribe: client.subscribe({ query: text, variables }, sink as never) }),
+            subscribe: (sink) => ({
+              unsubscribe: client.subscribe({ query: text, variables }, sink as never),
+            }),
           }),
         }),
       ],

@@ -45,7 +45,11 @@ export const mutations: Topic = {
       `,
       resolvers: {
         Mutation: { setB: (_, { value }) => write(`b${value}`), logB: () => [...log] },
-        Entry: { __resolveReference: ({ id }: { id: string }) => ({ id }), seen: () => log.length, unseen: () => fail() },
+        Entry: {
+          __resolveReference: ({ id }: { id: string }) => ({ id }),
+          seen: () => log.length,
+          unseen: () => fail(),
+        },
       },
     },
   },
