@@ -1,6 +1,5 @@
 import { createClient as createSseClient } from "graphql-sse";
 import { createClient as createSocketClient } from "graphql-ws";
-import { createClient as createUrqlClient, fetchExchange, subscriptionExchange } from "urql";
 import { WebSocket } from "ws";
 
 /** What a client follows, and what it does with each result's data. */
@@ -13,6 +12,24 @@ export type Followed = {
 
 /** Follows a subscription by a client that applications use; the function returned ends it. */
 export type FollowBy = (followed: Followed) => () => unknown;
+
+type Urql = {
+  createClient(options: object): {
+    subscription(
+      query: string,
+      variables: object,
+    ): { subscribe(onResult: (result: { readonly data?: unknown }) => void): { unsubscribe(): void } };
+  };
+  readonly fetchExchange: unknown;
+  subscriptionExchange(options: {
+    forwardSubscription(operation: { readonly query?: string }): {
+      subscribe(sink: never): { unsubscribe(): void };
+    };
+  }): unknown;
+};
+/** By a name that the compiler does not follow: React's types come with urql's, and would change those of the browser. */
+const URQL: string = "urql";
+const { createClient: createUrqlClient, fetchExchange, subscriptionExchange } = (await import(URQL)) as Urql;
 
 const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
 const ignore = () => {};
@@ -32,9 +49,9 @@ export const STREAMING_CLIENTS: Readonly<Record<string, FollowBy>> = {
       url: `${origin}/graphql`,
       exchanges: [
         subscriptionExchange({
-          forwardSubscription: ({ query: text = "", variables }) => ({
+          forwardSubscription: ({ query: text = "" }) => ({
             subscribe: (sink) => ({
-              unsubscribe: client.subscribe({ query: text, variables }, sink as never),
+              unsubscribe: client.subscribe({ query: text }, sink),
             }),
           }),
         }),
