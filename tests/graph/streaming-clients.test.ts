@@ -16,9 +16,9 @@ test(`every client sees the same events in the same order, within ${MAX_LAG_MS} 
   const { seen, lagsMs } = await followTogether(STREAMING_CLIENTS, {
     origin,
     secret,
-    query: "subscription { keyChanged { id cursor kind change } }",
-    idOf: (data) => (data as { keyChanged: { id: string } }).keyChanged.id,
-    change: async () => void (await app.apiKeys.create(account, newId())),
+    query: "subscription { keyChanged { id cursor keyId change } }",
+    idOf: (data) => (data as { keyChanged: { keyId: string } }).keyChanged.keyId,
+    change: async () => (await app.apiKeys.create(account, newId())).key.id,
   });
   const [first] = Object.values(seen);
   expect(first?.length).toBeGreaterThan(0);
