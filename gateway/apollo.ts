@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { DocumentNode, ExecutionResult, GraphQLError, OperationDefinitionNode } from "graphql";
 import { AppError } from "../src/kernel/errors.ts";
 import type { Logger } from "../src/kernel/log.ts";
+import { retryHeaders } from "../src/rest/error-body.ts";
 import { toGraphFailure } from "../subgraphs/shared/failures.ts";
 import type { CacheHints } from "./cache-hints.ts";
 import type { Graph, GraphContext } from "./graph.ts";
@@ -152,10 +153,9 @@ function guardedBy(policy: Policy, admitted: WeakMap<object, Admitted>): ApolloS
           const refusal = refused.get(contextValue);
           if (!refusal) return null;
           const { errors, failure } = refusal;
-          const retryAfter = failure?.retryAfterSeconds;
-          const headers = retryAfter === undefined ? [] : [["retry-after", String(retryAfter)] as const];
+          const headers = failure ? retryHeaders(failure) : { "x-should-retry": "false" };
           return {
-            http: { status: failure?.status ?? 400, headers: new HeaderMap(headers) },
+            http: { status: failure?.status ?? 400, headers: new HeaderMap(Object.entries(headers)) },
             body: {
               kind: "single",
               singleResult: { errors: errors.map((error) => showError(error.toJSON())) },

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance } from "fastify";
 import type { App } from "../src/app.ts";
-import { challengeOf, toAppError } from "../src/rest/error-body.ts";
+import { failureHeaders, toAppError } from "../src/rest/error-body.ts";
 import { requireOwnPage } from "./session-cookie.ts";
 
 /** A wallet that signs for whoever asks on this machine. It exists on a development network alone. */
@@ -41,10 +41,8 @@ export async function dashboardPlugin(
   server.setErrorHandler((error, _request, reply) => {
     const failure = toAppError(error);
     const { status, code, message } = failure;
-    const challenge = challengeOf(failure);
-    if (challenge !== undefined) reply.header("www-authenticate", challenge);
     if (code === "internal_error") app.log.error({ err: error }, "a request of the dashboard failed");
-    return reply.code(status).send({ code, message });
+    return reply.code(status).headers(failureHeaders(failure)).send({ code, message });
   });
   if (wallet) serveWallet(server, wallet);
   if (BUILT === undefined) {

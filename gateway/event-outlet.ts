@@ -7,6 +7,8 @@ export type OutletOptions = {
   /** What is written how often, so that a quiet connection is seen to live. */
   readonly heartbeat: string;
   readonly heartbeatMs: number;
+  /** What stands before the first heartbeat. */
+  readonly first?: string;
 };
 
 /**
@@ -40,7 +42,7 @@ export class EventOutlet {
       if (!response.writableNeedDrain) response.write(options.heartbeat);
     }, options.heartbeatMs);
     // Some browsers hand out the response with its first byte only.
-    response.write(options.heartbeat);
+    response.write((options.first ?? "") + options.heartbeat);
   }
 
   /** Writes, and resolves when more may be written; with false when nobody reads any more. */

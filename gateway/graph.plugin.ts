@@ -5,7 +5,7 @@ import { Slot } from "../src/kernel/slot.ts";
 import { ANONYMOUS } from "../src/keys/principal.ts";
 import type { Quota } from "../src/keys/rate-limit.ts";
 import { hopOf } from "../src/keys/source-address.ts";
-import { challengeOf, toAppError } from "../src/rest/error-body.ts";
+import { failureHeaders, toAppError } from "../src/rest/error-body.ts";
 import { quotaHeaders } from "../src/rest/quota-headers.ts";
 import { toGraphFailure } from "../subgraphs/shared/failures.ts";
 import { answerByApollo, createApollo } from "./apollo.ts";
@@ -90,11 +90,9 @@ export function answerFailures(server: FastifyInstance, app: App): void {
   server.setErrorHandler((error, _request, reply) => {
     const failure = toAppError(error);
     if (failure.code === "internal_error") app.log.error({ err: error }, "a graph request failed");
-    const challenge = challengeOf(failure);
-    if (challenge !== undefined) reply.header("www-authenticate", challenge);
-    if (failure.retryAfterSeconds !== undefined) reply.header("retry-after", failure.retryAfterSeconds);
     return reply
       .code(failure.status)
+      .headers(failureHeaders(failure))
       .header("cache-control", "no-store")
       .send({ errors: [toGraphFailure(failure).toJSON()] });
   });

@@ -9,8 +9,9 @@ import { lossResult, pump, resultText, showResult } from "./results.ts";
 import { takeStream } from "./stream-place.ts";
 import type { Streams } from "./streams.ts";
 
-const HEAD = "\r\n--graphql\r\ncontent-type: application/json\r\n\r\n";
-const END = "\r\n--graphql--\r\n";
+const BOUNDARY = "\r\n--graphql";
+const HEAD = "\r\ncontent-type: application/json\r\n\r\n";
+const END = "--\r\n";
 const CONTENT_TYPE = 'multipart/mixed;boundary="graphql";subscriptionSpec=1.0';
 
 /** Whether a client takes a subscription as parts of one response, as Apollo Client asks for it. */
@@ -44,7 +45,7 @@ export async function streamMultipart(
   const outlet = new EventOutlet(
     reply.raw,
     { "content-type": CONTENT_TYPE },
-    { stallMs: streams.stallMs, heartbeat: `${HEAD}{}`, heartbeatMs, among: streams.outlets },
+    { stallMs: streams.stallMs, first: BOUNDARY, heartbeat: part("{}"), heartbeatMs, among: streams.outlets },
     leave,
   );
   reply.raw.once("close", () => memory.end());
@@ -53,14 +54,19 @@ export async function streamMultipart(
   if (reply.raw.destroyed && Symbol.asyncIterator in results) void results.return?.();
   await pump(
     results,
-    (result) => outlet.write(`${HEAD}{"payload":${resultText(result)}}`),
+    (result) => outlet.write(part(`{"payload":${resultText(result)}}`)),
     (reason) => {
       const { errors } = showResult(lossResult(reason, streams.report));
-      return outlet.write(`${HEAD}${JSON.stringify({ payload: null, errors })}`);
+      return outlet.write(part(JSON.stringify({ payload: null, errors })));
     },
   );
   outlet.end(END);
   return true;
+}
+
+/** A part with the boundary behind it: clients read a part when they see that it ends. */
+function part(json: string): string {
+  return HEAD + json + BOUNDARY;
 }
 
 async function refuse(reply: FastifyReply, errors: readonly GraphQLError[]): Promise<true> {

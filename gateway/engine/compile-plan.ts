@@ -3,6 +3,7 @@ import type { ConditionNode, FetchNode, PathSegment, PlanNode, QueryPlan } from 
 import { compileEntityStep } from "./entity-step.ts";
 import type { Step, Subgraph } from "./execution.ts";
 import { compileFetchStep, compileRootFetch, type RootFetch } from "./fetch-step.ts";
+import type { Requirements } from "./requirements.ts";
 import { compileResume, type ResumePlan } from "./resume-plan.ts";
 import { isPromise, type MaybePromise } from "./subgraph-executor.ts";
 import type { TypeIndex } from "./type-index.ts";
@@ -11,6 +12,7 @@ import type { TypeIndex } from "./type-index.ts";
 export type PlanContext<C> = {
   readonly supergraph: GraphQLSchema;
   readonly types: TypeIndex;
+  readonly requirements: Requirements;
   subgraph(name: string): Subgraph<C>;
 };
 
@@ -56,12 +58,7 @@ function compileNode<C>(node: PlanNode, context: PlanContext<C>, path?: readonly
     case "Condition":
       return compileBranches(node, context, path);
     case "BatchFetch":
-      return compileEntityStep(
-        node,
-        node.entityBatch.aliases,
-        context.subgraph(node.serviceName),
-        context.types,
-      );
+      return compileEntityStep(node, node.entityBatch.aliases, context.subgraph(node.serviceName), context);
     case "Subscription":
     case "Defer":
       throw new Error(`a ${node.kind} node stands where the engine runs none`);
@@ -72,7 +69,10 @@ function compileNode<C>(node: PlanNode, context: PlanContext<C>, path?: readonly
 
 function compileFetch<C>(node: FetchNode, context: PlanContext<C>, path?: readonly PathSegment[]): Step<C> {
   const subgraph = context.subgraph(node.serviceName);
-  if (!node.requires) return compileFetchStep(node, subgraph, context.types);
+  if (!node.requires) {
+    const step = compileFetchStep(node, subgraph, context.types);
+    return node.operationKind === "mutation" ? unlessBroken(step) : step;
+  }
   const alias = {
     alias: "_entities",
     representationsVariableName: "representations",
@@ -81,7 +81,12 @@ function compileFetch<C>(node: FetchNode, context: PlanContext<C>, path?: readon
     inputRewrites: node.inputRewrites ?? [],
     outputRewrites: node.outputRewrites ?? [],
   };
-  return compileEntityStep(node, [alias], subgraph, context.types);
+  return compileEntityStep(node, [alias], subgraph, context);
+}
+
+/** As graphql-js has it: once a mutation failed that may not be null, those behind it do not run. */
+function unlessBroken<C>(step: Step<C>): Step<C> {
+  return (execution) => (execution.isBroken() ? undefined : step(execution));
 }
 
 function compileBranches<C>(

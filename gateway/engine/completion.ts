@@ -8,6 +8,8 @@ export type Projection = {
   readonly variables: Readonly<JsonObject>;
   readonly path: ResponsePath;
   readonly violations: Violation[];
+  /** Only root fields that were asked for already are looked at. */
+  readonly isPartial?: boolean;
 };
 
 /** Shapes one value. `BROKEN` is a null where none may be: whoever holds the value becomes null. */

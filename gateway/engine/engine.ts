@@ -5,22 +5,25 @@ import {
   GraphQLError,
   type GraphQLSchema,
   getOperationAST,
+  type OperationDefinitionNode,
 } from "graphql";
 import type { Planner } from "../planner.ts";
 import { readSupergraph } from "./api-schema.ts";
 import type { Execution, ReportFailure } from "./execution.ts";
 import { denialsOf, findGuardedFields, type GuardedFields, type GuardOf } from "./guards.ts";
 import { interfaceObjectFields } from "./interface-objects.ts";
+import { type LiftedOperation, liftLiterals } from "./lift-literals.ts";
 import { PlanCache } from "./plan-cache.ts";
 import { conditionVariables } from "./planner-document.ts";
 import { type Prepared, prepareOperation } from "./prepare.ts";
 import type { Project } from "./projection.ts";
 import { refusal } from "./refusal.ts";
+import { readRequirements } from "./requirements.ts";
 import { createRollouts, type RolloutOptions } from "./rollout.ts";
 import { isPromise, type JsonObject, type MaybePromise, type SubgraphExecutor } from "./subgraph-executor.ts";
 import { openSubscription } from "./subscription.ts";
 import { createTypeIndex } from "./type-index.ts";
-import { coerceVariables, InvalidVariables } from "./variables.ts";
+import { coerceVariables, InvalidVariables, refuseNulls } from "./variables.ts";
 import { explain } from "./violations.ts";
 
 /** What an engine is made of. The executors are asked by the names that the supergraph gives the subgraphs. */
@@ -79,31 +82,40 @@ export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
     api,
     planner,
     flattening: { schema: api, interfaceObjectFields: interfaceObjectFields(full) },
-    planContext: { supergraph: full, types: createTypeIndex(full), subgraph },
+    planContext: {
+      supergraph: full,
+      types: createTypeIndex(full),
+      requirements: readRequirements(full),
+      subgraph,
+    },
   };
   const guardedIn = createGuardedFields(api, options.guardOf);
   const rolloutOf = createRollouts(full, options.rollout);
-  const flagsOf = createFlags(api);
-  const prepare = (request: ExecutionRequest<C>) => {
-    const { document, operationName = null, context } = request;
+  const flagsOf = createFlags();
+  const lift = createLifting<C>(api);
+  const prepare = ({ document, operationName = null, context, variables }: LiftedRequest<C>) => {
     const { denied, key } = denialsOf(guardedIn(document), context);
     const rollout = rolloutOf(context);
-    const flags = flagsOf(request);
-    return plans.get(document, `${operationName ?? ""}${key}${rollout.key}${flags.key}`, () =>
-      prepareOperation(preparation, { document, operationName, denied, rollout, flags: flags.values }),
+    const flags = flagsOf(document, variables);
+    return plans.get(document, `${operationName ?? ""}${key}${rollout.key}${flags}`, () =>
+      prepareOperation(preparation, { document, operationName, denied, rollout, flags: variables }),
     );
   };
   return {
     apiSchema: api,
-    execute(request) {
+    execute(given) {
       return orRefusal(() => {
+        const request = lift(given);
         const prepared = prepare(request);
         const run = (ready: Prepared<C>) => runOperation(api, ready, request);
         return isPromise(prepared) ? prepared.then(run) : run(prepared);
       });
     },
-    async subscribe(request) {
-      return orRefusal(async () => runSubscription(api, await prepare(request), request, resumeMs));
+    async subscribe(given) {
+      return orRefusal(async () => {
+        const request = lift(given);
+        return runSubscription(await prepare(request), request, resumeMs);
+      });
     },
   };
 }
@@ -122,30 +134,53 @@ function createGuardedFields<C>(
   };
 }
 
-const NO_FLAGS = { key: "", values: {} } as const;
+/** An operation without literals, and the values of all of its variables. */
+type LiftedRequest<C> = ExecutionRequest<C> & { readonly variables: Readonly<JsonObject> };
 
-/** The values that the conditions of an operation read in a request. Each combination is planned by itself. */
-function createFlags(
-  api: GraphQLSchema,
-): (request: ExecutionRequest<unknown>) => { readonly key: string; readonly values: Readonly<JsonObject> } {
+/** The literals of a document are lifted once. */
+function createLifting<C>(api: GraphQLSchema): (request: ExecutionRequest<C>) => LiftedRequest<C> {
+  const known = new WeakMap<DocumentNode, Map<OperationDefinitionNode, LiftedOperation>>();
+  const liftedOf = (document: DocumentNode, operation: OperationDefinitionNode) => {
+    const operations = known.get(document) ?? new Map<OperationDefinitionNode, LiftedOperation>();
+    known.set(document, operations);
+    const lifted = operations.get(operation) ?? liftLiterals(api, document, operation);
+    operations.set(operation, lifted);
+    return lifted;
+  };
+  return (request) => {
+    const { document, operationName = null } = request;
+    const operation = getOperationAST(document, operationName);
+    if (!operation) throw refusal(unknownOperation(operationName));
+    const given = coerceVariables(api, operation, request.variables);
+    const lifted = liftedOf(document, operation);
+    refuseNulls(lifted.required, given);
+    return { ...request, document: lifted.document, variables: { ...given, ...lifted.values(given) } };
+  };
+}
+
+function unknownOperation(operationName: string | null): string {
+  return operationName === null
+    ? "The document has several operations: name the one to run."
+    : `The document has no operation named "${operationName}".`;
+}
+
+/** The values of the conditions of an operation, as a key: each combination is planned by itself. */
+function createFlags(): (document: DocumentNode, variables: Readonly<JsonObject>) => string {
   const known = new WeakMap<DocumentNode, readonly string[]>();
-  return ({ document, operationName, variables }) => {
+  return (document, variables) => {
     const names = known.get(document) ?? conditionVariables(document);
     known.set(document, names);
-    const operation = names.length > 0 ? getOperationAST(document, operationName) : undefined;
-    if (!operation) return NO_FLAGS;
-    const values = coerceVariables(api, operation, variables);
-    return { key: `?${names.map((name) => (values[name] === true ? 1 : 0)).join("")}`, values };
+    return names.length > 0 ? `?${names.map((name) => (variables[name] === true ? 1 : 0)).join("")}` : "";
   };
 }
 
 function runOperation<C>(
   api: GraphQLSchema,
   prepared: Prepared<C>,
-  request: ExecutionRequest<C>,
+  request: LiftedRequest<C>,
 ): MaybePromise<ExecutionResult> {
   if (!prepared.run) throw refusal("A subscription is answered by a stream, not by one response.");
-  const execution = startExecution(request, coerceVariables(api, prepared.operation, request.variables));
+  const execution = startExecution(prepared.project, request);
   const finish = () => finishExecution(prepared.project, execution);
   if (prepared.introspection) introspect(api, prepared.introspection, request, execution);
   const running = prepared.run(execution);
@@ -153,32 +188,29 @@ function runOperation<C>(
 }
 
 function runSubscription<C>(
-  api: GraphQLSchema,
   prepared: Prepared<C>,
-  request: ExecutionRequest<C>,
+  request: LiftedRequest<C>,
   resumeMs: number,
 ): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult> {
   if (!prepared.subscription) throw refusal("Only a subscription is answered by a stream.");
-  const variables = coerceVariables(api, prepared.operation, request.variables);
   return openSubscription(prepared.subscription, {
-    start: () => startExecution(request, variables),
+    start: () => startExecution(prepared.project, request),
     finish: (execution) => finishExecution(prepared.project, execution),
     resumeMs,
   });
 }
 
-function startExecution<C>(
-  { context, signal }: ExecutionRequest<C>,
-  variables: Readonly<JsonObject>,
-): Execution<C> {
-  return { context, signal, variables, data: {}, errors: [], nulledRoots: new Set() };
+function startExecution<C>(project: Project, { context, signal, variables }: LiftedRequest<C>): Execution<C> {
+  const data: JsonObject = {};
+  const isBroken = () => project(data, { variables, path: [], violations: [], isPartial: true }) === null;
+  return { context, signal, variables, data, errors: [], nulled: [], isBroken };
 }
 
 function finishExecution<C>(project: Project, execution: Execution<C>): ExecutionResult {
-  const { variables, errors, nulledRoots } = execution;
+  const { variables, errors, nulled } = execution;
   const run = { variables, path: [], violations: [] };
   const data = project(execution.data, run);
-  if (run.violations.length > 0) errors.push(...explain(run.violations, errors, nulledRoots));
+  if (run.violations.length > 0) errors.push(...explain(run.violations, errors, nulled));
   return errors.length > 0 ? { data, errors } : { data };
 }
 
@@ -186,10 +218,10 @@ function finishExecution<C>(project: Project, execution: Execution<C>): Executio
 function introspect<C>(
   schema: GraphQLSchema,
   document: DocumentNode,
-  request: ExecutionRequest<C>,
+  { variables }: LiftedRequest<C>,
   execution: Execution<C>,
 ): void {
-  const result = execute({ schema, document, variableValues: request.variables ?? {} });
+  const result = execute({ schema, document, variableValues: variables });
   if (isPromise(result)) throw new Error("introspection has no resolvers to wait for");
   Object.assign(execution.data, result.data);
   execution.errors.push(...(result.errors ?? []));

@@ -1,13 +1,30 @@
 import type { EntityAlias, SubgraphOperation } from "../planner.ts";
-import { ask, type Execution, pickVariables, type Step, type Subgraph, toClientError } from "./execution.ts";
+import {
+  ask,
+  type Execution,
+  nulledBy,
+  type Operation,
+  pickVariables,
+  type Step,
+  type Subgraph,
+  toClientError,
+  toClientPath,
+} from "./execution.ts";
 import { readOperation } from "./fetch-step.ts";
 import { compileFlattenPath, type FlattenPath } from "./flatten-path.ts";
 import { copyJson, mergeInto } from "./merge.ts";
-import { compileIdentity, compileRepresentation, type Represent } from "./representation.ts";
+import {
+  compileIdentity,
+  compileRepresentation,
+  type OptionalParts,
+  type Represent,
+} from "./representation.ts";
+import { type Requirements, withoutDependents } from "./requirements.ts";
 import { compileRewrites, type Rewrites } from "./rewrites.ts";
 import {
   isObject,
   type JsonObject,
+  type MaybePromise,
   type ResponsePath,
   type SubgraphError,
   type SubgraphResult,
@@ -35,52 +52,78 @@ type Batch = {
   readonly targets: JsonObject[][];
 };
 
+/** Which entities are collected: those that lack these parts and no others. What is lacking elsewhere is added to `incomplete`. */
+type Wanted = { readonly missing: string; readonly incomplete: Set<string> };
+
 /**
  * Compiles a fetch of entities: one `_entities` field, or several under aliases. Entities that look alike are asked
- * for once. Nothing is sent when there is no entity to ask for.
+ * for once. Nothing is sent when there is no entity to ask for. Entities that lack what only some fields need are asked
+ * for the other fields, by a request of their own.
  */
 export function compileEntityStep<C>(
   node: SubgraphOperation,
   aliases: readonly EntityAlias[],
   subgraph: Subgraph<C>,
-  types: TypeIndex,
+  { types, requirements }: { readonly types: TypeIndex; readonly requirements: Requirements },
 ): Step<C> {
-  const operation = readOperation(node);
+  const whole = readOperation(node);
   const pick = pickVariables(node.variableUsages);
-  const fields = aliases.map((alias) => compileField(alias, types));
-  return (execution) => {
+  const optionalOf = (type: string) => requirements.ofType(subgraph.name, type);
+  const fields = aliases.map((alias) => compileField(alias, types, optionalOf));
+  const fetch = (operation: Operation, execution: Execution<C>, wanted: Wanted): MaybePromise<void> => {
     const variables = pick(execution.variables);
-    let wanted = 0;
+    let count = 0;
     const batches = fields.map((field) => {
-      const batch = collect(field, execution);
+      const batch = collect(field, execution, wanted);
       variables[field.variable] = batch.representations;
-      wanted += batch.representations.length;
+      count += batch.representations.length;
       return batch;
     });
-    if (wanted === 0) return;
+    if (count === 0) return;
     return ask(subgraph, operation, variables, execution, (result) => settle(batches, execution, result));
+  };
+  const reduced = new Map<string, Operation | undefined>();
+  const reduce = (missing: string) => {
+    const known = { requirements, missing: missing.split(" ") };
+    if (!reduced.has(missing)) reduced.set(missing, withoutDependents(whole.document, subgraph.name, known));
+    return reduced.get(missing);
+  };
+  return (execution) => {
+    const incomplete = new Set<string>();
+    const running = fetch(whole, execution, { missing: "", incomplete });
+    if (incomplete.size === 0) return running;
+    const others = [...incomplete].map((missing) => {
+      const operation = reduce(missing);
+      return operation && fetch(operation, execution, { missing, incomplete });
+    });
+    return Promise.all([running, ...others]).then(() => {});
   };
 }
 
-function compileField(alias: EntityAlias, types: TypeIndex): EntityField {
+function compileField(alias: EntityAlias, types: TypeIndex, optionalOf: OptionalParts): EntityField {
   return {
     alias: alias.alias,
     variable: alias.representationsVariableName,
     paths: alias.paths.map((path) => compileFlattenPath(path, types)),
-    represent: compileRepresentation(alias.requires, types),
+    represent: compileRepresentation(alias.requires, types, optionalOf),
     identify: compileIdentity(alias.requires),
     inputRewrites: compileRewrites(alias.inputRewrites, types),
     outputRewrites: compileRewrites(alias.outputRewrites, types),
   };
 }
 
-function collect<C>(field: EntityField, execution: Execution<C>): Batch {
+function collect<C>(field: EntityField, execution: Execution<C>, { missing, incomplete }: Wanted): Batch {
   const representations: JsonObject[] = [];
   const targets: JsonObject[][] = [];
   const positions = new Map<string, JsonObject[]>();
+  const lacking: string[] = [];
   const add = (entity: JsonObject) => {
-    const representation = field.represent(entity, execution.variables);
+    lacking.length = 0;
+    const representation = field.represent(entity, execution.variables, lacking);
     if (!representation) return;
+    const lacks = lacking.length > 0 ? lacking.sort().join(" ") : "";
+    if (lacks !== "") incomplete.add(lacks);
+    if (lacks !== missing) return;
     const identity = field.identify(representation);
     const alike = positions.get(identity);
     if (alike) {
@@ -130,26 +173,37 @@ function addErrors<C>(
   };
   for (const error of errors) {
     const affected = affectedBy(error, batches, result);
-    for (const { target, rest } of affected) {
-      for (const path of pathsOf.get(target) ?? []) add(error, [...path, ...rest]);
+    for (const { target, rest, nulled } of affected) {
+      for (const path of pathsOf.get(target) ?? []) {
+        execution.nulled.push(toClientPath([...path, ...nulled]));
+        add(error, [...path, ...rest]);
+      }
     }
     if (affected.length === 0) add(error, undefined);
   }
 }
 
-type Affected = { readonly target: JsonObject; readonly rest: ResponsePath };
+type Affected = {
+  readonly target: JsonObject;
+  /** Where in the target the error is, and where it left a null. */
+  readonly rest: Readonly<ResponsePath>;
+  readonly nulled: Readonly<ResponsePath>;
+};
 
 function affectedBy(error: SubgraphError, batches: readonly Batch[], result: SubgraphResult): Affected[] {
   const [alias, position, ...inside] = error.path ?? [];
   const named = batches.find((batch) => batch.field.alias === alias);
   if (named && typeof position === "number") {
-    const rest = named.field.outputRewrites?.rename(inside) ?? inside;
-    return (named.targets[position] ?? []).map((target) => ({ target, rest }));
+    const rename = (path: Readonly<ResponsePath>) => named.field.outputRewrites?.rename(path) ?? path;
+    const entities = result.data?.[named.field.alias];
+    const rest = rename(inside);
+    const nulled = rename(nulledBy(Array.isArray(entities) ? entities[position] : null, inside));
+    return (named.targets[position] ?? []).map((target) => ({ target, rest, nulled }));
   }
   return (named ? [named] : batches).flatMap(({ field, targets }) => {
     const entities = result.data?.[field.alias];
     const missing = targets.filter((_, at) => !Array.isArray(entities) || !isObject(entities[at]));
-    return missing.flat().map((target) => ({ target, rest: [] }));
+    return missing.flat().map((target) => ({ target, rest: [], nulled: [] }));
   });
 }
 

@@ -19,8 +19,10 @@ export type Execution<C> = {
   /** Everything that the subgraphs answered so far, in the shape of the operation. */
   readonly data: JsonObject;
   readonly errors: GraphQLError[];
-  /** Root fields that are null because an error elsewhere left their subgraph without data. */
-  readonly nulledRoots: Set<string>;
+  /** Places, as the client knows them, that a subgraph left null because of an error in them: it explains all that is missing there. */
+  readonly nulled: ResponsePath[];
+  /** Whether what was answered so far makes the whole result null: no further mutation is begun then. */
+  readonly isBroken: () => boolean;
 };
 
 /** A compiled plan node. It returns a promise only when something has to be waited for. */
@@ -89,8 +91,23 @@ export function unreachable(name: string): SubgraphError {
 /** A subgraph's error, at its place in the client's result. `path` is a path in the data. */
 export function toClientError(error: SubgraphError, path: ResponsePath | undefined): GraphQLError {
   const extensions = { code: "internal_error", ...error.extensions };
-  const clientPath = path?.map((key) => (typeof key === "string" ? clientKey(key) : key));
-  return new GraphQLError(error.message, { extensions, path: clientPath ?? null });
+  return new GraphQLError(error.message, { extensions, path: path ? toClientPath(path) : null });
+}
+
+/** A path in the data, as the client knows it. */
+export function toClientPath(path: Readonly<ResponsePath>): ResponsePath {
+  return path.map((key) => (typeof key === "string" ? clientKey(key) : key));
+}
+
+/** How far down a path of an error a subgraph's answer has values: where the error left a null. */
+export function nulledBy(answer: unknown, path: Readonly<ResponsePath>): Readonly<ResponsePath> {
+  let at = answer;
+  const depth = path.findIndex((key) => {
+    if (typeof at !== "object" || at === null) return true;
+    at = (at as Readonly<Record<string | number, unknown>>)[key];
+    return false;
+  });
+  return depth < 0 ? path : path.slice(0, depth);
 }
 
 /** The variables of the operation that a fetch uses. Those that were not given stay away. */

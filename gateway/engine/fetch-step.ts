@@ -1,15 +1,16 @@
 import { type DocumentNode, getOperationAST, Kind, parse, print, type SelectionSetNode } from "graphql";
 import type { FetchNode, SubgraphOperation } from "../planner.ts";
-import { clientKey } from "./aliases.ts";
 import { both, type Condition, compileCondition } from "./conditions.ts";
 import {
   ask,
   type Execution,
+  nulledBy,
   type Operation,
   pickVariables,
   type Step,
   type Subgraph,
   toClientError,
+  toClientPath,
 } from "./execution.ts";
 import { countWrittenOut, readFragments, writeOutFragments } from "./fragments.ts";
 import { mergeInto } from "./merge.ts";
@@ -76,14 +77,18 @@ export function compileRootFetch<C>(node: FetchNode, types: TypeIndex): RootFetc
   return {
     operation,
     variables: pickVariables(node.variableUsages),
-    settle(execution, { data, errors }) {
+    settle(execution, { data, errors = [] }) {
+      const paths = errors.flatMap(({ path }) => (path && path.length > 0 ? [path] : []));
       if (data) {
+        for (const path of paths) execution.nulled.push(toClientPath(rename(nulledBy(data, [...path]))));
         rewrites?.apply(data);
         mergeInto(execution.data, data);
-      } else if (errors?.some(({ path }) => path && path.length > 0)) {
-        for (const { key } of rootKeys) execution.nulledRoots.add(clientKey(key));
+      } else if (paths.length > 0) {
+        for (const { key } of rootKeys) execution.nulled.push(toClientPath([key]));
       }
-      for (const error of errors ?? []) addError(execution, error);
+      // What failed was asked for all the same: see `isBroken`.
+      if (node.operationKind === "mutation") for (const { key } of rootKeys) execution.data[key] ??= null;
+      for (const error of errors) addError(execution, error);
     },
   };
 }

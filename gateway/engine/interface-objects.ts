@@ -24,10 +24,10 @@ export function interfaceObjectFields(supergraph: GraphQLSchema): ReadonlySet<st
 }
 
 /** The arguments of each use of a directive, as text. */
-function joinsOf(
+export function joinsOf(
   directives: readonly ConstDirectiveNode[] | undefined,
   name: string,
-): Record<string, string>[] {
+): Readonly<Record<string, string>>[] {
   return (directives ?? [])
     .filter((directive) => directive.name.value === name)
     .map(({ arguments: given = [] }) =>

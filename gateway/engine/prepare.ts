@@ -1,11 +1,4 @@
-import {
-  type DocumentNode,
-  type GraphQLSchema,
-  getOperationAST,
-  type OperationDefinitionNode,
-  OperationTypeNode,
-  print,
-} from "graphql";
+import { type DocumentNode, type GraphQLSchema, getOperationAST, OperationTypeNode, print } from "graphql";
 import type { Planner } from "../planner.ts";
 import { renameAliases } from "./aliases.ts";
 import {
@@ -18,7 +11,7 @@ import type { Step } from "./execution.ts";
 import { type FlattenOptions, flattenFragments } from "./flatten-fragments.ts";
 import { type Denied, withoutDenied } from "./guards.ts";
 import { splitIntrospection } from "./introspection.ts";
-import { applyConditions, hideNumbers, type PlannerDocument } from "./planner-document.ts";
+import { applyConditions } from "./planner-document.ts";
 import { compileProjection, type Project } from "./projection.ts";
 import { denial, refusal, refuseUnsupported } from "./refusal.ts";
 import type { Rollout } from "./rollout.ts";
@@ -26,7 +19,6 @@ import type { JsonObject } from "./subgraph-executor.ts";
 
 /** An operation, compiled: all that does not depend on the request. */
 export type Prepared<C> = {
-  readonly operation: OperationDefinitionNode;
   /** Of the plan as JSON: what the compiled steps are measured by. */
   readonly planCharacters: number;
   readonly introspection: DocumentNode | undefined;
@@ -63,18 +55,15 @@ export async function prepareOperation<C>(
 ): Promise<Prepared<C>> {
   const { document, operationName, denied, rollout } = toPrepare;
   const operation = getOperationAST(document, operationName);
-  if (!operation) throw refusal(unknownOperation(operationName));
+  if (!operation) throw refusal("The document has no such operation.");
   refuseUnsupported(document);
   const project = compileProjection(api, document, operation, denied);
   const { introspection, rest } = splitAllowed(document, operationName, denied);
   const isSubscription = operation.operation === OperationTypeNode.SUBSCRIPTION;
   if (isSubscription && !rest) throw denial(denied);
   const simple = rest && simplify(flattening, rest, toPrepare);
-  const plan = simple
-    ? simple.restore(await planner.plan(print(simple.document), operation.name?.value ?? null, rollout))
-    : {};
+  const plan = simple ? await planner.plan(print(simple), operation.name?.value ?? null, rollout) : {};
   return {
-    operation,
     planCharacters: JSON.stringify(plan).length,
     introspection,
     project,
@@ -84,29 +73,23 @@ export async function prepareOperation<C>(
 }
 
 /**
- * The operation as the planner gets it: without the conditions, nested fragments, aliases and numbers that it mixes up.
+ * The operation as the planner gets it: without the conditions, nested fragments and aliases that it mixes up.
  * Undefined when its conditions leave nothing.
  */
 function simplify(
   flattening: FlattenOptions,
   document: DocumentNode,
   { operationName, flags }: ToPrepare,
-): PlannerDocument | undefined {
+): DocumentNode | undefined {
   const applied = applyConditions(document, flags);
   const operation = getOperationAST(applied, operationName);
   if (!operation) return undefined;
   const flat = flattenFragments(flattening, applied, operation);
-  return flat && hideNumbers(renameAliases(flat));
+  return flat && renameAliases(flat);
 }
 
 function splitAllowed(document: DocumentNode, operationName: string | null, denied: Denied) {
   const allowed = withoutDenied(document, denied);
   const operation = getOperationAST(allowed, operationName);
   return operation ? splitIntrospection(allowed, operation) : { introspection: undefined, rest: undefined };
-}
-
-function unknownOperation(operationName: string | null): string {
-  return operationName === null
-    ? "The document has several operations: name the one to run."
-    : `The document has no operation named "${operationName}".`;
 }

@@ -90,6 +90,7 @@ function shape(fields: readonly ShapedField[], source: JsonObject, run: Projecti
   for (let index = 0; index < fields.length; index++) {
     const field = fields[index];
     if (!field || (field.condition && !field.condition(run.variables))) continue;
+    if (run.isPartial && run.path.length === 0 && !Object.hasOwn(source, field.dataKey)) continue;
     if (field.isRepeated && Object.hasOwn(result, field.key)) continue;
     const value = field.complete(source[field.dataKey], run, field.key);
     if (value === BROKEN) return null;

@@ -2,18 +2,43 @@ import type { RequiredSelection } from "../planner.ts";
 import { isObject, type JsonObject } from "./subgraph-executor.ts";
 import type { TypeIndex } from "./type-index.ts";
 
-/** Makes what is sent of an entity; undefined when the entity lacks a part of it, as after a fetch that failed. */
-export type Represent = (entity: JsonObject, variables: Readonly<JsonObject>) => JsonObject | undefined;
+/**
+ * Makes what is sent of an entity; undefined when the entity lacks a part of it, as after a fetch that failed. Parts that
+ * only some fields need may lack: they are added to `missing`.
+ */
+export type Represent = (
+  entity: JsonObject,
+  variables: Readonly<JsonObject>,
+  missing: string[],
+) => JsonObject | undefined;
+
+/** The parts of a type's representation that only some of its fields need. */
+export type OptionalParts = (type: string) => ReadonlySet<string>;
 
 /** Copies one part of an entity. False says that the part is missing. */
-type Copy = (entity: JsonObject, into: JsonObject, variables: Readonly<JsonObject>) => boolean;
+type Copy = (
+  entity: JsonObject,
+  into: JsonObject,
+  variables: Readonly<JsonObject>,
+  missing: string[],
+) => boolean;
 
 /** Compiles the planner's `requires`. A part that is null is sent as null: `@requires` may ask for it. */
-export function compileRepresentation(selections: readonly RequiredSelection[], types: TypeIndex): Represent {
-  const copy = copyAll(selections, types);
-  return (entity, variables) => {
+export function compileRepresentation(
+  selections: readonly RequiredSelection[],
+  types: TypeIndex,
+  optionalOf: OptionalParts,
+): Represent {
+  const copy = all(
+    selections.map((selection) =>
+      selection.kind === "InlineFragment"
+        ? copyFragment(selection, types, optionalOf(selection.typeCondition))
+        : copyOne(selection, types),
+    ),
+  );
+  return (entity, variables, missing) => {
     const representation: JsonObject = {};
-    if (!copy(entity, representation, variables)) return undefined;
+    if (!copy(entity, representation, variables, missing)) return undefined;
     if (representation.__typename === undefined) return undefined;
     for (const key in representation) {
       if (key !== "__typename" && representation[key] !== null) return representation;
@@ -46,10 +71,32 @@ function namesOfKeys(selection: RequiredSelection): string[] {
   return [selection.alias ?? selection.name];
 }
 
-function copyAll(selections: readonly RequiredSelection[], types: TypeIndex): Copy {
-  const copies = selections.map((selection) => copyOne(selection, types));
-  return (entity, into, variables) => {
-    for (const copy of copies) if (!copy(entity, into, variables)) return false;
+function copyAll(
+  selections: readonly RequiredSelection[],
+  types: TypeIndex,
+  optional?: ReadonlySet<string>,
+): Copy {
+  return all(
+    selections.map((selection) => {
+      const copy = copyOne(selection, types);
+      if (selection.kind !== "Field" || !optional?.has(selection.name)) return copy;
+      return unlessMissing(copy, selection.name, selection.alias ?? selection.name);
+    }),
+  );
+}
+
+function all(copies: readonly Copy[]): Copy {
+  return (entity, into, variables, missing) => {
+    for (const copy of copies) if (!copy(entity, into, variables, missing)) return false;
+    return true;
+  };
+}
+
+function unlessMissing(copy: Copy, name: string, key: string): Copy {
+  return (entity, into, variables, missing) => {
+    if (copy(entity, into, variables, missing)) return true;
+    delete into[key];
+    missing.push(name);
     return true;
   };
 }
@@ -85,23 +132,25 @@ function copyNested(value: unknown, copy: Copy, variables: Readonly<JsonObject>)
     return items.includes(undefined) ? undefined : items;
   }
   const into: JsonObject = {};
-  return isObject(value) && copy(value, into, variables) ? into : undefined;
+  return isObject(value) && copy(value, into, variables, []) ? into : undefined;
 }
 
 function copyFragment(
   fragment: Extract<RequiredSelection, { kind: "InlineFragment" }>,
   types: TypeIndex,
+  optional?: ReadonlySet<string>,
 ): Copy {
   const names = types.satisfying([fragment.typeCondition]);
-  const copy = copyAll(fragment.selections, types);
+  const copy = copyAll(fragment.selections, types, optional);
   const { skipIf, includeIf } = fragment;
-  return (entity, into, variables) => {
+  return (entity, into, variables, missing) => {
     if (skipIf && variables[skipIf] === true) return true;
     if (includeIf && variables[includeIf] === false) return true;
     const typename = entity.__typename;
-    if (typeof typename === "string") return names.has(typename) ? copy(entity, into, variables) : true;
+    if (typeof typename === "string")
+      return names.has(typename) ? copy(entity, into, variables, missing) : true;
     // Of an object without a type, several fragments may speak: each takes what it finds.
-    copy(entity, into, variables);
+    copy(entity, into, variables, missing);
     return true;
   };
 }

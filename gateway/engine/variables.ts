@@ -25,3 +25,12 @@ export function coerceVariables(
   if (errors) throw new InvalidVariables(errors);
   return coerced ?? {};
 }
+
+/** Refuses null for variables that are used where null is not allowed: a default let their type be nullable. */
+export function refuseNulls(required: ReadonlySet<string>, variables: Readonly<JsonObject>): void {
+  const nulls = [...required].filter((name) => variables[name] === null);
+  if (nulls.length === 0) return;
+  throw new InvalidVariables(
+    nulls.map((name) => new GraphQLError(`Variable "$${name}" is null where null is not allowed.`)),
+  );
+}

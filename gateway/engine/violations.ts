@@ -14,15 +14,16 @@ const MAX_ERRORS = 100;
 
 /**
  * The errors of violations that nothing explains yet: every null in a place that is not nullable has an error, and
- * one is enough. What a subgraph reported at the same place, above or below it, explains. Those with a code are told.
+ * one is enough. What a subgraph reported at the same place, above or below it, explains, and so does an error that left
+ * the object null in its subgraph. Those with a code are told.
  */
 export function explain(
   violations: readonly Violation[],
   errors: readonly GraphQLError[],
-  nulledRoots: ReadonlySet<string>,
+  nulled: readonly Readonly<ResponsePath>[],
 ): GraphQLError[] {
   const isExplained = (path: ResponsePath) =>
-    (path.length === 1 && nulledRoots.has(String(path[0]))) ||
+    nulled.some((place) => place.length <= path.length && sameBranch(place, path)) ||
     errors.some((error) => error.path && sameBranch(path, error.path));
   const unexplained = violations.filter(({ path, code }) => code !== undefined || !isExplained(path));
   return unexplained

@@ -87,6 +87,18 @@ export function permitOn(principal: Principal, action: Action, account: string):
   throw new AppError("insufficient_scope", "This credential is not allowed to read another account.");
 }
 
+/**
+ * The account of a credential that may read some of it. Throws `missing_authorization` for the anonymous and
+ * `insufficient_scope` for `sk-` keys, which read nothing of their account (SPEC 5.3).
+ */
+export function accountOf(principal: Principal): string {
+  if (principal.kind === "anonymous")
+    throw new AppError("missing_authorization", "Send a key as `Authorization: Bearer <key>`.");
+  if (principal.kind === "api-key")
+    throw new AppError("insufficient_scope", "An sk- key reads nothing of its account; use an mk- key.");
+  return principal.account;
+}
+
 /** Permits an action that only `sk-` keys may take, and names the key. Throws what `permit` throws. */
 export function permitSpender(principal: Principal, action: Action): Spender {
   const { account } = permit(principal, action);

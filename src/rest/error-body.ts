@@ -31,7 +31,7 @@ const RETRYABLE: ReadonlySet<string> = new Set([
 ]);
 
 /** How to authenticate, as every 401 says it (RFC 6750); undefined for other failures. */
-export function challengeOf({ code, status }: AppError): string | undefined {
+function challengeOf({ code, status }: AppError): string | undefined {
   if (status !== 401) return undefined;
   const hasToken = code !== "missing_authorization" && code !== "sign_in_refused";
   return `Bearer realm="zerograph"${hasToken ? ', error="invalid_token"' : ""}`;
@@ -44,21 +44,24 @@ export function toErrorAnswer(
 ): { status: number; headers: Readonly<Record<string, string>>; body: ErrorBody } {
   const known = toAppError(error);
   const { status, type } = FAILURES[known.code];
-  const challenge = challengeOf(known);
   return {
     status,
-    headers: {
-      ...known.headers,
-      ...(challenge !== undefined && { "www-authenticate": challenge }),
-      "x-should-retry": String(RETRYABLE.has(known.code)),
-      ...((status === 503 || RETRYABLE.has(known.code)) && {
-        "retry-after": String(known.retryAfterSeconds ?? 1),
-      }),
-    },
+    headers: { ...known.headers, ...failureHeaders(known) },
     body: {
       error: { message: known.message, type, code: known.code, param: known.param },
       request_id: requestId,
     },
+  };
+}
+
+/** What the headers of a failure say on every API: how to authenticate, and whether and when to send it again. */
+export function failureHeaders(failure: AppError): Readonly<Record<string, string>> {
+  const challenge = challengeOf(failure);
+  const isRetryable = RETRYABLE.has(failure.code);
+  return {
+    ...(challenge !== undefined && { "www-authenticate": challenge }),
+    "x-should-retry": String(isRetryable),
+    ...((failure.status === 503 || isRetryable) && { "retry-after": String(failure.retryAfterSeconds ?? 1) }),
   };
 }
 

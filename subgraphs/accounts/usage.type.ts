@@ -1,5 +1,5 @@
 import "../shared/reflect.ts";
-import { ArgsType, Field, ID, ObjectType } from "type-graphql";
+import { ArgsType, Field, ID, Int, ObjectType } from "type-graphql";
 import type {
   UsageSource as Source,
   TrustMode as Trust,
@@ -102,14 +102,14 @@ class UsageRecordType {
   @Field(() => ID, { nullable: true, description: "The `sk-` key that paid." })
   apiKeyId!: string | null;
 
-  @Field(() => BigIntScalar, { description: "Tokens of the question." })
-  inputTokens!: bigint;
+  @Field(() => Int, { description: "Tokens of the question." })
+  inputTokens!: number;
 
-  @Field(() => BigIntScalar, { description: "Tokens of the answer." })
-  outputTokens!: bigint;
+  @Field(() => Int, { description: "Tokens of the answer." })
+  outputTokens!: number;
 
-  @Field(() => BigIntScalar, { description: "Tokens of the question that the provider had in its cache." })
-  cachedTokens!: bigint;
+  @Field(() => Int, { description: "Tokens of the question that the provider had in its cache." })
+  cachedTokens!: number;
 
   @Field(() => NeuronScalar, { description: "What it cost." })
   cost!: bigint;
@@ -132,6 +132,14 @@ export const UsageRecordConnection = defineConnection("UsageRecord", () => Usage
 
 /** A request that was used, as the graph tells of it. */
 export function toUsageRecord(row: UsageRow): UsageRecordType {
-  const { model, provider, requestId, ...rest } = row;
-  return { ...rest, modelId: model, providerAddress: provider, request: { id: requestId } };
+  const { model, provider, requestId, inputTokens, outputTokens, cachedTokens, ...rest } = row;
+  return {
+    ...rest,
+    inputTokens: Number(inputTokens),
+    outputTokens: Number(outputTokens),
+    cachedTokens: Number(cachedTokens),
+    modelId: model,
+    providerAddress: provider,
+    request: { id: requestId },
+  };
 }

@@ -2,7 +2,6 @@ import "../shared/reflect.ts";
 import { Field, ObjectType } from "type-graphql";
 import { type Principal, SCOPES, type Scope } from "../../src/keys/principal.ts";
 import { defineEnum } from "../shared/enumeration.ts";
-import { AccountType, toAccount } from "./account.type.ts";
 import { ManagementScope } from "./management-scope.type.ts";
 
 /** How a caller proved who they are. */
@@ -24,14 +23,6 @@ export class ViewerType {
 
   @Field(() => [ManagementScope], { description: "What the credential may do with the account." })
   scopes!: readonly Scope[];
-
-  @Field(() => AccountType, {
-    nullable: true,
-    description:
-      "The caller's account, for management keys and wallet sessions; each of its fields says which scope it needs. " +
-      "Null for `sk-` keys, which may read nothing of their account, and for the anonymous.",
-  })
-  account!: AccountType | null;
 }
 
 /** What a principal may know of itself. */
@@ -39,10 +30,10 @@ export function toViewer(principal: Principal): ViewerType {
   const { kind } = principal;
   switch (kind) {
     case "management-key":
-      return { kind, scopes: principal.scopes, account: toAccount(principal.account) };
+      return { kind, scopes: principal.scopes };
     case "wallet-session":
-      return { kind, scopes: SCOPES, account: toAccount(principal.account) };
+      return { kind, scopes: SCOPES };
     default:
-      return { kind, scopes: [], account: null };
+      return { kind, scopes: [] };
   }
 }

@@ -4,7 +4,7 @@ import type { Model, Provider } from "../../src/inference/provider.ts";
 import type { InferenceRequest } from "../../src/inference/requests.service.ts";
 import { type JobView, jobCursor } from "../../src/jobs/jobs.service.ts";
 import { newRequestId } from "../../src/kernel/ids.ts";
-import { isPermitted, permit, permitSpender, reaches } from "../../src/keys/permissions.ts";
+import { permit, permitSpender, reaches } from "../../src/keys/permissions.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../shared/connection.ts";
 import type { Context } from "../shared/context.ts";
 import { IMAGE_COPIES } from "../shared/image-allowance.ts";
@@ -164,13 +164,13 @@ export class ImageJobResolver {
 
   @FieldResolver(() => InferenceRequestType, {
     nullable: true,
-    description: "What it is in the books; null for `sk-` keys, which do not read them.",
+    description: "What it is in the books. Needs the scope `account:read`.",
   })
   async request(
     @Root() { requestId }: JobView,
     @Ctx() { principal, loaders }: Context,
   ): Promise<InferenceRequest | null> {
-    if (!isPermitted(principal, "request.read")) return null;
+    permit(principal, "request.read");
     return (await loaders.requests.load(requestId)) ?? null;
   }
 

@@ -223,13 +223,15 @@ test("a field that the credential may not see is refused where it stands, and th
   const anonymous = await ask(stack().origin, undefined, query);
   expect(anonymous).toMatchObject({
     status: 200,
-    data: { network: { name: expect.any(String) }, account: null },
+    data: { network: { name: expect.any(String) }, account: { balance: null } },
   });
   expect(anonymous.errors).toMatchObject([
-    { path: ["account"], extensions: { code: "missing_authorization" } },
+    { path: ["account", "balance"], extensions: { code: "missing_authorization" } },
   ]);
   const wrong = await ask(stack().origin, secret, query);
-  expect(wrong.errors).toMatchObject([{ path: ["account"], extensions: { code: "insufficient_scope" } }]);
+  expect(wrong.errors).toMatchObject([
+    { path: ["account", "balance"], extensions: { code: "insufficient_scope" } },
+  ]);
   const managed = await stack().app.managementKeys.create(account, newId(), ["keys:read"]);
   const keys = "{ viewer { account { address apiKeys { nodes { id } } balance { total } } } }";
   const partly = await ask(stack().origin, managed.secret, keys);

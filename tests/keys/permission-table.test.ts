@@ -155,7 +155,7 @@ const DOORS: readonly Door[] = [
     graph: ({ jobId }) => `mutation { cancelImageJob(id: "${jobId}") { id } }`,
     heard: ["async_job_not_pending"],
   },
-  { action: "account.read", name: "the account", rest: get("/v1/account"), graph: ofSelf("address") },
+  { action: "account.read", name: "the account", rest: get("/v1/account") },
   {
     action: "balance.read",
     name: "the balance",
@@ -195,9 +195,6 @@ const DOORS: readonly Door[] = [
     name: "keys",
     rest: get("/v1/api-keys"),
     graph: () => "{ viewer { account { apiKeys { nodes { id } } } } }",
-    // They have no account to be asked.
-    hiddenFrom: (caller) =>
-      caller.refusal("inference.run") === "" || caller.refusal("inference.run") === "missing_authorization",
   },
   { action: "api-key.read", name: "changes of keys", graph: follow("keyChanged"), heard: CURSOR },
   {

@@ -76,6 +76,7 @@ describe("over HTTP", () => {
       expect(Number(reply.headers.get("retry-after"))).toBeGreaterThan(0);
       expect(Number(reply.headers.get("retry-after"))).toBeLessThanOrEqual(60);
       expect(reply.headers.get("x-ratelimit-remaining-requests")).toBe("0");
+      expect(reply.headers.get("x-should-retry")).toBe("true");
       // biome-ignore lint/suspicious/noExplicitAny: two shapes of failure
       const told: any = await reply.json();
       if (path === "/graphql") expect(told.errors[0].extensions.code).toBe("rate_limit_exceeded");

@@ -74,6 +74,45 @@ test("a query is planned once: for the same document, the same text, and at the 
   expect(planned).toHaveLength(3);
 });
 
+test("operations that differ in literals alone share one plan, and subgraphs get the values as they were written", async () => {
+  const supergraphSdl = composeSupergraph([
+    { name: "one", sdl: `${FEDERATION_LINK} scalar Big type Query { x(s: String, f: Float, b: Big): Int }` },
+  ]);
+  const planned: string[] = [];
+  const values: unknown[] = [];
+  const real = createNativePlanner(supergraphSdl);
+  const planner: Planner = {
+    plan(text, name, overrides) {
+      planned.push(text);
+      return real.plan(text, name, overrides);
+    },
+  };
+  const one: SubgraphExecutor<TestContext> = {
+    execute({ variables }) {
+      values.push(Object.values(variables));
+      return { data: { x: 1 } };
+    },
+    subscribe: () => ({ errors: [] }),
+    close: async () => {},
+  };
+  const engine = createEngine({ supergraphSdl, planner, executors: { one } });
+  const ask = (args: string) => engine.execute({ document: parse(`{ x(${args}) }`), context });
+  const results = [
+    await ask(String.raw`s: "\b", f: 0.1234567890123, b: 115792089237316195423570985008687907853`),
+    await ask(String.raw`s: "\u0010", f: 1e300, b: 9223372036854775808`),
+    await ask('s: null, f: 1, b: "7"'),
+  ];
+  expect(results).toEqual(Array(3).fill({ data: { x: 1 } }));
+  expect(values).toEqual([
+    ["\b", 0.1234567890123, "115792089237316195423570985008687907853"],
+    ["\u0010", 1e300, "9223372036854775808"],
+    [null, 1, "7"],
+  ]);
+  expect(planned).toHaveLength(1);
+  expect(await ask("f: 1e400")).toMatchObject({ errors: [{ extensions: { code: "invalid_parameter" } }] });
+  expect(values).toHaveLength(3);
+});
+
 test("a plan that failed is tried again, and the cache forgets", async () => {
   const cache = new PlanCache<number>({ maxEntries: 2 });
   const fail = () => Promise.reject(new Error("no plan"));

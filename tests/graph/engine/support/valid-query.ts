@@ -21,7 +21,12 @@ import {
 export type Draw = (end: number) => number;
 
 /** An operation, and the variables that it is sent with. */
-export type DrawnQuery = { readonly query: string; readonly variables: Readonly<Record<string, unknown>> };
+export type DrawnQuery = {
+  readonly query: string;
+  readonly variables: Readonly<Record<string, unknown>>;
+  /** Whether a variable is null where null is not allowed, as a default in the operation or the schema makes valid. */
+  readonly hasForbiddenNull: boolean;
+};
 
 /** A value as a literal and as JSON. */
 type Value = { readonly literal: string; readonly json: unknown };
@@ -38,7 +43,10 @@ export type DrawOptions = {
   readonly maxFields?: number;
 };
 
-const TEXTS = ["", "a", 'q"\\ \n\t', "ünï 💥 \u2028", "{ not: code }", "#", "-1e5", "$variable"];
+const TEXTS = [
+  ...["", "a", 'q"\\ \n\t', "ünï 💥 \u2028", "{ not: code }", "#", "-1e5", "$variable", "$_literal0"],
+  ...["\b\f\r\u0000\u001f\u007f\u0085", "\ufeff\u200b", "number:1", "_number:1"],
+];
 const plain = (value: unknown): Value => ({ literal: JSON.stringify(value), json: value });
 
 /** Values for the scalars that every schema has. */
@@ -49,12 +57,20 @@ const BUILT_IN: Values = {
     { literal: "1.5E-7", json: 1.5e-7 },
     { literal: "12345678901234567890", json: Number("12345678901234567890") },
     { literal: "1.7976931348623157e308", json: Number.MAX_VALUE },
+    { literal: "-0.12345678901234567890123456789", json: Number("-0.12345678901234567890123456789") },
+    { literal: "5E-324", json: Number.MIN_VALUE },
+    { literal: "1e-400", json: 0 },
   ],
   String: [
     ...TEXTS.map(plain),
     { literal: '"""\n  block "text"\n    \\""" \n"""', json: 'block "text"\n  """ ' },
+    { literal: '"\\b\\f\\/\\u{1F4A5}\\uD83D\\uDCA5"', json: "\b\f/💥💥" },
   ],
-  ID: [...["", "1", "nope", "99999999999999999999"].map(plain), { literal: "42", json: 42 }],
+  ID: [
+    ...["", "1", "nope", "\b", "99999999999999999999"].map(plain),
+    { literal: "42", json: 42 },
+    { literal: "-123456789012345678901234567890", json: "-123456789012345678901234567890" },
+  ],
   Boolean: [plain(true), plain(false)],
 };
 
@@ -77,6 +93,7 @@ class QueryWriter {
   readonly #fragments: { readonly name: string; readonly type: string; readonly text: string }[] = [];
   #fieldsLeft: number;
   #names = 0;
+  #hasForbiddenNull = false;
 
   constructor(schema: GraphQLSchema, draw: Draw, options: DrawOptions) {
     this.#schema = schema;
@@ -93,7 +110,11 @@ class QueryWriter {
     const set = this.#set(query, this.#depth);
     const variables = this.#definitions.length > 0 ? `(${this.#definitions.join(", ")})` : "";
     const fragments = this.#fragments.map(({ name, type, text }) => `fragment ${name} on ${type} ${text}`);
-    return { query: [`query Q${variables} ${set}`, ...fragments].join("\n"), variables: this.#variables };
+    return {
+      query: [`query Q${variables} ${set}`, ...fragments].join("\n"),
+      variables: this.#variables,
+      hasForbiddenNull: this.#hasForbiddenNull,
+    };
   }
 
   #set(type: GraphQLNamedType, depth: number): string {
@@ -176,6 +197,7 @@ class QueryWriter {
     );
     const mayBeLeftOut = !isNonNullType(type) || withDefault || hasDefault;
     if (!mayBeLeftOut || this.#oneIn(2)) this.#variables[name] = this.#value(type, place, false).json;
+    if (written !== type && this.#oneIn(40)) this.#give(name, null);
     return `$${name}`;
   }
 
@@ -188,9 +210,9 @@ class QueryWriter {
   #present(type: GraphQLInputType, place: string, isInPlace: boolean): Value {
     const own = this.#pick(this.#values[place] ?? []);
     if (own) return own;
-    const part = (inner: GraphQLInputType): Value =>
+    const part = (inner: GraphQLInputType, hasDefault = false): Value =>
       isInPlace && this.#oneIn(6) && isLeafType(getNullableType(inner))
-        ? { literal: this.#variable(inner, "", false), json: null }
+        ? { literal: this.#variable(inner, "", hasDefault), json: null }
         : this.#value(inner, "", isInPlace);
     if (isListType(type)) {
       const items = Array.from({ length: this.#draw(4) }, () => part(type.ofType));
@@ -206,7 +228,9 @@ class QueryWriter {
       const fields = Object.values(type.getFields()).filter(
         (field) => (isNonNullType(field.type) && field.defaultValue === undefined) || this.#oneIn(3),
       );
-      const values = fields.map(({ name, type: inner }) => [name, part(inner)] as const);
+      const values = fields.map(
+        ({ name, type: inner, defaultValue }) => [name, part(inner, defaultValue !== undefined)] as const,
+      );
       return {
         literal: `{${values.map(([name, { literal }]) => `${name}: ${literal}`).join(", ")}}`,
         json: Object.fromEntries(values.map(([name, { json }]) => [name, json])),
@@ -234,10 +258,18 @@ class QueryWriter {
     const name = `flag${this.#draw(3)}`;
     if (!(name in this.#variables) && !this.#definitions.some((text) => text.startsWith(`$${name}:`))) {
       const withDefault = this.#oneIn(2);
-      this.#definitions.push(`$${name}: Boolean!${withDefault ? ` = ${this.#oneIn(2)}` : ""}`);
-      if (!withDefault || this.#oneIn(2)) this.#variables[name] = this.#oneIn(2);
+      const mayBeNull = withDefault && this.#oneIn(2);
+      const type = mayBeNull ? "Boolean" : "Boolean!";
+      this.#definitions.push(`$${name}: ${type}${withDefault ? ` = ${this.#oneIn(2)}` : ""}`);
+      if (!withDefault || this.#oneIn(2))
+        this.#give(name, mayBeNull && this.#oneIn(8) ? null : this.#oneIn(2));
     }
     return `$${name}`;
+  }
+
+  #give(name: string, value: boolean | null): void {
+    this.#variables[name] = value;
+    if (value === null) this.#hasForbiddenNull = true;
   }
 
   #name(prefix: string): string {

@@ -71,6 +71,12 @@ export const conditions: Topic = {
       data: { other: 1 },
     },
     {
+      title: "a literal condition that leaves nothing of the operation",
+      query: `{ file @include(if: false) { root } }`,
+      data: {},
+      asked: {},
+    },
+    {
       title: "everything skipped",
       query: `query ($a: Boolean!) { file @skip(if: $a) { root copies } }`,
       variables: { a: true },

@@ -6,6 +6,10 @@ const write = (entry: string) => {
   return { id: entry };
 };
 
+const fail = () => {
+  throw new Error("boom");
+};
+
 /** Mutations run one after the other, whichever subgraph they belong to. */
 export const mutations: Topic = {
   title: "mutations",
@@ -13,7 +17,7 @@ export const mutations: Topic = {
     first: {
       sdl: `
         type Query { log: [String!]! }
-        type Mutation { reset: Boolean! setA(value: String!, wait: Int): Entry! failA: Entry logA: [String!]! }
+        type Mutation { reset: Boolean! setA(value: String!, wait: Int): Entry! failA: Entry mustA: Entry! logA: [String!]! }
         type Entry @key(fields: "id") { id: ID! }
       `,
       resolvers: {
@@ -27,6 +31,7 @@ export const mutations: Topic = {
           failA: () => {
             throw new Error("boom");
           },
+          mustA: fail,
           logA: () => [...log],
         },
         Entry: { __resolveReference: ({ id }: { id: string }) => ({ id }) },
@@ -36,11 +41,15 @@ export const mutations: Topic = {
       sdl: `
         type Query { second: Int }
         type Mutation { setB(value: String!): Entry! logB: [String!]! }
-        type Entry @key(fields: "id") { id: ID! seen: Int! }
+        type Entry @key(fields: "id") { id: ID! seen: Int! unseen: Int! }
       `,
       resolvers: {
         Mutation: { setB: (_, { value }) => write(`b${value}`), logB: () => [...log] },
-        Entry: { __resolveReference: ({ id }: { id: string }) => ({ id }), seen: () => log.length },
+        Entry: {
+          __resolveReference: ({ id }: { id: string }) => ({ id }),
+          seen: () => log.length,
+          unseen: () => fail(),
+        },
       },
     },
   },
@@ -66,6 +75,28 @@ export const mutations: Topic = {
       query: `mutation { reset failA { id } two: setB(value: "2") { id seen } logA }`,
       data: { reset: true, failA: null, two: { id: "b2", seen: 1 }, logA: ["b2"] },
       errors: [{ path: ["failA"], code: "internal_error" }],
+    },
+    {
+      title: "one that fails and may not be null keeps the next from running, in another subgraph, too",
+      query: `mutation { reset mustA { id } two: setB(value: "2") { id } }`,
+      data: null,
+      errors: [{ path: ["mustA"], code: "internal_error", message: "boom" }],
+      asked: { first: 1 },
+    },
+    {
+      title: "so does one whose subgraph cannot be reached",
+      query: `mutation { two: setB(value: "2") { id } three: setA(value: "3") { id } }`,
+      down: ["second"],
+      data: null,
+      errors: [{ path: ["two"], code: "unavailable" }],
+      asked: {},
+    },
+    {
+      title: "so does one that another subgraph fails to complete, and its error is the only one",
+      query: `mutation { reset one: setA(value: "1") { id unseen seen } two: setB(value: "2") { id } }`,
+      data: null,
+      errors: [{ path: ["one", "unseen"], code: "internal_error", message: "boom" }],
+      asked: { first: 1, second: 1 },
     },
     {
       title: "only __typename",

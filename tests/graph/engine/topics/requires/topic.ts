@@ -56,12 +56,14 @@ export const requires: Topic = {
           label: String @external
           fee: Int! @external
           premium: Int @requires(fields: "fee")
+          policy(long: Boolean = false): String!
         }
       `,
       resolvers: {
         Query: { insured: () => [{ parcel: { id: "1", label: "from the insurance" } }] },
         Parcel: {
           __resolveReference: (parcel: Parcel) => parcel,
+          policy: ({ id }: Parcel, { long }: { long: boolean }) => `${long ? "policy " : ""}${id}`,
           premium: ({ fee }: Parcel) => (fee ?? 0) * 100,
         },
       },
@@ -98,6 +100,22 @@ export const requires: Topic = {
       query: `{ insured { parcel { label } } }`,
       data: { insured: [{ parcel: { label: "from the insurance" } }] },
       asked: { insurance: 1 },
+    },
+    {
+      title: "fields beside one whose requirement is missing are answered, and that one is not asked for",
+      query: `{ parcels { id premium policy(long: true) } }`,
+      down: ["shipping"],
+      data: {
+        parcels: [
+          { id: "1", premium: null, policy: "policy 1" },
+          { id: "2", premium: null, policy: "policy 2" },
+        ],
+      },
+      errors: [
+        { path: ["parcels", 0], code: "unavailable" },
+        { path: ["parcels", 1], code: "unavailable" },
+      ],
+      asked: { catalogue: 1, insurance: 1 },
     },
     {
       title: "what is required of a subgraph that is down is not asked for",
