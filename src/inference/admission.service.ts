@@ -40,6 +40,8 @@ export type Ask = {
   readonly wishes: RoutingWishes;
   /** The most tokens that the question can have; none where tokens are not what is paid for. */
   readonly inputTokens?: number | undefined;
+  /** The most tokens that the client allows for the answer, if it says so. */
+  readonly answerTokens?: number | undefined;
   /** The same request with its question counted, where `quote` has only a bound for it. Never rejects. */
   readonly counted?: (() => Promise<Ask>) | undefined;
   /** Whether `counted` takes less than a few milliseconds. */
@@ -120,17 +122,18 @@ export class AdmissionService {
 
   /** Chooses as an admission does, and holds nothing. Throws what `choose` throws. */
   choose(
-    ask: Pick<Ask, "model" | "serviceType" | "format" | "wishes" | "inputTokens">,
+    ask: Pick<Ask, "model" | "serviceType" | "format" | "wishes" | "inputTokens" | "answerTokens">,
     reach: KeyReach,
   ): Choice {
     const { catalogue, health, tokenUsd } = this.#needs;
-    const { model, serviceType, format, wishes, inputTokens } = ask;
+    const { model, serviceType, format, wishes, inputTokens, answerTokens } = ask;
     return choose(catalogue.model(model, serviceType), {
       model,
       serviceType,
       format,
       wishes,
       inputTokens,
+      answerTokens,
       reach,
       stateOf: (provider) => health.of(provider),
       tokenUsd: wishes.caps && tokenUsd(),

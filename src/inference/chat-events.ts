@@ -30,6 +30,7 @@ type Chunk = {
 export class ChatEvents implements StreamReader {
   readonly #wantsUsage: boolean;
   readonly #mostOutputTokens: number | undefined;
+  readonly #choices: number;
   readonly #text: TextMeter;
   readonly #seen = new Set<unknown>();
   readonly #finished = new Set<unknown>();
@@ -43,11 +44,14 @@ export class ChatEvents implements StreamReader {
   constructor(given: {
     readonly wantsUsage: boolean;
     readonly mostOutputTokens: number | undefined;
+    /** How many choices were asked for: the answer is whole when each of them has ended. */
+    readonly choices: number;
     readonly text: TextMeter;
   }) {
     this.#wantsUsage = given.wantsUsage;
     this.#text = given.text;
     this.#mostOutputTokens = given.mostOutputTokens;
+    this.#choices = given.choices;
   }
 
   get usage(): TokenUsage | undefined {
@@ -64,14 +68,14 @@ export class ChatEvents implements StreamReader {
   }
 
   get isFinished(): boolean {
-    return this.#finished.size > 0 && this.#finished.size >= this.#seen.size;
+    return this.#finished.size >= Math.max(this.#choices, this.#seen.size);
   }
 
   read(event: Buffer): EventKind {
     const data = eventData(event);
     this.#chunk = {};
     if (data === undefined || data === "") return "comment";
-    if (data === "[DONE]") return "end";
+    if (data === "[DONE]") return this.#end();
     const chunk = parse(data);
     if (chunk.error !== undefined && chunk.error !== null) throw statedFailure(chunk.error);
     this.#chunk = chunk;
@@ -88,9 +92,15 @@ export class ChatEvents implements StreamReader {
     return kind;
   }
 
+  /** Without usage: some providers state it on every chunk, and the client gets one, of what is billed, if it asked. */
+  shown(event: Buffer): Buffer {
+    const { usage, ...chunk } = this.#chunk;
+    return usage === undefined || usage === null ? event : toEvent(chunk);
+  }
+
   retell(texts: readonly string[]): Buffer {
-    const choices = retoldChoices(choicesOf(this.#chunk), texts);
-    return Buffer.from(`data: ${JSON.stringify({ ...this.#chunk, choices })}\n\n`);
+    const { usage: _, ...chunk } = this.#chunk;
+    return toEvent({ ...chunk, choices: retoldChoices(choicesOf(this.#chunk), texts) });
   }
 
   countTokens(): Promise<number> {
@@ -129,6 +139,13 @@ export class ChatEvents implements StreamReader {
     });
   }
 
+  /** A provider that states no reason to end states none for any choice; else each choice that was asked for has one. */
+  #end(): EventKind {
+    const statesReasons = this.#finished.size > 0 || this.#choices > 1;
+    if (statesReasons && !this.isFinished) throw broken();
+    return "end";
+  }
+
   #takeUsage(stated: unknown): void {
     const usage = readUsage(stated);
     this.#isUsageChunkTrue = usage !== undefined && isPlausible(usage, this.#mostOutputTokens);
@@ -145,6 +162,10 @@ export class ChatEvents implements StreamReader {
     this.#text.add(answerText(choice));
     return true;
   }
+}
+
+function toEvent(chunk: Chunk): Buffer {
+  return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);
 }
 
 function choicesOf({ choices }: Chunk): readonly unknown[] {

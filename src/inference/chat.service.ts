@@ -72,6 +72,7 @@ export class ChatService {
     const admitted = await admission.admit(this.#askOf(request, wishes), caller);
     const { answer, trace } = await exchanges.collect(admitted, CHAT_PATH, {
       signal,
+      answerTokens: request.maxTokens ?? this.#needs.maxCompletionTokens,
       read: (whole) => readChat(whole, request, bodies),
     });
     return { body: appendFields(answer.body, { x_0g_trace: trace }), responseKey: answer.responseKey };
@@ -91,7 +92,7 @@ export class ChatService {
       sink,
       countInput: () => bodies.countRequest(bytes),
       ourFault: (refusal, provider) => (wantsUsage ? undefined : this.#learn(refusal, keyOf(provider))),
-      newReader: () => new ChatEvents({ wantsUsage, mostOutputTokens, text: new TextMeter(bodies) }),
+      newReader: () => new ChatEvents({ wantsUsage, mostOutputTokens, choices, text: new TextMeter(bodies) }),
     });
   }
 
@@ -114,6 +115,7 @@ export class ChatService {
       format: "openai",
       wishes: { ...request.wishes, ...wishes },
       inputTokens: counted ?? prompt.likelyTokens,
+      answerTokens: maxTokens,
       counted:
         counted === undefined
           ? async () => this.#askOf(request, wishes, await bodies.countRequest(request.bytes))

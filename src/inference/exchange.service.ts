@@ -3,7 +3,7 @@ import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import type { MemoryBudget } from "../load/memory-budget.ts";
 import type { Admitted, Trace } from "./admitted.ts";
-import type { HealthService, Trial } from "./health.service.ts";
+import type { HealthService, ProviderHealth, Trial } from "./health.service.ts";
 import type { Usage } from "./pricing.ts";
 import type { PostOptions, ProviderClient } from "./provider.client.ts";
 import type { Provider } from "./provider.ts";
@@ -23,7 +23,14 @@ type Needs = {
   readonly tries: number;
   /** Deadline of all tries together, milliseconds. */
   readonly totalMs: number;
-  /** Deadline for the first content of a stream while another provider can be asked, milliseconds. */
+  /** Deadline for the head of an answer, milliseconds. The last provider has `totalMs` for a whole answer. */
+  readonly firstByteMs: number;
+  /** Longest silence between two chunks, milliseconds. */
+  readonly silenceMs: number;
+  /**
+   * Deadline, while another provider can be asked, for the first content of a stream, and for the first byte of a whole
+   * answer behind its head, milliseconds.
+   */
   readonly firstTokenMs: number;
   /** How long a client may leave a stream unread, milliseconds; then it counts as gone. */
   readonly stallMs: number;
@@ -48,6 +55,8 @@ export type Collected<R extends Reading> = {
 
 /** Failures after which the same provider may be asked again, when there is nobody else. */
 const PASSING: ReadonlySet<FailureKind> = new Set(["unreachable", "failed", "busy", "credential", "field"]);
+/** 125 tokens a second: an answer of 4,096 tokens has 93 s by default before another provider is asked. */
+const MS_PER_TOKEN = 8;
 const FIRST_BACKOFF_MS = 250;
 /** Longer than this nobody is kept waiting for a provider that is busy. */
 const MOST_PATIENCE_MS = 10_000;
@@ -76,19 +85,26 @@ export class ExchangeService {
     given: PostOptions & {
       readonly signal: AbortSignal;
       readonly maxBytes?: number;
+      /** The most tokens that the answer can have, where tokens are what it is made of. */
+      readonly answerTokens?: number;
       read(answer: ProviderAnswer, provider: Provider): Promise<R>;
     },
   ): Promise<Collected<R>> {
     const { signal } = given;
     try {
       const collected = await this.tryEach(admitted, signal, async (attempt) => {
-        const { provider, totalMs } = attempt;
+        const { provider, totalMs, hasOther } = attempt;
         const body = admitted.bodyFor(provider);
+        const { firstTokenMs, silenceMs } = this.#needs;
+        const firstByteMs = hasOther ? Math.min(totalMs, this.#wholeAnswerMs(given.answerTokens)) : totalMs;
+        const options = { ...given, totalMs, firstByteMs, silenceMs: 0 };
         const answer = await gatherAnswer(
-          (listener) => this.#needs.providers.post(provider, path, body, listener, { ...given, totalMs }),
+          (listener) => this.#needs.providers.post(provider, path, body, listener, options),
           {
             signal,
             maxBytes: given.maxBytes,
+            firstTokenMs: hasOther ? firstTokenMs : undefined,
+            silenceMs,
             memory: this.#needs.memory,
             onHead: () => attempt.firstByte(),
           },
@@ -117,7 +133,11 @@ export class ExchangeService {
   ): Promise<T> {
     const { clock, health, tries, totalMs } = this.#needs;
     const untilMs = clock.monotonicMs() + totalMs;
-    const queue = admitted.candidates.map((provider) => ({ provider, notBeforeMs: 0, failures: 0 }));
+    const queue = admitted.candidates.map((provider) => ({
+      provider,
+      notBeforeMs: restEndMs(health.of(provider), clock.monotonicMs()),
+      failures: 0,
+    }));
     let last: AppError = new AppError("no_available_provider", "No provider of this model is available now.");
     for (let n = 0; n < tries; n++) {
       const next = takeNext(queue, (provider) => health.of(provider).circuit === "open");
@@ -153,7 +173,9 @@ export class ExchangeService {
         if (signal.aborted) trial.drop();
         else noteOn(trial, last);
         admitted.endAttempt(signal.aborted ? "aborted" : "failed", last);
-        if (!(last instanceof ProviderFailure) || signal.aborted) throw last;
+        if (signal.aborted) throw last;
+        if (last.code === "context_length_exceeded" && mayGoOn() && keepLarger(queue, provider)) continue;
+        if (!(last instanceof ProviderFailure)) throw last;
         this.#logFailure(admitted, provider, last);
         if (last.kind === "differs" || !mayGoOn()) throw last;
         const pauseMs = pauseAfter(last, next.failures);
@@ -178,14 +200,18 @@ export class ExchangeService {
         ourFault?(refusal: AppError, provider: Provider): ProviderFailure | undefined;
       },
   ): Promise<void> {
-    const { firstTokenMs, stallMs, resumesStreams: resumes } = this.#needs;
-    const relay = new StreamRelay({ ...given, admitted, firstTokenMs, stallMs, resumes });
+    const { firstTokenMs, silenceMs, stallMs, resumesStreams: resumes } = this.#needs;
+    const relay = new StreamRelay({ ...given, admitted, firstTokenMs, silenceMs, stallMs, resumes });
     const run = async (attempt: Try) => {
       const { provider, totalMs } = attempt;
       try {
         await relay.run(attempt, (listener) => {
           const body = admitted.bodyFor(provider);
-          return this.#needs.providers.post(provider, path, body, listener, { ...given, totalMs });
+          return this.#needs.providers.post(provider, path, body, listener, {
+            ...given,
+            totalMs,
+            silenceMs: 0,
+          });
         });
       } catch (error) {
         throw (error instanceof AppError && given.ourFault?.(error, provider)) || error;
@@ -204,7 +230,8 @@ export class ExchangeService {
   /** Ends the hold of a request that failed, or whose client left, without a charge. */
   async release(admitted: Admitted, error: unknown, isAborted: boolean): Promise<void> {
     const errorCode = error instanceof AppError ? error.code : "internal_error";
-    await admitted.settle({ outcome: isAborted ? "aborted" : "failed", errorCode });
+    const { billing } = await admitted.settle({ outcome: isAborted ? "aborted" : "failed", errorCode });
+    if (error instanceof AppError) error.isUncharged = billing.total_cost === "0";
   }
 
   /** Has `drain` wait for a request, admission included. */
@@ -217,6 +244,11 @@ export class ExchangeService {
   /** Waits until every request under way is billed. */
   async drain(): Promise<void> {
     await Promise.allSettled(this.#running);
+  }
+
+  /** How long a whole answer may take while another provider can be asked: longer ones may have more tokens to make. */
+  #wholeAnswerMs(tokens = 0): number {
+    return this.#needs.firstByteMs + tokens * MS_PER_TOKEN;
   }
 
   #logFailure({ requestId }: Admitted, { address }: Provider, failure: ProviderFailure): void {
@@ -233,15 +265,30 @@ export class ExchangeService {
   }
 }
 
+/** When a provider that asked for a pause can be asked: after a short pause, or now if the pause is too long to wait. */
+function restEndMs({ restMs }: ProviderHealth, nowMs: number): number {
+  return restMs > 0 && restMs <= MOST_PATIENCE_MS ? nowMs + restMs : 0;
+}
+
+/** Leaves in the queue only those whose context is known to be longer than that of `refused`. False when none is. */
+function keepLarger(queue: { readonly provider: Provider }[], refused: Provider): boolean {
+  const { contextLength } = refused.profile;
+  const isLarger = ({ provider }: { readonly provider: Provider }) =>
+    contextLength !== undefined && (provider.profile.contextLength ?? 0) > contextLength;
+  queue.splice(0, queue.length, ...queue.filter(isLarger));
+  return queue.length > 0;
+}
+
 /**
- * Takes the next candidate: not one whose circuit has opened since it was chosen, or is being probed by another
+ * Takes the next candidate, the one that can be asked first: not one whose circuit has opened since it was chosen, or is being probed by another
  * request, while there is one that was not asked yet.
  */
-function takeNext<T extends { readonly provider: Provider; readonly failures: number }>(
-  queue: T[],
-  isShut: (provider: Provider) => boolean,
-): T | undefined {
-  const at = queue.findIndex(({ provider, failures }) => failures === 0 && !isShut(provider));
+function takeNext<
+  T extends { readonly provider: Provider; readonly failures: number; readonly notBeforeMs: number },
+>(queue: T[], isShut: (provider: Provider) => boolean): T | undefined {
+  const fresh = queue.filter(({ provider, failures }) => failures === 0 && !isShut(provider));
+  const soonest = Math.min(...fresh.map(({ notBeforeMs }) => notBeforeMs));
+  const at = queue.findIndex((one) => fresh.includes(one) && one.notBeforeMs === soonest);
   return queue.splice(Math.max(0, at), 1)[0];
 }
 

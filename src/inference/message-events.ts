@@ -74,6 +74,10 @@ export class MessageEvents implements StreamReader {
     }
   }
 
+  shown(event: Buffer): Buffer {
+    return event;
+  }
+
   retell([text = ""]: readonly string[]): Buffer {
     const { type } = this.#event;
     return Buffer.from(`event: ${type}\ndata: ${JSON.stringify(retoldEvent(this.#event, text))}\n\n`);

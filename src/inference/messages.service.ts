@@ -101,6 +101,7 @@ export class MessagesService {
     const { answer, trace } = await exchanges.collect(admitted, MESSAGES_PATH, {
       headers,
       signal,
+      answerTokens: request.maxTokens,
       read: (whole) => readMessage(whole, request, bodies),
     });
     return { body: appendFields(answer.body, { x_0g_trace: trace }), responseKey: answer.responseKey };
@@ -140,6 +141,7 @@ function billedAsk(request: MessagesRequest, wishes: RoutingWishes, bodies: Bodi
   return {
     ...askFor(request, wishes),
     ...(counted !== undefined && { inputTokens: counted }),
+    answerTokens: maxTokens,
     counted:
       counted === undefined
         ? async () => billedAsk(request, wishes, bodies, await bodies.countRequest(bytes))

@@ -26,11 +26,28 @@ export function readFields<Schema extends z.ZodType>(schema: Schema, bytes: Buff
 
 /** Checks what was read otherwise, such as a form. Throws `invalid_body` naming the field at fault. */
 export function checkFields<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  refuseUnsupported(value);
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const param = issue?.path.join(".") || "body";
   throw new AppError("invalid_body", `${param}: ${issue?.message ?? "malformed"}`, { param });
+}
+
+/** Extensions of the network's router that change what is answered, and that this router does not have. */
+const UNSUPPORTED = ["plugins", "attachments", "_e2ee"] as const;
+
+/** Throws `invalid_body` for a field that asks for what this router cannot do: to drop it would answer another request. */
+function refuseUnsupported(value: unknown): void {
+  if (typeof value !== "object" || value === null) return;
+  for (const name of UNSUPPORTED) {
+    const field = (value as Readonly<Record<string, unknown>>)[name];
+    if (field === undefined || field === null || field === false) continue;
+    if (Array.isArray(field) && field.length === 0) continue;
+    throw new AppError("invalid_body", `${name}: this router does not support it; leave it out`, {
+      param: name,
+    });
+  }
 }
 
 /**

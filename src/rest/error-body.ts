@@ -20,7 +20,7 @@ export const ERROR_BODY = z
 /** The body of a failure. */
 export type ErrorBody = z.output<typeof ERROR_BODY>;
 
-/** Failures that a retry of the same request may cure; all others answer `x-should-retry: false`. */
+/** Failures that a retry of the same request may cure, whatever was done; see `isRetryable` for the others. */
 const RETRYABLE: ReadonlySet<string> = new Set([
   "no_available_provider",
   "unavailable",
@@ -29,6 +29,11 @@ const RETRYABLE: ReadonlySet<string> = new Set([
   "idempotency_in_progress",
   "rate_limit_exceeded",
 ]);
+
+/** Whether a retry may cure a failure and cannot bill twice. */
+function isRetryable({ code, isUncharged }: AppError): boolean {
+  return RETRYABLE.has(code) || (code === "provider_error" && isUncharged);
+}
 
 /** Turns whatever was thrown into what the client sees. Only an `AppError` speaks for itself. */
 export function toErrorAnswer(
@@ -41,8 +46,8 @@ export function toErrorAnswer(
     status,
     headers: {
       ...known.headers,
-      "x-should-retry": String(RETRYABLE.has(known.code)),
-      ...((status === 503 || RETRYABLE.has(known.code)) && {
+      "x-should-retry": String(isRetryable(known)),
+      ...((status === 503 || isRetryable(known)) && {
         "retry-after": String(known.retryAfterSeconds ?? 1),
       }),
     },

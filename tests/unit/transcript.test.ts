@@ -8,7 +8,8 @@ import { countTokens } from "../../src/inference/tokens.ts";
 import { Repetition, Transcript } from "../../src/inference/transcript.ts";
 
 const newMeter = () => new TextMeter({ countText: async (text) => countTokens(text) });
-const chatEvents = () => new ChatEvents({ wantsUsage: false, mostOutputTokens: undefined, text: newMeter() });
+const chatEvents = () =>
+  new ChatEvents({ wantsUsage: false, mostOutputTokens: undefined, choices: 1, text: newMeter() });
 const chunk = (delta: object, more: object = {}, top: object = {}) =>
   Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta, ...more }], ...top })}\n\n`);
 const words = (content: string) => chunk({ content });
