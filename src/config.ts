@@ -286,6 +286,12 @@ export const SETTINGS = {
     about: "Deadline for a body of sound or pictures",
     example: "120000",
   },
+  MAX_PROMPT_MIB: {
+    schema: z.coerce.number().int().min(1).max(256).default(32),
+    about:
+      "Largest body of a chat, a message or a count of tokens, MiB; three times as much is reserved of REQUEST_MEMORY_MIB, of which an account has half",
+    example: "32",
+  },
   REQUEST_MEMORY_MIB: {
     schema: z.coerce.number().int().min(128).max(65_536).default(256),
     about:

@@ -5,6 +5,7 @@ import { eventData } from "./event-scanner.ts";
 import type { TokenUsage } from "./pricing.ts";
 import { statedFailure } from "./provider-answer.ts";
 import { ProviderFailure } from "./provider-failure.ts";
+import { lacksReasoningContent, withReasoningContent } from "./reasoning.ts";
 import type { EventKind, StreamReader } from "./stream-terms.ts";
 import type { TextMeter } from "./text-meter.ts";
 import type { Piece } from "./transcript.ts";
@@ -31,6 +32,7 @@ export class ChatEvents implements StreamReader {
   readonly #wantsUsage: boolean;
   readonly #mostOutputTokens: number | undefined;
   readonly #choices: number;
+  readonly #model: string | undefined;
   readonly #text: TextMeter;
   readonly #seen = new Set<unknown>();
   readonly #finished = new Set<unknown>();
@@ -46,12 +48,15 @@ export class ChatEvents implements StreamReader {
     readonly mostOutputTokens: number | undefined;
     /** How many choices were asked for: the answer is whole when each of them has ended. */
     readonly choices: number;
+    /** The model as the client named it, where the provider calls it otherwise. */
+    readonly model?: string | undefined;
     readonly text: TextMeter;
   }) {
     this.#wantsUsage = given.wantsUsage;
     this.#text = given.text;
     this.#mostOutputTokens = given.mostOutputTokens;
     this.#choices = given.choices;
+    this.#model = given.model;
   }
 
   get usage(): TokenUsage | undefined {
@@ -92,15 +97,17 @@ export class ChatEvents implements StreamReader {
     return kind;
   }
 
-  /** Without usage: some providers state it on every chunk, and the client gets one, of what is billed, if it asked. */
+  /** With the client's name for the model and `reasoning_content`, and without usage: some providers state it on every chunk, and the client gets one, of what is billed, if it asked. */
   shown(event: Buffer): Buffer {
-    const { usage, ...chunk } = this.#chunk;
-    return usage === undefined || usage === null ? event : toEvent(chunk);
+    const { usage, choices, model } = this.#chunk;
+    const hasUsage = usage !== undefined && usage !== null;
+    const isRenamed = this.#model !== undefined && model !== this.#model;
+    const isAsShown = !hasUsage && !isRenamed && !choicesOf({ choices }).some(lacksReasoningContent);
+    return isAsShown ? event : this.#toEvent(this.#chunk);
   }
 
   retell(texts: readonly string[]): Buffer {
-    const { usage: _, ...chunk } = this.#chunk;
-    return toEvent({ ...chunk, choices: retoldChoices(choicesOf(this.#chunk), texts) });
+    return this.#toEvent({ ...this.#chunk, choices: retoldChoices(choicesOf(this.#chunk), texts) });
   }
 
   countTokens(): Promise<number> {
@@ -121,9 +128,9 @@ export class ChatEvents implements StreamReader {
   /** The provider's own usage chunk where what it says is what is billed, else one that says what is. */
   #shownUsage(trace: Trace, { inputTokens, outputTokens }: TokenUsage): string {
     const shown = JSON.stringify({ x_0g_trace: trace });
-    if (this.#usageChunk !== undefined && this.#isUsageChunkTrue)
+    if (this.#usageChunk !== undefined && this.#isUsageChunkTrue && this.#model === undefined)
       return `${this.#usageChunk.slice(0, this.#usageChunk.lastIndexOf("}"))},${shown.slice(1)}`;
-    const { id, created, model } = this.#last;
+    const { id, created, model = this.#model } = this.#named(this.#last);
     return JSON.stringify({
       id,
       object: "chat.completion.chunk",
@@ -137,6 +144,15 @@ export class ChatEvents implements StreamReader {
       },
       x_0g_trace: trace,
     });
+  }
+
+  #toEvent({ usage: _, ...chunk }: Chunk): Buffer {
+    const shown = { ...this.#named(chunk), choices: choicesOf(chunk).map(withReasoningContent) };
+    return Buffer.from(`data: ${JSON.stringify(shown)}\n\n`);
+  }
+
+  #named(chunk: Chunk): Chunk {
+    return this.#model === undefined ? chunk : { ...chunk, model: this.#model };
   }
 
   /** A provider that states no reason to end states none for any choice; else each choice that was asked for has one. */
@@ -162,10 +178,6 @@ export class ChatEvents implements StreamReader {
     this.#text.add(answerText(choice));
     return true;
   }
-}
-
-function toEvent(chunk: Chunk): Buffer {
-  return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);
 }
 
 function choicesOf({ choices }: Chunk): readonly unknown[] {

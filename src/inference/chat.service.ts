@@ -11,8 +11,9 @@ import { affordableTokens } from "./pricing.ts";
 import { promptTokensOf, quotePrompt } from "./prompt-bound.ts";
 import type { Provider } from "./provider.ts";
 import { ProviderFailure } from "./provider-failure.ts";
-import { appendFields } from "./request-fields.ts";
+import { requestedModel } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
+import { shownAnswer } from "./shown-answer.ts";
 import type { StreamSink } from "./stream-terms.ts";
 import { TextMeter } from "./text-meter.ts";
 
@@ -70,12 +71,12 @@ export class ChatService {
   ): Promise<ChatCompletion> {
     const { admission, exchanges, bodies } = this.#needs;
     const admitted = await admission.admit(this.#askOf(request, wishes), caller);
-    const { answer, trace } = await exchanges.collect(admitted, CHAT_PATH, {
+    const { answer, trace, provider } = await exchanges.collect(admitted, CHAT_PATH, {
       signal,
       answerTokens: request.maxTokens ?? this.#needs.maxCompletionTokens,
       read: (whole) => readChat(whole, request, bodies),
     });
-    return { body: appendFields(answer.body, { x_0g_trace: trace }), responseKey: answer.responseKey };
+    return { body: shownAnswer(answer.body, provider, trace), responseKey: answer.responseKey };
   }
 
   async #stream(
@@ -92,7 +93,11 @@ export class ChatService {
       sink,
       countInput: () => bodies.countRequest(bytes),
       ourFault: (refusal, provider) => (wantsUsage ? undefined : this.#learn(refusal, keyOf(provider))),
-      newReader: () => new ChatEvents({ wantsUsage, mostOutputTokens, choices, text: new TextMeter(bodies) }),
+      newReader: (provider) =>
+        new ChatEvents({
+          ...{ wantsUsage, mostOutputTokens, choices, ...requestedModel(provider) },
+          text: new TextMeter(bodies),
+        }),
     });
   }
 

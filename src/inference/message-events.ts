@@ -24,6 +24,7 @@ type Fields = Readonly<Record<string, unknown>>;
  */
 export class MessageEvents implements StreamReader {
   readonly #maxTokens: number;
+  readonly #model: string | undefined;
   readonly #text: TextMeter;
   #input: MessagesInput | undefined;
   #outputTokens: number | undefined;
@@ -31,8 +32,18 @@ export class MessageEvents implements StreamReader {
   /** What was read last. */
   #event: Fields = {};
 
-  constructor({ maxTokens, text }: { readonly maxTokens: number; readonly text: TextMeter }) {
+  constructor({
+    maxTokens,
+    model,
+    text,
+  }: {
+    readonly maxTokens: number;
+    /** The model as the client named it, where the provider calls it otherwise. */
+    readonly model?: string | undefined;
+    readonly text: TextMeter;
+  }) {
     this.#maxTokens = maxTokens;
+    this.#model = model;
     this.#text = text;
   }
 
@@ -75,7 +86,10 @@ export class MessageEvents implements StreamReader {
   }
 
   shown(event: Buffer): Buffer {
-    return event;
+    const { type, message } = this.#event;
+    if (type !== "message_start" || this.#model === undefined) return event;
+    const shown = { ...this.#event, message: { ...objectOf(message), model: this.#model } };
+    return Buffer.from(`event: message_start\ndata: ${JSON.stringify(shown)}\n\n`);
   }
 
   retell([text = ""]: readonly string[]): Buffer {

@@ -9,8 +9,9 @@ import { type MessagesPrompt, type MessagesRequest, messagesBody } from "./messa
 import { quotePrompt } from "./prompt-bound.ts";
 import type { ProviderClient } from "./provider.client.ts";
 import { gatherAnswer } from "./provider-answer.ts";
-import { appendFields } from "./request-fields.ts";
+import { requestedModel } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
+import { shownAnswer } from "./shown-answer.ts";
 import type { StreamSink } from "./stream-terms.ts";
 import { TextMeter } from "./text-meter.ts";
 import { readAnswerObject } from "./whole-answer.ts";
@@ -98,13 +99,13 @@ export class MessagesService {
   ): Promise<MessageAnswer> {
     const { admission, exchanges, bodies } = this.#needs;
     const admitted = await admission.admit(billedAsk(request, wishes, bodies), caller);
-    const { answer, trace } = await exchanges.collect(admitted, MESSAGES_PATH, {
+    const { answer, trace, provider } = await exchanges.collect(admitted, MESSAGES_PATH, {
       headers,
       signal,
       answerTokens: request.maxTokens,
       read: (whole) => readMessage(whole, request, bodies),
     });
-    return { body: appendFields(answer.body, { x_0g_trace: trace }), responseKey: answer.responseKey };
+    return { body: shownAnswer(answer.body, provider, trace), responseKey: answer.responseKey };
   }
 
   async #stream(
@@ -119,7 +120,11 @@ export class MessagesService {
       headers,
       sink,
       countInput: () => bodies.countRequest(request.bytes),
-      newReader: () => new MessageEvents({ maxTokens: request.maxTokens, text: new TextMeter(bodies) }),
+      newReader: (provider) =>
+        new MessageEvents({
+          ...{ maxTokens: request.maxTokens, ...requestedModel(provider) },
+          text: new TextMeter(bodies),
+        }),
     });
   }
 }

@@ -1,5 +1,6 @@
 import type { Admitted, Trace } from "./admitted.ts";
 import type { TokenUsage } from "./pricing.ts";
+import type { Provider } from "./provider.ts";
 import type { Piece } from "./transcript.ts";
 
 /** Where the events of a streamed answer go. */
@@ -48,7 +49,7 @@ export type StreamReader = {
 export type StreamTerms = {
   readonly admitted: Admitted;
   readonly sink: StreamSink;
-  readonly newReader: () => StreamReader;
+  readonly newReader: (provider: Provider) => StreamReader;
   /** Tokens of the question by the router's own count, where the provider states none. Never rejects. */
   readonly countInput: () => Promise<number>;
   /** Deadline for the first content while another provider can be asked; the last one has the whole time. */

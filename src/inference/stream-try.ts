@@ -65,7 +65,7 @@ export class StreamTry implements ProviderListener {
     this.#attempt = attempt;
     this.#delivery = delivery;
     this.#repetition = delivery.by && delivery.transcript && new Repetition(delivery.transcript);
-    this.#reader = terms.newReader();
+    this.#reader = terms.newReader(attempt.provider);
   }
 
   /** Whether the bill was made by this try, or is being made. */

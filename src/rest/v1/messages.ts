@@ -14,7 +14,6 @@ import { readRouting } from "../routing-headers.ts";
 import { tally } from "../wire.ts";
 import { MESSAGE_ANSWER } from "./messages/message-shape.ts";
 
-const MAX_MESSAGES_BYTES = 2 * 1_048_576;
 const DEFAULT_VERSION = "2023-06-01";
 const VERSION = /^\d{4}-\d{2}-\d{2}$/;
 const BETA = /^[A-Za-z0-9._,\- ]{1,500}$/;
@@ -31,7 +30,7 @@ export const createMessage = defineRoute({
   bodies: { "application/json": MESSAGES_REQUEST },
   answer: MESSAGE_ANSWER,
   failure: ANTHROPIC_ERROR,
-  bodyLimitBytes: MAX_MESSAGES_BYTES,
+  takesPrompt: true,
   repetition: "replayed",
   async handle(app, call) {
     const caller = callerOf(call);
@@ -57,7 +56,7 @@ export const countMessageTokens = defineRoute({
   bodies: { "application/json": TOKEN_COUNT_REQUEST },
   answer: { json: z.strictObject({ input_tokens: tally }) },
   failure: ANTHROPIC_ERROR,
-  bodyLimitBytes: MAX_MESSAGES_BYTES,
+  takesPrompt: true,
   async handle(app, call) {
     const caller = callerOf(call);
     const terms = {

@@ -4,8 +4,6 @@ import { defineRoute } from "../../route.ts";
 import { readRouting } from "../../routing-headers.ts";
 import { CHAT_ANSWER, CHAT_REQUEST } from "./completion-shape.ts";
 
-const MAX_CHAT_BYTES = 2 * 1_048_576;
-
 /** POST /v1/chat/completions (SPEC 4.1): OpenAI's chat, whole or as a stream of events. */
 export const chatCompletions = defineRoute({
   method: "POST",
@@ -16,7 +14,7 @@ export const chatCompletions = defineRoute({
   body: "bytes",
   bodies: { "application/json": CHAT_REQUEST },
   answer: CHAT_ANSWER,
-  bodyLimitBytes: MAX_CHAT_BYTES,
+  takesPrompt: true,
   repetition: "replayed",
   async handle(app, { principal, body, rawHeaders, requestId, signal }) {
     const wishes = readRouting(rawHeaders, app.config.PLATFORM_WORDS);
