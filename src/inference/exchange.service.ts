@@ -3,13 +3,14 @@ import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import type { MemoryBudget } from "../load/memory-budget.ts";
 import type { Admitted, Trace } from "./admitted.ts";
-import type { HealthService, ProviderHealth, Trial } from "./health.service.ts";
+import type { HealthService, Trial } from "./health.service.ts";
 import type { Usage } from "./pricing.ts";
 import type { PostOptions, ProviderClient } from "./provider.client.ts";
 import type { Provider } from "./provider.ts";
 import { gatherAnswer, type ProviderAnswer } from "./provider-answer.ts";
-import { type FailureKind, ProviderFailure } from "./provider-failure.ts";
+import { ProviderFailure } from "./provider-failure.ts";
 import type { Try } from "./provider-try.ts";
+import { keepLarger, pauseAfter, restEndMs, takeNext } from "./retry-plan.ts";
 import { StreamRelay } from "./stream-relay.ts";
 import type { StreamTerms } from "./stream-terms.ts";
 
@@ -53,13 +54,8 @@ export type Collected<R extends Reading> = {
   readonly trace: Trace;
 };
 
-/** Failures after which the same provider may be asked again, when there is nobody else. */
-const PASSING: ReadonlySet<FailureKind> = new Set(["unreachable", "failed", "busy", "credential", "field"]);
 /** 125 tokens a second: an answer of 4,096 tokens has 93 s by default before another provider is asked. */
 const MS_PER_TOKEN = 8;
-const FIRST_BACKOFF_MS = 250;
-/** Longer than this nobody is kept waiting for a provider that is busy. */
-const MOST_PATIENCE_MS = 10_000;
 
 /**
  * Carries an admitted request to its candidates, one after the other, until one answers: at most `tries` times, within
@@ -265,33 +261,6 @@ export class ExchangeService {
   }
 }
 
-/** When a provider that asked for a pause can be asked: after a short pause, or now if the pause is too long to wait. */
-function restEndMs({ restMs }: ProviderHealth, nowMs: number): number {
-  return restMs > 0 && restMs <= MOST_PATIENCE_MS ? nowMs + restMs : 0;
-}
-
-/** Leaves in the queue only those whose context is known to be longer than that of `refused`. False when none is. */
-function keepLarger(queue: { readonly provider: Provider }[], refused: Provider): boolean {
-  const { contextLength } = refused.profile;
-  const isLarger = ({ provider }: { readonly provider: Provider }) =>
-    contextLength !== undefined && (provider.profile.contextLength ?? 0) > contextLength;
-  queue.splice(0, queue.length, ...queue.filter(isLarger));
-  return queue.length > 0;
-}
-
-/**
- * Takes the next candidate, the one that can be asked first: not one whose circuit has opened since it was chosen, or is being probed by another
- * request, while there is one that was not asked yet.
- */
-function takeNext<
-  T extends { readonly provider: Provider; readonly failures: number; readonly notBeforeMs: number },
->(queue: T[], isShut: (provider: Provider) => boolean): T | undefined {
-  const fresh = queue.filter(({ provider, failures }) => failures === 0 && !isShut(provider));
-  const soonest = Math.min(...fresh.map(({ notBeforeMs }) => notBeforeMs));
-  const at = queue.findIndex((one) => fresh.includes(one) && one.notBeforeMs === soonest);
-  return queue.splice(Math.max(0, at), 1)[0];
-}
-
 function noteOn(trial: Trial, failure: AppError): void {
   if (failure instanceof ProviderFailure) trial.fail(failure);
   // It answered: that the request was at fault is no fault of its.
@@ -311,16 +280,6 @@ async function readAs<T>(read: () => Promise<T>): Promise<T> {
 function failureOfTry(error: AppError): AppError {
   if (error.code !== "no_available_provider") return error;
   return new ProviderFailure("credential", { message: error.message, cause: error });
-}
-
-/** How long after a failure the same provider may be asked again, milliseconds; undefined for never. */
-function pauseAfter(failure: ProviderFailure, failures: number): number | undefined {
-  const { kind, retryAfterMs, upstreamStatus } = failure;
-  if (!PASSING.has(kind)) return undefined;
-  if (kind === "credential") return failures === 0 && upstreamStatus !== undefined ? 0 : undefined;
-  if (kind === "field") return 0;
-  if (retryAfterMs !== undefined) return retryAfterMs <= MOST_PATIENCE_MS ? retryAfterMs : undefined;
-  return FIRST_BACKOFF_MS * 2 ** failures * (0.5 + Math.random() / 2);
 }
 
 /** What the client is told when nobody answered: that all are busy is no fault, and may be tried again. */
