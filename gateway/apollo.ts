@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { DocumentNode, ExecutionResult, GraphQLError, OperationDefinitionNode } from "graphql";
 import { AppError } from "../src/kernel/errors.ts";
 import type { Logger } from "../src/kernel/log.ts";
-import { retryHeaders } from "../src/rest/error-body.ts";
+import { failureHeaders } from "../src/rest/error-body.ts";
 import { toGraphFailure } from "../subgraphs/shared/failures.ts";
 import type { CacheHints } from "./cache-hints.ts";
 import type { Graph, GraphContext } from "./graph.ts";
@@ -153,7 +153,7 @@ function guardedBy(policy: Policy, admitted: WeakMap<object, Admitted>): ApolloS
           const refusal = refused.get(contextValue);
           if (!refusal) return null;
           const { errors, failure } = refusal;
-          const headers = failure ? retryHeaders(failure) : { "x-should-retry": "false" };
+          const headers = failure ? failureHeaders(failure) : { "x-should-retry": "false" };
           return {
             http: { status: failure?.status ?? 400, headers: new HeaderMap(Object.entries(headers)) },
             body: {

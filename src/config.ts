@@ -180,17 +180,19 @@ export const SETTINGS = {
   },
   PROVIDER_FIRST_BYTE_MS: {
     schema: ms.default(60_000),
-    about: "Deadline for a provider's first byte",
+    about:
+      "Deadline for the head of a provider's answer; a whole answer has 8 ms more for each token while another provider can be asked, and PROVIDER_TOTAL_MS with the last one",
     example: "60000",
   },
   PROVIDER_FIRST_TOKEN_MS: {
     schema: ms.default(10_000),
-    about: "Deadline for the first content of a stream, while another provider can be asked instead",
+    about:
+      "Deadline for the first content of a stream, or the first byte of a whole answer behind its head, while another provider can be asked instead",
     example: "10000",
   },
   PROVIDER_SILENCE_MS: {
     schema: ms.default(60_000),
-    about: "Longest silence between two chunks of a provider",
+    about: "Longest silence of a provider from its first content on",
     example: "60000",
   },
   CLIENT_STALL_MS: {
@@ -198,11 +200,17 @@ export const SETTINGS = {
     about: "How long a client may leave a stream unread; then it counts as gone",
     example: "60000",
   },
+  STREAM_KEEP_ALIVE_MS: {
+    schema: ms.default(10_000),
+    about:
+      "How long a streamed answer may be silent before a comment is sent, so that proxies and clients do not give up; the first one sends the head of the answer",
+    example: "10000",
+  },
   RESUME_STREAMS: {
-    schema: z.enum(["on", "off"]).default("off"),
+    schema: z.enum(["on", "off"]).default("on"),
     about:
       "Whether a stream that was cut goes on with the next provider, where its answer begins with all that was sent",
-    example: "on",
+    example: "off",
   },
   PROVIDER_TOTAL_MS: { schema: ms.default(600_000), about: "Deadline for a whole answer", example: "600000" },
   PROVIDER_COOL_DOWN_MS: {
@@ -286,6 +294,12 @@ export const SETTINGS = {
     schema: ms.default(120_000),
     about: "Deadline for a body of sound or pictures",
     example: "120000",
+  },
+  MAX_PROMPT_MIB: {
+    schema: z.coerce.number().int().min(1).max(256).default(32),
+    about:
+      "Largest body of a chat, a message or a count of tokens, MiB; three times as much is reserved of REQUEST_MEMORY_MIB, of which an account has half",
+    example: "32",
   },
   REQUEST_MEMORY_MIB: {
     schema: z.coerce.number().int().min(128).max(65_536).default(256),

@@ -19,6 +19,8 @@ export type JobReport = {
   readonly status: number;
   readonly body: object;
   readonly retryAfterSeconds?: number;
+  /** Of a job that was taken on. */
+  readonly jobId?: string;
 };
 
 type Job = {
@@ -64,7 +66,12 @@ export class StandInJobs {
       result: JSON.parse(answer.text) as object,
     });
     this.#submitted++;
-    return { status: 202, body: { jobId, status: "pending" }, retryAfterSeconds: retryAfter(behaviour) };
+    return {
+      status: 202,
+      body: { jobId, status: "pending" },
+      retryAfterSeconds: retryAfter(behaviour),
+      jobId,
+    };
   }
 
   /** Tells how a job stands; `behaviour` is what the provider is like now. */

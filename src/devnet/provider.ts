@@ -159,7 +159,9 @@ export class StandInProvider {
         .end(instead.body);
     if (isJob && answer.kind === "whole") {
       const owner = (await this.#bearers.callerOf(authorization)) ?? "";
-      return report(response, this.jobs.submit(owner, answer, behaviour.jobs ?? {}));
+      const job = this.jobs.submit(owner, answer, behaviour.jobs ?? {});
+      if (job.jobId !== undefined) this.#signer?.remember(job.jobId, body, answer.text);
+      return report(response, job);
     }
     this.#signer?.remember(
       answer.responseKey,

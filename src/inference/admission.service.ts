@@ -41,6 +41,8 @@ export type Ask = {
   /** How many tokens the prompt and the answer probably have; none where tokens are not what is paid for. */
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
+  /** The most tokens that the client allows for the answer, if it says so. */
+  readonly answerTokens?: number | undefined;
   /** The same request with its question counted, where `quote` has only a bound for it. Never rejects. */
   readonly counted?: (() => Promise<Ask>) | undefined;
   /** Whether `counted` takes less than a few milliseconds. */
@@ -121,11 +123,14 @@ export class AdmissionService {
 
   /** Chooses as an admission does, and holds nothing. Throws what `choose` throws. */
   choose(
-    ask: Pick<Ask, "model" | "serviceType" | "format" | "wishes" | "inputTokens" | "outputTokens">,
+    ask: Pick<
+      Ask,
+      "model" | "serviceType" | "format" | "wishes" | "inputTokens" | "outputTokens" | "answerTokens"
+    >,
     reach: KeyReach,
   ): Choice {
     const { catalogue, health, tokenUsd } = this.#needs;
-    const { model, serviceType, format, wishes, inputTokens, outputTokens } = ask;
+    const { model, serviceType, format, wishes, inputTokens, outputTokens, answerTokens } = ask;
     return choose(catalogue.model(model, serviceType), {
       model,
       serviceType,
@@ -133,6 +138,7 @@ export class AdmissionService {
       wishes,
       inputTokens,
       outputTokens,
+      answerTokens,
       reach,
       stateOf: (provider) => health.of(provider),
       tokenUsd: wishes.caps && tokenUsd(),

@@ -5,6 +5,7 @@ import { eventData } from "./event-scanner.ts";
 import type { TokenUsage } from "./pricing.ts";
 import { statedFailure } from "./provider-answer.ts";
 import { ProviderFailure } from "./provider-failure.ts";
+import { lacksReasoningContent, withReasoningContent } from "./reasoning.ts";
 import type { EventKind, StreamReader } from "./stream-terms.ts";
 import type { TextMeter } from "./text-meter.ts";
 import type { Piece } from "./transcript.ts";
@@ -39,6 +40,8 @@ type Chunk = {
 export class ChatEvents implements StreamReader {
   readonly #wantsUsage: boolean;
   readonly #limits: UsageLimits;
+  readonly #choices: number;
+  readonly #model: string | undefined;
   readonly #text: TextMeter;
   readonly #seen = new Set<unknown>();
   readonly #finished = new Set<unknown>();
@@ -52,11 +55,17 @@ export class ChatEvents implements StreamReader {
   constructor(given: {
     readonly wantsUsage: boolean;
     readonly limits: UsageLimits;
+    /** How many choices were asked for: the answer is whole when each of them has ended. */
+    readonly choices: number;
+    /** The model as the client named it, where the provider calls it otherwise. */
+    readonly model?: string | undefined;
     readonly text: TextMeter;
   }) {
     this.#wantsUsage = given.wantsUsage;
     this.#text = given.text;
     this.#limits = given.limits;
+    this.#choices = given.choices;
+    this.#model = given.model;
   }
 
   get usage(): TokenUsage | undefined {
@@ -73,14 +82,14 @@ export class ChatEvents implements StreamReader {
   }
 
   get isFinished(): boolean {
-    return this.#finished.size > 0 && this.#finished.size >= this.#seen.size;
+    return this.#finished.size >= Math.max(this.#choices, this.#seen.size);
   }
 
   read(event: Buffer): EventKind {
     const data = eventData(event);
     this.#chunk = {};
     if (data === undefined || data === "") return "comment";
-    if (data === "[DONE]") return "end";
+    if (data === "[DONE]") return this.#end();
     const chunk = parse(data);
     if (chunk.error !== undefined && chunk.error !== null) throw statedFailure(chunk.error);
     this.#chunk = chunk;
@@ -95,9 +104,17 @@ export class ChatEvents implements StreamReader {
     return "withheld";
   }
 
+  /** With the client's name for the model and `reasoning_content`, and without usage: some providers state it on every chunk, and the client gets one, of what is billed, if it asked. */
+  shown(event: Buffer): Buffer {
+    const { usage, choices, model } = this.#chunk;
+    const hasUsage = usage !== undefined && usage !== null;
+    const isRenamed = this.#model !== undefined && model !== this.#model;
+    const isAsShown = !hasUsage && !isRenamed && !choicesOf({ choices }).some(lacksReasoningContent);
+    return isAsShown ? event : this.#toEvent(this.#chunk);
+  }
+
   retell(texts: readonly string[]): Buffer {
-    const choices = retoldChoices(choicesOf(this.#chunk), texts);
-    return Buffer.from(`data: ${JSON.stringify({ ...this.#chunk, choices })}\n\n`);
+    return this.#toEvent({ ...this.#chunk, choices: retoldChoices(choicesOf(this.#chunk), texts) });
   }
 
   meter(countInput: () => Promise<number>): Promise<Metered> {
@@ -120,9 +137,10 @@ export class ChatEvents implements StreamReader {
   #shownUsage(trace: Trace, billed: TokenUsage): string {
     const shown = JSON.stringify({ x_0g_trace: trace });
     const { data = "", states } = this.#usageChunk ?? {};
-    if (states?.inputTokens === billed.inputTokens && states.outputTokens === billed.outputTokens)
+    const isTrue = states?.inputTokens === billed.inputTokens && states.outputTokens === billed.outputTokens;
+    if (isTrue && this.#model === undefined)
       return `${data.slice(0, data.lastIndexOf("}"))},${shown.slice(1)}`;
-    const { id, created, model } = this.#last;
+    const { id, created, model = this.#model } = this.#named(this.#last);
     return JSON.stringify({
       id,
       object: "chat.completion.chunk",
@@ -143,6 +161,22 @@ export class ChatEvents implements StreamReader {
       outputTokens: stated.outputTokens ?? this.#stated.outputTokens,
     };
     return stated;
+  }
+
+  #toEvent({ usage: _, ...chunk }: Chunk): Buffer {
+    const shown = { ...this.#named(chunk), choices: choicesOf(chunk).map(withReasoningContent) };
+    return Buffer.from(`data: ${JSON.stringify(shown)}\n\n`);
+  }
+
+  #named(chunk: Chunk): Chunk {
+    return this.#model === undefined ? chunk : { ...chunk, model: this.#model };
+  }
+
+  /** A provider that states no reason to end states none for any choice; else each choice that was asked for has one. */
+  #end(): EventKind {
+    const statesReasons = this.#finished.size > 0 || this.#choices > 1;
+    if (statesReasons && !this.isFinished) throw broken();
+    return "end";
   }
 
   /** Whether a choice carries content. */

@@ -4,7 +4,7 @@ import { TRUST_FLOORS } from "../keys/key-terms.ts";
 import { boundPrompt, type PromptBound } from "./prompt-bound.ts";
 import type { Provider } from "./provider.ts";
 import { hasText, quickList } from "./quick-list.ts";
-import { forwardedBody, readFields, upstreamModel } from "./request-fields.ts";
+import { forwardedBody, type RequestFields, readPromptFields, upstreamModel } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
 
 const MAX_CHOICES = 128;
@@ -49,7 +49,7 @@ export const CHAT_REQUEST = z
   .meta({ id: "ChatRequest" });
 
 /** A chat request as the router needs to know it. */
-export type ChatRequest = {
+export type ChatRequest = RequestFields & {
   readonly model: string;
   readonly stream: boolean;
   /** Whether the client asked for the usage chunk at the end of a stream. */
@@ -62,14 +62,11 @@ export type ChatRequest = {
   readonly prompt: PromptBound;
   /** What its `provider` object asks for. */
   readonly wishes: RoutingWishes;
-  /** The client's own bytes, and what they say. */
-  readonly bytes: Buffer;
-  readonly fields: Readonly<Record<string, unknown>>;
 };
 
 /** Reads a chat request. Throws `invalid_body` naming the field at fault; a body that would touch a prototype is none. */
 export function readChatRequest(bytes: Buffer): ChatRequest {
-  const fields = readFields(CHAT_REQUEST, bytes);
+  const { fields, elided } = readPromptFields(CHAT_REQUEST, bytes);
   return {
     model: fields.model,
     stream: fields.stream ?? false,
@@ -81,6 +78,7 @@ export function readChatRequest(bytes: Buffer): ChatRequest {
     wishes: providerPreferences(fields.provider),
     bytes,
     fields,
+    elided,
   };
 }
 

@@ -11,11 +11,12 @@ import { affordableTokens } from "./pricing.ts";
 import { promptTokensOf, quotePrompt } from "./prompt-bound.ts";
 import type { Provider } from "./provider.ts";
 import { ProviderFailure } from "./provider-failure.ts";
+import { requestedModel } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
+import { shownAnswer } from "./shown-answer.ts";
 import type { StreamSink } from "./stream-terms.ts";
 import { TextMeter } from "./text-meter.ts";
 import { usageLimits } from "./usage.ts";
-import { billedBody } from "./whole-answer.ts";
 
 const REMEMBERED_PROVIDERS = 1_000;
 /**
@@ -77,12 +78,15 @@ export class ChatService {
     const { admission, exchanges, bodies } = this.#needs;
     const admitted = await admission.admit(this.#askOf(request, wishes), caller);
     const { bytes } = request;
-    const { answer, reading, trace } = await exchanges.collect(admitted, CHAT_PATH, {
+    const { answer, reading, trace, provider } = await exchanges.collect(admitted, CHAT_PATH, {
       signal,
-      read: (whole, provider) =>
-        readChat(whole, { bytes, limits: this.#limitsOf(request, provider) }, bodies),
+      answerTokens: request.maxTokens ?? this.#needs.maxCompletionTokens,
+      read: (whole, by) => readChat(whole, { bytes, limits: this.#limitsOf(request, by) }, bodies),
     });
-    return { body: billedBody(answer.body, reading.shownUsage, trace), responseKey: answer.responseKey };
+    return {
+      body: shownAnswer(answer.body, { provider, trace, usage: reading.shownUsage }),
+      responseKey: answer.responseKey,
+    };
   }
 
   async #stream(
@@ -93,15 +97,14 @@ export class ChatService {
   ): Promise<void> {
     const { admission, exchanges, bodies } = this.#needs;
     const admitted = await admission.admit(this.#askOf(request, wishes), caller);
-    const { wantsUsage, bytes } = request;
+    const { wantsUsage, choices, bytes } = request;
     await exchanges.stream(admitted, CHAT_PATH, {
       sink,
       countInput: () => bodies.countRequest(bytes),
       ourFault: (refusal, provider) => (wantsUsage ? undefined : this.#learn(refusal, keyOf(provider))),
       newReader: (provider) =>
         new ChatEvents({
-          wantsUsage,
-          limits: this.#limitsOf(request, provider),
+          ...{ wantsUsage, choices, limits: this.#limitsOf(request, provider), ...requestedModel(provider) },
           text: new TextMeter(bodies),
         }),
     });
@@ -132,6 +135,7 @@ export class ChatService {
       wishes: { ...request.wishes, ...wishes },
       inputTokens: counted ?? prompt.likelyTokens,
       outputTokens: (maxTokens ?? Math.min(USUAL_ANSWER_TOKENS, modelLimit)) * choices,
+      answerTokens: maxTokens,
       counted:
         counted === undefined
           ? async () => this.#askOf(request, wishes, await bodies.countRequest(request.bytes))

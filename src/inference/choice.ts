@@ -35,6 +35,7 @@ export type RefusalReason =
   | "signer_not_acknowledged"
   | "below_trust_mode"
   | "above_max_price"
+  | "context_too_short"
   | "circuit_open"
   | "resting"
   | "fallbacks_off"
@@ -55,6 +56,8 @@ export type Situation = {
   /** How many tokens the prompt and the answer probably have, by which offers are compared; one each unless told. */
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
+  /** The most tokens that the client allows for the answer, if it says so. */
+  readonly answerTokens?: number | undefined;
   /** What the key may reach. */
   readonly reach: KeyReach;
   readonly stateOf: (provider: Provider) => ProviderState;
@@ -95,11 +98,17 @@ export function choose(offered: Model | undefined, situation: Situation): Choice
     if (kept.length === 0) throw rule.failure(situation, eligible);
     eligible = kept;
   }
+  const fitting = eligible.filter((offer) => mayFit(offer, situation));
+  if (fitting.length > 0 && fitting.length < eligible.length) {
+    for (const offer of eligible)
+      if (!fitting.includes(offer)) refused.push({ provider: offer.address, reason: "context_too_short" });
+    eligible = fitting;
+  }
   const states = new Map(eligible.map((offer) => [offer, situation.stateOf(offer)]));
   const healthy = eligible.filter((offer) => isHealthy(states.get(offer)));
   const ranked = (healthy.length > 0 ? healthy : eligible).toSorted(byWishes(situation, states));
   const isAlone = wishes.pin !== undefined || wishes.allowFallbacks === false;
-  const candidates = ranked.slice(0, isAlone ? 1 : MOST_CANDIDATES);
+  const candidates = isAlone ? ranked.slice(0, 1) : firstAndLongest(ranked, situation);
   if (healthy.length > 0)
     for (const offer of eligible)
       if (!isHealthy(states.get(offer)))
@@ -107,9 +116,38 @@ export function choose(offered: Model | undefined, situation: Situation): Choice
           provider: offer.address,
           reason: states.get(offer)?.isResting ? "resting" : "circuit_open",
         });
-  for (const { address } of ranked.slice(candidates.length))
-    refused.push({ provider: address, reason: isAlone ? "fallbacks_off" : "enough_candidates" });
+  for (const offer of ranked)
+    if (!candidates.includes(offer))
+      refused.push({ provider: offer.address, reason: isAlone ? "fallbacks_off" : "enough_candidates" });
   return { candidates, refused };
+}
+
+/** A likely count of tokens may be too high by so much. */
+const LIKELY_EXCESS = 1.25;
+/** A likely count may be too low by so much: then a byte is a token. */
+const LIKELY_SHORTAGE = 4;
+
+/**
+ * Whether a request probably fits into the context of an offer. The count of its tokens is an estimate, so an offer is
+ * left out only when it is clearly too short; one that refuses the request is followed by a longer one.
+ */
+function mayFit({ profile }: Provider, { inputTokens = 0, answerTokens = 0 }: Situation): boolean {
+  const { contextLength } = profile;
+  return contextLength === undefined || inputTokens / LIKELY_EXCESS + answerTokens <= contextLength;
+}
+
+/** The first offers; in place of the last of them the one with the longest context, when none may be long enough. */
+function firstAndLongest(
+  ranked: readonly Provider[],
+  { inputTokens = 0, answerTokens = 0 }: Situation,
+): readonly Provider[] {
+  const first = ranked.slice(0, MOST_CANDIDATES);
+  const lengthOf = ({ profile }: Provider) => profile.contextLength ?? 0;
+  const mostTokens = inputTokens * LIKELY_SHORTAGE + answerTokens;
+  const isShort = ({ profile }: Provider) => (profile.contextLength ?? mostTokens) < mostTokens;
+  if (ranked.length === first.length || !first.every(isShort)) return first;
+  const longest = ranked.reduce((best, offer) => (lengthOf(offer) > lengthOf(best) ? offer : best));
+  return first.includes(longest) ? first : [...first.slice(0, -1), longest];
 }
 
 /** A ground for leaving offers out, and the failure when it leaves none. */

@@ -8,8 +8,9 @@ import type { Usage } from "./pricing.ts";
 import type { PostOptions, ProviderClient } from "./provider.client.ts";
 import type { Provider } from "./provider.ts";
 import { gatherAnswer, type ProviderAnswer } from "./provider-answer.ts";
-import { type FailureKind, ProviderFailure } from "./provider-failure.ts";
+import { ProviderFailure } from "./provider-failure.ts";
 import type { Try } from "./provider-try.ts";
+import { keepLarger, pauseAfter, restEndMs, takeNext } from "./retry-plan.ts";
 import { StreamRelay } from "./stream-relay.ts";
 import type { StreamTerms } from "./stream-terms.ts";
 
@@ -23,7 +24,14 @@ type Needs = {
   readonly tries: number;
   /** Deadline of all tries together, milliseconds. */
   readonly totalMs: number;
-  /** Deadline for the first content of a stream while another provider can be asked, milliseconds. */
+  /** Deadline for the head of an answer, milliseconds. The last provider has `totalMs` for a whole answer. */
+  readonly firstByteMs: number;
+  /** Longest silence between two chunks, milliseconds. */
+  readonly silenceMs: number;
+  /**
+   * Deadline, while another provider can be asked, for the first content of a stream, and for the first byte of a whole
+   * answer behind its head, milliseconds.
+   */
   readonly firstTokenMs: number;
   /** How long a client may leave a stream unread, milliseconds; then it counts as gone. */
   readonly stallMs: number;
@@ -48,11 +56,8 @@ export type Collected<R extends Reading> = {
   readonly trace: Trace;
 };
 
-/** Failures after which the same provider may be asked again, when there is nobody else. */
-const PASSING: ReadonlySet<FailureKind> = new Set(["unreachable", "failed", "busy", "credential", "field"]);
-const FIRST_BACKOFF_MS = 250;
-/** Longer than this nobody is kept waiting for a provider that is busy. */
-const MOST_PATIENCE_MS = 10_000;
+/** 125 tokens a second: an answer of 4,096 tokens has 93 s by default before another provider is asked. */
+const MS_PER_TOKEN = 8;
 
 /**
  * Carries an admitted request to its candidates, one after the other, until one answers: at most `tries` times, within
@@ -78,19 +83,26 @@ export class ExchangeService {
     given: PostOptions & {
       readonly signal: AbortSignal;
       readonly maxBytes?: number;
+      /** The most tokens that the answer can have, where tokens are what it is made of. */
+      readonly answerTokens?: number;
       read(answer: ProviderAnswer, provider: Provider): Promise<R>;
     },
   ): Promise<Collected<R>> {
     const { signal } = given;
     try {
       const collected = await this.tryEach(admitted, signal, async (attempt) => {
-        const { provider, totalMs } = attempt;
+        const { provider, totalMs, hasOther } = attempt;
         const body = admitted.bodyFor(provider);
+        const { firstTokenMs, silenceMs } = this.#needs;
+        const firstByteMs = hasOther ? Math.min(totalMs, this.#wholeAnswerMs(given.answerTokens)) : totalMs;
+        const options = { ...given, totalMs, firstByteMs, silenceMs: 0 };
         const answer = await gatherAnswer(
-          (listener) => this.#needs.providers.post(provider, path, body, listener, { ...given, totalMs }),
+          (listener) => this.#needs.providers.post(provider, path, body, listener, options),
           {
             signal,
             maxBytes: given.maxBytes,
+            firstTokenMs: hasOther ? firstTokenMs : undefined,
+            silenceMs,
             memory: this.#needs.memory,
             onHead: () => attempt.firstByte(),
           },
@@ -119,7 +131,11 @@ export class ExchangeService {
   ): Promise<T> {
     const { clock, health, tries, totalMs } = this.#needs;
     const untilMs = clock.monotonicMs() + totalMs;
-    const queue = admitted.candidates.map((provider) => ({ provider, notBeforeMs: 0, failures: 0 }));
+    const queue = admitted.candidates.map((provider) => ({
+      provider,
+      notBeforeMs: restEndMs(health.of(provider), clock.monotonicMs()),
+      failures: 0,
+    }));
     let last: AppError = new AppError("no_available_provider", "No provider of this model is available now.");
     for (let n = 0; n < tries; n++) {
       const next = takeNext(queue, (provider) => health.of(provider).circuit === "open");
@@ -155,7 +171,9 @@ export class ExchangeService {
         if (signal.aborted) trial.drop();
         else noteOn(trial, last);
         admitted.endAttempt(signal.aborted ? "aborted" : "failed", last);
-        if (!(last instanceof ProviderFailure) || signal.aborted) throw last;
+        if (signal.aborted) throw last;
+        if (last.code === "context_length_exceeded" && mayGoOn() && keepLarger(queue, provider)) continue;
+        if (!(last instanceof ProviderFailure)) throw last;
         this.#logFailure(admitted, provider, last);
         if (last.kind === "differs" || !mayGoOn()) throw last;
         const pauseMs = pauseAfter(last, next.failures);
@@ -180,14 +198,18 @@ export class ExchangeService {
         ourFault?(refusal: AppError, provider: Provider): ProviderFailure | undefined;
       },
   ): Promise<void> {
-    const { firstTokenMs, stallMs, resumesStreams: resumes } = this.#needs;
-    const relay = new StreamRelay({ ...given, admitted, firstTokenMs, stallMs, resumes });
+    const { firstTokenMs, silenceMs, stallMs, resumesStreams: resumes } = this.#needs;
+    const relay = new StreamRelay({ ...given, admitted, firstTokenMs, silenceMs, stallMs, resumes });
     const run = async (attempt: Try) => {
       const { provider, totalMs } = attempt;
       try {
         await relay.run(attempt, (listener) => {
           const body = admitted.bodyFor(provider);
-          return this.#needs.providers.post(provider, path, body, listener, { ...given, totalMs });
+          return this.#needs.providers.post(provider, path, body, listener, {
+            ...given,
+            totalMs,
+            silenceMs: 0,
+          });
         });
       } catch (error) {
         throw (error instanceof AppError && given.ourFault?.(error, provider)) || error;
@@ -206,7 +228,8 @@ export class ExchangeService {
   /** Ends the hold of a request that failed, or whose client left, without a charge. */
   async release(admitted: Admitted, error: unknown, isAborted: boolean): Promise<void> {
     const errorCode = error instanceof AppError ? error.code : "internal_error";
-    await admitted.settle({ outcome: isAborted ? "aborted" : "failed", errorCode });
+    const { billing } = await admitted.settle({ outcome: isAborted ? "aborted" : "failed", errorCode });
+    if (error instanceof AppError) error.isUncharged = billing.total_cost === "0";
   }
 
   /** Has `drain` wait for a request, admission included. */
@@ -221,6 +244,11 @@ export class ExchangeService {
     await Promise.allSettled(this.#running);
   }
 
+  /** How long a whole answer may take while another provider can be asked: longer ones may have more tokens to make. */
+  #wholeAnswerMs(tokens = 0): number {
+    return this.#needs.firstByteMs + tokens * MS_PER_TOKEN;
+  }
+
   #logFailure({ requestId }: Admitted, { address }: Provider, failure: ProviderFailure): void {
     this.#needs.log.warn(
       {
@@ -233,18 +261,6 @@ export class ExchangeService {
       "a provider failed",
     );
   }
-}
-
-/**
- * Takes the next candidate: not one whose circuit has opened since it was chosen, or is being probed by another
- * request, while there is one that was not asked yet.
- */
-function takeNext<T extends { readonly provider: Provider; readonly failures: number }>(
-  queue: T[],
-  isShut: (provider: Provider) => boolean,
-): T | undefined {
-  const at = queue.findIndex(({ provider, failures }) => failures === 0 && !isShut(provider));
-  return queue.splice(Math.max(0, at), 1)[0];
 }
 
 function noteOn(trial: Trial, failure: AppError): void {
@@ -266,16 +282,6 @@ async function readAs<T>(read: () => Promise<T>): Promise<T> {
 function failureOfTry(error: AppError): AppError {
   if (error.code !== "no_available_provider") return error;
   return new ProviderFailure("credential", { message: error.message, cause: error });
-}
-
-/** How long after a failure the same provider may be asked again, milliseconds; undefined for never. */
-function pauseAfter(failure: ProviderFailure, failures: number): number | undefined {
-  const { kind, retryAfterMs, upstreamStatus } = failure;
-  if (!PASSING.has(kind)) return undefined;
-  if (kind === "credential") return failures === 0 && upstreamStatus !== undefined ? 0 : undefined;
-  if (kind === "field") return 0;
-  if (retryAfterMs !== undefined) return retryAfterMs <= MOST_PATIENCE_MS ? retryAfterMs : undefined;
-  return FIRST_BACKOFF_MS * 2 ** failures * (0.5 + Math.random() / 2);
 }
 
 /** What the client is told when nobody answered: that all are busy is no fault, and may be tried again. */

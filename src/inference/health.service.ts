@@ -14,6 +14,8 @@ type Needs = {
 export type ProviderHealth = ProviderState & {
   /** The part of its last requests that it answered, 0 to 1; undefined before the first. */
   readonly uptime: number | undefined;
+  /** How long it still asks to be left alone, milliseconds. */
+  readonly restMs: number;
 };
 
 /** One request to a provider, to be ended by one of the last three. */
@@ -71,6 +73,7 @@ export class HealthService {
     return {
       circuit: circuitOf(known, nowMs),
       isResting: nowMs < known.restUntilMs,
+      restMs: Math.max(0, known.restUntilMs - nowMs),
       latencyMs: isFresh ? known.latencyMs : undefined,
       inFlight: known.inFlight,
       uptime: known.uptime,
@@ -143,6 +146,7 @@ export class HealthService {
 const UNKNOWN: ProviderHealth = {
   circuit: "closed",
   isResting: false,
+  restMs: 0,
   latencyMs: undefined,
   inFlight: 0,
   uptime: undefined,

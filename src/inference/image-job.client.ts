@@ -4,7 +4,7 @@ import type { CatalogueService } from "./catalogue.service.ts";
 import type { HealthService } from "./health.service.ts";
 import type { ImageOperation } from "./image-job-plan.ts";
 import type { ImageRequest } from "./image-request.ts";
-import type { ProviderClient, ProviderListener } from "./provider.client.ts";
+import type { PostOptions, ProviderClient, ProviderListener } from "./provider.client.ts";
 import type { Provider } from "./provider.ts";
 import { gatherAnswer, type ProviderAnswer } from "./provider-answer.ts";
 import { ProviderFailure } from "./provider-failure.ts";
@@ -47,13 +47,16 @@ export class ImageJobClient {
     const body = request.bodyFor(provider);
     const options = { contentType: request.contentType, headers: { "idempotency-key": key } };
     const trial = this.#needs.health.begin(provider);
-    const post = (path: `/${string}`) =>
+    const post = (path: `/${string}`, more: PostOptions = {}) =>
       this.#gather(given.signal, (listener) =>
-        this.#needs.providers.post(provider, path, body, listener, options),
+        this.#needs.providers.post(provider, path, body, listener, { ...options, ...more }),
       );
     try {
       const answer = hasJobs(provider) ? await post(`/async/images/${operation}`) : undefined;
-      const known = answer && !HAS_NO_JOBS.has(answer.status) ? answer : await post(`/images/${operation}`);
+      const known =
+        answer && !HAS_NO_JOBS.has(answer.status)
+          ? answer
+          : await post(`/images/${operation}`, IMAGES_THEMSELVES);
       trial.succeed();
       return known;
     } catch (error) {
@@ -82,6 +85,9 @@ export class ImageJobClient {
     return gatherAnswer(begin, { signal, maxBytes: MAX_IMAGES_BYTES, memory: this.#needs.memory });
   }
 }
+
+/** Images that are made while the request is open have the whole deadline for their head. */
+const IMAGES_THEMSELVES: PostOptions = { firstByteMs: 0 };
 
 function hasJobs({ source }: Provider): boolean {
   return source === "chain";

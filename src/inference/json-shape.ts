@@ -1,3 +1,5 @@
+import type { TextSpan } from "./elided-text.ts";
+
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -12,6 +14,8 @@ const SHORT_STRING = 64;
 const MAX_NUMBER_LENGTH = 1_024;
 /** As many as a body of 2 MiB can have. */
 const MAX_ESCAPES = 1_048_576;
+/** Longer than any text that the router itself reads. */
+const MIN_LONG_TEXT = 1_024;
 const MAX_BYTES_OUTSIDE_STRINGS = 4 * 1_048_576;
 
 /**
@@ -31,9 +35,14 @@ export type JsonShape = { readonly members: number; readonly excess?: string };
 
 /**
  * Measures a JSON text before it is parsed, in one pass that skips strings. It stops at the first limit that is
- * exceeded, so its time is linear, about 3 ns a byte, whatever the bytes are; a parser says whether they are JSON.
+ * exceeded, so its time is linear, about 3 ns a byte, whatever the bytes are; a parser says whether they are JSON. Texts
+ * of 1 KiB and more are added to `longTexts`.
  */
-export function measureJson(json: Buffer, { maxDepth, maxValues }: JsonLimits): JsonShape {
+export function measureJson(
+  json: Buffer,
+  { maxDepth, maxValues }: JsonLimits,
+  longTexts?: TextSpan[],
+): JsonShape {
   // A plain array of bytes and one loop with local variables are five times as fast as a Buffer and a class.
   const bytes = new Uint8Array(json.buffer, json.byteOffset, json.length);
   const strings: StringScan = { escapes: 0, nextQuote: -1, nextBackslash: -1 };
@@ -42,7 +51,9 @@ export function measureJson(json: Buffer, { maxDepth, maxValues }: JsonLimits): 
     const byte = bytes[at] ?? 0;
     if (++outside > MAX_BYTES_OUTSIDE_STRINGS) return beyond("has too much outside of its strings");
     if (byte === QUOTE) {
+      const start = at + 1;
       at = endOfString(bytes, at, json, strings);
+      if (longTexts && at - start >= MIN_LONG_TEXT) longTexts.push({ start, end: at });
       if (strings.escapes > MAX_ESCAPES) return beyond("has too many escaped characters");
       word = 0;
     } else if (byte <= SPACE) word = 0;

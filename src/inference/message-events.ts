@@ -25,6 +25,7 @@ type Fields = Readonly<Record<string, unknown>>;
  */
 export class MessageEvents implements StreamReader {
   readonly #limits: UsageLimits;
+  readonly #model: string | undefined;
   readonly #text: TextMeter;
   #stated = NOTHING_STATED;
   #finished = false;
@@ -33,8 +34,18 @@ export class MessageEvents implements StreamReader {
   /** What was read last. */
   #event: Fields = {};
 
-  constructor({ limits, text }: { readonly limits: UsageLimits; readonly text: TextMeter }) {
+  constructor({
+    limits,
+    model,
+    text,
+  }: {
+    readonly limits: UsageLimits;
+    /** The model as the client named it, where the provider calls it otherwise. */
+    readonly model?: string | undefined;
+    readonly text: TextMeter;
+  }) {
     this.#limits = limits;
+    this.#model = model;
     this.#text = text;
   }
 
@@ -73,6 +84,13 @@ export class MessageEvents implements StreamReader {
       default:
         return "preamble";
     }
+  }
+
+  shown(event: Buffer): Buffer {
+    const { type, message } = this.#event;
+    if (type !== "message_start" || this.#model === undefined) return event;
+    const shown = { ...this.#event, message: { ...objectOf(message), model: this.#model } };
+    return Buffer.from(`event: message_start\ndata: ${JSON.stringify(shown)}\n\n`);
   }
 
   retell([text = ""]: readonly string[]): Buffer {

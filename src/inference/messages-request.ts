@@ -3,7 +3,7 @@ import { PROVIDER_OBJECT, providerPreferences } from "./chat-request.ts";
 import { boundPrompt, type PromptBound } from "./prompt-bound.ts";
 import type { Provider } from "./provider.ts";
 import { hasText, quickList } from "./quick-list.ts";
-import { forwardedBody, type RequestFields, readFields, upstreamModel } from "./request-fields.ts";
+import { forwardedBody, type RequestFields, readPromptFields, upstreamModel } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
 
 const MAX_TOKENS = 2 ** 31 - 1;
@@ -51,13 +51,14 @@ export type MessagesRequest = MessagesPrompt & { readonly maxTokens: number; rea
 
 /** Reads a request for a message. Throws `invalid_body` naming the field at fault. */
 export function readMessagesRequest(bytes: Buffer): MessagesRequest {
-  const fields = readFields(MESSAGES_REQUEST, bytes);
-  return { ...toPrompt(bytes, fields), maxTokens: fields.max_tokens, stream: fields.stream ?? false };
+  const { fields, elided } = readPromptFields(MESSAGES_REQUEST, bytes);
+  return { ...toPrompt(bytes, fields, elided), maxTokens: fields.max_tokens, stream: fields.stream ?? false };
 }
 
 /** Reads a request for the count of a prompt. Throws `invalid_body` naming the field at fault. */
 export function readTokenCountRequest(bytes: Buffer): MessagesPrompt {
-  return toPrompt(bytes, readFields(TOKEN_COUNT_REQUEST, bytes));
+  const { fields, elided } = readPromptFields(TOKEN_COUNT_REQUEST, bytes);
+  return toPrompt(bytes, fields, elided);
 }
 
 /** What is sent to this provider. */
@@ -65,7 +66,11 @@ export function messagesBody(prompt: RequestFields, provider: Provider): Buffer 
   return forwardedBody(prompt, upstreamModel(provider));
 }
 
-function toPrompt(bytes: Buffer, fields: z.output<typeof TOKEN_COUNT_REQUEST>): MessagesPrompt {
+function toPrompt(
+  bytes: Buffer,
+  fields: z.output<typeof TOKEN_COUNT_REQUEST>,
+  elided: RequestFields["elided"] = [],
+): MessagesPrompt {
   const { model, provider } = fields;
   return {
     model,
@@ -74,6 +79,7 @@ function toPrompt(bytes: Buffer, fields: z.output<typeof TOKEN_COUNT_REQUEST>): 
     verifyTee: fields.verify_tee ?? false,
     bytes,
     fields,
+    elided,
   };
 }
 

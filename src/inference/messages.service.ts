@@ -9,11 +9,13 @@ import { type MessagesPrompt, type MessagesRequest, messagesBody } from "./messa
 import { quotePrompt } from "./prompt-bound.ts";
 import type { ProviderClient } from "./provider.client.ts";
 import { gatherAnswer } from "./provider-answer.ts";
+import { requestedModel } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
+import { shownAnswer } from "./shown-answer.ts";
 import type { StreamSink } from "./stream-terms.ts";
 import { TextMeter } from "./text-meter.ts";
 import { usageLimits } from "./usage.ts";
-import { billedBody, readAnswerObject } from "./whole-answer.ts";
+import { readAnswerObject } from "./whole-answer.ts";
 
 const MESSAGES_PATH = "/messages";
 const COUNT_PATH = "/messages/count_tokens";
@@ -99,13 +101,16 @@ export class MessagesService {
     const { admission, exchanges, bodies } = this.#needs;
     const admitted = await admission.admit(billedAsk(request, wishes, bodies), caller);
     const { bytes, maxTokens } = request;
-    const { answer, reading, trace } = await exchanges.collect(admitted, MESSAGES_PATH, {
+    const { answer, reading, trace, provider } = await exchanges.collect(admitted, MESSAGES_PATH, {
       headers,
       signal,
-      read: (whole, provider) =>
-        readMessage(whole, { bytes, limits: usageLimits(provider, maxTokens) }, bodies),
+      answerTokens: maxTokens,
+      read: (whole, by) => readMessage(whole, { bytes, limits: usageLimits(by, maxTokens) }, bodies),
     });
-    return { body: billedBody(answer.body, reading.shownUsage, trace), responseKey: answer.responseKey };
+    return {
+      body: shownAnswer(answer.body, { provider, trace, usage: reading.shownUsage }),
+      responseKey: answer.responseKey,
+    };
   }
 
   async #stream(
@@ -122,7 +127,7 @@ export class MessagesService {
       countInput: () => bodies.countRequest(request.bytes),
       newReader: (provider) =>
         new MessageEvents({
-          limits: usageLimits(provider, request.maxTokens),
+          ...{ limits: usageLimits(provider, request.maxTokens), ...requestedModel(provider) },
           text: new TextMeter(bodies),
         }),
     });
@@ -147,6 +152,7 @@ function billedAsk(request: MessagesRequest, wishes: RoutingWishes, bodies: Bodi
     ...askFor(request, wishes),
     ...(counted !== undefined && { inputTokens: counted }),
     outputTokens: maxTokens,
+    answerTokens: maxTokens,
     counted:
       counted === undefined
         ? async () => billedAsk(request, wishes, bodies, await bodies.countRequest(bytes))

@@ -4,6 +4,7 @@ import { redact } from "../kernel/log.ts";
 import type { MemoryBudget } from "../load/memory-budget.ts";
 import type { ProviderExchange, ProviderHead, ProviderListener } from "./provider.client.ts";
 import { ProviderFailure } from "./provider-failure.ts";
+import { SilenceTimer } from "./silence-timer.ts";
 
 /** A provider's whole answer. */
 export type ProviderAnswer = ProviderHead & { readonly body: Buffer };
@@ -25,6 +26,10 @@ export async function gatherAnswer(
     readonly maxBytes?: number | undefined;
     /** Where the answer is counted while it is gathered. It is never refused: the provider has done its work. */
     readonly memory?: Pick<MemoryBudget, "open">;
+    /** How long the first byte of the body may take after the head, milliseconds; no limit unless given. */
+    readonly firstTokenMs?: number | undefined;
+    /** Longest silence from the first byte of the body on, milliseconds; no limit unless given. */
+    readonly silenceMs?: number | undefined;
     onHead?(): void;
   },
 ): Promise<ProviderAnswer> {
@@ -34,12 +39,15 @@ export async function gatherAnswer(
   const chunks: Buffer[] = [];
   let size = 0;
   let head: ProviderHead = { status: 0, contentType: "", responseKey: undefined };
+  const silence = new SilenceTimer((failure) => exchange.abort(failure));
   const exchange = await post({
     onHead(came) {
       given.onHead?.();
       head = came;
+      silence.allow(came.status === 200 ? given.firstTokenMs : given.silenceMs);
     },
     onChunk(chunk) {
+      silence.allow(given.silenceMs);
       chunks.push(chunk);
       size += chunk.length;
       lease?.charge(chunk.length);
@@ -54,6 +62,7 @@ export async function gatherAnswer(
   try {
     return await promise;
   } finally {
+    silence.stop();
     lease?.release();
     signal.removeEventListener("abort", onAbort);
   }
@@ -77,6 +86,9 @@ const REASONS = {
   content_policy_violation: "content_policy_violation",
   content_filter: "content_policy_violation",
 } as const;
+/** How servers without that code (vLLM, llama.cpp, Anthropic's format) say that a request is too long. */
+const TOO_LONG_FOR_MODEL =
+  /maximum context length|exceeds? the (?:available )?context|context (?:length|window|size) exceeded|prompt is too long/i;
 
 /**
  * The failure for a provider's answer of another status than 200. When it blames the request (400, 413, 422) it is an
@@ -99,13 +111,20 @@ export function refusalOf(head: Pick<ProviderHead, "status" | "retryAfterMs">, b
 /** The failure for an error that came as if it were an answer: in a body with status 200, or as an event. */
 export function statedFailure(error: unknown): AppError {
   const { reason, code } = readError(Buffer.from(JSON.stringify({ error })));
-  if (code in REASONS) return blame(code, reason);
+  if (reasonFor(code, reason)) return blame(code, reason);
   return new ProviderFailure("failed", { message: "The provider failed.", cause: new Error(logged(code)) });
 }
 
+function reasonFor(code: string, reason: string): (typeof REASONS)[keyof typeof REASONS] | undefined {
+  if (Object.hasOwn(REASONS, code)) return REASONS[code as keyof typeof REASONS];
+  return TOO_LONG_FOR_MODEL.test(reason) ? "context_length_exceeded" : undefined;
+}
+
 function blame(code: string, reason: string): AppError {
-  const known = REASONS[code as keyof typeof REASONS] ?? "invalid_body";
-  return new AppError(known, `The provider refuses this request: ${reason}`);
+  return new AppError(
+    reasonFor(code, reason) ?? "invalid_body",
+    `The provider refuses this request: ${reason}`,
+  );
 }
 
 function failed(

@@ -35,6 +35,10 @@ export type PostOptions = {
   /** Ours, for the provider; none of a client's are passed on. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly totalMs?: number | undefined;
+  /** Deadline for the head of the answer; 0 for `totalMs` alone. */
+  readonly firstByteMs?: number | undefined;
+  /** Longest silence between two chunks; 0 where the caller watches that itself. */
+  readonly silenceMs?: number | undefined;
 };
 
 /** Deadlines of an exchange, milliseconds (promises P8). */
@@ -108,7 +112,7 @@ export class ProviderClient {
     provider: Provider,
     endpoint: string,
     listener: ProviderListener,
-    { body, contentType, headers, totalMs }: PostOptions & { readonly body?: Buffer },
+    { body, contentType, headers, totalMs, firstByteMs, silenceMs }: PostOptions & { readonly body?: Buffer },
   ): Promise<ProviderExchange> {
     const { credentials, deadlines } = this.#needs;
     const secret = await credentials.secretFor(provider.address);
@@ -129,6 +133,8 @@ export class ProviderClient {
           accept: "*/*",
         },
         body: body ?? null,
+        ...(firstByteMs !== undefined && { headersTimeout: firstByteMs }),
+        ...(silenceMs !== undefined && { bodyTimeout: silenceMs }),
       },
       exchange,
     );

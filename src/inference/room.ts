@@ -89,6 +89,8 @@ export function openInferenceRoom(parts: Parts, needs: Needs): InferenceRoom {
     memory,
     tries: PROVIDER_TRIES,
     totalMs: config.PROVIDER_TOTAL_MS,
+    firstByteMs: config.PROVIDER_FIRST_BYTE_MS,
+    silenceMs: config.PROVIDER_SILENCE_MS,
     firstTokenMs: config.PROVIDER_FIRST_TOKEN_MS,
     stallMs: config.CLIENT_STALL_MS,
     resumesStreams: config.RESUME_STREAMS === "on",

@@ -28,6 +28,8 @@ export type StreamReader = {
   read(event: Buffer): EventKind;
   /** What the event that was read last says; undefined when it says what no other provider could repeat. */
   readonly said: readonly Piece[] | undefined;
+  /** What a client is shown of the event that was read last: `event` itself where nothing has to be changed. */
+  shown(event: Buffer): Buffer;
   /** The event that was read last, saying these texts in place of its pieces. */
   retell(texts: readonly string[]): Buffer;
   /** What the provider says it used, once it has stated both sides and they make sense. */
@@ -54,7 +56,10 @@ export type StreamTerms = {
   readonly newReader: (provider: Provider) => StreamReader;
   /** Tokens of the question by the router's own count, where the provider states none. Never rejects. */
   readonly countInput: () => Promise<number>;
+  /** Deadline for the first content while another provider can be asked; the last one has the whole time. */
   readonly firstTokenMs: number;
+  /** Longest silence of a provider from its first content on. */
+  readonly silenceMs: number;
   readonly stallMs: number;
   /** Whether a stream that was cut may go on with another provider that repeats what was written. */
   readonly resumes: boolean;

@@ -6,6 +6,7 @@ import type { Provider } from "./provider.ts";
 import { failureOf } from "./provider-answer.ts";
 import { ProviderFailure } from "./provider-failure.ts";
 import type { Try } from "./provider-try.ts";
+import { SilenceTimer } from "./silence-timer.ts";
 import { StreamRefusal } from "./stream-refusal.ts";
 import type { EventKind, StreamReader, StreamTerms } from "./stream-terms.ts";
 import { differs, type Piece, Repetition, type Transcript } from "./transcript.ts";
@@ -51,6 +52,7 @@ export class StreamTry implements ProviderListener {
   #closed = false;
   #settled = false;
   #stall: NodeJS.Timeout | undefined;
+  readonly #silence = new SilenceTimer((failure) => this.#fail(failure));
   #firstToken: NodeJS.Timeout | undefined;
   #ending: NodeJS.Timeout | undefined;
   #lingering: NodeJS.Timeout | undefined;
@@ -79,14 +81,15 @@ export class StreamTry implements ProviderListener {
     } finally {
       clearTimeout(this.#firstToken);
       clearTimeout(this.#stall);
+      this.#silence.stop();
       clearTimeout(this.#ending);
     }
   }
 
   onHead(head: ProviderHead): void {
     this.#head = head;
-    if (!this.#isEventStream()) return;
-    this.#terms.admitted.markFirstByte();
+    if (this.#isEventStream()) this.#terms.admitted.markFirstByte();
+    else this.#silence.allow(this.#terms.silenceMs);
   }
 
   onChunk(chunk: Buffer): void {
@@ -96,6 +99,7 @@ export class StreamTry implements ProviderListener {
       return;
     }
     this.#streamBytes += chunk.length;
+    if (this.#isHeard) this.#silence.allow(this.#terms.silenceMs);
     try {
       if (this.#streamBytes > MAX_STREAM_BYTES) throw malformed("The provider's stream is too long.");
       for (const event of this.#scanner.push(chunk)) this.#onEvent(event);
@@ -131,6 +135,7 @@ export class StreamTry implements ProviderListener {
     if (!this.#stall) return;
     clearTimeout(this.#stall);
     this.#stall = undefined;
+    this.#silence.allow(this.#terms.silenceMs);
     this.#exchange?.resume();
   }
 
@@ -196,7 +201,7 @@ export class StreamTry implements ProviderListener {
 
   #hold(event: Buffer): void {
     const said = this.#delivery.transcript ? this.#reader.said : undefined;
-    this.#preamble.push({ event, said });
+    this.#preamble.push({ event: this.#reader.shown(event), said });
     this.#preambleBytes += event.length;
     if (this.#preambleBytes > MAX_PREAMBLE_BYTES) throw malformed("The provider's stream says nothing.");
   }
@@ -206,6 +211,7 @@ export class StreamTry implements ProviderListener {
     if (this.#isHeard) return;
     this.#isHeard = true;
     clearTimeout(this.#firstToken);
+    this.#silence.allow(this.#terms.silenceMs);
     this.#attempt.firstByte();
   }
 
@@ -233,12 +239,13 @@ export class StreamTry implements ProviderListener {
   #pass(event: Buffer): void {
     if (this.#delivery.by?.reader !== this.#reader) this.#take();
     this.#delivery.transcript?.add(this.#reader.said);
-    this.#write(event);
+    this.#write(this.#reader.shown(event));
   }
 
   #write(bytes: Buffer): void {
     if (this.#terms.sink.write(bytes) || this.#stall) return;
     this.#exchange?.pause();
+    this.#silence.stop();
     this.#stall = setTimeout(() => this.onClientLeft(), this.#terms.stallMs);
   }
 
@@ -272,6 +279,7 @@ export class StreamTry implements ProviderListener {
     if (this.#closed) return false;
     this.#closed = true;
     clearTimeout(this.#firstToken);
+    this.#silence.stop();
     clearTimeout(this.#ending);
     return true;
   }

@@ -1,10 +1,7 @@
 import { AppError } from "../kernel/errors.ts";
-import type { Trace } from "./admitted.ts";
 import type { Bodies } from "./body-pool.ts";
-import { setMember } from "./json-member.ts";
 import { type ProviderAnswer, refusalOf, statedFailure } from "./provider-answer.ts";
 import { ProviderFailure } from "./provider-failure.ts";
-import { appendFields } from "./request-fields.ts";
 
 const MAX_ANSWER_ID = 256;
 
@@ -35,12 +32,6 @@ export async function readAnswerObject(
 /** The provider's own id of its answer, if it has one. */
 export function answerIdOf({ id }: Readonly<Record<string, unknown>>): string | undefined {
   return typeof id === "string" && id.length <= MAX_ANSWER_ID ? id : undefined;
-}
-
-/** The provider's own bytes with `x_0g_trace` appended, and in place of a usage that was not billed the one that was. */
-export function billedBody(body: Buffer, shownUsage: object | undefined, trace: Trace): Buffer {
-  const shown = shownUsage ? setMember(body, "usage", shownUsage) : body;
-  return appendFields(shown, { x_0g_trace: trace });
 }
 
 /** The failure of a provider whose answer is none. */

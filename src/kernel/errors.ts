@@ -80,6 +80,8 @@ export class AppError extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** What an HTTP answer of it tells beside its body. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Whether the ledger shows that the request was charged nothing: then repeating it cannot bill twice. */
+  isUncharged = false;
 
   constructor(
     code: ErrorCode,

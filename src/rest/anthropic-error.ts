@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ErrorBody } from "./error-body.ts";
+import { ERROR_BODY, type ErrorBody } from "./error-body.ts";
 
 const TYPES = [
   "invalid_request_error",
@@ -19,7 +19,13 @@ type Type = (typeof TYPES)[number];
 export const ANTHROPIC_ERROR = z
   .strictObject({
     type: z.literal("error"),
-    error: z.strictObject({ type: z.enum(TYPES), message: z.string() }),
+    error: z.strictObject({
+      type: z.enum(TYPES),
+      message: z.string(),
+      code: ERROR_BODY.shape.error.shape.code.meta({
+        description: "The same code as on the other endpoints; Anthropic's own API has none.",
+      }),
+    }),
     request_id: z.string(),
   })
   .meta({ id: "AnthropicError" });
@@ -45,6 +51,6 @@ export function toAnthropicError(
   const type = isOverloaded ? "overloaded_error" : (BY_STATUS[status] ?? general);
   return {
     status: isOverloaded ? OVERLOADED : status,
-    body: { type: "error", error: { type, message: error.message }, request_id },
+    body: { type: "error", error: { type, message: error.message, code: error.code }, request_id },
   };
 }

@@ -20,7 +20,7 @@ export const ERROR_BODY = z
 /** The body of a failure. */
 export type ErrorBody = z.output<typeof ERROR_BODY>;
 
-/** Failures that a retry of the same request may cure; all others answer `x-should-retry: false`. */
+/** Failures that a retry of the same request may cure, whatever was done; see `isRetryable` for the others. */
 const RETRYABLE: ReadonlySet<string> = new Set([
   "no_available_provider",
   "unavailable",
@@ -35,6 +35,11 @@ function challengeOf({ code, status }: AppError): string | undefined {
   if (status !== 401) return undefined;
   const hasToken = code !== "missing_authorization" && code !== "sign_in_refused";
   return `Bearer realm="zerograph"${hasToken ? ', error="invalid_token"' : ""}`;
+}
+
+/** Whether a retry may cure a failure and cannot bill twice. */
+function isRetryable({ code, isUncharged }: AppError): boolean {
+  return RETRYABLE.has(code) || (code === "provider_error" && isUncharged);
 }
 
 /** Turns whatever was thrown into what the client sees. Only an `AppError` speaks for itself. */
@@ -57,11 +62,11 @@ export function toErrorAnswer(
 /** What the headers of a failure say on every API: how to authenticate, and whether and when to send it again. */
 export function failureHeaders(failure: AppError): Readonly<Record<string, string>> {
   const challenge = challengeOf(failure);
-  const isRetryable = RETRYABLE.has(failure.code);
+  const mayRetry = isRetryable(failure);
   return {
     ...(challenge !== undefined && { "www-authenticate": challenge }),
-    "x-should-retry": String(isRetryable),
-    ...((failure.status === 503 || isRetryable) && { "retry-after": String(failure.retryAfterSeconds ?? 1) }),
+    "x-should-retry": String(mayRetry),
+    ...((failure.status === 503 || mayRetry) && { "retry-after": String(failure.retryAfterSeconds ?? 1) }),
   };
 }
 

@@ -42,13 +42,13 @@ export async function sendAnswer(
       .send(answer.bytes);
   reply.hijack();
   try {
-    await answer.run(eventSink(reply.raw, { ...headersOf(reply), ...headers }));
+    const { STREAM_KEEP_ALIVE_MS: keepAliveMs } = app.config;
+    await answer.run(eventSink(reply.raw, { ...headersOf(reply), ...headers }, keepAliveMs));
   } catch (error) {
-    if (reply.raw.headersSent) {
-      app.log.error({ err: error, requestId }, "a stream could not be ended");
-      reply.raw.destroy();
-    } else {
-      const { status, headers: more, body } = failureOf(app, error, requestId, errors);
+    const { status, headers: more, body } = failureOf(app, error, requestId, errors);
+    if (reply.raw.writableEnded) app.log.error({ err: error, requestId }, "a stream failed after its end");
+    else if (reply.raw.headersSent) reply.raw.end(errorEvent(errors, body));
+    else {
       reply.raw.writeHead(status, {
         ...headersOf(reply),
         ...headers,
@@ -94,6 +94,11 @@ export function sendFailure(
   reply.hijack();
   reply.raw.writeHead(status, { ...headersOf(reply), ...all, ...type }).end(JSON.stringify(body));
   return reply;
+}
+
+/** A failure as an event of a stream whose head was sent before: no event after it looks like an end. */
+function errorEvent(errors: Route["errors"], body: object): string {
+  return `${errors === "anthropic" ? "event: error\n" : ""}data: ${JSON.stringify(body)}\n\n`;
 }
 
 /** A failure in the shape of its endpoint. */

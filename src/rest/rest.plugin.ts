@@ -9,6 +9,8 @@ import type { Principal } from "../keys/principal.ts";
 import { hopOf } from "../keys/source-address.ts";
 import type { Answer } from "./answer.ts";
 import { openToPages, servePreflights } from "./cors.ts";
+import { discardBody } from "./discard-body.ts";
+import { toAppError } from "./error-body.ts";
 import { getFolder, getFolderEntry } from "./file/entry.ts";
 import { getFileInfo } from "./file/info.ts";
 import { uploadSegment } from "./file/segment.ts";
@@ -111,7 +113,7 @@ export async function restPlugin(server: FastifyInstance, { app }: { app: App })
     server.route({
       method: route.method,
       url: route.url,
-      bodyLimit: route.bodyLimitBytes,
+      bodyLimit: route.takesPrompt ? app.config.MAX_PROMPT_MIB * MIB : route.bodyLimitBytes,
       onRequest: [
         ...(route.isOpenToPages ? [openToPages] : []),
         (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
@@ -169,6 +171,8 @@ function unknown(method: string, allowed: readonly string[]): AppError {
 export function badPath(app: App, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   return fail(app, new AppError("invalid_parameter", "The path is not well-formed."), request, reply);
 }
+
+const MIB = 1_048_576;
 
 /** A larger body is read only when its sender is known and may send it. */
 const LARGE_BODY_BYTES = 65_536;
@@ -254,6 +258,7 @@ async function confirmed(app: App, { authorization }: Visit, answer: Promise<Ans
 
 function fail(app: App, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { shown: requestId } = requestIdsOf(request);
+  if (toAppError(error).code === "body_too_large") discardBody(request, reply);
   return sendFailure(app, error, { requestId, errors: shapeOf(request) }, reply);
 }
 

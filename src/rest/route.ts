@@ -63,6 +63,8 @@ export type Route = {
   /** Whether every answer goes through an admission, which judges the key anew. */
   readonly isAdmitted: boolean;
   readonly bodyLimitBytes: number;
+  /** Whether its body is a prompt, for which the operator sets the limit (`MAX_PROMPT_MIB`). */
+  readonly takesPrompt: boolean;
   /** Whether, and how, a request that comes again with its `Idempotency-Key` is answered without being done again. */
   readonly repetition: Repetition | undefined;
   /** What it reads and answers, as OpenAPI tells it. `bodies` are by media type; `failure` where it is not `ERROR_BODY`. */
@@ -84,6 +86,8 @@ export type Route = {
 
 const NOTHING: Reach = { account: "" };
 const DEFAULT_BODY_LIMIT = 262_144;
+/** The default of `MAX_PROMPT_MIB`. */
+const PROMPT_BODY_LIMIT = 32 * 1_048_576;
 const JSON_TYPE = "application/json";
 
 /**
@@ -112,6 +116,7 @@ export function defineRoute<
   isOpenToPages?: boolean;
   isAdmitted?: boolean;
   bodyLimitBytes?: number;
+  takesPrompt?: boolean;
   repetition?: Repetition;
   handle(
     app: App,
@@ -128,7 +133,8 @@ export function defineRoute<
     errors: given.errors ?? "openai",
     isOpenToPages: given.isOpenToPages ?? false,
     isAdmitted: given.isAdmitted ?? false,
-    bodyLimitBytes: given.bodyLimitBytes ?? DEFAULT_BODY_LIMIT,
+    bodyLimitBytes: given.bodyLimitBytes ?? (given.takesPrompt ? PROMPT_BODY_LIMIT : DEFAULT_BODY_LIMIT),
+    takesPrompt: given.takesPrompt ?? false,
     repetition: given.repetition,
     query,
     bodies: given.bodies ?? (given.body && given.body !== "bytes" ? { [JSON_TYPE]: given.body } : {}),

@@ -28,6 +28,7 @@ const RefusalReason = defineEnum<Reason>("RefusalReason", "Why a provider is not
   signer_not_acknowledged: "The network did not acknowledge its signer.",
   below_trust_mode: "It cannot be trusted as far as is asked.",
   above_max_price: "It costs more than is wanted.",
+  context_too_short: "Its context is too short for the request.",
   circuit_open: "It failed repeatedly and is left alone for a while.",
   resting: "It asked to be left alone for a while.",
   fallbacks_off: "Nobody may be asked in the place of the first.",

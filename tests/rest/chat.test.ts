@@ -229,7 +229,7 @@ test.each([
       const reply = await post(seeded.secret, { model: MODEL, messages, stream });
       expect(reply.status).toBe(502);
       expect(await reply.json()).toMatchObject({ error: { code: "provider_error", type: "api_error" } });
-      expect(reply.headers.get("x-should-retry")).toBe("false");
+      expect(reply.headers.get("x-should-retry")).toBe("true");
     }
     provider.behaviour = {};
     expect(await balanceOf(seeded)).toMatchObject({ held: 0n, total: 1_000_000n });

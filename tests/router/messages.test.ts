@@ -15,7 +15,7 @@ type Message = {
 };
 type Failure = {
   readonly type: "error";
-  readonly error: { readonly type: string; readonly message: string };
+  readonly error: { readonly type: string; readonly message: string; readonly code: string };
 };
 
 const stack = useStack();
@@ -159,6 +159,7 @@ test("a model that does not speak the format is refused in the published words",
     error: {
       type: "invalid_request_error",
       message: `model "${MODEL}" is not available on the anthropic API format (supported: openai); use POST /v1/chat/completions instead`,
+      code: "invalid_body",
     },
     request_id: expect.any(String),
   });
@@ -197,22 +198,39 @@ test("X-Api-Key counts at no other endpoint", async () => {
 
 describe("failures are in Anthropic's shape", () => {
   test.each([
-    ["no key", { secret: undefined }, 401, "authentication_error"],
-    ["a management key", { secret: "mk" }, 403, "permission_error"],
-    ["a model that is not there", { fields: { model: "none" } }, 404, "not_found_error"],
-    ["no limit", { fields: { max_tokens: undefined } }, 400, "invalid_request_error"],
-    ["more than the balance", { fields: { max_tokens: 2_000_000 } }, 402, "billing_error"],
-    ["a body that is too large", { fields: { system: "x".repeat(2_100_000) } }, 413, "request_too_large"],
-    ["no JSON", { text: "{" }, 400, "invalid_request_error"],
+    ["no key", { secret: undefined }, 401, "authentication_error", "missing_authorization"],
+    ["a management key", { secret: "mk" }, 403, "permission_error", "insufficient_scope"],
+    ["a model that is not there", { fields: { model: "none" } }, 404, "not_found_error", "model_not_found"],
+    ["no limit", { fields: { max_tokens: undefined } }, 400, "invalid_request_error", "invalid_body"],
+    [
+      "more than the balance",
+      { fields: { max_tokens: 2_000_000 } },
+      402,
+      "billing_error",
+      "insufficient_balance",
+    ],
+    [
+      "a body that is too large",
+      { fields: { system: "x".repeat(34_000_000) } },
+      413,
+      "request_too_large",
+      "body_too_large",
+    ],
+    ["no JSON", { text: "{" }, 400, "invalid_request_error", "invalid_body"],
   ])(
     "%s",
-    async (_what, given: { secret?: string | undefined; fields?: object; text?: string }, status, type) => {
+    async (_what, given: {
+      secret?: string | undefined;
+      fields?: object;
+      text?: string;
+    }, status, type, code) => {
       const { secret: mk } = await stack().app.managementKeys.create(owner.account, `k${Math.random()}`, []);
       const secret = "secret" in given ? (given.secret === "mk" ? mk : undefined) : owner.secret;
       const body = given.text ?? { model, max_tokens: 3, messages, ...given.fields };
       const reply = await rest<Failure>(stack().origin, "/v1/messages", secret, { body });
-      expect([reply.status, reply.body.type, reply.body.error.type]).toEqual([status, "error", type]);
-      expect(Object.keys(reply.body.error).toSorted()).toEqual(["message", "type"]);
+      const { error } = reply.body;
+      expect([reply.status, reply.body.type, error.type, error.code]).toEqual([status, "error", type, code]);
+      expect(Object.keys(reply.body.error).toSorted()).toEqual(["code", "message", "type"]);
       expect(reply.headers.get("request-id")).toBe(reply.headers.get("x-request-id"));
     },
   );

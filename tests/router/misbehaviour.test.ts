@@ -445,7 +445,11 @@ const CASES = MISBEHAVIOURS.flatMap((misbehaviour, n) =>
 );
 const [FIRST, SECOND] = PRICES;
 const PROMPT = countPromptTokens([{ role: "user", content: "What is the sea?" }]);
-const router = await useRouter({ models: CASES.map(({ model }) => model) });
+// What a client gets of a stream that is not resumed; tests/router/resume.test.ts has those that are.
+const router = await useRouter({
+  models: CASES.map(({ model }) => model),
+  settings: { RESUME_STREAMS: "off" },
+});
 
 test("there are at least forty misbehaviours", () => {
   expect(MISBEHAVIOURS.length).toBeGreaterThanOrEqual(40);

@@ -1,28 +1,28 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { PRICES, useRouter } from "../support/router.ts";
 import {
   breakOff,
-  type completion,
+  completion,
   DONE,
   event,
+  events,
   FINISH,
-  good,
   openStream,
   ROLE,
   type Script,
-  type ScriptedProvider,
   sendJson,
-  TEXT,
   trickle,
   USAGE,
   USAGE_CHUNK,
 } from "../support/scripted-provider.ts";
+import { until } from "../support/until.ts";
 
 /**
- * The sixteen provider faults of facts/promises.md 4, with times and deadlines a tenth of what they are. `pass` is the
- * whole answer with every check of conduct, `partial` with an advisory one missed, `safe` a bounded and clean error.
+ * The sixteen provider faults of facts/promises.md 4, each for a stream and for a whole answer. All settings are the
+ * defaults; times are a tenth of theirs. `pass` is the whole answer with every check of conduct, `safe` a bounded and
+ * clean error, `fail` everything else.
  */
 const TENTH = {
   PROVIDER_FIRST_BYTE_MS: "6000",
@@ -32,58 +32,235 @@ const TENTH = {
   PROVIDER_COOL_DOWN_MS: "500",
 } as const;
 
-type Score = "pass" | "partial" | "safe" | "fail";
+const MODES = ["stream", "whole"] as const;
+type Mode = (typeof MODES)[number];
+type Score = "pass" | "safe" | "fail";
 type Outcome = {
   readonly status: number;
   readonly text: string;
   readonly code: string | undefined;
+  readonly message: string | undefined;
+  readonly model: string | undefined;
+  readonly usage: unknown;
+  readonly provider: string | undefined;
   readonly tookMs: number;
   /** Whether the end of the answer was told as such. */
   readonly isWhole: boolean;
 };
 
-const LONG = Array.from({ length: 60 }, (_, n) => event({ delta: { content: ` w${n}` } }));
-const LONG_TEXT = Array.from({ length: 60 }, (_, n) => ` w${n}`).join("");
-const NAMES = Array.from({ length: 16 }, (_, n) => `s${String(n + 1).padStart(2, "0")}`);
-const ALONE = Array.from({ length: 5 }, (_, n) => `alone-${n}`);
+const WORDS = Array.from({ length: 60 }, (_, n) => ` w${n}`);
+const TEXT = WORDS.join("");
+const LONG = WORDS.map((content) => event({ delta: { content } }));
+const COMPLETION = completion({
+  choices: [{ index: 0, message: { role: "assistant", content: TEXT }, finish_reason: "stop" }],
+});
+const BYTES = JSON.stringify(COMPLETION);
+const JSON_TYPE = { "content-type": "application/json" };
 
-const router = await useRouter({ models: [...NAMES, ...ALONE], settings: TENTH });
-const scores = new Map<string, { score: Score; note: string }>();
-
+/** A healthy provider: all of them give the same answer. */
+const sound: Script = (call, response) => {
+  if (!call.body.stream) sendJson(response, 200, COMPLETION);
+  else openStream(response).end(events(WORDS).join(""));
+};
 const busy: Script = (_, response) => sendJson(response, 429, { error: { message: "slow down" } });
 const down: Script = (_, response) => sendJson(response, 503, { error: { message: "down" } });
 const once =
   (bad: Script): Script =>
   (call, response, n) =>
-    (n === 0 ? bad : good)(call, response, n);
+    (n === 0 ? bad : sound)(call, response, n);
+const either =
+  (stream: Script, whole: Script): Script =>
+  (call, response, n) =>
+    (call.body.stream ? stream : whole)(call, response, n);
+/** Sends the first `words` of an answer, or as much of its bytes, and then does what `then` does. */
+const cutAfter = (words: number, then: (response: Parameters<Script>[1]) => Promise<void>): Script =>
+  either(
+    async (_, response) => {
+      openStream(response);
+      await trickle(response, [ROLE, ...LONG.slice(0, words)]);
+      await then(response);
+    },
+    async (_, response) => {
+      response.writeHead(200, { ...JSON_TYPE, "content-length": BYTES.length });
+      await trickle(response, [BYTES.slice(0, (BYTES.length * words) / WORDS.length)]);
+      await then(response);
+    },
+  );
 
-async function ask(name: string, stream = true, headers: Record<string, string> = {}): Promise<Outcome> {
+type Fault = {
+  readonly fault: string;
+  readonly first: Script;
+  readonly second?: Script;
+  /** The checks of conduct; `attempts` are the times of all of them. */
+  conduct?(outcome: Outcome, attempts: readonly number[], mode: Mode): boolean;
+  /** The reason that is owed in place of an answer. */
+  readonly owed?: string;
+  /** Whether the same provider must answer another request at once. */
+  readonly alive?: boolean;
+};
+
+const SECOND_CONTEXT = 131_072;
+const FAULTS: Readonly<Record<string, Fault>> = {
+  s01: {
+    fault: "429 with Retry-After, then fine",
+    first: once((_, response) => sendJson(response, 429, {}, { "retry-after": "2" })),
+    conduct: (_, attempts) => within(attempts, 1_500) <= 2,
+  },
+  s02: {
+    fault: "429 for ever",
+    first: busy,
+    conduct: (_, attempts) => within(attempts, 3_000) <= 4 && attempts.length <= 6,
+  },
+  s03: { fault: "one 500, then fine", first: once((_, response) => sendJson(response, 500, {})) },
+  s04: { fault: "503 for ever", first: down, conduct: (_, attempts) => attempts.length <= 6 },
+  s05: {
+    fault: "reset before the headers, then fine",
+    first: once((_, response) => void response.socket?.resetAndDestroy()),
+  },
+  s06: {
+    fault: "accepts and never answers",
+    first: () => {},
+    conduct: ({ tookMs }, attempts) => attempts.length === 2 && tookMs < 10_000,
+  },
+  s07: {
+    fault: "headers at once, the first token late",
+    first: either(
+      async (_, response) => {
+        openStream(response).flushHeaders();
+        await sleep(2_000);
+        response.end(events(WORDS).join(""));
+      },
+      async (_, response) => {
+        response.writeHead(200, JSON_TYPE).flushHeaders();
+        await sleep(2_000);
+        response.end(BYTES);
+      },
+    ),
+    conduct: ({ tookMs }) => tookMs <= 1_500,
+  },
+  s08: { fault: "cut after 40 of 60 tokens", first: cutAfter(40, breakOff) },
+  s09: {
+    fault: "silent after 20 tokens, then closed",
+    first: once(
+      cutAfter(20, async (response) => {
+        await sleep(3_000);
+        response.destroy();
+      }),
+    ),
+    conduct: ({ tookMs }) => tookMs <= 4_500,
+    alive: true,
+  },
+  s10: {
+    fault: "broken JSON",
+    first: once(
+      either(
+        (_, response) => {
+          const broken = [...LONG.slice(0, 8), 'data: {"choices":[{"delta":{"con\n\n', ...LONG.slice(9)];
+          openStream(response).end([ROLE, ...broken, FINISH, DONE].join(""));
+        },
+        (_, response) =>
+          void response.writeHead(200, JSON_TYPE).end(BYTES.replace('"choices":[', '"choices":')),
+      ),
+    ),
+    alive: true,
+  },
+  s11: {
+    fault: "whole without [DONE], or without a length",
+    first: either(
+      (_, response) => void openStream(response).write([ROLE, ...LONG, FINISH, USAGE_CHUNK].join("")),
+      async (_, response) => {
+        response.writeHead(200, JSON_TYPE);
+        await trickle(response, [BYTES.slice(0, 100), BYTES.slice(100)]);
+        response.end();
+      },
+    ),
+    conduct: ({ tookMs, usage }, attempts) =>
+      tookMs <= 8_000 && attempts.length === 1 && JSON.stringify(usage) === JSON.stringify(USAGE),
+  },
+  s12: {
+    fault: "400 context_length_exceeded, and another provider has a longer context",
+    first: (_, response) =>
+      sendJson(response, 400, { error: { message: "too long", code: "context_length_exceeded" } }),
+    conduct: (_, attempts) => attempts.length === 2,
+  },
+  s12b: {
+    fault: "400 context_length_exceeded, and no provider has a longer one",
+    first: (_, response) =>
+      sendJson(response, 400, { error: { message: "because of that", code: "context_length_exceeded" } }),
+    conduct: ({ message = "" }, attempts) => attempts.length === 1 && message.includes("because of that"),
+    owed: "context_length_exceeded",
+  },
+  s13: {
+    fault: "400 content_policy_violation",
+    first: (_, response) =>
+      sendJson(response, 400, { error: { message: "because of that", code: "content_policy_violation" } }),
+    conduct: ({ message = "" }, attempts) => attempts.length === 1 && message.includes("because of that"),
+    owed: "content_policy_violation",
+  },
+  s14: {
+    fault: "cut, and the other provider refuses a prefill",
+    first: cutAfter(40, breakOff),
+    second: (call, response, n) => {
+      const messages = call.body.messages as readonly { readonly role: string }[];
+      if (messages.at(-1)?.role !== "assistant") return sound(call, response, n);
+      sendJson(response, 400, { error: { message: "prefill is not supported" } });
+    },
+  },
+  s16: {
+    fault: "503 for ever, and another provider answers",
+    first: down,
+    conduct: ({ usage, model }, attempts) =>
+      attempts.length === 2 && model !== undefined && JSON.stringify(usage) === JSON.stringify(USAGE),
+  },
+};
+
+const nameOf = (id: string, mode: Mode) => `${id}-${mode}`;
+const IDS = [...Object.keys(FAULTS), "s15"];
+const NAMES = IDS.filter((id) => id !== "s12").flatMap((id) => MODES.map((mode) => nameOf(id, mode)));
+const ALONE = Array.from({ length: 10 }, (_, n) => `alone-${n}`);
+
+const router = await useRouter({
+  models: [...NAMES, ...ALONE, ...MODES.map((mode) => nameOf("pause", mode))],
+  more: (n) =>
+    MODES.map((mode) => ({
+      id: nameOf("s12", mode),
+      context_length: n === 0 ? 4_096 : SECOND_CONTEXT,
+      pricing: { prompt: String(PRICES[n]?.prompt), completion: String(PRICES[n]?.completion) },
+    })),
+  settings: TENTH,
+});
+const scores = new Map<string, { score: Score; note: string }>();
+
+async function ask(name: string, mode: Mode, headers: Record<string, string> = {}): Promise<Outcome> {
   const { chat, seed } = router();
   const seeded = await seed();
   const startedMs = performance.now();
-  const reply = await chat(
-    seeded,
-    { model: name, max_tokens: 100, stream, ...(stream && { stream_options: { include_usage: true } }) },
-    headers,
-  );
+  const stream = mode === "stream";
+  const options = stream && { stream_options: { include_usage: true } };
+  const reply = await chat(seeded, { model: name, max_tokens: 100, stream, ...options }, headers);
   const body = await reply.text();
-  const tookMs = performance.now() - startedMs;
-  if (!stream || reply.status !== 200) {
-    const answer = JSON.parse(body);
-    const text = answer.choices?.[0]?.message.content ?? "";
-    return { status: reply.status, text, code: answer.error?.code, tookMs, isWhole: reply.status === 200 };
-  }
-  const chunks = [...body.matchAll(/^data: (\{.*\})$/gm)].map(([, data]) => JSON.parse(data ?? ""));
-  const text = chunks.map((chunk) => chunk.choices?.[0]?.delta?.content ?? "").join("");
-  const code = chunks.find((chunk) => chunk.error)?.error.code;
-  return { status: 200, text, code, tookMs, isWhole: body.endsWith(DONE) && code === undefined };
+  const { status } = reply;
+  const isStream = stream && status === 200;
+  const parts = isStream
+    ? [...body.matchAll(/^data: (\{.*\})$/gm)].map(([, data]) => JSON.parse(data ?? ""))
+    : [JSON.parse(body)];
+  const error = parts.find((part) => part.error)?.error;
+  const choices = parts.map((part) => part.choices?.[0]);
+  return {
+    status,
+    text: choices.map((choice) => (choice?.delta ?? choice?.message)?.content ?? "").join(""),
+    code: error?.code,
+    message: error?.message,
+    model: parts[0]?.model,
+    usage: parts.at(-1)?.usage,
+    provider: parts.at(-1)?.x_0g_trace?.provider,
+    tookMs: performance.now() - startedMs,
+    isWhole: !error && (isStream ? body.endsWith(DONE) : status === 200),
+  };
 }
 
-function set(name: string, script: Script): readonly [ScriptedProvider, ScriptedProvider] {
-  const [first, second] = router().scripted;
-  if (!first || !second) throw new Error("two providers are needed");
-  first.scripts.set(name, script);
-  return [first, second];
+function set(name: string, first: Script, second: Script = sound): void {
+  for (const [n, script] of [first, second].entries()) router().scripted[n]?.scripts.set(name, script);
 }
 
 function attemptsOf(name: string): readonly number[] {
@@ -101,207 +278,72 @@ function within(times: readonly number[], ms: number): number {
 function judge(
   name: string,
   outcome: Outcome,
-  given: { text?: string; ok?: boolean; advisory?: boolean },
+  { isGood, owed }: { isGood: boolean; owed?: string | undefined },
 ): void {
-  const { text = TEXT, ok = true, advisory = true } = given;
-  const note = `${outcome.status} ${outcome.code ?? ""} ${Math.round(outcome.tookMs)} ms, ${attemptsOf(name).length} attempts`;
-  const isCutAsWhole = outcome.isWhole && outcome.text !== text;
-  const score: Score =
-    !ok || isCutAsWhole
-      ? "fail"
-      : outcome.isWhole
-        ? advisory
-          ? "pass"
-          : "partial"
-        : outcome.code
-          ? "safe"
-          : "fail";
+  const { status, code, tookMs, isWhole, text } = outcome;
+  const isAnswered = owed === undefined ? isWhole && text === TEXT : code === owed;
+  const isClean = !isWhole && code !== undefined;
+  const score = isGood && isAnswered ? "pass" : isGood && isClean ? "safe" : "fail";
+  const note = `${status} ${code ?? ""} ${Math.round(tookMs)} ms, ${attemptsOf(name).length} attempts`;
   scores.set(name, { score, note });
-  expect(score).not.toBe("fail");
+  expect({ score, note }).toEqual({ score: "pass", note });
 }
 
-test("S01: 429 with Retry-After, then fine", async () => {
-  const script: Script = (call, response, n) =>
-    n === 0 ? sendJson(response, 429, {}, { "retry-after": "2" }) : good(call, response, n);
-  set("s01", script);
-  const outcome = await ask("s01");
-  judge("s01", outcome, { ok: within(attemptsOf("s01"), 1_500) <= 2 });
-});
-
-test("S02: 429 for ever", async () => {
-  set("s02", busy);
-  const outcome = await ask("s02");
-  judge("s02", outcome, { ok: within(attemptsOf("s02"), 3_000) <= 4 && attemptsOf("s02").length <= 6 });
-});
-
-test("S03: one 500, then fine", async () => {
-  set(
-    "s03",
-    once((_, response) => sendJson(response, 500, { error: "oops" })),
+describe.each(MODES)("%s", (mode) => {
+  test.each(Object.entries(FAULTS).map(([id, fault]) => ({ id, ...fault })))(
+    "$id: $fault",
+    async ({ id, first, second, conduct, owed, alive }) => {
+      const name = nameOf(id, mode);
+      set(name, first, second);
+      const outcome = await ask(name, mode);
+      const isGood = conduct?.(outcome, attemptsOf(name), mode) ?? true;
+      const isAlive = !alive || (await ask(name, mode)).text === TEXT;
+      judge(name, outcome, { isGood: isGood && isAlive, owed });
+    },
   );
-  judge("s03", await ask("s03"), {});
-});
 
-test("S04: 503 for ever", async () => {
-  set("s04", down);
-  judge("s04", await ask("s04"), { ok: attemptsOf("s04").length <= 6 });
-});
-
-test("S05: the connection is reset before the headers, then fine", async () => {
-  set(
-    "s05",
-    once((_, response) => void response.socket?.resetAndDestroy()),
-  );
-  judge("s05", await ask("s05", false), {});
-});
-
-test("S06: accepts and never answers", async () => {
-  const [first] = set("s06", () => {});
-  const outcome = await ask("s06", false);
-  judge("s06", outcome, { ok: first.callsOf("s06").length === 1 && outcome.tookMs < 10_000 });
-});
-
-test("S07: headers at once, the first token late", async () => {
-  const script: Script = async (_, response) => {
-    openStream(response).flushHeaders();
-    await sleep(2_000);
-    if (!response.destroyed) response.end([ROLE, ...LONG, FINISH, DONE].join(""));
-  };
-  set("s07", script);
-  const outcome = await ask("s07");
-  judge("s07", outcome, { ok: outcome.tookMs <= 1_500 + 500 });
-});
-
-test("S08: the stream dies after 40 of 60 tokens", async () => {
-  const script: Script = async (_, response) => {
-    openStream(response);
-    await trickle(response, [ROLE, ...LONG.slice(0, 40)]);
-    await breakOff(response);
-  };
-  set("s08", script);
-  judge("s08", await ask("s08"), { text: LONG_TEXT });
-});
-
-test("S09: the stream is silent for a while after 20 tokens", async () => {
-  const script: Script = async (_, response) => {
-    openStream(response);
-    await trickle(response, [ROLE, ...LONG.slice(0, 20)]);
-    await sleep(3_000);
-    response.end([...LONG.slice(20), FINISH, USAGE_CHUNK, DONE].join(""));
-  };
-  const [first] = set("s09", script);
-  const outcome = await ask("s09");
-  first.scripts.delete("s09");
-  const next = await ask("s09");
-  judge("s09", outcome, { text: LONG_TEXT, ok: outcome.tookMs <= 4_500 && next.isWhole });
-});
-
-test("S10: the tenth event is broken JSON", async () => {
-  const script: Script = (_, response) => {
-    const broken = [
-      ROLE,
-      ...LONG.slice(0, 8),
-      'data: {"choices":[{"delta":{"con\n\n',
-      ...LONG.slice(9),
-      FINISH,
-      DONE,
-    ];
-    openStream(response).end(broken.join(""));
-  };
-  const [first] = set("s10", script);
-  const outcome = await ask("s10");
-  first.scripts.delete("s10");
-  judge("s10", outcome, { text: LONG_TEXT, ok: (await ask("s10")).isWhole });
-});
-
-test("S11: a whole stream without [DONE], and the line stays open", async () => {
-  const script: Script = (_, response) =>
-    void openStream(response).write([ROLE, ...LONG, FINISH, USAGE_CHUNK].join(""));
-  set("s11", script);
-  const outcome = await ask("s11");
-  judge("s11", outcome, { text: LONG_TEXT, ok: outcome.tookMs <= 8_000 });
-});
-
-test.each([
-  ["s12", "context_length_exceeded"],
-  ["s13", "content_policy_violation"],
-])("%s: 400 %s is one attempt, and its reason is passed on", async (name, code) => {
-  set(name, (_, response) => sendJson(response, 400, { error: { message: "because of that", code } }));
-  const outcome = await ask(name);
-  expect([outcome.status, outcome.code, attemptsOf(name).length]).toEqual([400, code, 1]);
-  // The reason is the whole answer that is owed here.
-  judge(name, { ...outcome, isWhole: true, text: TEXT }, {});
-});
-
-test("S14: a cut stream, and a fallback that refuses an assistant's beginning", async () => {
-  const script: Script = async (_, response) => {
-    openStream(response);
-    await trickle(response, [ROLE, ...LONG.slice(0, 20)]);
-    await breakOff(response);
-  };
-  const [, second] = set("s14", script);
-  second.scripts.set("s14", (_, response) =>
-    sendJson(response, 400, { error: { message: "prefill is not supported" } }),
-  );
-  const outcome = await ask("s14");
-  judge("s14", outcome, {
-    text: LONG_TEXT,
-    ok: outcome.code === "upstream_error" && attemptsOf("s14").length === 1,
+  test("s15: down for a while, then healthy: the circuit opens, others serve, a probe closes it", async () => {
+    const name = nameOf("s15", mode);
+    set(name, down);
+    const [first] = router().scripted;
+    const calls = () => first?.callsOf(name).length ?? 0;
+    const answers: Outcome[] = [];
+    const askUntil = async (isDone: () => boolean) => {
+      while (!isDone()) {
+        answers.push(await ask(name, mode));
+        await sleep(400);
+      }
+    };
+    const recoverAtMs = performance.now() + 6_000;
+    await askUntil(() => performance.now() >= recoverAtMs);
+    const whileDown = calls();
+    expect(whileDown).toBeLessThan(answers.length);
+    first?.scripts.set(name, sound);
+    const recoveredMs = performance.now();
+    await askUntil(() => calls() > whileDown || performance.now() - recoveredMs > 4_000);
+    const [last] = answers.slice(-1);
+    const isGood = answers.every(({ text }) => text === TEXT) && performance.now() - recoveredMs <= 3_000;
+    if (last) judge(name, last, { isGood });
   });
-});
 
-test("S15: down for a while, then healthy: the circuit opens, others serve, a probe closes it", async () => {
-  const [first] = set("s15", down);
-  const recoverAtMs = performance.now() + 6_000;
-  const served: boolean[] = [];
-  while (performance.now() < recoverAtMs) {
-    served.push((await ask("s15", false)).text === TEXT);
-    await sleep(400);
-  }
-  const whileDown = first.callsOf("s15").length;
-  first.scripts.set("s15", good);
-  const recoveredMs = performance.now();
-  let backAfterMs = Number.POSITIVE_INFINITY;
-  while (performance.now() - recoveredMs < 4_000 && backAfterMs === Number.POSITIVE_INFINITY) {
-    const before = first.callsOf("s15").length;
-    served.push((await ask("s15", false)).text === TEXT);
-    if (first.callsOf("s15").length > before) backAfterMs = performance.now() - recoveredMs;
-    await sleep(400);
-  }
-  expect(served.every(Boolean)).toBe(true);
-  expect(whileDown).toBeLessThan(served.length);
-  judge(
-    "s15",
-    { status: 200, text: TEXT, code: undefined, tookMs: backAfterMs, isWhole: true },
-    { ok: backAfterMs <= 3_000 },
-  );
-});
-
-test("S16: 503 for ever, and the fallback answers: its usage and its price, and nothing for the failed attempts", async () => {
-  set("s16", down);
-  const { app, chat, seed } = router();
-  const seeded = await seed();
-  const startedMs = performance.now();
-  const reply = await chat(seeded, { model: "s16", max_tokens: 100 });
-  const answer = (await reply.json()) as ReturnType<typeof completion> & {
-    usage: typeof USAGE;
-    x_0g_trace: { provider: string };
-  };
-  const { rows } = await app.requests.list(seeded.account, { first: 10 });
-  const [, price] = PRICES;
-  const due = BigInt(USAGE.prompt_tokens) * price.prompt + BigInt(USAGE.completion_tokens) * price.completion;
-  const [request] = rows;
-  expect(request).toMatchObject({ status: "completed", inputTokens: 9, outputTokens: 8 });
-  expect(request?.provider).toBe(answer.x_0g_trace.provider);
-  const ok = answer.usage.completion_tokens === 8 && request?.cost?.total === due && rows.length === 1;
-  const outcome = {
-    status: reply.status,
-    text: TEXT,
-    code: undefined,
-    tookMs: performance.now() - startedMs,
-    isWhole: true,
-  };
-  judge("s16", outcome, { ok });
+  test("s16: the failed attempts cost nothing, and the bill is of who answered", async () => {
+    const { app, chat, seed } = router();
+    const seeded = await seed();
+    const name = nameOf("s16", mode);
+    set(name, down);
+    await (await chat(seeded, { model: name, max_tokens: 100, stream: mode === "stream" })).text();
+    const { rows } = await app.requests.list(seeded.account, { first: 10 });
+    const [, price] = PRICES;
+    const due =
+      BigInt(USAGE.prompt_tokens) * price.prompt + BigInt(USAGE.completion_tokens) * price.completion;
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatchObject({
+      status: "completed",
+      inputTokens: 9,
+      outputTokens: 8,
+      cost: { total: due },
+    });
+  });
 });
 
 const PASSING = [
@@ -319,16 +361,17 @@ const PASSING = [
   },
   { fault: "503 for ever", script: down, owed: 502 },
   { fault: "429 for ever", script: busy, owed: 503 },
-].map((row, n) => ({ ...row, name: ALONE[n] ?? "" }));
+].flatMap((row, n) => MODES.map((mode, m) => ({ ...row, mode, name: ALONE[2 * n + m] ?? "" })));
 
 test.each(PASSING)(
-  "$fault, and the client wants no other provider: the same one is asked again, thrice at the most",
-  async ({ name, script, owed, leastPauseMs = 100 }) => {
-    const [first, second] = set(name, script);
-    const outcome = await ask(name, false, { "x-0g-provider-allow-fallbacks": "false" });
+  "$mode: $fault, and the client wants no other provider: the same one is asked again, thrice at the most",
+  async ({ name, mode, script, owed, leastPauseMs = 100 }) => {
+    set(name, script);
+    const [first, second] = router().scripted;
+    const outcome = await ask(name, mode, { "x-0g-provider-allow-fallbacks": "false" });
     expect(outcome.status).toBe(owed);
-    expect(second.callsOf(name)).toHaveLength(0);
-    const calls = first.callsOf(name).map(({ atMs }) => atMs);
+    expect(second?.callsOf(name)).toHaveLength(0);
+    const calls = (first?.callsOf(name) ?? []).map(({ atMs }) => atMs);
     expect(calls).toHaveLength(owed === 200 ? 2 : 3);
     const pauses = calls.slice(1).map((at, n) => at - (calls[n] ?? 0));
     expect(pauses[0]).toBeGreaterThanOrEqual(leastPauseMs);
@@ -336,21 +379,42 @@ test.each(PASSING)(
   },
 );
 
-test("the score: no fail, and at least thirteen pass", async () => {
+test.each(MODES)(
+  "%s: a pinned provider that asked for a pause is not asked before it is over",
+  async (mode) => {
+    const name = nameOf("pause", mode);
+    set(
+      name,
+      once((_, response) => sendJson(response, 429, {}, { "retry-after": "2" })),
+    );
+    const { app } = router();
+    const [provider] = app.catalogue.model(name, "chatbot")?.providers ?? [];
+    if (!provider) throw new Error("nobody offers the model");
+    const pin = { "x-0g-provider-address": provider.address };
+    const both = await Promise.all([
+      ask(name, mode, pin),
+      until(() => app.health.of(provider).isResting).then(() => ask(name, mode, pin)),
+    ]);
+    expect(both.map(({ text }) => text)).toEqual([TEXT, TEXT]);
+    const [refusedAtMs = 0, ...later] = attemptsOf(name);
+    expect(later).toHaveLength(2);
+    for (const atMs of later) expect(atMs - refusedAtMs).toBeGreaterThanOrEqual(1_900);
+  },
+);
+
+test("the score: all pass", async () => {
   const { faults, openHolds } = await new LedgerService(router().app.database).verify();
   expect({ faults, openHolds }).toEqual({ faults: [], openHolds: 0 });
-  const all = NAMES.map((name) => scores.get(name)?.score ?? "fail");
-  expect(all.filter((score) => score === "fail")).toEqual([]);
-  expect(all.filter((score) => score === "pass").length).toBeGreaterThanOrEqual(13);
+  for (const mode of MODES) {
+    const passed = IDS.filter((id) => scores.get(nameOf(id, mode))?.score === "pass");
+    expect([mode, passed]).toEqual([mode, IDS]);
+  }
 });
 
 afterAll(() => {
-  const lines = NAMES.map((name) => {
+  const lines = IDS.flatMap((id) => MODES.map((mode) => nameOf(id, mode))).map((name) => {
     const { score, note } = scores.get(name) ?? { score: "fail", note: "not run" };
-    return `  ${name.toUpperCase()}  ${score.padEnd(7)}  ${note}`;
+    return `  ${name.padEnd(12)}  ${score.padEnd(5)}  ${note}`;
   });
-  const count = (wanted: Score) => [...scores.values()].filter(({ score }) => score === wanted).length;
-  process.stdout.write(
-    `provider faults: ${count("pass")} pass, ${count("partial")} partial, ${count("safe")} safe, ${count("fail")} fail\n${lines.join("\n")}\n`,
-  );
+  process.stdout.write(`provider faults\n${lines.join("\n")}\n`);
 });

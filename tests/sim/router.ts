@@ -112,7 +112,13 @@ export function bootRouter(given: {
   const memory = new MemoryBudget(memoryLimits(2 ** 30));
   const exchanges = new (plant.exchanges ?? ExchangeService)({
     ...{ providers, health, clock, log, memory, tries: plant.tries ?? TRIES, totalMs: TOTAL_MS },
-    ...{ firstTokenMs: TOTAL_MS, stallMs: 60_000, resumesStreams: resumesStreams(process) },
+    ...{
+      firstByteMs: TOTAL_MS,
+      silenceMs: TOTAL_MS,
+      firstTokenMs: TOTAL_MS,
+      stallMs: 60_000,
+      resumesStreams: resumesStreams(process),
+    },
   });
   const jobs = new JobsService({ database, events: new EventsService(database, bus, TEST_CURSORS) });
   const work = {

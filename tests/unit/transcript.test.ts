@@ -9,7 +9,7 @@ import { Repetition, Transcript } from "../../src/inference/transcript.ts";
 
 const newMeter = () => new TextMeter({ countText: async (text) => countTokens(text) });
 const limits = { maxInputTokens: 100, maxOutputTokens: 100 };
-const chatEvents = () => new ChatEvents({ wantsUsage: false, limits, text: newMeter() });
+const chatEvents = () => new ChatEvents({ wantsUsage: false, limits, choices: 1, text: newMeter() });
 const chunk = (delta: object, more: object = {}, top: object = {}) =>
   Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta, ...more }], ...top })}\n\n`);
 const words = (content: string) => chunk({ content });

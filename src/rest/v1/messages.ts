@@ -15,7 +15,6 @@ import { routingHeaders } from "../routing-headers.ts";
 import { tally } from "../wire.ts";
 import { MESSAGE_ANSWER } from "./messages/message-shape.ts";
 
-const MAX_MESSAGES_BYTES = 2 * 1_048_576;
 const DEFAULT_VERSION = "2023-06-01";
 const VERSION = /^\d{4}-\d{2}-\d{2}$/;
 /** Anthropic's SDK adds it to what it calls beta; it changes nothing here. */
@@ -36,7 +35,7 @@ export const createMessage = defineRoute({
   bodies: { "application/json": MESSAGES_REQUEST },
   answer: MESSAGE_ANSWER,
   failure: ANTHROPIC_ERROR,
-  bodyLimitBytes: MAX_MESSAGES_BYTES,
+  takesPrompt: true,
   repetition: "replayed",
   async handle(app, call) {
     const caller = callerOf(call);
@@ -61,7 +60,7 @@ export const countMessageTokens = defineRoute({
   bodies: { "application/json": TOKEN_COUNT_REQUEST },
   answer: { json: z.strictObject({ input_tokens: tally }) },
   failure: ANTHROPIC_ERROR,
-  bodyLimitBytes: MAX_MESSAGES_BYTES,
+  takesPrompt: true,
   async handle(app, call) {
     const caller = callerOf(call);
     const terms = { ...call.headers, signal: call.signal };

@@ -94,6 +94,9 @@ function knows({ providers }: Model, parameters: readonly string[]): boolean {
   return parameters.every((parameter) => known.has(parameter));
 }
 
+/** Who owns a model whose providers on the chain give no name (facts 1.3). */
+const NETWORK_OWNER = "0G Foundation";
+
 function view(model: Model, tokenUsd: Usd | undefined) {
   const [cheapest] = model.providers;
   if (!cheapest) throw new Error(`the model ${model.id} has no provider`);
@@ -103,7 +106,7 @@ function view(model: Model, tokenUsd: Usd | undefined) {
     id: model.id,
     object: "model",
     created: Math.floor(newest / 1_000),
-    owned_by: "0G Foundation",
+    owned_by: cheapest.profile.providerName ?? NETWORK_OWNER,
     name: cheapest.profile.name ?? model.id,
     type: model.serviceType,
     ...viewProfile(cheapest, tokenUsd, formats),

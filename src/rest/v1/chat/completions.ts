@@ -4,8 +4,6 @@ import { defineRoute } from "../../route.ts";
 import { routingHeaders } from "../../routing-headers.ts";
 import { CHAT_ANSWER } from "./completion-shape.ts";
 
-const MAX_CHAT_BYTES = 2 * 1_048_576;
-
 /** POST /v1/chat/completions (SPEC 4.1): OpenAI's chat, whole or as a stream of events. */
 export const chatCompletions = defineRoute({
   method: "POST",
@@ -17,7 +15,7 @@ export const chatCompletions = defineRoute({
   body: "bytes",
   bodies: { "application/json": CHAT_REQUEST },
   answer: CHAT_ANSWER,
-  bodyLimitBytes: MAX_CHAT_BYTES,
+  takesPrompt: true,
   repetition: "replayed",
   async handle(app, { principal, body, headers: wishes, requestId, signal }) {
     const request = readChatRequest(body);

@@ -1,0 +1,24 @@
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Whether a choice, whole or of a stream, tells its reasoning as `reasoning` alone: some servers call it so, and the
+ * network's clients read `reasoning_content` (facts 1.3).
+ */
+export function lacksReasoningContent(choice: unknown): boolean {
+  const { delta, message } = fieldsOf(choice);
+  const { reasoning, reasoning_content: content } = fieldsOf(delta ?? message);
+  return typeof reasoning === "string" && reasoning !== "" && (content === undefined || content === null);
+}
+
+/** The same choice with its reasoning under both names. */
+export function withReasoningContent(choice: unknown): unknown {
+  if (!lacksReasoningContent(choice)) return choice;
+  const fields = fieldsOf(choice);
+  const name = fields.delta === undefined ? "message" : "delta";
+  const part = fieldsOf(fields[name]);
+  return { ...fields, [name]: { ...part, reasoning_content: part.reasoning } };
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === "object" && value !== null ? (value as Fields) : {};
+}

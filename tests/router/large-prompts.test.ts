@@ -1,0 +1,124 @@
+import { expect, test } from "vitest";
+import { LedgerService } from "../../src/accounts/ledger.service.ts";
+import { providerBody, readChatRequest } from "../../src/inference/chat-request.ts";
+import { longestTurnMs } from "../support/event-loop.ts";
+import { useRouter } from "../support/router.ts";
+
+/** 50 ms on a machine that does nothing else; the client and the provider take their part of these turns as well. */
+const MAX_TURN_MS = 250;
+const IMAGE_BYTES = 30 * 1_048_576;
+const IMAGE = "A".repeat(IMAGE_BYTES);
+const offer = {
+  id: "sees",
+  supported_formats: ["openai", "anthropic"],
+  pricing: { prompt: "2", completion: "3" },
+};
+const router = await useRouter({ models: [], count: 1, more: () => [offer] });
+
+const inChat = (data = IMAGE) => ({
+  model: "sees",
+  max_tokens: 5,
+  messages: [
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "What is this?" },
+        { type: "image_url", image_url: { url: `data:image/png;base64,${data}` } },
+      ],
+    },
+  ],
+});
+const inMessage = {
+  model: "sees",
+  max_tokens: 5,
+  messages: [
+    {
+      role: "user",
+      content: [{ type: "image", source: { type: "base64", media_type: "image/png", data: IMAGE } }],
+    },
+  ],
+};
+const whole = {
+  ...{ id: "msg_1", type: "message", role: "assistant", model: "sees", stop_reason: "end_turn" },
+  content: [{ type: "text", text: "a" }],
+  usage: { input_tokens: 9, output_tokens: 1 },
+};
+
+async function send(path: string, body: string) {
+  const { secret } = await router().seed(10n ** 18n);
+  const reply = await fetch(`${router().origin}${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${secret}` },
+    body,
+  });
+  return { status: reply.status, body: (await reply.json()) as { error?: { code: string; type: string } } };
+}
+
+test.each([
+  ["/v1/chat/completions", inChat()],
+  ["/v1/messages", inMessage],
+])(
+  "an image of 30 MiB goes through %s as it is, also where a field is taken out, in short turns",
+  async (path, body) => {
+    const [provider] = router().scripted;
+    provider?.scripts.set("sees", (call, response) => {
+      const chat = { id: "x", object: "chat.completion", created: 1, model: "sees" };
+      const choices = [{ index: 0, message: { role: "assistant", content: "a" }, finish_reason: "stop" }];
+      const usage = { prompt_tokens: 9, completion_tokens: 1, total_tokens: 10 };
+      const answer = call.path.endsWith("/messages") ? whole : { ...chat, choices, usage };
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
+    });
+    const plain = JSON.stringify(body);
+    const extended = `${plain.slice(0, -1)},"verify_tee":false}`;
+    for (const text of [plain, extended]) {
+      let status = 0;
+      const turnMs = await longestTurnMs(async () => {
+        status = (await send(path, text)).status;
+      });
+      expect(status).toBe(200);
+      expect(turnMs).toBeLessThan(MAX_TURN_MS);
+      const sent = provider?.calls.at(-1)?.bytes.toString();
+      if (text === plain) expect(sent === plain).toBe(true);
+      else expect(JSON.parse(sent ?? "")).toEqual(body);
+    }
+  },
+);
+
+test("a large body is bounded and forwarded as a small one is", () => {
+  const small = readChatRequest(Buffer.from(JSON.stringify(inChat("A".repeat(1_000)))));
+  const large = readChatRequest(Buffer.from(JSON.stringify(inChat())));
+  expect(large.prompt.maxTokens).toBe(small.prompt.maxTokens);
+  const words = 'é "quoted"\n'.repeat(300_000);
+  const body = Buffer.from(
+    JSON.stringify({
+      model: "sees",
+      provider: { sort: "price" },
+      messages: [{ role: "user", content: words }],
+    }),
+  );
+  const request = readChatRequest(body);
+  expect(request.prompt.maxTokens).toBe(body.length + 256);
+  const sent = JSON.parse(providerBody(request, 7).toString("utf8"));
+  expect(sent).toEqual({ model: "sees", messages: [{ role: "user", content: words }], max_tokens: 7 });
+});
+
+test("a large body that is mostly short texts is refused", async () => {
+  const parts = Array.from({ length: 10_000 }, () => ({ type: "text", text: "word ".repeat(100) }));
+  const text = JSON.stringify({ model: "sees", messages: [{ role: "user", content: parts }] });
+  expect(await send("/v1/chat/completions", text)).toMatchObject({
+    status: 400,
+    body: { error: { code: "invalid_body" } },
+  });
+});
+
+test.each([
+  ["/v1/chat/completions", { code: "body_too_large" }],
+  ["/v1/messages", { code: "body_too_large", type: "request_too_large" }],
+])("a body above 32 MiB is 413 at %s, and its client reads that", async (path, error) => {
+  const text = JSON.stringify(inChat("A".repeat(40 * 1_048_576)));
+  for (let n = 0; n < 3; n++) expect(await send(path, text)).toMatchObject({ status: 413, body: { error } });
+});
+
+test("after all of that the books are exact, and nothing is held", async () => {
+  expect(await new LedgerService(router().app.database).verify()).toMatchObject({ faults: [], openHolds: 0 });
+});
