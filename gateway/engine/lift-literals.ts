@@ -24,6 +24,7 @@ import {
   visitWithTypeInfo,
 } from "graphql";
 import type { JsonObject } from "./subgraph-executor.ts";
+import { isRecursive } from "./variable-usage.ts";
 
 /** An operation without literals in its arguments. */
 export type LiftedOperation = {
@@ -107,6 +108,8 @@ class Lifting {
     if (!type) return undefined;
     const hasVariables = containsVariable(node);
     if (hasVariables && !isScalarType(getNullableType(type))) return undefined;
+    // graphql-jit, which subgraphs of other makers run as well, never ends compiling a variable of such a type.
+    if (isRecursive(type)) return undefined;
     const value = hasVariables ? undefined : toJson(node as ConstValueNode, type);
     // Equal literals are one variable: fields that merge have equal arguments.
     const key = `${type} ${hasVariables ? print(node) : JSON.stringify(value, keepMinusZero)}`;

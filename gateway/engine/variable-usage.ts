@@ -22,7 +22,7 @@ export function hasRecursiveVariable(schema: GraphQLSchema, document: DocumentNo
       definition.kind === Kind.OPERATION_DEFINITION &&
       (definition.variableDefinitions ?? []).some((variable) => {
         const type = typeFromAST(schema, variable.type as Parameters<typeof typeFromAST>[1]);
-        return isInputType(type) && isRecursive(type, []);
+        return isInputType(type) && isRecursive(type);
       }),
   );
 }
@@ -39,7 +39,8 @@ export function nestedVariables(document: DocumentNode): readonly string[] {
   return [...names];
 }
 
-function isRecursive(type: GraphQLInputType, outer: readonly GraphQLInputType[]): boolean {
+/** Whether an input type contains itself. */
+export function isRecursive(type: GraphQLInputType, outer: readonly GraphQLInputType[] = []): boolean {
   const named = getNamedType(type);
   if (!isInputObjectType(named)) return false;
   if (outer.includes(named)) return true;

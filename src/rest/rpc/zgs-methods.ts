@@ -137,7 +137,8 @@ function readSegment(value: unknown): UploadSegment {
 function readProof(value: unknown): UploadSegment["proof"] {
   if (!isObject(value)) throw invalidParams("proof", "expected a proof");
   // Clients in Go write an empty list as null.
-  const [lemma, path] = [value.lemma ?? [], value.path ?? []];
+  const lemma = value.lemma === null ? [] : value.lemma;
+  const path = value.path === null ? [] : value.path;
   if (!Array.isArray(lemma) || !Array.isArray(path)) throw invalidParams("proof", "expected a proof");
   if (lemma.length > LONGEST_PROOF + 2 || path.length > LONGEST_PROOF)
     throw invalidParams("proof", "invalid proof");

@@ -11,7 +11,7 @@ const MAX_LISTED = 100;
 const text = z.string().trim().min(1).max(100);
 const amount = z.string().regex(/^(0|[1-9]\d{0,59})(\.\d{1,18})?$/, "must be tokens such as 0.05");
 /** More than there is of any token. */
-const NUMBER_LIMIT = 1e21;
+const NUMBER_LIMIT = 1e60;
 const tokens = z.union([amount, z.number().min(0).lt(NUMBER_LIMIT).transform(plainDecimal).pipe(amount)]);
 
 /** The fields that POST and PATCH share. A null is as if the field was not sent; `""` takes a limit away. */
