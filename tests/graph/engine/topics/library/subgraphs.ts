@@ -2,6 +2,7 @@ import {
   buildASTSchema,
   GraphQLScalarType,
   type GraphQLSchema,
+  isIntrospectionType,
   isObjectType,
   isScalarType,
   Kind,
@@ -239,7 +240,8 @@ export function wholeLibrary(api: string): GraphQLSchema {
   const schema = buildASTSchema(parse(api));
   for (const type of Object.values(schema.getTypeMap())) {
     if (isScalarType(type) && type.name === "Big") Object.assign(type, Big, { astNode: type.astNode });
-    if (!isObjectType(type)) continue;
+    // Those of introspection are the same objects in every schema.
+    if (!isObjectType(type) || isIntrospectionType(type)) continue;
     const fields = Object.values(type.getFields());
     const resolvers: Readonly<Record<string, unknown>> = fieldResolvers(
       type.name,
