@@ -16,7 +16,7 @@ import { toWav } from "../support/wav.ts";
 
 const redis = inject("postgresUrl") && (await findRedis()) ? await startRedis() : undefined;
 afterAll(() => redis?.stop());
-const stack = useStack(redis && { REDIS_URL: redis.url, DATABASE_URL: "postgres://the.tests.own/" });
+const stack = useStack(redis && { REDIS_URL: redis.url, DATABASE_URL: "postgres://the.tests.own/zerograph" });
 const services = useServices(stack, ["images", "messages", "speech"]);
 
 /** A text that occurs nowhere else. */
