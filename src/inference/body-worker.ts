@@ -41,10 +41,17 @@ parentPort?.on("message", (task: BodyTask) => {
   parentPort?.postMessage(answer, given(answer));
 });
 
-/** What is given away, not copied: the audio file. */
+/** What is given away, not copied: the audio file, and the images of a job. */
 function given(answer: WorkerAnswer<BodyResult>): readonly ArrayBuffer[] {
-  if (!("result" in answer) || answer.result.kind !== "transcription") return [];
-  return [answer.result.request.bytes.buffer as ArrayBuffer];
+  const bytes = "result" in answer ? ownBytes(answer.result) : undefined;
+  return bytes ? [bytes.buffer as ArrayBuffer] : [];
+}
+
+function ownBytes(result: BodyResult): Uint8Array | undefined {
+  if (result.kind === "transcription") return result.request.bytes;
+  if (result.kind === "submission" && result.submission.kind === "done") return result.submission.result;
+  if (result.kind === "report" && result.report.kind === "done") return result.report.result;
+  return undefined;
 }
 
 function run(task: BodyTask): BodyResult {

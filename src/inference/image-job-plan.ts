@@ -109,7 +109,7 @@ export function isRepeated(
 /** What became of a submission: the provider has it under this id, has the images at once, blames the request, or failed. */
 export type Submission =
   | { readonly kind: "accepted"; readonly providerJobId: string }
-  | { readonly kind: "done"; readonly result: string; readonly images: number }
+  | { readonly kind: "done"; readonly result: Uint8Array; readonly images: number }
   | { readonly kind: "refused" | "failed"; readonly failure: JobFailure };
 
 /** Reads the answer to a submission; undefined where none came. Long answers are read by `BodyPool`. */
@@ -130,7 +130,7 @@ export function readSubmission(answer: ProviderAnswer | undefined): Submission {
 /** How a job stands with its provider: under way, done, failed by its own word, gone, or nothing could be learnt. */
 export type Report =
   | { readonly kind: "working"; readonly fraction: number | null }
-  | { readonly kind: "done"; readonly result: string; readonly images: number }
+  | { readonly kind: "done"; readonly result: Uint8Array; readonly images: number }
   | { readonly kind: "failed" | "gone"; readonly failure: JobFailure }
   | { readonly kind: "unknown" };
 
@@ -170,7 +170,10 @@ const JOB_GONE: JobFailure = {
 };
 const NO_IMAGES: JobFailure = { code: "provider_error", message: "The provider's answer has no images." };
 
-/** Reads a result. It is kept as ASCII, which takes half the memory, and without what cannot have been asked for. */
+/**
+ * Reads a result. It is kept as the bytes of ASCII JSON, which one thread can give to another without a copy, and
+ * without what cannot have been asked for.
+ */
 function readResult(
   data: unknown,
 ): Extract<Report, { kind: "done" }> | { readonly kind: "failed"; readonly failure: JobFailure } {
@@ -186,7 +189,8 @@ function readResult(
     kept.push({ b64_json, ...(prompt !== undefined && { revised_prompt: prompt }) });
   }
   const text = JSON.stringify({ created: Number.isSafeInteger(created) ? created : 0, data: kept });
-  return { kind: "done", result: text.replace(NOT_ASCII, escaped), images: kept.length };
+  const result = new TextEncoder().encode(text.replace(NOT_ASCII, escaped));
+  return { kind: "done", result, images: kept.length };
 }
 
 function escaped(character: string): string {

@@ -195,7 +195,7 @@ class Work {
   /** Keeps the result and bills it in one transaction; without its hold, which ran out, there is no result. */
   async #complete(
     { candidate, attempt }: Candidate,
-    { result, images }: { readonly result: string; readonly images: number },
+    { result, images }: { readonly result: Uint8Array; readonly images: number },
     answerId: string | null,
   ): Promise<boolean> {
     const { holds, keptSeconds } = this.#needs;

@@ -143,7 +143,7 @@ export async function endJob(
   tx: Queries,
   id: string,
   end:
-    | { readonly state: "completed"; readonly result: string; readonly keptSeconds: number }
+    | { readonly state: "completed"; readonly result: Uint8Array; readonly keptSeconds: number }
     | { readonly state: "failed" },
   change: StepChange,
 ): Promise<void> {

@@ -18,7 +18,8 @@ export class LeaseLost extends Error {
 export type JobEnd =
   | {
       readonly state: "completed";
-      readonly result: string;
+      /** JSON in UTF-8. */
+      readonly result: Uint8Array;
       readonly keptSeconds: number;
       readonly change: StepChange;
     }

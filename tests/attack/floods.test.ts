@@ -66,8 +66,8 @@ const introspection = () =>
 const ALIASED = `{ __schema { ${Array.from({ length: 14 }, (_, n) => `a${n}: types { name fields { name args { name } } }`).join(" ")} } }`;
 
 const LEAVING = { reads: false, leavesAfterMs: 3_000 };
-const READING = { reads: true, leavesAfterMs: 2_000 };
-const STARING = { reads: false, leavesAfterMs: 2_000 };
+const READING = { reads: true, leavesAfterMs: 1_500 };
+const STARING = { reads: false, leavesAfterMs: 1_500 };
 
 /** What is sent on each connection, on how many, and how their clients behave. */
 type Flood = {

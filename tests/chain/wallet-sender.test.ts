@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { WalletSender } from "../../src/chain/wallet-sender.ts";
 import { DEMO_USER } from "../../src/devnet/accounts.ts";
 import { startChain } from "../support/chain.ts";
+import { until } from "../support/until.ts";
 
 const TO = "0x1111111111111111111111111111111111111111";
 const CALL = { to: TO, data: "0x", value: parseEther("1") } as const;
@@ -26,6 +27,7 @@ describe("a transaction of our own", () => {
     const { sender } = await start();
     const [lost, taken] = [await sender.sign(CALL), await sender.sign({ ...CALL, value: 1n })];
     expect(await sender.send(taken)).toBe("sent");
+    await until(async () => (await sender.outcome(taken.hash)) === "success");
     expect(await sender.send(lost)).toBe("outdated");
     expect(await sender.outcome(lost.hash)).toBeUndefined();
     expect(await sender.send(await sender.sign(CALL))).toBe("sent");

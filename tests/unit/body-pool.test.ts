@@ -86,7 +86,8 @@ describe("a provider's answer about an image job", () => {
     ["long", 400_000],
   ])("is read whole when it is %s", async (_what, sizeBytes) => {
     const data = resultOf(sizeBytes);
-    const done = { kind: "done", images: 10, result: JSON.stringify(data).replaceAll("中", "\\u4e2d") };
+    const text = JSON.stringify(data).replaceAll("中", "\\u4e2d");
+    const done = { kind: "done", images: 10, result: new TextEncoder().encode(text) };
     expect(await bodies.readSubmission(answerOf({ id: "x", ...data }))).toEqual(done);
     expect(await bodies.readReport(answerOf({ status: "completed", data }))).toEqual(done);
     const bad = { created: 1, data: [...data.data.slice(1), { b64_json: "?" }] };
