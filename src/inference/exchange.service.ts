@@ -136,7 +136,7 @@ export class ExchangeService {
       notBeforeMs: restEndMs(health.of(provider), clock.monotonicMs()),
       failures: 0,
     }));
-    let last: AppError = new AppError("no_available_provider", "No provider of this model is available now.");
+    let last: AppError | undefined;
     for (let n = 0; n < tries; n++) {
       const next = takeNext(queue, (provider) => health.of(provider).circuit === "open");
       if (!next) break;
@@ -285,7 +285,8 @@ function failureOfTry(error: AppError): AppError {
 }
 
 /** What the client is told when nobody answered: that all are busy is no fault, and may be tried again. */
-function exhausted(last: AppError): AppError {
+function exhausted(last: AppError | undefined): AppError {
+  if (!last) return new AppError("no_available_provider", "No provider of this model is available now.");
   if (!(last instanceof ProviderFailure)) return last;
   if (last.cause instanceof AppError) return last.cause;
   if (last.kind !== "busy") return last;

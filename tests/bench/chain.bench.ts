@@ -19,6 +19,7 @@ import { createLogger } from "../../src/kernel/log.ts";
 import { FLOOD, flood, handlesOf } from "../support/agent-chain.ts";
 import type { OnEnd } from "../support/database.ts";
 import { until } from "../support/until.ts";
+import { PRODUCT } from "./build.ts";
 import { startChild } from "./child.ts";
 import { startDurablePostgres } from "./durable-postgres.ts";
 import { quantile } from "./load.ts";
@@ -136,7 +137,7 @@ async function benchDelay({ keys }: Pace, onEnd: OnEnd): Promise<string> {
   await deployContracts(anvil.url);
   const folder = await mkdtemp(join(tmpdir(), "zerograph-bench-"));
   onEnd(() => rm(folder, { recursive: true, force: true }));
-  const product = await startChild("gateway/main.ts", {
+  const product = await startChild(PRODUCT, {
     ready: BANNER,
     env: {
       NETWORK: "devnet",

@@ -1,11 +1,10 @@
-import { execFile } from "node:child_process";
-import { cp, mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { startAnvil } from "../../src/devnet/anvil.ts";
 import { installPeers } from "../peers/install.ts";
 import type { OnEnd } from "../support/database.ts";
+import { builtFile } from "./build.ts";
 import { type Child, startChild } from "./child.ts";
 import { type Competitor, compete, cpuOf, type GraphPace } from "./graph-compete.ts";
 import { compareStreams } from "./graph-streams.bench.ts";
@@ -24,7 +23,6 @@ export async function benchGraph(
   tell: (table: string) => void,
 ): Promise<void> {
   if (!(await installPeers())) return;
-  await build();
   for (const bench of [benchEngines, benchGateways, benchStreams]) {
     const ends: (() => Promise<void>)[] = [];
     onEnd(async () => endAll(ends));
@@ -34,14 +32,8 @@ export async function benchGraph(
   }
 }
 
-/** Ours run as they are shipped, as do those of others: the loader that runs TypeScript takes a part of every call. */
-async function build(): Promise<void> {
-  await promisify(execFile)(process.execPath, [...TSC, "-p", "tests/bench/tsconfig.json"]);
-  await cp("schema", join(BUILT, "schema"), { recursive: true });
-}
-
 function startPeer(name: string, env: Readonly<Record<string, string>>): Promise<Child> {
-  return startChild(join(BUILT, `tests/bench/peers/graph/${name}.js`), {
+  return startChild(builtFile(`peers/graph/${name}`), {
     ready: READY,
     env: { NODE_ENV: "production", ...env },
   });
@@ -53,8 +45,6 @@ async function endAll(ends: (() => Promise<void>)[]): Promise<void> {
 
 const READY = /ready at (\S+)/;
 const CONNECTIONS = 16;
-const BUILT = ".cache/bench";
-const TSC = ["node_modules/typescript/bin/tsc"] as const;
 
 /** The engines alone, each in a process of its own, over subgraphs in the same process. */
 async function benchEngines(pace: GraphPace, onEnd: OnEnd): Promise<string> {

@@ -3,6 +3,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
+import { buildBench } from "./build.ts";
 import { withEnds } from "./ends.ts";
 import { press, quantile } from "./load.ts";
 import { chatBody } from "./scenario.ts";
@@ -23,6 +24,7 @@ const STATEMENTS = `
     (wal_bytes / greatest(calls, 1))::int as wal_bytes, regexp_replace(left(query, 70), '\\s+', ' ', 'g') as statement
   from pg_stat_statements order by total_exec_time desc limit 8`;
 
+await buildBench();
 await withEnds(async (onEnd) => {
   const folder = await mkdtemp(join(tmpdir(), "zerograph-profile-"));
   const market = await openMarket(onEnd);

@@ -1,6 +1,7 @@
 import { loadavg } from "node:os";
 import type { OnEnd } from "../support/database.ts";
 import { checkBilling } from "./billing.ts";
+import { buildBench } from "./build.ts";
 import { benchChain } from "./chain.bench.ts";
 import { withEnds } from "./ends.ts";
 import { benchGraph } from "./graph.bench.ts";
@@ -37,6 +38,7 @@ const READS_PACE = QUICK
 const WARM_UP = { connections: 16, durationMs: QUICK ? 400 : 2_000 };
 const NOISY = 0.4;
 
+await buildBench();
 await withEnds((onEnd) => {
   if (process.argv.includes("--ledger")) return runLedger(onEnd);
   if (process.argv.includes("--chain")) return runChain(onEnd);

@@ -13,6 +13,7 @@ import { hashFile } from "../../src/storage/merkle/file-tree.ts";
 import { SEGMENT_BYTES } from "../../src/storage/merkle/shape.ts";
 import type { OnEnd } from "../support/database.ts";
 import { newFile, openDisk, submitAll, upload } from "../support/stored-files.ts";
+import { PRODUCT } from "./build.ts";
 import { startChild } from "./child.ts";
 import { startNginx } from "./nginx.ts";
 import { downloadAll } from "./raw-client.ts";
@@ -113,7 +114,7 @@ async function benchDownloads(pace: StoragePace, folder: string, onEnd: OnEnd): 
   const { large, small } = await fill(pace, { plain, data });
   const nginx = await startNginx(plain, onEnd);
   const product = async (verify: "on" | "off") => {
-    const child = await startChild("gateway/main.ts", {
+    const child = await startChild(PRODUCT, {
       ready: BANNER,
       env: {
         ...{ NETWORK: "devnet", PORT: "0", LOG_LEVEL: "warn", DATA_DIR: data, RPC_URL: anvil.url },

@@ -13,6 +13,7 @@ import { ManagementKeyService } from "../../src/keys/management-key.service.ts";
 import type { OnEnd } from "../support/database.ts";
 import { seedAccount } from "../support/seed.ts";
 import { until } from "../support/until.ts";
+import { buildBench, PRODUCT } from "./build.ts";
 import { startChild } from "./child.ts";
 import { withEnds } from "./ends.ts";
 
@@ -45,6 +46,7 @@ type Gateway = {
   readonly creator: string;
 };
 
+await buildBench();
 await withEnds(async (onEnd) => {
   const gateway = await startGateway(onEnd);
   const { eventCursor: cursor = "" } = await ask(gateway, "{ eventCursor }");
@@ -105,7 +107,7 @@ async function startGateway(onEnd: OnEnd): Promise<Gateway> {
   const limits = `socketsPerKey=${SOCKETS_PER_KEY},initMs=30000,messagesPerSecond=1000`;
   let metrics = "";
   let inspector = "";
-  const child = await startChild("gateway/main.ts", {
+  const child = await startChild(PRODUCT, {
     ready: /OpenAI clients +(http\S+)\/v1/,
     // Heartbeats are the clients' too: on a machine this full nobody is to be given up for an answer that is late.
     env: { ...env, RPC_URL: anvil.url, GRAPH_LIMITS: `${limits},heartbeatMs=30000` },

@@ -14,6 +14,7 @@ import { lowerHex } from "../../src/kernel/hex.ts";
 import type { OnEnd } from "../support/database.ts";
 import { offerAndFund } from "../support/network.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
+import { builtFile, PRODUCT } from "./build.ts";
 import { type Child, startChild } from "./child.ts";
 import { startDurablePostgres } from "./durable-postgres.ts";
 import type { Target } from "./load.ts";
@@ -40,7 +41,7 @@ export async function openMarket(onEnd: OnEnd): Promise<Market> {
   const anvil = await startAnvil();
   onEnd(() => anvil.stop());
   await deployContracts(anvil.url);
-  const provider = await startChild("tests/bench/stand-in.ts", {
+  const provider = await startChild(builtFile("stand-in"), {
     ready: READY,
     env: { RPC_URL: anvil.url, MODEL },
   });
@@ -67,7 +68,7 @@ export async function openMarket(onEnd: OnEnd): Promise<Market> {
 /** Starts a bare proxy, which needs no key of its callers. */
 export async function openPeer(name: string, { direct }: Market, onEnd: OnEnd): Promise<Target> {
   const [bearer = ""] = direct.bearers;
-  const child = await startChild(`tests/bench/peers/${name}.ts`, {
+  const child = await startChild(builtFile(`peers/${name}`), {
     ready: READY,
     env: { PROVIDER_URL: direct.origin, BEARER: bearer },
   });
@@ -95,7 +96,7 @@ export type Product = {
   readonly postgresUrl: string | undefined;
 };
 
-/** Starts `gateway/main.ts` on a seeded database of `kind`, as `npm start` does. */
+/** Starts the compiled product on a seeded database of `kind`. */
 export async function openProduct(
   kind: "server" | "embedded",
   { rpcUrl }: Market,
@@ -109,7 +110,7 @@ export async function openProduct(
   const seeded = await seed(
     postgres ? { kind: "server", url: postgres.url, poolSize: 4 } : { kind: "folder", path: folder },
   );
-  const child = await startChild("gateway/main.ts", {
+  const child = await startChild(PRODUCT, {
     ready: BANNER,
     nodeFlags,
     env: {
