@@ -176,7 +176,9 @@ export class AdmissionService {
     const quotes = choice.candidates.map((provider) => ask.quote(provider));
     const requestId = ask.job?.requestIdOf(first) ?? caller.requestId;
     const affordable = (heldNeuron: bigint, by: Ask = ask) =>
-      choice.candidates.filter((provider) => by.quote(provider).minimum <= heldNeuron);
+      heldNeuron >= request.maximum
+        ? choice.candidates
+        : choice.candidates.filter((provider) => by.quote(provider).minimum <= heldNeuron);
     const { job } = ask;
     const rates = ratesFor(first, inputTokensAt(first, ask.inputTokens ?? 0));
     const request = {

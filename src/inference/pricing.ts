@@ -53,11 +53,11 @@ export type Rates = {
  * of that and of the price without tiers, so that a list with a gap at its end gives nothing away.
  */
 export function ratesFor(price: Price, inputTokens: number): Rates {
-  const { tiers = [] } = price;
-  const tier = tiers.find(({ maxInputTokens }) => inputTokens <= maxInputTokens);
+  const { tiers } = price;
+  const tier = tiers?.find(({ maxInputTokens }) => inputTokens <= maxInputTokens);
   if (tier) return ratesOf(price, tier);
   const own = ratesOf(price, price);
-  const last = tiers.at(-1);
+  const last = tiers?.at(-1);
   return last ? dearer(own, ratesOf(price, last)) : own;
 }
 
@@ -94,8 +94,11 @@ export function quoteChat(
 ): Quote {
   const { promptTokens, maxTokens, modelLimit, choices } = ask;
   const bounds = boundsOf(price, promptTokens);
-  const answered = (tokens: number) =>
-    greatest(bounds.map(({ input, output }) => input + BigInt(tokens * choices) * output));
+  const answered = (tokens: number) => {
+    let most = 0n;
+    for (const { input, output } of bounds) most = greater(most, input + BigInt(tokens * choices) * output);
+    return most;
+  };
   const maximum = answered(maxTokens ?? modelLimit);
   return { minimum: maxTokens === undefined ? answered(1) : maximum, maximum };
 }
@@ -158,17 +161,21 @@ function inputCost({ inputTokens, cache }: TokenUsage, rates: Rates): bigint {
  * The most that a question of at most so many tokens can cost, with what a token of its answer costs then: one pair
  * for each tier that it may be counted into.
  */
-function boundsOf(
-  price: Price,
-  promptTokens: number,
-): readonly { readonly input: bigint; readonly output: bigint }[] {
-  const shorter = (price.tiers ?? []).filter(({ maxInputTokens }) => maxInputTokens < promptTokens);
-  return [...shorter.map(({ maxInputTokens }) => maxInputTokens), promptTokens].map((length) => {
-    const { output, ...ofInput } = ratesFor(price, length);
-    return { input: BigInt(length) * greatest(Object.values(ofInput)), output };
-  });
+function boundsOf(price: Price, promptTokens: number): readonly Bound[] {
+  const bounds = [boundOf(price, promptTokens)];
+  for (const { maxInputTokens } of price.tiers ?? [])
+    if (maxInputTokens < promptTokens) bounds.push(boundOf(price, maxInputTokens));
+  return bounds;
 }
 
-function greatest(amounts: readonly bigint[]): bigint {
-  return amounts.reduce((most, amount) => (amount > most ? amount : most), 0n);
+type Bound = { readonly input: bigint; readonly output: bigint };
+
+function boundOf(price: Price, promptTokens: number): Bound {
+  const { input, output, cacheRead, cacheWrite, cacheWrite1h } = ratesFor(price, promptTokens);
+  const dearest = greater(greater(input, cacheRead), greater(cacheWrite, cacheWrite1h));
+  return { input: BigInt(promptTokens) * dearest, output };
+}
+
+function greater(one: bigint, other: bigint): bigint {
+  return one > other ? one : other;
 }

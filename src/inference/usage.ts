@@ -75,10 +75,9 @@ export async function meterUsage(
   count: { readonly input: () => Promise<number>; readonly uncounted: () => Promise<number> },
   maxOutputTokens: number,
 ): Promise<Metered> {
-  const [inputUsage, uncounted] = await Promise.all([
-    input ?? count.input().then((inputTokens) => ({ inputTokens })),
-    count.uncounted(),
-  ]);
+  const [inputUsage, uncounted] = input
+    ? [input, await count.uncounted()]
+    : await Promise.all([count.input().then((inputTokens) => ({ inputTokens })), count.uncounted()]);
   return {
     usage: { ...inputUsage, outputTokens: Math.min((outputTokens ?? 0) + uncounted, maxOutputTokens) },
     estimated: input === undefined || outputTokens === undefined || uncounted > 0,
