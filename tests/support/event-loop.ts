@@ -21,9 +21,27 @@ export async function longestAnswerMs(url: string, run: () => Promise<unknown>):
   return reading;
 }
 
+/** What parsing `CALIBRATION` takes on the machine that limits are written for: two cores, nothing else running. Milliseconds. */
+const REFERENCE_MS = 8;
+const SAMPLES = 5;
+const CALIBRATION = JSON.stringify(
+  Array.from({ length: 20_000 }, (_, n) => ({ id: n, name: `name ${n}`, at: [n, n + 1] })),
+);
+
+/** How many times slower this thread computes now than on the machine that limits are written for; at least 1. */
+function slowness(): number {
+  const samples = Array.from({ length: SAMPLES }, () => {
+    const startedMs = threadMs();
+    JSON.parse(CALIBRATION);
+    return threadMs() - startedMs;
+  }).toSorted((a, b) => a - b);
+  return Math.max(1, (samples[Math.floor(SAMPLES / 2)] ?? 0) / REFERENCE_MS);
+}
+
 /**
- * The most processor time that this thread took in one turn of its event loop while `run` went on, milliseconds. Other
- * processes of a busy machine do not count.
+ * The most processor time that this thread took in one turn of its event loop while `run` went on, in milliseconds of
+ * the machine that limits are written for. Other processes of a busy machine do not count, and a slower processor takes
+ * as much longer as it takes for the same work.
  */
 export async function longestTurnMs(run: () => Promise<unknown>): Promise<number> {
   let longestMs = 0;
@@ -41,7 +59,7 @@ export async function longestTurnMs(run: () => Promise<unknown>): Promise<number
   } finally {
     isOver = true;
   }
-  return Math.max(longestMs, threadMs() - lastMs);
+  return Math.max(longestMs, threadMs() - lastMs) / slowness();
 }
 
 /** The processor time of this thread so far, milliseconds. */
