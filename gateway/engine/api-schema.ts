@@ -11,10 +11,9 @@ import {
   isSpecifiedScalarType,
   Kind,
   parse,
-  type ValueNode,
-  valueFromASTUntyped,
   visit,
 } from "graphql";
+import { readExactly } from "../../subgraphs/shared/exact-literal.ts";
 
 /** Both views of a supergraph. */
 export type Supergraph = {
@@ -35,16 +34,6 @@ export function readSupergraph(supergraphSdl: string): Supergraph {
   for (const type of Object.values(api.getTypeMap()))
     if (isScalarType(type) && !isSpecifiedScalarType(type)) type.parseLiteral = readExactly;
   return { full: build(document), api };
-}
-
-/** A literal of a scalar that only its subgraph knows, as JSON. An integer that JSON would round is its text. */
-function readExactly(node: ValueNode, variables?: Record<string, unknown> | null): unknown {
-  if (node.kind === Kind.INT && !Number.isSafeInteger(Number(node.value))) return node.value;
-  if (node.kind === Kind.LIST) return node.values.map((value) => readExactly(value, variables));
-  if (node.kind !== Kind.OBJECT) return valueFromASTUntyped(node, variables);
-  return Object.fromEntries(
-    node.fields.map(({ name, value }) => [name.value, readExactly(value, variables)]),
-  );
 }
 
 type MaybeHidden = { readonly directives?: readonly DirectiveNode[] | undefined };

@@ -19,10 +19,10 @@ import {
   type ValueNode,
   type VariableDefinitionNode,
   type VariableNode,
-  valueFromASTUntyped,
   visit,
   visitWithTypeInfo,
 } from "graphql";
+import { readExactly } from "../../subgraphs/shared/exact-literal.ts";
 import type { JsonObject } from "./subgraph-executor.ts";
 import { isRecursive } from "./variable-usage.ts";
 
@@ -60,7 +60,7 @@ export function liftLiterals(
     }),
     values(variables) {
       const values = { ...fixed };
-      for (const [name, node] of computed) values[name] = valueFromASTUntyped(node, variables);
+      for (const [name, node] of computed) values[name] = readExactly(node, variables);
       return values;
     },
     required,
@@ -110,6 +110,7 @@ class Lifting {
     if (hasVariables && !isScalarType(getNullableType(type))) return undefined;
     // graphql-jit, which subgraphs of other makers run as well, never ends compiling a variable of such a type.
     if (isRecursive(type)) return undefined;
+    if (hasVariables) refuseInfinite(node);
     const value = hasVariables ? undefined : toJson(node as ConstValueNode, type);
     // Equal literals are one variable: fields that merge have equal arguments.
     const key = `${type} ${hasVariables ? print(node) : JSON.stringify(value, keepMinusZero)}`;
@@ -138,16 +139,32 @@ function toJson(node: ConstValueNode, given: GraphQLInputType): unknown {
       ? node.values.map((item) => toJson(item, type.ofType))
       : toJson(node, type.ofType);
   if (isInputObjectType(type)) return toJsonObject(node, type);
-  if (node.kind !== Kind.INT && node.kind !== Kind.FLOAT) return valueFromASTUntyped(node);
+  if (node.kind !== Kind.INT && node.kind !== Kind.FLOAT) {
+    refuseInfinite(node);
+    return readExactly(node);
+  }
   if (type.toString() === "ID") return node.value;
   const number = Number(node.value);
-  if (!Number.isFinite(number) && (node.kind === Kind.FLOAT || type.toString() === "Float"))
-    throw new GraphQLError(`${node.value} is beyond the range of a Float.`, {
-      extensions: { code: "invalid_parameter" },
-    });
+  if (type.toString() === "Float" && !Number.isFinite(number)) throw infinite(node.value);
+  refuseInfinite(node);
   // A JSON number would lose digits: scalars that take such integers take them as text.
   const isExact = node.kind === Kind.FLOAT || type.toString() === "Float" || Number.isSafeInteger(number);
   return isExact ? number : node.value;
+}
+
+/** Throws for a fraction that JSON has no number for, wherever it stands in a literal. */
+function refuseInfinite(literal: ValueNode): void {
+  visit(literal, {
+    FloatValue({ value }) {
+      if (!Number.isFinite(Number(value))) throw infinite(value);
+    },
+  });
+}
+
+function infinite(text: string): GraphQLError {
+  return new GraphQLError(`${text} is beyond the range of a Float.`, {
+    extensions: { code: "invalid_parameter" },
+  });
 }
 
 /** With the defaults of its fields, as in coerced variables: graphql-jit does not fill in those of variables. */

@@ -5,12 +5,12 @@ import {
   isScalarType,
   Kind,
   type ValueNode,
-  valueFromASTUntyped,
 } from "graphql";
 import { getAddress } from "viem";
 import { parseNeuron } from "../../src/kernel/amount.ts";
 import { AppError, type ErrorCode } from "../../src/kernel/errors.ts";
 import { type Hex, isAddress, isHash32, lowerHex } from "../../src/kernel/hex.ts";
+import { readExactly } from "./exact-literal.ts";
 import { toGraphFailure } from "./failures.ts";
 
 /** Taken in any letter case and kept in lower case; given out with the checksum of EIP-55. */
@@ -101,7 +101,7 @@ export const JsonScalar = new GraphQLScalarType<unknown, unknown>({
   name: "JSON",
   description: "Any JSON value.",
   parseValue: (value) => value,
-  parseLiteral: (node, variables) => valueFromASTUntyped(node, variables),
+  parseLiteral: readExactly,
 });
 
 /** All scalars of the public graph that GraphQL itself does not bring. */
@@ -130,7 +130,7 @@ export function checkScalars(schema: GraphQLSchema): void {
     };
     type.parseLiteral = (node, variables) => {
       scalar.parseLiteral(node, variables);
-      return valueFromASTUntyped(node, variables);
+      return readExactly(node, variables);
     };
   }
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { requireBooks } from "../support/bill.ts";
 import { longestTurnMs } from "../support/event-loop.ts";
 import { useRouter } from "../support/router.ts";
+import { scatteredBytes, scatteredHan } from "../support/scattered-text.ts";
 import { completion, DONE, event, FINISH, openStream } from "../support/scripted-provider.ts";
 
 /** 50 ms on a machine that does nothing else; the client and the provider take their part of these turns as well. */
@@ -15,9 +16,8 @@ const router = await useRouter({
   more: () => [{ id: "paint", pricing: { image: "2" }, service_type: "text-to-image" }],
 });
 
-const HAN = Array.from({ length: 1_000_000 }, (_, n) =>
-  String.fromCharCode(0x4e00 + ((n * n * 7_919) % 20_000)),
-).join("");
+const HAN = scatteredHan(1_000_000);
+const LETTERS = scatteredBytes(750_000).toString("base64");
 const usage = { prompt_tokens: 9, completion_tokens: 8 };
 const said = (content: string, fields: object) =>
   Buffer.from(
@@ -34,6 +34,7 @@ const CHATS = [
   ["of 15 MiB in lists", listed("[]", 14 * MIB), 200],
   ["of 15 MiB in one text", said("a".repeat(15 * MIB), { usage }), 200],
   ["of 3 MB without usage", said(HAN, { usage: undefined }), 200],
+  ["of 1 MB of base64 without usage", said(LETTERS, { usage: undefined }), 200],
   ["of 15 MiB that are no JSON", Buffer.alloc(15 * MIB, "["), 502],
 ] as const;
 

@@ -4,15 +4,12 @@ import { requireBooks } from "../support/bill.ts";
 import { longestAnswerMs, longestTurnMs } from "../support/event-loop.ts";
 import { type RestFailure, rest } from "../support/rest-client.ts";
 import { useRouter } from "../support/router.ts";
+import { scatteredBytes, scatteredHan } from "../support/scattered-text.ts";
 import { completion, sendJson } from "../support/scripted-provider.ts";
 
 /** As much as a body of 2 MiB can carry: 1.8 MB of text that no tokenizer has words for. */
-const BASE64 = Buffer.from(Array.from({ length: 1_350_000 }, (_, n) => (n * n * 7_919) % 251)).toString(
-  "base64",
-);
-const HAN = Array.from({ length: 600_000 }, (_, n) =>
-  String.fromCharCode(0x4e00 + ((n * n * 7_919) % 20_000)),
-).join("");
+const BASE64 = scatteredBytes(1_350_000).toString("base64");
+const HAN = scatteredHan(600_000);
 const INPUT_PRICE = 2n;
 const OUTPUT_PRICE = 3n;
 const RICH = 10_000_000n;

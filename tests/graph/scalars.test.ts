@@ -1,4 +1,12 @@
-import { buildSchema, GraphQLError, type GraphQLScalarType, parse, validate } from "graphql";
+import {
+  buildSchema,
+  GraphQLError,
+  type GraphQLScalarType,
+  getVariableValues,
+  Kind,
+  parse,
+  validate,
+} from "graphql";
 import { describe, expect, test } from "vitest";
 import {
   AddressScalar,
@@ -78,6 +86,19 @@ describe("what clients send", () => {
     ]);
     expect(faults(`"${checksummed}"`)).toEqual([]);
     expect(schema.getType("Address")).toMatchObject({ name: "Address" });
+  });
+
+  test("a schema read from text rounds no default of a variable", () => {
+    const schema = buildSchema("scalar BigInt scalar JSON type Query { a(id: BigInt, more: JSON): Int }");
+    checkScalars(schema);
+    const { definitions } = parse(
+      "query ($id: BigInt = 9223372036854775809, $more: JSON = { a: [9223372036854775809] }) { a(id: $id, more: $more) }",
+    );
+    const [operation] = definitions;
+    if (operation?.kind !== Kind.OPERATION_DEFINITION) throw new Error("there is no operation");
+    expect(getVariableValues(schema, operation.variableDefinitions ?? [], {})).toEqual({
+      coerced: { id: "9223372036854775809", more: { a: ["9223372036854775809"] } },
+    });
   });
 });
 

@@ -5,7 +5,8 @@ import { routes } from "../../src/rest/rest.plugin.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 
-const stack = useStack();
+const PROMPT_MIB = 1;
+const stack = useStack({ MAX_PROMPT_MIB: String(PROMPT_MIB) });
 
 /** Writes raw text, and reads what comes until the answer is whole or the connection ends. */
 function raw(
@@ -75,6 +76,21 @@ test("identity is no encoding", async () => {
   });
   expect([reply.status, await reply.json()]).toEqual([200, { data: { __typename: "Query" } }]);
 });
+
+test.each(["/v1/chat/completions", "/v1/messages", "/v1/messages/count_tokens"])(
+  "a prompt at %s may be as long as the operator has set, and no longer",
+  async (path) => {
+    const { secret } = await seedAccount(stack().app.database, 1n);
+    const statusOf = async (bytes: number) => {
+      const head = '{"model":"none","max_tokens":1,"messages":[{"role":"user","content":"';
+      const body = `${head}${"a".repeat(bytes - head.length - 4)}"}]}`;
+      const headers = { "content-type": "application/json", authorization: `Bearer ${secret}` };
+      return (await fetch(`${stack().origin}${path}`, { method: "POST", headers, body })).status;
+    };
+    const limit = PROMPT_MIB * 1_048_576;
+    expect([await statusOf(limit), await statusOf(limit + 1)]).toEqual([404, 413]);
+  },
+);
 
 describe("a client that waits for 100 (Continue)", () => {
   const BODY = '{"query":"{ __typename }"}';

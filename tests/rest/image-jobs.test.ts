@@ -102,6 +102,18 @@ describe("an image job", () => {
     await requireBooks(stack().app, owner, { available: 8_000n });
   });
 
+  test("is verified by the signature of its provider when that is asked for", async () => {
+    const { body } = await submit();
+    const job = await finished(body.jobId);
+    expect(job.x_0g_trace).not.toHaveProperty("tee_verified");
+    const verified = await look(body.jobId, "?verify_tee=true");
+    expect(verified.body.x_0g_trace).toEqual({ ...job.x_0g_trace, tee_verified: true });
+    const [evidence] = await stack().app.evidence.byRequests(owner.account, [
+      (job.x_0g_trace as { request_id: string }).request_id,
+    ]);
+    expect(evidence).toMatchObject({ verdict: "verified", signer: body.provider_address });
+  });
+
   test("repeated by Idempotency-Key is one job and one charge", async () => {
     const headers = { "idempotency-key": "job" };
     const first = await submit({}, headers);

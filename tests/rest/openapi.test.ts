@@ -321,6 +321,12 @@ async function doneJob(world: World): Promise<string> {
   return id;
 }
 
+test("a trace without a verdict has no member for it, and never null", () => {
+  const { Trace } = (toOpenApi(routes) as OpenApi).components.schemas;
+  expect(Trace).toMatchObject({ properties: { tee_verified: { type: "boolean" } } });
+  expect(Trace?.required).not.toContain("tee_verified");
+});
+
 test("the document is served as it was written once, in both languages", async () => {
   const { origin } = stack();
   const document = JSON.parse(readFileSync("schema/openapi.json", "utf8"));

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { providerBody, readChatRequest } from "../../src/inference/chat-request.ts";
 import { longestTurnMs } from "../support/event-loop.ts";
+import { postThenRead } from "../support/raw-http.ts";
 import { useRouter } from "../support/router.ts";
 
 /** 50 ms on a machine that does nothing else; the client and the provider take their part of these turns as well. */
@@ -118,6 +119,17 @@ test.each([
   const text = JSON.stringify(inChat("A".repeat(40 * 1_048_576)));
   for (let n = 0; n < 3; n++) expect(await send(path, text)).toMatchObject({ status: 413, body: { error } });
 });
+
+test.each(["/v1/chat/completions", "/v1/messages"])(
+  "a client that reads nothing before it has sent a body that is too large gets its 413 from %s",
+  async (path) => {
+    const { secret } = await router().seed();
+    const body = Buffer.from(JSON.stringify(inChat("A".repeat(40 * 1_048_576))));
+    const headers = { "content-type": "application/json", authorization: `Bearer ${secret}` };
+    for (let n = 0; n < 3; n++)
+      expect(await postThenRead(router().origin, path, { body, headers })).toMatch(/^HTTP\/1\.1 413 /);
+  },
+);
 
 test("after all of that the books are exact, and nothing is held", async () => {
   expect(await new LedgerService(router().app.database).verify()).toMatchObject({ faults: [], openHolds: 0 });

@@ -235,6 +235,24 @@ describe("failures are in Anthropic's shape", () => {
     },
   );
 
+  test("a key that is revoked or expired has the code that says so", async () => {
+    const { app, origin } = stack();
+    const revoked = await app.apiKeys.create(owner.account, "revoked");
+    await app.apiKeys.revoke(owner.account, revoked.key.id);
+    const expired = await app.apiKeys.create(owner.account, "expired");
+    await app.database.rows("update api_key set expires_at = now() - interval '1 day' where id = $1::uuid", [
+      expired.key.id,
+    ]);
+    for (const [{ secret }, code] of [
+      [revoked, "api_key_revoked"],
+      [expired, "api_key_expired"],
+    ] as const) {
+      const body = { model, max_tokens: 3, messages };
+      const reply = await rest<Failure>(origin, "/v1/messages", secret, { body });
+      expect([reply.status, reply.body.error]).toMatchObject([401, { type: "authentication_error", code }]);
+    }
+  });
+
   test("a provider that fails is 502 before the first event, and an error event after it", async () => {
     services().messages.behaviour = { instead: { status: 500, contentType: "text/plain", body: "oops" } };
     const { status, body } = await create<Failure>({ stream: true });

@@ -59,6 +59,8 @@ test("an offer of the file stands beside those of the chain, and is told of as i
   expect(body.data[0]).not.toHaveProperty("serving_domain");
   const both = await rest<List>(stack().origin, `/v1/providers?model=${MODEL}`);
   expect(both.body.data).toHaveLength(2);
+  const { body: models } = await rest<List>(stack().origin, "/v1/models");
+  expect(models.data.find(({ id }) => id === "local")).toMatchObject({ owned_by: "workshop" });
 });
 
 test("it is asked with its own key and its own name for the model, and billed at the file's price", async () => {

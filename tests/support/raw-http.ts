@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { type IncomingHttpHeaders, request } from "node:http";
+import { connect } from "node:net";
 
 /** An answer as it came over the wire. `isWhole` is false when the connection broke before its end. */
 export type RawReply = {
@@ -53,4 +55,30 @@ export function rawPost(
     asked.on("error", () => resolve(0));
     asked.end(body);
   });
+}
+
+/**
+ * Posts a body as simple clients do, which read nothing before they have sent all of it. Resolves with the head of the
+ * answer; rejects when the connection broke while they were sending.
+ */
+export async function postThenRead(
+  origin: string,
+  path: string,
+  { body, headers }: { body: Buffer; headers: Record<string, string> },
+): Promise<string> {
+  const { hostname, port } = new URL(origin);
+  const socket = connect(Number(port), hostname).pause();
+  const lines = Object.entries({ ...headers, host: hostname, "content-length": String(body.length) });
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  try {
+    await new Promise<void>((resolve, reject) => {
+      socket.once("error", reject);
+      socket.write(`POST ${path} HTTP/1.1\r\n${head}\r\n`);
+      socket.write(body, () => resolve());
+    });
+    const [answer] = (await once(socket.resume(), "data")) as [Buffer];
+    return answer.toString("latin1").split("\r\n\r\n")[0] ?? "";
+  } finally {
+    socket.destroy();
+  }
 }

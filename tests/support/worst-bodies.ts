@@ -1,3 +1,5 @@
+import { scatteredBytes } from "./scattered-text.ts";
+
 /** A body that is as slow to read as its size allows, by what makes it so. */
 export type WorstBody = { readonly what: string; readonly contentType: string; readonly body: Buffer };
 
@@ -73,7 +75,8 @@ export function worstConversations(sizeBytes: number, valid: object): readonly W
     conversation("one long word", said(`"${"a".repeat(room)}"`)),
     conversation("one long text", said(`"${"中文字".repeat(room / 9)}"`)),
     conversation("one long text of short words", said(`"${"a b ".repeat(room / 4)}"`)),
-    conversation("an image", said(`[{"type":"image_url","image_url":{"url":"${"A".repeat(room - 100)}"}}]`)),
+    conversation("one long text of base64", said(`"${base64Of(room)}"`)),
+    conversation("an image", said(`[{"type":"image_url","image_url":{"url":"${base64Of(room - 100)}"}}]`)),
   ];
 }
 
@@ -117,6 +120,12 @@ function textsOf(room: number): string {
     (_, n) =>
       `\r\n--${BOUNDARY}\r\nContent-Disposition: form-data; name="x${n}"\r\n\r\n${"中".repeat(sizeBytes / 3)}`,
   ).join("");
+}
+
+function base64Of(length: number): string {
+  return scatteredBytes(Math.ceil(length * 0.75))
+    .toString("base64")
+    .slice(0, length);
 }
 
 function listOf(item: string, length: number): string {

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { loadEnvFile } from "../../src/env-file.ts";
@@ -32,4 +32,15 @@ test("no file is read where ENV_FILE is empty, and a folder is no file", () => {
   loadEnvFile(environment);
   expect(environment).toEqual({ ENV_FILE: "" });
   expect(() => loadEnvFile({ ENV_FILE: newFolder() })).toThrow(/^ENV_FILE: .* cannot be read \(EISDIR\)/);
+});
+
+test("the file stays out of commits and of images of containers", () => {
+  const ignored = (list: string, pattern: RegExp) =>
+    readFileSync(list, "utf8")
+      .split("\n")
+      .some((line) => pattern.test(line));
+  expect([ignored(".gitignore", /^\.env$/), ignored(".dockerignore", /^(?:\*\*\/)?\.env$/)]).toEqual([
+    true,
+    true,
+  ]);
 });

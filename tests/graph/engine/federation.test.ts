@@ -15,6 +15,7 @@ import { ownership } from "./topics/ownership/topic.ts";
 import { requires } from "./topics/requires/topic.ts";
 import { selections } from "./topics/selections/topic.ts";
 import { subgraphDown } from "./topics/subgraph-down/topic.ts";
+import { values } from "./topics/values/topic.ts";
 
 const TOPICS: readonly Topic[] = [
   keys,
@@ -30,6 +31,7 @@ const TOPICS: readonly Topic[] = [
   mutations,
   introspection,
   subgraphDown,
+  values,
 ];
 
 const suites = TOPICS.flatMap((topic) => EXECUTORS.map((kind) => ({ topic, kind, title: topic.title })));
