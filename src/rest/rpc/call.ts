@@ -1,4 +1,5 @@
 import type { App } from "../../app.ts";
+import { LongText } from "../json-parts/json-parts.ts";
 import { INDEXER_METHODS } from "./indexer-methods.ts";
 import { KV_METHODS } from "./kv-methods.ts";
 import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError, toRpcError } from "./rpc-error.ts";
@@ -33,6 +34,8 @@ export async function answerCall(context: CallContext, call: unknown): Promise<B
 }
 
 function readCall(call: unknown): { readonly method: string; readonly params: readonly unknown[] } {
+  if (isObject(call) && call.method instanceof LongText)
+    throw new RpcError(METHOD_NOT_FOUND, "Method not found");
   if (!isObject(call) || typeof call.method !== "string")
     throw new RpcError(INVALID_REQUEST, "Invalid Request");
   const { params = [] } = call;
