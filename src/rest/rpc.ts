@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { App } from "../app.ts";
 import type { Answer } from "./answer.ts";
 import { headerOf } from "./headers.ts";
-import type { JsonParts } from "./json-parts/json-parts.ts";
+import { isJsonObject, type JsonParts } from "./json-parts/json-parts.ts";
 import { defineRoute } from "./route.ts";
 import { BatchAnswers } from "./rpc/batch-answers.ts";
 import { answerCall, failed, METHODS } from "./rpc/call.ts";
@@ -102,7 +102,7 @@ function jsonAnswer(bytes: Buffer): Answer {
 /** Memory that the largest answer of these calls takes, as far as their methods tell. */
 function largestAnswer(calls: unknown): number {
   const sizes = (Array.isArray(calls) ? calls : [calls]).map((call) =>
-    isObject(call) && typeof call.method === "string" && SEGMENT_METHODS.test(call.method)
+    isJsonObject(call) && typeof call.method === "string" && SEGMENT_METHODS.test(call.method)
       ? SEGMENT_ANSWER_BYTES
       : 0,
   );
@@ -131,8 +131,4 @@ function originOf(app: App, rawHeaders: readonly string[]): string {
   if (PUBLIC_URL) return PUBLIC_URL.replace(/\/$/, "");
   const host = headerOf(rawHeaders, "host") ?? "";
   return `http://${/^[A-Za-z0-9.\-_]+(:\d{1,5})?$|^\[[0-9A-Fa-f:.]+\](:\d{1,5})?$/.test(host) ? host : `${HOST}:${PORT}`}`;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -56,6 +56,11 @@ export function placeholderOf(index: number): string {
   return `${MARK}${index}`;
 }
 
+/** Whether a value of JSON is an object: a long text is none, and neither is a list. */
+export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isObject(value) && !Array.isArray(value) && !(value instanceof LongText);
+}
+
 /** Nothing at all, as a body. */
 export const NO_PARTS = new JsonParts(Buffer.alloc(0), []);
 

@@ -7,20 +7,21 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 const QUOTES = Buffer.from('"');
-/** What stands behind a backslash, and for which character. */
-const ESCAPES: ReadonlyMap<number, number> = new Map(
-  Object.entries({ '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" }).map(
-    ([letter, character]) => [letter.charCodeAt(0), character.charCodeAt(0)],
-  ),
-);
+/** The character that stands behind a backslash, and the one that it stands for; 0 for none. */
+const ESCAPES = new Uint8Array(256);
+for (const [letter, character] of ['""', "\\\\", "//", "b\b", "f\f", "n\n", "r\r", "t\t"])
+  ESCAPES[letter?.charCodeAt(0) ?? 0] = character?.charCodeAt(0) ?? 0;
 const HEX_DIGITS = 4;
+/** So far a quote or a backslash is looked for byte by byte, which is faster than a call. */
+const NEAR = 64;
 
 /** Longer texts are taken out of the JSON. */
 export const MAX_SHORT_TEXT = 4_096;
 /** So much is left of a body at the most when its long texts are taken out. */
 const MAX_REST_BYTES = 8 * 1_048_576;
 const MAX_TEXTS = 65_536;
-const MAX_ESCAPES = 4_194_304;
+/** PHP escapes every slash, which is each 64th character of base64: 1.6 million of a whole body. */
+const MAX_ESCAPES = 2_097_152;
 
 /** How long a text that is kept may be, and who counts the memory that is; what `reserve` throws, `feed` throws. */
 export type ScannerOptions = {
@@ -126,23 +127,27 @@ export class JsonScanner {
       this.#readEscape(this.#escape, bytes[at] ?? 0);
       return at + 1;
     }
-    const quote = placeOf(chunk, "nextQuote", QUOTE, at);
-    const backslash = placeOf(chunk, "nextBackslash", BACKSLASH, at);
-    const end = Math.min(quote, backslash);
-    if (end > at) this.#collector.add(bytes.subarray(at, end));
+    const end = nextSpecial(chunk, at);
+    if (end > at) this.#collector.add(bytes, at, end);
     if (end === bytes.length) return end;
-    if (end === quote) this.#endLong();
-    else {
-      this.#countEscape();
-      this.#escape = { digits: undefined };
+    if (bytes[end] === QUOTE) {
+      this.#endLong();
+      return end + 1;
     }
+    this.#countEscape();
+    const code = ESCAPES[bytes[end + 1] ?? 0];
+    if (code) {
+      this.#collector.addEscaped(code);
+      return end + 2;
+    }
+    this.#escape = { digits: undefined };
     return end + 1;
   }
 
   #readEscape(begun: Escape, byte: number): void {
     if (begun.digits === undefined) {
       if (byte === LETTER_U) begun.digits = "";
-      else this.#endEscape(ESCAPES.get(byte));
+      else this.#endEscape(ESCAPES[byte] || undefined);
       return;
     }
     begun.digits += String.fromCharCode(byte);
@@ -197,6 +202,15 @@ export class JsonScanner {
     }
     this.#isInsideCharacter = !isAscii(bytes.subarray(-1));
   }
+}
+
+/** The next quote or backslash of a chunk, its length where it has none. */
+function nextSpecial(chunk: Chunk, from: number): number {
+  const { bytes } = chunk;
+  const near = Math.min(bytes.length, from + NEAR);
+  for (let at = from; at < near; at++) if (bytes[at] === QUOTE || bytes[at] === BACKSLASH) return at;
+  if (near === bytes.length) return near;
+  return Math.min(placeOf(chunk, "nextQuote", QUOTE, near), placeOf(chunk, "nextBackslash", BACKSLASH, near));
 }
 
 /** The next place of a byte in a chunk, its length where it has none. A far one is not searched for again. */

@@ -5,7 +5,7 @@ import { SEGMENT_BYTES } from "../../storage/merkle/shape.ts";
 import type { FileId, PutOutcome, Segment } from "../../storage/node/storage-node.ts";
 import type { UploadSegment } from "../../storage/uploads.service.ts";
 import { toFileInfo } from "../file/file-info.ts";
-import { LongText } from "../json-parts/json-parts.ts";
+import { isJsonObject, LongText } from "../json-parts/json-parts.ts";
 import { toNodeStatus } from "../node/status.ts";
 import { invalidParams, RpcError, SERVER_ERROR } from "./rpc-error.ts";
 import { Base64Bytes } from "./rpc-json.ts";
@@ -130,7 +130,7 @@ function readSegments(params: RpcParams): readonly UploadSegment[] {
 }
 
 function readSegment(value: unknown): UploadSegment {
-  if (!isObject(value)) throw invalidParams("segment", "expected a segment");
+  if (!isJsonObject(value)) throw invalidParams("segment", "expected a segment");
   const { data: text } = value;
   if ((typeof text === "string" || text instanceof LongText) && text.length > MAX_DATA_CHARACTERS)
     throw invalidParams("data", "invalid data length");
@@ -146,7 +146,7 @@ function readSegment(value: unknown): UploadSegment {
 }
 
 function readProof(value: unknown): UploadSegment["proof"] {
-  if (!isObject(value)) throw invalidParams("proof", "expected a proof");
+  if (!isJsonObject(value)) throw invalidParams("proof", "expected a proof");
   // Clients in Go write an empty list as null.
   const lemma = value.lemma === null ? [] : value.lemma;
   const path = value.path === null ? [] : value.path;
@@ -166,8 +166,4 @@ function readPlace(value: unknown, name: string): number {
   const place = readU64(value, name);
   if (place > BigInt(Number.MAX_SAFE_INTEGER)) throw invalidParams(name, "number too large");
   return Number(place);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
