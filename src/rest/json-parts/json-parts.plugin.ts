@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import { Slot } from "../../kernel/slot.ts";
+import { TurnQueue } from "../../kernel/turns.ts";
 import type { RequestMemory } from "../../load/request-memory.ts";
 import { readJsonParts } from "./read-json-parts.ts";
 
@@ -18,6 +19,7 @@ export async function jsonPartsPlugin(
   { memory, route, maxTextLength }: Options,
 ): Promise<void> {
   const replies = new Slot<FastifyRequest, FastifyReply>();
+  const turns = new TurnQueue();
   server.addHook("onRequest", async (request, reply) => {
     memory.countsItself(request.raw);
     replies.set(request, reply);
@@ -29,6 +31,7 @@ export async function jsonPartsPlugin(
     return readJsonParts(request.raw, {
       maxBytes,
       maxTextLength,
+      turns,
       lease: () => memory.of(request.raw, response),
     });
   });

@@ -1,17 +1,17 @@
 import type { IncomingMessage } from "node:http";
 import { AppError } from "../../kernel/errors.ts";
+import type { TurnQueue } from "../../kernel/turns.ts";
 import type { MemoryLease } from "../../load/memory-budget.ts";
 import type { JsonParts } from "./json-parts.ts";
 import { JsonScanner } from "./json-scanner.ts";
-
-/** So much is read in one turn of the event loop: about 5 ms. */
-const TURN_BYTES = 1_048_576;
 
 type Options = {
   /** Of the whole body. */
   readonly maxBytes: number;
   /** Longer texts are measured and not kept. */
   readonly maxTextLength: number;
+  /** Shared by all bodies, so that many take no longer turns than one. */
+  readonly turns: TurnQueue;
   /** Opened with the first bytes that count. */
   readonly lease: () => MemoryLease;
 };
@@ -26,8 +26,12 @@ export function readJsonParts(request: IncomingMessage, options: Options): Promi
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes));
   const scanner = new JsonScanner({ maxTextLength, reserve: (bytes) => reserve(options.lease(), bytes) });
   const { promise, resolve, reject } = Promise.withResolvers<JsonParts>();
-  let [read, readInTurn] = [0, 0];
-  const stop = () => request.off("data", take).off("end", end).off("error", fail);
+  let read = 0;
+  let isOver = false;
+  const stop = () => {
+    isOver = true;
+    request.off("data", take).off("end", end).off("error", fail);
+  };
   const fail = (error: unknown) => {
     stop();
     reject(error);
@@ -36,19 +40,22 @@ export function readJsonParts(request: IncomingMessage, options: Options): Promi
     stop();
     resolve(scanner.end());
   };
-  const take = (chunk: Buffer) => {
-    read += chunk.length;
-    if (read > maxBytes) return fail(tooLarge(maxBytes));
+  const feed = (chunk: Buffer) => {
+    if (isOver) return;
     try {
       scanner.feed(chunk);
     } catch (error) {
-      return fail(error);
+      fail(error);
     }
-    readInTurn += chunk.length;
-    if (readInTurn < TURN_BYTES) return;
-    readInTurn = 0;
+    // Whoever discards the rest after a failure reads on as well.
+    request.resume();
+  };
+  const take = (chunk: Buffer) => {
+    read += chunk.length;
+    if (read > maxBytes) return fail(tooLarge(maxBytes));
+    if (scanner.hasFailed) return;
     request.pause();
-    setImmediate(() => request.resume());
+    options.turns.take(chunk.length, () => feed(chunk));
   };
   request.on("data", take).on("end", end).on("error", fail).resume();
   return promise;
