@@ -268,9 +268,7 @@ async function confirmed(app: App, { authorization }: Visit, answer: Promise<Ans
 
 function fail(app: App, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { shown: requestId } = requestIdsOf(request);
-  const { code } = toAppError(error);
-  if (code === "body_too_large" || (code === "overloaded" && request.raw.readableDidRead))
-    discardBody(request, reply);
+  if (toAppError(error).code === "body_too_large") discardBody(request, reply);
   return sendFailure(app, error, { requestId, errors: shapeOf(request) }, reply);
 }
 

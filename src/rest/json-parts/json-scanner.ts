@@ -16,7 +16,7 @@ const HEX_DIGITS = 4;
 const NEAR = 64;
 
 /** Longer texts are taken out of the JSON. */
-export const MAX_SHORT_TEXT = 4_096;
+const MAX_SHORT_TEXT = 4_096;
 /** So much is left of a body at the most when its long texts are taken out. */
 const MAX_REST_BYTES = 8 * 1_048_576;
 const MAX_TEXTS = 65_536;
