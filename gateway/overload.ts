@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { FastifyInstance, FastifyRequest, FastifyServerFactory } from "fastify";
 import type { App } from "../src/app.ts";
 import { AppError } from "../src/kernel/errors.ts";
+import { JsonParts } from "../src/rest/json-parts/json-parts.ts";
 import { RequestGate, Turns } from "./request-gate.ts";
 
 /** Smaller bodies and answers are bounded by the number of connections, and not worth counting. */
@@ -43,13 +44,13 @@ export function limitLoad(server: FastifyInstance, app: App): void {
     done(cause && overloaded());
   });
   server.addHook("preParsing", (request, reply, payload, done) => {
-    if (mayBeLarge(request))
+    if (mayBeLarge(request) && !load.requests.isCounted(request.raw))
       reserveAsItComes(request, (bytes) => load.requests.of(request.raw, reply.raw).reserve(bytes));
     done(null, payload);
   });
   const largeBodies = new Turns(1);
   server.addHook("preValidation", ({ body }, _reply, done) => {
-    if (!Buffer.isBuffer(body) || body.length <= LARGE_BODY_BYTES) return done();
+    if (bytesToParse(body) <= LARGE_BODY_BYTES) return done();
     if (!largeBodies.take(() => done())) done(overloaded());
   });
   server.addHook("onSend", (request, reply, payload, done) => {
@@ -61,6 +62,11 @@ export function limitLoad(server: FastifyInstance, app: App): void {
     }
     done(null, payload);
   });
+}
+
+function bytesToParse(body: unknown): number {
+  if (body instanceof JsonParts) return body.json.length;
+  return Buffer.isBuffer(body) ? body.length : 0;
 }
 
 function isHealthCheck({ url = "" }: IncomingMessage): boolean {

@@ -292,7 +292,7 @@ export const SETTINGS = {
   BODY_MS: { schema: ms.default(30_000), about: "Deadline for the body of a request", example: "30000" },
   UPLOAD_MS: {
     schema: ms.default(120_000),
-    about: "Deadline for a body of sound or pictures",
+    about: "Deadline for a body that may be large: prompts, audio, images, JSON-RPC",
     example: "120000",
   },
   MAX_PROMPT_MIB: {
@@ -304,7 +304,7 @@ export const SETTINGS = {
   REQUEST_MEMORY_MIB: {
     schema: z.coerce.number().int().min(128).max(65_536).default(256),
     about:
-      "Memory that requests of a process may hold, MiB: bodies, and answers until they are read; an account at most half of it, an address a quarter, all addresses half",
+      "Memory that requests of a process may hold, MiB: bodies, and answers until they are read; an account at most half of it, an address a third, all addresses half",
     example: "1024",
   },
   MAX_EVENT_LOOP_DELAY_MS: {

@@ -1,3 +1,4 @@
+import { setImmediate as setImmediateCallback } from "node:timers";
 import { setImmediate } from "node:timers/promises";
 
 /** How many bytes are searched or hashed in one turn of the event loop: at most 10 ms. */
@@ -53,5 +54,37 @@ export async function feedInTurns(
     take(part);
     at += part.length;
     await meter.spend(part.length);
+  }
+}
+
+/** Divides the work of many, such as bodies that are read at the same time, among turns of the event loop, in order. */
+export class TurnQueue {
+  readonly #waiting: { readonly bytes: number; readonly run: () => void }[] = [];
+  #leftBytes = TURN_BYTES;
+  #isScheduled = false;
+
+  /** Runs now, or in a later turn when this one has no more. Only as much may wait as its callers hold back. */
+  take(bytes: number, run: () => void): void {
+    if (!this.#isScheduled) this.#schedule();
+    if (this.#waiting.length > 0 || this.#leftBytes <= 0) this.#waiting.push({ bytes, run });
+    else this.#run({ bytes, run });
+  }
+
+  #run({ bytes, run }: { readonly bytes: number; readonly run: () => void }): void {
+    this.#leftBytes -= bytes;
+    run();
+  }
+
+  #schedule(): void {
+    this.#isScheduled = true;
+    setImmediateCallback(() => {
+      this.#isScheduled = false;
+      this.#leftBytes = TURN_BYTES;
+      for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
+        this.#run(next);
+        if (this.#leftBytes <= 0) break;
+      }
+      if (this.#waiting.length > 0 || this.#leftBytes <= 0) this.#schedule();
+    });
   }
 }

@@ -16,11 +16,11 @@ export type MemoryOwner = { readonly kind: "address" | "account"; readonly id: s
 
 /** The share of the total that one account, one address and all addresses may hold. */
 const ACCOUNT_SHARE = 1 / 2;
-const ADDRESS_SHARE = 1 / 4;
+const ADDRESS_SHARE = 1 / 3;
 const ADDRESSES_SHARE = 1 / 2;
 const RETRY_AFTER_SECONDS = 1;
 
-/** The usual limits within a total: half of it for one account, a quarter for one address, half for all addresses. */
+/** The usual limits within a total: half of it for one account, a third for one address, half for all addresses. */
 export function memoryLimits(totalBytes: number): MemoryLimits {
   return {
     totalBytes,
@@ -63,13 +63,19 @@ export class MemoryBudget {
     return new MemoryLease(owner, {
       reserve: (of, bytes) => this.#reserve(of, bytes),
       add: (of, bytes) => this.#add(of, bytes),
+      shareOf: (of) => this.#shareOf(of),
     });
   }
 
+  #shareOf({ kind }: MemoryOwner): number {
+    const { perAccountBytes, perAddressBytes } = this.#limits;
+    return kind === "address" ? perAddressBytes : perAccountBytes;
+  }
+
   #reserve(owner: MemoryOwner, bytes: number): void {
-    const { totalBytes, perAccountBytes, perAddressBytes, addressesBytes } = this.#limits;
+    const { totalBytes, addressesBytes } = this.#limits;
     const isAddress = owner.kind === "address";
-    const share = isAddress ? perAddressBytes : perAccountBytes;
+    const share = this.#shareOf(owner);
     const held = this.#byOwner.get(keyOf(owner)) ?? 0;
     const isCrowded = isAddress && this.#addressesBytes + bytes > addressesBytes;
     if (this.#usedBytes + bytes > totalBytes || held + bytes > share || isCrowded) {
@@ -94,6 +100,7 @@ export class MemoryBudget {
 type Account = {
   reserve(owner: MemoryOwner, bytes: number): void;
   add(owner: MemoryOwner, bytes: number): void;
+  shareOf(owner: MemoryOwner): number;
 };
 
 /** What one request holds of the budget. It is released once, as a whole, when the response is closed. */
@@ -106,6 +113,16 @@ export class MemoryLease {
   constructor(owner: MemoryOwner, account: Account) {
     this.#owner = owner;
     this.#account = account;
+  }
+
+  /** What it holds. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** What it could hold if its owner had no other request under way. */
+  get largestBytes(): number {
+    return this.#account.shareOf(this.#owner);
   }
 
   /** Reserves memory before it is allocated. Throws `overloaded` when it does not fit, and holds nothing more then. */

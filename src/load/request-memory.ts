@@ -15,6 +15,7 @@ export class RequestMemory {
   readonly #trustedProxies: BlockList;
   readonly #leases = new Slot<IncomingMessage, MemoryLease>();
   readonly #owners = new Slot<IncomingMessage, MemoryOwner>();
+  readonly #countThemselves = new Slot<IncomingMessage, boolean>();
 
   constructor(budget: MemoryBudget, trustedProxies: BlockList) {
     this.#budget = budget;
@@ -43,6 +44,16 @@ export class RequestMemory {
   /** What an operation holds that a connection carries among others: `request` opened the connection. */
   operationOf(request: IncomingMessage, principal: Principal): OperationMemory {
     return new OperationMemory(() => this.#budget.open(accountOf(principal) ?? this.#addressOf(request)));
+  }
+
+  /** Whoever reads the body of this request reserves what it keeps of it. */
+  countsItself(request: IncomingMessage): void {
+    this.#countThemselves.set(request, true);
+  }
+
+  /** Whether the body of a request is counted by whoever reads it. */
+  isCounted(request: IncomingMessage): boolean {
+    return this.#countThemselves.get(request) === true;
   }
 
   /** Counts what a request holds against its account from now on. */

@@ -17,6 +17,8 @@ import { uploadSegment } from "./file/segment.ts";
 import { getFile } from "./file.ts";
 import { listFileInfos } from "./files/info.ts";
 import { unsupportedType } from "./headers.ts";
+import { jsonPartsPlugin } from "./json-parts/json-parts.plugin.ts";
+import { JsonParts, NO_PARTS } from "./json-parts/json-parts.ts";
 import { decodedPath, KnownPaths } from "./known-paths.ts";
 import { getNodeStatus } from "./node/status.ts";
 import { toOpenApi } from "./openapi.ts";
@@ -109,8 +111,8 @@ export async function restPlugin(server: FastifyInstance, { app }: { app: App })
     );
   server.addContentTypeParser("*", (request, _body, done) => done(unsupportedType(takenBy(request))));
   server.setErrorHandler((error, request, reply) => fail(app, error, request, reply));
-  for (const route of routes)
-    server.route({
+  for (const route of routes) {
+    const options = {
       method: route.method,
       url: route.url,
       bodyLimit: route.takesPrompt ? app.config.MAX_PROMPT_MIB * MIB : route.bodyLimitBytes,
@@ -122,8 +124,15 @@ export async function restPlugin(server: FastifyInstance, { app }: { app: App })
           enterFirst(app, route, request, reply).then(() => done(), done);
         },
       ],
-      handler: (request, reply) => handle(app, route, request, reply),
-    });
+      handler: (request: FastifyRequest, reply: FastifyReply) => handle(app, route, request, reply),
+    };
+    if (!route.readsParts) server.route(options);
+    else
+      await server.register(jsonPartsPlugin, {
+        ...{ route: options, memory: app.load.requests },
+        maxTextLength: route.readsParts.maxTextLength,
+      });
+  }
   servePreflights(server, routes);
   let described: Buffer | undefined;
   server.get("/openapi.json", async (_request, reply) => {
@@ -227,6 +236,7 @@ async function handle(
     params: request.params as Record<string, string>,
     query: request.query,
     body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+    parts: request.body instanceof JsonParts ? request.body : NO_PARTS,
     target: request.raw.url ?? "/",
     isHead: request.method === "HEAD",
     rawHeaders: request.raw.rawHeaders,

@@ -10,6 +10,7 @@ import { withClientField } from "./client-field.ts";
 import { comparableBody } from "./comparable-body.ts";
 import { headerOf } from "./headers.ts";
 import { answerOnce, type Repetition } from "./idempotent.ts";
+import type { JsonParts } from "./json-parts/json-parts.ts";
 
 /** Whom a route lets in: everyone, or who is permitted the action that it takes. */
 export type Access = "public" | Action;
@@ -23,6 +24,8 @@ export type RouteCall<Query, Body, Headers = unknown> = {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
+  /** The JSON body of a route with `readsParts`, in place of `body`. */
+  readonly parts: JsonParts;
   /** What the route reads from the headers. */
   readonly headers: Headers;
   /** The path and query as they came, nothing decoded. */
@@ -63,6 +66,8 @@ export type Route = {
   /** Whether every answer goes through an admission, which judges the key anew. */
   readonly isAdmitted: boolean;
   readonly bodyLimitBytes: number;
+  /** Whether its JSON body is read in parts, as it may be large: texts up to this length are kept where they are base64. */
+  readonly readsParts: { readonly maxTextLength: number } | undefined;
   /** Whether its body is a prompt, for which the operator sets the limit (`MAX_PROMPT_MIB`). */
   readonly takesPrompt: boolean;
   /** Whether, and how, a request that comes again with its `Idempotency-Key` is answered without being done again. */
@@ -93,7 +98,7 @@ const JSON_TYPE = "application/json";
 /**
  * Defines an endpoint. `query` and `body` are checked before `handle` is called, a fault in them is
  * `invalid_parameter` or `invalid_body`; with `body: "bytes"` the handler reads the body itself, and `bodies` says by
- * media type what it reads. A parameter that `query` does not name is refused, unless `query` is a loose object.
+ * media type what it reads; a route with `readsParts` has it in `parts`. A parameter that `query` does not name is refused, unless `query` is a loose object.
  * `headers` reads what the route takes from the headers. Query and headers are read before a stored answer is given.
  */
 export function defineRoute<
@@ -116,6 +121,7 @@ export function defineRoute<
   isOpenToPages?: boolean;
   isAdmitted?: boolean;
   bodyLimitBytes?: number;
+  readsParts?: Route["readsParts"];
   takesPrompt?: boolean;
   repetition?: Repetition;
   handle(
@@ -134,6 +140,7 @@ export function defineRoute<
     isOpenToPages: given.isOpenToPages ?? false,
     isAdmitted: given.isAdmitted ?? false,
     bodyLimitBytes: given.bodyLimitBytes ?? (given.takesPrompt ? PROMPT_BODY_LIMIT : DEFAULT_BODY_LIMIT),
+    readsParts: given.readsParts,
     takesPrompt: given.takesPrompt ?? false,
     repetition: given.repetition,
     query,

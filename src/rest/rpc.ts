@@ -2,14 +2,16 @@ import { z } from "zod";
 import type { App } from "../app.ts";
 import type { Answer } from "./answer.ts";
 import { headerOf } from "./headers.ts";
+import { isJsonObject, type JsonParts } from "./json-parts/json-parts.ts";
 import { defineRoute } from "./route.ts";
 import { BatchAnswers } from "./rpc/batch-answers.ts";
 import { answerCall, failed, METHODS } from "./rpc/call.ts";
 import { INVALID_REQUEST, RpcError } from "./rpc/rpc-error.ts";
 import { readJson } from "./rpc/rpc-json.ts";
+import { MAX_DATA_CHARACTERS } from "./rpc/zgs-methods.ts";
 
-/** Ten segments, as clients send them, are 3.5 MB. */
-const BODY_LIMIT_BYTES = 8 * 1_048_576;
+/** The limit of the network's own nodes: 299 whole segments. */
+const BODY_LIMIT_BYTES = 100 * 1_048_576;
 const MAX_CALLS = 100;
 /** A segment as bytes, as base64 in a text and in bytes, in an answer, and on its way to the client. */
 const SEGMENT_ANSWER_BYTES = 2 * 1_048_576;
@@ -48,10 +50,11 @@ export const callRpc = defineRoute({
   isOpenToPages: true,
   bodyLimitBytes: BODY_LIMIT_BYTES,
   body: "bytes",
+  readsParts: { maxTextLength: MAX_DATA_CHARACTERS },
   bodies: { "application/json": z.union([request, z.array(request).min(1).max(MAX_CALLS)]) },
   answer: { json: z.union([response, z.array(response)]) },
   failure: response,
-  async handle(app, { body, rawHeaders, signal, reserve, count }) {
+  async handle(app, { parts, rawHeaders, signal, reserve, count }) {
     const memory = new AnswerMemory(reserve);
     const context = {
       app,
@@ -61,7 +64,7 @@ export const callRpc = defineRoute({
     };
     let calls: unknown;
     try {
-      calls = readCalls(body);
+      calls = readCalls(parts);
     } catch (error) {
       return jsonAnswer(failed(app, null, error));
     }
@@ -85,7 +88,7 @@ export const callRpc = defineRoute({
 const NOTHING: Answer = { kind: "bytes", bytes: Buffer.alloc(0), status: 204 };
 const JSON_HEADERS = { "content-type": "application/json; charset=utf-8" };
 
-function readCalls(body: Buffer): unknown {
+function readCalls(body: JsonParts): unknown {
   const calls = readJson(body);
   if (Array.isArray(calls) && (calls.length === 0 || calls.length > MAX_CALLS))
     throw new RpcError(INVALID_REQUEST, `A batch has 1 to ${MAX_CALLS} calls`);
@@ -99,7 +102,7 @@ function jsonAnswer(bytes: Buffer): Answer {
 /** Memory that the largest answer of these calls takes, as far as their methods tell. */
 function largestAnswer(calls: unknown): number {
   const sizes = (Array.isArray(calls) ? calls : [calls]).map((call) =>
-    isObject(call) && typeof call.method === "string" && SEGMENT_METHODS.test(call.method)
+    isJsonObject(call) && typeof call.method === "string" && SEGMENT_METHODS.test(call.method)
       ? SEGMENT_ANSWER_BYTES
       : 0,
   );
@@ -128,8 +131,4 @@ function originOf(app: App, rawHeaders: readonly string[]): string {
   if (PUBLIC_URL) return PUBLIC_URL.replace(/\/$/, "");
   const host = headerOf(rawHeaders, "host") ?? "";
   return `http://${/^[A-Za-z0-9.\-_]+(:\d{1,5})?$|^\[[0-9A-Fa-f:.]+\](:\d{1,5})?$/.test(host) ? host : `${HOST}:${PORT}`}`;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

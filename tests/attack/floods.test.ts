@@ -58,6 +58,12 @@ const proofs = () =>
   JSON.stringify(
     Array.from({ length: 100 }, (_, id) => call("zgs_downloadSegmentWithProof", [root, id % 100], id)),
   );
+/** As many segments as fit into a body, each of which has to be hashed. */
+const uploads = () => {
+  const proof = { lemma: [root], path: [] };
+  const data = randomBytes(262_144).toString("base64");
+  return Array.from({ length: 299 }, (_, n) => ({ root, index: n % 100, data, proof, fileSize: FILE_BYTES }));
+};
 const repeated = (request: Buffer, times: number) =>
   Buffer.concat(Array.from({ length: times }, () => request));
 const introspection = () =>
@@ -87,10 +93,23 @@ const FLOODS: readonly Flood[] = [
     manners: [LEAVING, READING],
   },
   {
-    name: "JSON-RPC bodies of 8 MiB",
+    name: "JSON-RPC bodies of 100 MiB",
     connections: 60,
     payload: () =>
-      rawRequest("POST", "/", JSON.stringify(call("zgs_getStatus", ["x".repeat(8 * MIB - 200)], 1))),
+      rawRequest("POST", "/", JSON.stringify(call("zgs_getStatus", ["x".repeat(100 * MIB - 200)], 1))),
+    manners: [STARING],
+  },
+  {
+    name: "JSON-RPC uploads of 299 segments",
+    connections: 60,
+    payload: () => rawRequest("POST", "/", JSON.stringify(call("zgs_uploadSegments", [uploads()], 1))),
+    manners: [LEAVING, READING],
+  },
+  {
+    name: "JSON-RPC bodies of short texts",
+    connections: 60,
+    payload: () =>
+      rawRequest("POST", "/", JSON.stringify(call("zgs_getStatus", Array(19_000).fill("x".repeat(430)), 1))),
     manners: [STARING],
   },
   {

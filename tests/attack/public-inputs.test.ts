@@ -59,7 +59,7 @@ const MANY_SEGMENTS: typeof ONE_SEGMENT = [
   ...SEGMENT_FAULTS.map(([name, value]) => [name, [SEGMENT, value]] as const),
   ["segments", LONG_TEXT],
   ["segments", LONG_LIST],
-  ["segments", Array(101).fill(SEGMENT)],
+  ["segments", Array(401).fill(SEGMENT)],
   ["segments", HUGE_NUMBER],
   ["segment", DEEP],
 ];

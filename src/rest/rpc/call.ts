@@ -1,4 +1,5 @@
 import type { App } from "../../app.ts";
+import { isJsonObject, LongText } from "../json-parts/json-parts.ts";
 import { INDEXER_METHODS } from "./indexer-methods.ts";
 import { KV_METHODS } from "./kv-methods.ts";
 import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError, toRpcError } from "./rpc-error.ts";
@@ -33,7 +34,9 @@ export async function answerCall(context: CallContext, call: unknown): Promise<B
 }
 
 function readCall(call: unknown): { readonly method: string; readonly params: readonly unknown[] } {
-  if (!isObject(call) || typeof call.method !== "string")
+  if (isJsonObject(call) && call.method instanceof LongText)
+    throw new RpcError(METHOD_NOT_FOUND, "Method not found");
+  if (!isJsonObject(call) || typeof call.method !== "string")
     throw new RpcError(INVALID_REQUEST, "Invalid Request");
   const { params = [] } = call;
   if (params !== null && !Array.isArray(params))
@@ -43,7 +46,7 @@ function readCall(call: unknown): { readonly method: string; readonly params: re
 
 /** The id of a call, to be sent back as it came; undefined without one, null for what cannot be one. */
 export function idOf(call: unknown): unknown {
-  if (!isObject(call) || !("id" in call)) return isObject(call) ? undefined : null;
+  if (!isJsonObject(call) || !("id" in call)) return isJsonObject(call) ? undefined : null;
   const { id: given } = call;
   const isId =
     typeof given === "number" ||
@@ -59,8 +62,4 @@ export function failed(app: App, callId: unknown, error: unknown): Buffer {
   const { code, message, data } = known ?? new RpcError(INTERNAL_ERROR, "Internal error");
   const shown = { code, message, ...(data !== undefined && { data }) };
   return writeJson({ jsonrpc: "2.0", id: callId ?? null, error: shown });
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,7 @@
+import { readBase64 as decodeBase64 } from "../../kernel/base64.ts";
 import { type Hex, isAddress, isHash32, lowerHex } from "../../kernel/hex.ts";
 import { MAX_U64 } from "../../storage/kv/stream-data.ts";
+import { LongText } from "../json-parts/json-parts.ts";
 import { invalidParams, type RpcError } from "./rpc-error.ts";
 
 /** No method has more than six; some clients send a few that are not read. */
@@ -64,7 +66,7 @@ export class RpcParams {
     return readBase64(this.#values[at], name, maxBytes);
   }
 
-  /** A list of texts, each of `maxLength` characters at most. Left out or null, it is empty. */
+  /** A list of texts, of at most `max.length` characters each, and so no long texts. Left out or null, it is empty. */
   texts(
     at: number,
     name: string,
@@ -74,8 +76,10 @@ export class RpcParams {
     if (!Array.isArray(value)) throw invalidParams(name, "expected a list");
     if (value.length > max.items) throw invalidParams(name, `more than ${max.items} entries`);
     return value.map((text) => {
+      const isLong = text instanceof LongText;
+      if (isLong || (typeof text === "string" && text.length > max.length))
+        throw invalidParams(name, `longer than ${max.length} characters`);
       if (typeof text !== "string") throw invalidParams(name, "expected a list of strings");
-      if (text.length > max.length) throw invalidParams(name, `longer than ${max.length} characters`);
       return text;
     });
   }
@@ -96,10 +100,10 @@ export function readHash(value: unknown, name: string): Hex {
 
 /** Standard base64 with its padding, of at most `maxBytes` bytes. What Node would skip is refused. */
 export function readBase64(value: unknown, name: string, maxBytes: number): Buffer {
-  if (typeof value !== "string") throw invalidParams(name, "expected base64");
+  if (typeof value !== "string" && !(value instanceof LongText)) throw invalidParams(name, "expected base64");
   if (value.length > Math.ceil(maxBytes / 3) * 4) throw tooLong(name, maxBytes);
-  const bytes = Buffer.from(value, "base64");
-  if (bytes.toString("base64") !== value) throw invalidParams(name, "illegal base64 data");
+  const bytes = typeof value === "string" ? decodeBase64(value) : value.bytes;
+  if (!bytes) throw invalidParams(name, "illegal base64 data");
   if (bytes.length > maxBytes) throw tooLong(name, maxBytes);
   return bytes;
 }

@@ -1,9 +1,11 @@
 import type { App } from "../../app.ts";
 import { isHash32, lowerHex } from "../../kernel/hex.ts";
+import { settleAll } from "../../kernel/settle-all.ts";
 import { SEGMENT_BYTES } from "../../storage/merkle/shape.ts";
 import type { FileId, PutOutcome, Segment } from "../../storage/node/storage-node.ts";
 import type { UploadSegment } from "../../storage/uploads.service.ts";
 import { toFileInfo } from "../file/file-info.ts";
+import { isJsonObject, LongText } from "../json-parts/json-parts.ts";
 import { toNodeStatus } from "../node/status.ts";
 import { invalidParams, RpcError, SERVER_ERROR } from "./rpc-error.ts";
 import { Base64Bytes } from "./rpc-json.ts";
@@ -12,10 +14,14 @@ import { type RpcParams, readBase64, readHash, readU64 } from "./rpc-params.ts";
 
 /** What one call may ask for at most. */
 const MOST_CHUNKS = 1_024;
-const MOST_SEGMENTS = 100;
+/** A body of 100 MiB has room for 299 whole ones. */
+const MAX_SEGMENTS = 400;
+/** Of one call; a process has room for 256. */
+const MAX_UPLOADS_AT_ONCE = 16;
 /** The way to the root of a file of 2^64 bytes has fewer steps. */
 const LONGEST_PROOF = 64;
-const MAX_DATA_CHARACTERS = Math.ceil(SEGMENT_BYTES / 3) * 4;
+/** A whole segment in base64. */
+export const MAX_DATA_CHARACTERS = Math.ceil(SEGMENT_BYTES / 3) * 4;
 
 /**
  * The storage node's methods (facts: storage section 2.2). Uploads by `txSeq` answer 0 where a node answers null: older
@@ -27,25 +33,26 @@ export const ZGS_METHODS: RpcMethods = {
   zgs_getStatus: async ({ app }) => toNodeStatus(await app.files.status()),
   zgs_getShardConfig: async () => ({ shardId: 0, numShard: 1 }),
 
-  zgs_uploadSegment: async ({ app, params }) => {
-    const [kind] = await uploadAll(app, [readSegment(params.raw(0))]);
+  zgs_uploadSegment: async (call) => {
+    const [kind] = await uploadAll(call, [readSegment(call.params.raw(0))]);
     if (kind === "duplicate")
       throw new RpcError(SERVER_ERROR, "segment has already been uploaded or is being uploaded");
     return kind === "finalized" ? refuseWhole() : null;
   },
-  zgs_uploadSegments: async ({ app, params }) => {
-    const kinds = await uploadAll(app, readSegments(params));
+  zgs_uploadSegments: async (call) => {
+    const kinds = await uploadAll(call, readSegments(call.params));
     return kinds.length > 0 && kinds.every((kind) => kind === "finalized") ? refuseWhole() : null;
   },
-  zgs_uploadSegmentByTxSeq: async ({ app, params }) => {
-    await uploadAll(app, [{ ...readSegment(params.raw(0)), txSeq: params.u64(1, "tx_seq") }]);
+  zgs_uploadSegmentByTxSeq: async (call) => {
+    const { params } = call;
+    await uploadAll(call, [{ ...readSegment(params.raw(0)), txSeq: params.u64(1, "tx_seq") }]);
     return 0;
   },
-  zgs_uploadSegmentsByTxSeq: async ({ app, params }) => {
-    const txSeq = params.u64(1, "tx_seq");
+  zgs_uploadSegmentsByTxSeq: async (call) => {
+    const txSeq = call.params.u64(1, "tx_seq");
     await uploadAll(
-      app,
-      readSegments(params).map((segment) => ({ ...segment, txSeq })),
+      call,
+      readSegments(call.params).map((segment) => ({ ...segment, txSeq })),
     );
     return 0;
   },
@@ -68,12 +75,15 @@ export const ZGS_METHODS: RpcMethods = {
   zgs_getFileInfoByTxSeq: ({ app, params }) => fileInfo(app, { txSeq: params.u64(0, "tx_seq") }),
 };
 
-/** What became of each segment. All are tried, and the first that failed is told of. */
+/** What became of each segment. All are tried unless the client leaves, and the first that failed is told of. */
 async function uploadAll(
-  app: App,
+  { app, signal }: RpcCall,
   segments: readonly UploadSegment[],
 ): Promise<readonly PutOutcome["kind"][]> {
-  const outcomes = await Promise.allSettled(segments.map((segment) => app.uploads.put(segment)));
+  const outcomes = await settleAll(segments, MAX_UPLOADS_AT_ONCE, (segment) => {
+    if (signal.aborted) throw new RpcError(SERVER_ERROR, "The client has left");
+    return app.uploads.put(segment);
+  });
   return outcomes.map((outcome) => {
     if (outcome.status === "rejected") throw outcome.reason;
     return outcome.value.kind;
@@ -115,15 +125,16 @@ async function fileInfo(app: App, id: FileId) {
 function readSegments(params: RpcParams): readonly UploadSegment[] {
   const segments = params.raw(0);
   if (!Array.isArray(segments)) throw invalidParams("segments", "expected a list of segments");
-  if (segments.length > MOST_SEGMENTS) throw invalidParams("segments", `more than ${MOST_SEGMENTS} segments`);
+  if (segments.length > MAX_SEGMENTS) throw invalidParams("segments", `more than ${MAX_SEGMENTS} segments`);
   return segments.map(readSegment);
 }
 
 function readSegment(value: unknown): UploadSegment {
-  if (!isObject(value)) throw invalidParams("segment", "expected a segment");
-  if (typeof value.data === "string" && value.data.length > MAX_DATA_CHARACTERS)
+  if (!isJsonObject(value)) throw invalidParams("segment", "expected a segment");
+  const { data: text } = value;
+  if ((typeof text === "string" || text instanceof LongText) && text.length > MAX_DATA_CHARACTERS)
     throw invalidParams("data", "invalid data length");
-  const data = readBase64(value.data, "data", SEGMENT_BYTES);
+  const data = readBase64(text, "data", SEGMENT_BYTES);
   if (data.length === 0) throw new RpcError(SERVER_ERROR, "data is empty");
   return {
     root: readHash(value.root, "root"),
@@ -135,7 +146,7 @@ function readSegment(value: unknown): UploadSegment {
 }
 
 function readProof(value: unknown): UploadSegment["proof"] {
-  if (!isObject(value)) throw invalidParams("proof", "expected a proof");
+  if (!isJsonObject(value)) throw invalidParams("proof", "expected a proof");
   // Clients in Go write an empty list as null.
   const lemma = value.lemma === null ? [] : value.lemma;
   const path = value.path === null ? [] : value.path;
@@ -155,8 +166,4 @@ function readPlace(value: unknown, name: string): number {
   const place = readU64(value, name);
   if (place > BigInt(Number.MAX_SAFE_INTEGER)) throw invalidParams(name, "number too large");
   return Number(place);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

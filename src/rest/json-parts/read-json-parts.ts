@@ -1,0 +1,76 @@
+import type { IncomingMessage } from "node:http";
+import { AppError } from "../../kernel/errors.ts";
+import type { TurnQueue } from "../../kernel/turns.ts";
+import type { MemoryLease } from "../../load/memory-budget.ts";
+import type { JsonParts } from "./json-parts.ts";
+import { JsonScanner } from "./json-scanner.ts";
+
+type Options = {
+  /** Of the whole body. */
+  readonly maxBytes: number;
+  /** Longer texts are measured and not kept. */
+  readonly maxTextLength: number;
+  /** Shared by all bodies, so that many take no longer turns than one. */
+  readonly turns: TurnQueue;
+  /** Opened with the first bytes that count. */
+  readonly lease: () => MemoryLease;
+};
+
+/**
+ * Reads a JSON body in parts, in as many turns of the event loop as it takes; of a body with a fault the rest is read and
+ * not kept. Throws `body_too_large` for one that is longer than `maxBytes` or can never fit into its owner's share of the
+ * memory budget, `overloaded` for one that does not fit now, and what the request fails by.
+ */
+export function readJsonParts(request: IncomingMessage, options: Options): Promise<JsonParts> {
+  const { maxBytes, maxTextLength } = options;
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes));
+  const scanner = new JsonScanner({ maxTextLength, reserve: (bytes) => reserve(options.lease(), bytes) });
+  const { promise, resolve, reject } = Promise.withResolvers<JsonParts>();
+  let read = 0;
+  let isOver = false;
+  const stop = () => {
+    isOver = true;
+    request.off("data", take).off("end", end).off("error", fail);
+  };
+  const fail = (error: unknown) => {
+    stop();
+    reject(error);
+  };
+  const end = () => {
+    stop();
+    resolve(scanner.end());
+  };
+  const feed = (chunk: Buffer) => {
+    if (isOver) return;
+    try {
+      scanner.feed(chunk);
+    } catch (error) {
+      fail(error);
+    }
+    // Whoever discards the rest after a failure reads on as well.
+    request.resume();
+  };
+  const take = (chunk: Buffer) => {
+    read += chunk.length;
+    if (read > maxBytes) return fail(tooLarge(maxBytes));
+    if (scanner.hasFailed) return;
+    request.pause();
+    options.turns.take(chunk.length, () => feed(chunk));
+  };
+  request.on("data", take).on("end", end).on("error", fail).resume();
+  return promise;
+}
+
+function reserve(lease: MemoryLease, bytes: number): void {
+  const limit = lease.largestBytes;
+  if (lease.bytes + bytes > limit)
+    throw new AppError(
+      "body_too_large",
+      `This body needs more memory than one caller may hold here, ${limit} bytes. Send smaller requests.`,
+    );
+  lease.reserve(bytes);
+}
+
+function tooLarge(maxBytes: number): AppError {
+  return new AppError("body_too_large", `The body is larger than ${maxBytes} bytes.`);
+}

@@ -1,0 +1,90 @@
+import { readBase64 } from "../../kernel/base64.ts";
+import { LongText } from "./json-parts.ts";
+
+/** Characters that JSON allows in no text but behind a backslash. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is searched for.
+const CONTROL_CHARACTER = /[\u0000-\u001f]/;
+/** What is copied faster byte by byte than by a call. */
+const SHORT_PIECE = 64;
+const SPACE = 0x20;
+const ASCII_BYTES = 0x80;
+
+/**
+ * Collects one long text after the other from the pieces in which they come. A text of more than `maxLength` characters
+ * is measured and not kept. All texts share one buffer, as each is decoded when it ends.
+ */
+export class TextCollector {
+  readonly #maxLength: number;
+  readonly #reserve: (bytes: number) => void;
+  #buffer: Buffer | undefined;
+  #length = 0;
+  #isBase64 = true;
+  #isMalformed = false;
+
+  /** `reserve` is called for all memory that is kept, and may throw. */
+  constructor(maxLength: number, reserve: (bytes: number) => void) {
+    this.#maxLength = maxLength;
+    this.#reserve = reserve;
+  }
+
+  begin(): void {
+    this.#length = 0;
+    this.#isBase64 = true;
+    this.#isMalformed = false;
+  }
+
+  /** Adds bytes without escapes, from `start` to before `end`. */
+  add(bytes: Buffer, start: number, end: number): void {
+    const length = this.#length + end - start;
+    if (length > this.#maxLength) {
+      this.#stopKeeping();
+      this.#check(bytes.subarray(start, end));
+    } else if (end - start > SHORT_PIECE) bytes.copy(this.#room(), this.#length, start, end);
+    else {
+      const room = this.#room();
+      for (let from = start, to = this.#length; from < end; from++, to++) room[to] = bytes[from] ?? 0;
+    }
+    this.#length = length;
+  }
+
+  /** Adds the character that an escape stands for. */
+  addEscaped(code: number): void {
+    if (code < SPACE || code >= ASCII_BYTES) this.#isBase64 = false;
+    if (this.#length >= this.#maxLength) this.#stopKeeping();
+    // In the place of what is not kept is a character that is no fault.
+    else this.#room()[this.#length] = this.#isBase64 ? code : SPACE;
+    this.#length++;
+  }
+
+  /** Ends the text. Undefined when JSON allows no such text. */
+  end(): LongText | undefined {
+    const isWhole = this.#length <= this.#maxLength;
+    const kept = this.#room().subarray(0, isWhole ? this.#length : 0);
+    if (isWhole && this.#isBase64) {
+      const bytes = readBase64(kept.toString("latin1"));
+      if (bytes) {
+        this.#reserve(bytes.length);
+        return new LongText(this.#length, bytes);
+      }
+    }
+    this.#check(kept);
+    return this.#isMalformed ? undefined : new LongText(this.#length, undefined);
+  }
+
+  /** What was kept so far is looked through once, and from here on each piece by itself. */
+  #stopKeeping(): void {
+    if (this.#length <= this.#maxLength) this.#check(this.#room().subarray(0, this.#length));
+  }
+
+  #check(piece: Buffer): void {
+    this.#isMalformed ||= CONTROL_CHARACTER.test(piece.toString("latin1"));
+  }
+
+  #room(): Buffer {
+    if (!this.#buffer) {
+      this.#reserve(this.#maxLength);
+      this.#buffer = Buffer.allocUnsafe(this.#maxLength);
+    }
+    return this.#buffer;
+  }
+}
