@@ -12,10 +12,14 @@ export type Received = {
   readonly ids: readonly string[];
   readonly failures: readonly unknown[];
   readonly isComplete: boolean;
+  /** The cursor of the last event. */
+  readonly cursor: string | undefined;
 };
 
 type Together = Omit<Followed, "onData" | "onFailure" | "onComplete"> & {
   readonly idOf: (data: unknown) => string;
+  /** The cursor of an event: clients that connect again then resume after the last one. */
+  readonly cursorOf?: (data: unknown) => string;
 };
 
 /** Several clients that follow one subscription. */
@@ -29,7 +33,7 @@ export type Audience = {
 /** Follows one subscription by several clients at once. */
 export function openAudience(
   clients: Readonly<Record<string, FollowBy>>,
-  { idOf, ...followed }: Together,
+  { idOf, cursorOf, ...followed }: Together,
 ): Audience {
   const clock = startLoopClock();
   const received = Object.keys(clients).map((name) => ({
@@ -37,15 +41,21 @@ export function openAudience(
     ids: [] as string[],
     failures: [] as unknown[],
     isComplete: false,
+    cursor: undefined as string | undefined,
     times: new Map<string, number>(),
   }));
+  const resumed = (own: { readonly cursor: string | undefined }) => ({
+    get after() {
+      return own.cursor;
+    },
+  });
   const stops = received.map((own) =>
     clients[own.name]?.({
       ...followed,
-      // Getters stay getters.
-      ...(followed.variables && { variables: followed.variables }),
+      ...(cursorOf && { variables: resumed(own) }),
       onData(data) {
         const id = idOf(data);
+        own.cursor = cursorOf?.(data);
         own.ids.push(id);
         own.times.set(id, clock.nowMs());
       },

@@ -10,6 +10,8 @@ export type Followed = {
   readonly query: string;
   /** Read again at each connection, so that a getter may name the last cursor. */
   readonly variables?: Readonly<Record<string, unknown>>;
+  /** How often a client of server-sent events tries again, also what is refused. */
+  readonly reconnects?: number;
   readonly onData: (data: unknown) => void;
   /** Errors of a result, or the reason why the subscription ended. */
   readonly onFailure?: (reason: unknown) => void;
@@ -53,20 +55,31 @@ export function openSocketClient({ origin, secret }: Followed): SocketClient {
 }
 
 /** graphql-sse's client, which connects again after a cut. */
-export function openEventClient({ origin, secret }: Followed, singleConnection: boolean): Client<boolean> {
+export function openEventClient(
+  { origin, secret, reconnects = MAX_RECONNECTS }: Followed,
+  singleConnection: boolean,
+): Client<boolean> {
   return createSseClient<boolean>({
     url: `${origin}/graphql/stream`,
     singleConnection,
     headers: bearer(secret),
-    retryAttempts: MAX_RECONNECTS,
+    retryAttempts: reconnects,
     retry: () => sleep(RECONNECT_MS),
   });
 }
 
-/** The codes that a failure of any of the clients carries: those of GraphQL errors, else of the socket that was closed. */
+/**
+ * The codes that a failure of any of the clients carries: those of GraphQL errors, else that of the socket that was
+ * closed, or the status of the response.
+ */
 export function codesOf(reason: unknown): readonly string[] {
-  const { errors, graphQLErrors, source, code } = Object(reason);
-  const list = Array.isArray(reason) ? reason : (errors ?? graphQLErrors ?? source?.errors ?? []);
-  const codes = [...list].map((error) => String(error.extensions?.code));
-  return codes.length === 0 && typeof code === "number" ? [String(code)] : codes;
+  const { errors, graphQLErrors, source, code, response, statusCode, networkError } = Object(reason);
+  const lists: readonly unknown[] = [reason, errors, graphQLErrors, source?.errors].filter(Array.isArray);
+  const codes = lists.flat().map((error) => String(Object(error).extensions?.code));
+  if (codes.length > 0) return codes;
+  if (networkError !== undefined) return codesOf(networkError);
+  const number = [code, statusCode, response?.status].find((found) => typeof found === "number");
+  // Apollo Client gives the code of a close within a sentence.
+  const [, closed] = /^Error: Socket closed with event (\d+)/.exec(String(reason)) ?? [];
+  return [String(number ?? closed ?? reason)];
 }

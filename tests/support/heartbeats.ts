@@ -35,7 +35,9 @@ export function openHeartbeats(given: {
 function countPings(origin: string, secret: string): Beating {
   const socket = new WebSocket(`${origin.replace("http", "ws")}/graphql`, "graphql-transport-ws");
   let pings = 0;
-  socket.once("open", () => socket.send(JSON.stringify({ type: "connection_init", payload: bearer(secret) })));
+  socket.once("open", () =>
+    socket.send(JSON.stringify({ type: "connection_init", payload: bearer(secret) })),
+  );
   socket.on("ping", () => {
     pings += 1;
   });

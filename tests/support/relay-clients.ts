@@ -97,7 +97,14 @@ function compile(query: string): ConcreteRequest {
   const selections = fieldsOf(operation).map(compileField);
   return {
     kind: "Request",
-    fragment: { kind: "Fragment", name, type: "Subscription", metadata: null, argumentDefinitions, selections },
+    fragment: {
+      kind: "Fragment",
+      name,
+      type: "Subscription",
+      metadata: null,
+      argumentDefinitions,
+      selections,
+    },
     operation: { kind: "Operation", name, argumentDefinitions, selections },
     params: {
       id: null,

@@ -1,5 +1,12 @@
 import { APOLLO_CLIENTS } from "./apollo-clients.ts";
-import { bearer, type FollowBy, type Followed, openEventClient, openSocketClient, sinkOf } from "./followed.ts";
+import {
+  bearer,
+  type FollowBy,
+  type Followed,
+  openEventClient,
+  openSocketClient,
+  sinkOf,
+} from "./followed.ts";
 import { RELAY_CLIENTS } from "./relay-clients.ts";
 
 type Urql = {
@@ -74,12 +81,15 @@ function followEvents(followed: Followed, singleConnection: boolean) {
   return () => client.dispose();
 }
 
-/** The last result says that none follows, with data or without. */
+/** The last result comes again to say that none follows. */
 function followUrql(urql: ReturnType<Urql["createClient"]>, followed: Followed): () => void {
   const { query, variables = {}, onData, onFailure, onComplete } = followed;
-  return urql.subscription(query, variables).subscribe(({ data, error, hasNext }) => {
-    if (error) onFailure?.(error);
-    else if (data) onData(data);
+  let last: Partial<UrqlResult> = {};
+  return urql.subscription(query, variables).subscribe((result) => {
+    const { data, error, hasNext } = result;
+    if (error && error !== last.error) onFailure?.(error);
+    if (!error && data && data !== last.data) onData(data);
     if (!hasNext) onComplete?.();
+    last = result;
   }).unsubscribe;
 }
