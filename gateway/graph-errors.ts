@@ -6,8 +6,8 @@ const JSON_TYPE = "application/json";
 
 /**
  * Answers a request with errors and without data. The media type is negotiated as for every other answer of GraphQL
- * over HTTP: clients that name `application/graphql-response+json` read the errors of that type alone whatever the
- * status is, and for `application/json` they stop at the status.
+ * over HTTP: clients read errors of `application/graphql-response+json` at any status, and those of `application/json`
+ * only at 200.
  */
 export function sendErrors(
   reply: FastifyReply,

@@ -97,7 +97,7 @@ async function streamOne(
     leaving.abort(new ClientLeft());
     if (isAdmitted) operation.contextValue.memory.end();
   });
-  // What is refused is a result too: the client accepts a stream alone, and takes a status for a failure of the network.
+  // The protocol reports a refusal as a result: its client retries after a status that is not 200.
   const results = isAdmitted
     ? await streams.run(operation).catch((error: unknown) => lossResult(error, streams.report))
     : { errors: operation };

@@ -137,7 +137,7 @@ test.each([
   expect(await failuresOf(open({ origin, secret, query, idOf }))).toEqual(each(NAMES, [code]));
 });
 
-test("every client is told of a key that is revoked while it follows, and of one that is wrong", async () => {
+test("every client reports a key that is revoked while it subscribes, and one that is wrong", async () => {
   const { origin, secret, change, revoke } = await newOwner();
   const audience = open({ origin, secret, query: KEYS, idOf });
   await untilAllReceive(audience, change);
@@ -157,7 +157,7 @@ test("every client is told of a key that is revoked while it follows, and of one
   });
 });
 
-test("clients that connect again after a cut miss nothing with the last cursor, and the others are told of the cut", async () => {
+test("clients that connect again after a cut miss nothing with the last cursor, and the others report the cut", async () => {
   const { origin, secret, change } = await newOwner();
   const proxy = await startPausableProxy(Number(new URL(origin).port));
   ends.push(() => proxy.close());

@@ -7,7 +7,7 @@ export const MAX_LAG_MS = 200;
 const EVENTS = 7;
 
 /** What one client received. */
-export type Received = {
+type Received = {
   readonly name: string;
   readonly ids: readonly string[];
   readonly failures: readonly unknown[];
