@@ -11,6 +11,7 @@ import { toGraphFailure } from "../subgraphs/shared/failures.ts";
 import { answerByApollo, createApollo } from "./apollo.ts";
 import { createCacheHints } from "./cache-hints.ts";
 import { deadlinesOf, type Graph } from "./graph.ts";
+import { sendErrors } from "./graph-errors.ts";
 import { IntrospectionAnswers } from "./introspection-answers.ts";
 import { readJsonBodies } from "./json-body.ts";
 import { Leaving } from "./leaving.ts";
@@ -65,7 +66,7 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
       reply.header("cache-control", "no-store");
       // Apollo parses before it asks the policy.
       const refusal = refuseText(textOf(request), policy.limits);
-      if (refusal) return reply.code(400).send({ errors: [refusal.toJSON()] });
+      if (refusal) return sendErrors(reply, 400, [refusal.toJSON()]);
       return answerByApollo(apollo, policy, { request, reply }, { account, replayKey, memory, leaving });
     },
   });
@@ -90,10 +91,7 @@ export function answerFailures(server: FastifyInstance, app: App): void {
   server.setErrorHandler((error, _request, reply) => {
     const failure = toAppError(error);
     if (failure.code === "internal_error") app.log.error({ err: error }, "a graph request failed");
-    return reply
-      .code(failure.status)
-      .headers(failureHeaders(failure))
-      .header("cache-control", "no-store")
-      .send({ errors: [toGraphFailure(failure).toJSON()] });
+    reply.headers(failureHeaders(failure));
+    return sendErrors(reply, failure.status, [toGraphFailure(failure).toJSON()]);
   });
 }

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { GraphQLError } from "graphql";
 import { hopOf } from "../src/keys/source-address.ts";
 import { EventOutlet } from "./event-outlet.ts";
+import { sendErrors } from "./graph-errors.ts";
 import type { OperationAccount } from "./operation-account.ts";
 import { showError } from "./policy/refusals.ts";
 import type { OperationPayload } from "./policy.ts";
@@ -69,8 +70,11 @@ function part(json: string): string {
   return HEAD + json + BOUNDARY;
 }
 
-async function refuse(reply: FastifyReply, errors: readonly GraphQLError[]): Promise<true> {
-  const shown = errors.map((error) => showError(error.toJSON()));
-  await reply.code(400).header("cache-control", "no-store").send({ errors: shown });
+function refuse(reply: FastifyReply, errors: readonly GraphQLError[]): true {
+  sendErrors(
+    reply,
+    400,
+    errors.map((error) => showError(error.toJSON())),
+  );
   return true;
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { ExecutionResult } from "graphql";
+import type { ExecutionResult, GraphQLError } from "graphql";
 import { getOperationAST } from "graphql";
 import type { App } from "../src/app.ts";
 import { ReplayKey } from "../src/idempotency/replay-key.ts";
@@ -10,6 +10,7 @@ import { hopOf } from "../src/keys/source-address.ts";
 import { EventOutlet } from "./event-outlet.ts";
 import { EventStreams } from "./event-streams.ts";
 import { answerFailures } from "./graph.plugin.ts";
+import { sendErrors } from "./graph-errors.ts";
 import { readJsonBodies } from "./json-body.ts";
 import { ClientLeft } from "./leaving.ts";
 import { OperationAccount } from "./operation-account.ts";
@@ -31,7 +32,8 @@ type Call = Pick<StreamContext, "account" | "replayKey"> & {
 
 /**
  * GraphQL over server-sent events at /graphql/stream, by the protocol of graphql-sse: a connection for each operation,
- * or one for several that is reserved first (PUT). The credential is the `Authorization` header of every request; a
+ * or one for several that is reserved first (PUT). The errors of an operation that is refused are a result of its own
+ * connection, and status 400 on a shared one. The credential is the `Authorization` header of every request; a
  * wrong one is answered with the status that REST gives it. A stream that was reserved is found by its token together
  * with the credential that reserved it.
  */
@@ -89,12 +91,16 @@ async function streamOne(
   const { request, reply } = call;
   const leaving = new AbortController();
   const operation = await admit(streams, call, payloadOf(request), leaving.signal);
-  if (!operation) return reply;
+  if (operation === "answered") return reply;
+  const isAdmitted = "document" in operation;
   const outlet = toOutlet(call, () => {
     leaving.abort(new ClientLeft());
-    operation.contextValue.memory.end();
+    if (isAdmitted) operation.contextValue.memory.end();
   });
-  const results = await streams.run(operation).catch((error: unknown) => lossResult(error, streams.report));
+  // The protocol reports a refusal as a result: its client retries after a status that is not 200.
+  const results = isAdmitted
+    ? await streams.run(operation).catch((error: unknown) => lossResult(error, streams.report))
+    : { errors: operation };
   const letGo = () => void (Symbol.asyncIterator in results && results.return?.());
   leaving.signal.addEventListener("abort", letGo);
   if (leaving.signal.aborted) letGo();
@@ -143,34 +149,33 @@ async function add(
     stream.stop(id);
     throw error;
   });
-  if (operation) {
+  if (operation !== "answered" && "document" in operation) {
     void stream.run(id, operation);
     return reply.code(202).send();
   }
   stream.stop(id);
-  return reply;
+  if (operation === "answered") return reply;
+  return sendErrors(
+    reply,
+    400,
+    operation.map((error) => showError(error.toJSON())),
+  );
 }
 
-/** What may be run; undefined when the refusal was answered. Throws `rate_limit_exceeded`. */
+/** What may be run, or why it is refused. Throws `rate_limit_exceeded`. */
 async function admit(
   streams: Streams,
   { request, reply, account, replayKey }: Call,
   payload: OperationPayload,
   signal: AbortSignal,
-): Promise<StreamedOperation | undefined> {
+): Promise<StreamedOperation | readonly GraphQLError[] | "answered"> {
   const memory = streams.memoryOf(request.raw, account.principal);
   const operation = await streams.admit(payload, { account, replayKey, memory, signal });
-  if (!("document" in operation)) {
-    void reply.code(400).send({ errors: operation.map((error) => showError(error.toJSON())) });
-    return undefined;
-  }
+  if (!("document" in operation)) return operation;
   const kind = getOperationAST(operation.document, operation.operationName)?.operation;
   if (kind === "mutation" && request.method === "GET") {
-    void reply
-      .code(405)
-      .header("allow", "POST")
-      .send({ errors: [refuse("Send mutations by POST.")] });
-    return undefined;
+    sendErrors(reply.header("allow", "POST"), 405, [refuse("Send mutations by POST.").toJSON()]);
+    return "answered";
   }
   return operation;
 }

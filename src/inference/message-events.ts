@@ -13,7 +13,7 @@ import { noAnswer } from "./whole-answer.ts";
 
 const BROKEN = {
   type: "error",
-  error: { type: "api_error", message: "The provider broke off." },
+  error: { type: "api_error", message: "The provider broke off.", code: "upstream_error" },
 };
 const STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
 

@@ -42,6 +42,9 @@ async function read(reply: Response): Promise<Posted> {
   };
 }
 
+const GRAPHQL = "application/graphql-response+json; charset=utf-8";
+const JSON_TYPE = "application/json; charset=utf-8";
+
 test("the audit of GraphQL over HTTP finds no error, every MUST met, and at most three of its wishes not", async () => {
   const fetchFn = (input: string, init: RequestInit = {}) =>
     fetch(input, { ...init, headers: { ...(init.headers as Record<string, string>), ...PREFLIGHT } });
@@ -95,8 +98,23 @@ describe("what is no request of GraphQL", () => {
     for (const accept of ["application/json", "application/graphql-response+json"]) {
       const answer = await post(body, { accept });
       expect([answer.status, answer.code, answer.control]).toEqual([status, code, "no-store"]);
+      expect(answer.type).toBe(`${accept}; charset=utf-8`);
       expect(answer.text).not.toMatch(/ {4}at |node_modules|stacktrace/);
     }
+  });
+
+  test.each([
+    [
+      "multipart/mixed;subscriptionSpec=1.0,application/graphql-response+json,application/json;q=0.9",
+      GRAPHQL,
+    ],
+    ["application/json, application/graphql-response+json;q=0.5", JSON_TYPE],
+    ["application/graphql-response+json;q=0, */*", JSON_TYPE],
+    ["*/*", JSON_TYPE],
+  ])("a refused credential is answered in the preferred media type of %s", async (accept, type) => {
+    const query = "subscription { keyChanged { id } }";
+    const answer = await post({ query }, { accept, authorization: "Bearer sk-wrong" });
+    expect([answer.status, answer.code, answer.type]).toEqual([401, "invalid_api_key", type]);
   });
 
   test("every fault of a document is told at once", async () => {
@@ -403,7 +421,9 @@ describe("a gateway that answers trusted documents only", () => {
       status: 400,
       text: expect.stringContaining("trustedDocuments"),
     });
-    expect((await send("/graphql/stream", other, "text/event-stream")).status).toBe(400);
+    expect((await send("/graphql/stream", other, "text/event-stream")).text).toMatch(
+      /^data: .*trustedDocuments.*\n\nevent: complete$/m,
+    );
     expect((await send("/graphql", { documentId: "nope" })).status).toBe(400);
     const refused = await followSocket(origin, undefined, other.query);
     await until(() => refused.failure !== undefined);

@@ -62,6 +62,21 @@ export async function longestTurnMs(run: () => Promise<unknown>): Promise<number
   return Math.max(longestMs, threadMs() - lastMs) / slowness();
 }
 
+/** The step of a loop clock, milliseconds. */
+const LOOP_STEP_MS = 10;
+
+/**
+ * A clock that stands still with the event loop: a pause of the machine or a long turn counts as one step. What takes
+ * turns takes as long by it on a slow machine as on a quick one; what waits for a timer takes its time.
+ */
+export function startLoopClock(): { readonly nowMs: () => number; readonly stop: () => void } {
+  let ms = 0;
+  const timer = setInterval(() => {
+    ms += LOOP_STEP_MS;
+  }, LOOP_STEP_MS);
+  return { nowMs: () => ms, stop: () => clearInterval(timer) };
+}
+
 /** The processor time of this thread so far, milliseconds. */
 export function threadMs(): number {
   const { user, system } = process.threadCpuUsage();

@@ -1,67 +1,103 @@
-import type { FollowBy, Followed } from "./streaming-clients.ts";
+import { startLoopClock } from "./event-loop.ts";
+import type { FollowBy, Followed } from "./followed.ts";
 import { until } from "./until.ts";
 
-/** How far apart clients may hear of one event. */
+/** How far apart clients may receive one event, milliseconds in which the event loop turns. */
 export const MAX_LAG_MS = 200;
 const EVENTS = 7;
 
-type Together = Omit<Followed, "onData"> & {
+/** What one client received. */
+type Received = {
+  readonly name: string;
+  readonly ids: readonly string[];
+  readonly failures: readonly unknown[];
+  readonly isComplete: boolean;
+  /** The cursor of the last event. */
+  readonly cursor: string | undefined;
+};
+
+type Together = Omit<Followed, "onData" | "onFailure" | "onComplete"> & {
   readonly idOf: (data: unknown) => string;
-  /** Causes one event, and returns its id. */
-  readonly change: () => Promise<string>;
+  /** The cursor of an event: clients that connect again then resume after the last one. */
+  readonly cursorOf?: (data: unknown) => string;
 };
 
-/** What each client saw, and how long each event took from the first client to the last. */
-type Outcome = {
-  readonly seen: Readonly<Record<string, readonly string[]>>;
-  readonly lagsMs: readonly number[];
+/** Several clients that follow one subscription. */
+export type Audience = {
+  readonly received: readonly Received[];
+  /** When each client received an event, by the clock of the event loop. */
+  readonly timesMs: (id: string) => readonly (number | undefined)[];
+  readonly stop: () => Promise<void>;
 };
 
-/** Follows one subscription by several clients at once, and causes events once all of them hear. */
-export async function followTogether(
+/** Follows one subscription by several clients at once. */
+export function openAudience(
   clients: Readonly<Record<string, FollowBy>>,
-  { idOf, change, ...followed }: Together,
-): Promise<Outcome> {
-  const arrivals = Object.keys(clients).map((name) => ({
+  { idOf, cursorOf, ...followed }: Together,
+): Audience {
+  const clock = startLoopClock();
+  const received = Object.keys(clients).map((name) => ({
     name,
-    at: new Map<string, number>(),
-    order: [] as string[],
+    ids: [] as string[],
+    failures: [] as unknown[],
+    isComplete: false,
+    cursor: undefined as string | undefined,
+    times: new Map<string, number>(),
   }));
-  const stops = Object.values(clients).map((follow, index) =>
-    follow({
+  const resumed = (own: { readonly cursor: string | undefined }) => ({
+    get after() {
+      return own.cursor;
+    },
+  });
+  const stops = received.map((own) =>
+    clients[own.name]?.({
       ...followed,
+      ...(cursorOf && { variables: resumed(own) }),
       onData(data) {
         const id = idOf(data);
-        arrivals[index]?.order.push(id);
-        arrivals[index]?.at.set(id, performance.now());
+        own.cursor = cursorOf?.(data);
+        own.ids.push(id);
+        own.times.set(id, clock.nowMs());
+      },
+      onFailure: (reason) => void own.failures.push(reason),
+      onComplete() {
+        own.isComplete = true;
       },
     }),
   );
-  try {
-    await untilAllHear(arrivals, change);
-    const ids: string[] = [];
-    const lagsMs: number[] = [];
-    for (let event = 0; event < EVENTS; event++) {
-      const id = await change();
-      ids.push(id);
-      await until(() => arrivals.every(({ at }) => at.has(id)));
-      const times = arrivals.map(({ at }) => at.get(id) ?? Number.POSITIVE_INFINITY);
-      lagsMs.push(Math.max(...times) - Math.min(...times));
-    }
-    const seen = arrivals.map(({ name, order }) => [name, order.filter((id) => ids.includes(id))]);
-    return { seen: Object.fromEntries(seen), lagsMs };
-  } finally {
-    await Promise.all(stops.map((stop) => stop()));
-  }
+  return {
+    received,
+    timesMs: (id) => received.map(({ times }) => times.get(id)),
+    async stop() {
+      await Promise.all(stops.map((stop) => stop?.()));
+      clock.stop();
+    },
+  };
 }
 
-/** One event after the other, until every client has heard of one. */
-async function untilAllHear(
-  arrivals: readonly { readonly order: readonly string[] }[],
-  change: () => Promise<string>,
-): Promise<void> {
+/**
+ * Causes events one after the other, each when all clients have received the one before. Resolves with their ids, and
+ * with how long each took from the first client to the last, milliseconds in which the event loop turned.
+ */
+export async function causeTogether(audience: Audience, change: () => Promise<string>) {
+  const ids: string[] = [];
+  const lagsMs: number[] = [];
+  for (let event = 0; event < EVENTS; event++) {
+    const id = await change();
+    ids.push(id);
+    const timesMs = await until(() => {
+      const known = audience.timesMs(id).filter((ms) => ms !== undefined);
+      return known.length === audience.received.length && known;
+    });
+    lagsMs.push(Math.max(...timesMs) - Math.min(...timesMs));
+  }
+  return { ids, lagsMs };
+}
+
+/** Causes one event after the other until every client has received one. */
+export async function untilAllReceive(audience: Audience, change: () => Promise<string>): Promise<void> {
   await until(async () => {
     await change();
-    return arrivals.every(({ order }) => order.length > 0);
+    return audience.received.every(({ ids }) => ids.length > 0);
   });
 }
