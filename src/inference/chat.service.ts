@@ -77,14 +77,14 @@ export class ChatService {
   ): Promise<ChatCompletion> {
     const { admission, exchanges, bodies } = this.#needs;
     const admitted = await admission.admit(this.#askOf(request, wishes), caller);
-    const { bytes } = request;
+    const { bytes, choices } = request;
     const { answer, reading, trace, provider } = await exchanges.collect(admitted, CHAT_PATH, {
       signal,
       answerTokens: request.maxTokens ?? this.#needs.maxCompletionTokens,
-      read: (whole, by) => readChat(whole, { bytes, limits: this.#limitsOf(request, by) }, bodies),
+      read: (whole, by) => readChat(whole, { bytes, choices, limits: this.#limitsOf(request, by) }, bodies),
     });
     return {
-      body: shownAnswer(answer.body, { provider, trace, usage: reading.shownUsage }),
+      body: shownAnswer(answer.body, { provider, trace, usage: reading.shownUsage, edits: reading.edits }),
       responseKey: answer.responseKey,
     };
   }

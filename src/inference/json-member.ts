@@ -24,29 +24,47 @@ export function setMember(object: Buffer, name: string, value: unknown): Buffer 
   return Buffer.concat([...parts, object.subarray(done)]);
 }
 
-type Range = { readonly start: number; readonly end: number };
+/** A part of a JSON text: the places of its first byte and of the one after it. */
+export type Range = { readonly start: number; readonly end: number };
 
-/** Where the values of the object's own members of this name are. */
-function valuesOf(object: Buffer, name: string): readonly Range[] {
+/** Where the values of an object's own members of this name are; the object is all of `json`, or what is `within`. */
+export function valuesOf(json: Buffer, name: string, within = wholeOf(json)): readonly Range[] {
   const found: Range[] = [];
+  visitParts(json, within, (part) => {
+    const quote = json.indexOf(QUOTE, part.start);
+    if (quote < 0 || quote >= part.end) return;
+    const end = endOfString(json, quote);
+    if (!isName(json.subarray(quote, end + 1), name)) return;
+    found.push({ start: json.indexOf(COLON, end) + 1, end: part.end });
+  });
+  return found;
+}
+
+/** Where the items of a list are. */
+export function itemsOf(json: Buffer, within: Range): readonly Range[] {
+  const found: Range[] = [];
+  visitParts(json, within, (part) => found.push(part));
+  return found;
+}
+
+function wholeOf({ length }: Buffer): Range {
+  return { start: 0, end: length };
+}
+
+/** Visits what stands between the brackets and commas of an object or a list, an empty one's nothing as well. */
+function visitParts(json: Buffer, { start: from, end: until }: Range, visit: (part: Range) => void): void {
   let depth = 0;
-  let isNamed = false;
-  let start: number | undefined;
-  for (let at = 0; at < object.length; at++) {
-    const byte = object[at];
-    if (byte === QUOTE) {
-      const end = endOfString(object, at);
-      if (depth === 1 && start === undefined) isNamed = isName(object.subarray(at, end + 1), name);
-      at = end;
-    } else if (OPENING.has(byte)) depth++;
-    else if (byte === COLON && depth === 1) start = at + 1;
-    else if ((byte === COMMA && depth === 1) || (CLOSING.has(byte) && --depth === 0)) {
-      if (isNamed && start !== undefined) found.push({ start, end: at });
-      isNamed = false;
-      start = undefined;
+  let start = from;
+  for (let at = from; at < until; at++) {
+    const byte = json[at];
+    if (byte === QUOTE) at = endOfString(json, at);
+    else if (OPENING.has(byte)) {
+      if (++depth === 1) start = at + 1;
+    } else if ((byte === COMMA && depth === 1) || (CLOSING.has(byte) && --depth === 0)) {
+      visit({ start, end: at });
+      start = at + 1;
     }
   }
-  return found;
 }
 
 /** Any character of a name may be written as an escape of six. */
