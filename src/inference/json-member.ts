@@ -4,8 +4,10 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
-const OPENING: ReadonlySet<number | undefined> = new Set([0x7b, 0x5b]);
-const CLOSING: ReadonlySet<number | undefined> = new Set([0x7d, 0x5d]);
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
 
 /**
  * Sets a member of a JSON object that was parsed before and has at least one, and leaves all other bytes alone: numbers
@@ -53,14 +55,19 @@ function wholeOf({ length }: Buffer): Range {
 
 /** Visits what stands between the brackets and commas of an object or a list, an empty one's nothing as well. */
 function visitParts(json: Buffer, { start: from, end: until }: Range, visit: (part: Range) => void): void {
+  // Twice as fast as a Buffer.
+  const bytes = new Uint8Array(json.buffer, json.byteOffset, json.length);
   let depth = 0;
   let start = from;
   for (let at = from; at < until; at++) {
-    const byte = json[at];
+    const byte = bytes[at];
     if (byte === QUOTE) at = endOfString(json, at);
-    else if (OPENING.has(byte)) {
+    else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) {
       if (++depth === 1) start = at + 1;
-    } else if ((byte === COMMA && depth === 1) || (CLOSING.has(byte) && --depth === 0)) {
+    } else if (
+      (byte === COMMA && depth === 1) ||
+      ((byte === CLOSING_BRACE || byte === CLOSING_BRACKET) && --depth === 0)
+    ) {
       visit({ start, end: at });
       start = at + 1;
     }
