@@ -250,7 +250,9 @@ test("the preview ranks providers by what the request would cost, on both APIs",
   await offer(0, { id: "m-sized", pricing: { prompt: "1", completion: "10" } });
   await offer(1, { id: "m-sized", pricing: { prompt: "10", completion: "1" } });
   const seeded = await seed();
-  const costlyAnswer = app.catalogue.model("m-sized")?.providers.find(({ outputPrice }) => outputPrice === 10n);
+  const costlyAnswer = app.catalogue
+    .model("m-sized")
+    ?.providers.find(({ outputPrice }) => outputPrice === 10n);
   const costlyPrompt = app.catalogue.model("m-sized")?.providers.find(({ inputPrice }) => inputPrice === 10n);
   const long = [{ role: "user", content: "a word and another ".repeat(200) }];
   const short = [{ role: "user", content: "a" }];
