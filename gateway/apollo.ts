@@ -8,6 +8,7 @@ import { failureHeaders } from "../src/rest/error-body.ts";
 import { toGraphFailure } from "../subgraphs/shared/failures.ts";
 import type { CacheHints } from "./cache-hints.ts";
 import type { Graph, GraphContext } from "./graph.ts";
+import { refusalHeaders } from "./graph-errors.ts";
 import type { Leaving } from "./leaving.ts";
 import type { OperationAccount } from "./operation-account.ts";
 import { refuseSubscription, showError } from "./policy/refusals.ts";
@@ -84,19 +85,36 @@ export async function answerByApollo(
   for (const [name, value] of Object.entries(request.headers))
     if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
   const search = new URL(request.url, "http://gateway").search;
+  // Its answer is sent without a body.
+  const method = request.method === "HEAD" ? "GET" : request.method;
   const answer = await apollo.executeHTTPGraphQLRequest({
     httpGraphQLRequest: {
-      method: request.method,
+      method,
       headers,
-      search: request.method === "GET" ? withTrustedSearch(policy, search) : search,
+      search: method === "GET" ? withTrustedSearch(policy, search) : search,
       body: withTrustedBody(policy, request.body),
     },
     context: async () => context,
   });
   for (const [name, value] of answer.headers) reply.header(name, value);
-  reply.code(answer.status ?? 200);
   if (answer.body.kind !== "complete") throw new Error("the engine delivers results whole");
-  return reply.send(answer.body.string);
+  const status = answer.status ?? 200;
+  // What Apollo itself refuses, and what failed before anything was run.
+  if (status >= 400 && !answer.headers.has("x-should-retry"))
+    reply.headers({ "cache-control": "no-store", ...refusalHeaders(codeOf(answer.body.string)) });
+  return reply.code(status).send(answer.body.string);
+}
+
+/** The code of the first error in a failure as it is sent; undefined where Apollo answers with a line of text. */
+function codeOf(text: string): unknown {
+  try {
+    const { errors } = JSON.parse(text) as {
+      readonly errors?: readonly { extensions?: { code?: unknown } }[];
+    };
+    return errors?.[0]?.extensions?.code;
+  } catch {
+    return undefined;
+  }
 }
 
 function withTrustedBody(policy: Policy, body: unknown): unknown {
@@ -153,7 +171,7 @@ function guardedBy(policy: Policy, admitted: WeakMap<object, Admitted>): ApolloS
           const refusal = refused.get(contextValue);
           if (!refusal) return null;
           const { errors, failure } = refusal;
-          const headers = failure ? failureHeaders(failure) : { "x-should-retry": "false" };
+          const headers = failure ? failureHeaders(failure) : refusalHeaders(undefined);
           return {
             http: { status: failure?.status ?? 400, headers: new HeaderMap(Object.entries(headers)) },
             body: {

@@ -1,5 +1,8 @@
-import type { FastifyInstance } from "fastify";
+import type { IncomingHttpHeaders } from "node:http";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { AppError } from "../src/kernel/errors.ts";
 import { EXPOSED_HEADERS } from "../src/rest/exposed-headers.ts";
+import type { KnownPaths } from "../src/rest/known-paths.ts";
 import { routingHeaderNames } from "../src/rest/routing-headers.ts";
 
 const PREFLIGHT_SECONDS = "600";
@@ -33,6 +36,9 @@ type Pages = {
   readonly isDevnet: boolean;
   /** The words of the routing headers. */
   readonly platformWords: readonly string[];
+  readonly known: KnownPaths;
+  /** Answers a request of an unknown path. */
+  answerUnknown(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
 };
 
 /**
@@ -40,7 +46,8 @@ type Pages = {
  * other origin, however alike it looks. On a development network pages of this machine may as well. (Files are open to
  * every page, and say so themselves.)
  */
-export function allowPages(server: FastifyInstance, { origins, isDevnet, platformWords }: Pages): void {
+export function allowPages(server: FastifyInstance, pages: Pages): void {
+  const { origins, isDevnet, platformWords } = pages;
   const allowedHeaders = [...HEADERS, ...routingHeaderNames(platformWords)].join(", ");
   const listed = new Set(origins?.map((origin) => new URL(origin).origin));
   const isAllowed = (origin: string) =>
@@ -52,7 +59,7 @@ export function allowPages(server: FastifyInstance, { origins, isDevnet, platfor
     if (!isAllowed(origin)) return;
     raw.setHeader("access-control-allow-origin", origin);
     raw.setHeader("access-control-expose-headers", EXPOSED_HEADERS);
-    if (method !== "OPTIONS" || headers["access-control-request-method"] === undefined) return;
+    if (!isPreflight(method, headers)) return;
     raw.setHeader("access-control-allow-methods", METHODS);
     raw.setHeader("access-control-allow-headers", allowedHeaders);
     raw.setHeader("access-control-max-age", PREFLIGHT_SECONDS);
@@ -63,7 +70,22 @@ export function allowPages(server: FastifyInstance, { origins, isDevnet, platfor
     reply.header("vary", withOrigin(reply.getHeader("vary")));
   });
   // Below the routes that answer it themselves.
-  server.options("/*", async (_, reply) => reply.code(204).send());
+  server.options("/*", async (request, reply) => {
+    const allowed = pages.known.methodsOf(request.url.split("?", 1)[0] ?? "/");
+    if (allowed.length === 0) return pages.answerUnknown(request, reply);
+    if (isPreflight(request.method, request.headers) && !isAllowed(request.headers.origin ?? ""))
+      throw new AppError("access_denied", "Pages of this origin may not call this server.");
+    return reply
+      .code(204)
+      .header("allow", [...allowed, "OPTIONS"].join(", "))
+      .send();
+  });
+}
+
+/** Whether a browser asks if a page of another site may send a request. */
+function isPreflight(method: string, headers: IncomingHttpHeaders): boolean {
+  const { origin, "access-control-request-method": wanted } = headers;
+  return method === "OPTIONS" && origin !== undefined && wanted !== undefined;
 }
 
 /** A `Vary` that names the origin, once. */

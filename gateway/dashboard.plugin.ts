@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance } from "fastify";
 import type { App } from "../src/app.ts";
+import { AppError } from "../src/kernel/errors.ts";
 import { failureHeaders, toAppError } from "../src/rest/error-body.ts";
 import { requireOwnPage } from "./session-cookie.ts";
 
@@ -42,12 +43,17 @@ export async function dashboardPlugin(
     const failure = toAppError(error);
     const { status, code, message } = failure;
     if (code === "internal_error") app.log.error({ err: error }, "a request of the dashboard failed");
-    return reply.code(status).headers(failureHeaders(failure)).send({ code, message });
+    return reply
+      .code(status)
+      .headers({ "cache-control": "no-store", ...failureHeaders(failure) })
+      .send({ code, message });
   });
   if (wallet) serveWallet(server, wallet);
   if (BUILT === undefined) {
     const missing = "The dashboard is not built. Run `npm run build:dashboard`.";
-    server.get("/dashboard/*", async (_, reply) => reply.code(503).type("text/plain").send(missing));
+    server.get("/dashboard/*", async () => {
+      throw new AppError("unavailable", missing);
+    });
     return;
   }
   await server.register(fastifyStatic, {
@@ -67,7 +73,8 @@ export async function dashboardPlugin(
   server.get("/dashboard", async (_, reply) => reply.redirect("/dashboard/", 308));
   // Every page of it is one file: the address says which page it is to show.
   server.get("/dashboard/*", async (request, reply) => {
-    if (request.url.startsWith("/dashboard/assets/")) return reply.code(404).send();
+    if (request.url.startsWith("/dashboard/assets/"))
+      throw new AppError("not_found", "There is no such file of the dashboard.");
     return reply.sendFile("index.html");
   });
 }

@@ -49,7 +49,7 @@ export function serveExplorer(server: FastifyInstance): void {
 export function isBrowserAt({ method, url, headers }: FastifyRequest, path?: string): boolean {
   const [asked, query = ""] = url.split("?");
   if (path !== undefined && (asked !== path || /(?:^|&)(?:query|extensions)=/.test(query))) return false;
-  return method === "GET" && /^[^;,]*text\/html/.test(headers.accept ?? "");
+  return (method === "GET" || method === "HEAD") && /^[^;,]*text\/html/.test(headers.accept ?? "");
 }
 
 async function render() {

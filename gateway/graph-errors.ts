@@ -1,5 +1,7 @@
 import type { FastifyReply } from "fastify";
 import type { GraphQLFormattedError } from "graphql";
+import { AppError, type ErrorCode, FAILURES } from "../src/kernel/errors.ts";
+import { failureHeaders } from "../src/rest/error-body.ts";
 
 const GRAPHQL_TYPE = "application/graphql-response+json";
 const JSON_TYPE = "application/json";
@@ -7,7 +9,7 @@ const JSON_TYPE = "application/json";
 /**
  * Answers a request with errors and without data. The media type is negotiated as for every other answer of GraphQL
  * over HTTP: clients read errors of `application/graphql-response+json` at any status, and those of `application/json`
- * only at 200.
+ * only at 200. Its headers are those of every failure, unless they were set before.
  */
 export function sendErrors(
   reply: FastifyReply,
@@ -15,11 +17,21 @@ export function sendErrors(
   errors: readonly GraphQLFormattedError[],
 ): FastifyReply {
   const type = mediaTypeFor(reply.request.headers.accept ?? "");
+  if (!reply.hasHeader("x-should-retry")) reply.headers(refusalHeaders(errors[0]?.extensions?.code));
   return reply
     .code(status)
     .header("cache-control", "no-store")
     .header("content-type", `${type}; charset=utf-8`)
     .send(JSON.stringify({ errors }));
+}
+
+/** The headers of a failure that is known by its code alone; one of another library is a refusal. */
+export function refusalHeaders(code: unknown): Readonly<Record<string, string>> {
+  return failureHeaders(new AppError(isErrorCode(code) ? code : "graphql_refused", ""));
+}
+
+function isErrorCode(code: unknown): code is ErrorCode {
+  return typeof code === "string" && Object.hasOwn(FAILURES, code);
 }
 
 /** GraphQL's own type where the client names it and does not prefer plain JSON. */

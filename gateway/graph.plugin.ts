@@ -74,7 +74,7 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
 
 /** The document of a request; empty where there is none. */
 function textOf({ method, body, query }: FastifyRequest): string {
-  const { query: text } = Object(method === "GET" ? query : body) as { readonly query?: unknown };
+  const { query: text } = Object(method === "POST" ? body : query) as { readonly query?: unknown };
   return typeof text === "string" ? text : "";
 }
 

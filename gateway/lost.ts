@@ -1,4 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { AppError } from "../src/kernel/errors.ts";
+import { failureHeaders } from "../src/rest/error-body.ts";
 import { isBrowserAt } from "./explorer.plugin.ts";
 
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
@@ -16,8 +18,8 @@ export function showWay(
   if (isOfPrograms || !isBrowserAt(request)) return undefined;
   const { host = "127.0.0.1" } = request.headers;
   const origin = `${request.protocol}://${escapeHtml(host)}`;
+  if (request.url !== "/") reply.code(404).headers(failureHeaders(new AppError("not_found", "")));
   return reply
-    .code(request.url === "/" ? 200 : 404)
     .headers({ "content-security-policy": POLICY, "x-content-type-options": "nosniff", vary: "accept" })
     .type("text/html; charset=utf-8")
     .send(page(origin, request.url === "/", hasExplorer));

@@ -4,10 +4,11 @@ import type { Config } from "../src/config.ts";
 import { GRAPH_LIMITS } from "../src/graph-limits.ts";
 import { hopOf, isTrustedPeer } from "../src/keys/source-address.ts";
 import { KnownPaths, withoutTrailingSlash } from "../src/rest/known-paths.ts";
-import { answerUnknown, badPath, restPaths, restPlugin } from "../src/rest/rest.plugin.ts";
+import { answerFailure, answerUnknown, badPath, restPaths, restPlugin } from "../src/rest/rest.plugin.ts";
 import { traceRequests } from "../src/rest/trace-requests.ts";
 import { limitBodyTime } from "./body-deadline.ts";
 import { continueWhenRead, refuseEncodedBodies } from "./body-guards.ts";
+import { answerClientError } from "./client-error.ts";
 import { allowPages } from "./cors.ts";
 import { type DevelopmentWallet, dashboardPlugin } from "./dashboard.plugin.ts";
 import { docsPlugin } from "./docs.plugin.ts";
@@ -66,8 +67,10 @@ export async function createServer(
     routerOptions: { caseSensitive: true },
     rewriteUrl: ({ url = "/" }) => withoutTrailingSlash(url, restPaths),
     frameworkErrors: (_error, request, reply) => badPath(app, request, reply),
+    clientErrorHandler: answerClientError,
   });
   server.server.maxHeadersCount = MAX_HEADERS;
+  server.setErrorHandler((error, request, reply) => answerFailure(app, error, request, reply));
   if (app.metrics) countRequests(server, app.metrics);
   const isProxy = ({ raw }: FastifyRequest) => isTrustedPeer(hopOf(raw), app.trustedProxies);
   limitLoad(server, app);
@@ -103,6 +106,8 @@ export async function createServer(
     origins: app.config.CORS_ORIGINS,
     isDevnet: app.config.NETWORK === "devnet",
     platformWords: app.config.PLATFORM_WORDS,
+    known,
+    answerUnknown: (request, reply) => answerUnknown(app, known, request, reply),
   });
   // Before its body is read, which would be refused for its type.
   server.addHook("onRequest", async (request, reply) => {

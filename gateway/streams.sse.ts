@@ -60,6 +60,7 @@ export async function ssePlugin(
   server.route({
     method: ["GET", "POST", "PUT", "DELETE"],
     url: "/graphql/stream",
+    exposeHeadRoute: false,
     bodyLimit: limits.bodyBytes,
     // Before the body is read.
     onRequest: async (request) => {
@@ -112,7 +113,8 @@ async function streamOne(
 
 function reserve(reserved: EventStreams, { request, reply, account }: Call): FastifyReply {
   const accept = request.headers.accept ?? "*/*";
-  if (!/\*\/\*|text\/(plain|\*)/.test(accept)) return reply.code(406).send();
+  if (!/\*\/\*|text\/(plain|\*)/.test(accept))
+    return sendErrors(reply, 406, [refuse("The token of a stream is text/plain: accept that.").toJSON()]);
   const token = reserved.reserve(account.principal, hopOf(request.raw));
   return reply.code(201).type("text/plain; charset=utf-8").send(token);
 }

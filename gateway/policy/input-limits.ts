@@ -22,6 +22,7 @@ export const LIST_ITEMS: Readonly<Record<string, number>> = {
   "KvWriteInput.writes": 1_000,
   "KvWriteInput.deletes": 1_000,
   "KvWriteInput.controls": 1_000,
+  "Query.routingPreview(messages)": 1_000,
   // One of the contract's bitmaps.
   "Query.prepareRevokeTokens(tokenIds)": 256,
 };

@@ -72,9 +72,10 @@ export async function resolveHolds(
  * Keys are locked before accounts, as in `holds.store.ts`, so that the two never wait for each other.
  * A cost above its hold is charged to what the key's limit (`limited`) and then the account (`taken`) have left under
  * those locks, with what this batch gives back to them, in the order of the batch; credit before deposit.
- * Requests that were used are numbered by the account's `usage_count`, in the order of the batch. `moved` holds the
- * lock of the account's row, so the numbers of an account grow in the order of its commits. (`usage_id` numbers those
- * of all accounts, for processes of the version before; no client sees it.)
+ * A request was used when it was charged, or completed at a price of zero: tokens of one that failed and cost nothing
+ * stand in its row alone. Requests that were used are numbered by the account's `usage_count`, in the order of the
+ * batch. `moved` holds the lock of the account's row, so the numbers of an account grow in the order of its commits.
+ * (`usage_id` numbers those of all accounts, for processes of the version before; no client sees it.)
  *
  * A plan is kept as long as its connection, also one made while the tables were empty: `any` has holds looked up by
  * their key even then, and `|| ''` keeps the planner off the index of open holds, full of dead entries under load.
@@ -90,7 +91,8 @@ const RESOLVE = `
     update hold h set resolved_at = now(), state =
       case when a.expired then 'expired' when a.input_cost + a.output_cost > 0 then 'settled' else 'released' end
     from asked a where h.id = a.id and h.id = any(array(select id from asked)) and h.state || '' = 'open'
-    returning a.n, h.id, h.account, h.api_key_id, h.amount, h.from_credit, h.state, a.input_tokens,
+    returning a.n, h.id, h.account, h.api_key_id, h.amount, h.from_credit, h.state,
+      a.outcome = 'completed' and a.input_tokens is not null as is_answered,
       a.input_cost + a.output_cost as cost, least(a.input_cost + a.output_cost, h.amount) as covered
   ), keys as (
     select k.id, k.credit_limit - k.held - ${spentSql("k")} as left_over
@@ -119,8 +121,8 @@ const RESOLVE = `
   ), shares as (
     select *, unused_credit - extra_credit as credit_back,
       amount - charged - unused_credit + extra_credit as deposit_back,
-      case when input_tokens is not null or charged > 0 then 1 else 0 end as used,
-      sum(case when input_tokens is not null or charged > 0 then 1 else 0 end)
+      case when is_answered or charged > 0 then 1 else 0 end as used,
+      sum(case when is_answered or charged > 0 then 1 else 0 end)
         over (partition by account order by n desc) as used_from_here
     from split
   ), spent as (

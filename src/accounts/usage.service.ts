@@ -25,8 +25,8 @@ const MAX_USAGE_ID = 2n ** 63n - 1n;
 const CURSOR_KIND = "account-usage";
 
 /**
- * What an account used: the requests that delivered or cost something, as the ledger was told of them. Their costs
- * add up to what the account paid. Every method throws what `AccountReads` throws, and stops when `signal` aborts.
+ * What an account used: the requests that were charged, and those completed at a price of zero. Their costs add up to
+ * what the account paid. Every method throws what `AccountReads` throws, and stops when `signal` aborts.
  */
 export class UsageService {
   readonly #reads: AccountReads;

@@ -102,7 +102,7 @@ export class Database implements Queries {
           this.#isPrepared = false;
           continue;
         }
-        if (tries === MOST_TRIES || !isUndone(error)) throw outageOf(timeoutOf(error));
+        if (tries === MOST_TRIES || !isUndone(error)) throw this.#failureOf(error);
         await sleep(Math.random() * LONGEST_PAUSE_MS * tries);
       }
     }
@@ -131,7 +131,7 @@ export class Database implements Queries {
         return work({ em: em as EntityManager, rows });
       });
     } catch (error) {
-      throw outageOf(timeoutOf(error));
+      throw this.#failureOf(error);
     }
   }
 
@@ -168,6 +168,11 @@ export class Database implements Queries {
     await this.#serverReads?.close();
     await this.orm.close(true);
     await this.#onClose();
+  }
+
+  #failureOf(error: unknown): unknown {
+    this.#watch?.noteFailure(error);
+    return outageOf(timeoutOf(error));
   }
 
   /** Where the server cannot be told a time limit, the wait for its answer has it, and the connection is then let go. */

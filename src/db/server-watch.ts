@@ -13,6 +13,9 @@ const PING_MS = 2_000;
  * and hold their connections (promises F46). Whenever statements are under way and none ends, the server is asked over
  * a connection of its own, which tells a slow statement from a server that is gone. When it does not answer, all
  * connections are cut, which fails what waits on them, and nobody is let wait until it answers again.
+ *
+ * A server that takes no writes is asked in the same way until it does: its old connections may stay read-only, or lead
+ * to a server that is no primary any more, so all of them are then replaced.
  */
 export class ServerWatch {
   readonly #pool: Pool;
@@ -20,6 +23,7 @@ export class ServerWatch {
   readonly #timer: NodeJS.Timeout;
   #progressAtMs = performance.now();
   #isAway = false;
+  #isReadOnly = false;
   #looking: Promise<void> | undefined;
 
   /** Watches the server at `address`, to which the connections of `pool` lead. */
@@ -42,6 +46,13 @@ export class ServerWatch {
     if (this.#isAway) throw unavailable();
   }
 
+  /** Notes a write that the server refused as read-only: from now on it is asked whether it takes writes again. */
+  noteFailure(error: unknown): void {
+    if (!isReadOnlyFailure(error) || this.#isReadOnly) return;
+    this.#isReadOnly = true;
+    this.#look();
+  }
+
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#pool.off("release", this.#noteProgress);
@@ -56,7 +67,11 @@ export class ServerWatch {
     if (this.#looking) return;
     const { totalCount, idleCount, waitingCount } = this.#pool;
     const isBusy = totalCount - idleCount + waitingCount > 0;
-    if (!this.#isAway && (!isBusy || performance.now() - this.#progressAtMs < QUIET_MS)) {
+    if (
+      !this.#isAway &&
+      !this.#isReadOnly &&
+      (!isBusy || performance.now() - this.#progressAtMs < QUIET_MS)
+    ) {
       if (!isBusy) this.#progressAtMs = performance.now();
       return;
     }
@@ -66,23 +81,30 @@ export class ServerWatch {
   }
 
   async #judge(): Promise<void> {
-    this.#isAway = !(await answers(this.#address));
+    const state = await stateOf(this.#address);
+    this.#isAway = state === "away";
     if (this.#isAway) cutConnections(this.#pool);
     else this.#progressAtMs = performance.now();
+    if (state !== "writable" || !this.#isReadOnly) return;
+    this.#isReadOnly = false;
+    replaceConnections(this.#pool as Internals);
   }
 }
 
-/** Whether a server answers at all: also one that refuses, because it starts, ends, or has too many connections. */
-async function answers(address: ServerAddress): Promise<boolean> {
+/**
+ * How a server is, by a connection of its own. One that refuses answers as well, because it starts, ends, or has too
+ * many connections.
+ */
+async function stateOf(address: ServerAddress): Promise<"away" | "refusing" | "read-only" | "writable"> {
   const limits = { connectionTimeoutMillis: PING_MS, query_timeout: PING_MS };
   const client = new pg.Client({ ...address, ...limits });
   client.on("error", () => {});
   try {
     await client.connect();
-    await client.query("select 1");
-    return true;
+    const { rows } = await client.query("select current_setting('transaction_read_only') as setting");
+    return rows[0]?.setting === "on" ? "read-only" : "writable";
   } catch (error) {
-    return typeof error === "object" && error !== null && "severity" in error;
+    return typeof error === "object" && error !== null && "severity" in error ? "refusing" : "away";
   } finally {
     // One that hangs would never say goodbye.
     (client as unknown as Wire).connection.stream.destroy();
@@ -94,6 +116,9 @@ type Wire = { readonly connection: { readonly stream: { destroy(): void } } };
 /** What a pool knows of its clients; pg-pool tells it in no other way. */
 type Internals = Pool & {
   readonly _clients: readonly unknown[];
+  /** Connections that are not used again once they are released. */
+  readonly _expired: WeakSet<object>;
+  readonly _idle: readonly { readonly client: object }[];
   _remove(client: unknown, done: () => void): void;
   _pulseQueue(): void;
 };
@@ -102,6 +127,12 @@ type Internals = Pool & {
 function cutConnections(pool: Pool): void {
   const { _clients } = pool as Internals;
   for (const { connection } of [..._clients] as Wire[]) connection.stream.destroy();
+}
+
+/** Lets go of each connection, one in use when it is released; new ones take their places. */
+function replaceConnections(pool: Internals): void {
+  for (const client of pool._clients as readonly object[]) pool._expired.add(client);
+  for (const { client } of [...pool._idle]) pool._remove(client, () => pool._pulseQueue());
 }
 
 /**
@@ -132,6 +163,12 @@ const GONE =
   /^(?:Connection terminated|timeout (?:exceeded )?when trying to connect|Client has encountered a connection error)/;
 
 const READ_ONLY = "25006";
+
+function isReadOnlyFailure(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if ("code" in cause && String(cause.code) === READ_ONLY) return true;
+  return false;
+}
 
 function readOnly(cause: unknown): AppError {
   return new AppError("unavailable", "The database takes no writes now. Try again later.", { cause });

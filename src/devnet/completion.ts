@@ -11,6 +11,8 @@ const WORDS = (
 const DEFAULT_TOKENS = 16;
 const MOST_TOKENS = 64;
 
+const MAX_CHOICES = 128;
+
 const limit = z.int().min(1).nullish();
 const toolFunction = z.looseObject({ name: z.string(), parameters: z.unknown() });
 
@@ -22,6 +24,7 @@ export const chatRequestSchema = z.looseObject({
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   max_tokens: limit,
   max_completion_tokens: limit,
+  n: z.int().min(1).max(MAX_CHOICES).nullish(),
   tools: z.array(z.looseObject({ function: toolFunction.nullish() })).nullish(),
   tool_choice: z
     .union([z.string(), z.looseObject({ function: z.looseObject({ name: z.string() }).nullish() })])
@@ -43,6 +46,8 @@ export type Completion = {
   readonly finishReason: "stop" | "length" | "tool_calls";
   /** Set when a tool is called in place of a text. */
   readonly toolCall?: ToolCall | undefined;
+  /** How often it is answered, 1 unless stated. */
+  readonly choices?: number;
   /** OpenAI's `usage` object as JSON text. */
   readonly usageJson: string;
 };
@@ -52,8 +57,8 @@ export type CompletionHead = { readonly id: string; readonly model: string; read
 
 /**
  * Makes up an answer out of nothing but the messages: the same conversation always gets the same text. It has exactly
- * as many tokens as the smaller of the request's limits allows, at most 64, and 16 when there is no limit. The first
- * tool on offer is called unless its result is there already; a structured answer fits its schema.
+ * as many tokens as the smaller of the request's limits allows, at most 64, and 16 when there is no limit; its `n`
+ * choices are alike. The first tool on offer is called unless its result is there already; a structured answer fits its schema.
  */
 export function composeCompletion(request: ChatRequest, promptTokens: number): Completion {
   const limits = [request.max_tokens, request.max_completion_tokens].filter(
@@ -61,19 +66,21 @@ export function composeCompletion(request: ChatRequest, promptTokens: number): C
   );
   const wanted = limits.length > 0 ? Math.min(...limits) : undefined;
   const tokens = Math.min(wanted ?? DEFAULT_TOKENS, MOST_TOKENS);
-  const usage = {
+  const choices = request.n ?? 1;
+  const completionTokens = tokens * choices;
+  const usageJson = JSON.stringify({
     prompt_tokens: promptTokens,
-    completion_tokens: tokens,
-    total_tokens: promptTokens + tokens,
-  };
-  const usageJson = JSON.stringify(usage);
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+  });
   const toolCall = toolCallOf(request);
-  if (toolCall) return { pieces: [], finishReason: "tool_calls", toolCall, usageJson };
+  if (toolCall) return { pieces: [], finishReason: "tool_calls", toolCall, choices, usageJson };
   const structured = structuredAnswer(request);
-  if (structured !== undefined) return { pieces: [structured], finishReason: "stop", usageJson };
+  if (structured !== undefined) return { pieces: [structured], finishReason: "stop", choices, usageJson };
   return {
     pieces: inventWords(seedOf(request.messages), tokens),
     finishReason: tokens === wanted ? "length" : "stop",
+    choices,
     usageJson,
   };
 }
@@ -84,7 +91,7 @@ export function toPlainAnswer({ id, model, created }: CompletionHead, completion
   const message = toolCall
     ? { role: "assistant", content: null, tool_calls: [toolCallBody(toolCall)] }
     : { role: "assistant", content: pieces.join("") };
-  const choices = [{ index: 0, message, finish_reason: finishReason }];
+  const choices = indexesOf(completion).map((index) => ({ index, message, finish_reason: finishReason }));
   const head = JSON.stringify({ id, object: "chat.completion", created, model, choices });
   return `${head.slice(0, -1)},"usage":${usageJson}}`;
 }
@@ -99,16 +106,25 @@ export function toEvents(
   { includeUsage, chunks }: { readonly includeUsage: boolean; readonly chunks?: number | undefined },
 ): string[] {
   const head = JSON.stringify({ id, object: "chat.completion.chunk", created, model }).slice(0, -1);
-  const event = (delta: object, finishReason: string | null) =>
-    `data: ${head},"choices":[${JSON.stringify({ index: 0, delta, finish_reason: finishReason })}]}\n\n`;
+  const event = (index: number, delta: object, finishReason: string | null) =>
+    `data: ${head},"choices":[${JSON.stringify({ index, delta, finish_reason: finishReason })}]}\n\n`;
+  const deltas = [
+    { role: "assistant", content: "" },
+    ...(completion.toolCall ? toolCallDeltas(completion.toolCall) : []),
+    ...inChunks(completion.pieces, chunks).map((content) => ({ content })),
+  ];
   return [
-    event({ role: "assistant", content: "" }, null),
-    ...(completion.toolCall ? toolCallDeltas(completion.toolCall).map((delta) => event(delta, null)) : []),
-    ...inChunks(completion.pieces, chunks).map((content) => event({ content }, null)),
-    event({}, completion.finishReason),
+    ...indexesOf(completion).flatMap((index) => [
+      ...deltas.map((delta) => event(index, delta, null)),
+      event(index, {}, completion.finishReason),
+    ]),
     ...(includeUsage ? [`data: ${head},"choices":[],"usage":${completion.usageJson}}\n\n`] : []),
     "data: [DONE]\n\n",
   ];
+}
+
+function indexesOf({ choices = 1 }: Completion): readonly number[] {
+  return Array.from({ length: choices }, (_, index) => index);
 }
 
 /** Words of one token each, the same for the same seed; all but the first begin with a space. */

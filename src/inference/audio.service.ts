@@ -3,10 +3,11 @@ import type { Caller, Trace } from "./admitted.ts";
 import { type TranscriptionRequest, transcriptionOf } from "./audio-request.ts";
 import type { Bodies, BodyPool } from "./body-pool.ts";
 import type { ExchangeService } from "./exchange.service.ts";
+import { setMember } from "./json-member.ts";
 import { quoteUnits } from "./pricing.ts";
 import { appendFields } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
-import { audioUnits, isJson, readTranscript } from "./transcript-answer.ts";
+import { audioUnits, isJson, readTranscript, type TranscriptReading } from "./transcript-answer.ts";
 
 const TRANSCRIPTIONS_PATH = "/audio/transcriptions";
 const TYPES = {
@@ -23,7 +24,7 @@ type Needs = {
   readonly bodies: Bodies & Pick<BodyPool, "readTranscription">;
 };
 
-/** What was said: the provider's own bytes, in JSON with `x_0g_trace` appended. */
+/** What was said: the provider's own bytes, in JSON with the `usage` that was billed and `x_0g_trace`. */
 export type Transcript = {
   readonly body: Buffer;
   readonly contentType: string;
@@ -64,19 +65,24 @@ export class AudioService {
   ): Promise<Transcript> {
     const { admission, exchanges, bodies } = this.#needs;
     const admitted = await admission.admit(askFor(request, wishes), caller);
-    const { answer, trace } = await exchanges.collect(admitted, TRANSCRIPTIONS_PATH, {
+    const { answer, reading, trace } = await exchanges.collect(admitted, TRANSCRIPTIONS_PATH, {
       contentType: request.contentType,
       signal,
       read: (whole) => readTranscript(whole, request, bodies),
     });
     const { body, responseKey } = answer;
     return {
-      body: isJson(request.format) ? appendFields(body, { x_0g_trace: trace }) : body,
+      body: isJson(request.format) ? shownTranscript(body, reading, trace) : body,
       contentType: TYPES[request.format],
       trace,
       responseKey,
     };
   }
+}
+
+function shownTranscript(body: Buffer, { shownUsage }: TranscriptReading, trace: Trace): Buffer {
+  const billed = shownUsage === undefined ? body : setMember(body, "usage", shownUsage);
+  return appendFields(billed, { x_0g_trace: trace });
 }
 
 function askFor(request: TranscriptionRequest, wishes: RoutingWishes): Ask {

@@ -9,6 +9,7 @@ import { type AnsweredImages, readImages } from "./image-answer.ts";
 import { type Report, readReport, readSubmission, type Submission } from "./image-job-plan.ts";
 import { parseJson } from "./outline.ts";
 import type { ProviderAnswer } from "./provider-answer.ts";
+import { type ReasoningEdit, reasoningEdits } from "./reasoning-edits.ts";
 import { countRequestTokens, countTokens, type PromptFields } from "./tokens.ts";
 
 /** Texts up to this length are tokenized at once: at most 30 ms, 1.5 ms for English. */
@@ -25,7 +26,10 @@ const BYTES_PER_TOKEN = 4;
 type Threads = Pick<WorkerPool<BodyResult>, "run" | "close">;
 
 /** What counts tokens and parses answers without holding up the event loop. */
-export type Bodies = Pick<BodyPool, "countText" | "countRequest" | "countAnswer" | "parseAnswer">;
+export type Bodies = Pick<
+  BodyPool,
+  "countText" | "countRequest" | "countAnswer" | "parseAnswer" | "findReasoning"
+>;
 
 /**
  * Reads and counts bodies that are too long for the event loop, each on a thread of its own; short ones at once. A
@@ -77,6 +81,14 @@ export class BodyPool {
     if (body.length <= MAX_INLINE_JSON) return parseJson(body);
     const result = await this.#send({ kind: "parse-answer", body: copyOf(body) }, body.length);
     return result.kind === "outline" ? result.value : undefined;
+  }
+
+  /** `reasoningEdits` of a whole chat that was parsed before. Throws `unavailable`. */
+  async findReasoning(body: Buffer): Promise<readonly ReasoningEdit[]> {
+    if (body.length <= MAX_INLINE_JSON) return reasoningEdits(body);
+    const result = await this.#send({ kind: "find-reasoning", body: copyOf(body) }, body.length);
+    if (result.kind !== "edits") throw new Error("a thread answered another task");
+    return result.edits;
   }
 
   /** Reads a request for a transcription in JSON. Throws `invalid_body`, `body_too_large` and `unavailable`. */

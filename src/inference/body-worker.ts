@@ -6,6 +6,7 @@ import { type AnsweredImages, readImages } from "./image-answer.ts";
 import { type Report, readReport, readSubmission, type Submission } from "./image-job-plan.ts";
 import { outlineOf, parseJson } from "./outline.ts";
 import type { ProviderHead } from "./provider.client.ts";
+import { type ReasoningEdit, reasoningEdits } from "./reasoning-edits.ts";
 import { countRequestTokens, countTokens, type PromptFields } from "./tokens.ts";
 
 /** What a thread does with a text or a body, each of which is too long for the event loop. */
@@ -13,7 +14,7 @@ export type BodyTask =
   | { readonly kind: "count-text"; readonly text: string }
   | { readonly kind: "count-request"; readonly body: Uint8Array }
   | { readonly kind: "count-answer"; readonly body: Uint8Array; readonly format: AnswerFormat }
-  | { readonly kind: "parse-answer"; readonly body: Uint8Array }
+  | { readonly kind: "parse-answer" | "find-reasoning"; readonly body: Uint8Array }
   | { readonly kind: "read-transcription"; readonly body: Uint8Array }
   | { readonly kind: "read-images"; readonly text: string }
   | {
@@ -22,10 +23,11 @@ export type BodyTask =
       readonly body: Uint8Array;
     };
 
-/** What comes of it: a count of tokens, the outline of an answer, a request for a transcription, images, or how a job stands. */
+/** What comes of it: a count of tokens, the outline of an answer, edits of it, a request for a transcription, images, or how a job stands. */
 export type BodyResult =
   | { readonly kind: "count"; readonly tokens: number }
   | { readonly kind: "outline"; readonly value: unknown }
+  | { readonly kind: "edits"; readonly edits: readonly ReasoningEdit[] }
   | { readonly kind: "transcription"; readonly request: DecodedTranscription }
   | { readonly kind: "images"; readonly answer: AnsweredImages }
   | { readonly kind: "submission"; readonly submission: Submission }
@@ -64,6 +66,8 @@ function run(task: BodyTask): BodyResult {
       return { kind: "count", tokens: countTokens(answerTexts(parse(task.body), task.format)) };
     case "parse-answer":
       return { kind: "outline", value: outlineOf(parse(task.body)) };
+    case "find-reasoning":
+      return { kind: "edits", edits: reasoningEdits(bufferOf(task.body)) };
     case "read-transcription":
       return { kind: "transcription", request: owned(decodeTranscription(bufferOf(task.body))) };
     case "read-images":

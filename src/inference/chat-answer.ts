@@ -3,22 +3,30 @@ import type { Bodies } from "./body-pool.ts";
 import type { ChatRequest } from "./chat-request.ts";
 import type { Reading } from "./exchange.service.ts";
 import type { ProviderAnswer } from "./provider-answer.ts";
+import { lacksReasoningContent } from "./reasoning.ts";
+import type { ReasoningEdit } from "./reasoning-edits.ts";
 import { chatUsage, meterUsage, readUsage, type UsageLimits } from "./usage.ts";
 import { answerIdOf, noAnswer, readAnswerObject } from "./whole-answer.ts";
 
+/** What a whole chat says that is billed, and how it is shown. */
+export type ChatReading = Reading & { readonly edits: readonly ReasoningEdit[] };
+
 /**
  * Judges a whole answer to a chat, and says what is billed: of each side the provider's count where it makes sense, else our
- * own. Throws a `ProviderFailure` for what is no answer, and the provider's reason when it blames the request.
+ * own. Throws a `ProviderFailure` for what is no answer, also one with fewer choices than were requested, and the
+ * provider's reason when it blames the request.
  */
 export async function readChat(
   answer: ProviderAnswer,
-  { bytes, limits }: Pick<ChatRequest, "bytes"> & { readonly limits: UsageLimits },
+  request: Pick<ChatRequest, "bytes" | "choices"> & { readonly limits: UsageLimits },
   bodies: Bodies,
-): Promise<Reading> {
+): Promise<ChatReading> {
+  const { bytes, limits } = request;
   const fields = await readAnswerObject(answer, bodies);
   const { choices, usage: stated } = fields;
   if (!Array.isArray(choices) || choices.length === 0 || !choices.every(isAnswer))
     throw noAnswer("The provider's answer is not a chat completion.");
+  if (choices.length < request.choices) throw noAnswer("The provider's answer lacks choices.");
   const usage = readUsage(stated, limits);
   const count = {
     input: () => bodies.countRequest(bytes),
@@ -26,7 +34,8 @@ export async function readChat(
   };
   const metered = await meterUsage(usage, count, limits.maxOutputTokens);
   const shownUsage = metered.estimated ? chatUsage(metered.usage) : undefined;
-  return { ...metered, answerId: answerIdOf(fields), shownUsage };
+  const edits = choices.some(lacksReasoningContent) ? await bodies.findReasoning(answer.body) : [];
+  return { ...metered, answerId: answerIdOf(fields), shownUsage, edits };
 }
 
 /** Content, or a reason why there is none, such as a filter. */

@@ -48,6 +48,14 @@ export const CHAT_REQUEST = z
   })
   .meta({ id: "ChatRequest" });
 
+/** The fields of a chat by which its providers are ranked. */
+export const CHAT_SIZE_FIELDS = {
+  messages: CHAT_REQUEST.shape.messages.optional(),
+  max_tokens: CHAT_REQUEST.shape.max_tokens,
+  max_completion_tokens: CHAT_REQUEST.shape.max_completion_tokens,
+  n: CHAT_REQUEST.shape.n,
+};
+
 /** A chat request as the router needs to know it. */
 export type ChatRequest = RequestFields & {
   readonly model: string;

@@ -6,6 +6,7 @@ import type { Bodies } from "./body-pool.ts";
 import { readChat } from "./chat-answer.ts";
 import { ChatEvents } from "./chat-events.ts";
 import { type ChatRequest, providerBody } from "./chat-request.ts";
+import { likelySize } from "./chat-size.ts";
 import type { ExchangeService } from "./exchange.service.ts";
 import { affordableTokens } from "./pricing.ts";
 import { promptTokensOf, quotePrompt } from "./prompt-bound.ts";
@@ -19,11 +20,6 @@ import { TextMeter } from "./text-meter.ts";
 import { usageLimits } from "./usage.ts";
 
 const REMEMBERED_PROVIDERS = 1_000;
-/**
- * What an answer is taken to have when the client sets no limit, only to compare prices: about the mean of the public
- * logs of chats (WildChat 441 tokens, LMSYS-Chat-1M 215).
- */
-const USUAL_ANSWER_TOKENS = 400;
 const CHAT_PATH = "/chat/completions";
 
 type Needs = {
@@ -77,14 +73,14 @@ export class ChatService {
   ): Promise<ChatCompletion> {
     const { admission, exchanges, bodies } = this.#needs;
     const admitted = await admission.admit(this.#askOf(request, wishes), caller);
-    const { bytes } = request;
+    const { bytes, choices } = request;
     const { answer, reading, trace, provider } = await exchanges.collect(admitted, CHAT_PATH, {
       signal,
       answerTokens: request.maxTokens ?? this.#needs.maxCompletionTokens,
-      read: (whole, by) => readChat(whole, { bytes, limits: this.#limitsOf(request, by) }, bodies),
+      read: (whole, by) => readChat(whole, { bytes, choices, limits: this.#limitsOf(request, by) }, bodies),
     });
     return {
-      body: shownAnswer(answer.body, { provider, trace, usage: reading.shownUsage }),
+      body: shownAnswer(answer.body, { provider, trace, usage: reading.shownUsage, edits: reading.edits }),
       responseKey: answer.responseKey,
     };
   }
@@ -133,9 +129,7 @@ export class ChatService {
       serviceType: "chatbot",
       format: "openai",
       wishes: { ...request.wishes, ...wishes },
-      inputTokens: counted ?? prompt.likelyTokens,
-      outputTokens: (maxTokens ?? Math.min(USUAL_ANSWER_TOKENS, modelLimit)) * choices,
-      answerTokens: maxTokens,
+      ...likelySize(request, modelLimit, counted),
       counted:
         counted === undefined
           ? async () => this.#askOf(request, wishes, await bodies.countRequest(request.bytes))

@@ -4,8 +4,10 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
-const OPENING: ReadonlySet<number | undefined> = new Set([0x7b, 0x5b]);
-const CLOSING: ReadonlySet<number | undefined> = new Set([0x7d, 0x5d]);
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
 
 /**
  * Sets a member of a JSON object that was parsed before and has at least one, and leaves all other bytes alone: numbers
@@ -24,29 +26,52 @@ export function setMember(object: Buffer, name: string, value: unknown): Buffer 
   return Buffer.concat([...parts, object.subarray(done)]);
 }
 
-type Range = { readonly start: number; readonly end: number };
+/** A part of a JSON text: the places of its first byte and of the one after it. */
+export type Range = { readonly start: number; readonly end: number };
 
-/** Where the values of the object's own members of this name are. */
-function valuesOf(object: Buffer, name: string): readonly Range[] {
+/** Where the values of an object's own members of this name are; the object is all of `json`, or what is `within`. */
+export function valuesOf(json: Buffer, name: string, within = wholeOf(json)): readonly Range[] {
   const found: Range[] = [];
+  visitParts(json, within, (part) => {
+    const quote = json.indexOf(QUOTE, part.start);
+    if (quote < 0 || quote >= part.end) return;
+    const end = endOfString(json, quote);
+    if (!isName(json.subarray(quote, end + 1), name)) return;
+    found.push({ start: json.indexOf(COLON, end) + 1, end: part.end });
+  });
+  return found;
+}
+
+/** Where the items of a list are. */
+export function itemsOf(json: Buffer, within: Range): readonly Range[] {
+  const found: Range[] = [];
+  visitParts(json, within, (part) => found.push(part));
+  return found;
+}
+
+function wholeOf({ length }: Buffer): Range {
+  return { start: 0, end: length };
+}
+
+/** Visits what stands between the brackets and commas of an object or a list, an empty one's nothing as well. */
+function visitParts(json: Buffer, { start: from, end: until }: Range, visit: (part: Range) => void): void {
+  // Twice as fast as a Buffer.
+  const bytes = new Uint8Array(json.buffer, json.byteOffset, json.length);
   let depth = 0;
-  let isNamed = false;
-  let start: number | undefined;
-  for (let at = 0; at < object.length; at++) {
-    const byte = object[at];
-    if (byte === QUOTE) {
-      const end = endOfString(object, at);
-      if (depth === 1 && start === undefined) isNamed = isName(object.subarray(at, end + 1), name);
-      at = end;
-    } else if (OPENING.has(byte)) depth++;
-    else if (byte === COLON && depth === 1) start = at + 1;
-    else if ((byte === COMMA && depth === 1) || (CLOSING.has(byte) && --depth === 0)) {
-      if (isNamed && start !== undefined) found.push({ start, end: at });
-      isNamed = false;
-      start = undefined;
+  let start = from;
+  for (let at = from; at < until; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) at = endOfString(json, at);
+    else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) {
+      if (++depth === 1) start = at + 1;
+    } else if (
+      (byte === COMMA && depth === 1) ||
+      ((byte === CLOSING_BRACE || byte === CLOSING_BRACKET) && --depth === 0)
+    ) {
+      visit({ start, end: at });
+      start = at + 1;
     }
   }
-  return found;
 }
 
 /** Any character of a name may be written as an escape of six. */

@@ -138,7 +138,7 @@ export function openInferenceRoom(parts: Parts, needs: Needs): InferenceRoom {
   return {
     services: {
       ...{ registry, catalogue, health, admission, exchanges, requests, evidence },
-      routing: new RoutingService({ admission, catalogue, reachOf }),
+      routing: new RoutingService({ admission, catalogue, reachOf, maxCompletionTokens }),
       chat: new ChatService({ admission, exchanges, bodies, maxCompletionTokens }),
       messages: new MessagesService({ admission, exchanges, bodies, providers, reachOf }),
       images: new ImagesService({ admission, exchanges, bodies }),

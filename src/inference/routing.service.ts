@@ -2,6 +2,7 @@ import { AppError } from "../kernel/errors.ts";
 import type { KeyReach } from "../keys/key-terms.ts";
 import type { AdmissionService } from "./admission.service.ts";
 import type { CatalogueService } from "./catalogue.service.ts";
+import { likelySize, type PlannedChat } from "./chat-size.ts";
 import type { Refused } from "./choice.ts";
 import type { Provider, ServiceType } from "./provider.ts";
 import type { RoutingWishes } from "./routing.ts";
@@ -10,6 +11,8 @@ type Needs = {
   readonly admission: AdmissionService;
   readonly catalogue: CatalogueService;
   readonly reachOf: (keyId: string) => Promise<KeyReach>;
+  /** The limit of an answer for which the client sets none. */
+  readonly maxCompletionTokens: number;
 };
 
 /** Who would be asked, in the order of failover, and who would not, and why. */
@@ -28,19 +31,25 @@ export class RoutingService {
 
   /**
    * Chooses for a model as an admission of this key would; without a model, for each that its service type has, one
-   * after the other. Throws what `choose` throws for the model, `api_key_revoked` and `api_key_expired`.
+   * after the other. Chats are ranked by what `chat` would cost; without one, by a prompt of one token and the usual
+   * answer. Throws what `choose` throws for the model, `api_key_revoked` and `api_key_expired`.
    */
   async preview(
-    asked: { readonly serviceType: ServiceType; readonly model?: string | undefined },
+    asked: {
+      readonly serviceType: ServiceType;
+      readonly model?: string | undefined;
+      readonly chat?: PlannedChat | undefined;
+    },
     wishes: RoutingWishes,
     keyId: string,
   ): Promise<RoutingPreview> {
-    const { admission, catalogue, reachOf } = this.#needs;
+    const { admission, catalogue, reachOf, maxCompletionTokens } = this.#needs;
     const reach = await reachOf(keyId);
-    const { serviceType } = asked;
+    const { serviceType, chat = {} } = asked;
+    const size = serviceType === "chatbot" ? likelySize(chat, maxCompletionTokens) : {};
     const look = (model: string) => {
       const { candidates, refused } = admission.choose(
-        { model, serviceType, format: "openai", wishes },
+        { model, serviceType, format: "openai", wishes, ...size },
         reach,
       );
       return { providers: candidates, refused };

@@ -1,3 +1,4 @@
+import type { AudioDuration } from "./audio-duration.ts";
 import type { TranscriptFormat, TranscriptionRequest } from "./audio-request.ts";
 import type { Bodies } from "./body-pool.ts";
 import type { UnitUsage } from "./pricing.ts";
@@ -15,7 +16,12 @@ export type TranscriptReading = {
   readonly usage: UnitUsage;
   readonly estimated: boolean;
   readonly answerId: string | undefined;
+  /** The member `usage` that the client is shown, where the provider's own is not what is billed. */
+  readonly shownUsage: DurationUsage | undefined;
 };
+
+/** Usage of a transcription as OpenAI's API has it. */
+type DurationUsage = { readonly type: "duration"; readonly seconds: number };
 
 /**
  * Judges a transcription, and says what is billed: the seconds that the sound itself proves, else those that the
@@ -27,14 +33,34 @@ export async function readTranscript(
   { format, duration, sizeBytes }: Pick<TranscriptionRequest, "format" | "duration" | "sizeBytes">,
   bodies: Bodies,
 ): Promise<TranscriptReading> {
-  const { seconds: stated, answerId } = isJson(format)
+  const read = isJson(format)
     ? await readJsonTranscript(answer, bodies)
-    : { seconds: secondsOfText(answer, format), answerId: undefined };
-  if (duration.isExact) return { usage: audioUnits(duration.seconds), estimated: false, answerId };
+    : { seconds: secondsOfText(answer, format), answerId: undefined, usage: undefined };
+  const billed = billedSeconds(read.seconds, duration, sizeBytes);
+  return {
+    usage: audioUnits(billed.seconds),
+    estimated: billed.isEstimate,
+    answerId: read.answerId,
+    shownUsage: isDuration(read.usage, billed.seconds) ? undefined : toDuration(billed.seconds),
+  };
+}
+
+function billedSeconds(stated: number | undefined, duration: AudioDuration, sizeBytes: number) {
+  if (duration.isExact) return { seconds: duration.seconds, isEstimate: false };
   if (stated !== undefined && stated > 0 && stated <= duration.seconds)
-    return { usage: audioUnits(Math.ceil(stated)), estimated: false, answerId };
+    return { seconds: Math.ceil(stated), isEstimate: false };
   const usual = Math.ceil(sizeBytes / USUAL_BYTES_PER_SECOND);
-  return { usage: audioUnits(Math.min(usual, duration.seconds)), estimated: true, answerId };
+  return { seconds: Math.min(usual, duration.seconds), isEstimate: true };
+}
+
+function toDuration(seconds: number): DurationUsage {
+  return { type: "duration", seconds };
+}
+
+/** Whether a provider states just so many seconds. */
+function isDuration(stated: unknown, seconds: number): boolean {
+  if (typeof stated !== "object" || stated === null) return false;
+  return "type" in stated && stated.type === "duration" && "seconds" in stated && stated.seconds === seconds;
 }
 
 /** Whether a transcription in this format is answered as JSON. */
@@ -53,7 +79,7 @@ async function readJsonTranscript(answer: ProviderAnswer, bodies: Bodies) {
   if (typeof text !== "string") throw noAnswer("The provider's answer is not a transcription.");
   const used = typeof usage === "object" && usage !== null && "seconds" in usage ? usage.seconds : undefined;
   const seconds = [duration, used].map(Number).find((stated) => Number.isFinite(stated) && stated > 0);
-  return { seconds, answerId: answerIdOf(fields) };
+  return { seconds, answerId: answerIdOf(fields), usage };
 }
 
 function secondsOfText(answer: ProviderAnswer, format: TranscriptFormat): number | undefined {

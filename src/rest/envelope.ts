@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { AppError, ErrorCode } from "../kernel/errors.ts";
+import { FILE_FAILURES } from "../storage/file-failures.ts";
 
 /** Which HTTP statuses the storage endpoints answer with: real ones, or as the original gateway does, 200 and 600. */
 export type StorageStatus = "http" | "legacy";
@@ -9,9 +10,9 @@ const INTERNAL = { code: 2, message: "Internal server error" } as const;
 
 /** The envelope's codes (facts: storage section 1.2); every other failure is `INVALID` or, from 500 on, `INTERNAL`. */
 const CODES: Readonly<Partial<Record<ErrorCode, { readonly code: number; readonly message: string }>>> = {
-  file_not_found: { code: 101, message: "File not found" },
-  file_pruned: { code: 102, message: "File already pruned" },
-  file_not_finalized: { code: 103, message: "File not finalized yet" },
+  file_not_found: { code: 101, message: FILE_FAILURES.file_not_found },
+  file_pruned: { code: 102, message: FILE_FAILURES.file_pruned },
+  file_not_finalized: { code: 103, message: FILE_FAILURES.file_not_finalized },
   file_path_not_found: { code: 104, message: "File path not found" },
   file_too_large: { code: 105, message: "File size too large" },
   folder_malformed: { code: 106, message: "File type unsupported" },

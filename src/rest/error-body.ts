@@ -79,6 +79,8 @@ export function toAppError(error: unknown): AppError {
     return new AppError("unsupported_media_type", "Send the body as application/json.");
   if (code === "FST_ERR_CTP_INVALID_CONTENT_LENGTH" || code === "FST_ERR_CTP_EMPTY_JSON_BODY")
     return new AppError("invalid_body", "The body does not have the length that was announced.");
+  if (code === "FST_ERR_VALIDATION" || code === "FST_ERR_CTP_INVALID_JSON_BODY")
+    return new AppError("invalid_body", "The body is not what this path takes.", { cause: error });
   if (code.startsWith("ECONN") || code === "57P03" || code === "57P01")
     return new AppError("unavailable", "A part of this service is not reachable now.", { cause: error });
   return new AppError("internal_error", "Something went wrong on our side.", { cause: error });

@@ -116,8 +116,13 @@ export const NOTES: Readonly<Record<string, Note>> = {
   },
   "POST /v1/routing/preview": {
     description:
-      "Who would be asked, first to last, with these routing headers, and why not the others. Asks nobody and costs nothing.",
-    example: { service_type: "chatbot", model: "devnet-chat" },
+      "Which providers would be tried, first to last, with these routing headers, and why not the others. Nothing is requested or billed. With `messages`, `max_tokens` and `n` as a chat has them, providers are ranked by what that chat would cost; without them, by an answer of the usual length (400 tokens).",
+    example: {
+      service_type: "chatbot",
+      model: "devnet-chat",
+      messages: [{ role: "user", content: "Tell me of the sea" }],
+      max_tokens: 100,
+    },
   },
   "POST /v1/auth/signin": {
     description:

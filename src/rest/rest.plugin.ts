@@ -110,7 +110,7 @@ export async function restPlugin(server: FastifyInstance, { app }: { app: App })
       done(takenBy(request).includes(type) ? null : unsupportedType(takenBy(request)), body),
     );
   server.addContentTypeParser("*", (request, _body, done) => done(unsupportedType(takenBy(request))));
-  server.setErrorHandler((error, request, reply) => fail(app, error, request, reply));
+  server.setErrorHandler((error, request, reply) => answerFailure(app, error, request, reply));
   for (const route of routes) {
     const options = {
       method: route.method,
@@ -160,7 +160,7 @@ export async function answerUnknown(
     }
     throw unknown(request.method, isIndexerRoot(request.method, path) ? [] : known.methodsOf(path));
   } catch (error) {
-    return fail(app, error, request, reply);
+    return answerFailure(app, error, request, reply);
   }
 }
 
@@ -178,7 +178,12 @@ function unknown(method: string, allowed: readonly string[]): AppError {
 
 /** The answer to a path that cannot be decoded, in the same shape as any failure. */
 export function badPath(app: App, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  return fail(app, new AppError("invalid_parameter", "The path is not well-formed."), request, reply);
+  return answerFailure(
+    app,
+    new AppError("invalid_parameter", "The path is not well-formed."),
+    request,
+    reply,
+  );
 }
 
 const MIB = 1_048_576;
@@ -266,7 +271,13 @@ async function confirmed(app: App, { authorization }: Visit, answer: Promise<Ans
   return { kind: "stream", run: (sink) => known.run(sink).catch(confirm) };
 }
 
-function fail(app: App, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+/** Answers a failure in the shape and with the headers that every failure has. */
+export function answerFailure(
+  app: App,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
   const { shown: requestId } = requestIdsOf(request);
   if (toAppError(error).code === "body_too_large") discardBody(request, reply);
   return sendFailure(app, error, { requestId, errors: shapeOf(request) }, reply);

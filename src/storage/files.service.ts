@@ -1,6 +1,6 @@
 import type { Queries } from "../db/database.ts";
-import { AppError } from "../kernel/errors.ts";
 import type { Hex } from "../kernel/hex.ts";
+import { fileFailure } from "./file-failures.ts";
 import type { FileId, NodeFile, NodeLocation, StorageNode } from "./node/storage-node.ts";
 import type { SubmissionNode } from "./submission.ts";
 import type { SubmissionsService, SubmittedFile } from "./submissions.service.ts";
@@ -108,12 +108,12 @@ export class FilesService {
 
 function requireKnown(file: ChainFile | undefined): ChainFile {
   if (file) return file;
-  throw new AppError("file_not_found", "There is no such file.");
+  throw fileFailure("file_not_found");
 }
 
 function requireReadable(file: ChainFile): ChainFile {
-  if (file.pruned) throw new AppError("file_pruned", "The file was dropped by the storage network.");
-  if (!file.finalized) throw new AppError("file_not_finalized", "Not all of the file has been uploaded yet.");
+  if (file.pruned) throw fileFailure("file_pruned");
+  if (!file.finalized) throw fileFailure("file_not_finalized");
   return file;
 }
 

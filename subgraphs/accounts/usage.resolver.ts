@@ -29,7 +29,8 @@ export class AccountUsageResolver {
   @Requires("usage.read")
   @FieldResolver(() => UsageType, {
     nullable: true,
-    description: "The requests that delivered or cost something. Needs the scope `account:read`.",
+    description:
+      "The requests that were charged, or completed at a price of zero. Needs the scope `account:read`.",
   })
   usage(
     @Root() { address }: AccountType,

@@ -81,7 +81,7 @@ export class UsageDayType {
 
 /** One request that was used. */
 @ObjectType("UsageRecord", {
-  description: "A request that delivered or cost something.",
+  description: "A request that was charged, or completed at a price of zero.",
   simpleResolvers: true,
 })
 class UsageRecordType {

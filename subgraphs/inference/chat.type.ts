@@ -56,17 +56,18 @@ export function toChatRequest(input: ChatInput, { stream }: { readonly stream: b
   const body = {
     ...membersOf(options),
     model,
-    messages: messages.map(({ role, content, more }) => ({
-      role,
-      ...(content != null && { content }),
-      ...membersOf(more),
-    })),
+    messages: messages.map(toMessage),
     ...(maxTokens != null && { max_tokens: maxTokens }),
     verify_tee: verifyTee ?? false,
     stream,
     ...(stream && { stream_options: { include_usage: true } }),
   };
   return readChatRequest(Buffer.from(JSON.stringify(body)));
+}
+
+/** A message as OpenAI's API has it. */
+export function toMessage({ role, content, more }: ChatMessageInput): object {
+  return { role, ...(content != null && { content }), ...membersOf(more) };
 }
 
 function membersOf(value: unknown): object {

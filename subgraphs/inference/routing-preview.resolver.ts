@@ -1,10 +1,12 @@
 import "../shared/reflect.ts";
-import { Arg, Ctx, Query, Resolver } from "type-graphql";
+import { Arg, Ctx, Int, Query, Resolver } from "type-graphql";
+import { plannedChat } from "../../src/inference/chat-size.ts";
 import type { ServiceType as Type } from "../../src/inference/provider.ts";
 import type { RoutingPreview } from "../../src/inference/routing.service.ts";
 import { permitSpender } from "../../src/keys/permissions.ts";
 import type { Context } from "../shared/context.ts";
 import { ServiceType } from "../shared/service-type.ts";
+import { ChatMessageInput, toMessage } from "./chat.type.ts";
 import { RoutingInput, RoutingPreviewType, toWishes } from "./routing.type.ts";
 
 /** Who would serve a request. */
@@ -23,9 +25,24 @@ export class RoutingPreviewResolver {
     model: string | null,
     @Arg("routing", () => RoutingInput, { nullable: true, description: "How to choose." })
     routing: RoutingInput | null,
+    @Arg("messages", () => [ChatMessageInput], {
+      nullable: true,
+      description: "The conversation, where it is a chat: providers are ranked by what it would cost.",
+    })
+    messages: readonly ChatMessageInput[] | null,
+    @Arg("maxTokens", () => Int, {
+      nullable: true,
+      description: "How many tokens the answer of a chat may have; the usual answer (400 tokens) unless set.",
+    })
+    maxTokens: number | null,
     @Ctx() { services, principal }: Context,
   ): Promise<RoutingPreview> {
     const { keyId } = permitSpender(principal, "routing.preview");
-    return services.routing.preview({ serviceType, model: model ?? undefined }, toWishes(routing), keyId);
+    const chat = plannedChat({
+      messages: messages?.map(toMessage),
+      maxTokens: maxTokens ?? undefined,
+    });
+    const asked = { serviceType, model: model ?? undefined, chat };
+    return services.routing.preview(asked, toWishes(routing), keyId);
   }
 }

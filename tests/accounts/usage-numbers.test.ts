@@ -78,6 +78,36 @@ describeDatabases("numbers of usage", (kind) => {
     expect(await numbersOf(database, one.account)).toEqual(downFrom(3));
   });
 
+  test("tokens are summed of requests that were charged, or completed at a price of zero, and of no others", async () => {
+    const database = await openTestDatabase(kind);
+    const seeded = await seedAccount(database, 100n);
+    const endings: readonly Partial<Settlement>[] = [
+      { outcome: "completed", inputCost: 1n },
+      { outcome: "failed", inputCost: 1n, errorCode: "provider_error" },
+      { outcome: "aborted", inputCost: 1n },
+      { outcome: "completed", inputCost: 0n },
+      { outcome: "failed", inputCost: 0n, errorCode: "provider_error" },
+      { outcome: "aborted", inputCost: 0n },
+      { outcome: "failed", inputCost: 0n, inputTokens: undefined, outputTokens: undefined },
+    ];
+    const ids = await hold(database, Array(endings.length).fill(seeded));
+    await resolveHolds(
+      database,
+      endings.map((ending, n) => ({
+        ...settlement(ids[n] ?? ""),
+        ...{ inputTokens: 10 ** n, outputTokens: 2 * 10 ** n },
+        ...ending,
+      })),
+    );
+    const usage = new UsageService(database.reads);
+    const charged = { requests: 4n, inputTokens: 1_111n, outputTokens: 2_222n, cost: 3n };
+    expect(await usage.stats(seeded.account, {})).toMatchObject(charged);
+    expect(await usage.daily(seeded.account, {})).toMatchObject([charged]);
+    expect((await requestsOf(database, seeded.account)).map(([, id]) => id)).toEqual(
+      ids.slice(0, 4).reverse(),
+    );
+  });
+
   test("whoever sees a number sees all before it, while many settle at once", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedAccount(database, 1_000n);

@@ -128,6 +128,35 @@ test("where the sound does not prove its length, what the answer states is charg
   expect(JSON.parse(reply.headers.get("x-0g-trace") ?? "").billing.total_cost).toBe("210");
 });
 
+test("the usage of an answer is what was billed, whatever the provider states", async () => {
+  const wav = toWav(8.5);
+  for (const [file, stated, seconds] of [
+    [wav, { type: "duration", seconds: 8.5 }, 9],
+    [wav, { type: "duration", seconds: 9 }, 9],
+    [wav, { type: "duration", seconds: 4_000 }, 9],
+    [wav, { type: "tokens", input_tokens: 7, output_tokens: 7, total_tokens: 14 }, 9],
+    [wav, null, 9],
+    [wav, undefined, 9],
+    [MP3, { type: "duration", seconds: 3.2 }, 4],
+    [MP3, { type: "duration", seconds: 4_000 }, 3],
+  ] as const) {
+    services().speech.behaviour = {
+      instead: {
+        status: 200,
+        contentType: "application/json",
+        body: JSON.stringify({ text: '"usage":1', usage: stated, words: [{ usage: 1 }] }),
+      },
+    };
+    const { x_0g_trace, ...answer } = (await (await send({}, file)).json()) as Transcript;
+    expect(answer).toEqual({
+      text: '"usage":1',
+      usage: { type: "duration", seconds },
+      words: [{ usage: 1 }],
+    });
+    expect(x_0g_trace.billing.total_cost).toBe(String(30 * seconds));
+  }
+});
+
 test("what is no transcription is a failure, and nothing is charged", async () => {
   for (const [response_format, contentType, body] of [
     ["json", "text/html", "<p>oops"],

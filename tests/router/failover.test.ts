@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import type { InferenceRequest } from "../../src/inference/requests.service.ts";
 import { requireBooks } from "../support/bill.ts";
-import { useRouter } from "../support/router.ts";
+import { PRICES, useRouter } from "../support/router.ts";
 import {
   completion,
   DONE,
@@ -39,8 +39,9 @@ const wav = toWav(1);
 
 const PROBED = "probed";
 const ECHOES = ["echo-plain", "echo-stream", "echo-blame", "echo-code", "echo-down"] as const;
+const FEWER = ["fewer-once", "fewer-always"] as const;
 const router = await useRouter({
-  models: [PROBED, ...ECHOES],
+  models: [PROBED, ...ECHOES, ...FEWER],
   count: 2,
   more: UNITS,
   keyVariable: "TEST_FAILOVER_KEY",
@@ -222,4 +223,47 @@ describe("a provider that repeats our credential, which looks like no key at all
 test("after all of that the books are exact, and nothing is held", async () => {
   const { faults, openHolds } = await new LedgerService(router().app.database).verify();
   expect({ faults, openHolds }).toEqual({ faults: [], openHolds: 0 });
+});
+
+describe("a whole answer with fewer choices than were requested", () => {
+  const some =
+    (n: number): Script =>
+    (_, response) => {
+      const choices = Array.from({ length: n }, (_, index) => ({
+        ...{ index, finish_reason: "stop" },
+        message: { role: "assistant", content: "a" },
+      }));
+      sendJson(response, 200, completion({ choices }));
+    };
+
+  test("is a failure of its provider: the next one answers, and is paid alone", async () => {
+    set("fewer-once", some(2), some(3));
+    const seeded = await router().seed();
+    const reply = await router().chat(seeded, { model: "fewer-once", n: 3, max_tokens: 50 });
+    const { choices } = (await reply.json()) as { choices: unknown[] };
+    expect([reply.status, choices.length, callsOf("fewer-once")]).toEqual([200, 3, [1, 1]]);
+    const { status, cost, routing } = await requestOf(seeded);
+    expect(status).toBe("completed");
+    expect(cost?.total).toBe(
+      BigInt(USAGE.prompt_tokens) * PRICES[1].prompt + BigInt(USAGE.completion_tokens) * PRICES[1].completion,
+    );
+    expect(routing?.attempts.map(({ outcome, reason }) => [outcome, reason])).toEqual([
+      ["failed", "malformed"],
+      ["answered", undefined],
+    ]);
+  });
+
+  test("is 502 where no provider gives all of them, and costs nothing", async () => {
+    set("fewer-always", some(1), some(1));
+    const seeded = await router().seed();
+    const reply = await router().chat(seeded, { model: "fewer-always", n: 2, max_tokens: 50 });
+    const { error } = (await reply.json()) as { error: { code: string } };
+    expect([reply.status, error.code, reply.headers.get("x-should-retry")]).toEqual([
+      502,
+      "provider_error",
+      "true",
+    ]);
+    expect((await requestOf(seeded)).cost?.total).toBe(0n);
+    await requireBooks(router().app, seeded, { available: 10_000_000n });
+  });
 });

@@ -12,6 +12,7 @@ import {
   event,
   events,
   FINISH,
+  good,
   openStream,
   type Script,
   sendJson,
@@ -205,8 +206,8 @@ test.each([
 test("who is asked is who costs least for this prompt and this limit", async () => {
   const { origin, seed, scripted } = router();
   const seeded = await seed();
-  set(SIZED.id, (call, response) =>
-    sendJson(response, 200, call.path.endsWith("/messages") ? MESSAGE : completion()),
+  set(SIZED.id, (call, response, n) =>
+    call.path.endsWith("/messages") ? sendJson(response, 200, MESSAGE) : good(call, response, n),
   );
   const asked = () => scripted.map((provider) => provider.callsOf(SIZED.id).length);
   const ask = (messages: object, fields: object) =>

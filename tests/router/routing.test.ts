@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
+import { ask } from "../support/graph-client.ts";
 import { PRICES, type RouterStack, useRouter } from "../support/router.ts";
 import { sendJson, USAGE } from "../support/scripted-provider.ts";
 import type { Seeded } from "../support/seed.ts";
@@ -242,4 +243,38 @@ test("a key that may reach one provider alone is routed to it, and its preview s
 test("after all of that the books are exact", async () => {
   const { faults, openHolds } = await new LedgerService(router().app.database).verify();
   expect({ faults, openHolds }).toEqual({ faults: [], openHolds: 0 });
+});
+
+test("the preview ranks providers by what the request would cost, on both APIs", async () => {
+  const { offer, seed, origin, app } = router();
+  await offer(0, { id: "m-sized", pricing: { prompt: "1", completion: "10" } });
+  await offer(1, { id: "m-sized", pricing: { prompt: "10", completion: "1" } });
+  const seeded = await seed();
+  const costlyAnswer = app.catalogue
+    .model("m-sized")
+    ?.providers.find(({ outputPrice }) => outputPrice === 10n);
+  const costlyPrompt = app.catalogue.model("m-sized")?.providers.find(({ inputPrice }) => inputPrice === 10n);
+  const long = [{ role: "user", content: "a word and another ".repeat(200) }];
+  const short = [{ role: "user", content: "a" }];
+  const QUERY = `query ($messages: [ChatMessageInput!], $maxTokens: Int) {
+    routingPreview(serviceType: CHATBOT, model: "m-sized", messages: $messages, maxTokens: $maxTokens) {
+      providers { address } } }`;
+  for (const [size, first] of [
+    [{ messages: long, max_tokens: 5 }, costlyAnswer],
+    [{ messages: long, max_tokens: 5_000 }, costlyPrompt],
+    [{ messages: short, max_tokens: 1_000 }, costlyPrompt],
+    [{ messages: long }, costlyAnswer],
+    [{}, costlyPrompt],
+  ] as readonly [{ messages?: object[]; max_tokens?: number }, { address: string } | undefined][]) {
+    const { providers } = (await (await preview(seeded, { model: "m-sized", ...size })).json()) as Preview;
+    expect(providers[0]?.address, JSON.stringify(size).slice(0, 40)).toBe(first?.address);
+    const { max_tokens: maxTokens, ...rest } = size;
+    const { data } = await ask(origin, seeded.secret, QUERY, { ...rest, maxTokens });
+    expect(data.routingPreview.providers[0].address.toLowerCase()).toBe(first?.address);
+  }
+  const manyChoices = { model: "m-sized", messages: long, max_tokens: 50, n: 100 };
+  const { providers } = (await (await preview(seeded, manyChoices)).json()) as Preview;
+  expect(providers[0]?.address).toBe(costlyPrompt?.address);
+  const wrong = await preview(seeded, { model: "m-sized", messages: [{ content: "a" }] });
+  expect(await codeOf(wrong)).toEqual([400, "invalid_body"]);
 });

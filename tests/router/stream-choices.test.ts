@@ -19,7 +19,7 @@ const USAGES = ["finish", "every", "null", "both", "none"] as const;
 const NAMED = { id: "named", upstream_id: "theirs", pricing: { prompt: "2", completion: "3" } };
 const router = await useRouter({
   more: () => [{ ...NAMED, supported_formats: ["openai", "anthropic"] }],
-  models: [...CUTS, ...USAGES, "late", "thinks"],
+  models: [...CUTS, ...USAGES, "late", "thinks", "thinks-long"],
   count: 1,
   settings: { RESUME_STREAMS: "off" },
 });
@@ -116,6 +116,36 @@ test("reasoning is shown under both names, in a stream and in a whole answer", a
   };
   expect(choices[0].message).toMatchObject({ reasoning: "why", reasoning_content: "why" });
   expect(trace).toBeDefined();
+});
+
+test("a whole answer beyond what is parsed on the event loop shows its reasoning under both names", async () => {
+  const why = `"why" \\ ${"thought, ".repeat(60_000)}`;
+  const choices = [
+    { index: 0, message: { role: "assistant", content: "a", reasoning: why }, finish_reason: "stop" },
+    { index: 1, message: { content: "b", reasoning: "b", reasoning_content: null }, finish_reason: "stop" },
+    { index: 2, message: { content: "c", reasoning: "c", reasoning_content: "own" }, finish_reason: "stop" },
+    { index: 3, message: { content: '"reasoning":"none"' }, finish_reason: "stop" },
+  ];
+  const seed = 12345678901234567890n;
+  router().scripted[0]?.scripts.set("thinks-long", (_, response) => {
+    const text = JSON.stringify(completion({ choices })).replace(/^\{/, `{"seed":${seed},`);
+    response.writeHead(200, { "content-type": "application/json" }).end(text);
+  });
+  const reply = await router().chat(await router().seed(), {
+    model: "thinks-long",
+    n: 4,
+    max_tokens: 500_000,
+  });
+  const text = await reply.text();
+  expect(text).toContain(`"seed":${seed},`);
+  const shown = JSON.parse(text) as { choices: typeof choices; x_0g_trace: object };
+  expect(shown.choices.map(({ message }) => message)).toEqual([
+    { role: "assistant", content: "a", reasoning: why, reasoning_content: why },
+    { content: "b", reasoning: "b", reasoning_content: "b" },
+    { content: "c", reasoning: "c", reasoning_content: "own" },
+    { content: '"reasoning":"none"' },
+  ]);
+  expect(shown.x_0g_trace).toBeDefined();
 });
 
 test.each(["/v1/chat/completions", "/v1/messages"])(

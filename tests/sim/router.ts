@@ -56,6 +56,7 @@ const bodies: Bodies = {
   countRequest: async (body) => JSON.parse(body.toString()).prompt_tokens,
   countAnswer: (body, format) => inline.countAnswer(body, format),
   parseAnswer: (body) => inline.parseAnswer(body),
+  findReasoning: (body) => inline.findReasoning(body),
 };
 const committed = () => {};
 

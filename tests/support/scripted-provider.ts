@@ -91,16 +91,20 @@ export const USAGE = { prompt_tokens: 9, completion_tokens: 8, total_tokens: 17 
 
 /** A good answer, whole. */
 export function completion(fields: object = {}): object {
-  const message = { role: "assistant", content: TEXT };
   return {
     id: "chatcmpl-1",
     object: "chat.completion",
     created: 1_700_000_000,
     model: "scripted",
-    choices: [{ index: 0, message, finish_reason: "stop" }],
+    choices: choicesOf(1),
     usage: USAGE,
     ...fields,
   };
+}
+
+function choicesOf(count: number): readonly object[] {
+  const message = { role: "assistant", content: TEXT };
+  return Array.from({ length: count }, (_, index) => ({ index, message, finish_reason: "stop" }));
 }
 
 /** One event of a stream. */
@@ -127,7 +131,8 @@ export function events(words: readonly string[] = WORDS): readonly string[] {
 
 /** Answers as a good provider does. */
 export const good: Script = (call, response) => {
-  if (!call.body.stream) sendJson(response, 200, completion());
+  if (!call.body.stream)
+    sendJson(response, 200, completion({ choices: choicesOf(Number(call.body.n ?? 1)) }));
   else openStream(response).end(events().join(""));
 };
 

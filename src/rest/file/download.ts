@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { App } from "../../app.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Bytes, Download } from "../../storage/downloads.service.ts";
+import { fileFailure } from "../../storage/file-failures.ts";
 import type { Answer } from "../answer.ts";
 import { headerOf } from "../headers.ts";
 import { isKnown, isMatched, rangeHolds, readHttpDate, readRange } from "./byte-range.ts";
@@ -148,7 +149,7 @@ function headersOf({ query, isImmutable }: Ask, { name, tag, parts }: Download):
 /** A file that lacks segments is only given out by ranges. Throws `file_not_finalized`. */
 function requireWhole({ parts }: Download): void {
   if (parts.every(({ finalized }) => finalized)) return;
-  throw new AppError("file_not_finalized", "Not all of the file is here: ask for a range of it.");
+  throw fileFailure("file_not_finalized");
 }
 
 /** Undefined for the whole. Throws `range_not_satisfiable`. */

@@ -1,9 +1,9 @@
 import type { LogHandler } from "../../chain/log-handler.ts";
 import { BusListener } from "../../events/bus-listener.ts";
-import { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/hex.ts";
 import type { Life, Parts } from "../../parts.ts";
 import type { ReaderKeys } from "../encryption/file-encryption.ts";
+import { fileFailure } from "../file-failures.ts";
 import type { FileReader } from "../node/file-reader.ts";
 import type { NodeFile, StorageNode } from "../node/storage-node.ts";
 import type { SubmissionsService } from "../submissions.service.ts";
@@ -61,9 +61,9 @@ export function openKvRoom(parts: Parts, { node, reader, uploads, submissions, f
     ...{ queries: database, chainId, held, keys, recent },
     fileOf: async (txSeq) => {
       const [file] = await node.find([{ txSeq }]);
-      if (!file) throw new AppError("file_not_found", "There is no such file.");
-      if (file.pruned) throw new AppError("file_pruned", "The file was dropped by the storage network.");
-      if (!file.finalized) throw new AppError("file_not_finalized", "Not all of the file is here.");
+      if (!file) throw fileFailure("file_not_found");
+      if (file.pruned) throw fileFailure("file_pruned");
+      if (!file.finalized) throw fileFailure("file_not_finalized");
       return toKvFile(file);
     },
     submissions: async () => {

@@ -5,6 +5,7 @@ import { AppError } from "../../kernel/errors.ts";
 import { type Hex, lowerHex } from "../../kernel/hex.ts";
 import { KeyedQueue } from "../../kernel/keyed-queue.ts";
 import type { Logger } from "../../kernel/log.ts";
+import { fileFailure } from "../file-failures.ts";
 import type { Keccak } from "../keccak/keccak.ts";
 import type { SegmentHasher } from "../merkle/file-tree.ts";
 import { type FileShape, SEGMENT_BYTES } from "../merkle/shape.ts";
@@ -259,8 +260,7 @@ export class DiskNode implements StorageNode {
         refuseSegment("fileSize", "segment file size not matched with tx file size");
       return found;
     }
-    if (txSeq !== undefined || sizeBytes === undefined)
-      throw new AppError("file_not_found", "No submission of this file was seen on the chain yet.");
+    if (txSeq !== undefined || sizeBytes === undefined) throw fileFailure("file_not_found");
     if (sizeBytes > MAX_EARLY_BYTES)
       throw new AppError("file_too_large", "caching of large file when tx is unavailable is not supported", {
         param: "fileSize",
@@ -350,7 +350,7 @@ const UNKNOWN = {
 } as const;
 
 function notFinalized(): AppError {
-  return new AppError("file_not_finalized", "The file is not here in full yet.");
+  return fileFailure("file_not_finalized");
 }
 
 function sized(sizeBytes: number) {

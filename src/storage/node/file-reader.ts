@@ -1,5 +1,6 @@
 import { ByteLru } from "../../kernel/byte-lru.ts";
 import { AppError } from "../../kernel/errors.ts";
+import { fileFailure } from "../file-failures.ts";
 import { SEGMENT_BYTES } from "../merkle/shape.ts";
 import type { NodeFile, StorageNode } from "./storage-node.ts";
 
@@ -209,8 +210,8 @@ class SharedRead {
 }
 
 function requireReadable({ finalized, pruned, sizeBytes }: NodeFile, { start, end }: ByteRange): void {
-  if (pruned) throw new AppError("file_pruned", "The file was here and is gone.");
-  if (!finalized) throw new AppError("file_not_finalized", "The file is not here in full yet.");
+  if (pruned) throw fileFailure("file_pruned");
+  if (!finalized) throw fileFailure("file_not_finalized");
   if (!(start >= 0 && start <= end && end <= sizeBytes))
     throw new RangeError(`bytes ${start} to ${end} of ${sizeBytes}`);
 }

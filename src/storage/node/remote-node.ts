@@ -1,5 +1,6 @@
 import { AppError } from "../../kernel/errors.ts";
 import { lowerHex } from "../../kernel/hex.ts";
+import { fileFailure } from "../file-failures.ts";
 import type { Keccak } from "../keccak/keccak.ts";
 import type { SegmentHasher } from "../merkle/file-tree.ts";
 import { proofFault } from "../merkle/proof.ts";
@@ -68,8 +69,7 @@ export class RemoteNode implements StorageNode {
   }
 
   async readWithProof(file: NodeFile, index: number, signal?: AbortSignal): Promise<Segment> {
-    if (!file.finalized)
-      throw new AppError("file_not_finalized", "The nodes do not have all of the file yet.");
+    if (!file.finalized) throw fileFailure("file_not_finalized");
     const shape = checkedShape(file.sizeBytes);
     if (!(index >= 0 && index < shape.segments)) throw new RangeError(`no segment ${index}`);
     const candidates = await this.#holdersOf(file, index);
@@ -161,8 +161,7 @@ export class RemoteNode implements StorageNode {
     if (file && sizeBytes !== undefined && sizeBytes !== file.sizeBytes)
       refuseSegment("fileSize", "segment file size not matched with tx file size");
     const size = file?.sizeBytes ?? sizeBytes;
-    if (size === undefined || (!file && txSeq !== undefined))
-      throw new AppError("file_not_found", "No submission of this file was seen on the chain yet.");
+    if (size === undefined || (!file && txSeq !== undefined)) throw fileFailure("file_not_found");
     if (!file && size > MAX_EARLY_BYTES)
       throw new AppError("file_too_large", "caching of large file when tx is unavailable is not supported", {
         param: "fileSize",

@@ -21,6 +21,9 @@ const TRANSCRIPT = z
     text: z.string(),
     language: z.string().optional(),
     duration: z.number().optional(),
+    usage: z
+      .strictObject({ type: z.literal("duration"), seconds: z.int().min(0) })
+      .meta({ description: "The seconds of audio that were billed." }),
     x_0g_trace: trace,
   })
   .meta({ id: "Transcript" });

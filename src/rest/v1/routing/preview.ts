@@ -1,12 +1,17 @@
 import { z } from "zod";
-import { PROVIDER_OBJECT, providerPreferences } from "../../../inference/chat-request.ts";
+import { CHAT_SIZE_FIELDS, PROVIDER_OBJECT, providerPreferences } from "../../../inference/chat-request.ts";
+import { plannedChat } from "../../../inference/chat-size.ts";
 import { endpointOf, type Provider, SERVICE_TYPES, type ServiceType } from "../../../inference/provider.ts";
 import { permitSpender } from "../../../keys/permissions.ts";
 import { defineRoute, json } from "../../route.ts";
 import { routingHeaders } from "../../routing-headers.ts";
 import { address } from "../../wire.ts";
 
-/** POST /v1/routing/preview (facts 1.2): who would be asked, in the order of failover. Nothing is asked or billed. */
+/**
+ * POST /v1/routing/preview (facts 1.2): which providers would be tried, in the order of failover. Nothing is requested or
+ * billed. With `messages`, `max_tokens` and `n` as a chat has them, providers are ranked by what that chat would cost;
+ * without them, by the usual answer.
+ */
 export const previewRouting = defineRoute({
   method: "POST",
   url: "/v1/routing/preview",
@@ -17,6 +22,7 @@ export const previewRouting = defineRoute({
     service_type: z.enum(SERVICE_TYPES),
     model: z.string().min(1).max(256).optional(),
     provider: PROVIDER_OBJECT,
+    ...CHAT_SIZE_FIELDS,
   }),
   answer: {
     json: z.strictObject({
@@ -34,8 +40,13 @@ export const previewRouting = defineRoute({
       ...providerPreferences(body.provider),
       ...headers,
     };
-    const { service_type: serviceType, model } = body;
-    const { providers, refused } = await app.routing.preview({ serviceType, model }, wishes, keyId);
+    const { service_type: serviceType, model, messages } = body;
+    const chat = plannedChat({
+      messages,
+      maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
+      choices: body.n ?? undefined,
+    });
+    const { providers, refused } = await app.routing.preview({ serviceType, model, chat }, wishes, keyId);
     return json({
       object: "routing.preview",
       service_type: serviceType,
