@@ -1,13 +1,12 @@
 import type { AdmissionService, Ask } from "./admission.service.ts";
 import type { Caller, Trace } from "./admitted.ts";
+import { shownAnswer } from "./answer-edits.ts";
 import { type TranscriptionRequest, transcriptionOf } from "./audio-request.ts";
 import type { Bodies, BodyPool } from "./body-pool.ts";
 import type { ExchangeService } from "./exchange.service.ts";
-import { setMember } from "./json-member.ts";
 import { quoteUnits } from "./pricing.ts";
-import { appendFields } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
-import { audioUnits, isJson, readTranscript, type TranscriptReading } from "./transcript-answer.ts";
+import { audioUnits, isJson, readTranscript } from "./transcript-answer.ts";
 
 const TRANSCRIPTIONS_PATH = "/audio/transcriptions";
 const TYPES = {
@@ -72,17 +71,12 @@ export class AudioService {
     });
     const { body, responseKey } = answer;
     return {
-      body: isJson(request.format) ? shownTranscript(body, reading, trace) : body,
+      body: isJson(request.format) ? shownAnswer(body, reading, trace) : body,
       contentType: TYPES[request.format],
       trace,
       responseKey,
     };
   }
-}
-
-function shownTranscript(body: Buffer, { shownUsage }: TranscriptReading, trace: Trace): Buffer {
-  const billed = shownUsage === undefined ? body : setMember(body, "usage", shownUsage);
-  return appendFields(billed, { x_0g_trace: trace });
 }
 
 function askFor(request: TranscriptionRequest, wishes: RoutingWishes): Ask {

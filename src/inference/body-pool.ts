@@ -2,14 +2,15 @@ import { availableParallelism } from "node:os";
 import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import { WorkerPool } from "../kernel/worker-pool.ts";
+import { type AnswerChanges, answerEdits, isChanged } from "./answer-edits.ts";
 import { type AnswerFormat, answerTexts } from "./answer-text.ts";
 import { type DecodedTranscription, decodeTranscription } from "./audio-request.ts";
 import type { BodyResult, BodyTask } from "./body-worker.ts";
 import { type AnsweredImages, readImages } from "./image-answer.ts";
 import { type Report, readReport, readSubmission, type Submission } from "./image-job-plan.ts";
+import type { Edit } from "./json-member.ts";
 import { parseJson } from "./outline.ts";
 import type { ProviderAnswer } from "./provider-answer.ts";
-import { type ReasoningEdit, reasoningEdits } from "./reasoning-edits.ts";
 import { countRequestTokens, countTokens, type PromptFields } from "./tokens.ts";
 
 /** Texts up to this length are tokenized at once: at most 30 ms, 1.5 ms for English. */
@@ -28,7 +29,7 @@ type Threads = Pick<WorkerPool<BodyResult>, "run" | "close">;
 /** What counts tokens and parses answers without holding up the event loop. */
 export type Bodies = Pick<
   BodyPool,
-  "countText" | "countRequest" | "countAnswer" | "parseAnswer" | "findReasoning"
+  "countText" | "countRequest" | "countAnswer" | "parseAnswer" | "findEdits"
 >;
 
 /**
@@ -83,10 +84,11 @@ export class BodyPool {
     return result.kind === "outline" ? result.value : undefined;
   }
 
-  /** `reasoningEdits` of a whole chat that was parsed before. Throws `unavailable`. */
-  async findReasoning(body: Buffer): Promise<readonly ReasoningEdit[]> {
-    if (body.length <= MAX_INLINE_JSON) return reasoningEdits(body);
-    const result = await this.#send({ kind: "find-reasoning", body: copyOf(body) }, body.length);
+  /** `answerEdits`. Throws what that throws, and `unavailable`. */
+  async findEdits(body: Buffer, changes: AnswerChanges): Promise<readonly Edit[]> {
+    if (!isChanged(changes)) return [];
+    if (body.length <= MAX_INLINE_JSON) return answerEdits(body, changes);
+    const result = await this.#send({ kind: "find-edits", body: copyOf(body), changes }, body.length);
     if (result.kind !== "edits") throw new Error("a thread answered another task");
     return result.edits;
   }

@@ -1,12 +1,13 @@
 import { parentPort } from "node:worker_threads";
 import { toWorkerFailure, type WorkerAnswer } from "../kernel/worker-pool.ts";
+import { type AnswerChanges, answerEdits } from "./answer-edits.ts";
 import { type AnswerFormat, answerTexts } from "./answer-text.ts";
 import { type DecodedTranscription, decodeTranscription } from "./audio-request.ts";
 import { type AnsweredImages, readImages } from "./image-answer.ts";
 import { type Report, readReport, readSubmission, type Submission } from "./image-job-plan.ts";
+import type { Edit } from "./json-member.ts";
 import { outlineOf, parseJson } from "./outline.ts";
 import type { ProviderHead } from "./provider.client.ts";
-import { type ReasoningEdit, reasoningEdits } from "./reasoning-edits.ts";
 import { countRequestTokens, countTokens, type PromptFields } from "./tokens.ts";
 
 /** What a thread does with a text or a body, each of which is too long for the event loop. */
@@ -14,7 +15,8 @@ export type BodyTask =
   | { readonly kind: "count-text"; readonly text: string }
   | { readonly kind: "count-request"; readonly body: Uint8Array }
   | { readonly kind: "count-answer"; readonly body: Uint8Array; readonly format: AnswerFormat }
-  | { readonly kind: "parse-answer" | "find-reasoning"; readonly body: Uint8Array }
+  | { readonly kind: "parse-answer"; readonly body: Uint8Array }
+  | { readonly kind: "find-edits"; readonly body: Uint8Array; readonly changes: AnswerChanges }
   | { readonly kind: "read-transcription"; readonly body: Uint8Array }
   | { readonly kind: "read-images"; readonly text: string }
   | {
@@ -27,7 +29,7 @@ export type BodyTask =
 export type BodyResult =
   | { readonly kind: "count"; readonly tokens: number }
   | { readonly kind: "outline"; readonly value: unknown }
-  | { readonly kind: "edits"; readonly edits: readonly ReasoningEdit[] }
+  | { readonly kind: "edits"; readonly edits: readonly Edit[] }
   | { readonly kind: "transcription"; readonly request: DecodedTranscription }
   | { readonly kind: "images"; readonly answer: AnsweredImages }
   | { readonly kind: "submission"; readonly submission: Submission }
@@ -66,8 +68,8 @@ function run(task: BodyTask): BodyResult {
       return { kind: "count", tokens: countTokens(answerTexts(parse(task.body), task.format)) };
     case "parse-answer":
       return { kind: "outline", value: outlineOf(parse(task.body)) };
-    case "find-reasoning":
-      return { kind: "edits", edits: reasoningEdits(bufferOf(task.body)) };
+    case "find-edits":
+      return { kind: "edits", edits: answerEdits(bufferOf(task.body), task.changes) };
     case "read-transcription":
       return { kind: "transcription", request: owned(decodeTranscription(bufferOf(task.body))) };
     case "read-images":

@@ -4,12 +4,8 @@ import type { ChatRequest } from "./chat-request.ts";
 import type { Reading } from "./exchange.service.ts";
 import type { ProviderAnswer } from "./provider-answer.ts";
 import { lacksReasoningContent } from "./reasoning.ts";
-import type { ReasoningEdit } from "./reasoning-edits.ts";
 import { chatUsage, meterUsage, readUsage, type UsageLimits } from "./usage.ts";
 import { answerIdOf, noAnswer, readAnswerObject } from "./whole-answer.ts";
-
-/** What a whole chat says that is billed, and how it is shown. */
-export type ChatReading = Reading & { readonly edits: readonly ReasoningEdit[] };
 
 /**
  * Judges a whole answer to a chat, and says what is billed: of each side the provider's count where it makes sense, else our
@@ -18,10 +14,14 @@ export type ChatReading = Reading & { readonly edits: readonly ReasoningEdit[] }
  */
 export async function readChat(
   answer: ProviderAnswer,
-  request: Pick<ChatRequest, "bytes" | "choices"> & { readonly limits: UsageLimits },
+  request: Pick<ChatRequest, "bytes" | "choices"> & {
+    readonly limits: UsageLimits;
+    /** The client's name of the model, where the provider calls it otherwise. */
+    readonly model?: string | undefined;
+  },
   bodies: Bodies,
-): Promise<ChatReading> {
-  const { bytes, limits } = request;
+): Promise<Reading> {
+  const { bytes, limits, model } = request;
   const fields = await readAnswerObject(answer, bodies);
   const { choices, usage: stated } = fields;
   if (!Array.isArray(choices) || choices.length === 0 || !choices.every(isAnswer))
@@ -33,9 +33,11 @@ export async function readChat(
     uncounted: async () => (usage.outputTokens === undefined ? bodies.countAnswer(answer.body, "chat") : 0),
   };
   const metered = await meterUsage(usage, count, limits.maxOutputTokens);
-  const shownUsage = metered.estimated ? chatUsage(metered.usage) : undefined;
-  const edits = choices.some(lacksReasoningContent) ? await bodies.findReasoning(answer.body) : [];
-  return { ...metered, answerId: answerIdOf(fields), shownUsage, edits };
+  const edits = await bodies.findEdits(answer.body, {
+    members: { model, usage: metered.estimated ? chatUsage(metered.usage) : undefined },
+    lacksReasoning: choices.some(lacksReasoningContent),
+  });
+  return { ...metered, answerId: answerIdOf(fields), edits };
 }
 
 /** Content, or a reason why there is none, such as a filter. */

@@ -2,6 +2,7 @@ import QuickLru from "quick-lru";
 import type { AppError } from "../kernel/errors.ts";
 import type { AdmissionService, Ask } from "./admission.service.ts";
 import type { Caller } from "./admitted.ts";
+import { shownAnswer } from "./answer-edits.ts";
 import type { Bodies } from "./body-pool.ts";
 import { readChat } from "./chat-answer.ts";
 import { ChatEvents } from "./chat-events.ts";
@@ -14,7 +15,6 @@ import type { Provider } from "./provider.ts";
 import { ProviderFailure } from "./provider-failure.ts";
 import { requestedModel } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
-import { shownAnswer } from "./shown-answer.ts";
 import type { StreamSink } from "./stream-terms.ts";
 import { TextMeter } from "./text-meter.ts";
 import { usageLimits } from "./usage.ts";
@@ -74,15 +74,17 @@ export class ChatService {
     const { admission, exchanges, bodies } = this.#needs;
     const admitted = await admission.admit(this.#askOf(request, wishes), caller);
     const { bytes, choices } = request;
-    const { answer, reading, trace, provider } = await exchanges.collect(admitted, CHAT_PATH, {
+    const { answer, reading, trace } = await exchanges.collect(admitted, CHAT_PATH, {
       signal,
       answerTokens: request.maxTokens ?? this.#needs.maxCompletionTokens,
-      read: (whole, by) => readChat(whole, { bytes, choices, limits: this.#limitsOf(request, by) }, bodies),
+      read: (whole, by) =>
+        readChat(
+          whole,
+          { bytes, choices, limits: this.#limitsOf(request, by), ...requestedModel(by) },
+          bodies,
+        ),
     });
-    return {
-      body: shownAnswer(answer.body, { provider, trace, usage: reading.shownUsage, edits: reading.edits }),
-      responseKey: answer.responseKey,
-    };
+    return { body: shownAnswer(answer.body, reading, trace), responseKey: answer.responseKey };
   }
 
   async #stream(

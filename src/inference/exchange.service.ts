@@ -4,6 +4,7 @@ import type { Logger } from "../kernel/log.ts";
 import type { MemoryBudget } from "../load/memory-budget.ts";
 import type { Admitted, Trace } from "./admitted.ts";
 import type { HealthService, Trial } from "./health.service.ts";
+import type { Edit } from "./json-member.ts";
 import type { Usage } from "./pricing.ts";
 import type { PostOptions, ProviderClient } from "./provider.client.ts";
 import type { Provider } from "./provider.ts";
@@ -44,8 +45,8 @@ export type Reading = {
   readonly usage: Usage;
   readonly estimated: boolean;
   readonly answerId?: string | undefined;
-  /** The member `usage` that the client is shown, where the provider's own is not what is billed. */
-  readonly shownUsage?: object | undefined;
+  /** What the client is shown otherwise than the provider wrote it, such as the usage that is billed. */
+  readonly edits?: readonly Edit[];
 };
 
 /** A whole answer that was billed. */

@@ -1,4 +1,4 @@
-import { appendFields } from "./request-fields.ts";
+import { AppError } from "../kernel/errors.ts";
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -9,25 +9,44 @@ const CLOSING_BRACE = 0x7d;
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 
-/**
- * Sets a member of a JSON object that was parsed before and has at least one, and leaves all other bytes alone: numbers
- * keep their digits. A member that stands there twice is set twice.
- */
-export function setMember(object: Buffer, name: string, value: unknown): Buffer {
-  const places = valuesOf(object, name);
-  if (places.length === 0) return appendFields(object, { [name]: value });
-  const text = Buffer.from(JSON.stringify(value));
-  const parts: Buffer[] = [];
-  let done = 0;
-  for (const { start, end } of places) {
-    parts.push(object.subarray(done, start), text);
-    done = end;
-  }
-  return Buffer.concat([...parts, object.subarray(done)]);
-}
-
 /** A part of a JSON text: the places of its first byte and of the one after it. */
 export type Range = { readonly start: number; readonly end: number };
+
+/** That `parts`, texts or copies of other places, replace what is at `place`. */
+export type Edit = { readonly place: Range; readonly parts: readonly (string | Range)[] };
+
+/** A member may be repeated so often. An object that repeats it more often is hostile, and its edits would be large. */
+const MAX_REPEATED = 16;
+
+/**
+ * The edits that set members of a JSON object, which was parsed before and has at least one. A member that is repeated
+ * is set each time. Throws `provider_error` when one is repeated more than 16 times.
+ */
+export function memberEdits(object: Buffer, values: Readonly<Record<string, unknown>>): readonly Edit[] {
+  return Object.entries(values).flatMap(([name, value]): readonly Edit[] => {
+    const text = JSON.stringify(value);
+    const places = valuesOf(object, name);
+    if (places.length > MAX_REPEATED)
+      throw new AppError("provider_error", "The provider's answer repeats a member.");
+    if (places.length > 0) return places.map((place) => ({ place, parts: [text] }));
+    const end = object.lastIndexOf("}");
+    return [{ place: { start: end, end }, parts: [`,${JSON.stringify(name)}:${text}`] }];
+  });
+}
+
+/** The same JSON with these edits, which do not overlap. All other bytes are left alone: numbers keep their digits. */
+export function withEdits(json: Buffer, edits: readonly Edit[]): Buffer {
+  if (edits.length === 0) return json;
+  const pieces: Buffer[] = [];
+  let done = 0;
+  for (const { place, parts } of edits.toSorted((a, b) => a.place.start - b.place.start)) {
+    pieces.push(json.subarray(done, place.start));
+    for (const part of parts)
+      pieces.push(typeof part === "string" ? Buffer.from(part) : json.subarray(part.start, part.end));
+    done = place.end;
+  }
+  return Buffer.concat([...pieces, json.subarray(done)]);
+}
 
 /** Where the values of an object's own members of this name are; the object is all of `json`, or what is `within`. */
 export function valuesOf(json: Buffer, name: string, within = wholeOf(json)): readonly Range[] {

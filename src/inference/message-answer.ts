@@ -12,9 +12,14 @@ import { answerIdOf, noAnswer, readAnswerObject } from "./whole-answer.ts";
  */
 export async function readMessage(
   answer: ProviderAnswer,
-  { bytes, limits }: Pick<MessagesRequest, "bytes"> & { readonly limits: UsageLimits },
+  request: Pick<MessagesRequest, "bytes"> & {
+    readonly limits: UsageLimits;
+    /** The client's name of the model, where the provider calls it otherwise. */
+    readonly model?: string | undefined;
+  },
   bodies: Bodies,
 ): Promise<Reading> {
+  const { bytes, limits, model } = request;
   const fields = await readAnswerObject(answer, bodies);
   const { type, content, stop_reason: reason, usage: stated } = fields;
   if (type !== "message" || !Array.isArray(content) || (content.length === 0 && typeof reason !== "string"))
@@ -26,6 +31,7 @@ export async function readMessage(
     uncounted: async () => (outputTokens === undefined ? bodies.countAnswer(answer.body, "message") : 0),
   };
   const metered = await meterUsage({ input, outputTokens }, count, limits.maxOutputTokens);
-  const shownUsage = metered.estimated ? messageUsage(metered.usage) : undefined;
-  return { ...metered, answerId: answerIdOf(fields), shownUsage };
+  const usage = metered.estimated ? messageUsage(metered.usage) : undefined;
+  const edits = await bodies.findEdits(answer.body, { members: { model, usage } });
+  return { ...metered, answerId: answerIdOf(fields), edits };
 }

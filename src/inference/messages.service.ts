@@ -1,6 +1,7 @@
 import type { KeyReach } from "../keys/key-terms.ts";
 import type { AdmissionService, Ask } from "./admission.service.ts";
 import type { Caller } from "./admitted.ts";
+import { shownAnswer } from "./answer-edits.ts";
 import type { Bodies } from "./body-pool.ts";
 import type { ExchangeService } from "./exchange.service.ts";
 import { readMessage } from "./message-answer.ts";
@@ -11,7 +12,6 @@ import type { ProviderClient } from "./provider.client.ts";
 import { gatherAnswer } from "./provider-answer.ts";
 import { requestedModel } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
-import { shownAnswer } from "./shown-answer.ts";
 import type { StreamSink } from "./stream-terms.ts";
 import { TextMeter } from "./text-meter.ts";
 import { usageLimits } from "./usage.ts";
@@ -101,16 +101,14 @@ export class MessagesService {
     const { admission, exchanges, bodies } = this.#needs;
     const admitted = await admission.admit(billedAsk(request, wishes, bodies), caller);
     const { bytes, maxTokens } = request;
-    const { answer, reading, trace, provider } = await exchanges.collect(admitted, MESSAGES_PATH, {
+    const { answer, reading, trace } = await exchanges.collect(admitted, MESSAGES_PATH, {
       headers,
       signal,
       answerTokens: maxTokens,
-      read: (whole, by) => readMessage(whole, { bytes, limits: usageLimits(by, maxTokens) }, bodies),
+      read: (whole, by) =>
+        readMessage(whole, { bytes, limits: usageLimits(by, maxTokens), ...requestedModel(by) }, bodies),
     });
-    return {
-      body: shownAnswer(answer.body, { provider, trace, usage: reading.shownUsage }),
-      responseKey: answer.responseKey,
-    };
+    return { body: shownAnswer(answer.body, reading, trace), responseKey: answer.responseKey };
   }
 
   async #stream(

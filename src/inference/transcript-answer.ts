@@ -1,6 +1,7 @@
 import type { AudioDuration } from "./audio-duration.ts";
 import type { TranscriptFormat, TranscriptionRequest } from "./audio-request.ts";
 import type { Bodies } from "./body-pool.ts";
+import type { Edit } from "./json-member.ts";
 import type { UnitUsage } from "./pricing.ts";
 import { type ProviderAnswer, refusalOf } from "./provider-answer.ts";
 import { answerIdOf, noAnswer, readAnswerObject } from "./whole-answer.ts";
@@ -16,8 +17,8 @@ export type TranscriptReading = {
   readonly usage: UnitUsage;
   readonly estimated: boolean;
   readonly answerId: string | undefined;
-  /** The member `usage` that the client is shown, where the provider's own is not what is billed. */
-  readonly shownUsage: DurationUsage | undefined;
+  /** What sets the member `usage`, where the provider's own is not what is billed. */
+  readonly edits: readonly Edit[];
 };
 
 /** Usage of a transcription as OpenAI's API has it. */
@@ -41,7 +42,9 @@ export async function readTranscript(
     usage: audioUnits(billed.seconds),
     estimated: billed.isEstimate,
     answerId: read.answerId,
-    shownUsage: isDuration(read.usage, billed.seconds) ? undefined : toDuration(billed.seconds),
+    edits: await bodies.findEdits(answer.body, {
+      members: isJson(format) ? shownUsage(read.usage, billed.seconds) : {},
+    }),
   };
 }
 
@@ -53,8 +56,9 @@ function billedSeconds(stated: number | undefined, duration: AudioDuration, size
   return { seconds: Math.min(usual, duration.seconds), isEstimate: true };
 }
 
-function toDuration(seconds: number): DurationUsage {
-  return { type: "duration", seconds };
+/** The member `usage` of the answer, unless the provider states just what is billed. */
+function shownUsage(stated: unknown, seconds: number): { readonly usage?: DurationUsage } {
+  return isDuration(stated, seconds) ? {} : { usage: { type: "duration", seconds } };
 }
 
 /** Whether a provider states just so many seconds. */

@@ -29,12 +29,16 @@ const listed = (item: string, sizeBytes: number) =>
   Buffer.from(
     `${JSON.stringify(completion({ usage })).slice(0, -1)},"x":[${`${item},`.repeat(sizeBytes / item.length / 1.6)}0]}`,
   );
+/** Where the usage that was billed has to be found a place. */
+const MEMBERS = Array.from({ length: 900_000 }, (_, n) => `"m${n}":1`).join();
+const manyMembers = Buffer.from(`${said("a", { usage: undefined }).toString().slice(0, -1)},${MEMBERS}}`);
 
 const CHATS = [
   ["of 15 MiB in lists", listed("[]", 14 * MIB), 200],
   ["of 15 MiB in one text", said("a".repeat(15 * MIB), { usage }), 200],
   ["of 3 MB without usage", said(HAN, { usage: undefined }), 200],
   ["of 1 MB of base64 without usage", said(LETTERS, { usage: undefined }), 200],
+  ["of 10 MiB in members without usage", manyMembers, 200],
   ["of 15 MiB that are no JSON", Buffer.alloc(15 * MIB, "["), 502],
 ] as const;
 

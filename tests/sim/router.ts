@@ -56,7 +56,7 @@ const bodies: Bodies = {
   countRequest: async (body) => JSON.parse(body.toString()).prompt_tokens,
   countAnswer: (body, format) => inline.countAnswer(body, format),
   parseAnswer: (body) => inline.parseAnswer(body),
-  findReasoning: (body) => inline.findReasoning(body),
+  findEdits: (body, changes) => inline.findEdits(body, changes),
 };
 const committed = () => {};
 

@@ -1,8 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { setMember } from "../../src/inference/json-member.ts";
+import { memberEdits, withEdits } from "../../src/inference/json-member.ts";
 
-const set = (json: string) => setMember(Buffer.from(json), "usage", { n: 1 }).toString();
+const set = (json: string) => {
+  const body = Buffer.from(json);
+  return withEdits(body, memberEdits(body, { usage: { n: 1 } })).toString();
+};
 
 test.each([
   ['{"a":1}', '{"a":1,"usage":{"n":1}}'],
@@ -24,4 +27,12 @@ test("whatever the object, it is the same with that member set", () => {
       expect(JSON.parse(set(json))).toEqual({ ...JSON.parse(json), usage: { n: 1 } });
     }),
   );
+});
+
+test("several members are set at once, and one that is repeated too often is refused", () => {
+  const body = Buffer.from('{"model":"a","n":1.0}');
+  const edits = memberEdits(body, { usage: null, model: "b" });
+  expect(withEdits(body, edits).toString()).toBe('{"model":"b","n":1.0,"usage":null}');
+  const hostile = Buffer.from(`{${Array.from({ length: 17 }, () => '"usage":1').join()}}`);
+  expect(() => memberEdits(hostile, { usage: 2 })).toThrow("repeats");
 });

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { withEdits } from "../../src/inference/json-member.ts";
 import { withReasoningContent } from "../../src/inference/reasoning.ts";
-import { reasoningEdits, withEdits } from "../../src/inference/reasoning-edits.ts";
+import { reasoningEdits } from "../../src/inference/reasoning-edits.ts";
 
 const shown = (json: string) => {
   const body = Buffer.from(json);
