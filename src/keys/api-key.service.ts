@@ -109,7 +109,7 @@ export class ApiKeyService {
   async byIds(ids: readonly string[]): Promise<readonly (ApiKey | undefined)[]> {
     const rows = await this.#needs.database.em().find(ApiKeyRow, { id: { $in: ids.filter(isId) } });
     const byId = new Map(rows.map((row) => [row.id, this.#view(row)]));
-    return ids.map((id) => byId.get(id));
+    return ids.map((id) => byId.get(id.toLowerCase()));
   }
 
   /**

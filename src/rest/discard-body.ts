@@ -10,6 +10,7 @@ const MAX_DISCARD_MS = 30_000;
  * nothing, and its connection is closed.
  */
 export function discardBody({ raw, headers }: FastifyRequest, reply: FastifyReply): void {
+  if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return;
   if (headers.expect !== undefined || Number(headers["content-length"] ?? 0) > MAX_DISCARDED_BYTES) return;
   reply.removeHeader("connection");
   const timer = setTimeout(() => raw.destroy(), MAX_DISCARD_MS);

@@ -279,9 +279,12 @@ export function answerFailure(
   reply: FastifyReply,
 ): FastifyReply {
   const { shown: requestId } = requestIdsOf(request);
-  if (toAppError(error).code === "body_too_large") discardBody(request, reply);
+  if (REFUSED_BODIES.has(toAppError(error).code)) discardBody(request, reply);
   return sendFailure(app, error, { requestId, errors: shapeOf(request) }, reply);
 }
+
+/** Failures that come while a body is being sent. */
+const REFUSED_BODIES: ReadonlySet<string> = new Set(["body_too_large", "overloaded"]);
 
 /** In whose shape a failure is told, also where no route was found. */
 function shapeOf(request: FastifyRequest): Route["errors"] {

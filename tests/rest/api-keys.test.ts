@@ -105,6 +105,17 @@ test("a key without terms has none", async () => {
   });
 });
 
+test("an id is taken in any letter case", async () => {
+  const { secret } = await manager();
+  const { key_id: id } = await made(secret);
+  const path = `${PATH}/${id.toUpperCase()}`;
+  expect(await call("PATCH", path, secret, { label: "new" })).toMatchObject({ status: 200 });
+  const query = `mutation { updateApiKey(id: "${id.toUpperCase()}", name: "newer") { name } }`;
+  const { body } = await call("POST", "/graphql", secret, { query });
+  expect(body).toEqual({ data: { updateApiKey: { name: "newer" } } });
+  expect(await call("DELETE", path, secret)).toMatchObject({ status: 200, body: { key_id: id } });
+});
+
 test("a change is sparse: null leaves a field, an empty list or text takes it away", async () => {
   const { secret } = await manager();
   const terms = {

@@ -131,6 +131,21 @@ test.each(["/v1/chat/completions", "/v1/messages"])(
   },
 );
 
+test("a client that reads nothing before it has sent a body gets its 503 when there is no room for it", async () => {
+  const { memory } = router().app.load;
+  const { secret, account } = await router().seed();
+  const held = memory.open({ kind: "account", id: account });
+  held.reserve(100 * 1_048_576);
+  const body = Buffer.from(JSON.stringify(inChat()));
+  const headers = { "content-type": "application/json", authorization: `Bearer ${secret}` };
+  for (let n = 0; n < 3; n++) {
+    const head = await postThenRead(router().origin, "/v1/chat/completions", { body, headers });
+    expect(head).toMatch(/^HTTP\/1\.1 503 /);
+    expect(head.toLowerCase()).toMatch(/\r\nretry-after: 1\r\n/);
+  }
+  held.release();
+});
+
 test("after all of that the books are exact, and nothing is held", async () => {
   expect(await new LedgerService(router().app.database).verify()).toMatchObject({ faults: [], openHolds: 0 });
 });
