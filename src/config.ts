@@ -594,7 +594,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Also for what is read by name: PROVIDERS_FILE names variables, and libraries read their own. */
 function processEnvironment(): Environment {
-  loadEnvFile(process.env);
+  loadEnvFile(process.env, Object.keys(SETTINGS));
   return process.env;
 }
 

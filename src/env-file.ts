@@ -6,25 +6,54 @@ type Environment = Record<string, string | undefined>;
 
 const DEFAULT_FILE = ".env";
 
+/** Shorter names are too much alike. */
+const MIN_COMPARED = 5;
+const MAX_DIFFERENCES = 2;
+
 /**
  * Adds the settings of `.env` in the working directory to `environment`; a variable that is set there already wins.
  * `ENV_FILE` names another file, and no file when it is empty. Throws `StartupError` for a file that is named and
- * missing, for one that cannot be read, and for lines that are not `NAME=value`.
+ * missing, for one that cannot be read, for lines that are not `NAME=value`, and for names that look like a misspelled
+ * one of `settings`; other names are left to libraries.
  */
-export function loadEnvFile(environment: Environment): void {
+export function loadEnvFile(environment: Environment, settings: readonly string[]): void {
   const path = environment.ENV_FILE ?? DEFAULT_FILE;
   if (path === "") return;
   const text = readText(path, environment.ENV_FILE === undefined);
   if (text === undefined) return;
   const malformed: number[] = [];
+  const misspelled: string[] = [];
   for (const [at, line] of text.split(/\r\n|\n|\r/).entries()) {
     if (/^\s*(?:#.*)?$/.test(line)) continue;
     const variable = readVariable(line);
-    if (variable) environment[variable.name] ??= variable.value;
-    else malformed.push(at + 1);
+    if (!variable) {
+      malformed.push(at + 1);
+      continue;
+    }
+    const { name, value } = variable;
+    const meant = settings.includes(name) ? undefined : settings.find((setting) => isNear(name, setting));
+    if (meant !== undefined) misspelled.push(`${name} is no setting, ${meant} is`);
+    environment[name] ??= value;
   }
   if (malformed.length > 0)
     throw new StartupError(`${path}: must be NAME=value, one a line: line ${malformed.join(", line ")}.`);
+  if (misspelled.length > 0) throw new StartupError(`${path}: ${misspelled.join("; ")}.`);
+}
+
+/** Whether two names differ by at most two characters that are missing, added or replaced, or two that are swapped. */
+function isNear(name: string, setting: string): boolean {
+  if (Math.min(name.length, setting.length) < MIN_COMPARED) return false;
+  if (Math.abs(name.length - setting.length) > MAX_DIFFERENCES) return false;
+  let row = Array.from({ length: setting.length + 1 }, (_, at) => at);
+  for (const [at, letter] of [...name].entries()) {
+    const next = [at + 1];
+    for (const [other, expected] of [...setting].entries()) {
+      const replaced = (row[other] ?? 0) + (letter === expected ? 0 : 1);
+      next.push(Math.min(replaced, (row[other + 1] ?? 0) + 1, (next[other] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return (row[setting.length] ?? 0) <= MAX_DIFFERENCES;
 }
 
 function readText(path: string, isOptional: boolean): string | undefined {

@@ -76,7 +76,9 @@ export function toAppError(error: unknown): AppError {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new AppError("body_too_large", "The body is too large.");
   if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE")
-    return new AppError("unsupported_media_type", "Send the body as application/json.");
+    return new AppError("unsupported_media_type", "Send the body as application/json.", {
+      param: "Content-Type",
+    });
   if (code === "FST_ERR_CTP_INVALID_CONTENT_LENGTH" || code === "FST_ERR_CTP_EMPTY_JSON_BODY")
     return new AppError("invalid_body", "The body does not have the length that was announced.");
   if (code === "FST_ERR_VALIDATION" || code === "FST_ERR_CTP_INVALID_JSON_BODY")

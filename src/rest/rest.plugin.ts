@@ -288,8 +288,11 @@ const REFUSED_BODIES: ReadonlySet<string> = new Set(["body_too_large", "overload
 
 /** In whose shape a failure is told, also where no route was found. */
 function shapeOf(request: FastifyRequest): Route["errors"] {
-  const isStorage = /^\/(files?|node)(?=[/?]|$)/.test(request.raw.url ?? "");
-  return routeOf(request)?.errors ?? (isStorage ? "storage" : "openai");
+  const known = routeOf(request)?.errors;
+  if (known) return known;
+  const { url = "" } = request.raw;
+  if (/^\/(files?|node)(?=[/?]|$)/.test(url)) return "storage";
+  return /^\/v1\/messages(?=[/?]|$)/.test(url) ? "anthropic" : "openai";
 }
 
 const routesByUrl = new Map<string | undefined, Route>(routes.map((route) => [route.url, route]));

@@ -16,7 +16,7 @@ const router = await useRouter({
   more: () => [{ id: "paint", pricing: { image: "2" }, service_type: "text-to-image" }],
 });
 
-const HAN = scatteredHan(1_000_000);
+const HAN = scatteredHan(400_000);
 const LETTERS = scatteredBytes(750_000).toString("base64");
 const usage = { prompt_tokens: 9, completion_tokens: 8 };
 const said = (content: string, fields: object) =>
@@ -36,7 +36,7 @@ const manyMembers = Buffer.from(`${said("a", { usage: undefined }).toString().sl
 const CHATS = [
   ["of 15 MiB in lists", listed("[]", 14 * MIB), 200],
   ["of 15 MiB in one text", said("a".repeat(15 * MIB), { usage }), 200],
-  ["of 3 MB without usage", said(HAN, { usage: undefined }), 200],
+  ["of 1.2 MB without usage", said(HAN, { usage: undefined }), 200],
   ["of 1 MB of base64 without usage", said(LETTERS, { usage: undefined }), 200],
   ["of 10 MiB in members without usage", manyMembers, 200],
   ["of 15 MiB that are no JSON", Buffer.alloc(15 * MIB, "["), 502],

@@ -226,7 +226,8 @@ test.each(CASES)("$title: others are answered, and memory is bounded", async (fl
     `${flood.title}: health ${held} ms (clock ${wall}, idle server ${control}), MiB ${peak} (idle ${idle})`,
   );
   expect(failure).toBe("");
-  expect(worstMs).toBeLessThan(MAX_HEALTH_MS);
+  // An idle server of the same machine takes as long for nothing.
+  expect(worstMs).toBeLessThan(MAX_HEALTH_MS + worstControlMs);
   expect(peakMib - beforeMib).toBeLessThan(MAX_GROWTH_MIB);
 });
 

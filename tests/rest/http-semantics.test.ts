@@ -66,6 +66,17 @@ describe("a method that a known path does not take", () => {
     if (url.startsWith("/v1")) expect(body.error.code).toBe("method_not_allowed");
   });
 
+  test("below /v1/messages, as what is unknown there, is told in Anthropic's shape", async () => {
+    for (const [path, status] of [
+      ["/v1/messages", 405],
+      ["/v1/messages/nothing", 404],
+    ] as const)
+      expect(await ask(path)).toMatchObject({
+        status,
+        body: { type: "error", error: { type: expect.any(String) } },
+      });
+  });
+
   test("is told before the type of its body", async () => {
     const headers = { "content-type": "application/xml" };
     expect((await ask("/v1/models", undefined, { method: "PUT", body: "<a/>", headers })).status).toBe(405);
@@ -140,9 +151,15 @@ describe("param is the name that the client sent", () => {
 });
 
 test("a body of a type that an endpoint does not take has one text, which names those that it takes", async () => {
-  for (const type of ["text/plain", "multipart/form-data; boundary=a", "application/xml"]) {
+  for (const type of [
+    "text/plain",
+    "multipart/form-data; boundary=a",
+    "application/json, text/plain",
+    "json",
+  ]) {
     const reply = await ask("/v1/chat/completions", "sk", { body: "a", headers: { "content-type": type } });
     expect([reply.status, reply.body.error.message]).toEqual([415, "Send the body as application/json."]);
+    expect(reply.body.error.param).toBe("Content-Type");
   }
 });
 

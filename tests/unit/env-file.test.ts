@@ -1,13 +1,14 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { SETTINGS } from "../../src/config.ts";
 import { loadEnvFile } from "../../src/env-file.ts";
 import { newFolder } from "../support/process.ts";
 
 function load(text: string, environment: Record<string, string | undefined> = {}) {
   const file = join(newFolder(), "settings.env");
   writeFileSync(file, text);
-  loadEnvFile(Object.assign(environment, { ENV_FILE: file }));
+  loadEnvFile(Object.assign(environment, { ENV_FILE: file }), Object.keys(SETTINGS));
   const { ENV_FILE: _, ...values } = environment;
   return values;
 }
@@ -27,11 +28,18 @@ test("lines that would be skipped, or would swallow the next ones, are named", (
   );
 });
 
+test("a name that looks like a misspelled setting is named, and others are left to libraries", () => {
+  expect(() => load("NETWROK=mainnet\nREDIS_URI=redis://a\nNODE_ENV=production\n")).toThrow(
+    /NETWROK is no setting, NETWORK is; REDIS_URI is no setting, REDIS_URL is\.$/,
+  );
+  expect(load("MY_PROVIDER_KEY=a\nHTTPS_PROXY=b\n")).toEqual({ MY_PROVIDER_KEY: "a", HTTPS_PROXY: "b" });
+});
+
 test("no file is read where ENV_FILE is empty, and a folder is no file", () => {
   const environment = { ENV_FILE: "" };
-  loadEnvFile(environment);
+  loadEnvFile(environment, []);
   expect(environment).toEqual({ ENV_FILE: "" });
-  expect(() => loadEnvFile({ ENV_FILE: newFolder() })).toThrow(/^ENV_FILE: .* cannot be read \(EISDIR\)/);
+  expect(() => loadEnvFile({ ENV_FILE: newFolder() }, [])).toThrow(/^ENV_FILE: .* cannot be read \(EISDIR\)/);
 });
 
 test("the file stays out of commits and of images of containers", () => {
