@@ -18,7 +18,8 @@ const MAX_INLINE_BYTES = 16_384;
 /** JSON up to this length is parsed at once: at most 15 ms. */
 const MAX_INLINE_JSON = 262_144;
 const MAX_HELD_BYTES = 192 * 1_048_576;
-const DEADLINE_MS = 60_000;
+/** From when a body is given to a thread until it is given up. Text that takes longer to tokenize is estimated. */
+const DEADLINE_MS = 20_000;
 const IDLE_MS = 30_000;
 const MAX_THREADS = 2;
 /** What a token is taken for, bytes, where the pool is too busy to count. */

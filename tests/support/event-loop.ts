@@ -29,7 +29,7 @@ const CALIBRATION = JSON.stringify(
 );
 
 /** How many times slower this thread computes now than on the machine that limits are written for; at least 1. */
-function slowness(): number {
+export function slowness(): number {
   const samples = Array.from({ length: SAMPLES }, () => {
     const startedMs = threadMs();
     JSON.parse(CALIBRATION);
