@@ -12,7 +12,7 @@ import { ClientLeft } from "./leaving.ts";
 import type { OperationAccount } from "./operation-account.ts";
 import { showError } from "./policy/refusals.ts";
 import type { Turns } from "./request-gate.ts";
-import { showResult } from "./results.ts";
+import { lossResult, showResult } from "./results.ts";
 import { SocketConnection } from "./socket-connection.ts";
 import type { StreamContext, StreamedOperation } from "./streamed-operation.ts";
 import type { Streams } from "./streams.ts";
@@ -77,7 +77,9 @@ export function serveWebSockets(http: Server, streams: Streams, turns: Turns): {
 
 function createProtocol(streams: Streams) {
   const { limits } = streams;
-  const run = (operation: ExecutionArgs) => streams.run(operation as StreamedOperation);
+  // What fails is that operation alone: the other subscriptions of the socket go on.
+  const run = (operation: ExecutionArgs) =>
+    streams.run(operation as StreamedOperation).catch((error: unknown) => lossResult(error, streams.report));
   return makeServer<Record<string, unknown>, Extra>({
     connectionInitWaitTimeout: limits.initMs,
     async onConnect({ connectionParams, extra }) {
@@ -106,8 +108,8 @@ function createProtocol(streams: Streams) {
         if ("document" in admitted && !signal.aborted) memories.set(payload, memory);
         return admitted;
       } catch (error) {
-        if (error instanceof AppError) return [toGraphFailure(error)];
-        throw error;
+        if (!(error instanceof AppError)) streams.report(error);
+        return [toGraphFailure(error)];
       }
     },
     onNext: (_context, _id, _payload, _args, result) => showResult(result as ExecutionResult),
