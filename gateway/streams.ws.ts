@@ -56,7 +56,7 @@ export function serveWebSockets(http: Server, streams: Streams, turns: Turns): {
     socket.once("close", (code, reason) => void closed(code, String(reason)).catch(streams.report));
   };
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (new URL(request.url ?? "/", "http://gateway").pathname !== PATH) return socket.destroy();
+    if (!isGraphHandshake(request)) return socket.destroy();
     // Node has let go of the socket: while it waits, nobody else would notice that it broke.
     socket.on("error", () => socket.destroy());
     const isLate = !turns.take(() => {
@@ -73,6 +73,13 @@ export function serveWebSockets(http: Server, streams: Streams, turns: Turns): {
       sockets.close();
     },
   };
+}
+
+/** Whether a request is a handshake of WebSocket at /graphql: no other upgrade is offered. */
+export function isGraphHandshake({ method, url = "/", headers }: IncomingMessage): boolean {
+  return (
+    method === "GET" && url.split("?", 1)[0] === PATH && headers.upgrade?.trim().toLowerCase() === "websocket"
+  );
 }
 
 function createProtocol(streams: Streams) {
