@@ -139,7 +139,8 @@ function withTrustedSearch(policy: Policy, search: string): string {
   return `?${given}`;
 }
 
-function readExtensions(text: string | null): Readonly<Record<string, unknown>> {
+/** The extensions in the search of a GET; none where they cannot be read, which Apollo Server refuses. */
+export function readExtensions(text: string | null): Readonly<Record<string, unknown>> {
   try {
     return Object(JSON.parse(text ?? "{}"));
   } catch {

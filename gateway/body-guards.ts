@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { AppError } from "../src/kernel/errors.ts";
+import { toFailureText } from "./client-error.ts";
 
 /** Refuses every body that is compressed: 415 `unsupported_media_type`, on every route, before it is read. */
 export function refuseEncodedBodies(server: FastifyInstance): void {
@@ -31,6 +32,26 @@ export function continueWhenRead(http: Server): void {
       response.writeContinue();
     });
     http.emit("request", request, response);
+  });
+}
+
+/** Refuses a request of HTTP/1.1 without a `Host`, as RFC 9112 (3.2) requires. */
+export function requireHost(server: FastifyInstance): void {
+  server.addHook("onRequest", ({ raw }, reply, done) => {
+    if (raw.headers.host !== undefined || raw.httpVersion !== "1.1") return done();
+    reply.header("connection", "close");
+    done(new AppError("invalid_parameter", "Send a Host header.", { param: "Host" }));
+  });
+}
+
+/** Answers 417 to an `Expect` that is not `100-continue`. Its body is not read, and its connection is closed. */
+export function refuseUnknownExpectations(http: Server): void {
+  http.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {
+    const failure = new AppError("invalid_parameter", "No Expect but 100-continue can be met.", {
+      param: "Expect",
+    });
+    const { status, headers, text } = toFailureText(failure, 417);
+    response.writeHead(status, { ...headers, connection: "close" }).end(text);
   });
 }
 

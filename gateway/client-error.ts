@@ -12,7 +12,7 @@ export function answerClientError(error: Error, socket: Socket): void {
   const code = "code" in error ? error.code : undefined;
   if (code === "ECONNRESET" || socket.destroyed) return;
   if (socket.writable)
-    socket.write(toText(failureOf(code), code === "HPE_HEADER_OVERFLOW" ? 431 : undefined));
+    socket.write(toMessage(failureOf(code), code === "HPE_HEADER_OVERFLOW" ? 431 : undefined));
   socket.destroy(error);
 }
 
@@ -23,20 +23,35 @@ function failureOf(code: unknown): AppError {
   return new AppError("invalid_parameter", "The request is not well-formed HTTP.");
 }
 
-/** No code of ours has the status of headers that are too large. */
-function toText(failure: AppError, knownStatus: number | undefined): string {
+/** A failure on the wire, without Fastify. */
+type FailureText = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+};
+
+/** A failure as it is sent where Fastify does not answer. `knownStatus` is one that no code of ours has. */
+export function toFailureText(failure: AppError, knownStatus?: number): FailureText {
   const requestId = newRequestId();
   const { status, headers, body } = toErrorAnswer(failure, requestId);
-  const sent = knownStatus ?? status;
   const text = JSON.stringify(body);
-  const all = {
-    ...headers,
-    "x-request-id": requestId,
-    "cache-control": "no-store",
-    "content-type": "application/json; charset=utf-8",
-    "content-length": String(Buffer.byteLength(text)),
-    connection: "close",
+  return {
+    status: knownStatus ?? status,
+    headers: {
+      ...headers,
+      "x-request-id": requestId,
+      "cache-control": "no-store",
+      "content-type": "application/json; charset=utf-8",
+      "content-length": String(Buffer.byteLength(text)),
+    },
+    text,
   };
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
-  return [`HTTP/1.1 ${sent} ${STATUS_CODES[sent]}`, ...lines, "", text].join("\r\n");
+}
+
+function toMessage(failure: AppError, knownStatus: number | undefined): string {
+  const { status, headers, text } = toFailureText(failure, knownStatus);
+  const lines = Object.entries({ ...headers, connection: "close" }).map(
+    ([name, value]) => `${name}: ${value}`,
+  );
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, "", text].join("\r\n");
 }

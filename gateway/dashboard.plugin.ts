@@ -4,7 +4,8 @@ import fastifyStatic from "@fastify/static";
 import type { FastifyInstance } from "fastify";
 import type { App } from "../src/app.ts";
 import { AppError } from "../src/kernel/errors.ts";
-import { failureHeaders, toAppError } from "../src/rest/error-body.ts";
+import { toErrorAnswer } from "../src/rest/error-body.ts";
+import { requestIdsOf } from "../src/rest/request-facts.ts";
 import { requireOwnPage } from "./session-cookie.ts";
 
 /** A wallet that signs for whoever asks on this machine. It exists on a development network alone. */
@@ -39,14 +40,14 @@ export async function dashboardPlugin(
   server: FastifyInstance,
   { app, wallet }: { app: App; wallet?: DevelopmentWallet | undefined },
 ): Promise<void> {
-  server.setErrorHandler((error, _request, reply) => {
-    const failure = toAppError(error);
-    const { status, code, message } = failure;
+  server.setErrorHandler((error, request, reply) => {
+    const { status, headers, body } = toErrorAnswer(error, requestIdsOf(request).shown);
+    const { code } = body.error;
     if (code === "internal_error") app.log.error({ err: error }, "a request of the dashboard failed");
     return reply
       .code(status)
-      .headers({ "cache-control": "no-store", ...failureHeaders(failure) })
-      .send({ code, message });
+      .headers({ "cache-control": "no-store", "x-request-id": body.request_id, ...headers })
+      .send(body);
   });
   if (wallet) serveWallet(server, wallet);
   if (BUILT === undefined) {

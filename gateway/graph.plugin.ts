@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { GraphQLError } from "graphql";
 import type { App } from "../src/app.ts";
 import { ReplayKey } from "../src/idempotency/replay-key.ts";
 import { Slot } from "../src/kernel/slot.ts";
@@ -8,7 +9,7 @@ import { hopOf } from "../src/keys/source-address.ts";
 import { failureHeaders, toAppError } from "../src/rest/error-body.ts";
 import { quotaHeaders } from "../src/rest/quota-headers.ts";
 import { toGraphFailure } from "../subgraphs/shared/failures.ts";
-import { answerByApollo, createApollo } from "./apollo.ts";
+import { answerByApollo, createApollo, readExtensions } from "./apollo.ts";
 import { createCacheHints } from "./cache-hints.ts";
 import { deadlinesOf, type Graph } from "./graph.ts";
 import { sendErrors } from "./graph-errors.ts";
@@ -17,6 +18,7 @@ import { readJsonBodies } from "./json-body.ts";
 import { Leaving } from "./leaving.ts";
 import { OperationAccount } from "./operation-account.ts";
 import { answerPlainly, type PlainAnswer } from "./plain-request.ts";
+import { refusePersistedQuery } from "./policy/persisted-query.ts";
 import { refuseText } from "./policy/text-limits.ts";
 import type { Policy } from "./policy.ts";
 import { streamMultipart, wantsMultipart } from "./streams.multipart.ts";
@@ -65,7 +67,7 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
       if (answer) return sendPlain(reply, answer);
       reply.header("cache-control", "no-store");
       // Apollo parses before it asks the policy.
-      const refusal = refuseText(textOf(request), policy.limits);
+      const refusal = refuseText(textOf(request), policy.limits) ?? refusePersisted(policy, request);
       if (refusal) return sendErrors(reply, 400, [refusal.toJSON()]);
       return answerByApollo(apollo, policy, { request, reply }, { account, replayKey, memory, leaving });
     },
@@ -76,6 +78,16 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
 function textOf({ method, body, query }: FastifyRequest): string {
   const { query: text } = Object(method === "POST" ? body : query) as { readonly query?: unknown };
   return typeof text === "string" ? text : "";
+}
+
+/** What is wrong with the persisted query that a request names; a trusted document is known by its id alone. */
+function refusePersisted(policy: Policy, { method, body, query }: FastifyRequest): GraphQLError | undefined {
+  const payload =
+    method === "POST"
+      ? Object(body)
+      : { ...Object(query), extensions: readExtensions(Object(query).extensions ?? null) };
+  const isTrusted = !payload.query && policy.trustedText(payload) !== undefined;
+  return isTrusted ? undefined : refusePersistedQuery(payload);
 }
 
 function sendPlain(reply: FastifyReply, { text, cacheControl }: PlainAnswer): FastifyReply {

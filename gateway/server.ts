@@ -7,7 +7,12 @@ import { KnownPaths, withoutTrailingSlash } from "../src/rest/known-paths.ts";
 import { answerFailure, answerUnknown, badPath, restPaths, restPlugin } from "../src/rest/rest.plugin.ts";
 import { traceRequests } from "../src/rest/trace-requests.ts";
 import { limitBodyTime } from "./body-deadline.ts";
-import { continueWhenRead, refuseEncodedBodies } from "./body-guards.ts";
+import {
+  continueWhenRead,
+  refuseEncodedBodies,
+  refuseUnknownExpectations,
+  requireHost,
+} from "./body-guards.ts";
 import { answerClientError } from "./client-error.ts";
 import { allowPages } from "./cors.ts";
 import { type DevelopmentWallet, dashboardPlugin } from "./dashboard.plugin.ts";
@@ -30,7 +35,7 @@ import { Turns } from "./request-gate.ts";
 import { serveSessionCookie } from "./session-cookie.ts";
 import { ssePlugin } from "./streams.sse.ts";
 import { createStreams } from "./streams.ts";
-import { serveWebSockets } from "./streams.ws.ts";
+import { isGraphHandshake, serveWebSockets } from "./streams.ws.ts";
 
 const HEADERS_MS = 15_000;
 /** Behind the deadlines of bodies, for what no route reads. */
@@ -61,6 +66,10 @@ export async function createServer(
       headersTimeout: Math.min(HEADERS_MS, requestTimeout),
       requestTimeout,
       keepAliveTimeout: KEEP_ALIVE_MS,
+      // Any other request for an upgrade is answered as if it asked for none (RFC 9110, 7.8).
+      shouldUpgradeCallback: isGraphHandshake,
+      // A missing `Host` is refused with the body of every failure, and by Node without one.
+      requireHostHeader: false,
     }),
     forceCloseConnections: "idle",
     return503OnClosing: false,
@@ -75,7 +84,9 @@ export async function createServer(
   const isProxy = ({ raw }: FastifyRequest) => isTrustedPeer(hopOf(raw), app.trustedProxies);
   limitLoad(server, app);
   traceRequests(server, isProxy);
+  requireHost(server);
   refuseEncodedBodies(server);
+  refuseUnknownExpectations(server.server);
   continueWhenRead(server.server);
   limitBodyTime(server, { bodyMs: app.config.BODY_MS, uploadMs: app.config.UPLOAD_MS });
   const policy = createPolicy({

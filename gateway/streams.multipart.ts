@@ -50,7 +50,7 @@ export async function streamMultipart(
     leave,
   );
   reply.raw.once("close", () => memory.end());
-  const results = await streams.run(operation);
+  const results = await streams.run(operation).catch((error: unknown) => lossResult(error, streams.report));
   if (Symbol.asyncIterator in results) reply.raw.once("close", () => void results.return?.());
   if (reply.raw.destroyed && Symbol.asyncIterator in results) void results.return?.();
   await pump(

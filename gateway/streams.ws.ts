@@ -12,7 +12,7 @@ import { ClientLeft } from "./leaving.ts";
 import type { OperationAccount } from "./operation-account.ts";
 import { showError } from "./policy/refusals.ts";
 import type { Turns } from "./request-gate.ts";
-import { showResult } from "./results.ts";
+import { lossResult, showResult } from "./results.ts";
 import { SocketConnection } from "./socket-connection.ts";
 import type { StreamContext, StreamedOperation } from "./streamed-operation.ts";
 import type { Streams } from "./streams.ts";
@@ -56,7 +56,7 @@ export function serveWebSockets(http: Server, streams: Streams, turns: Turns): {
     socket.once("close", (code, reason) => void closed(code, String(reason)).catch(streams.report));
   };
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (new URL(request.url ?? "/", "http://gateway").pathname !== PATH) return socket.destroy();
+    if (!isGraphHandshake(request)) return socket.destroy();
     // Node has let go of the socket: while it waits, nobody else would notice that it broke.
     socket.on("error", () => socket.destroy());
     const isLate = !turns.take(() => {
@@ -75,9 +75,18 @@ export function serveWebSockets(http: Server, streams: Streams, turns: Turns): {
   };
 }
 
+/** Whether a request is a handshake of WebSocket at /graphql: no other upgrade is offered. */
+export function isGraphHandshake({ method, url = "/", headers }: IncomingMessage): boolean {
+  return (
+    method === "GET" && url.split("?", 1)[0] === PATH && headers.upgrade?.trim().toLowerCase() === "websocket"
+  );
+}
+
 function createProtocol(streams: Streams) {
   const { limits } = streams;
-  const run = (operation: ExecutionArgs) => streams.run(operation as StreamedOperation);
+  // What fails is that operation alone: the other subscriptions of the socket go on.
+  const run = (operation: ExecutionArgs) =>
+    streams.run(operation as StreamedOperation).catch((error: unknown) => lossResult(error, streams.report));
   return makeServer<Record<string, unknown>, Extra>({
     connectionInitWaitTimeout: limits.initMs,
     async onConnect({ connectionParams, extra }) {
@@ -106,8 +115,8 @@ function createProtocol(streams: Streams) {
         if ("document" in admitted && !signal.aborted) memories.set(payload, memory);
         return admitted;
       } catch (error) {
-        if (error instanceof AppError) return [toGraphFailure(error)];
-        throw error;
+        if (!(error instanceof AppError)) streams.report(error);
+        return [toGraphFailure(error)];
       }
     },
     onNext: (_context, _id, _payload, _args, result) => showResult(result as ExecutionResult),

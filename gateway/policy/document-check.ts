@@ -7,6 +7,7 @@ import {
   NoSchemaIntrospectionCustomRule,
   type OperationDefinitionNode,
   parse,
+  SingleFieldSubscriptionsRule,
   specifiedRules,
   validate,
 } from "graphql";
@@ -22,6 +23,7 @@ import { LocatedError, Locator } from "./located-error.ts";
 import { type Measures, measureDocument } from "./measure.ts";
 import { refuse, tooMuch } from "./refusals.ts";
 import { readDirectiveUses } from "./schema-directives.ts";
+import { SubscriptionRootRule } from "./subscription-root.ts";
 import { refuseText } from "./text-limits.ts";
 
 /** What documents are checked against. */
@@ -54,6 +56,9 @@ const REFUSAL_BYTES = 4_096;
 const MAX_KEY_LENGTH = 4_096;
 const MAX_FAULTS = 20;
 const INVALID = "GRAPHQL_VALIDATION_FAILED";
+const RULES = specifiedRules.map((rule) =>
+  rule === SingleFieldSubscriptionsRule ? SubscriptionRootRule : rule,
+);
 const LONG_INTROSPECTION = "This introspection costs more than 1.5 times the usual query of tools.";
 /** Which measures are limited, and what a client calls them. */
 const MEASURED = [
@@ -90,7 +95,7 @@ export function createDocumentCheck(rules: DocumentRules): (text: string) => Ver
 function createUncachedCheck({ schema, supergraphSdl, limits, hideNames }: DocumentRules) {
   const { cost = new Map(), listSize = new Map() } = readDirectiveUses(supergraphSdl, ["cost", "listSize"]);
   const prices: Prices = { cost, listSize, defaultListSize: limits.listSize };
-  const rules = hideNames ? [...specifiedRules, NoSchemaIntrospectionCustomRule] : specifiedRules;
+  const rules = hideNames ? [...RULES, NoSchemaIntrospectionCustomRule] : RULES;
   const inputLimits = new InputLimits(limits);
   const isLongIntrospection = createIntrospectionCheck(schema);
   const findFaults = (document: DocumentNode) => validate(schema, document, rules, { maxErrors: MAX_FAULTS });

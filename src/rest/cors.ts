@@ -17,17 +17,19 @@ export function servePreflights(server: FastifyInstance, routes: readonly Route[
   for (const url of new Set(open.map((route) => route.url))) {
     const methods = new Set(open.filter((route) => route.url === url).map(({ method }) => method));
     const allowed = [...methods, ...(methods.has("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");
-    server.options(url, (_request, reply) =>
+    const answer = async (_request: FastifyRequest, reply: FastifyReply) =>
       reply
         .code(204)
         .headers({
+          allow: allowed,
           "access-control-allow-origin": "*",
           "access-control-allow-methods": allowed,
           "access-control-allow-headers":
             "Authorization, Content-Type, If-Match, If-None-Match, If-Range, If-Unmodified-Since, Range, X-Request-ID",
           "access-control-max-age": PREFLIGHT_SECONDS,
         })
-        .send(),
-    );
+        .send();
+    // Before its body is read.
+    server.options(url, { onRequest: answer }, answer);
   }
 }

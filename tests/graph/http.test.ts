@@ -162,6 +162,31 @@ test("a document is known by its hash after it was sent once, and one that is re
   expect((await post(persisted(bad))).code).toBe("PERSISTED_QUERY_NOT_FOUND");
 });
 
+describe("a persisted query that is not of Apollo's protocol is the client's fault:", () => {
+  const query = "{ __typename }";
+  const hash = createHash("sha256").update(query).digest("hex");
+  test.each([
+    ["a hash of another text", query, { version: 1, sha256Hash: "0".repeat(64) }],
+    ["another version", query, { version: 2, sha256Hash: hash }],
+    ["another version of what is not sent", undefined, { version: 2, sha256Hash: hash }],
+    ["a number as hash", query, { version: 1, sha256Hash: 7 }],
+    ["a number as hash of what is not sent", undefined, { version: 1, sha256Hash: 7 }],
+    ["no hash", query, { version: 1 }],
+    ["no object", query, "x"],
+  ])("%s", async (_, query, persistedQuery) => {
+    const extensions = { persistedQuery };
+    const search = new URLSearchParams({ ...(query && { query }), extensions: JSON.stringify(extensions) });
+    const answers = [
+      await post({ query, extensions }),
+      await read(await fetch(`${url()}?${search}`, { headers: PREFLIGHT })),
+    ];
+    for (const { status, code, text } of answers) {
+      expect([status, code]).toEqual([400, "BAD_REQUEST"]);
+      expect(text).toContain("persistedQuery");
+    }
+  });
+});
+
 describe("an ordinary request is answered to the letter as Apollo Server answers it", () => {
   const refused = 'mutation { revokeApiKey(id: "00000000-0000-0000-0000-000000000000") { id } }';
   test.each<[title: string, body: Readonly<Record<string, unknown>>]>([

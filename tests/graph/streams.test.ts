@@ -1,5 +1,6 @@
 import { createServer, type Server } from "node:http";
 import { connect } from "node:net";
+import { buildSchema, parse } from "graphql";
 import { createClient as createSseClient } from "graphql-sse";
 import { CloseCode } from "graphql-ws";
 import { afterEach, describe, expect, test } from "vitest";
@@ -192,7 +193,7 @@ describe("a socket is closed with", () => {
   });
 
   describe("of a gateway of its own,", () => {
-    async function serve(authenticate: Streams["authenticate"]) {
+    async function serve(authenticate: Streams["authenticate"], more: object = {}) {
       const http: Server = createServer();
       const streams = {
         limits: { ...GRAPH_LIMITS, ...LIMITS },
@@ -202,6 +203,7 @@ describe("a socket is closed with", () => {
         take: () => () => {},
         watch: () => () => {},
         report: () => {},
+        ...more,
       } as unknown as Streams;
       const sockets = serveWebSockets(http, streams, new Turns());
       await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
@@ -216,6 +218,35 @@ describe("a socket is closed with", () => {
       await opened;
       send({ type: "connection_init" });
       expect(await closed).toEqual({ code: CloseCode.InternalServerError, reason: "Internal server error" });
+    });
+
+    test("nothing for a bug of ours in one operation, which is an error of that operation alone", async () => {
+      const bug = new Error("secret details");
+      const operation = { document: parse(KEYS), schema: buildSchema("type Query { a: Int }") };
+      const { origin } = await serve(async () => ({ principal: {}, take: async () => {} }) as never, {
+        memoryOf: () => ({ end: () => {} }),
+        admit: async ({ query }: { query: string }) => {
+          if (query === "admit") throw bug;
+          return operation;
+        },
+        run: () => Promise.reject(bug),
+      });
+      const { opened, send, got, socket } = openRaw(origin);
+      await opened;
+      send({ type: "connection_init" });
+      await until(() => got.length === 1);
+      send(subscribe("1", "admit"));
+      send(subscribe("2"));
+      await until(() => got.length === 4 || socket.readyState > 1);
+      expect(got.slice(1).map(({ type, id }) => [type, id])).toEqual(
+        expect.arrayContaining([
+          ["error", "1"],
+          ["next", "2"],
+          ["complete", "2"],
+        ]),
+      );
+      expect(JSON.stringify(got)).not.toContain("secret details");
+      expect(socket.readyState).toBe(WebSocket.OPEN);
     });
 
     test("1001 when the gateway ends", async () => {
@@ -236,13 +267,29 @@ describe("what one transport refuses, all refuse", () => {
     ["too many aliases", aliased, "graphql_refused"],
     ["not valid", "subscription { nothing }", "GRAPHQL_VALIDATION_FAILED"],
     ["no GraphQL", "subscription {", "GRAPHQL_PARSE_FAILED"],
+    ["a skipped root", "subscription { newBlock @skip(if: true) { number } }", "GRAPHQL_VALIDATION_FAILED"],
+    [
+      "a root that is not included",
+      "subscription { ...F } fragment F on Subscription { ... @include(if: false) { newBlock { number } } }",
+      "GRAPHQL_VALIDATION_FAILED",
+    ],
+    [
+      "a root by a variable",
+      "subscription ($on: Boolean = true) { newBlock @include(if: $on) { number } }",
+      "GRAPHQL_VALIDATION_FAILED",
+    ],
+    [
+      "a root by a variable that is missing",
+      "subscription ($off: Boolean!) { newBlock @skip(if: $off) { number } }",
+      "GRAPHQL_VALIDATION_FAILED",
+    ],
     [
       "what subgraphs alone answer",
       "{ _entities(representations: []) { __typename } }",
       "GRAPHQL_VALIDATION_FAILED",
     ],
   ])("%s", async (_, query, code) => {
-    const { secret } = await newOwner();
+    const { secret, change } = await newOwner();
     const over: Record<string, unknown> = {};
     const { errors, status } = await ask(stack().origin, secret, query);
     over.http = [status, errors?.[0]?.extensions?.code];
@@ -252,9 +299,14 @@ describe("what one transport refuses, all refuse", () => {
     over.events = events.results.map((result) => [200, result.errors?.[0]?.extensions?.code]);
     const parts = await postMultipart(secret, query);
     over.multipart = [parts.status, JSON.parse(await parts.text()).errors[0].extensions.code];
-    const { send, got } = await openAcknowledged(secret);
+    const { send, got, socket } = await openAcknowledged(secret);
+    send(subscribe("other"));
+    await until(() => stack().app.events.openStreams === 1);
     send(subscribe("1", query));
-    await until(() => got.some(({ type }) => type === "error"));
+    await until(() => got.some(({ type }) => type === "error") || socket.readyState > 1);
+    await change();
+    await until(() => got.some(({ type, id }) => type === "next" && id === "other") || socket.readyState > 1);
+    expect(socket.readyState).toBe(WebSocket.OPEN);
     const refused = got.find(({ type }) => type === "error") as unknown as {
       payload: { extensions: object }[];
     };

@@ -1,10 +1,12 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
 import { SCOPES } from "../../src/keys/principal.ts";
 import { routes } from "../../src/rest/rest.plugin.ts";
 import { openSession } from "../support/callers.ts";
 import { MODEL } from "../support/network.ts";
 import { startPublisher } from "../support/publisher.ts";
-import { rawGet } from "../support/raw-http.ts";
+import { rawGet, rawPost } from "../support/raw-http.ts";
 import { type RestFailure, rest } from "../support/rest-client.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
@@ -81,6 +83,85 @@ describe("a method that a known path does not take", () => {
     const headers = { "content-type": "application/xml" };
     expect((await ask("/v1/models", undefined, { method: "PUT", body: "<a/>", headers })).status).toBe(405);
     expect((await ask("/v1/nothing", undefined, { method: "PUT", body: "<a/>", headers })).status).toBe(404);
+  });
+});
+
+describe("a request for an upgrade that is not offered is answered as without it:", () => {
+  const over = (upgrade: string) => ({ connection: "Upgrade, HTTP2-Settings", upgrade });
+
+  test.each([
+    ["/healthz", "h2c", 200],
+    ["/v1/models", "h2c", 200],
+    ["/v1/models", "websocket", 200],
+    ["/v1/nothing", "websocket", 404],
+    ["/graphql/socket", "websocket", 404],
+    ["//", "websocket", 404],
+    ["/graphql?query=%7B__typename%7D", "h2c", 400],
+  ])("GET %s with %s", async (path, upgrade, status) => {
+    const reply = await rawGet(stack().origin, path, { headers: over(upgrade) });
+    expect([reply.status, reply.isWhole]).toEqual([status, true]);
+    if (status === 404) expect(JSON.parse(String(reply.body)).error.code).toBe("not_found");
+  });
+
+  test("a POST, whose body is read", async () => {
+    const json = { ...over("foo"), "content-type": "application/json" };
+    const query = Buffer.from('{"query":"{ __typename }"}');
+    expect(await rawPost(stack().origin, "/graphql", { body: query, headers: json })).toBe(200);
+    const chat = Buffer.from(JSON.stringify({ model: MODEL, messages: [] }));
+    const headers = { ...json, upgrade: "h2c", authorization: `Bearer ${credentials.sk}` };
+    expect(await rawPost(stack().origin, "/v1/chat/completions", { body: chat, headers })).toBe(400);
+  });
+});
+
+describe("OPTIONS", () => {
+  const paths = new Set([...routes.map(({ url }) => filled(url)), "/graphql", "/healthz", "/"]);
+
+  test.each([...paths])(
+    "%s names the methods, whatever the type of a body that is not sent",
+    async (path) => {
+      for (const headers of [{}, { "content-type": "application/json" }]) {
+        const reply = await rawGet(stack().origin, path, { method: "OPTIONS", headers });
+        expect([reply.status, reply.headers.allow]).toEqual([204, expect.stringContaining("OPTIONS")]);
+      }
+    },
+  );
+});
+
+describe("what is refused before a route is reached has the body of every failure:", () => {
+  /** The status and the body of the answer to bytes as they are. */
+  async function send(...lines: string[]) {
+    const { hostname, port } = new URL(stack().origin);
+    const socket = connect(Number(port), hostname);
+    const chunks: Buffer[] = [];
+    socket.on("data", (chunk) => chunks.push(chunk));
+    socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+    await once(socket, "close");
+    const [head = "", body = ""] = Buffer.concat(chunks).toString().split("\r\n\r\n");
+    const { error, request_id } = JSON.parse(body) as RestFailure & { request_id: string };
+    return [Number(head.split(" ")[1]), error.code, error.param, typeof request_id];
+  }
+
+  test("a missing Host", async () => {
+    const refused = [400, "invalid_parameter", "Host", "string"];
+    expect(await send("GET /v1/models HTTP/1.1")).toEqual(refused);
+    expect(await send("GET /v1/nothing HTTP/1.1")).toEqual(refused);
+  });
+
+  test("an unknown Expect", async () => {
+    const refused = [417, "invalid_parameter", "Expect", "string"];
+    expect(await send("GET /v1/models HTTP/1.1", "Host: a", "Expect: foo")).toEqual(refused);
+    const body = ["Content-Type: application/json", "Content-Length: 9"];
+    expect(await send("POST /graphql HTTP/1.1", "Host: a", "Expect: foo", ...body)).toEqual(refused);
+  });
+
+  test("a file that the dashboard does not have", async () => {
+    const { status, headers, body } = await ask("/dashboard/assets/nope.js");
+    // 503 where the dashboard is not built.
+    expect([404, 503]).toContain(status);
+    const { message, ...error } = body.error;
+    expect([typeof message, error.param]).toEqual(["string", null]);
+    expect(["not_found", "unavailable"]).toContain(error.code);
+    expect(body).toHaveProperty("request_id", headers.get("x-request-id"));
   });
 });
 

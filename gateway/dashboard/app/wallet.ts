@@ -50,8 +50,8 @@ async function post<Answer>(what: string, body: object): Promise<Answer> {
     body: JSON.stringify(body),
   });
   if (!response.ok) {
-    const { message } = (await response.json().catch(() => ({}))) as { message?: string };
-    throw new Error(message ?? "The development wallet refused.");
+    const { error } = (await response.json().catch(() => ({}))) as { error?: { message?: string } };
+    throw new Error(error?.message ?? "The development wallet refused.");
   }
   return (await response.json()) as Answer;
 }
