@@ -61,7 +61,9 @@ export class EventScanner {
     }
     if (this.#beginning === undefined) return chunk;
     const bytes = this.#beginning.length === 0 ? chunk : Buffer.concat([this.#beginning, chunk]);
-    const isMark = BYTE_ORDER_MARK.subarray(0, bytes.length).equals(bytes.subarray(0, BYTE_ORDER_MARK.length));
+    const isMark = BYTE_ORDER_MARK.subarray(0, bytes.length).equals(
+      bytes.subarray(0, BYTE_ORDER_MARK.length),
+    );
     if (isMark && bytes.length < BYTE_ORDER_MARK.length) {
       this.#beginning = bytes;
       return NOTHING;
@@ -120,7 +122,12 @@ const BLANK_BYTES = 3;
 function joinedData(event: Buffer): string | undefined {
   const lines = event.toString("utf8").split(/\r?\n/);
   const data = lines.filter((line) => line === "data" || line.startsWith("data:"));
-  return data.length === 0 ? undefined : data.map((line) => line.slice(5).replace(/^ /, "")).join("\n").trim();
+  return data.length === 0
+    ? undefined
+    : data
+        .map((line) => line.slice(5).replace(/^ /, ""))
+        .join("\n")
+        .trim();
 }
 
 /** The place behind the next blank line, of lines that end with LF or CR LF. */
