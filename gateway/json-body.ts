@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import secureJson from "secure-json-parse";
-import { BODY_LIMITS, measureJson } from "../src/inference/json-shape.ts";
+import { BODY_LIMITS, BYTE_ORDER_MARK, measureJson } from "../src/inference/json-shape.ts";
 import { AppError } from "../src/kernel/errors.ts";
 
 /**
@@ -19,6 +19,7 @@ export function readJsonBodies(server: FastifyInstance, maxDepth: number): void 
 
 function parseJson(bytes: Buffer, maxDepth: number): unknown {
   if (bytes.length === 0) return undefined;
+  if (bytes[0] === BYTE_ORDER_MARK) throw malformed("The body begins with a byte order mark.");
   const { excess } = measureJson(bytes, { ...BODY_LIMITS, maxDepth });
   if (excess !== undefined) throw malformed(`The body ${excess}.`);
   try {

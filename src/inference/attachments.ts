@@ -1,4 +1,4 @@
-import { lengthOfText } from "./elided-text.ts";
+import { isText } from "./elided-text.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -49,7 +49,7 @@ const SOURCES: ReadonlySet<unknown> = new Set(["base64", "url", "file"]);
 /** The length of a text, or of the member `name` of an object, if that is one. */
 function lengthOf(value: unknown, name: string): number {
   const text = isFields(value) ? value[name] : value;
-  return typeof text === "string" ? lengthOfText(text) : 0;
+  return isText(text) ? text.length : 0;
 }
 
 function isFields(value: unknown): value is Fields {

@@ -4,7 +4,7 @@ import type { ChatRequest } from "./chat-request.ts";
 import type { Reading } from "./exchange.service.ts";
 import type { ProviderAnswer } from "./provider-answer.ts";
 import { lacksReasoningContent } from "./reasoning.ts";
-import { chatUsage, meterUsage, readUsage, type UsageLimits } from "./usage.ts";
+import { chatUsage, isCacheShown, meterUsage, readUsage, type UsageLimits } from "./usage.ts";
 import { answerIdOf, noAnswer, readAnswerObject } from "./whole-answer.ts";
 
 /**
@@ -33,8 +33,9 @@ export async function readChat(
     uncounted: async () => (usage.outputTokens === undefined ? bodies.countAnswer(answer.body, "chat") : 0),
   };
   const metered = await meterUsage(usage, count, limits.maxOutputTokens);
+  const isBilled = !metered.estimated && isCacheShown(stated, metered.usage);
   const edits = await bodies.findEdits(answer.body, {
-    members: { model, usage: metered.estimated ? chatUsage(metered.usage) : undefined },
+    members: { model, usage: isBilled ? undefined : chatUsage(metered.usage) },
     lacksReasoning: choices.some(lacksReasoningContent),
   });
   return { ...metered, answerId: answerIdOf(fields), edits };

@@ -11,6 +11,7 @@ import type { TextMeter } from "./text-meter.ts";
 import type { Piece } from "./transcript.ts";
 import {
   chatUsage,
+  isCacheShown,
   type Metered,
   meterUsage,
   NOTHING_STATED,
@@ -47,7 +48,9 @@ export class ChatEvents implements StreamReader {
   readonly #finished = new Set<unknown>();
   /** What was stated last of each side that makes sense. */
   #stated = NOTHING_STATED;
-  #usageChunk: { readonly data: string; readonly states: TokenUsage | undefined } | undefined;
+  #usageChunk:
+    | { readonly data: string; readonly usage: unknown; readonly states: TokenUsage | undefined }
+    | undefined;
   #last: Chunk = {};
   /** What was read last. */
   #chunk: Chunk = {};
@@ -81,8 +84,12 @@ export class ChatEvents implements StreamReader {
     return chunkPieces(choicesOf(this.#chunk));
   }
 
+  /** Whether the choices that were requested have ended, or as many under other numbers: more of them are passed on and waited for by nobody. */
   get isFinished(): boolean {
-    return this.#finished.size >= Math.max(this.#choices, this.#seen.size);
+    if (this.#finished.size < this.#choices) return false;
+    if (this.#finished.size === this.#seen.size) return true;
+    for (let index = 0; index < this.#choices; index++) if (!this.#finished.has(index)) return false;
+    return true;
   }
 
   read(event: Buffer): EventKind {
@@ -100,7 +107,7 @@ export class ChatEvents implements StreamReader {
     if (chunk.usage === undefined || chunk.usage === null) return kind;
     const stated = this.#takeUsage(chunk.usage);
     if (choices.length > 0) return kind;
-    this.#usageChunk = { data, states: wholeUsage(stated) };
+    this.#usageChunk = { data, usage: chunk.usage, states: wholeUsage(stated) };
     return "withheld";
   }
 
@@ -136,10 +143,13 @@ export class ChatEvents implements StreamReader {
   /** The provider's own usage chunk where what it says is what is billed, else one that says what is. */
   #shownUsage(trace: Trace, billed: TokenUsage): string {
     const shown = JSON.stringify({ x_0g_trace: trace });
-    const { data = "", states } = this.#usageChunk ?? {};
-    const isTrue = states?.inputTokens === billed.inputTokens && states.outputTokens === billed.outputTokens;
+    const { data = "", usage, states } = this.#usageChunk ?? {};
+    const isTrue =
+      states?.inputTokens === billed.inputTokens &&
+      states.outputTokens === billed.outputTokens &&
+      isCacheShown(usage, billed);
     if (isTrue && this.#model === undefined)
-      return `${data.slice(0, data.lastIndexOf("}"))},${shown.slice(1)}`;
+      return `${data.slice(0, data.lastIndexOf("}"))},${shown.slice(1)}`.replaceAll("\n", "\ndata: ");
     const { id, created, model = this.#model } = this.#named(this.#last);
     return JSON.stringify({
       id,

@@ -6,6 +6,7 @@ import type { Provider } from "./provider.ts";
 import { hasText, quickList } from "./quick-list.ts";
 import { forwardedBody, type RequestFields, readPromptFields, upstreamModel } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
+import { readText, shortText } from "./text-schema.ts";
 
 const MAX_CHOICES = 128;
 const tokens = z
@@ -20,10 +21,7 @@ const tokens = z
 export const PROVIDER_OBJECT = z
   .object({
     sort: z.enum(["latency", "price"]).nullish(),
-    address: z
-      .string()
-      .regex(/^0x[0-9a-fA-F]{40}$/, "must be an address")
-      .nullish(),
+    address: readText.regex(/^0x[0-9a-fA-F]{40}$/, "must be an address").nullish(),
     allow_fallbacks: z.boolean().nullish(),
     trust_mode: z.enum(TRUST_FLOORS).nullish(),
   })
@@ -33,8 +31,8 @@ export const PROVIDER_OBJECT = z
 /** The fields that the router itself reads; all others are the provider's to judge (facts 1.2). OpenAPI shows the same. */
 export const CHAT_REQUEST = z
   .looseObject({
-    model: z.string().min(1).max(256),
-    messages: quickList(z.looseObject({ role: z.string() }), (message) => hasText(message, "role"), {
+    model: shortText(256),
+    messages: quickList(z.looseObject({ role: readText }), (message) => hasText(message, "role"), {
       min: 1,
       max: 10_000,
     }),
@@ -73,8 +71,8 @@ export type ChatRequest = RequestFields & {
 };
 
 /** Reads a chat request. Throws `invalid_body` naming the field at fault; a body that would touch a prototype is none. */
-export function readChatRequest(bytes: Buffer): ChatRequest {
-  const { fields, elided } = readPromptFields(CHAT_REQUEST, bytes);
+export async function readChatRequest(bytes: Buffer): Promise<ChatRequest> {
+  const { fields, elided } = await readPromptFields(CHAT_REQUEST, bytes);
   return {
     model: fields.model,
     stream: fields.stream ?? false,

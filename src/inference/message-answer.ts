@@ -1,7 +1,7 @@
 import type { Bodies } from "./body-pool.ts";
 import type { Reading } from "./exchange.service.ts";
 import type { MessagesRequest } from "./messages-request.ts";
-import { messageUsage, readInputUsage, readOutputUsage } from "./messages-usage.ts";
+import { isMessageCacheShown, messageUsage, readInputUsage, readOutputUsage } from "./messages-usage.ts";
 import type { ProviderAnswer } from "./provider-answer.ts";
 import { meterUsage, type UsageLimits } from "./usage.ts";
 import { answerIdOf, noAnswer, readAnswerObject } from "./whole-answer.ts";
@@ -31,7 +31,8 @@ export async function readMessage(
     uncounted: async () => (outputTokens === undefined ? bodies.countAnswer(answer.body, "message") : 0),
   };
   const metered = await meterUsage({ input, outputTokens }, count, limits.maxOutputTokens);
-  const usage = metered.estimated ? messageUsage(metered.usage) : undefined;
+  const isBilled = !metered.estimated && isMessageCacheShown(stated, metered.usage);
+  const usage = isBilled ? undefined : messageUsage(metered.usage);
   const edits = await bodies.findEdits(answer.body, { members: { model, usage } });
   return { ...metered, answerId: answerIdOf(fields), edits };
 }

@@ -2,7 +2,13 @@ import type { Trace } from "./admitted.ts";
 import { blockText } from "./answer-text.ts";
 import { eventData } from "./event-scanner.ts";
 import { messagePieces, retoldEvent } from "./message-pieces.ts";
-import { messageUsage, readInputUsage, readOutputUsage } from "./messages-usage.ts";
+import {
+  isMessageCacheShown,
+  messageUsage,
+  readInputUsage,
+  readOutputUsage,
+  withBilledCache,
+} from "./messages-usage.ts";
 import type { TokenUsage } from "./pricing.ts";
 import { statedFailure } from "./provider-answer.ts";
 import type { EventKind, StreamReader } from "./stream-terms.ts";
@@ -87,10 +93,20 @@ export class MessageEvents implements StreamReader {
   }
 
   shown(event: Buffer): Buffer {
-    const { type, message } = this.#event;
-    if (type !== "message_start" || this.#model === undefined) return event;
-    const shown = { ...this.#event, message: { ...objectOf(message), model: this.#model } };
-    return Buffer.from(`event: message_start\ndata: ${JSON.stringify(shown)}\n\n`);
+    const { type } = this.#event;
+    if (type !== "message_start" && type !== "message_delta") return event;
+    const isStart = type === "message_start";
+    const stated = isStart ? objectOf(this.#event.message) : this.#event;
+    const isRenamed = isStart && this.#model !== undefined;
+    const isTrue = isMessageCacheShown(stated.usage, this.#stated.input);
+    if (isTrue && !isRenamed) return event;
+    const changed = {
+      ...stated,
+      ...(isRenamed && { model: this.#model }),
+      ...(!isTrue && { usage: withBilledCache(objectOf(stated.usage), this.#stated.input) }),
+    };
+    const shown = isStart ? { ...this.#event, message: changed } : changed;
+    return Buffer.from(`event: ${type}\ndata: ${JSON.stringify(shown)}\n\n`);
   }
 
   retell([text = ""]: readonly string[]): Buffer {
@@ -122,7 +138,9 @@ export class MessageEvents implements StreamReader {
     if (typeof reason !== "string") return "preamble";
     this.#finished = true;
     const showsInput = typeof objectOf(usage).input_tokens === "number";
-    if (this.usage && outputTokens !== undefined && (isInputTaken || !showsInput)) return "content";
+    const isInputTrue = isInputTaken || !showsInput;
+    const isCacheTrue = isMessageCacheShown(usage, this.#stated.input);
+    if (this.usage && outputTokens !== undefined && isInputTrue && isCacheTrue) return "content";
     this.#heldBack = event;
     return "withheld";
   }

@@ -1,22 +1,24 @@
 import { z } from "zod";
 import { PROVIDER_OBJECT, providerPreferences } from "./chat-request.ts";
+import { type ElidedTexts, isText } from "./elided-text.ts";
 import { boundPrompt, type PromptBound } from "./prompt-bound.ts";
 import type { Provider } from "./provider.ts";
 import { hasText, quickList } from "./quick-list.ts";
 import { forwardedBody, type RequestFields, readPromptFields, upstreamModel } from "./request-fields.ts";
 import type { RoutingWishes } from "./routing.ts";
+import { contentText, readText, shortText } from "./text-schema.ts";
 
 const MAX_TOKENS = 2 ** 31 - 1;
 const MAX_BLOCKS = 10_000;
 const ROLES = ["user", "assistant", "system"] as const;
-const block = z.looseObject({ type: z.string() });
+const block = z.looseObject({ type: readText });
 const content = z.union([
-  z.string(),
+  contentText,
   quickList(block, (value) => hasText(value, "type"), { max: MAX_BLOCKS }),
 ]);
 const message = z.looseObject({ role: z.enum(ROLES), content });
 const prompt = {
-  model: z.string().min(1).max(256),
+  model: shortText(256),
   messages: quickList(message, isMessage, { min: 1, max: 100_000 }),
   system: content.nullish(),
   tools: quickList(z.looseObject({}), isObject, { max: 10_000 }).nullish(),
@@ -50,14 +52,14 @@ export type MessagesPrompt = RequestFields & {
 export type MessagesRequest = MessagesPrompt & { readonly maxTokens: number; readonly stream: boolean };
 
 /** Reads a request for a message. Throws `invalid_body` naming the field at fault. */
-export function readMessagesRequest(bytes: Buffer): MessagesRequest {
-  const { fields, elided } = readPromptFields(MESSAGES_REQUEST, bytes);
+export async function readMessagesRequest(bytes: Buffer): Promise<MessagesRequest> {
+  const { fields, elided } = await readPromptFields(MESSAGES_REQUEST, bytes);
   return { ...toPrompt(bytes, fields, elided), maxTokens: fields.max_tokens, stream: fields.stream ?? false };
 }
 
 /** Reads a request for the count of a prompt. Throws `invalid_body` naming the field at fault. */
-export function readTokenCountRequest(bytes: Buffer): MessagesPrompt {
-  const { fields, elided } = readPromptFields(TOKEN_COUNT_REQUEST, bytes);
+export async function readTokenCountRequest(bytes: Buffer): Promise<MessagesPrompt> {
+  const { fields, elided } = await readPromptFields(TOKEN_COUNT_REQUEST, bytes);
   return toPrompt(bytes, fields, elided);
 }
 
@@ -69,7 +71,7 @@ export function messagesBody(prompt: RequestFields, provider: Provider): Buffer 
 function toPrompt(
   bytes: Buffer,
   fields: z.output<typeof TOKEN_COUNT_REQUEST>,
-  elided: RequestFields["elided"] = [],
+  elided: ElidedTexts | undefined,
 ): MessagesPrompt {
   const { model, provider } = fields;
   return {
@@ -86,7 +88,7 @@ function toPrompt(
 function isMessage(value: unknown): boolean {
   if (!isObject(value) || !ROLES.some((role) => role === value.role)) return false;
   const { content: said } = value;
-  if (typeof said === "string") return true;
+  if (isText(said)) return true;
   return Array.isArray(said) && said.length <= MAX_BLOCKS && said.every((item) => hasText(item, "type"));
 }
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { TokenUsage } from "./pricing.ts";
-import type { InputUsage } from "./usage.ts";
+import { type InputUsage, isShown } from "./usage.ts";
 
 const count = z.int().min(0);
 const detail = count.nullish().catch(0);
@@ -32,6 +32,28 @@ export function readInputUsage(stated: unknown, maxTokens: number): InputUsage |
 export function readOutputUsage(stated: unknown, maxTokens: number): number | undefined {
   const tokens = z.object({ output_tokens: count.max(maxTokens) }).safeParse(stated).data;
   return tokens?.output_tokens;
+}
+
+/** Whether what a provider's usage says of its cache, if anything, is what is billed. */
+export function isMessageCacheShown(stated: unknown, billed: Pick<InputUsage, "cache"> | undefined): boolean {
+  const { read = 0, write = 0, write1h = 0 } = billed?.cache ?? {};
+  const { cache_creation: created } = (stated ?? {}) as { readonly cache_creation?: unknown };
+  return (
+    isShown(stated, "cache_read_input_tokens", read) &&
+    isShown(stated, "cache_creation_input_tokens", write + write1h) &&
+    isShown(created, "ephemeral_5m_input_tokens", write) &&
+    isShown(created, "ephemeral_1h_input_tokens", write1h)
+  );
+}
+
+/** A provider's usage, with what is billed of its cache. */
+export function withBilledCache(
+  stated: Readonly<Record<string, unknown>>,
+  billed: Pick<InputUsage, "cache"> | undefined,
+) {
+  const { read = 0, write = 0, write1h = 0 } = billed?.cache ?? {};
+  const { cache_creation: _, ...usage } = stated;
+  return { ...usage, cache_read_input_tokens: read, cache_creation_input_tokens: write + write1h };
 }
 
 /** Usage as a client of Anthropic's API is shown it, where the provider's own is not what is billed. */

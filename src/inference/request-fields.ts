@@ -3,16 +3,17 @@ import secureJson from "secure-json-parse";
 import type { z } from "zod";
 import { checkInput } from "../kernel/check.ts";
 import { AppError } from "../kernel/errors.ts";
-import { elideTexts, restoreTexts, type TextSpan } from "./elided-text.ts";
-import { BODY_LIMITS, measureJson } from "./json-shape.ts";
+import { hasControlCharacterInTurns } from "../kernel/json-text.ts";
+import { ElidedTexts, type TextSpan } from "./elided-text.ts";
+import { BODY_LIMITS, BYTE_ORDER_MARK, measureJson } from "./json-shape.ts";
 import type { Provider } from "./provider.ts";
 
 /** A client's JSON body: its own bytes, and what they say. */
 export type RequestFields = {
   readonly bytes: Buffer;
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Where the long texts of a large body are, in whose places `fields` have placeholders. */
-  readonly elided?: readonly TextSpan[];
+  /** The long texts of a large body, in whose places `fields` have an `ElidedText` each. */
+  readonly elided?: ElidedTexts | undefined;
 };
 
 /** Fields that speak to the router and are not passed on (facts 1.2). */
@@ -30,15 +31,21 @@ export function readFields<Schema extends z.ZodType>(schema: Schema, bytes: Buff
 }
 
 /**
- * Reads the JSON body of a prompt, which may be large: of a body above 2 MiB the long texts are not parsed, and
- * `elided` tells where they are. Throws like `readFields`.
+ * Reads the JSON body of a prompt, which may be large: of a body above 2 MiB the long texts are not parsed but checked,
+ * in as many turns of the event loop as it takes, and `elided` has them. Throws like `readFields`.
  */
-export function readPromptFields<Schema extends z.ZodType>(
+export async function readPromptFields<Schema extends z.ZodType>(
   schema: Schema,
   bytes: Buffer,
-): { readonly fields: z.output<Schema>; readonly elided: readonly TextSpan[] } {
-  const elided: TextSpan[] = [];
-  const value = bytes.length > MAX_PARSED_BYTES ? parseJson(bytes, elided) : parseJson(bytes);
+): Promise<{ readonly fields: z.output<Schema>; readonly elided?: ElidedTexts }> {
+  if (bytes.length <= MAX_PARSED_BYTES) return { fields: readFields(schema, bytes) };
+  const spans: TextSpan[] = [];
+  const members = measured(bytes, spans);
+  const elided = new ElidedTexts(bytes, spans);
+  const json = elided.withoutTexts();
+  if (json.length > MAX_PARSED_BYTES) throw malformed("The body has too much beside its long texts.");
+  const value = elided.named(parseMeasured(json, members));
+  if (await hasControlCharacterInTurns(elided.parts())) throw malformed("The body is not valid JSON.");
   return { fields: checkFields(schema, value), elided };
 }
 
@@ -71,14 +78,14 @@ function refuseUnsupported(value: unknown): void {
  * only to be added (numbers keep all their digits), written anew only where a field must go or change.
  */
 export function forwardedBody(
-  { bytes, fields, elided = [] }: RequestFields,
+  { bytes, fields, elided }: RequestFields,
   added: Readonly<Record<string, unknown>>,
 ): Buffer {
   const inTheWay = [...EXTENSIONS, ...Object.keys(added)].some((name) => Object.hasOwn(fields, name));
   if (!inTheWay) return appendFields(bytes, added);
   const kept = Object.entries(fields).filter(([name]) => !EXTENSIONS.has(name));
   const written = JSON.stringify({ ...Object.fromEntries(kept), ...added });
-  return elided.length === 0 ? Buffer.from(written) : restoreTexts(written, bytes, elided);
+  return elided ? elided.restored(written) : Buffer.from(written);
 }
 
 /** Puts fields before the last brace of a JSON object that has at least one field, and leaves its bytes alone. */
@@ -101,25 +108,45 @@ export function requestedModel({ model, upstreamModel: name }: Pick<Provider, "m
 
 /**
  * Reads a JSON text after it was measured, so that the time is bounded. A body that another parser might read otherwise
- * is refused: with a field that comes twice, of which one would be billed and the other done, or with bytes that are no
- * UTF-8. Throws `invalid_body`.
+ * is refused: with a field of any of its objects that comes twice, of which one would be billed and the other done, with
+ * bytes that are no UTF-8, or with a byte order mark. Throws `invalid_body`.
  */
-export function parseJson(bytes: Buffer, elided?: TextSpan[]): unknown {
+export function parseJson(bytes: Buffer): unknown {
+  return parseMeasured(bytes, measured(bytes));
+}
+
+/** How many members the objects of a text have, which is within its limits. */
+function measured(bytes: Buffer, longTexts?: TextSpan[]): number {
   if (!isUtf8(bytes)) throw malformed("The body is not UTF-8.");
-  const { members, excess } = measureJson(bytes, BODY_LIMITS, elided);
+  if (bytes[0] === BYTE_ORDER_MARK) throw malformed("The body begins with a byte order mark.");
+  const { members, excess, isMalformed } = measureJson(bytes, BODY_LIMITS, longTexts);
   if (excess !== undefined) throw malformed(`The body ${excess}.`);
-  const parsed = elided ? elideTexts(bytes, elided) : bytes;
-  if (elided && parsed.length > MAX_PARSED_BYTES)
-    throw malformed("The body has too much beside its long texts.");
+  if (isMalformed) throw malformed("The body is not valid JSON.");
+  return members;
+}
+
+function parseMeasured(json: Buffer, members: number): unknown {
   let value: unknown;
   try {
-    value = secureJson.parse(parsed, { protoAction: "error", constructorAction: "error" });
+    value = secureJson.parse(json, { protoAction: "error", constructorAction: "error" });
   } catch {
     throw malformed("The body is not valid JSON.");
   }
-  if (typeof value === "object" && value !== null && !Array.isArray(value))
-    if (Object.keys(value).length !== members) throw malformed("A field of the body comes twice.");
+  if (membersOf(value) !== members) throw malformed("A field of the body comes twice.");
   return value;
+}
+
+/** How many members all objects of a parsed value have. */
+function membersOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  let members = 0;
+  if (Array.isArray(value)) for (const item of value) members += membersOf(item);
+  else
+    for (const name in value) {
+      members++;
+      members += membersOf((value as Readonly<Record<string, unknown>>)[name]);
+    }
+  return members;
 }
 
 function malformed(message: string): AppError {

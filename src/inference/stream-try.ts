@@ -30,6 +30,8 @@ const LINGER_MS = 1_000;
 const MAX_PREAMBLE_BYTES = 1_048_576;
 const MAX_STREAM_BYTES = 64 * 1_048_576;
 
+const BLANK_LINE = Buffer.from("\n\n");
+
 /** Why an exchange ends whose client is gone. */
 export const LEFT = new AppError("provider_error", "The client left.");
 
@@ -190,10 +192,9 @@ export class StreamTry implements ProviderListener {
 
   /** What came behind the last blank line may still be an event. */
   #readRemainder(): void {
-    const rest = this.#scanner.remainder;
-    if (rest.length === 0) return;
+    if (this.#scanner.remainder.length === 0) return;
     try {
-      this.#onEvent(Buffer.concat([rest, Buffer.from("\n\n")]));
+      for (const event of this.#scanner.push(BLANK_LINE)) this.#onEvent(event);
     } catch (error) {
       if (!this.#reader.isFinished) this.#fail(failureOf(error));
     }

@@ -90,8 +90,40 @@ export function chatUsage({ inputTokens, outputTokens, cache }: TokenUsage) {
     prompt_tokens: inputTokens,
     completion_tokens: outputTokens,
     total_tokens: inputTokens + outputTokens,
-    ...(cache && { prompt_tokens_details: { cached_tokens: cache.read } }),
+    ...(cache && { prompt_tokens_details: shownCache(cache) }),
   };
+}
+
+function shownCache({ read, write, write1h }: CacheTokens) {
+  return {
+    cached_tokens: read,
+    ...(write > 0 && { cache_write_tokens: write }),
+    ...(write1h > 0 && { cache_write_1h_tokens: write1h }),
+  };
+}
+
+/** Whether what a provider's usage says of its cache, if anything, is what is billed. */
+export function isCacheShown(stated: unknown, { cache }: Pick<TokenUsage, "cache">): boolean {
+  const details = memberOf(stated, "prompt_tokens_details");
+  if (details === undefined || details === null) return true;
+  const { read = 0, write = 0, write1h = 0 } = cache ?? {};
+  return (
+    typeof details === "object" &&
+    isShown(details, "cached_tokens", read) &&
+    isShown(details, "cache_write_tokens", write) &&
+    isShown(details, "cache_write_1h_tokens", write1h)
+  );
+}
+
+/** Whether an object has this count as its member, or none. */
+export function isShown(object: unknown, name: string, tokens: number): boolean {
+  const stated = memberOf(object, name);
+  return stated === undefined || stated === null || stated === tokens;
+}
+
+function memberOf(object: unknown, name: string): unknown {
+  if (typeof object !== "object" || object === null) return undefined;
+  return (object as Readonly<Record<string, unknown>>)[name];
 }
 
 /** Whether a question of so many tokens can have had so many to do with a cache. */

@@ -42,8 +42,16 @@ export class ChatCompletionSubscription {
   }
 }
 
-function openChat({ args: { input }, context }: Subscribing): AsyncIterableIterator<ChatPiece> {
+async function openChat({
+  args: { input },
+  context,
+}: Subscribing): Promise<AsyncIterableIterator<ChatPiece>> {
   const { services, principal } = context;
   const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
-  return feedChat(services.chat, toChatRequest(input, { stream: true }), caller, toWishes(input.routing));
+  return feedChat(
+    services.chat,
+    await toChatRequest(input, { stream: true }),
+    caller,
+    toWishes(input.routing),
+  );
 }

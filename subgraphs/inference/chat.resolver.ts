@@ -26,7 +26,7 @@ export class ChatResolver {
     const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
     const { signal } = new AbortController();
     const body = await runOnce(context, { ...caller, field: "completeChat", key, input }, async () => {
-      const request = toChatRequest(input, { stream: false });
+      const request = await toChatRequest(input, { stream: false });
       return (await services.chat.complete(request, caller, signal, toWishes(input.routing))).body;
     });
     return toCompletion(JSON.parse(body.toString("utf8")) as Answer);

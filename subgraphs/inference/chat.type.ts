@@ -51,7 +51,10 @@ export class ChatInput {
 }
 
 /** The chat request that an input means: the one that REST would read. Throws `invalid_body`. */
-export function toChatRequest(input: ChatInput, { stream }: { readonly stream: boolean }): ChatRequest {
+export function toChatRequest(
+  input: ChatInput,
+  { stream }: { readonly stream: boolean },
+): Promise<ChatRequest> {
   const { model, messages, maxTokens, options, verifyTee } = input;
   const body = {
     ...membersOf(options),

@@ -61,6 +61,7 @@ test("the audit of GraphQL over HTTP finds no error, every MUST met, and at most
 describe("what is no request of GraphQL", () => {
   test.each([
     ["no JSON", "{", 400, "invalid_body"],
+    ["a byte order mark", '\ufeff{"query":"{ __typename }"}', 400, "invalid_body"],
     ["a prototype", '{"query":"{ __typename }","__proto__":{"a":1}}', 400, "invalid_body"],
     ["a constructor's prototype", '{"constructor":{"prototype":{"a":1}}}', 400, "invalid_body"],
     ["JSON in 65 levels", `${'{"a":'.repeat(65)}1${"}".repeat(65)}`, 400, "invalid_body"],

@@ -85,9 +85,9 @@ test.each([
   },
 );
 
-test("a large body is bounded and forwarded as a small one is", () => {
-  const small = readChatRequest(Buffer.from(JSON.stringify(inChat("A".repeat(1_000)))));
-  const large = readChatRequest(Buffer.from(JSON.stringify(inChat())));
+test("a large body is bounded and forwarded as a small one is", async () => {
+  const small = await readChatRequest(Buffer.from(JSON.stringify(inChat("A".repeat(1_000)))));
+  const large = await readChatRequest(Buffer.from(JSON.stringify(inChat())));
   expect(large.prompt.maxTokens).toBe(small.prompt.maxTokens);
   const words = 'é "quoted"\n'.repeat(300_000);
   const body = Buffer.from(
@@ -97,11 +97,48 @@ test("a large body is bounded and forwarded as a small one is", () => {
       messages: [{ role: "user", content: words }],
     }),
   );
-  const request = readChatRequest(body);
+  const request = await readChatRequest(body);
   expect(request.prompt.maxTokens).toBe(body.length + 256);
   const sent = JSON.parse(providerBody(request, 7).toString("utf8"));
   expect(sent).toEqual({ model: "sees", messages: [{ role: "user", content: words }], max_tokens: 7 });
 });
+
+const LONG = "a".repeat(3 * 1_048_576);
+const chat = (content: string) => `{"model":"sees","messages":[{"role":"user","content":"${content}"}]}`;
+
+test.each([
+  ["an escape that is none", chat(`${LONG}\\x`)],
+  ["an escape that is cut", chat(`${LONG}\\u12`)],
+  ["the end of a line", chat(`${LONG}\n`)],
+  ["another control character", chat(`\u0001${LONG}`)],
+  ["a field twice", chat(LONG).replace('"role"', '"content":"b","role"')],
+  ["a long name twice", chat(LONG).replace("{", `{"${"k".repeat(2_000)}":1,"${"k".repeat(2_000)}":2,`)],
+])("a large body with %s in it is refused as a small one is", async (_what, text) => {
+  const [provider] = router().scripted;
+  const before = provider?.calls.length;
+  const { status, body } = await send("/v1/chat/completions", text);
+  expect([status, body]).toMatchObject([400, { error: { code: "invalid_body", param: "body" } }]);
+  expect(provider?.calls.length).toBe(before);
+});
+
+test.each(["/v1/chat/completions", "/v1/messages", "/v1/messages/count_tokens"])(
+  "a long text in the place of a short one is refused by its name at %s",
+  async (path) => {
+    const fields = { model: "sees", max_tokens: 3, messages: [{ role: "user", content: "a" }] };
+    const refusal = async (changed: object) => {
+      const { status, body } = await send(path, JSON.stringify({ ...fields, ...changed }));
+      return [status, (body as { error?: { message?: string } }).error?.message];
+    };
+    expect(await refusal({ model: LONG })).toEqual([400, "model: must have 1 to 256 characters"]);
+    expect(await refusal({ provider: { address: LONG } })).toEqual([
+      400,
+      "provider.address: must have less than 1,024 bytes",
+    ]);
+    const [status, message] = await refusal({ messages: [{ role: LONG, content: "a" }] });
+    expect([status, message]).toEqual([400, expect.stringMatching(/^messages\.0\.role: /)]);
+    expect(message).not.toContain("elided");
+  },
+);
 
 test("a large body that is mostly short texts is refused", async () => {
   const parts = Array.from({ length: 10_000 }, () => ({ type: "text", text: "word ".repeat(100) }));

@@ -166,6 +166,56 @@ describe("tokens that the provider had in its cache", () => {
     expect(bill.billing.input_cost).toBe("1000");
   });
 
+  test.each([
+    [{ cached_tokens: 11 }],
+    [{ cached_tokens: 10, cache_write_tokens: 10 }],
+    [{ cached_tokens: -5 }],
+    ["none"],
+  ])("are shown as they are billed, whatever is stated: %j", async (prompt_tokens_details) => {
+    const { chat, seed } = router();
+    const seeded = await seed();
+    set(CACHED.id, stating({ prompt_tokens: 10, completion_tokens: 1, prompt_tokens_details }));
+    const ask = async (stream: boolean) => {
+      const options = stream ? { stream, stream_options: { include_usage: true } } : {};
+      return (await chat(seeded, { model: CACHED.id, max_tokens: 100, ...options })).text();
+    };
+    const shown = { prompt_tokens: 10, completion_tokens: 1, total_tokens: 11 };
+    const check = (usage: { prompt_tokens_details?: object }) => {
+      expect(usage).toMatchObject(shown);
+      expect(usage.prompt_tokens_details ?? { cached_tokens: 0 }).toEqual({ cached_tokens: 0 });
+    };
+    check(JSON.parse(await ask(false)).usage);
+    const [, last] = /data: (.*)\n\ndata: \[DONE\]/.exec(await ask(true)) ?? [];
+    check(JSON.parse(last ?? "").usage);
+  });
+
+  test("are shown as they are billed in Anthropic's format", async () => {
+    const { origin, seed } = router();
+    const usage = { input_tokens: 9, output_tokens: 1, cache_read_input_tokens: -5 };
+    const start = { type: "message_start", message: { ...MESSAGE, content: [], usage } };
+    const text = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "wide" } };
+    const end = { type: "message_delta", delta: { stop_reason: "end_turn" }, usage };
+    set(MESSAGES.id, (call, response) => {
+      if (!call.body.stream) return sendJson(response, 200, { ...MESSAGE, usage });
+      const events = [start, text, end, { type: "message_stop" }];
+      openStream(response).end(
+        events.map((one) => `event: ${one.type}\ndata: ${JSON.stringify(one)}\n\n`).join(""),
+      );
+    });
+    const { secret } = await seed();
+    const body = { model: MESSAGES.id, max_tokens: 100, messages: QUESTION };
+    const whole = await rest<{ usage: object }>(origin, "/v1/messages", secret, { body });
+    expect(whole.body.usage).toEqual({ input_tokens: 9, output_tokens: 1 });
+    const reply = await fetch(`${origin}/v1/messages`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+      body: JSON.stringify({ ...body, stream: true }),
+    });
+    const streamed = await reply.text();
+    expect(streamed).toContain("message_stop");
+    expect(streamed).not.toContain("-5");
+  });
+
   test("are held for as if all of them were the dearest", async () => {
     const { app, chat, seed } = router();
     set(CACHED.id, stating({ prompt_tokens: PROMPT, completion_tokens: 1 }));

@@ -66,6 +66,18 @@ test("a second choice that begins late is waited for", async () => {
   expect(text.endsWith(DONE)).toBe(true);
 });
 
+test("a choice beyond those that were requested is passed on and not waited for", async () => {
+  const script: Script = async (_, response) => {
+    openStream(response);
+    await trickle(response, [piece(0, "a"), piece(7, "more"), piece(1, "b"), finish(0), finish(1)]);
+    response.end(USAGE_CHUNK + DONE);
+  };
+  const text = await ask("late", script, { n: 2 });
+  expect(text).toContain('"more"');
+  expect(text).not.toContain("upstream_error");
+  expect(text.endsWith(DONE)).toBe(true);
+});
+
 const usage = { usage: USAGE };
 const STREAMS: Readonly<Record<(typeof USAGES)[number], readonly string[]>> = {
   finish: [piece(0, "a"), finish(0, usage)],

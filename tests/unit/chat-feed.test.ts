@@ -4,7 +4,7 @@ import { readChatRequest } from "../../src/inference/chat-request.ts";
 import type { StreamSink } from "../../src/inference/stream-terms.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 
-const request = readChatRequest(
+const request = await readChatRequest(
   Buffer.from(JSON.stringify({ model: "m", messages: [{ role: "user", content: "Hi" }], stream: true })),
 );
 const caller = { account: "0x1", keyId: "k", requestId: "r" };

@@ -41,6 +41,18 @@ test("an event may end with CR LF, carry a comment, or be too long", () => {
   expect(() => scanner.push(Buffer.alloc(65, "x"))).toThrow("too long");
 });
 
+test.each([1, 2, 3, 7, 1_000])("a stream is read to the standard in pieces of %s bytes", (size) => {
+  const whole = Buffer.from(
+    '\ufeffdata: 1\n\ndata:{"a":\ndata: 2}\n\n: ping\r\rdata: 3\rid: 4\r\revent: x\r\ndata: 5\r\n\r\ndata\ndata: 6\n\ndata: [DONE]\r\r',
+  );
+  const scanner = new EventScanner();
+  const seen: Buffer[] = [];
+  for (let at = 0; at < whole.length; at += size) seen.push(...scanner.push(whole.subarray(at, at + size)));
+  expect(seen.map(eventData)).toEqual(["1", '{"a":\n2}', undefined, "3", "5", "6", "[DONE]"]);
+  expect(seen.some((event) => /\ufeff|\r(?!\n)/.test(event.toString()))).toBe(false);
+  expect(scanner.remainder.length).toBe(0);
+});
+
 test("an event that comes byte by byte, line by line, is searched once", () => {
   const scanner = new EventScanner();
   const event = Buffer.from(`${": a\n".repeat(200_000)}\n`);
@@ -77,22 +89,22 @@ test("a quote is enough for every answer within its limit, and what is held affo
   );
 });
 
-test("a body that needs no change is passed on byte for byte, spaces, order and long numbers included", () => {
+test("a body that needs no change is passed on byte for byte, spaces, order and long numbers included", async () => {
   const bytes = Buffer.from(
     '{ "model":"m", "seed": 12345678901234567890, "max_tokens": 5,\n "messages":[{"role":"user","content":"é"}] }',
   );
-  expect(providerBody(readChatRequest(bytes), 99)).toBe(bytes);
+  expect(providerBody(await readChatRequest(bytes), 99)).toBe(bytes);
   const streamed = Buffer.from(
     '{"model":"m","seed":12345678901234567890,"stream":true,"messages":[{"role":"user","content":"x"}]} ',
   );
-  expect(providerBody(readChatRequest(streamed), 99).toString()).toBe(
+  expect(providerBody(await readChatRequest(streamed), 99).toString()).toBe(
     '{"model":"m","seed":12345678901234567890,"stream":true,"messages":[{"role":"user","content":"x"}],"stream_options":{"include_usage":true},"max_tokens":99}',
   );
 });
 
-test("fields that speak to the router are not passed on, and the client's other stream options are", () => {
+test("fields that speak to the router are not passed on, and the client's other stream options are", async () => {
   const body = providerBody(
-    request({
+    await request({
       stream: true,
       stream_options: { chunk_size: 3 },
       provider: { sort: "price" },
@@ -111,10 +123,10 @@ test("fields that speak to the router are not passed on, and the client's other 
   });
 });
 
-test("the newer name of the limit counts, and a limit that is null is none", () => {
-  expect(request({ max_completion_tokens: 3, max_tokens: 9 }).maxTokens).toBe(3);
-  expect(request({ max_tokens: null }).maxTokens).toBeUndefined();
-  expect(JSON.parse(providerBody(request({ max_tokens: null }), 7).toString()).max_tokens).toBe(7);
+test("the newer name of the limit counts, and a limit that is null is none", async () => {
+  expect((await request({ max_completion_tokens: 3, max_tokens: 9 })).maxTokens).toBe(3);
+  expect((await request({ max_tokens: null })).maxTokens).toBeUndefined();
+  expect(JSON.parse(providerBody(await request({ max_tokens: null }), 7).toString()).max_tokens).toBe(7);
 });
 
 test("fields are appended to any object", () => {

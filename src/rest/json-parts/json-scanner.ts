@@ -1,4 +1,5 @@
 import { isAscii } from "node:buffer";
+import { characterOf, ESCAPES } from "../../kernel/json-text.ts";
 import { type JsonFault, JsonParts, type LongText, placeholderOf } from "./json-parts.ts";
 import { PieceBuffer } from "./piece-buffer.ts";
 import { TextCollector } from "./text-collector.ts";
@@ -7,10 +8,6 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 const QUOTES = Buffer.from('"');
-/** The character that stands behind a backslash, and the one that it stands for; 0 for none. */
-const ESCAPES = new Uint8Array(256);
-for (const [letter, character] of ['""', "\\\\", "//", "b\b", "f\f", "n\n", "r\r", "t\t"])
-  ESCAPES[letter?.charCodeAt(0) ?? 0] = character?.charCodeAt(0) ?? 0;
 const HEX_DIGITS = 4;
 /** So far a quote or a backslash is looked for byte by byte, which is faster than a call. */
 const NEAR = 64;
@@ -152,8 +149,7 @@ export class JsonScanner {
     }
     begun.digits += String.fromCharCode(byte);
     if (begun.digits.length < HEX_DIGITS) return;
-    const isNumber = /^[0-9a-fA-F]{4}$/.test(begun.digits);
-    this.#endEscape(isNumber ? Number.parseInt(begun.digits, 16) : undefined);
+    this.#endEscape(characterOf(begun.digits));
   }
 
   #endEscape(code: number | undefined): void {

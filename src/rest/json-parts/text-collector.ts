@@ -1,9 +1,7 @@
 import { readBase64 } from "../../kernel/base64.ts";
+import { hasControlCharacter } from "../../kernel/json-text.ts";
 import { LongText } from "./json-parts.ts";
 
-/** Characters that JSON allows in no text but behind a backslash. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is searched for.
-const CONTROL_CHARACTER = /[\u0000-\u001f]/;
 /** What is copied faster byte by byte than by a call. */
 const SHORT_PIECE = 64;
 const SPACE = 0x20;
@@ -77,7 +75,7 @@ export class TextCollector {
   }
 
   #check(piece: Buffer): void {
-    this.#isMalformed ||= CONTROL_CHARACTER.test(piece.toString("latin1"));
+    this.#isMalformed ||= hasControlCharacter(piece);
   }
 
   #room(): Buffer {

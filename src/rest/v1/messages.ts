@@ -40,7 +40,7 @@ export const createMessage = defineRoute({
   async handle(app, call) {
     const caller = callerOf(call);
     const terms = call.headers;
-    const request = readMessagesRequest(call.body);
+    const request = await readMessagesRequest(call.body);
     if (request.stream)
       return { kind: "stream", run: (sink) => app.messages.stream(request, caller, sink, terms) };
     return inferenceBytes(await app.messages.create(request, caller, { ...terms, signal: call.signal }));
@@ -64,7 +64,7 @@ export const countMessageTokens = defineRoute({
   async handle(app, call) {
     const caller = callerOf(call);
     const terms = { ...call.headers, signal: call.signal };
-    const prompt = readTokenCountRequest(call.body);
+    const prompt = await readTokenCountRequest(call.body);
     return json({ input_tokens: await app.messages.countTokens(prompt, caller, terms) });
   },
 });

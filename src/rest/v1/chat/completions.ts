@@ -18,7 +18,7 @@ export const chatCompletions = defineRoute({
   takesPrompt: true,
   repetition: "replayed",
   async handle(app, { principal, body, headers: wishes, requestId, signal }) {
-    const request = readChatRequest(body);
+    const request = await readChatRequest(body);
     const caller = callerOf({ principal, requestId });
     if (request.stream)
       return { kind: "stream", run: (sink) => app.chat.stream(request, caller, sink, wishes) };
