@@ -117,7 +117,7 @@ function endOfString(bytes: Uint8Array, start: number, json: Buffer, scan: Strin
     while (at < nativeFrom && bytes[at] !== QUOTE && bytes[at] !== BACKSLASH) at++;
     if (at === nativeFrom) at = nextSpecial(json, at, scan);
     if (bytes[at] === QUOTE) return at;
-    scan.escapes++;
+    if (++scan.escapes > MAX_ESCAPES) return length;
     if (scan.isChecked && !isEscape(json, at)) scan.isMalformed = true;
     at += 2;
   }

@@ -279,7 +279,7 @@ export function answerFailure(
   reply: FastifyReply,
 ): FastifyReply {
   const { shown: requestId } = requestIdsOf(request);
-  if (REFUSED_BODIES.has(toAppError(error).code)) discardBody(request, reply);
+  if (REFUSED_BODIES.has(toAppError(error).code) && hasLargeBody(request)) discardBody(request, reply);
   return sendFailure(app, error, { requestId, errors: shapeOf(request) }, reply);
 }
 

@@ -31,7 +31,17 @@ export function testImageJobs(started: () => SplitProduct): void {
       await followSocket(second, secret, query),
       await followEvents(first, secret, query),
     ];
-    const id = await submit(first, secret, "the sea");
+    // It may be listed a moment before it may be used.
+    let id = "";
+    const isSubmitted = () =>
+      submit(first, secret, "the sea").then(
+        (jobId) => {
+          id = jobId;
+          return true;
+        },
+        () => false,
+      );
+    await until(isSubmitted, 40_000);
     await until(() => broker.polls > 1);
     await product.worker.end("SIGKILL");
     isKilled = true;
