@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest, FastifyServerFactory } from "fastify";
 import type { App } from "../src/app.ts";
 import { AppError } from "../src/kernel/errors.ts";
@@ -24,7 +24,9 @@ export function gatedServer(
 ): FastifyServerFactory {
   return (handler) => {
     const gate = new RequestGate(handler, isHealthCheck, turns);
-    return createServer(options, (request, response) => gate.enter(request, response)) as Server;
+    return createServer(options, (request, response) => gate.enter(request, response)).on("connection", () =>
+      turns.accepted(),
+    );
   };
 }
 
@@ -49,6 +51,7 @@ export function limitLoad(server: FastifyInstance, app: App): void {
     done(null, payload);
   });
   const largeBodies = new Turns(1);
+  server.server.on("connection", () => largeBodies.accepted());
   server.addHook("preValidation", ({ body }, _reply, done) => {
     if (bytesToParse(body) <= LARGE_BODY_BYTES) return done();
     if (!largeBodies.take(() => done())) done(overloaded());

@@ -6,6 +6,8 @@ import { Slot } from "../src/kernel/slot.ts";
 const MAX_PIPELINED = 64;
 /** How long a turn of the event loop should take while something waits for the next. */
 const MAX_TURN_MS = 8;
+/** How long connections that come one after the other put off what waits for its turn. */
+const MAX_ACCEPTING_MS = 50;
 /** The most that begin in one turn. */
 const MAX_PER_TURN = 16;
 /** Pipelined requests of all connections that wait; each keeps its head in memory. The connection of one more is closed. */
@@ -21,7 +23,8 @@ type Pipeline = { isBusy: boolean; readonly waiting: Waiting[] };
 /**
  * Spreads what arrives at once over turns of the event loop. How many begin in a turn follows from how long turns take:
  * sixteen chats that begin together are admitted in one batch, while costly requests begin one by one, so that health
- * checks and answers under way come in between.
+ * checks and answers under way come in between. Connections come first: libuv accepts one in a turn, so in a crowd of
+ * three hundred that all ask at once, the last would otherwise wait for three hundred turns of work.
  */
 export class Turns {
   readonly #maxPerTurn: number;
@@ -29,6 +32,9 @@ export class Turns {
   #perTurn: number;
   #begun = 0;
   #startedMs = 0;
+  #isOpen = false;
+  #hasAccepted = false;
+  #acceptingSinceMs: number | undefined;
 
   constructor(maxPerTurn = MAX_PER_TURN) {
     this.#maxPerTurn = maxPerTurn;
@@ -44,8 +50,8 @@ export class Turns {
 
   /** Whether something may begin at once, which is counted as begun then. */
   mayBegin(): boolean {
-    if (this.#begun === 0) this.#startTurn();
-    if (this.#begun >= this.#perTurn || this.#waiting.length > 0) return false;
+    this.#open();
+    if (this.#hasAccepted || this.#begun >= this.#perTurn || this.#waiting.length > 0) return false;
     this.#begun += 1;
     return true;
   }
@@ -57,19 +63,44 @@ export class Turns {
     return true;
   }
 
-  #startTurn(): void {
+  /** A connection was accepted: nothing more begins until those behind it were accepted as well, or for too long. */
+  accepted(): void {
+    this.#open();
+    this.#hasAccepted = true;
+  }
+
+  #open(): void {
+    if (this.#isOpen) return;
+    this.#isOpen = true;
     this.#startedMs = performance.now();
     setImmediate(() => this.#endTurn());
   }
 
   /** An immediate does not let the event loop wait for anything, so the turn took as long as what it did. */
   #endTurn(): void {
-    const isLate = performance.now() - this.#startedMs > MAX_TURN_MS;
+    const nowMs = performance.now();
+    this.#isOpen = false;
+    this.#begun = 0;
+    if (this.#isAccepting(nowMs)) {
+      this.#open();
+      this.#begun = this.#perTurn;
+      return;
+    }
+    const isLate = nowMs - this.#startedMs > MAX_TURN_MS;
     this.#perTurn = isLate ? Math.ceil(this.#perTurn / 4) : Math.min(this.#maxPerTurn, this.#perTurn * 2);
-    this.#begun = Math.min(this.#perTurn, this.#waiting.length);
-    if (this.#begun === 0) return;
-    this.#startTurn();
-    for (const run of this.#waiting.splice(0, this.#begun)) run();
+    if (this.#waiting.length === 0) return;
+    this.#open();
+    const next = this.#waiting.splice(0, this.#perTurn);
+    this.#begun = next.length;
+    for (const run of next) run();
+  }
+
+  #isAccepting(nowMs: number): boolean {
+    const sinceMs = this.#hasAccepted ? (this.#acceptingSinceMs ?? nowMs) : undefined;
+    const isAccepting = sinceMs !== undefined && nowMs - sinceMs < MAX_ACCEPTING_MS;
+    this.#acceptingSinceMs = isAccepting ? sinceMs : undefined;
+    this.#hasAccepted = false;
+    return isAccepting;
   }
 }
 

@@ -19,8 +19,7 @@ import { until } from "../support/until.ts";
 
 const MIB = 2 ** 20;
 const MAX_GROWTH_MIB = 256;
-/** 1 s on a machine that does nothing else. */
-const MAX_HEALTH_MS = 2_000;
+const MAX_HEALTH_MS = 1_000;
 const FILE_BYTES = 25 * MIB;
 /** Idle connections of these tests themselves, and of the product to its parts. */
 const MAX_MORE_FILES = 20;
@@ -73,9 +72,9 @@ const introspection = () =>
 
 const ALIASED = `{ __schema { ${Array.from({ length: 14 }, (_, n) => `a${n}: types { name fields { name args { name } } }`).join(" ")} } }`;
 
-const LEAVING = { reads: false, leavesAfterMs: 3_000 };
-const READING = { reads: true, leavesAfterMs: 1_500 };
-const STARING = { reads: false, leavesAfterMs: 1_500 };
+const LEAVING = { reads: false, leavesAfterMs: 2_000 };
+const READING = { reads: true, leavesAfterMs: 1_000 };
+const STARING = { reads: false, leavesAfterMs: 1_000 };
 
 /** What is sent on each connection, on how many, and how their clients behave. */
 type Flood = {

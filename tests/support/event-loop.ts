@@ -38,6 +38,9 @@ export function slowness(): number {
   return Math.max(1, (samples[Math.floor(SAMPLES / 2)] ?? 0) / REFERENCE_MS);
 }
 
+/** Shorter turns are within every limit, however quick the machine is: that need not be measured, which takes 50 ms. */
+const MIN_CALIBRATED_MS = 40;
+
 /**
  * The most processor time that this thread took in one turn of its event loop while `run` went on, in milliseconds of
  * the machine that limits are written for. Other processes of a busy machine do not count, and a slower processor takes
@@ -59,7 +62,8 @@ export async function longestTurnMs(run: () => Promise<unknown>): Promise<number
   } finally {
     isOver = true;
   }
-  return Math.max(longestMs, threadMs() - lastMs) / slowness();
+  const turnMs = Math.max(longestMs, threadMs() - lastMs);
+  return turnMs < MIN_CALIBRATED_MS ? turnMs : turnMs / slowness();
 }
 
 /** The step of a loop clock, milliseconds. */

@@ -46,3 +46,49 @@ test("everything runs once and in order, also what is added while others wait", 
   expect(seen.filter((n) => n < 100)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   expect(seen.filter((n) => n >= 100)).toEqual([100, 101, 102, 103, 104]);
 });
+
+test("nothing begins while connections come, so that the last of a crowd is accepted at once", async () => {
+  const turns = new Turns();
+  let begun = 0;
+  for (let n = 0; n < 300; n++)
+    turns.take(() => {
+      busy(2);
+      begun += 1;
+    });
+  const before = begun;
+  const sinceMs = performance.now();
+  for (let n = 0; n < 300 && performance.now() - sinceMs < 40; n++) {
+    turns.accepted();
+    await turn();
+  }
+  // What began with the turn of the first connection, before it came.
+  expect(begun - before).toBeLessThanOrEqual(32);
+  while (begun < 300) await turn();
+});
+
+test("connections without end put off what waits for a while, and not for good", async () => {
+  const turns = new Turns(4);
+  let begun = 0;
+  for (let n = 0; n < 12; n++)
+    turns.take(() => {
+      begun += 1;
+    });
+  while (begun < 12) {
+    turns.accepted();
+    await turn();
+  }
+});
+
+test("a request of a connection that came alone begins in the turn behind it", async () => {
+  const turns = new Turns();
+  let begun = false;
+  turns.accepted();
+  turns.take(() => {
+    begun = true;
+  });
+  expect(begun).toBe(false);
+  await turn();
+  await turn();
+  await turn();
+  expect(begun).toBe(true);
+});
