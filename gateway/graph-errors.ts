@@ -1,10 +1,22 @@
-import type { FastifyReply } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import type { GraphQLFormattedError } from "graphql";
+import type { App } from "../src/app.ts";
 import { AppError, type ErrorCode, FAILURES } from "../src/kernel/errors.ts";
-import { failureHeaders } from "../src/rest/error-body.ts";
+import { failureHeaders, toAppError } from "../src/rest/error-body.ts";
+import { toGraphFailure } from "../subgraphs/shared/failures.ts";
 
 const GRAPHQL_TYPE = "application/graphql-response+json";
 const JSON_TYPE = "application/json";
+
+/** Answers what fails before GraphQL is reached in GraphQL's shape, with the status that REST gives it. */
+export function answerFailures(server: FastifyInstance, app: App): void {
+  server.setErrorHandler((error, _request, reply) => {
+    const failure = toAppError(error);
+    if (failure.code === "internal_error") app.log.error({ err: error }, "a graph request failed");
+    reply.headers(failureHeaders(failure));
+    return sendErrors(reply, failure.status, [toGraphFailure(failure).toJSON()]);
+  });
+}
 
 /**
  * Answers a request with errors and without data. The media type is negotiated as for every other answer of GraphQL

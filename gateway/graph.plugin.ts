@@ -6,13 +6,11 @@ import { Slot } from "../src/kernel/slot.ts";
 import { ANONYMOUS } from "../src/keys/principal.ts";
 import type { Quota } from "../src/keys/rate-limit.ts";
 import { hopOf } from "../src/keys/source-address.ts";
-import { failureHeaders, toAppError } from "../src/rest/error-body.ts";
 import { quotaHeaders } from "../src/rest/quota-headers.ts";
-import { toGraphFailure } from "../subgraphs/shared/failures.ts";
 import { answerByApollo, createApollo, readExtensions } from "./apollo.ts";
 import { createCacheHints } from "./cache-hints.ts";
 import { deadlinesOf, type Graph } from "./graph.ts";
-import { sendErrors } from "./graph-errors.ts";
+import { answerFailures, sendErrors } from "./graph-errors.ts";
 import { IntrospectionAnswers } from "./introspection-answers.ts";
 import { readJsonBodies } from "./json-body.ts";
 import { Leaving } from "./leaving.ts";
@@ -22,6 +20,7 @@ import { refusePersistedQuery } from "./policy/persisted-query.ts";
 import { refuseText } from "./policy/text-limits.ts";
 import type { Policy } from "./policy.ts";
 import { streamMultipart, wantsMultipart } from "./streams.multipart.ts";
+import { isEventStream, streamEvents } from "./streams.sse.ts";
 import type { Streams } from "./streams.ts";
 
 type Options = {
@@ -32,7 +31,10 @@ type Options = {
   readonly introspection: boolean;
 };
 
-/** Answers /graphql over HTTP: queries and mutations by Apollo Server, subscriptions of Apollo Client by multipart. */
+/**
+ * Answers /graphql over HTTP: queries and mutations by Apollo Server, subscriptions as the client asks for them, by
+ * multipart (Apollo Client) or by server-sent events (urql).
+ */
 export async function graphPlugin(server: FastifyInstance, options: Options): Promise<void> {
   const { app, graph, policy, streams, introspection } = options;
   const hints = createCacheHints(graph.supergraphSdl, graph.apiSchema, graph.guardOf);
@@ -60,8 +62,10 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
       const account = accounts.get(request) ?? new OperationAccount(app, ANONYMOUS, hopOf(request.raw));
       if (wantsMultipart(request) && (await streamMultipart(streams, { request, reply, account })))
         return reply;
-      const leaving = new Leaving(reply.raw);
       const replayKey = () => ReplayKey.ofAuthorization(request.headers.authorization);
+      if (isEventStream(streams, request))
+        return streamEvents(streams, { request, reply, account, replayKey });
+      const leaving = new Leaving(reply.raw);
       const memory = app.load.requests.answerOf(request.raw, reply.raw);
       const answer = await answerPlainly(plain, request, { account, replayKey, memory, leaving });
       if (answer) return sendPlain(reply, answer);
@@ -96,14 +100,4 @@ function sendPlain(reply: FastifyReply, { text, cacheControl }: PlainAnswer): Fa
     .header("vary", "authorization, accept")
     .header("content-type", "application/json; charset=utf-8")
     .send(text);
-}
-
-/** Answers what fails before GraphQL is reached in GraphQL's shape, with the status that REST gives it. */
-export function answerFailures(server: FastifyInstance, app: App): void {
-  server.setErrorHandler((error, _request, reply) => {
-    const failure = toAppError(error);
-    if (failure.code === "internal_error") app.log.error({ err: error }, "a graph request failed");
-    reply.headers(failureHeaders(failure));
-    return sendErrors(reply, failure.status, [toGraphFailure(failure).toJSON()]);
-  });
 }

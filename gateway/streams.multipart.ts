@@ -36,7 +36,7 @@ export async function streamMultipart(
 ): Promise<boolean> {
   const { request, reply, account } = asked;
   const payload = (request.body ?? {}) as OperationPayload;
-  if (streams.isUnary(payload)) return false;
+  if (streams.kindOf(payload) === "unary") return false;
   const memory = streams.memoryOf(request.raw, account.principal);
   const operation = await streams.admit(payload, { account, memory });
   if (!("document" in operation)) return refuse(reply, operation);

@@ -9,8 +9,7 @@ import { ANONYMOUS } from "../src/keys/principal.ts";
 import { hopOf } from "../src/keys/source-address.ts";
 import { EventOutlet } from "./event-outlet.ts";
 import { EventStreams } from "./event-streams.ts";
-import { answerFailures } from "./graph.plugin.ts";
-import { sendErrors } from "./graph-errors.ts";
+import { answerFailures, sendErrors } from "./graph-errors.ts";
 import { readJsonBodies } from "./json-body.ts";
 import { ClientLeft } from "./leaving.ts";
 import { OperationAccount } from "./operation-account.ts";
@@ -31,8 +30,8 @@ type Call = Pick<StreamContext, "account" | "replayKey"> & {
 };
 
 /**
- * GraphQL over server-sent events at /graphql/stream, by the protocol of graphql-sse: a connection for each operation,
- * or one for several that is reserved first (PUT). The errors of an operation that is refused are a result of its own
+ * GraphQL over server-sent events at /graphql/stream, by the protocol of graphql-sse: a connection for each operation
+ * (subscriptions have it at /graphql as well), or one for several that is reserved first (PUT). The errors of an operation that is refused are a result of its own
  * connection, and status 400 on a shared one. The credential is the `Authorization` header of every request; a
  * wrong one is answered with the status that REST gives it. A stream that was reserved is found by its token together
  * with the credential that reserved it.
@@ -46,16 +45,6 @@ export async function ssePlugin(
   answerFailures(server, app);
   readJsonBodies(server, limits.jsonDepth);
   server.addHook("preClose", async () => reserved.close());
-  const toOutlet = ({ request, reply, account }: Call, onClose: () => void): EventOutlet => {
-    const leave = takeStream(streams, account.principal, hopOf(request.raw));
-    reply.hijack();
-    const { stallMs, outlets: among } = streams;
-    const beat = { stallMs, heartbeat: ":\n\n", heartbeatMs: limits.heartbeatMs, among };
-    return new EventOutlet(reply.raw, STREAM_HEADERS, beat, () => {
-      leave();
-      onClose();
-    });
-  };
   const accounts = new Slot<FastifyRequest, OperationAccount>();
   server.route({
     method: ["GET", "POST", "PUT", "DELETE"],
@@ -76,25 +65,21 @@ export async function ssePlugin(
       const token = tokenOf(request);
       if (request.method === "DELETE") return end(reserved, token, call);
       if (!wantsEvents(request)) return add(streams, reserved, token, call);
-      if (token === undefined) return streamOne(streams, call, toOutlet);
-      reserved.find(token, account.principal).open((onClose) => toOutlet(call, onClose));
+      if (token === undefined) return streamEvents(streams, call);
+      reserved.find(token, account.principal).open((onClose) => openOutlet(streams, call, onClose));
       return reply;
     },
   });
 }
 
-/** One operation, one connection. */
-async function streamOne(
-  streams: Streams,
-  call: Call,
-  toOutlet: (call: Call, onClose: () => void) => EventOutlet,
-): Promise<FastifyReply> {
+/** Answers one operation on its connection. Throws `rate_limit_exceeded` before anything is sent. */
+export async function streamEvents(streams: Streams, call: Call): Promise<FastifyReply> {
   const { request, reply } = call;
   const leaving = new AbortController();
   const operation = await admit(streams, call, payloadOf(request), leaving.signal);
   if (operation === "answered") return reply;
   const isAdmitted = "document" in operation;
-  const outlet = toOutlet(call, () => {
+  const outlet = openOutlet(streams, call, () => {
     leaving.abort(new ClientLeft());
     if (isAdmitted) operation.contextValue.memory.end();
   });
@@ -109,6 +94,17 @@ async function streamOne(
   await pump(results, deliver, (reason) => deliver(lossResult(reason, streams.report)));
   outlet.end("event: complete\ndata:\n\n");
   return reply;
+}
+
+function openOutlet(streams: Streams, { request, reply, account }: Call, onClose: () => void): EventOutlet {
+  const { stallMs, outlets: among, limits } = streams;
+  const leave = takeStream(streams, account.principal, hopOf(request.raw));
+  reply.hijack();
+  const beat = { stallMs, heartbeat: ":\n\n", heartbeatMs: limits.heartbeatMs, among };
+  return new EventOutlet(reply.raw, STREAM_HEADERS, beat, () => {
+    leave();
+    onClose();
+  });
 }
 
 function reserve(reserved: EventStreams, { request, reply, account }: Call): FastifyReply {
@@ -180,6 +176,21 @@ async function admit(
     return "answered";
   }
   return operation;
+}
+
+/**
+ * Whether a request to /graphql is answered as server-sent events: a subscription whose client takes them, and what is
+ * refused where the client takes no JSON.
+ */
+export function isEventStream(streams: Streams, request: FastifyRequest): boolean {
+  if (!wantsEvents(request)) return false;
+  const takesJson = /json|\*\/\*/.test(request.headers.accept ?? "");
+  try {
+    const kind = streams.kindOf(payloadOf(request));
+    return kind === "subscription" || (kind === "refused" && !takesJson);
+  } catch {
+    return !takesJson;
+  }
 }
 
 function wantsEvents({ headers }: FastifyRequest): boolean {

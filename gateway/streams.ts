@@ -32,8 +32,8 @@ export type Streams = {
   watch(principal: Principal, ended: (why: AppError) => void): () => void;
   /** What the results of an operation hold of the memory budget, for who sent it. */
   memoryOf(request: IncomingMessage, principal: Principal): OperationMemory;
-  /** Whether an operation is admitted and no subscription. Nothing is counted. */
-  isUnary(payload: OperationPayload): boolean;
+  /** What an operation is by the rules of every transport. Nothing is counted. */
+  kindOf(payload: OperationPayload): "unary" | "subscription" | "refused";
   /**
    * Admits an operation, by the rules of every transport, and counts what it is beyond the request or message that
    * brought it. Throws `rate_limit_exceeded`.
@@ -84,9 +84,10 @@ export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
     },
     memoryOf: (request, principal) => app.load.requests.operationOf(request, principal),
     watch: (principal, ended) => app.credentialWatch.watch(principal, ended),
-    isUnary(payload) {
+    kindOf(payload) {
       const admitted = policy.admit(payload);
-      return "document" in admitted && admitted.operation.operation !== OperationTypeNode.SUBSCRIPTION;
+      if (!("document" in admitted)) return "refused";
+      return admitted.operation.operation === OperationTypeNode.SUBSCRIPTION ? "subscription" : "unary";
     },
     async admit(payload, context) {
       const admitted = policy.admit(payload);

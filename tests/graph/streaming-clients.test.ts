@@ -30,7 +30,11 @@ const cursorOf = (data: unknown) => (data as KeyData).keyChanged.cursor;
 
 const NAMES = Object.keys(STREAMING_CLIENTS);
 /** Clients that leave it to the application to subscribe again. */
-const ONCE: readonly string[] = ["urql over server-sent events", "Apollo Client over multipart"];
+const ONCE: readonly string[] = [
+  "urql over server-sent events",
+  "urql over server-sent events at /graphql/stream",
+  "Apollo Client over multipart",
+];
 
 /** The same for each of the clients. */
 const each = <T>(names: readonly string[], value: T) =>

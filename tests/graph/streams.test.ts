@@ -485,6 +485,47 @@ describe("server-sent events", () => {
     expect((await get("mutation { createSignInNonce { nonce } }")).status).toBe(405);
     expect((await get("{ __typename }", "application/json")).status).toBe(404);
   });
+
+  describe("at /graphql", () => {
+    const STREAMS = "text/event-stream, multipart/mixed";
+    const ALL = `application/graphql-response+json, application/json, ${STREAMS}`;
+    const post = async (query: unknown, accept: string) => {
+      const reply = await fetch(`${stack().origin}/graphql`, {
+        method: "POST",
+        headers: { "content-type": "application/json", accept },
+        body: JSON.stringify({ query }),
+        signal: AbortSignal.timeout(30_000),
+      });
+      const type = reply.headers.get("content-type")?.split(";")[0];
+      return { status: reply.status, type, reply };
+    };
+
+    test.each([STREAMS, ALL])("carry a subscription for a client that accepts %s", async (accept) => {
+      const { status, type, reply } = await post("subscription { newBlock { number } }", accept);
+      expect([status, type]).toEqual([200, "text/event-stream"]);
+      const reader = reply.body?.getReader();
+      expect(Buffer.from((await reader?.read())?.value ?? "").toString()).toContain(":\n\n");
+      await reader?.cancel();
+    });
+
+    test.each<[string, unknown, number]>([
+      ["a query", "{ __typename }", 200],
+      ["a query that is refused", "{ nothing }", 400],
+      ["a subscription that is refused", "subscription { nothing }", 400],
+      ["no query", 7, 400],
+    ])("do not carry %s for a client that takes JSON as well", async (_what, query, expected) => {
+      const { status, type } = await post(query, ALL);
+      expect([status, type]).toEqual([expected, "application/graphql-response+json"]);
+    });
+
+    test("carry what is refused as a result for a client that takes events alone", async () => {
+      const { status, type, reply } = await post("subscription { nothing }", STREAMS);
+      expect([status, type]).toEqual([200, "text/event-stream"]);
+      const text = await reply.text();
+      expect(text).toContain("GRAPHQL_VALIDATION_FAILED");
+      expect(text).toContain("event: complete");
+    });
+  });
 });
 
 describe("subscriptions that ask the same", () => {

@@ -57,16 +57,9 @@ export const STREAMING_CLIENTS: Readonly<Record<string, FollowBy>> = {
       return client.dispose();
     };
   },
-  "urql over server-sent events": (followed) => {
-    const urql = createUrqlClient({
-      url: `${followed.origin}/graphql/stream`,
-      preferGetMethod: false,
-      fetchSubscriptions: true,
-      fetchOptions: { headers: bearer(followed.secret) },
-      exchanges: [fetchExchange],
-    });
-    return followUrql(urql, followed);
-  },
+  "urql over server-sent events": (followed) => followUrqlEvents(followed, "/graphql"),
+  "urql over server-sent events at /graphql/stream": (followed) =>
+    followUrqlEvents(followed, "/graphql/stream"),
   ...APOLLO_CLIENTS,
   ...RELAY_CLIENTS,
 };
@@ -79,6 +72,17 @@ function followEvents(followed: Followed, singleConnection: boolean) {
   const client = openEventClient(followed, singleConnection);
   client.subscribe(payloadOf(followed), sinkOf(followed));
   return () => client.dispose();
+}
+
+function followUrqlEvents(followed: Followed, path: string): () => void {
+  const urql = createUrqlClient({
+    url: followed.origin + path,
+    preferGetMethod: false,
+    fetchSubscriptions: true,
+    fetchOptions: { headers: bearer(followed.secret) },
+    exchanges: [fetchExchange],
+  });
+  return followUrql(urql, followed);
 }
 
 /** The last result comes again to say that none follows. */
