@@ -2,6 +2,7 @@ import { type AccountServices, openAccountRoom } from "./accounts/room.ts";
 import type { Network } from "./chain/networks.ts";
 import { type ChainServices, openChainRoom } from "./chain/room.ts";
 import { createRpc, type Rpc } from "./chain/rpc.client.ts";
+import { rpcUrlsOf } from "./chain/rpc-urls.ts";
 import { type Config, readVariable } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { readDeploymentSecret } from "./db/deployment-secret.ts";
@@ -59,7 +60,7 @@ export async function createApp(
   log: Logger,
   open: () => Promise<Database> = () => openDatabase(databaseOf(config)),
 ): Promise<App> {
-  const urls = config.RPC_URL ?? network.rpcUrls;
+  const urls = rpcUrlsOf(config, network, log);
   const rpc = createRpc({ urls, network: config.NETWORK, chainId: network.chainId, log });
   await rpc.verifyChain().catch((error: Error) => {
     throw new StartupError(error.message, { cause: error });

@@ -9,8 +9,9 @@ const MAX_OPEN = 256;
 const READING = constants.O_RDONLY;
 const WRITING = constants.O_RDWR | constants.O_CREAT;
 
-/** An open file, and which one it is: a path may lead to another file later, or to none. */
-type Opened = { readonly handle: FileHandle; readonly device: bigint; readonly inode: bigint };
+/** An open file, and which one it is, by its device and inode: a path may lead to another file later, or to none. */
+type Opened = { readonly handle: FileHandle; readonly identity: () => Promise<Identity> };
+type Identity = { readonly dev: bigint; readonly ino: bigint };
 
 type OpenFile = {
   readonly opened: Promise<Opened>;
@@ -83,14 +84,19 @@ export class DiskFiles {
     await Promise.all(all.map(({ opened }) => opened.then(close, () => {})));
   }
 
-  /** Works with a file, and once more when its path led to another one by the end. */
+  /**
+   * Works with a file, and once more when its path led to another one by the end. What was opened just now to be read
+   * is read from where its path led, and is not looked up again: that takes a fifth of the time of a small file.
+   */
   async #use<T>(place: Place, work: (opened: Opened, open: OpenFile) => Promise<T>): Promise<T> {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const wasOpen = this.#open.has(keyOf(place.path, place.flags));
       const file = this.#take(place);
       try {
         const opened = await file.opened;
         const result = await work(opened, file);
-        if (await isAt(place.path, opened)) return result;
+        const isFresh = place.flags === READING && !wasOpen;
+        if (isFresh || (await isAt(place.path, opened))) return result;
         this.#retire(place, file);
       } finally {
         file.users--;
@@ -152,10 +158,10 @@ type Place = {
   readonly created?: (() => Promise<void>) | undefined;
 };
 
-async function isAt(path: string, { device, inode }: Opened): Promise<boolean> {
+async function isAt(path: string, { identity }: Opened): Promise<boolean> {
   try {
-    const { dev, ino } = await stat(path, { bigint: true });
-    return dev === device && ino === inode;
+    const [found, opened] = await Promise.all([stat(path, { bigint: true }), identity()]);
+    return found.dev === opened.dev && found.ino === opened.ino;
   } catch (error) {
     if (isMissing(error)) return false;
     throw error;
@@ -169,8 +175,12 @@ function isMissing(error: unknown): boolean {
 
 async function openAt({ path, flags, created }: Place): Promise<Opened> {
   const handle = flags === READING ? await open(path, READING) : await openToWrite(path, created);
-  const { dev: device, ino: inode } = await handle.stat({ bigint: true });
-  return { handle, device, inode };
+  let found: Promise<Identity> | undefined;
+  const identity = () => {
+    found ??= handle.stat({ bigint: true });
+    return found;
+  };
+  return { handle, identity };
 }
 
 /** A new file is in its folder for good only when the folder was flushed as well. */

@@ -68,8 +68,8 @@ const MAX_WRITING = 256;
 const MAX_EARLY_BYTES = 10 * 2 ** 20;
 const UNSUBMITTED_SHARE = 0.1;
 const KNOWN_IDS = 16_384;
-/** How long a file that was seen on the disk is taken to be there. */
-const PRESENT_MS = 1_000;
+/** How long a file that was seen on the disk is taken to be there, as long as one is taken to be finalized. */
+const PRESENT_MS = 5_000;
 const SWEEP_MS = 60_000;
 const SWEEP_BATCH = 100;
 
