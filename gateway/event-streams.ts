@@ -12,7 +12,7 @@ import type { Streams } from "./streams.ts";
 /** A stream that was reserved must be opened in this time. */
 const OPEN_WITHIN_MS = 30_000;
 /** Messages that are kept for a stream that was not opened yet. */
-const MOST_WAITING = 100;
+const MAX_WAITING = 100;
 
 /** Event streams that carry several operations each, by their tokens. */
 export class EventStreams {
@@ -144,7 +144,7 @@ class EventStream {
   async #write(text: string): Promise<boolean> {
     if (this.#isOver) return false;
     if (this.#outlet) return this.#outlet.write(text);
-    if (this.#waiting.length < MOST_WAITING) this.#waiting.push(text);
+    if (this.#waiting.length < MAX_WAITING) this.#waiting.push(text);
     else this.close();
     return !this.#isOver;
   }

@@ -21,7 +21,7 @@ type Observing = {
   readonly slowMs: number;
 };
 
-const MOST_FETCHES = 50;
+const MAX_FETCHES = 50;
 const SLOW_PLAN_MS = 100;
 
 /** An engine whose operations are counted, traced, and logged with their plan when they are slow. */
@@ -91,7 +91,7 @@ export function observeExecutor<C extends Observed>(
         span?.end();
         if (!fetches) return;
         const [atMs, durationMs] = [sinceMs - fetches.sinceMs, performance.now() - sinceMs].map(Math.round);
-        if (fetches.fetches.length < MOST_FETCHES)
+        if (fetches.fetches.length < MAX_FETCHES)
           fetches.fetches.push({ subgraph, atMs: atMs ?? 0, durationMs: durationMs ?? 0 });
         else fetches.dropped += 1;
       };
@@ -139,7 +139,7 @@ export function observePlanner(planner: Planner, { metrics, log }: Omit<Observin
   };
 }
 
-const MOST_NAME = 100;
+const MAX_NAME_LENGTH = 100;
 
 function namesOf(operation: OperationDefinitionNode | null | undefined): {
   readonly type: string;
@@ -148,7 +148,7 @@ function namesOf(operation: OperationDefinitionNode | null | undefined): {
   if (!operation) return { type: "unknown", name: "unknown" };
   return {
     type: operation.operation,
-    name: operation.name?.value.slice(0, MOST_NAME) ?? "anonymous",
+    name: operation.name?.value.slice(0, MAX_NAME_LENGTH) ?? "anonymous",
   };
 }
 

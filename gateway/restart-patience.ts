@@ -9,7 +9,7 @@ type Sending = {
 };
 
 const FIRST_PAUSE_MS = 25;
-const LONGEST_PAUSE_MS = 400;
+const MAX_PAUSE_MS = 400;
 
 /** The connection was never made. */
 const UNSENT = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENOTFOUND", "EAI_AGAIN"]);
@@ -46,7 +46,7 @@ export class RestartPatience {
         const now = performance.now();
         this.#lostAtMs ??= now;
         const until = Math.min(deadline, this.#lostAtMs + this.#windowMs);
-        const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries) * (0.5 + Math.random() / 2);
+        const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries) * (0.5 + Math.random() / 2);
         if (!mayRepeat || now + pauseMs >= until || signal?.aborted) throw reason;
         await sleep(pauseMs, undefined, signal && { signal }).catch(() => {
           throw reason;

@@ -1,6 +1,6 @@
-import { type AccountServices, openAccountRoom } from "./accounts/room.ts";
+import { type AccountServices, createAccountModule } from "./accounts/module.ts";
+import { type ChainServices, createChainModule } from "./chain/module.ts";
 import type { Network } from "./chain/networks.ts";
-import { type ChainServices, openChainRoom } from "./chain/room.ts";
 import { createRpc, type Rpc } from "./chain/rpc.client.ts";
 import { rpcUrlsOf } from "./chain/rpc-urls.ts";
 import { type Config, readVariable } from "./config.ts";
@@ -16,16 +16,16 @@ import { KEPT_HOURS } from "./events/outbox.ts";
 import { dropRedis, openRedis, type RedisConnection } from "./events/redis-connection.ts";
 import { EventRelay } from "./events/relay.ts";
 import { IdempotencyService } from "./idempotency/idempotency.service.ts";
-import { type InferenceServices, openInferenceRoom, requestSeconds } from "./inference/room.ts";
+import { createInferenceModule, type InferenceServices, requestSeconds } from "./inference/module.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { StartupError } from "./kernel/errors.ts";
 import type { Logger } from "./kernel/log.ts";
-import { type KeyServices, openKeyRoom } from "./keys/room.ts";
+import { createKeyModule, type KeyServices } from "./keys/module.ts";
 import { createLoadModule, type LoadServices } from "./load/module.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { NotReadyError, type Readiness, readinessOf } from "./metrics/readiness.ts";
 import type { Parts } from "./parts.ts";
-import { openStorageRoom, type StorageServices } from "./storage/room.ts";
+import { createStorageModule, type StorageServices } from "./storage/module.ts";
 
 /** Every service of the product, as both faces use them. */
 export type App = KeyServices &
@@ -51,7 +51,7 @@ export type App = KeyServices &
   };
 
 /**
- * Opens the rooms by hand, in the order in which they need each other. It never listens. `open` opens the database,
+ * Creates the modules by hand, in the order in which they need each other. It never listens. `open` opens the database,
  * where the configuration is not to say which.
  */
 export async function createApp(
@@ -94,12 +94,12 @@ function wire(given: {
   const events = new EventsService(database, bus, cursors);
   const parts: Parts = { config, network, log, clock: systemClock, rpc, database, bus, events, committed };
   const metrics = config.METRICS_PORT === undefined ? undefined : new Metrics();
-  const chain = openChainRoom(parts);
-  const storage = openStorageRoom(parts, chain);
-  const keys = openKeyRoom(parts, redis);
-  const accounts = openAccountRoom(parts, chain, metrics);
+  const chain = createChainModule(parts);
+  const storage = createStorageModule(parts, chain);
+  const keys = createKeyModule(parts, redis);
+  const accounts = createAccountModule(parts, chain, metrics);
   const load = createLoadModule(config, keys.services.trustedProxies, metrics);
-  const inference = openInferenceRoom(parts, {
+  const inference = createInferenceModule(parts, {
     holds: accounts.services.holds,
     apiKeys: keys.services.apiKeys,
     uploads: storage.services.uploads,
@@ -130,13 +130,13 @@ function wire(given: {
       await inference.start();
       if (!worker) return;
       idempotency.start();
-      for (const room of [accounts, keys, inference, chain, storage]) room.work?.();
+      for (const module of [accounts, keys, inference, chain, storage]) module.work?.();
     },
     async close() {
       // What is under way is billed first, and its events are published last.
       await inference.stop();
       await idempotency.stop();
-      await Promise.all([accounts, keys, chain, storage].map((room) => room.stop()));
+      await Promise.all([accounts, keys, chain, storage].map((module) => module.stop()));
       await relay.stop();
       await bus.close();
       if (redis) dropRedis(redis);

@@ -7,7 +7,7 @@ import type { EventsService } from "./events/events.service.ts";
 import type { WaitingClock } from "./kernel/clock.ts";
 import type { Logger } from "./kernel/log.ts";
 
-/** What every room of the product is built from. */
+/** What every module of the product is built from. */
 export type Parts = {
   readonly config: Config;
   readonly network: Network;
@@ -21,7 +21,7 @@ export type Parts = {
   readonly committed: () => void;
 };
 
-/** What a room does besides answering. */
+/** What a module does besides answering. */
 export type Life = {
   /** Begins the work of a worker process. */
   work?(): void;

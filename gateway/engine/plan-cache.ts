@@ -2,7 +2,7 @@ import { type DocumentNode, print } from "graphql";
 import { isPromise, type MaybePromise } from "./subgraph-executor.ts";
 
 /** A document has an operation or a few, each for a few kinds of callers. */
-const MOST_VARIANTS = 64;
+const MAX_VARIANTS = 64;
 
 /** What operations may hold in memory: how many, and how many characters of text and plan. */
 export type PlanCacheOptions<T> = {
@@ -56,7 +56,7 @@ export class PlanCache<T> {
     const known = variants.get(variant);
     if (known !== undefined) return known;
     const text = `${variant}\n${print(document)}`;
-    if (variants.size >= MOST_VARIANTS) variants.clear();
+    if (variants.size >= MAX_VARIANTS) variants.clear();
     this.#texts.set(document, variants.set(variant, text));
     return text;
   }

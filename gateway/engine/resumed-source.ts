@@ -16,7 +16,7 @@ export type Resuming = {
 };
 
 const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 2_000;
+const MAX_PAUSE_MS = 2_000;
 /** A source that lived so long had nothing to do with the loss before. */
 const HEALTHY_MS = 30_000;
 const DONE: IteratorResult<SubgraphResult> = { done: true, value: undefined };
@@ -99,7 +99,7 @@ export class ResumedSource implements Source {
   }
 
   async #pause(): Promise<void> {
-    const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#tries);
+    const longest = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#tries);
     this.#tries += 1;
     this.#pausing = new AbortController();
     const { signal } = this.#pausing;

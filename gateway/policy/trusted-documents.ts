@@ -21,7 +21,7 @@ export const NO_TRUSTED_DOCUMENTS: TrustedDocuments = {
   all: [],
 };
 
-const MOST_DOCUMENTS = 10_000;
+const MAX_DOCUMENTS = 10_000;
 
 /**
  * Reads a manifest: Apollo's (`{"format":"apollo-persisted-query-manifest","version":1,"operations":[{"id","body"}]}`)
@@ -30,7 +30,7 @@ const MOST_DOCUMENTS = 10_000;
  */
 export function readTrustedDocuments(path: string, only: boolean): TrustedDocuments {
   const documents = parseManifest(path);
-  if (documents.length > MOST_DOCUMENTS) throw wrong(path, `it has more than ${MOST_DOCUMENTS} documents`);
+  if (documents.length > MAX_DOCUMENTS) throw wrong(path, `it has more than ${MAX_DOCUMENTS} documents`);
   const byId = new Map<string, string>();
   for (const { id, text } of documents) {
     byId.set(createHash("sha256").update(text).digest("hex"), text);

@@ -6,8 +6,8 @@ type Needs = { readonly queries: Queries; readonly log: Logger; readonly committ
 
 const ROUND_MS = 500;
 /** So many looks may find nothing once the database answers again: then what was sent to it never arrived. */
-const MOST_LOOKS = 20;
-const MOST_STRAYS = 10_000;
+const MAX_ATTEMPTS = 20;
+const MAX_STRAYS = 10_000;
 const BATCH = 500;
 
 /**
@@ -26,7 +26,7 @@ export class StrayHolds {
 
   /** Takes charge of a hold. The last word on it counts. Beyond 10,000 of them a hold is left to its expiry. */
   note(end: Settlement): void {
-    if (this.#strays.size >= MOST_STRAYS && !this.#strays.has(end.id)) return;
+    if (this.#strays.size >= MAX_STRAYS && !this.#strays.has(end.id)) return;
     this.#strays.set(end.id, { end, looks: 0 });
     this.#timer ??= setInterval(() => void this.#endThem(), ROUND_MS).unref();
   }
@@ -53,7 +53,7 @@ export class StrayHolds {
       const stray = this.#strays.get(end.id);
       if (stray) stray.looks += 1;
       const isFound = charged[at] !== undefined;
-      if (isFound || (stray && stray.looks >= MOST_LOOKS)) this.#strays.delete(end.id);
+      if (isFound || (stray && stray.looks >= MAX_ATTEMPTS)) this.#strays.delete(end.id);
       return isFound;
     });
     if (found.length > 0) {

@@ -32,7 +32,7 @@ type Options = {
 
 const CHECKED_FOR_MS = 60_000;
 const FIRST_REST_MS = 1_000;
-const LONGEST_REST_MS = 30_000;
+const MAX_REST_MS = 30_000;
 /** How long a call waits for an endpoint that was out of reach when it was last asked. */
 const PATIENCE_MS = 500;
 /** How long such an endpoint may take to tell its chain id, before it is asked anew. */
@@ -149,7 +149,7 @@ export class RpcEndpoint {
   /** Doubles, so that an endpoint that is gone for long costs little. */
   #rest(): void {
     this.#restsUntilMs = this.#clock.monotonicMs() + this.#restMs;
-    this.#restMs = Math.min(this.#restMs * 2, LONGEST_REST_MS);
+    this.#restMs = Math.min(this.#restMs * 2, MAX_REST_MS);
   }
 
   #enter(state: EndpointState, chainId: number | undefined, reason?: string): void {

@@ -11,8 +11,8 @@ import { outageOf, type ServerWatch } from "./server-watch.ts";
 import { timeoutOf } from "./statement-timeout.ts";
 
 /** How often one statement is tried that others were preferred to (promises F46). */
-const MOST_TRIES = 5;
-const LONGEST_PAUSE_MS = 20;
+const MAX_ATTEMPTS = 5;
+const MAX_PAUSE_MS = 20;
 
 /** Behind a pooler in transaction mode: the time limit, which goes with each statement. 0 is none. */
 type Pooled = { readonly statementTimeoutMs: number };
@@ -102,8 +102,8 @@ export class Database implements Queries {
           this.#isPrepared = false;
           continue;
         }
-        if (tries === MOST_TRIES || !isUndone(error)) throw this.#failureOf(error);
-        await sleep(Math.random() * LONGEST_PAUSE_MS * tries);
+        if (tries === MAX_ATTEMPTS || !isUndone(error)) throw this.#failureOf(error);
+        await sleep(Math.random() * MAX_PAUSE_MS * tries);
       }
     }
   }
@@ -197,7 +197,7 @@ const IN_DATABASE: SpanOptions = {
   onlyInside: true,
   facts: () => ({ "db.system.name": "postgresql" }),
 };
-const MOST_TEXT = 1_000;
+const MAX_TEXT_LENGTH = 1_000;
 
 /** Statements are constants of ours, with their values apart. */
 function statementSpan(sql: string): [string, SpanOptions] {
@@ -206,7 +206,7 @@ function statementSpan(sql: string): [string, SpanOptions] {
   const facts = () => ({
     "db.system.name": "postgresql",
     "db.operation.name": operation,
-    "db.query.text": text.slice(0, MOST_TEXT),
+    "db.query.text": text.slice(0, MAX_TEXT_LENGTH),
   });
   return [operation, { ...IN_DATABASE, facts }];
 }

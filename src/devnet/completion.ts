@@ -9,7 +9,7 @@ const WORDS = (
   "tree sea star book road green"
 ).split(" ");
 const DEFAULT_TOKENS = 16;
-const MOST_TOKENS = 64;
+const MAX_TOKENS = 64;
 
 const MAX_CHOICES = 128;
 
@@ -65,7 +65,7 @@ export function composeCompletion(request: ChatRequest, promptTokens: number): C
     (value) => typeof value === "number",
   );
   const wanted = limits.length > 0 ? Math.min(...limits) : undefined;
-  const tokens = Math.min(wanted ?? DEFAULT_TOKENS, MOST_TOKENS);
+  const tokens = Math.min(wanted ?? DEFAULT_TOKENS, MAX_TOKENS);
   const choices = request.n ?? 1;
   const completionTokens = tokens * choices;
   const usageJson = JSON.stringify({

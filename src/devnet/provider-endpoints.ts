@@ -44,14 +44,14 @@ type Offer = {
 
 const JSON_TYPE = "application/json";
 const DEFAULT_SIDE = 512;
-const LONGEST_SIDE = 2_048;
-const MOST_PICTURES = 10;
+const MAX_SIDE_PIXELS = 2_048;
+const MAX_IMAGES = 10;
 
 const size = z.string().regex(/^\d{1,4}x\d{1,4}$/);
 const imageRequest = z.object({
   model: z.string(),
   prompt: z.string().min(1),
-  n: z.coerce.number().int().min(1).max(MOST_PICTURES).default(1),
+  n: z.coerce.number().int().min(1).max(MAX_IMAGES).default(1),
   size: z.union([size, z.literal("auto")]).optional(),
 });
 
@@ -176,7 +176,7 @@ function sizeOf(text: string | undefined): PictureSize {
 }
 
 function bounded({ width, height }: PictureSize): PictureSize {
-  const side = (pixels: number) => Math.min(LONGEST_SIDE, Math.max(1, pixels));
+  const side = (pixels: number) => Math.min(MAX_SIDE_PIXELS, Math.max(1, pixels));
   return { width: side(width), height: side(height) };
 }
 

@@ -14,7 +14,7 @@ export type TranscriptionRequest = {
 type Segment = { readonly id: number; readonly start: number; readonly end: number; readonly text: string };
 
 const SECONDS_PER_SEGMENT = 4;
-const MOST_SEGMENTS = 50;
+const MAX_SEGMENTS = 50;
 const WORDS_PER_SEGMENT = 6;
 const FORMATS = ["json", "text", "srt", "verbose_json", "vtt"];
 
@@ -52,7 +52,7 @@ export function transcribe({ audio, format, language }: TranscriptionRequest): {
 
 function toSegments(audio: Buffer, seconds: number): readonly Segment[] {
   const digest = createHash("sha256").update(audio).digest();
-  const count = Math.min(MOST_SEGMENTS, Math.ceil(seconds / SECONDS_PER_SEGMENT));
+  const count = Math.min(MAX_SEGMENTS, Math.ceil(seconds / SECONDS_PER_SEGMENT));
   return Array.from({ length: count }, (_, id) => ({
     id,
     start: (id * seconds) / count,

@@ -10,7 +10,7 @@ type PastAsk = EventFilter & { readonly after: bigint };
 /** Reads under way at once; one that takes long then holds up few. */
 const LANES = 4;
 /** Questions that one read may answer. */
-const MOST_ASKED = 1_000;
+const MAX_BATCH = 1_000;
 
 /**
  * What readers who resume ask the outbox. Thousands come back at the same moment when a gateway or a bus was gone, and
@@ -22,7 +22,7 @@ export class OutboxReads {
   readonly #pasts: NaturalBatch<PastAsk, Past>;
 
   constructor(queries: Queries) {
-    const sizes = { max: MOST_ASKED, lanes: LANES };
+    const sizes = { max: MAX_BATCH, lanes: LANES };
     this.#positions = new NaturalBatch(
       (topics) =>
         onceEach(

@@ -20,7 +20,7 @@ const SWEEP_MS = 60_000;
 const SWEEP_BATCH = 1_000;
 /** A reader that hung for so long comes back by its cursor; one process follows within milliseconds. */
 const RESTORED_SECONDS = 600;
-const MOST_RESTORED = 10_000;
+const MAX_RESTORED = 10_000;
 const FIRST_RETRY_MS = 50;
 const LAST_RETRY_MS = 2_000;
 
@@ -138,7 +138,7 @@ export class EventRelay {
    */
   async #restore(tx: Queries): Promise<void> {
     if (await this.#bus.remembers()) return;
-    const recent = await readRecent(tx, RESTORED_SECONDS, MOST_RESTORED);
+    const recent = await readRecent(tx, RESTORED_SECONDS, MAX_RESTORED);
     for (let from = 0; from < recent.length; from += BATCH)
       await this.#bus.publish(recent.slice(from, from + BATCH));
     await this.#bus.keep();

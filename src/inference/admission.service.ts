@@ -70,7 +70,7 @@ const REMEMBERED_KEYS = 10_000;
  */
 const PLENTY = 1_000n;
 /** How often a request is chosen for again while its key's holder changes what it may reach. */
-const MOST_CHOICES = 5;
+const MAX_CHOICES = 5;
 
 /** Lets requests in: chooses who may serve them, fixes the price, and sets the money aside before anything is sent. */
 export class AdmissionService {
@@ -115,7 +115,7 @@ export class AdmissionService {
           continue;
         }
         const current = await this.#newReach(error, reach, caller.keyId);
-        if (!current || choices === MOST_CHOICES) throw unchosen(error);
+        if (!current || choices === MAX_CHOICES) throw unchosen(error);
         reach = current;
       }
     }

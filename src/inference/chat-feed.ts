@@ -24,7 +24,7 @@ export type ChatPiece =
       readonly trace: Trace;
     };
 
-const MOST_WAITING = 64;
+const MAX_WAITING = 64;
 
 /**
  * Answers a chat piece by piece; the last piece is the bill. `request` must ask for the usage. Ending the iteration
@@ -56,7 +56,7 @@ class ChatFeed implements StreamSink, AsyncIterableIterator<ChatPiece> {
 
   write(bytes: Buffer): boolean {
     for (const event of this.#scanner.push(bytes)) this.#take(event);
-    this.#isFull = this.#pieces.length >= MOST_WAITING;
+    this.#isFull = this.#pieces.length >= MAX_WAITING;
     return !this.#isFull;
   }
 

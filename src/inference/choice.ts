@@ -68,7 +68,7 @@ export type Situation = {
 };
 
 /** The most providers that one request is tried with. */
-const MOST_CANDIDATES = 3;
+const MAX_CANDIDATES = 3;
 
 /**
  * Chooses who is asked: a pure function. Of the offers that may serve the request the healthy ones are ranked, and the
@@ -141,7 +141,7 @@ function firstAndLongest(
   ranked: readonly Provider[],
   { inputTokens = 0, answerTokens = 0 }: Situation,
 ): readonly Provider[] {
-  const first = ranked.slice(0, MOST_CANDIDATES);
+  const first = ranked.slice(0, MAX_CANDIDATES);
   const lengthOf = ({ profile }: Provider) => profile.contextLength ?? 0;
   const mostTokens = inputTokens * LIKELY_SHORTAGE + answerTokens;
   const isShort = ({ profile }: Provider) => (profile.contextLength ?? mostTokens) < mostTokens;

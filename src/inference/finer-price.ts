@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { CachePrice, PriceTier } from "./pricing.ts";
 
 /** The most tiers that a price may have. */
-export const MOST_TIERS = 16;
+export const MAX_TIERS = 16;
 const neuron = z.string().regex(/^(0|[1-9]\d{0,30})$/);
 const price = neuron.transform(BigInt).optional().catch(undefined);
 const Tier = z
@@ -22,7 +22,7 @@ const FinerPrice = z.object({
   CachedPromptPrice: price,
   CacheWritePrice: price,
   CacheWrite1hPrice: price,
-  TieredPricing: z.array(Tier).max(MOST_TIERS).refine(isAscending).optional().catch(undefined),
+  TieredPricing: z.array(Tier).max(MAX_TIERS).refine(isAscending).optional().catch(undefined),
 });
 
 /** What a price says beyond one number for each side. */

@@ -43,12 +43,12 @@ type Circuit = {
 
 const REMEMBERED_PROVIDERS = 10_000;
 const FAILURES_TO_OPEN = 3;
-const MOST_COOL_DOWNS = 4;
+const MAX_COOL_DOWNS = 4;
 /** How much the newest sample counts. */
 const LATENCY_WEIGHT = 0.2;
 const UPTIME_WEIGHT = 0.05;
 const LATENCY_FRESH_MS = 600_000;
-const MOST_REST_MS = 60_000;
+const MAX_REST_MS = 60_000;
 /** Who is busy, particular about fields, or says something else than another, is not broken. */
 const HARMLESS: ReadonlySet<FailureKind> = new Set(["busy", "field", "differs"]);
 
@@ -130,7 +130,7 @@ export class HealthService {
 
   #noteFailure(circuit: Circuit, { kind, retryAfterMs }: ProviderFailure): void {
     const nowMs = this.#needs.clock.monotonicMs();
-    if (retryAfterMs !== undefined) circuit.restUntilMs = nowMs + Math.min(retryAfterMs, MOST_REST_MS);
+    if (retryAfterMs !== undefined) circuit.restUntilMs = nowMs + Math.min(retryAfterMs, MAX_REST_MS);
     if (HARMLESS.has(kind)) return;
     circuit.uptime = moved(circuit.uptime, 0, UPTIME_WEIGHT);
     circuit.failures++;
@@ -138,7 +138,7 @@ export class HealthService {
     if (!isKnownBad && circuit.failures < FAILURES_TO_OPEN && kind !== "forbidden_address") return;
     // Requests that began before the circuit opened fail one by one: they do not prolong it.
     if (isKnownBad && nowMs < (circuit.openUntilMs ?? 0)) return;
-    if (isKnownBad) circuit.coolDowns = Math.min(circuit.coolDowns * 2, MOST_COOL_DOWNS);
+    if (isKnownBad) circuit.coolDowns = Math.min(circuit.coolDowns * 2, MAX_COOL_DOWNS);
     circuit.openUntilMs = nowMs + this.#needs.coolDownMs * circuit.coolDowns;
   }
 }

@@ -27,9 +27,9 @@ const POLL_MS = 2_000;
 const AT_ONCE = 8;
 /** Longer than any call to the chain takes. */
 const LEASE_SECONDS = 60;
-const MOST_FAILURES = 10;
+const MAX_FAILURES = 10;
 const SOON_SECONDS = 2;
-const LONGEST_REST_SECONDS = 600;
+const MAX_REST_SECONDS = 600;
 const CHUNK_BYTES = 256;
 
 /**
@@ -90,8 +90,8 @@ export class ImageFilesRunner {
       await settleImage(queries, image, { state, seconds: SOON_SECONDS, failed: false });
     } catch (error) {
       const { jobId, ordinal, failures } = image;
-      const isLast = failures + 1 >= MOST_FAILURES;
-      const seconds = Math.min(SOON_SECONDS * 2 ** failures, LONGEST_REST_SECONDS);
+      const isLast = failures + 1 >= MAX_FAILURES;
+      const seconds = Math.min(SOON_SECONDS * 2 ** failures, MAX_REST_SECONDS);
       await settleImage(queries, image, { state: isLast ? "failed" : "waiting", seconds, failed: true });
       const line = { err: error, jobId, ordinal, failures: failures + 1 };
       if (isLast) log.error(line, "an image of a job could not be stored, and is given up");

@@ -70,8 +70,8 @@ export type ImageJobAction =
   | { readonly kind: "abandon"; readonly candidate: ImageCandidate; readonly attempt: number }
   | { readonly kind: "give-up" };
 
-const MOST_ATTEMPTS = 3;
-const MOST_SUBMISSIONS = 2;
+const MAX_ATTEMPTS = 3;
+const MAX_SUBMISSIONS = 2;
 
 /** Three attempts in all, going round the candidates, each with two submissions at the most. */
 export function nextAction(
@@ -79,10 +79,10 @@ export function nextAction(
   { failures, submissions, providerJobId }: ImageJobCheckpoint,
 ): ImageJobAction {
   const candidate = candidates[failures % Math.max(candidates.length, 1)];
-  if (!candidate || failures >= MOST_ATTEMPTS) return { kind: "give-up" };
+  if (!candidate || failures >= MAX_ATTEMPTS) return { kind: "give-up" };
   const attempt = failures + 1;
   if (providerJobId !== null) return { kind: "poll", candidate, attempt };
-  return { kind: submissions < MOST_SUBMISSIONS ? "submit" : "abandon", candidate, attempt };
+  return { kind: submissions < MAX_SUBMISSIONS ? "submit" : "abandon", candidate, attempt };
 }
 
 /** Reads what a job was asked out of the client's own bytes, which were read so when it was made. */

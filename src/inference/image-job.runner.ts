@@ -37,7 +37,7 @@ type Needs = {
 /** Between two looks at a provider's job, unless it says how long. */
 const POLL_MS = 2_000;
 const FIRST_POLL_MS = 500;
-const LONGEST_PAUSE_MS = 30_000;
+const MAX_PAUSE_MS = 30_000;
 /** A provider that cannot be asked for so long has lost the job. */
 const PATIENCE_MS = 60_000;
 const TOOK_TOO_LONG: JobFailure = { code: "provider_error", message: "The job took too long." };
@@ -298,7 +298,7 @@ class Work {
 
   async #pause(ms: number): Promise<void> {
     const { signal, leftMs } = this.#lease;
-    const pauseMs = Math.max(0, Math.min(ms, LONGEST_PAUSE_MS, leftMs));
+    const pauseMs = Math.max(0, Math.min(ms, MAX_PAUSE_MS, leftMs));
     await this.#needs.clock.sleep(pauseMs, signal);
   }
 }

@@ -11,7 +11,7 @@ import type { RoutingWishes } from "./routing.ts";
 export const MAX_IMAGES = 10;
 /** The longest prompt, and the longest that a provider may make of it, characters. */
 export const MAX_PROMPT_LENGTH = 32_000;
-const MOST_PICTURES = 16;
+const MAX_INPUT_IMAGES = 16;
 const PICTURES = ["image", "image[]", "mask"];
 
 const responseFormat = z.literal("b64_json", "must be b64_json: answers by URL are not offered");
@@ -103,7 +103,7 @@ function checkPictures({ parts }: Form): void {
   const strange = pictures.find(({ name }) => !PICTURES.includes(name));
   if (strange) throw fault(strange.name, "is no file of an edit");
   if (!pictures.some(({ name }) => name !== "mask")) throw fault("image", "is missing");
-  if (pictures.length > MOST_PICTURES) throw fault("image", `at most ${MOST_PICTURES} may be sent`);
+  if (pictures.length > MAX_INPUT_IMAGES) throw fault("image", `at most ${MAX_INPUT_IMAGES} may be sent`);
   const empty = pictures.find(({ bytes }) => bytes.length === 0);
   if (empty) throw fault(empty.name, "is empty");
 }

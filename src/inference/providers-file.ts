@@ -1,7 +1,7 @@
 import { keccak256, stringToBytes } from "viem";
 import { z } from "zod";
 import { type Hex, lowerHex } from "../kernel/hex.ts";
-import { isAscending, MOST_TIERS } from "./finer-price.ts";
+import { isAscending, MAX_TIERS } from "./finer-price.ts";
 import type { Price } from "./pricing.ts";
 import { API_FORMATS } from "./profile.ts";
 import { type Provider, SERVICE_TYPES } from "./provider.ts";
@@ -31,7 +31,7 @@ const Pricing = z.strictObject({
   tiered_pricing: z
     .array(Tier)
     .min(1)
-    .max(MOST_TIERS)
+    .max(MAX_TIERS)
     .refine(
       (tiers) => isAscending(tiers.map((tier) => ({ maxInputTokens: tier.max_input_tokens }))),
       "each tier must be longer than the one before",

@@ -1,10 +1,10 @@
-const MOST_MS = 3_600_000;
+const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /** What a `Retry-After` header says, seconds or a date, in milliseconds of at most an hour; undefined for nonsense. */
 export function retryAfterOf(header: string | undefined): number | undefined {
   if (header === undefined) return undefined;
   const text = header.trim();
-  if (/^\d{1,9}(\.\d{1,3})?$/.test(text)) return Math.min(Number(text) * 1_000, MOST_MS);
+  if (/^\d{1,9}(\.\d{1,3})?$/.test(text)) return Math.min(Number(text) * 1_000, MAX_RETRY_AFTER_MS);
   const at = /^[A-Za-z]{3}, /.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(at) ? undefined : Math.min(Math.max(0, at - Date.now()), MOST_MS);
+  return Number.isNaN(at) ? undefined : Math.min(Math.max(0, at - Date.now()), MAX_RETRY_AFTER_MS);
 }

@@ -3,7 +3,7 @@ import { ATTACHMENT_TOKENS, attachmentOf, partsWithin } from "./attachments.ts";
 
 const AS_PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
 /** The tokenizer's merge loop is quadratic in the length of one run: 100,000 Chinese characters took 51 s whole. */
-const LONGEST_RUN = 256;
+const MAX_RUN_LENGTH = 256;
 /** Bounded, as the engine keeps a place for each character of a match: one of 8 million overflows its stack. */
 const LONG_RUNS = /\S{257,65536}|\s{257,65536}/g;
 const TOKENS_PER_MESSAGE = 3;
@@ -24,8 +24,8 @@ export function countTokens(text: string): number {
   let done = 0;
   for (const { 0: run, index } of text.matchAll(LONG_RUNS)) {
     tokens += count(text.slice(done, index), AS_PLAIN_TEXT);
-    for (let at = 0; at < run.length; at += LONGEST_RUN)
-      tokens += count(run.slice(at, at + LONGEST_RUN), AS_PLAIN_TEXT);
+    for (let at = 0; at < run.length; at += MAX_RUN_LENGTH)
+      tokens += count(run.slice(at, at + MAX_RUN_LENGTH), AS_PLAIN_TEXT);
     done = index + run.length;
   }
   return tokens + count(text.slice(done), AS_PLAIN_TEXT);

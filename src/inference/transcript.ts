@@ -4,7 +4,7 @@ import { ProviderFailure } from "./provider-failure.ts";
 export type Piece = { readonly channel: string; readonly text: string };
 
 /** Longer answers are not taken up by another provider, as they are kept in memory for it. */
-const MOST_CHARACTERS = 1_048_576;
+const MAX_CHARACTERS = 1_048_576;
 
 /** What a client was given of a streamed answer, kept so that another provider's can be compared with it. */
 export class Transcript {
@@ -26,7 +26,7 @@ export class Transcript {
       else this.#channels.set(channel, [text]);
       this.#characters += text.length;
     }
-    if (pieces && this.#characters <= MOST_CHARACTERS) return;
+    if (pieces && this.#characters <= MAX_CHARACTERS) return;
     this.#isRepeatable = false;
     this.#channels.clear();
   }

@@ -22,7 +22,7 @@ export type { JobView } from "./job-view.store.ts";
 
 type Needs = { readonly database: Database; readonly events: EventsService };
 
-const MOST_PRESENT = 100;
+const MAX_CURRENT_JOBS = 100;
 
 /** What owners see of their jobs. A job out of reach is as one that never was. */
 export class JobsService {
@@ -87,7 +87,7 @@ export class JobsService {
       const states = ["pending", "processing"] as const;
       const { database } = this.#needs;
       const jobs = await Promise.all(
-        states.map((state) => listJobs(database, reach, { limit: MOST_PRESENT, state })),
+        states.map((state) => listJobs(database, reach, { limit: MAX_CURRENT_JOBS, state })),
       );
       const present = jobs.flat().map((job) => toEvent(job, upTo));
       return new JobStream(source, { present });

@@ -16,7 +16,7 @@ import { bearerSecret, hashSecret, readSecret } from "./secret.ts";
 const CACHED_KEYS = 10_000;
 const CACHED_MS = 10_000;
 
-const MOST_AT_ONCE = 512;
+const MAX_CONCURRENT = 512;
 
 /**
  * Turns the `Authorization` header into a principal. Credentials that come while others are looked up are looked up
@@ -33,7 +33,7 @@ export class AuthenticateService {
   readonly #apiKeys = new QuickLru<string, Principal>({ maxSize: CACHED_KEYS, maxAge: CACHED_MS });
 
   constructor(queries: Queries) {
-    const limit = { max: MOST_AT_ONCE };
+    const limit = { max: MAX_CONCURRENT };
     this.#apiKeyRows = new NaturalBatch((hashes) => findApiKeys(queries, hashes), limit);
     this.#managementKeyRows = new NaturalBatch((hashes) => findManagementKeys(queries, hashes), limit);
     this.#sessionRows = new NaturalBatch((hashes) => findSessions(queries, hashes), limit);

@@ -34,9 +34,9 @@ const HTTP_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 
 const TOKENS = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576];
 const BATCH = [1, 2, 4, 8, 16, 32, 64];
 const CIRCUITS = { closed: 0, "half-open": 1, open: 2 } as const;
-const MOST_MODELS = 100;
+const MAX_MODELS = 100;
 /** Names of operations are the clients'. The first so many have a label of their own, the others share these. */
-const MOST_OPERATIONS = 100;
+const MAX_OPERATIONS = 100;
 const OPERATION_BUCKETS = 16;
 const PLAN_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
 const SAMPLE_MS = 2_000;
@@ -325,14 +325,14 @@ export class Metrics implements HoldsObserver, RequestObserver {
 
   #operationOf(name: string): string {
     if (this.#operations.has(name)) return name;
-    if (this.#operations.size >= MOST_OPERATIONS) return `hash-${hashOf(name) % OPERATION_BUCKETS}`;
+    if (this.#operations.size >= MAX_OPERATIONS) return `hash-${hashOf(name) % OPERATION_BUCKETS}`;
     this.#operations.add(name);
     return name;
   }
 
   #modelOf(model: string): string {
     if (this.#models.has(model)) return model;
-    if (this.#models.size >= MOST_MODELS) return "other";
+    if (this.#models.size >= MAX_MODELS) return "other";
     this.#models.add(model);
     return model;
   }

@@ -1,11 +1,11 @@
 import { z } from "zod";
 
-const MOST_VALUES = 100;
+const MAX_VALUES = 100;
 
 /** A parameter that may be given many times, or not at all. */
 export function manyOf<T extends z.ZodType<string, string>>(value: T) {
   return z
-    .union([value.transform((one) => [one]), z.array(value).max(MOST_VALUES)])
+    .union([value.transform((one) => [one]), z.array(value).max(MAX_VALUES)])
     .optional()
     .transform((values) => values ?? []);
 }

@@ -39,7 +39,7 @@ type Needs = {
   readonly listener?: SubmissionListener;
 };
 
-const MOST_AT_ONCE = 1_000;
+const MAX_CONCURRENT = 1_000;
 
 /** Takes submissions from the logs of the Flow contract, and finds them. */
 export class SubmissionsService implements LogHandler {
@@ -106,7 +106,7 @@ export class SubmissionsService implements LogHandler {
 
   /** At most `limit` (up to 1,000) submissions from `txSeq` on, oldest first. */
   listFrom(txSeq: bigint, limit: number): Promise<readonly StoredSubmission[]> {
-    return listFrom(this.#needs.queries, this.#needs.chainId, txSeq, Math.min(limit, MOST_AT_ONCE));
+    return listFrom(this.#needs.queries, this.#needs.chainId, txSeq, Math.min(limit, MAX_CONCURRENT));
   }
 
   /** The sequence number that the next submission gets, as far as the chain was read. */

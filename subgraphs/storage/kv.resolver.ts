@@ -25,7 +25,7 @@ import { readKey, readPrefix, toHex, toText } from "./kv-key.ts";
 import { type Submission, SubmissionType } from "./submission.type.ts";
 
 /** What is given of a value at once, bytes. */
-const MOST_BYTES = 65_536;
+const MAX_BYTES = 65_536;
 
 /** Streams by their ids. */
 @Resolver(() => KvStreamType)
@@ -131,7 +131,7 @@ export class KvEntryResolver {
     description: "The value as text; null when it is none, or longer than 65,536 bytes.",
   })
   async text(@Root() entry: KvEntry, @Ctx() { services }: Context): Promise<string | null> {
-    if (entry.sizeBytes > MOST_BYTES) return null;
+    if (entry.sizeBytes > MAX_BYTES) return null;
     return toText(await services.kv.read(entry, 0, entry.sizeBytes));
   }
 
@@ -143,12 +143,12 @@ export class KvEntryResolver {
       description: "From which byte on; the first without.",
     })
     start: string | null,
-    @Arg("length", () => Int, { defaultValue: MOST_BYTES, description: "How many bytes, up to 65,536." })
+    @Arg("length", () => Int, { defaultValue: MAX_BYTES, description: "How many bytes, up to 65,536." })
     length: number,
     @Ctx() { services }: Context,
   ): Promise<string> {
-    if (length < 0 || length > MOST_BYTES)
-      throw new AppError("invalid_parameter", `At most ${MOST_BYTES} bytes are given at once.`, {
+    if (length < 0 || length > MAX_BYTES)
+      throw new AppError("invalid_parameter", `At most ${MAX_BYTES} bytes are given at once.`, {
         param: "length",
       });
     const from = Number(BigInt(start ?? 0) > BigInt(entry.sizeBytes) ? entry.sizeBytes : (start ?? 0));

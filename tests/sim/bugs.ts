@@ -7,7 +7,7 @@ import { openSimDatabase, runSeed } from "./run.ts";
  */
 const FIRST_SEED = Number(process.env.SIM_SEED ?? 1);
 const STEPS = Number(process.env.SIM_STEPS ?? 2_000);
-const MOST_SEEDS = 40;
+const MAX_SEEDS = 40;
 const PLANTED = BUGS.filter(({ name }) => name.includes(process.env.SIM_BUG ?? ""));
 
 let hidden = 0;
@@ -15,7 +15,7 @@ for (const plant of PLANTED) {
   const database = await openSimDatabase(plant);
   const startedMs = performance.now();
   let found: string | undefined;
-  for (let seed = FIRST_SEED; seed < FIRST_SEED + MOST_SEEDS && found === undefined; seed++)
+  for (let seed = FIRST_SEED; seed < FIRST_SEED + MAX_SEEDS && found === undefined; seed++)
     await runSeed(seed, { database, steps: STEPS, plant }).catch((error: Error) => {
       found = error.message.split("\n")[0];
     });

@@ -7,7 +7,7 @@ import type { World } from "./world.ts";
 /** How often something is tried before it is judged as it is. */
 const PATIENCE = 12;
 /** Longer than anybody pauses. */
-const MOST_PAUSE_MS = 31_000;
+const MAX_PAUSE_MS = 31_000;
 /** Long enough for the leases of the dead to run out, and then for three attempts. */
 const LEASES_MS = 3 * TIMING.leaseSeconds * 1_000;
 
@@ -17,7 +17,7 @@ export async function finish(world: World): Promise<void> {
   world.busFails = false;
   await world.drain();
   for (let n = 0; n < PATIENCE && (n === 0 || hasChats(world)); n++) await cutAll(world);
-  for (let n = 0; n < LEASES_MS / MOST_PAUSE_MS && (await hasJobs(world)); n++) await finishJobs(world);
+  for (let n = 0; n < LEASES_MS / MAX_PAUSE_MS && (await hasJobs(world)); n++) await finishJobs(world);
   for (let n = 0; n <= CONFIRMATIONS; n++) world.chain.mine();
   for (let n = 0; n < PATIENCE && !(await isRead(world)); n++) {
     world.scan(n);
@@ -42,13 +42,13 @@ async function cutAll({ providers, books, clock, drain }: World): Promise<void> 
     books.chats.get(exchange.subject)?.tryFailed();
     providers.cut(exchange);
   }
-  clock.advance(MOST_PAUSE_MS);
+  clock.advance(MAX_PAUSE_MS);
   await drain();
 }
 
 /** Lets all jobs go on for a while, with providers that do what they are asked. */
 async function finishJobs(world: World): Promise<void> {
-  world.clock.advance(MOST_PAUSE_MS);
+  world.clock.advance(MAX_PAUSE_MS);
   for (const act of [world.renew, world.work])
     for (const n of [0, 1]) {
       act(n);

@@ -7,7 +7,7 @@ const JSON_TYPE = "application/json";
 const BOUNDARY = "a".repeat(70);
 const FORM_TYPE = `multipart/form-data; boundary=${BOUNDARY}`;
 /** As many values as a body may have, and a few less. */
-const MOST_VALUES = 60_000;
+const MAX_VALUES = 60_000;
 
 /**
  * JSON bodies of at most `sizeBytes`: each is an object with the members of `valid`, and one more that is of the worst
@@ -39,10 +39,10 @@ const SHAPES: Readonly<Record<string, (room: number) => string>> = {
   "numbers without end": (room) => listOf("0", room),
   "texts without end": (room) => listOf('""', room),
   "members without end": (room) => membersOf(room, Number.POSITIVE_INFINITY),
-  "as many lists as are allowed": (room) => listOf("[]", Math.min(room, MOST_VALUES * 1.5)),
-  "as many objects as are allowed": (room) => listOf('{"a":0}', Math.min(room, MOST_VALUES * 4)),
-  "as many members as are allowed": (room) => membersOf(room, MOST_VALUES),
-  "as many texts as are allowed": (room) => listOf(`"${"é".repeat(room / MOST_VALUES / 4)}"`, room * 0.9),
+  "as many lists as are allowed": (room) => listOf("[]", Math.min(room, MAX_VALUES * 1.5)),
+  "as many objects as are allowed": (room) => listOf('{"a":0}', Math.min(room, MAX_VALUES * 4)),
+  "as many members as are allowed": (room) => membersOf(room, MAX_VALUES),
+  "as many texts as are allowed": (room) => listOf(`"${"é".repeat(room / MAX_VALUES / 4)}"`, room * 0.9),
   "one text": (room) => `"${"a".repeat(room - 2)}"`,
   "one text of escapes": (room) => `"${'\\"'.repeat(room / 2 - 1)}"`,
   "one text of escaped letters": (room) => `"${"\\u4e2d".repeat(room / 6 - 1)}"`,
@@ -52,7 +52,7 @@ const SHAPES: Readonly<Record<string, (room: number) => string>> = {
   "lists in lists": (room) => "[".repeat(room / 2) + "]".repeat(room / 2),
   "half a body": (room) => `"${"a".repeat(room - 2)}`,
   "a prototype and lists": (room) =>
-    `["__proto__",${listOf("[]", Math.min(room, MOST_VALUES * 1.5)).slice(1)}`,
+    `["__proto__",${listOf("[]", Math.min(room, MAX_VALUES * 1.5)).slice(1)}`,
 };
 
 /** So much text without a pattern is tokenized in about 1 s, on a thread. */

@@ -24,13 +24,13 @@ function page<Props extends object>(load: () => Promise<ComponentType<Props>>) {
   return lazy(async () => ({ default: await loadAgain(load) }));
 }
 
-type Room = {
+type Route = {
   readonly path: string;
   readonly name: string;
   readonly page: (rest: string | undefined) => ReactNode;
 };
 
-const ROOMS: readonly Room[] = [
+const ROUTES: readonly Route[] = [
   { path: "/", name: "Overview", page: () => <OverviewPage /> },
   { path: "/playground", name: "Playground", page: () => <PlaygroundPage /> },
   { path: "/keys", name: "API keys", page: () => <ApiKeysPage /> },
@@ -49,8 +49,8 @@ const ROOMS: readonly Room[] = [
 export function App() {
   const { address, failure, network } = useSession();
   const { path } = usePlace();
-  const found = ROOMS.find(
-    (room) => room.path === path || (room.path !== "/" && path.startsWith(`${room.path}/`)),
+  const found = ROUTES.find(
+    (route) => route.path === path || (route.path !== "/" && path.startsWith(`${route.path}/`)),
   );
   useEffect(() => {
     // On a narrow screen the pages are a row that scrolls.
@@ -92,13 +92,13 @@ function Frame({ address, children }: { address?: string; children: ReactNode })
         {address && (
           <>
             <nav aria-label="Pages">
-              {ROOMS.map((room) => (
+              {ROUTES.map((route) => (
                 <Link
-                  key={room.path}
-                  to={room.path}
-                  aria-current={path === room.path || path.startsWith(`${room.path}/`) ? "page" : undefined}
+                  key={route.path}
+                  to={route.path}
+                  aria-current={path === route.path || path.startsWith(`${route.path}/`) ? "page" : undefined}
                 >
-                  {room.name}
+                  {route.name}
                 </Link>
               ))}
             </nav>

@@ -20,7 +20,7 @@ type Needs = {
 /** Whose wallet sends it; with it the call is tried on the chain first. */
 type Sender = { readonly from?: Hex | undefined };
 
-const MOST_PROVIDERS = 20;
+const MAX_PROVIDERS = 20;
 const EPHEMERAL_TOKEN_ID = 255;
 const MAX_ID_LENGTH = 256;
 
@@ -90,8 +90,8 @@ export class DirectTransactions {
     service,
     from,
   }: Sender & { providers: readonly Hex[]; service: DirectServiceName }): Promise<PreparedTransaction> {
-    if (providers.length < 1 || providers.length > MOST_PROVIDERS)
-      throw refused("providers", `Retrieve from 1 to ${MOST_PROVIDERS} providers at once.`);
+    if (providers.length < 1 || providers.length > MAX_PROVIDERS)
+      throw refused("providers", `Retrieve from 1 to ${MAX_PROVIDERS} providers at once.`);
     return this.#needs.transactions.prepare({
       ...this.#ledger(),
       functionName: "retrieveFund",

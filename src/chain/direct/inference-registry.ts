@@ -26,7 +26,7 @@ export type InferenceService = {
 };
 
 const PAGE = 50n;
-const MOST_SERVICES = 5_000n;
+const MAX_SERVICES = 5_000n;
 const RECENT_MS = 5_000;
 
 /** Reads the inference registry on chain. Every failure of the chain is a `chain_error`. */
@@ -49,7 +49,7 @@ export class InferenceRegistry {
   async all(): Promise<readonly InferenceService[]> {
     const services: InferenceService[] = [];
     try {
-      for (let offset = 0n, total = 1n; offset < total && offset < MOST_SERVICES; offset += PAGE) {
+      for (let offset = 0n, total = 1n; offset < total && offset < MAX_SERVICES; offset += PAGE) {
         const call = { ...this.#contract, functionName: "getAllServices", args: [offset, PAGE] } as const;
         const [rows, count] = await this.#client.readContract(call);
         total = count;

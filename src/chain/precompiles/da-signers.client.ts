@@ -15,8 +15,8 @@ export type DaSigner = {
   readonly publicKeyG2: { readonly x: readonly bigint[]; readonly y: readonly bigint[] };
 };
 
-const MOST_SIGNERS = 100;
-const MOST_ROWS = 2 ** 32;
+const MAX_SIGNERS = 100;
+const MAX_ROWS = 2 ** 32;
 
 /**
  * Reads the precompile DASigners (SPEC 4.4). Every read throws `contract_not_found` on a chain without it,
@@ -55,8 +55,8 @@ export class DaSignersClient {
 
   /** These accounts as signers, in their order; 1 to 100, else `invalid_parameter`. */
   async signers(accounts: readonly Hex[]): Promise<readonly DaSigner[]> {
-    if (accounts.length < 1 || accounts.length > MOST_SIGNERS)
-      throw new AppError("invalid_parameter", `Ask for 1 to ${MOST_SIGNERS} signers at once.`, {
+    if (accounts.length < 1 || accounts.length > MAX_SIGNERS)
+      throw new AppError("invalid_parameter", `Ask for 1 to ${MAX_SIGNERS} signers at once.`, {
         param: "accounts",
       });
     const rows = await this.#read((contract) =>
@@ -80,7 +80,7 @@ export class DaSignersClient {
 
   /** Whose one row of a quorum is. */
   quorumRow(epoch: bigint, quorumId: bigint, rowIndex: number): Promise<Hex> {
-    if (!Number.isInteger(rowIndex) || rowIndex < 0 || rowIndex >= MOST_ROWS)
+    if (!Number.isInteger(rowIndex) || rowIndex < 0 || rowIndex >= MAX_ROWS)
       throw new AppError("invalid_parameter", "A row's index is a whole number from 0 on.", {
         param: "rowIndex",
       });

@@ -1,4 +1,4 @@
-const LONGEST_NAME = 255;
+const MAX_NAME_LENGTH = 255;
 
 /**
  * `Content-Disposition` of a download (RFC 6266): a plain name for what is ASCII, else the name in UTF-8 (RFC 5987)
@@ -17,7 +17,7 @@ function cleanName(name: string): string {
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "")
     .replace(/[/\\]/g, "_")
     .trim();
-  return [...named].slice(0, LONGEST_NAME).join("");
+  return [...named].slice(0, MAX_NAME_LENGTH).join("");
 }
 
 /** `encodeURIComponent` leaves some characters as they are that RFC 5987 wants encoded. */

@@ -8,7 +8,7 @@ import { defineRoute, json } from "../route.ts";
 const DONE = "Succeeded to upload segment";
 const BODY_LIMIT_BYTES = 524_288;
 /** The way to the root of a file of 2^64 bytes has fewer steps. */
-const LONGEST_PROOF = 64;
+const MAX_PROOF_LENGTH = 64;
 const MAX_DATA_CHARACTERS = Math.ceil(SEGMENT_BYTES / 3) * 4;
 
 const ZERO_ROOT = `0x${"0".repeat(64)}`;
@@ -33,12 +33,12 @@ const body = z.object({
     // Clients in Go write an empty list as null.
     lemma: z
       .array(hash)
-      .max(LONGEST_PROOF + 2)
+      .max(MAX_PROOF_LENGTH + 2)
       .nullable()
       .transform((list) => list ?? []),
     path: z
       .array(z.boolean())
-      .max(LONGEST_PROOF)
+      .max(MAX_PROOF_LENGTH)
       .nullable()
       .transform((list) => list ?? []),
   }),

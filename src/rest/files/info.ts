@@ -6,7 +6,7 @@ import { envelope, envelopeOf } from "../envelope.ts";
 import { FILE_INFO, toFileInfo } from "../file/file-info.ts";
 import { defineRoute, json } from "../route.ts";
 
-const MOST_FILES = 100;
+const MAX_FILES = 100;
 
 /** `GET /files/info?cid=&cid=`: the same for many files, in the order in which they are named. */
 export const listFileInfos = defineRoute({
@@ -32,8 +32,8 @@ export const listFileInfos = defineRoute({
   async handle(app, { query }) {
     const cids = query.cid ?? [];
     if (cids.length === 0) throw new AppError("invalid_parameter", "No cid specified", { param: "cid" });
-    if (cids.length > MOST_FILES)
-      throw new AppError("invalid_parameter", `Too many cid specified, exceeded ${MOST_FILES}`, {
+    if (cids.length > MAX_FILES)
+      throw new AppError("invalid_parameter", `Too many cid specified, exceeded ${MAX_FILES}`, {
         param: "cid",
       });
     const named = cids.map(readOrSay);

@@ -13,13 +13,13 @@ import type { RpcCall, RpcMethods } from "./rpc-method.ts";
 import { type RpcParams, readBase64, readHash, readU64 } from "./rpc-params.ts";
 
 /** What one call may ask for at most. */
-const MOST_CHUNKS = 1_024;
+const MAX_CHUNKS = 1_024;
 /** A body of 100 MiB has room for 299 whole ones. */
 const MAX_SEGMENTS = 400;
 /** Of one call; a process has room for 256. */
 const MAX_UPLOADS_AT_ONCE = 16;
 /** The way to the root of a file of 2^64 bytes has fewer steps. */
-const LONGEST_PROOF = 64;
+const MAX_PROOF_LENGTH = 64;
 /** A whole segment in base64. */
 export const MAX_DATA_CHARACTERS = Math.ceil(SEGMENT_BYTES / 3) * 4;
 
@@ -98,7 +98,7 @@ async function download({ app, params }: RpcCall, id: FileId): Promise<Base64Byt
   const start = params.index(1, "start_index");
   const end = params.index(2, "end_index");
   if (start >= end) throw invalidParams("end_index", "invalid chunk index");
-  if (end - start > MOST_CHUNKS) throw invalidParams("end_index", `exceeds maximum chunks ${MOST_CHUNKS}`);
+  if (end - start > MAX_CHUNKS) throw invalidParams("end_index", `exceeds maximum chunks ${MAX_CHUNKS}`);
   const chunks = await app.segments.chunks(id, start, end);
   return chunks ? new Base64Bytes(chunks) : null;
 }
@@ -151,7 +151,7 @@ function readProof(value: unknown): UploadSegment["proof"] {
   const lemma = value.lemma === null ? [] : value.lemma;
   const path = value.path === null ? [] : value.path;
   if (!Array.isArray(lemma) || !Array.isArray(path)) throw invalidParams("proof", "expected a proof");
-  if (lemma.length > LONGEST_PROOF + 2 || path.length > LONGEST_PROOF)
+  if (lemma.length > MAX_PROOF_LENGTH + 2 || path.length > MAX_PROOF_LENGTH)
     throw invalidParams("proof", "invalid proof");
   return {
     lemma: lemma.map((hash) => readHash(hash, "proof")),

@@ -231,11 +231,11 @@ const COLUMNS = `e.stream_id, encode(e.key, 'base64') as key, e.version::text as
 const INDEXED_BYTES = 512;
 const STREAM_AS_OF = "e.chain_id = $1::bigint and e.stream_id = $2::text and e.version <= $3::numeric";
 /** So many keys are passed at once, deleted ones among them. */
-const MOST_STEPS = 20_000;
+const MAX_STEPS = 20_000;
 /** So many bytes of keys and values are read at once, and what the last key has beyond them. */
 const MAX_WALK_BYTES = 4 * 1_048_576;
 const BYTES = "length(n.key) + coalesce(length(n.value), 0)";
-const IS_LAST = `(e.step = ${MOST_STEPS} or e.bytes >= ${MAX_WALK_BYTES})`;
+const IS_LAST = `(e.step = ${MAX_STEPS} or e.bytes >= ${MAX_WALK_BYTES})`;
 const WITH_FILE = "join kv_transaction t on t.chain_id = $1::bigint and t.tx_seq = e.version";
 
 const ENTRY = `
@@ -265,7 +265,7 @@ function walk(direction: "up" | "down", start: readonly string[], within: readon
       union all
       select n.*, w.step + 1, w.found + (n.size_bytes > 0)::int, w.bytes + ${BYTES}
       from walk w cross join lateral (${nearest([beyond(direction, false, "w.key")])}) as n
-      where w.found < $4::int and w.step < ${MOST_STEPS} and w.bytes < ${MAX_WALK_BYTES}
+      where w.found < $4::int and w.step < ${MAX_STEPS} and w.bytes < ${MAX_WALK_BYTES}
     )
     select ${COLUMNS}, ${IS_LAST} as is_last from walk as e ${WITH_FILE}
     where e.size_bytes > 0 or ${IS_LAST}

@@ -54,7 +54,7 @@ type Needs = {
   readonly submissions: () => Promise<{ readonly next: bigint; readonly first: bigint | undefined }>;
 };
 
-const MOST_STREAMS = 10_000;
+const MAX_STREAMS = 10_000;
 
 /** Key-value streams as the chain has them: every key at every version, who may write, and what became of whom. */
 export class KvService {
@@ -125,7 +125,7 @@ export class KvService {
   /** The streams that are held here: those of the setting, or of all at most 10,000 that were written to. Ascending. */
   async heldStreams(): Promise<readonly Hex[]> {
     const { held, queries, chainId } = this.#needs;
-    return held === "all" ? listStreamIds(queries, chainId, MOST_STREAMS) : [...new Set(held)].sort();
+    return held === "all" ? listStreamIds(queries, chainId, MAX_STREAMS) : [...new Set(held)].sort();
   }
 
   /** How far the replay is. */

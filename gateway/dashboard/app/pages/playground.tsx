@@ -46,7 +46,7 @@ const TRANSCRIBE = graphql(`
 const KEY_HOURS = 1;
 const KEY_LIMIT = "1";
 /** In base64 a little less than the 512 KiB that the graph takes. */
-const LONGEST_FILE_BYTES = 380_000;
+const MAX_FILE_BYTES = 380_000;
 
 /** Tries every kind of model with a key of its own, which is in this page's memory and ends by itself. */
 export function PlaygroundPage() {
@@ -299,7 +299,7 @@ function Sound({ apiKey, models }: { apiKey: string; models: readonly string[] }
           send={async (form) => {
             const file = form.get("file");
             if (!(file instanceof File) || file.size === 0) throw new Error("Choose a sound file.");
-            if (file.size > LONGEST_FILE_BYTES)
+            if (file.size > MAX_FILE_BYTES)
               throw new Error("This page takes up to 380 kB. Send longer ones to /v1/audio/transcriptions.");
             const fileBase64 = toBase64(new Uint8Array(await file.arrayBuffer()));
             const input = { model: String(form.get("model")), fileBase64, filename: file.name };

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import { useQuery } from "urql";
 import { graphql } from "../graph.ts";
-import { Health, MOST_SAMPLES, type Sample } from "../ui/health.tsx";
+import { Health, MAX_SAMPLES, type Sample } from "../ui/health.tsx";
 import { usePages } from "../ui/pages.tsx";
 import { Badge, Hash, Money, Outcome, Page, Table, Time } from "../ui/show.tsx";
 
@@ -36,10 +36,7 @@ export function ProvidersPage() {
     const at = Date.now();
     for (const { id, routable, health } of rows) {
       const state = routable ? health.circuit : "OPEN";
-      seen.set(
-        id,
-        [...(seen.get(id) ?? []), { at, latencyMs: health.latencyMs, state }].slice(-MOST_SAMPLES),
-      );
+      seen.set(id, [...(seen.get(id) ?? []), { at, latencyMs: health.latencyMs, state }].slice(-MAX_SAMPLES));
     }
     setHistory(new Map(seen));
   }, [rows]);

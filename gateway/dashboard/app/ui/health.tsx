@@ -1,7 +1,7 @@
 /** How a provider was found at one moment. */
 export type Sample = { readonly at: number; readonly latencyMs: number | null; readonly state: string };
 
-export const MOST_SAMPLES = 30;
+export const MAX_SAMPLES = 30;
 const BAR = 2;
 const HEIGHT = 24;
 const LEAST = 3;
@@ -17,15 +17,15 @@ export function Health({ samples, everyMs }: { samples: readonly Sample[]; every
   return (
     <svg
       className="health"
-      viewBox={`0 0 ${MOST_SAMPLES * (BAR + 1)} ${HEIGHT}`}
-      width={MOST_SAMPLES * (BAR + 1)}
+      viewBox={`0 0 ${MAX_SAMPLES * (BAR + 1)} ${HEIGHT}`}
+      width={MAX_SAMPLES * (BAR + 1)}
       height={HEIGHT}
       role="img"
       aria-label={`In the last ${seconds} s it rested in ${rested} of ${samples.length} looks; its slowest first byte took ${most} ms.`}
     >
       {samples.map(({ at, latencyMs, state }, n) => {
         const height = LEAST + ((latencyMs ?? 0) / most) * (HEIGHT - LEAST);
-        const x = (MOST_SAMPLES - samples.length + n) * (BAR + 1);
+        const x = (MAX_SAMPLES - samples.length + n) * (BAR + 1);
         return (
           <rect key={at} className={state} x={x} y={HEIGHT - height} width={BAR} height={height} rx={1} />
         );

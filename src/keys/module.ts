@@ -34,10 +34,10 @@ export type KeyServices = {
 };
 
 /** The services of keys, and what they do besides answering. */
-export type KeyRoom = Life & { readonly services: KeyServices };
+export type KeyModule = Life & { readonly services: KeyServices };
 
 /** Builds the services of keys. Requests are counted in `redis` where there is one, else by this process. */
-export function openKeyRoom(parts: Parts, redis: RedisConnection | undefined): KeyRoom {
+export function createKeyModule(parts: Parts, redis: RedisConnection | undefined): KeyModule {
   const { config, network, log, clock, rpc, database, bus, committed } = parts;
   const trusted = trustedProxies(config.TRUSTED_PROXIES ?? []);
   const authenticator = new AuthenticateService(database);

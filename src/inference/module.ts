@@ -16,7 +16,7 @@ import { ChatService } from "./chat.service.ts";
 import { EvidenceService } from "./evidence.service.ts";
 import { ExchangeService } from "./exchange.service.ts";
 import { HealthService } from "./health.service.ts";
-import { type ImageJobRoom, openImageJobRoom } from "./image-job.room.ts";
+import { createImageJobModule, type ImageJobModule } from "./image-job.module.ts";
 import { ImagesService } from "./images.service.ts";
 import { MessagesService } from "./messages.service.ts";
 import { ProviderClient } from "./provider.client.ts";
@@ -48,10 +48,10 @@ export type InferenceServices = {
   readonly evidence: EvidenceService;
   /** Dollars for one token of the network, where that is known now. */
   tokenUsd(): Usd | undefined;
-} & ImageJobRoom["services"];
+} & ImageJobModule["services"];
 
 /** The services of inference, and what they do besides answering. */
-export type InferenceRoom = Life & {
+export type InferenceModule = Life & {
   readonly services: InferenceServices;
   /** Learns which providers there are and what a token is worth, and goes on doing so. */
   start(): Promise<void>;
@@ -76,7 +76,7 @@ export function requestSeconds(config: Parts["config"]): number {
 }
 
 /** Builds the services of inference. */
-export function openInferenceRoom(parts: Parts, needs: Needs): InferenceRoom {
+export function createInferenceModule(parts: Parts, needs: Needs): InferenceModule {
   const { config, log, clock, database } = parts;
   const { holds, apiKeys, uploads, memory, observer } = needs;
   const { registry, providers, source } = openProviders(parts, needs);
@@ -119,7 +119,7 @@ export function openInferenceRoom(parts: Parts, needs: Needs): InferenceRoom {
   });
   const requests = new RequestsService(database);
   const bodies = new BodyPool({ log });
-  const jobRoom = openImageJobRoom(parts, {
+  const jobModule = createImageJobModule(parts, {
     ...{
       providers,
       catalogue,
@@ -144,14 +144,14 @@ export function openInferenceRoom(parts: Parts, needs: Needs): InferenceRoom {
       images: new ImagesService({ admission, exchanges, bodies }),
       audio: new AudioService({ admission, exchanges, bodies }),
       tokenUsd: () => tokenPrice.known(),
-      ...jobRoom.services,
+      ...jobModule.services,
     },
     async start() {
       await Promise.all([catalogue.start(), tokenPrice.start()]);
     },
-    work: () => jobRoom.work?.(),
+    work: () => jobModule.work?.(),
     async stop() {
-      await Promise.all([exchanges.drain(), jobRoom.stop()]);
+      await Promise.all([exchanges.drain(), jobModule.stop()]);
       catalogue.stop();
       tokenPrice.stop();
       await Promise.all([providers.close(), bodies.close()]);

@@ -35,12 +35,12 @@ type Needs = {
 };
 
 /** Image jobs, and their work in workers. */
-export type ImageJobRoom = Life & {
+export type ImageJobModule = Life & {
   readonly services: { readonly jobs: JobsService; readonly imageJobs: ImageJobsService };
 };
 
 /** Builds the services of image jobs. */
-export function openImageJobRoom(parts: Parts, needs: Needs): ImageJobRoom {
+export function createImageJobModule(parts: Parts, needs: Needs): ImageJobModule {
   const { config, log, clock, database, bus, events, committed } = parts;
   const { providers, catalogue, health, admission, evidence, requests, holds, memory, bodies, observer } =
     needs;

@@ -1,5 +1,5 @@
 import type { Life, Parts } from "../parts.ts";
-import { type AgentServices, openAgents } from "./agents/room.ts";
+import { type AgentServices, openAgents } from "./agents/module.ts";
 import { BlockFeedService } from "./block-feed.service.ts";
 import { ChainService } from "./chain.service.ts";
 import { DirectLedgerService } from "./direct/direct-ledger.service.ts";
@@ -9,7 +9,7 @@ import { FineTuningService } from "./direct/fine-tuning.service.ts";
 import { ServiceNames } from "./direct/service-names.ts";
 import type { LogHandler } from "./log-handler.ts";
 import { LogWatcher } from "./log-watcher.ts";
-import { type MarketServices, openMarket } from "./market/room.ts";
+import { type MarketServices, openMarket } from "./market/module.ts";
 import { NodeService } from "./node/node.service.ts";
 import { nodeSettings } from "./node/node-settings.ts";
 import { DaSignersClient } from "./precompiles/da-signers.client.ts";
@@ -33,7 +33,7 @@ export type ChainServices = AgentServices &
   };
 
 /** The services of the chain, and who follows it. */
-export type ChainRoom = Life & {
+export type ChainModule = Life & {
   readonly services: ChainServices;
   /** Blocks that must follow a block before what is in it is final. */
   readonly confirmations: number;
@@ -49,7 +49,7 @@ const POLL_MS = 2_000;
 const DEVNET_POLL_MS = 250;
 
 /** Builds the services of the chain. */
-export function openChainRoom(parts: Parts): ChainRoom {
+export function createChainModule(parts: Parts): ChainModule {
   const { config, network, log, clock, rpc, database, committed } = parts;
   const isDevnet = network.id === "devnet";
   const confirmations = config.CONFIRMATIONS ?? (isDevnet ? 0 : CONFIRMATIONS);
@@ -58,7 +58,7 @@ export function openChainRoom(parts: Parts): ChainRoom {
   const directLedger = new DirectLedgerService({ client, network, clock });
   const watchers: LogWatcher[] = [];
   const pollMs = isDevnet ? DEVNET_POLL_MS : POLL_MS;
-  const follow: ChainRoom["follow"] = (name, handler, startBlock) => {
+  const follow: ChainModule["follow"] = (name, handler, startBlock) => {
     watchers.push(
       new LogWatcher({
         name,

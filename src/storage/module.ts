@@ -1,6 +1,6 @@
 import type { LogHandler } from "../chain/log-handler.ts";
+import type { ChainModule } from "../chain/module.ts";
 import { addressOf } from "../chain/networks.ts";
-import type { ChainRoom } from "../chain/room.ts";
 import type { Queries } from "../db/database.ts";
 import type { Life, Parts } from "../parts.ts";
 import { DownloadsService } from "./downloads.service.ts";
@@ -8,8 +8,8 @@ import { FilesService } from "./files.service.ts";
 import { FlowClient } from "./flow.client.ts";
 import { FoldersService } from "./folders.service.ts";
 import { joinHandlers } from "./joined-handlers.ts";
-import { type KvRoom, openKvRoom } from "./kv/room.ts";
-import { type NodeRoom, openNodeRoom } from "./node/room.ts";
+import { createKvModule, type KvModule } from "./kv/module.ts";
+import { createNodeModule, type NodeModule } from "./node/module.ts";
 import { ProgressService } from "./progress.service.ts";
 import { SegmentsService } from "./segments.service.ts";
 import { type SubmissionListener, SubmissionsService } from "./submissions.service.ts";
@@ -25,22 +25,22 @@ export type StorageServices = {
   readonly uploads: UploadsService;
   readonly progress: ProgressService;
   readonly segments: SegmentsService;
-  readonly storageNode: NodeRoom["node"];
-  readonly fileReader: NodeRoom["reader"];
-} & Pick<KvRoom, "kv" | "kvWrites">;
+  readonly storageNode: NodeModule["node"];
+  readonly fileReader: NodeModule["reader"];
+} & Pick<KvModule, "kv" | "kvWrites">;
 
 /** What storage is made of, and what it does besides answering. */
-export type StorageRoom = Life & { readonly services: StorageServices };
+export type StorageModule = Life & { readonly services: StorageServices };
 
 /** The name under which files follow the chain. */
 const WATCHER = "files";
 
 /** Builds the services of storage. */
-export function openStorageRoom(parts: Parts, { follow }: Pick<ChainRoom, "follow">): StorageRoom {
+export function createStorageModule(parts: Parts, { follow }: Pick<ChainModule, "follow">): StorageModule {
   const { config, network, rpc, clock, database, events, log, committed } = parts;
   const { chainId } = network;
   const flow = addressOf(network, "flow");
-  const nodes: NodeRoom = openNodeRoom(parts, {
+  const nodes: NodeModule = createNodeModule(parts, {
     url: () => config.PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`,
     progressed: (tx, files) => progress.note(tx, files),
   });
@@ -60,10 +60,10 @@ export function openStorageRoom(parts: Parts, { follow }: Pick<ChainRoom, "follo
     notesItself: disk !== undefined,
   });
   const segments = new SegmentsService({ files, node });
-  const kvRoom = openKvRoom(parts, { node, reader, uploads, submissions, flow });
-  const { kv, kvWrites } = kvRoom;
+  const kvModule = createKvModule(parts, { node, reader, uploads, submissions, flow });
+  const { kv, kvWrites } = kvModule;
   // Key-value looks at the rows of submissions that are taken back, so it comes before they go.
-  const handlers: readonly LogHandler[] = [kvRoom.handler, submissions];
+  const handlers: readonly LogHandler[] = [kvModule.handler, submissions];
   // A cursor of its own, since a halt of the deposits must not stop the files.
   follow(WATCHER, joinHandlers(handlers));
   return {
@@ -74,18 +74,18 @@ export function openStorageRoom(parts: Parts, { follow }: Pick<ChainRoom, "follo
     work() {
       nodes.work?.();
       progress.start();
-      kvRoom.work?.();
+      kvModule.work?.();
     },
     async stop() {
       await progress.stop();
-      await kvRoom.stop();
+      await kvModule.stop();
       await nodes.stop();
     },
   };
 }
 
 /** Tells the node and the progress of files of submissions, in the transaction in which they come and go. */
-function listenFor(progress: ProgressService, disk: NodeRoom["disk"]): SubmissionListener {
+function listenFor(progress: ProgressService, disk: NodeModule["disk"]): SubmissionListener {
   return {
     async came(tx: Queries, came) {
       // Rows are locked in the order in which an upload locks them: the file's, then its progress.

@@ -1,5 +1,5 @@
+import type { ChainModule } from "../chain/module.ts";
 import { addressOf } from "../chain/networks.ts";
-import type { ChainRoom } from "../chain/room.ts";
 import { VaultClient } from "../chain/vault.client.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Life, Parts } from "../parts.ts";
@@ -19,17 +19,17 @@ export type AccountServices = {
 };
 
 /** The services of accounts, and what they do besides answering. */
-export type AccountRoom = Life & { readonly services: AccountServices };
+export type AccountModule = Life & { readonly services: AccountServices };
 
 /** The name under which deposits follow the chain. */
 const WATCHER = "deposits";
 
 /** Builds the services of accounts. */
-export function openAccountRoom(
+export function createAccountModule(
   parts: Parts,
-  { services: { chain }, confirmations, follow }: ChainRoom,
+  { services: { chain }, confirmations, follow }: ChainModule,
   observer: Metrics | undefined,
-): AccountRoom {
+): AccountModule {
   const { config, network, log, clock, rpc, database, committed } = parts;
   const vault = config.VAULT_ADDRESS ?? addressOf(network, "routerVault");
   const balances = new BalanceService(database);

@@ -14,7 +14,7 @@ import { RemoteNode } from "./remote-node.ts";
 import type { NodeFile, StorageNode } from "./storage-node.ts";
 
 /** What keeps files and reads them. */
-export type NodeRoom = Life & {
+export type NodeModule = Life & {
   readonly node: StorageNode;
   readonly reader: FileReader;
   readonly keccak: Keccak;
@@ -44,7 +44,7 @@ type Options = {
 const CONNECT_MS = 3_000;
 
 /** Builds what keeps files: a node of our own on disk, or the nodes of the network. */
-export function openNodeRoom(parts: Parts, options: Options): NodeRoom {
+export function createNodeModule(parts: Parts, options: Options): NodeModule {
   const { config, network } = parts;
   const keccak = new Keccak();
   const threads = config.STORAGE_HASH_THREADS ?? Math.min(4, Math.max(1, availableParallelism() - 1));

@@ -17,7 +17,7 @@ import { ReplayRunner } from "./replay.runner.ts";
 import { ReplayService } from "./replay.service.ts";
 
 /** The services of key-value. `handler` follows the logs of Flow, before whoever keeps the submissions. */
-export type KvRoom = Life & {
+export type KvModule = Life & {
   readonly kv: KvService;
   readonly kvWrites: KvWritesService;
   readonly handler: LogHandler;
@@ -32,7 +32,7 @@ type Needs = {
 };
 
 /** Builds the services of key-value. */
-export function openKvRoom(parts: Parts, { node, reader, uploads, submissions, flow }: Needs): KvRoom {
+export function createKvModule(parts: Parts, { node, reader, uploads, submissions, flow }: Needs): KvModule {
   const { config, network, database, bus, clock, log, committed } = parts;
   const { chainId } = network;
   const held = config.KV_STREAMS ?? (network.id === "devnet" ? "all" : []);
