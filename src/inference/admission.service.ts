@@ -14,7 +14,7 @@ import type { ApiFormat } from "./profile.ts";
 import { inputTokensAt, type Provider, type ServiceType, trustModeOf } from "./provider.ts";
 import type { RequestObserver } from "./request-observer.ts";
 import { RequestTrace } from "./request-trace.ts";
-import type { RoutingWishes, Usd } from "./routing.ts";
+import type { RoutingPreferences, Usd } from "./routing.ts";
 
 type Needs = {
   readonly catalogue: CatalogueService;
@@ -37,7 +37,7 @@ export type Ask = {
   readonly serviceType: ServiceType;
   /** The format of the endpoint that was called; `openai` for all that is no `/v1/messages`. */
   readonly format: ApiFormat;
-  readonly wishes: RoutingWishes;
+  readonly preferences: RoutingPreferences;
   /** How many tokens the prompt and the answer probably have; none where tokens are not what is paid for. */
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
@@ -125,23 +125,23 @@ export class AdmissionService {
   choose(
     ask: Pick<
       Ask,
-      "model" | "serviceType" | "format" | "wishes" | "inputTokens" | "outputTokens" | "answerTokens"
+      "model" | "serviceType" | "format" | "preferences" | "inputTokens" | "outputTokens" | "answerTokens"
     >,
     reach: KeyReach,
   ): Choice {
     const { catalogue, health, tokenUsd } = this.#needs;
-    const { model, serviceType, format, wishes, inputTokens, outputTokens, answerTokens } = ask;
+    const { model, serviceType, format, preferences, inputTokens, outputTokens, answerTokens } = ask;
     return choose(catalogue.model(model, serviceType), {
       model,
       serviceType,
       format,
-      wishes,
+      preferences,
       inputTokens,
       outputTokens,
       answerTokens,
       reach,
       stateOf: (provider) => health.of(provider),
-      tokenUsd: wishes.caps && tokenUsd(),
+      tokenUsd: preferences.caps && tokenUsd(),
       isKnown: (provider) => catalogue.provider(provider) !== undefined,
     });
   }

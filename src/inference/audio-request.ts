@@ -7,7 +7,7 @@ import { PROVIDER_OBJECT, providerPreferences } from "./chat-request.ts";
 import { type Form, type FormPart, formBody, newForm, readMultipart, textsOf } from "./multipart.ts";
 import type { Provider } from "./provider.ts";
 import { readFields, upstreamModel } from "./request-fields.ts";
-import type { RoutingWishes } from "./routing.ts";
+import type { RoutingPreferences } from "./routing.ts";
 
 /** The formats in which what was said may be answered (facts 1.2). */
 const TRANSCRIPT_FORMATS = ["json", "text", "srt", "verbose_json", "vtt"] as const;
@@ -53,7 +53,7 @@ export type TranscriptionRequest = {
   readonly format: TranscriptFormat;
   readonly duration: AudioDuration;
   readonly sizeBytes: number;
-  readonly wishes: RoutingWishes;
+  readonly preferences: RoutingPreferences;
   /** Whether the provider's signature of the answer is to be checked. */
   readonly verifyTee?: boolean | undefined;
   readonly contentType: string;
@@ -71,11 +71,11 @@ export async function readTranscriptionForm(
   const files = form.parts.filter(({ filename }) => filename !== undefined);
   const [file] = files;
   if (files.length !== 1 || file?.name !== "file") throw fault("file", "one file must be sent");
-  return toRequest(form, { file, field: "file" }, { model, format: format ?? "json", wishes: {} });
+  return toRequest(form, { file, field: "file" }, { model, format: format ?? "json", preferences: {} });
 }
 
 /** A transcription in JSON as it was read, of plain values that can cross from thread to thread. */
-export type DecodedTranscription = Pick<TranscriptionRequest, "model" | "format" | "wishes"> & {
+export type DecodedTranscription = Pick<TranscriptionRequest, "model" | "format" | "preferences"> & {
   readonly verifyTee: boolean;
   readonly filename: string;
   /** The fields for the provider, as a form has them. */
@@ -99,7 +99,7 @@ export function decodeTranscription(body: Buffer): DecodedTranscription {
   return {
     model,
     format: format ?? "json",
-    wishes: providerPreferences(fields.provider),
+    preferences: providerPreferences(fields.provider),
     verifyTee: fields.verify_tee ?? false,
     filename: fields.filename ?? `audio.${extension}`,
     texts: Object.fromEntries(texts),
@@ -156,7 +156,7 @@ export function transcriptionOf({
 function toRequest(
   form: Form,
   { file: { bytes }, field }: { readonly file: FormPart; readonly field: "file" | "file_base64" },
-  told: Pick<TranscriptionRequest, "model" | "format" | "wishes" | "verifyTee">,
+  told: Pick<TranscriptionRequest, "model" | "format" | "preferences" | "verifyTee">,
 ): TranscriptionRequest {
   if (bytes.length === 0) throw fault(field, "is empty");
   if (bytes.length > MAX_AUDIO_BYTES)

@@ -5,7 +5,7 @@ import { type TranscriptionRequest, transcriptionOf } from "./audio-request.ts";
 import type { Bodies, BodyPool } from "./body-pool.ts";
 import type { ExchangeService } from "./exchange.service.ts";
 import { quoteUnits } from "./pricing.ts";
-import type { RoutingWishes } from "./routing.ts";
+import type { RoutingPreferences } from "./routing.ts";
 import { audioUnits, isJson, readTranscript } from "./transcript-answer.ts";
 
 const TRANSCRIPTIONS_PATH = "/audio/transcriptions";
@@ -51,19 +51,19 @@ export class AudioService {
   transcribe(
     request: TranscriptionRequest,
     caller: Caller,
-    { signal, wishes }: { readonly signal: AbortSignal; readonly wishes: RoutingWishes },
+    { signal, preferences }: { readonly signal: AbortSignal; readonly preferences: RoutingPreferences },
   ): Promise<Transcript> {
-    return this.#needs.exchanges.track(this.#transcribe(request, caller, signal, wishes));
+    return this.#needs.exchanges.track(this.#transcribe(request, caller, signal, preferences));
   }
 
   async #transcribe(
     request: TranscriptionRequest,
     caller: Caller,
     signal: AbortSignal,
-    wishes: RoutingWishes,
+    preferences: RoutingPreferences,
   ): Promise<Transcript> {
     const { admission, exchanges, bodies } = this.#needs;
-    const admitted = await admission.admit(askFor(request, wishes), caller);
+    const admitted = await admission.admit(askFor(request, preferences), caller);
     const { answer, reading, trace } = await exchanges.collect(admitted, TRANSCRIPTIONS_PATH, {
       contentType: request.contentType,
       signal,
@@ -79,12 +79,12 @@ export class AudioService {
   }
 }
 
-function askFor(request: TranscriptionRequest, wishes: RoutingWishes): Ask {
+function askFor(request: TranscriptionRequest, preferences: RoutingPreferences): Ask {
   return {
     model: request.model,
     serviceType: "speech-to-text",
     format: "openai",
-    wishes: { ...request.wishes, ...wishes },
+    preferences: { ...request.preferences, ...preferences },
     verifyTee: request.verifyTee,
     quote: (price) => quoteUnits(audioUnits(request.duration.seconds), price),
     body: (provider) => request.bodyFor(provider),

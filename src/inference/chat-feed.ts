@@ -3,7 +3,7 @@ import type { Caller, Trace } from "./admitted.ts";
 import type { ChatService } from "./chat.service.ts";
 import type { ChatRequest } from "./chat-request.ts";
 import { EventScanner, eventData } from "./event-scanner.ts";
-import type { RoutingWishes } from "./routing.ts";
+import type { RoutingPreferences } from "./routing.ts";
 import type { StreamSink } from "./stream-terms.ts";
 
 /** A piece of an answer, or its end with the bill. */
@@ -34,10 +34,10 @@ export function feedChat(
   chat: Pick<ChatService, "stream">,
   request: ChatRequest,
   caller: Caller,
-  wishes: RoutingWishes,
+  preferences: RoutingPreferences,
 ): AsyncIterableIterator<ChatPiece> {
   const feed = new ChatFeed();
-  chat.stream(request, caller, feed, wishes).catch((error: unknown) => feed.fail(error));
+  chat.stream(request, caller, feed, preferences).catch((error: unknown) => feed.fail(error));
   return feed;
 }
 

@@ -5,7 +5,7 @@ import { boundPrompt, type PromptBound } from "./prompt-bound.ts";
 import type { Provider } from "./provider.ts";
 import { hasText, quickList } from "./quick-list.ts";
 import { forwardedBody, type RequestFields, readPromptFields, upstreamModel } from "./request-fields.ts";
-import type { RoutingWishes } from "./routing.ts";
+import type { RoutingPreferences } from "./routing.ts";
 import { readText, shortText } from "./text-schema.ts";
 
 const MAX_CHOICES = 128;
@@ -67,7 +67,7 @@ export type ChatRequest = RequestFields & {
   /** How many tokens the question has at most. */
   readonly prompt: PromptBound;
   /** What its `provider` object asks for. */
-  readonly wishes: RoutingWishes;
+  readonly preferences: RoutingPreferences;
 };
 
 /** Reads a chat request. Throws `invalid_body` naming the field at fault; a body that would touch a prototype is none. */
@@ -81,7 +81,7 @@ export async function readChatRequest(bytes: Buffer): Promise<ChatRequest> {
     choices: fields.n ?? 1,
     verifyTee: fields.verify_tee ?? false,
     prompt: boundPrompt(fields, bytes),
-    wishes: providerPreferences(fields.provider),
+    preferences: providerPreferences(fields.provider),
     bytes,
     fields,
     elided,
@@ -89,7 +89,7 @@ export async function readChatRequest(bytes: Buffer): Promise<ChatRequest> {
 }
 
 /** What a `provider` object asks for. */
-export function providerPreferences(stated: z.output<typeof PROVIDER_OBJECT>): RoutingWishes {
+export function providerPreferences(stated: z.output<typeof PROVIDER_OBJECT>): RoutingPreferences {
   const { sort, address, allow_fallbacks: allowFallbacks, trust_mode: trustMode } = stated ?? {};
   return {
     ...(sort && { sort }),

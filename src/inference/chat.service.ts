@@ -14,7 +14,7 @@ import { promptTokensOf, quotePrompt } from "./prompt-bound.ts";
 import type { Provider } from "./provider.ts";
 import { ProviderFailure } from "./provider-failure.ts";
 import { requestedModel } from "./request-fields.ts";
-import type { RoutingWishes } from "./routing.ts";
+import type { RoutingPreferences } from "./routing.ts";
 import type { StreamSink } from "./stream-terms.ts";
 import { TextMeter } from "./text-meter.ts";
 import { usageLimits } from "./usage.ts";
@@ -51,9 +51,9 @@ export class ChatService {
     request: ChatRequest,
     caller: Caller,
     signal: AbortSignal,
-    wishes?: RoutingWishes,
+    preferences?: RoutingPreferences,
   ): Promise<ChatCompletion> {
-    return this.#needs.exchanges.track(this.#complete(request, caller, signal, wishes));
+    return this.#needs.exchanges.track(this.#complete(request, caller, signal, preferences));
   }
 
   /**
@@ -61,18 +61,23 @@ export class ChatService {
    * written yet; later failures are told in the stream. When the client leaves, the provider is cut off at once and
    * what was delivered is billed.
    */
-  stream(request: ChatRequest, caller: Caller, sink: StreamSink, wishes?: RoutingWishes): Promise<void> {
-    return this.#needs.exchanges.track(this.#stream(request, caller, sink, wishes));
+  stream(
+    request: ChatRequest,
+    caller: Caller,
+    sink: StreamSink,
+    preferences?: RoutingPreferences,
+  ): Promise<void> {
+    return this.#needs.exchanges.track(this.#stream(request, caller, sink, preferences));
   }
 
   async #complete(
     request: ChatRequest,
     caller: Caller,
     signal: AbortSignal,
-    wishes: RoutingWishes | undefined,
+    preferences: RoutingPreferences | undefined,
   ): Promise<ChatCompletion> {
     const { admission, exchanges, bodies } = this.#needs;
-    const admitted = await admission.admit(this.#askOf(request, wishes), caller);
+    const admitted = await admission.admit(this.#askOf(request, preferences), caller);
     const { bytes, choices } = request;
     const { answer, reading, trace } = await exchanges.collect(admitted, CHAT_PATH, {
       signal,
@@ -91,10 +96,10 @@ export class ChatService {
     request: ChatRequest,
     caller: Caller,
     sink: StreamSink,
-    wishes: RoutingWishes | undefined,
+    preferences: RoutingPreferences | undefined,
   ): Promise<void> {
     const { admission, exchanges, bodies } = this.#needs;
-    const admitted = await admission.admit(this.#askOf(request, wishes), caller);
+    const admitted = await admission.admit(this.#askOf(request, preferences), caller);
     const { wantsUsage, choices, bytes } = request;
     await exchanges.stream(admitted, CHAT_PATH, {
       sink,
@@ -122,7 +127,7 @@ export class ChatService {
     return new ProviderFailure("field", { message: refusal.message, cause: refusal });
   }
 
-  #askOf(request: ChatRequest, wishes: RoutingWishes | undefined, counted?: number): Ask {
+  #askOf(request: ChatRequest, preferences: RoutingPreferences | undefined, counted?: number): Ask {
     const { bodies, maxCompletionTokens: modelLimit } = this.#needs;
     const { model, prompt, maxTokens, choices } = request;
     const size = { prompt, counted, maxTokens, choices, modelLimit };
@@ -130,11 +135,11 @@ export class ChatService {
       model,
       serviceType: "chatbot",
       format: "openai",
-      wishes: { ...request.wishes, ...wishes },
+      preferences: { ...request.preferences, ...preferences },
       ...likelySize(request, modelLimit, counted),
       counted:
         counted === undefined
-          ? async () => this.#askOf(request, wishes, await bodies.countRequest(request.bytes))
+          ? async () => this.#askOf(request, preferences, await bodies.countRequest(request.bytes))
           : undefined,
       isShort: prompt.isShort,
       verifyTee: request.verifyTee,

@@ -12,7 +12,7 @@ import {
   type ServiceType,
   trustModeOf,
 } from "./provider.ts";
-import type { PriceCaps, RoutingWishes, Usd } from "./routing.ts";
+import type { PriceCaps, RoutingPreferences, Usd } from "./routing.ts";
 
 /** The state of a provider at the moment of a choice. */
 export type ProviderState = {
@@ -52,7 +52,7 @@ export type Situation = {
   readonly model: string;
   readonly serviceType: ServiceType;
   readonly format: ApiFormat;
-  readonly wishes: RoutingWishes;
+  readonly preferences: RoutingPreferences;
   /** How many tokens the prompt and the answer probably have, by which offers are compared; one each unless told. */
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
@@ -81,7 +81,7 @@ const MAX_CANDIDATES = 3;
  * no rate to compare by.
  */
 export function choose(offered: Model | undefined, situation: Situation): Choice {
-  const { model, serviceType, reach, wishes } = situation;
+  const { model, serviceType, reach, preferences } = situation;
   if (reach.models.length > 0 && !reach.models.includes(model))
     throw denied(`This key may not use the model ${JSON.stringify(model)}.`);
   const offers = offered?.providers.filter((offer) => offer.serviceType === serviceType) ?? [];
@@ -106,8 +106,8 @@ export function choose(offered: Model | undefined, situation: Situation): Choice
   }
   const states = new Map(eligible.map((offer) => [offer, situation.stateOf(offer)]));
   const healthy = eligible.filter((offer) => isHealthy(states.get(offer)));
-  const ranked = (healthy.length > 0 ? healthy : eligible).toSorted(byWishes(situation, states));
-  const isAlone = wishes.pin !== undefined || wishes.allowFallbacks === false;
+  const ranked = (healthy.length > 0 ? healthy : eligible).toSorted(byPreferences(situation, states));
+  const isAlone = preferences.pin !== undefined || preferences.allowFallbacks === false;
   const candidates = isAlone ? ranked.slice(0, 1) : firstAndLongest(ranked, situation);
   if (healthy.length > 0)
     for (const offer of eligible)
@@ -158,9 +158,9 @@ type Rule = {
 
 const RULES: readonly Rule[] = [
   {
-    reason: ({ address }, { wishes: { pin } }) =>
+    reason: ({ address }, { preferences: { pin } }) =>
       pin === undefined || address === pin ? undefined : "not_pinned",
-    failure: ({ wishes: { pin }, isKnown, model }) =>
+    failure: ({ preferences: { pin }, isKnown, model }) =>
       pin !== undefined && isKnown(pin)
         ? new AppError(
             "provider_model_mismatch",
@@ -194,19 +194,19 @@ const RULES: readonly Rule[] = [
     failure: () => new AppError("no_available_provider", "No provider of this model is available now."),
   },
   {
-    reason: (offer, { reach, wishes }) =>
-      meetsFloor(offer, reach.trustMode) && meetsFloor(offer, wishes.trustMode ?? null)
+    reason: (offer, { reach, preferences }) =>
+      meetsFloor(offer, reach.trustMode) && meetsFloor(offer, preferences.trustMode ?? null)
         ? undefined
         : "below_trust_mode",
-    failure: ({ reach, wishes }) =>
+    failure: ({ reach, preferences }) =>
       new AppError(
         "no_provider_for_trust_mode",
-        `No provider of this model has the trust mode that is asked for, ${[wishes.trustMode ?? reach.trustMode]}.`,
+        `No provider of this model has the trust mode that is asked for, ${[preferences.trustMode ?? reach.trustMode]}.`,
       ),
   },
   {
     reason: (offer, situation) => (isWithinCaps(offer, situation) ? undefined : "above_max_price"),
-    failure: ({ wishes: { pin } }) =>
+    failure: ({ preferences: { pin } }) =>
       pin === undefined
         ? new AppError("no_provider_within_max_price", "No provider of this model is as cheap as that.")
         : new AppError("pinned_provider_exceeds_max_price", "The provider asks more than the price given."),
@@ -221,8 +221,8 @@ function meetsFloor(offer: Provider, floor: KeyReach["trustMode"]): boolean {
 
 /** Caps are dollars for a million tokens, or for one image; 10^18 neuron are one token of the network. */
 function isWithinCaps(offer: Provider, situation: Situation): boolean {
-  const { wishes, tokenUsd, inputTokens = 0 } = situation;
-  const { caps } = wishes;
+  const { preferences, tokenUsd, inputTokens = 0 } = situation;
+  const { caps } = preferences;
   if (caps === undefined) return true;
   if (tokenUsd === undefined)
     throw new AppError(
@@ -246,11 +246,11 @@ function isHealthy(state: ProviderState | undefined): boolean {
 }
 
 /**
- * By the client's wish, else by what this request will probably cost; between equals the least busy, then the quickest. Who was not asked lately
+ * By the client's preference, else by what this request will probably cost; between equals the least busy, then the quickest. Who was not asked lately
  * counts as quick, so that it is asked and its latency known.
  */
-function byWishes(
-  { wishes: { sort }, serviceType, inputTokens = 1, outputTokens = 1 }: Situation,
+function byPreferences(
+  { preferences: { sort }, serviceType, inputTokens = 1, outputTokens = 1 }: Situation,
   states: ReadonlyMap<Provider, ProviderState>,
 ) {
   const latency = (offer: Provider) => states.get(offer)?.latencyMs ?? 0;

@@ -22,7 +22,7 @@ import {
 import { askForImages } from "./images.service.ts";
 import { type Provider, trustModeOf } from "./provider.ts";
 import type { RequestsService } from "./requests.service.ts";
-import type { RoutingWishes } from "./routing.ts";
+import type { RoutingPreferences } from "./routing.ts";
 
 type Needs = {
   readonly database: Database;
@@ -44,12 +44,12 @@ type Needs = {
 /** Image jobs are of this kind among all jobs. */
 export const IMAGE_JOB = "image";
 
-/** What is asked of an image job: the client's own body, and what its headers wish. */
+/** What is asked of an image job: the client's own body, and the preferences in its headers. */
 export type ImageJobAsk = {
   readonly operation: ImageOperation;
   readonly body: Buffer;
   readonly contentType: string;
-  readonly wishes: RoutingWishes;
+  readonly preferences: RoutingPreferences;
   /** Whether the provider's signature is to be checked; `verify_tee` of the body says so too. */
   readonly verifyTee?: boolean;
 };
@@ -78,13 +78,13 @@ export class ImageJobsService {
    */
   async submit(ask: ImageJobAsk, caller: Omit<Caller, "requestId">): Promise<JobView> {
     const { admission, submitted, deadlineSeconds } = this.#needs;
-    const { operation, contentType, body, wishes } = ask;
+    const { operation, contentType, body, preferences } = ask;
     const request = await readJobRequest(ask, body);
     const id = newId();
     let made: JobView | undefined;
     await admission.admit(
       {
-        ...askForImages(request, wishes),
+        ...askForImages(request, preferences),
         job: {
           requestIdOf: (first) => `async-${first.address.slice(2, 10)}-${id}`,
           insert: async (tx, { requestId, candidates, refused }) => {

@@ -5,7 +5,7 @@ import { PROVIDER_OBJECT, providerPreferences } from "./chat-request.ts";
 import { type Form, formBody, readMultipart, textsOf } from "./multipart.ts";
 import type { Provider } from "./provider.ts";
 import { forwardedBody, readFields, upstreamModel } from "./request-fields.ts";
-import type { RoutingWishes } from "./routing.ts";
+import type { RoutingPreferences } from "./routing.ts";
 
 /** How many images one request may ask for. */
 export const MAX_IMAGES = 10;
@@ -58,7 +58,7 @@ export type ImageRequest = {
   readonly serviceType: "text-to-image" | "image-editing";
   /** How many images are asked for. */
   readonly count: number;
-  readonly wishes: RoutingWishes;
+  readonly preferences: RoutingPreferences;
   /** Whether the provider's signature of the answer is to be checked. */
   readonly verifyTee?: boolean | undefined;
   /** The type of the body, which is the same for every provider. */
@@ -75,7 +75,7 @@ export function readImageRequest(bytes: Buffer): ImageRequest {
     model: fields.model,
     serviceType: "text-to-image",
     count: fields.n ?? 1,
-    wishes: providerPreferences(fields.provider),
+    preferences: providerPreferences(fields.provider),
     verifyTee: fields.verify_tee ?? false,
     contentType: "application/json",
     bodyFor: (provider) => forwardedBody({ bytes, fields }, { ...format, ...upstreamModel(provider) }),
@@ -92,7 +92,7 @@ export async function readImageEdit(bytes: Buffer, contentType: string): Promise
     model,
     serviceType: "image-editing",
     count: Number(n ?? 1),
-    wishes: {},
+    preferences: {},
     contentType,
     bodyFor: (provider) => formBody(form, { ...format, ...upstreamModel(provider) }),
   };

@@ -7,7 +7,7 @@ import type { ImageRequest } from "./image-request.ts";
 import { quoteUnits, type UnitUsage } from "./pricing.ts";
 import type { ProviderAnswer } from "./provider-answer.ts";
 import { appendFields } from "./request-fields.ts";
-import type { RoutingWishes } from "./routing.ts";
+import type { RoutingPreferences } from "./routing.ts";
 import { answerIdOf, noAnswer, readAnswerObject } from "./whole-answer.ts";
 
 const PATHS = { "text-to-image": "/images/generations", "image-editing": "/images/edits" } as const;
@@ -37,9 +37,9 @@ export class ImagesService {
   create(
     request: ImageRequest,
     caller: Caller,
-    { signal, wishes }: { readonly signal: AbortSignal; readonly wishes: RoutingWishes },
+    { signal, preferences }: { readonly signal: AbortSignal; readonly preferences: RoutingPreferences },
   ): Promise<ImageAnswer> {
-    return this.#needs.exchanges.track(this.#create(request, caller, signal, wishes));
+    return this.#needs.exchanges.track(this.#create(request, caller, signal, preferences));
   }
 
   /** The images of an answer that `create` gave. Throws `unavailable`. */
@@ -51,10 +51,10 @@ export class ImagesService {
     request: ImageRequest,
     caller: Caller,
     signal: AbortSignal,
-    wishes: RoutingWishes,
+    preferences: RoutingPreferences,
   ): Promise<ImageAnswer> {
     const { admission, exchanges, bodies } = this.#needs;
-    const admitted = await admission.admit(askForImages(request, wishes), caller);
+    const admitted = await admission.admit(askForImages(request, preferences), caller);
     const { answer, trace } = await exchanges.collect(admitted, PATHS[request.serviceType], {
       contentType: request.contentType,
       signal,
@@ -66,13 +66,13 @@ export class ImagesService {
 }
 
 /** The admission of a request for images: each is held for at the price of one. */
-export function askForImages(request: ImageRequest, wishes: RoutingWishes): Ask {
+export function askForImages(request: ImageRequest, preferences: RoutingPreferences): Ask {
   const { model, serviceType, count } = request;
   return {
     model,
     serviceType,
     format: "openai",
-    wishes: { ...request.wishes, ...wishes },
+    preferences: { ...request.preferences, ...preferences },
     verifyTee: request.verifyTee,
     quote: (price) => quoteUnits(imageUnits(count), price),
     body: (provider) => request.bodyFor(provider),

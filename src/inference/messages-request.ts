@@ -5,7 +5,7 @@ import { boundPrompt, type PromptBound } from "./prompt-bound.ts";
 import type { Provider } from "./provider.ts";
 import { hasText, quickList } from "./quick-list.ts";
 import { forwardedBody, type RequestFields, readPromptFields, upstreamModel } from "./request-fields.ts";
-import type { RoutingWishes } from "./routing.ts";
+import type { RoutingPreferences } from "./routing.ts";
 import { contentText, readText, shortText } from "./text-schema.ts";
 
 const MAX_TOKENS = 2 ** 31 - 1;
@@ -43,7 +43,7 @@ export type MessagesPrompt = RequestFields & {
   readonly model: string;
   /** How many tokens it has at most. */
   readonly prompt: PromptBound;
-  readonly wishes: RoutingWishes;
+  readonly preferences: RoutingPreferences;
   /** Whether the provider's signature of the answer is to be checked. */
   readonly verifyTee: boolean;
 };
@@ -77,7 +77,7 @@ function toPrompt(
   return {
     model,
     prompt: boundPrompt(fields, bytes),
-    wishes: providerPreferences(provider),
+    preferences: providerPreferences(provider),
     verifyTee: fields.verify_tee ?? false,
     bytes,
     fields,

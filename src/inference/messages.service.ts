@@ -11,7 +11,7 @@ import { quotePrompt } from "./prompt-bound.ts";
 import type { ProviderClient } from "./provider.client.ts";
 import { gatherAnswer } from "./provider-answer.ts";
 import { requestedModel } from "./request-fields.ts";
-import type { RoutingWishes } from "./routing.ts";
+import type { RoutingPreferences } from "./routing.ts";
 import type { StreamSink } from "./stream-terms.ts";
 import { TextMeter } from "./text-meter.ts";
 import { usageLimits } from "./usage.ts";
@@ -32,7 +32,7 @@ type Needs = {
 /** How a request for a message is carried: which version of the format it is in, and who may be asked. */
 export type MessagesTerms = {
   readonly headers: Readonly<Record<string, string>>;
-  readonly wishes: RoutingWishes;
+  readonly preferences: RoutingPreferences;
 };
 
 /** A whole message: the provider's own bytes with `x_0g_trace` appended. */
@@ -70,10 +70,10 @@ export class MessagesService {
   async countTokens(
     prompt: MessagesPrompt,
     caller: Pick<Caller, "keyId">,
-    { headers, wishes, signal }: MessagesTerms & { readonly signal: AbortSignal },
+    { headers, preferences, signal }: MessagesTerms & { readonly signal: AbortSignal },
   ): Promise<number> {
     const { admission, providers, reachOf, bodies } = this.#needs;
-    const choice = admission.choose(askFor(prompt, wishes), await reachOf(caller.keyId));
+    const choice = admission.choose(askFor(prompt, preferences), await reachOf(caller.keyId));
     const [provider] = choice.candidates;
     if (!provider) return bodies.countRequest(prompt.bytes);
     try {
@@ -96,10 +96,10 @@ export class MessagesService {
   async #create(
     request: MessagesRequest,
     caller: Caller,
-    { headers, wishes, signal }: MessagesTerms & { readonly signal: AbortSignal },
+    { headers, preferences, signal }: MessagesTerms & { readonly signal: AbortSignal },
   ): Promise<MessageAnswer> {
     const { admission, exchanges, bodies } = this.#needs;
-    const admitted = await admission.admit(billedAsk(request, wishes, bodies), caller);
+    const admitted = await admission.admit(billedAsk(request, preferences, bodies), caller);
     const { bytes, maxTokens } = request;
     const { answer, reading, trace } = await exchanges.collect(admitted, MESSAGES_PATH, {
       headers,
@@ -115,10 +115,10 @@ export class MessagesService {
     request: MessagesRequest,
     caller: Caller,
     sink: StreamSink,
-    { headers, wishes }: MessagesTerms,
+    { headers, preferences }: MessagesTerms,
   ): Promise<void> {
     const { admission, exchanges, bodies } = this.#needs;
-    const admitted = await admission.admit(billedAsk(request, wishes, bodies), caller);
+    const admitted = await admission.admit(billedAsk(request, preferences, bodies), caller);
     await exchanges.stream(admitted, MESSAGES_PATH, {
       headers,
       sink,
@@ -132,28 +132,33 @@ export class MessagesService {
   }
 }
 
-function askFor(prompt: MessagesPrompt, wishes: RoutingWishes) {
+function askFor(prompt: MessagesPrompt, preferences: RoutingPreferences) {
   return {
     model: prompt.model,
     serviceType: "chatbot",
     format: "anthropic",
-    wishes: { ...prompt.wishes, ...wishes },
+    preferences: { ...prompt.preferences, ...preferences },
     inputTokens: prompt.prompt.likelyTokens,
     verifyTee: prompt.verifyTee,
   } as const;
 }
 
-function billedAsk(request: MessagesRequest, wishes: RoutingWishes, bodies: Bodies, counted?: number): Ask {
+function billedAsk(
+  request: MessagesRequest,
+  preferences: RoutingPreferences,
+  bodies: Bodies,
+  counted?: number,
+): Ask {
   const { prompt, maxTokens, bytes } = request;
   const size = { prompt, counted, maxTokens, modelLimit: maxTokens, choices: 1 };
   return {
-    ...askFor(request, wishes),
+    ...askFor(request, preferences),
     ...(counted !== undefined && { inputTokens: counted }),
     outputTokens: maxTokens,
     answerTokens: maxTokens,
     counted:
       counted === undefined
-        ? async () => billedAsk(request, wishes, bodies, await bodies.countRequest(bytes))
+        ? async () => billedAsk(request, preferences, bodies, await bodies.countRequest(bytes))
         : undefined,
     isShort: prompt.isShort,
     quote: (provider) => quotePrompt(size, provider),

@@ -5,7 +5,7 @@ import type { CatalogueService } from "./catalogue.service.ts";
 import { likelySize, type PlannedChat } from "./chat-size.ts";
 import type { Refused } from "./choice.ts";
 import type { Provider, ServiceType } from "./provider.ts";
-import type { RoutingWishes } from "./routing.ts";
+import type { RoutingPreferences } from "./routing.ts";
 
 type Needs = {
   readonly admission: AdmissionService;
@@ -40,7 +40,7 @@ export class RoutingService {
       readonly model?: string | undefined;
       readonly chat?: PlannedChat | undefined;
     },
-    wishes: RoutingWishes,
+    preferences: RoutingPreferences,
     keyId: string,
   ): Promise<RoutingPreview> {
     const { admission, catalogue, reachOf, maxCompletionTokens } = this.#needs;
@@ -49,7 +49,7 @@ export class RoutingService {
     const size = serviceType === "chatbot" ? likelySize(chat, maxCompletionTokens) : {};
     const look = (model: string) => {
       const { candidates, refused } = admission.choose(
-        { model, serviceType, format: "openai", wishes, ...size },
+        { model, serviceType, format: "openai", preferences, ...size },
         reach,
       );
       return { providers: candidates, refused };
@@ -66,7 +66,7 @@ export class RoutingService {
   }
 }
 
-/** A model that cannot be had is none of the answers; what is wrong with the wishes themselves is the caller's to hear. */
+/** A model that cannot be had is none of the answers; what is wrong with the preferences themselves is the caller's to hear. */
 function lookOrNothing(look: () => RoutingPreview): readonly RoutingPreview[] {
   try {
     return [look()];

@@ -12,7 +12,7 @@ export type PriceCaps = {
 };
 
 /** How a client steers the choice of its provider (SPEC 4.2, facts 1.4). All of it is optional. */
-export type RoutingWishes = {
+export type RoutingPreferences = {
   readonly sort?: "latency" | "price" | undefined;
   /** The one provider to ask, in lower case: no other is asked in its place. */
   readonly pin?: Hex | undefined;
@@ -23,7 +23,7 @@ export type RoutingWishes = {
 };
 
 /** A client that leaves everything to the router. */
-export const NO_WISHES: RoutingWishes = {};
+export const NO_WISHES: RoutingPreferences = {};
 
 const DECIMAL = /^(0|[1-9]\d{0,11})(?:\.(\d{1,18}))?$/;
 const USD_DIGITS = 18;

@@ -1,5 +1,5 @@
 import type { App } from "../app.ts";
-import { type PriceCaps, type RoutingWishes, readUsd, type Usd } from "../inference/routing.ts";
+import { type PriceCaps, type RoutingPreferences, readUsd, type Usd } from "../inference/routing.ts";
 import { AppError } from "../kernel/errors.ts";
 import { isAddress, lowerHex } from "../kernel/hex.ts";
 import { TRUST_FLOORS } from "../keys/key-terms.ts";
@@ -21,7 +21,7 @@ type SentHeader = { readonly name: string; readonly text: string };
  * words (SPEC 4.2, facts 1.4). Fields that were not sent are absent. Throws `invalid_provider_header` or
  * `invalid_max_price_usd` for a malformed value and for a control that was sent twice.
  */
-export function readRouting(rawHeaders: readonly string[], words: readonly string[]): RoutingWishes {
+export function readRouting(rawHeaders: readonly string[], words: readonly string[]): RoutingPreferences {
   let sent: Map<Control, SentHeader> | undefined;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? "";
@@ -32,11 +32,11 @@ export function readRouting(rawHeaders: readonly string[], words: readonly strin
     if (sent.has(control)) throw malformed(control, name, "was sent twice");
     sent.set(control, { name, text: rawHeaders[at + 1] ?? "" });
   }
-  return sent ? toWishes(sent) : {};
+  return sent ? toPreferences(sent) : {};
 }
 
 /** The same as the `headers` of a route, under the words of this deployment. */
-export function routingHeaders({ config }: App, rawHeaders: readonly string[]): RoutingWishes {
+export function routingHeaders({ config }: App, rawHeaders: readonly string[]): RoutingPreferences {
   return readRouting(rawHeaders, config.PLATFORM_WORDS);
 }
 
@@ -56,7 +56,7 @@ function controlOf(name: string, words: readonly string[]): Control | undefined 
   return CONTROLS.find((control) => control === rest);
 }
 
-function toWishes(sent: ReadonlyMap<Control, SentHeader>): RoutingWishes {
+function toPreferences(sent: ReadonlyMap<Control, SentHeader>): RoutingPreferences {
   const caps: PriceCaps = {
     ...read(sent, "max-price-usd-prompt", priceOf, "prompt"),
     ...read(sent, "max-price-usd-completion", priceOf, "completion"),

@@ -5,7 +5,7 @@ import { newRequestId } from "../../src/kernel/ids.ts";
 import { permitSpender } from "../../src/keys/permissions.ts";
 import type { Context } from "../shared/context.ts";
 import { ChatInput, ChatPieceType, toBill, toChatRequest } from "./chat.type.ts";
-import { toWishes } from "./routing.type.ts";
+import { toPreferences } from "./routing.type.ts";
 
 type Subscribing = { readonly args: { readonly input: ChatInput }; readonly context: Context };
 
@@ -52,6 +52,6 @@ async function openChat({
     services.chat,
     await toChatRequest(input, { stream: true }),
     caller,
-    toWishes(input.routing),
+    toPreferences(input.routing),
   );
 }

@@ -6,7 +6,7 @@ import { permitSpender } from "../../src/keys/permissions.ts";
 import type { Context } from "../shared/context.ts";
 import { IDEMPOTENCY_KEY, runOnce } from "../shared/once.ts";
 import { ChatCompletionType, ChatInput, toBill, toChatRequest } from "./chat.type.ts";
-import { toWishes } from "./routing.type.ts";
+import { toPreferences } from "./routing.type.ts";
 
 /** Chats that are answered as a whole. */
 @Resolver()
@@ -27,7 +27,7 @@ export class ChatResolver {
     const { signal } = new AbortController();
     const body = await runOnce(context, { ...caller, field: "completeChat", key, input }, async () => {
       const request = await toChatRequest(input, { stream: false });
-      return (await services.chat.complete(request, caller, signal, toWishes(input.routing))).body;
+      return (await services.chat.complete(request, caller, signal, toPreferences(input.routing))).body;
     });
     return toCompletion(JSON.parse(body.toString("utf8")) as Answer);
   }

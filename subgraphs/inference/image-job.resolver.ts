@@ -23,7 +23,7 @@ import {
 import { InferenceRequestType } from "./inference-request.type.ts";
 import { ModelType } from "./model.type.ts";
 import { ProviderType } from "./provider.type.ts";
-import { toWishes } from "./routing.type.ts";
+import { toPreferences } from "./routing.type.ts";
 
 const WHO = "An `sk-` key reads the jobs that it made; the scope `account:read` reads those of every key.";
 
@@ -72,12 +72,12 @@ export class ImageJobResolver {
     const caller = { ...permitSpender(principal, "job.submit"), requestId: newRequestId() };
     let made: JobView | undefined;
     const id = await runOnce(context, { ...caller, field: "submitImageJob", key, input }, async () => {
-      const wishes = toWishes(input.routing);
+      const preferences = toPreferences(input.routing);
       const ask = {
         operation: "generations",
         body: toJobBody(input),
         contentType: JSON_TYPE,
-        wishes,
+        preferences,
       } as const;
       made = await services.imageJobs.submit(ask, caller);
       return Buffer.from(made.id);

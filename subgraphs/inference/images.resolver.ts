@@ -9,7 +9,7 @@ import { IMAGE_COPIES } from "../shared/image-allowance.ts";
 import { IDEMPOTENCY_KEY, runOnce } from "../shared/once.ts";
 import { InferenceBillType, toBill } from "./chat.type.ts";
 import { ImageJobInput, JobImageType, toJobBody, toJobImage } from "./image-job.type.ts";
-import { toWishes } from "./routing.type.ts";
+import { toPreferences } from "./routing.type.ts";
 
 /** Images that were made at once. */
 @ObjectType("GeneratedImages", { description: "Images that were made and paid for.", simpleResolvers: true })
@@ -41,7 +41,7 @@ export class ImagesResolver {
     const { signal } = new AbortController();
     context.imageAllowance.requireRoom();
     const body = await runOnce(context, { ...caller, field: "generateImages", key, input }, async () => {
-      const given = { signal, wishes: toWishes(input.routing) };
+      const given = { signal, preferences: toPreferences(input.routing) };
       return (await services.images.create(readImageRequest(toJobBody(input)), caller, given)).body;
     });
     // It was paid for: it is counted, and no longer refused.

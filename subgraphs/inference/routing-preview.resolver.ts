@@ -7,7 +7,7 @@ import { permitSpender } from "../../src/keys/permissions.ts";
 import type { Context } from "../shared/context.ts";
 import { ServiceType } from "../shared/service-type.ts";
 import { ChatMessageInput, toMessage } from "./chat.type.ts";
-import { RoutingInput, RoutingPreviewType, toWishes } from "./routing.type.ts";
+import { RoutingInput, RoutingPreviewType, toPreferences } from "./routing.type.ts";
 
 /** Who would serve a request. */
 @Resolver()
@@ -43,6 +43,6 @@ export class RoutingPreviewResolver {
       maxTokens: maxTokens ?? undefined,
     });
     const asked = { serviceType, model: model ?? undefined, chat };
-    return services.routing.preview(asked, toWishes(routing), keyId);
+    return services.routing.preview(asked, toPreferences(routing), keyId);
   }
 }

@@ -3,7 +3,7 @@ import { Field, InputType, Int, ObjectType } from "type-graphql";
 import type { Attempt } from "../../src/inference/admitted.ts";
 import type { RefusalReason as Reason, Refused } from "../../src/inference/choice.ts";
 import type { Provider, TrustMode as Trust } from "../../src/inference/provider.ts";
-import { type PriceCaps, type RoutingWishes, readUsd } from "../../src/inference/routing.ts";
+import { type PriceCaps, type RoutingPreferences, readUsd } from "../../src/inference/routing.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import { defineEnum } from "../shared/enumeration.ts";
@@ -11,7 +11,7 @@ import { AddressScalar } from "../shared/scalars.ts";
 import { TrustMode } from "../shared/trust-mode.ts";
 import { ProviderType } from "./provider.type.ts";
 
-type Sort = NonNullable<RoutingWishes["sort"]>;
+type Sort = NonNullable<RoutingPreferences["sort"]>;
 
 /** By what providers are ranked. */
 const ProviderSort = defineEnum<Sort>("ProviderSort", "By what providers are ranked.", {
@@ -79,7 +79,7 @@ export class RoutingInput {
 }
 
 /** What the router takes a `RoutingInput` for. Throws `invalid_max_price_usd`. */
-export function toWishes(input: RoutingInput | null | undefined): RoutingWishes {
+export function toPreferences(input: RoutingInput | null | undefined): RoutingPreferences {
   const { sort, provider, allowFallbacks, trustMode } = input ?? {};
   const caps: PriceCaps = {
     ...capOf("prompt", "maxPriceUsdPrompt", input),

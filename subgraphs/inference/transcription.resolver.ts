@@ -6,7 +6,7 @@ import { permitSpender } from "../../src/keys/permissions.ts";
 import type { Context } from "../shared/context.ts";
 import { IDEMPOTENCY_KEY, runOnce } from "../shared/once.ts";
 import { toBill } from "./chat.type.ts";
-import { toWishes } from "./routing.type.ts";
+import { toPreferences } from "./routing.type.ts";
 import { TranscriptionInput, TranscriptionType, toTranscriptionRequest } from "./transcription.type.ts";
 
 /** Sounds that are written down. */
@@ -28,7 +28,7 @@ export class TranscriptionResolver {
     const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
     const { signal } = new AbortController();
     const body = await runOnce(context, { ...caller, field: "transcribe", key, input }, async () => {
-      const given = { signal, wishes: toWishes(input.routing) };
+      const given = { signal, preferences: toPreferences(input.routing) };
       return (await services.audio.transcribe(toTranscriptionRequest(input), caller, given)).body;
     });
     const { text, language, segments, x_0g_trace: trace } = JSON.parse(body.toString("utf8")) as Answer;

@@ -45,7 +45,7 @@ async function read(reply: Response): Promise<Posted> {
 const GRAPHQL = "application/graphql-response+json; charset=utf-8";
 const JSON_TYPE = "application/json; charset=utf-8";
 
-test("the audit of GraphQL over HTTP finds no error, every MUST met, and at most three of its wishes not", async () => {
+test("the audit of GraphQL over HTTP finds no error, every MUST met, and at most three of its recommendations not", async () => {
   const fetchFn = (input: string, init: RequestInit = {}) =>
     fetch(input, { ...init, headers: { ...(init.headers as Record<string, string>), ...PREFLIGHT } });
   const audits = serverAudits({ url: url(), fetchFn });

@@ -103,7 +103,7 @@ export class World {
       maxTokens,
       choices: 1,
       prompt: { maxTokens: given.prompt, likelyTokens: given.prompt, isShort: true },
-      wishes: {},
+      preferences: {},
       bytes: Buffer.from(JSON.stringify(fields)),
       fields,
     };
@@ -133,7 +133,7 @@ export class World {
       operation: "generations",
       body: Buffer.from(JSON.stringify(body)),
       contentType: "application/json",
-      wishes: {},
+      preferences: {},
     } as const;
     this.#asking = given.images;
     router.imageJobs

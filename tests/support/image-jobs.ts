@@ -120,7 +120,7 @@ export async function openJobWorld(
         operation: "generations",
         body: Buffer.from(JSON.stringify({ model: IMAGE_MODEL, prompt: "the sea", n: images })),
         contentType: "application/json",
-        wishes: NO_WISHES,
+        preferences: NO_WISHES,
         ...more,
       };
       return (await imageJobs.submit(ask, { account, keyId })).id;

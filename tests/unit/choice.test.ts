@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Choice, choose, type ProviderState, type Situation } from "../../src/inference/choice.ts";
 import type { Provider } from "../../src/inference/provider.ts";
-import { NO_WISHES, type RoutingWishes, readUsd } from "../../src/inference/routing.ts";
+import { NO_WISHES, type RoutingPreferences, readUsd } from "../../src/inference/routing.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import type { Hex } from "../../src/kernel/hex.ts";
 import { UNRESTRICTED } from "../../src/keys/key-terms.ts";
@@ -45,7 +45,7 @@ function chosen(
       model: MODEL,
       serviceType: "chatbot",
       format: "openai",
-      wishes: NO_WISHES,
+      preferences: NO_WISHES,
       reach: UNRESTRICTED,
       stateOf: ({ address }) => states.get(address) ?? IDLE,
       tokenUsd: undefined,
@@ -83,7 +83,7 @@ const someOffer = fc.record({
   unroutable: fc.option(fc.constant("not https"), { nil: undefined }),
 });
 const cap = fc.option(fc.bigInt(0n, 10n ** 16n), { nil: undefined });
-const wishes: fc.Arbitrary<RoutingWishes> = fc.record({
+const preferences: fc.Arbitrary<RoutingPreferences> = fc.record({
   sort: fc.constantFrom(undefined, "latency" as const, "price" as const),
   pin: fc.option(fc.integer({ min: 1, max: 7 }).map(addressOf), { nil: undefined, freq: 4 }),
   allowFallbacks: fc.constantFrom(undefined, true, false),
@@ -91,19 +91,19 @@ const wishes: fc.Arbitrary<RoutingWishes> = fc.record({
   caps: fc.option(fc.record({ prompt: cap, completion: cap }), { nil: undefined }),
 });
 
-test("whatever the offers, their states and the wishes: no one is asked who may not be, in the order asked for, and every other has one reason", () => {
+test("whatever the offers, their states and the preferences: no one is asked who may not be, in the order asked for, and every other has one reason", () => {
   const tokenUsd = readUsd("0.25") ?? 0n;
   fc.assert(
     fc.property(
       fc.array(fc.tuple(someOffer, state), { minLength: 1, maxLength: 6 }),
-      wishes,
+      preferences,
       fc.record({ inputTokens: fc.nat(100_000), outputTokens: fc.nat(100_000) }),
       (given, wished, size) => {
         const offers = given.map(([fields], n) => offer(n + 1, fields));
         const states = new Map(given.map(([, known], n) => [addressOf(n + 1) as string, known]));
         let choice: Choice;
         try {
-          choice = chosen(offers, { wishes: wished, tokenUsd, ...size }, states);
+          choice = chosen(offers, { preferences: wished, tokenUsd, ...size }, states);
         } catch (error) {
           expect(error).toBeInstanceOf(AppError);
           return;
@@ -153,10 +153,10 @@ test("three are asked at the most, one with a pin or without fallbacks, and the 
   const offers = [FOUR, TWO, ONE, THREE];
   expect(addresses(chosen(offers))).toEqual([1, 2, 3].map(addressOf));
   expect(chosen(offers).refused).toEqual([{ provider: FOUR.address, reason: "enough_candidates" }]);
-  const alone = chosen(offers, { wishes: { allowFallbacks: false } });
+  const alone = chosen(offers, { preferences: { allowFallbacks: false } });
   expect(addresses(alone)).toEqual([ONE.address]);
   expect(new Set(alone.refused.map(({ reason }) => reason))).toEqual(new Set(["fallbacks_off"]));
-  const pinned = chosen(offers, { wishes: { pin: THREE.address } });
+  const pinned = chosen(offers, { preferences: { pin: THREE.address } });
   expect(addresses(pinned)).toEqual([THREE.address]);
   expect(new Set(pinned.refused.map(({ reason }) => reason))).toEqual(new Set(["not_pinned"]));
 });
@@ -173,7 +173,7 @@ test("the offer is first that costs least for this prompt and this answer, by th
   ];
   for (const sort of [undefined, "price"] as const) {
     const first = (inputTokens: number, outputTokens: number) =>
-      addresses(chosen(offers, { inputTokens, outputTokens, ...(sort && { wishes: { sort } }) }))[0];
+      addresses(chosen(offers, { inputTokens, outputTokens, ...(sort && { preferences: { sort } }) }))[0];
     expect(first(100_000, 10)).toBe(addressOf(1));
     expect(first(2_000, 4_000)).toBe(addressOf(2));
     expect(first(1_000, 4_000)).toBe(addressOf(3));
@@ -194,7 +194,7 @@ test("by latency the quickest comes first, and before it whoever was not asked l
     [ONE.address as string, { ...IDLE, latencyMs: 900 }],
     [TWO.address as string, { ...IDLE, latencyMs: 100 }],
   ]);
-  expect(addresses(chosen([ONE, TWO, THREE], { wishes: { sort: "latency" } }, states))).toEqual(
+  expect(addresses(chosen([ONE, TWO, THREE], { preferences: { sort: "latency" } }, states))).toEqual(
     [3, 2, 1].map(addressOf),
   );
 });
@@ -213,24 +213,30 @@ test.each<[string, () => unknown]>([
   ["model_not_found", () => chosen([offer(1, { serviceType: "text-to-image" })])],
   ["access_denied", () => chosen([ONE], { reach: { ...UNRESTRICTED, models: ["other"] } })],
   ["access_denied", () => chosen([ONE], { reach: { ...UNRESTRICTED, providers: [TWO.address] } })],
-  ["provider_not_found", () => chosen([ONE], { wishes: { pin: TWO.address } })],
-  ["provider_model_mismatch", () => chosen([ONE], { wishes: { pin: TWO.address }, isKnown: () => true })],
+  ["provider_not_found", () => chosen([ONE], { preferences: { pin: TWO.address } })],
+  [
+    "provider_model_mismatch",
+    () => chosen([ONE], { preferences: { pin: TWO.address }, isKnown: () => true }),
+  ],
   ["invalid_body", () => chosen([ONE], { format: "anthropic" })],
   ["no_available_provider", () => chosen([offer(1, { unroutable: "not https" })])],
   ["no_available_provider", () => chosen([offer(1, { teeAcknowledged: false })])],
   [
     "no_provider_for_trust_mode",
-    () => chosen([offer(1, { isCentralized: true })], { wishes: { trustMode: "private" } }),
+    () => chosen([offer(1, { isCentralized: true })], { preferences: { trustMode: "private" } }),
   ],
   [
     "no_provider_for_trust_mode",
     () => chosen([offer(1, { verifiability: "" })], { reach: { ...UNRESTRICTED, trustMode: "verified" } }),
   ],
-  ["invalid_max_price_usd", () => chosen([ONE], { wishes: { caps: { prompt: 1n } } })],
-  ["no_provider_within_max_price", () => chosen([ONE], { wishes: { caps: { prompt: 0n } }, tokenUsd: 1n })],
+  ["invalid_max_price_usd", () => chosen([ONE], { preferences: { caps: { prompt: 1n } } })],
+  [
+    "no_provider_within_max_price",
+    () => chosen([ONE], { preferences: { caps: { prompt: 0n } }, tokenUsd: 1n }),
+  ],
   [
     "pinned_provider_exceeds_max_price",
-    () => chosen([ONE], { wishes: { pin: ONE.address, caps: { prompt: 0n } }, tokenUsd: 1n }),
+    () => chosen([ONE], { preferences: { pin: ONE.address, caps: { prompt: 0n } }, tokenUsd: 1n }),
   ],
 ])("when nobody is left, the reason is %s", (code, run) => {
   expect(codeOf(run)).toBe(code);
@@ -240,7 +246,7 @@ test("prices are compared to the last digit: what costs exactly the cap is withi
   // 0.25 USD a token of 10^18 neuron; 4 * 10^12 neuron for one, a million of them are 4 tokens: 1 USD.
   const exact = offer(1, { inputPrice: 4n * 10n ** 12n });
   const dearer = offer(2, { inputPrice: 4n * 10n ** 12n + 1n });
-  const given = { wishes: { caps: { prompt: readUsd("1") } }, tokenUsd: readUsd("0.25") };
+  const given = { preferences: { caps: { prompt: readUsd("1") } }, tokenUsd: readUsd("0.25") };
   expect(addresses(chosen([exact, dearer], given))).toEqual([exact.address]);
 });
 
@@ -367,7 +373,7 @@ test("prices with tiers are ranked and capped as they are for a question of this
   // At 10^12 dollars for a token of the network, a neuron for a token is a dollar for a million.
   const [tokenUsd, prompt] = [10n ** 30n, 2n * 10n ** 18n];
   const capped = (inputTokens: number) =>
-    chosen(offers, { inputTokens, tokenUsd, wishes: { caps: { prompt } } });
+    chosen(offers, { inputTokens, tokenUsd, preferences: { caps: { prompt } } });
   expect(capped(100).candidates).toHaveLength(1);
   expect(codeOf(() => capped(101))).toBe("no_provider_within_max_price");
 });

@@ -71,7 +71,7 @@ export const countMessageTokens = defineRoute({
 
 /** How its provider is chosen, and what that is told of the format. */
 function messagesHeaders(app: App, rawHeaders: readonly string[]) {
-  return { wishes: routingHeaders(app, rawHeaders), headers: formatHeaders(rawHeaders) };
+  return { preferences: routingHeaders(app, rawHeaders), headers: formatHeaders(rawHeaders) };
 }
 
 /** Which version of the format a client speaks: the two headers that a provider is told of. */

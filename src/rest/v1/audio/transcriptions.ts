@@ -46,7 +46,7 @@ export const createTranscription = defineRoute({
   bodyLimitBytes: MAX_BODY_BYTES,
   repetition: "replayed",
   async handle(app, call) {
-    const { body, signal, query, headers: wishes } = call;
+    const { body, signal, query, headers: preferences } = call;
     const caller = callerOf(call);
     const contentType = contentTypeOf(call, [JSON_TYPE, FORM_TYPE]);
     const read =
@@ -54,7 +54,7 @@ export const createTranscription = defineRoute({
         ? await app.audio.readJson(body)
         : await readTranscriptionForm(body, contentType);
     const request = { ...read, verifyTee: read.verifyTee || query.verify_tee === "true" };
-    const transcript = await app.audio.transcribe(request, caller, { signal, wishes });
+    const transcript = await app.audio.transcribe(request, caller, { signal, preferences });
     return inferenceBytes(transcript, {
       "content-type": transcript.contentType,
       "x-0g-trace": JSON.stringify(transcript.trace),

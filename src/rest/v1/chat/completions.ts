@@ -17,12 +17,12 @@ export const chatCompletions = defineRoute({
   answer: CHAT_ANSWER,
   takesPrompt: true,
   repetition: "replayed",
-  async handle(app, { principal, body, headers: wishes, requestId, signal }) {
+  async handle(app, { principal, body, headers: preferences, requestId, signal }) {
     const request = await readChatRequest(body);
     const caller = callerOf({ principal, requestId });
     if (request.stream)
-      return { kind: "stream", run: (sink) => app.chat.stream(request, caller, sink, wishes) };
-    const completion = await app.chat.complete(request, caller, signal, wishes);
+      return { kind: "stream", run: (sink) => app.chat.stream(request, caller, sink, preferences) };
+    const completion = await app.chat.complete(request, caller, signal, preferences);
     return inferenceBytes(completion);
   },
 });

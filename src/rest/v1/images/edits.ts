@@ -29,7 +29,7 @@ export const editImages = defineRoute({
       verifyTee: call.query.verify_tee === "true",
     };
     return inferenceBytes(
-      await app.images.create(request, caller, { signal: call.signal, wishes: call.headers }),
+      await app.images.create(request, caller, { signal: call.signal, preferences: call.headers }),
     );
   },
 });

@@ -20,7 +20,7 @@ export const generateImages = defineRoute({
     const caller = callerOf(call);
     const request = readImageRequest(call.body);
     return inferenceBytes(
-      await app.images.create(request, caller, { signal: call.signal, wishes: call.headers }),
+      await app.images.create(request, caller, { signal: call.signal, preferences: call.headers }),
     );
   },
 });

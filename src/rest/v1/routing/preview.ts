@@ -36,7 +36,7 @@ export const previewRouting = defineRoute({
   },
   async handle(app, { principal, body, headers }) {
     const { keyId } = permitSpender(principal, "routing.preview");
-    const wishes = {
+    const preferences = {
       ...providerPreferences(body.provider),
       ...headers,
     };
@@ -46,7 +46,11 @@ export const previewRouting = defineRoute({
       maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
       choices: body.n ?? undefined,
     });
-    const { providers, refused } = await app.routing.preview({ serviceType, model, chat }, wishes, keyId);
+    const { providers, refused } = await app.routing.preview(
+      { serviceType, model, chat },
+      preferences,
+      keyId,
+    );
     return json({
       object: "routing.preview",
       service_type: serviceType,

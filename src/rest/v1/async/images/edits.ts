@@ -23,10 +23,10 @@ export const submitImageEdit = defineRoute({
   repetition: "replayed",
   async handle(app, call) {
     const caller = callerOf(call, "job.submit");
-    const { headers: wishes } = call;
+    const { headers: preferences } = call;
     const contentType = contentTypeOf(call, ["multipart/form-data"]);
     const verifyTee = call.query.verify_tee === "true";
-    const ask = { operation: "edits", body: call.body, contentType, wishes, verifyTee } as const;
+    const ask = { operation: "edits", body: call.body, contentType, preferences, verifyTee } as const;
     return submittedJob(await app.imageJobs.submit(ask, caller));
   },
 });

@@ -21,7 +21,7 @@ export const submitImages = defineRoute({
       operation: "generations",
       body: call.body,
       contentType: "application/json",
-      wishes: call.headers,
+      preferences: call.headers,
     } as const;
     return submittedJob(await app.imageJobs.submit(ask, callerOf(call, "job.submit")));
   },
