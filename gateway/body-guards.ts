@@ -18,9 +18,9 @@ export function refuseEncodedBodies(server: FastifyInstance): void {
 }
 
 /**
- * Answers `Expect: 100-continue` when somebody begins to read the body: until then the request may be refused, for its
+ * Answers `Expect: 100-continue` when a handler begins to read the body: until then the request may be refused, for its
  * credential or its size, without a byte of it. A connection on which a body was announced and never asked for is
- * closed behind the answer, as nobody can tell that body from the next request.
+ * closed behind the answer, since that body cannot be told from the next request.
  */
 export function continueWhenRead(http: Server): void {
   http.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {

@@ -80,7 +80,7 @@ export function allowPages(server: FastifyInstance, pages: Pages): void {
       .header("allow", [...allowed, "OPTIONS"].join(", "))
       .send();
   };
-  // Before its body is read, which nobody needs: one that is announced by its type and empty would be refused.
+  // Before its body is read, which is not needed: one that is announced by its type and empty would be refused.
   server.options("/*", { onRequest: answer }, answer);
 }
 

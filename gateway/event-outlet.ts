@@ -45,7 +45,7 @@ export class EventOutlet {
     response.write((options.first ?? "") + options.heartbeat);
   }
 
-  /** Writes, and resolves when more may be written; with false when nobody reads any more. */
+  /** Writes, and resolves when more may be written; with false when the client has left. */
   async write(text: string): Promise<boolean> {
     if (this.#isClosed || this.#response.writableEnded) return false;
     return this.#response.write(text) || this.#drained();

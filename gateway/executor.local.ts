@@ -25,7 +25,7 @@ export type LocalExecutorOptions<C, S> = {
   readonly schema: GraphQLSchema;
   /**
    * Called once per client request and per event of a subscription: loaders made here are fresh for each. `signal`
-   * aborts when nobody waits for the result any more.
+   * aborts when the client has left.
    */
   readonly contextOf: (context: C, signal?: AbortSignal) => S;
   /** Hears of what resolvers threw unexpectedly: clients are not told. */

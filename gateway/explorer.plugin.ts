@@ -23,7 +23,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** GraphiQL for browsers that open /graphql: one page with everything in it, which asks nobody but this origin. */
+/** GraphiQL for browsers that open /graphql: one page with everything in it, which sends requests to this origin only. */
 export function serveExplorer(server: FastifyInstance): void {
   let page: Promise<{ readonly plain: Buffer; readonly small: Buffer }> | undefined;
   server.addHook("onRequest", async (request, reply) => {

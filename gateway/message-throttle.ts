@@ -47,7 +47,7 @@ export class MessageThrottle {
     return true;
   }
 
-  /** Forgets what waits: nobody is there any more. */
+  /** Drops the queue: the client has left. */
   stop(): void {
     this.#isOver = true;
     this.#waiting.length = 0;

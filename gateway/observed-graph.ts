@@ -7,7 +7,7 @@ import type { Engine } from "./engine/engine.ts";
 import { isPromise, type MaybePromise, type SubgraphExecutor } from "./engine/subgraph-executor.ts";
 import type { Planner } from "./planner.ts";
 
-/** A request of a plan: whom it asked, when in the operation, and for how long. Milliseconds. */
+/** A fetch of a plan: its subgraph, its start within the operation and its duration, in milliseconds. */
 type Fetch = { readonly subgraph: string; readonly atMs: number; readonly durationMs: number };
 
 /** What an operation notes of itself for the log of slow ones. */

@@ -17,8 +17,8 @@ const UNSENT = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENOTFOUND", "EAI_AGAIN"
 const CUT = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
 /**
- * Carries requests over the moment in which a process is replaced: what meets nobody is sent again, within its own
- * deadline, until somebody listens. Who has been out of reach for longer than `windowMs` is not waited for any more:
+ * Carries requests over the moment in which a process is replaced: what finds no listener is sent again, within its own
+ * deadline, until the subgraph listens. Who has been out of reach for longer than `windowMs` is not waited for any more:
  * requests then fail at once, and the first that gets through ends that.
  */
 export class RestartPatience {

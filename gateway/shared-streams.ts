@@ -17,7 +17,7 @@ const LIVE = "live";
 
 /**
  * Which subscriptions are the same: of one live field, with the same text and variables, by the same credential, and
- * without a cursor to resume from. Undefined for one that is nobody else's.
+ * without a cursor to resume from. Undefined for one that cannot be shared.
  */
 export function createShareKeys(supergraphSdl: string): (operation: StreamedOperation) => string | undefined {
   const { tag = new Map() } = readDirectiveUses(supergraphSdl, ["tag"]);
@@ -55,7 +55,7 @@ const MAX_BEHIND = 1_000;
 
 /**
  * Subscriptions that are the same are opened once, and their results handed to every reader, each with a queue of its
- * own: a slow one holds up nobody. The source is let go of with its last reader.
+ * own: a slow one delays no other. The source is let go of with its last reader.
  */
 export class SharedStreams {
   readonly #byDocument = new WeakMap<DocumentNode, Map<string, SharedStream>>();

@@ -90,7 +90,7 @@ function socketClass({ timeoutMs, maxBytes }: SocketSubscription): SocketClass {
     constructor(url: string | URL, protocols?: string | string[]) {
       const limits = { handshakeTimeout: timeoutMs, maxPayload: maxBytes, perMessageDeflate: false };
       super(url, protocols, limits);
-      // A socket that is closed while it opens still emits an error, when nobody listens any more.
+      // A socket that is closed while it opens still emits an error, when no listener is left.
       this.on("error", () => {});
     }
   };

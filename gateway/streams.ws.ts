@@ -57,7 +57,7 @@ export function serveWebSockets(http: Server, streams: Streams, turns: Turns): {
   };
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (!isGraphHandshake(request)) return socket.destroy();
-    // Node has let go of the socket: while it waits, nobody else would notice that it broke.
+    // Node has let go of the socket: while it waits, nothing else would notice that it broke.
     socket.on("error", () => socket.destroy());
     const isLate = !turns.take(() => {
       if (!socket.destroyed)

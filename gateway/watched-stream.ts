@@ -5,7 +5,7 @@ type Results = AsyncIterableIterator<ExecutionResult>;
 
 /**
  * A subscription that ends with the credential it was opened with: its last result is the failure that says so.
- * `watch` is told whom to call, and returns how to call it off; the source's `return()` must end it at once. `taken` is
+ * `watch` takes a callback and returns a function that unregisters it; the source's `return()` must end it at once. `taken` is
  * called when the next result is asked for, and so the one before was sent.
  */
 export class WatchedStream implements Results {

@@ -378,8 +378,7 @@ export const SETTINGS = {
   },
   NODE_OPERATORS: {
     schema: addresses.optional(),
-    about:
-      "The wallets that may read the operator's own node in the graph, separated by commas; unset: nobody",
+    about: "The wallets that may read the operator's own node in the graph, separated by commas; unset: none",
     example: "0x90F79bf6EB2c4f870365E785982E1f101E93b906",
   },
   NODE_CONSENSUS_URL: {
@@ -557,7 +556,7 @@ export const SETTINGS = {
   SLOW_OPERATION_MS: {
     schema: z.coerce.number().int().min(0).max(3_600_000).default(2_000),
     about:
-      "Operations of the graph that take longer are logged with what their plan asked of whom; 0 for none",
+      "Graph operations that take longer are logged with their query plan and the duration of each fetch; 0 for none",
     example: "500",
   },
   LOG_LEVEL: {

@@ -118,7 +118,7 @@ function drainOnClose(server: FastifyInstance): void {
     response.once("finish", () => isClosing && socket.destroySoon());
   });
   server.server.on("upgrade", (_request, socket: Socket) => {
-    // Nobody would end one that comes now, and the closing waits for all.
+    // Nothing would end one that comes now, and closing waits for all.
     if (isClosing) return socket.destroy();
     upgraded.add(socket);
     socket.once("close", () => upgraded.delete(socket));

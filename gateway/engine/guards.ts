@@ -9,7 +9,7 @@ import {
   visitWithTypeInfo,
 } from "graphql";
 
-/** Why a field is not given to somebody. */
+/** Why a caller is denied a field. */
 export type Denial = { readonly code: string; readonly message: string };
 
 /** What stands before a field. */
@@ -26,7 +26,7 @@ export type GuardOf<C> = (parent: string, field: string, type: string) => Guard<
 /** The guarded fields of a document. */
 export type GuardedFields<C> = readonly { readonly node: FieldNode; readonly guard: Guard<C> }[];
 
-/** The fields that somebody is not given, by their nodes in the document. */
+/** The fields that a caller is denied, by their nodes in the document. */
 export type Denied = ReadonlyMap<FieldNode, Denial>;
 
 /** Finds the guarded fields of a document, which must be valid against `schema`. */
@@ -51,7 +51,7 @@ export function findGuardedFields<C>(
   return found;
 }
 
-/** Asks every guard once. `key` is the same for all whom the same fields are denied for the same reasons. */
+/** Asks every guard once. `key` is the same for all callers that are denied the same fields for the same reasons. */
 export function denialsOf<C>(
   fields: GuardedFields<C>,
   context: C,

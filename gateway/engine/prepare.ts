@@ -35,7 +35,7 @@ export type Preparation<C> = {
   readonly flattening: FlattenOptions;
 };
 
-/** An operation, and for whom it is compiled. */
+/** An operation, and the caller it is compiled for. */
 export type ToPrepare = {
   readonly document: DocumentNode;
   readonly operationName: string | null;

@@ -81,7 +81,7 @@ async function openSource<C>(
   });
 }
 
-/** Questions under way, by whom they are asked: subscriptions that open together share one. */
+/** Pending fetches by their caller: subscriptions that open together share one. */
 const positions = new WeakMap<object, Promise<string | undefined>>();
 
 /** Where the streams of a subgraph are now; undefined when it does not say. */

@@ -86,7 +86,7 @@ function anyOf(groups: unknown, toCheck: (name: string) => Check): Check {
 }
 
 function toScopeCheck(name: string): Check {
-  if (!isScope(name)) throw new Error(`the supergraph requires the scope ${name}, which nobody can have`);
+  if (!isScope(name)) throw new Error(`the supergraph requires the scope ${name}, which no key can have`);
   return (principal) => permit(principal, ACTIONS[name]);
 }
 

@@ -24,7 +24,7 @@ export function refuseSubscription(operation: OperationDefinitionNode | undefine
 }
 
 /**
- * What a client sees of an error: never a stack, and no text of an error that nobody named. Whoever runs the gateway
+ * What a client sees of an error: never a stack, and no text of an unexpected error. Whoever runs the gateway
  * finds that in the log.
  */
 export function showError(formatted: GraphQLFormattedError): GraphQLFormattedError {

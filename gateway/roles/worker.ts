@@ -2,7 +2,7 @@ import { requireSettings } from "./needs.ts";
 import { onKnownNetwork, openApp } from "./open-app.ts";
 import type { Start } from "./start.ts";
 
-/** A process that follows the chain, runs jobs and expires holds, and answers nobody. */
+/** A process that follows the chain, runs jobs and expires holds, and serves no requests. */
 export async function startWorker(start: Start): Promise<void> {
   requireSettings("worker", start.config);
   const app = await openApp(await onKnownNetwork(start.config), start);

@@ -14,7 +14,7 @@ const MAX_READERS = 10_000;
 const KEPT = 64;
 
 /**
- * Tells of new blocks, and asks the chain only while somebody listens: once for all of a process. After a reorganisation
+ * Publishes new blocks, and polls the chain only while there is a subscriber: once for all of a process. After a reorganisation
  * the blocks that took the place of others are told too; each names the one before it.
  */
 export class BlockFeedService {

@@ -14,7 +14,7 @@ import { type Hex, lowerHex } from "../kernel/hex.ts";
 import { contractError } from "./contract-error.ts";
 import type { PreparedTransaction } from "./prepared-transaction.ts";
 
-/** A call of a contract that somebody's wallet is to send. */
+/** A contract call for the caller's wallet to send. */
 export type WantedCall<
   abi extends Abi = Abi,
   name extends ContractFunctionName<abi, "nonpayable" | "payable"> = ContractFunctionName<

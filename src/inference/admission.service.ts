@@ -157,8 +157,8 @@ export class AdmissionService {
   }
 
   /**
-   * Holds for the dearest candidate, or as much of that as the balance has, if that is enough for one of them; those
-   * whom it does not pay for are not tried.
+   * Holds the cost of the most expensive candidate, or as much of it as the balance has, if that is enough for one of
+   * them. Candidates that the hold does not cover are not tried.
    */
   async #hold(
     ask: Ask,

@@ -46,7 +46,7 @@ export class EvidenceService {
   }
 
   /**
-   * Whether the signer whom the network acknowledged signed this answer. What was found is kept. Takes no longer than
+   * Whether the signer that the network acknowledged signed this answer. What was found is kept. Takes no longer than
    * `timeoutMs` and never throws: an answer that cannot be verified is an answer still.
    */
   async check(answer: CheckedAnswer): Promise<boolean> {

@@ -94,7 +94,7 @@ export function createImageJobModule(parts: Parts, needs: Needs): ImageJobModule
   };
 }
 
-/** Stores results as files, where that is wanted and somebody can pay for it. */
+/** Stores results as files, where that is enabled and there is a wallet to pay for it. */
 function openFiles(
   { config, network, rpc, database, log }: Parts,
   { uploads }: Needs,

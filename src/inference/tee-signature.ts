@@ -4,8 +4,8 @@ import { isAddress, lowerHex } from "../kernel/hex.ts";
 import type { Provider } from "./provider.ts";
 
 /**
- * What a look at a provider's signature came to. `verified`: the acknowledged signer signed it. `other_signer`: somebody
- * else did. `forged`: it does not belong to its text or to who claims it. `malformed`: it is no signature. `missing`:
+ * The result of checking a provider's signature. `verified`: the acknowledged signer signed it. `other_signer`: another
+ * signer did. `forged`: it does not belong to its text or to who claims it. `malformed`: it is no signature. `missing`:
  * the provider has none for this answer, or the answer has no id. `unreachable`: it did not come in time.
  * `not_acknowledged`: the network vouches for no signer of this provider.
  */
@@ -24,7 +24,7 @@ export type JudgedSignature = {
   /** What was signed: hashes of the request and of the answer, as the provider had them. */
   readonly text: string | undefined;
   readonly signature: Hex | undefined;
-  /** Whom the signature gives away, in lower case. */
+  /** The address recovered from the signature, in lower case. */
   readonly signer: Hex | undefined;
 };
 

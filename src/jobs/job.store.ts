@@ -37,7 +37,7 @@ export type ClaimedJob = {
   readonly ageMs: number;
 };
 
-/** By whom a job is written. */
+/** The worker that writes a job. */
 export type Fenced = { readonly id: string; readonly fence: number };
 
 /** What a step changes of the one before. */

@@ -106,7 +106,7 @@ export class AppError extends Error {
   }
 }
 
-/** A client left before its answer was made: what was done for it stops here, and nobody receives this failure. */
+/** A client left before its answer was made: work for it stops here, and this failure is sent to no client. */
 export class ClientLeftError extends AppError {
   constructor() {
     super("unavailable", "The client left before its answer.");

@@ -9,7 +9,7 @@ import {
 import type { HoldsObserver } from "../accounts/holds.service.ts";
 import type { EndedRequest, RequestObserver } from "../inference/request-observer.ts";
 
-/** What is read only when somebody asks for the metrics. Each may fail, and is left out then. */
+/** Gauges that are read on each scrape. A gauge that fails is left out. */
 export type Sampled = {
   readonly holdsOpen: () => Promise<number>;
   /** Age of the oldest event that is not published yet, seconds; 0 when there is none. */

@@ -41,7 +41,7 @@ const BY_STATUS: Readonly<Record<number, Type>> = {
   429: "rate_limit_error",
 };
 
-/** The same failure as Anthropic's API tells it: its types go by status, and having nobody to ask is 529. */
+/** The same failure in the format of Anthropic's API: the type follows from the status, and 529 means that no provider is available. */
 export function toAnthropicError(
   status: number,
   { error, request_id }: ErrorBody,

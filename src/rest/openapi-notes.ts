@@ -23,7 +23,7 @@ export const TAGS: readonly Tag[] = [
   },
   {
     name: "Models and providers",
-    description: "What is on offer, by whom, at which price, and who would be asked.",
+    description: "Models, their providers and prices, and the provider a request would be routed to.",
     has: /^\/v1\/(models|providers|service-types|routing)/,
   },
   {

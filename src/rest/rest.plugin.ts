@@ -192,7 +192,7 @@ const MIB = 1_048_576;
 const LARGE_BODY_BYTES = 65_536;
 const entered = new Slot<FastifyRequest, Principal>();
 
-/** Lets a request in before its large body is read, so that nobody without a right to it is listened to. */
+/** Authenticates a request before its large body is read: a body without a valid credential is not received. */
 async function enterFirst(
   app: App,
   route: Route,

@@ -12,7 +12,7 @@ import { headerOf } from "./headers.ts";
 import { answerOnce, type Repetition } from "./idempotent.ts";
 import type { JsonParts } from "./json-parts/json-parts.ts";
 
-/** Whom a route lets in: everyone, or who is permitted the action that it takes. */
+/** Who may call a route: everyone, or callers that are permitted its action. */
 export type Access = "public" | Action;
 
 /** Who calls: the principal as it came, and the account in whose name it passed, empty on a public route. */

@@ -11,7 +11,7 @@ export type Submission = {
   /** The transaction sequence number: 0 for the first submission of the network, then one more each. */
   readonly txSeq: bigint;
   readonly root: Hex;
-  /** Whom the event names. The caller chose it, so it proves nothing about who sent the transaction. */
+  /** The submitter in the event. The caller chose it, so it proves nothing about who sent the transaction. */
   readonly submitter: Hex;
   readonly identity: Hex;
   readonly sizeBytes: bigint;

@@ -28,7 +28,7 @@ export type StoredSubmission = PlacedSubmission & { readonly seenAt: Date; reado
 /** What came or went. */
 export type SubmissionChange = Pick<Submission, "root" | "txSeq" | "sizeBytes" | "sectors">;
 
-/** Which submissions a list holds: those of a file, those whose transactions somebody signed, or all. */
+/** Which submissions a list holds: those of a file, those that one account signed, or all. */
 export type SubmissionFilter = { readonly root?: Hex; readonly sender?: Hex };
 
 /** Inserts submissions and returns those that were not there yet. */

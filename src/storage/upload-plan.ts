@@ -52,7 +52,7 @@ export function nodeHeights(sizeBytes: number): readonly number[] {
   return [...digits].flatMap((digit, at) => (digit === "1" ? [digits.length - 1 - at] : []));
 }
 
-/** The call of `submit` for a plan. `submitter` is whom the event will name. */
+/** The call of `submit` for a plan. `submitter` is the address that the event will name. */
 export function encodeSubmit(
   { sizeBytes, nodes }: UploadPlan,
   { tags, submitter, abi }: { readonly tags: Hex; readonly submitter: Hex; readonly abi: SubmitAbi },

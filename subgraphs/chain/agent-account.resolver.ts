@@ -40,7 +40,8 @@ export class AgentAccountResolver {
   }
 
   @FieldResolver(() => [AccessDelegationType], {
-    description: "Whom the account lets sign access proofs, contract by contract. Public, as the chain is.",
+    description:
+      "Delegates that may sign access proofs for the account, by contract. Public, as on the chain.",
   })
   accessDelegations(
     @Root() { address }: AccountStub,

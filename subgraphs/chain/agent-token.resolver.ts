@@ -42,7 +42,7 @@ export class AgentTokenResolver {
 
   @Query(() => AgentTokenConnection, {
     nullable: true,
-    description: "Agent tokens that somebody has, the newest acquired first.",
+    description: "Agent tokens that have an owner, the most recently acquired first.",
   })
   async agentTokens(
     @Arg("contract", () => AddressScalar, { nullable: true, description: "Only those of this contract." })
@@ -91,7 +91,7 @@ export class AgentTokenResolver {
   }
 
   @FieldResolver(() => [AccountStub], {
-    description: "Who may use it now besides its owner: at most 100, and nobody any more once it moves.",
+    description: "Accounts that may use it besides its owner: at most 100. Cleared on transfer.",
   })
   async authorizedUsers(@Root() token: AgentToken, @Ctx() { loaders }: Context): Promise<AccountStub[]> {
     return (await loaders.agentUsers.load(token)).map((address) => ({ address }));
@@ -227,12 +227,12 @@ export class TokenCloneResolver {
     return loaders.agentTokens.load({ contract, tokenId: newTokenId });
   }
 
-  @FieldResolver(() => AccountStub, { description: "Whose the original was." })
+  @FieldResolver(() => AccountStub, { description: "The owner of the original." })
   from(@Root() { from }: TokenClone): AccountStub {
     return { address: from };
   }
 
-  @FieldResolver(() => AccountStub, { description: "For whom it was made." })
+  @FieldResolver(() => AccountStub, { description: "The account that received the clone." })
   to(@Root() { to }: TokenClone): AccountStub {
     return { address: to };
   }

@@ -154,7 +154,7 @@ export class TokenCloneType {
   transactionHash!: string;
 }
 
-/** Whom an account lets sign for it. The rest of its fields are resolved. */
+/** A delegate of an account. Its other fields are resolved. */
 @ObjectType("AccessDelegation", {
   description: "That an assistant signs access proofs for an account, for all tokens of a contract.",
   simpleResolvers: true,

@@ -20,7 +20,7 @@ const ProofsArg = () =>
 const SenderArg = () =>
   Arg("sender", () => AddressScalar, {
     nullable: true,
-    description: "Who sends it, where that is not the owner but one whom the owner approved.",
+    description: "The sender, if that is an approved operator instead of the owner.",
   });
 const TRIED =
   "It is tried on the chain first: what the contract would refuse fails with `contract_refused`, which names the contract's error and the proof at fault.";

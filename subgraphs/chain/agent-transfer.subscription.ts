@@ -18,7 +18,7 @@ type Subscribing = {
   readonly context: Context;
 };
 
-const NOBODY = `0x${"0".repeat(40)}`;
+const ZERO_ADDRESS = `0x${"0".repeat(40)}`;
 
 /** News of a token's move. The rest of its fields are resolved. */
 @ObjectType("TokenTransferEvent", {
@@ -102,5 +102,5 @@ function followTransfers({ args, context }: Subscribing): Promise<EventStream<"t
 }
 
 function toAccount(address: string): AccountStub | null {
-  return address === NOBODY ? null : { address };
+  return address === ZERO_ADDRESS ? null : { address };
 }

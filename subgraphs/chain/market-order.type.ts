@@ -117,7 +117,8 @@ export class MarketSignatureCheckType {
 
   @Field(() => AddressScalar, {
     nullable: true,
-    description: "Who signed; a stranger where anything differs from what was signed, null where nobody did.",
+    description:
+      "The address recovered from the signature: an unrelated one if the signed data differs, null without a signature.",
   })
   signer!: Hex | null;
 

@@ -5,7 +5,7 @@ import { defineEnum } from "../shared/enumeration.ts";
 import { DateTimeScalar } from "../shared/scalars.ts";
 
 const RpcEndpointState = defineEnum<EndpointState>("RpcEndpointState", "What is known of an RPC endpoint.", {
-  unchecked: "Nobody asked it yet.",
+  unchecked: "Not requested yet.",
   ready: "It answers, and with the network's chain id.",
   unreachable: "The last try failed; it is tried again.",
   wrong_chain: "It is of another chain, and nothing is read from it.",

@@ -56,7 +56,7 @@ export class SealedKeyResolver {
     return tokenId;
   }
 
-  @FieldResolver(() => AccountStub, { description: "For whom they were sealed." })
+  @FieldResolver(() => AccountStub, { description: "The account that the keys were sealed for." })
   to(@Root() { to }: SealedKey): AccountStub {
     return { address: to };
   }

@@ -14,7 +14,7 @@ export class ChatResolver {
   @Mutation(() => ChatCompletionType, {
     nullable: true,
     description:
-      "Has a model answer. It is billed, also when nobody waits for the answer any more. Needs an `sk-` key.",
+      "Completes a chat with a model. It is billed even if the client leaves before the answer. Needs an `sk-` key.",
   })
   async completeChat(
     @Arg("input", () => ChatInput, { description: "What is asked." }) input: ChatInput,

@@ -10,8 +10,8 @@ const EvidenceVerdict = defineEnum<Verdict>(
   "EvidenceVerdict",
   "What a look at a provider's signature came to.",
   {
-    verified: "The signer whom the network acknowledged signed it.",
-    other_signer: "Somebody else signed it.",
+    verified: "Signed by the signer that the network acknowledged.",
+    other_signer: "Signed by a different signer.",
     forged: "It does not belong to its text, or to who claims it.",
     malformed: "It is no signature.",
     missing: "The provider has none for this answer.",
@@ -47,12 +47,12 @@ export class EvidenceType {
   @Field(() => HexScalar, { nullable: true, description: "The signature of the text, by EIP-191." })
   signature!: Hex | undefined;
 
-  @Field(() => AddressScalar, { nullable: true, description: "Whom the signature gives away." })
+  @Field(() => AddressScalar, { nullable: true, description: "The address recovered from the signature." })
   signer!: Hex | undefined;
 
   @Field(() => AddressScalar, {
     nullable: true,
-    description: "Who should have signed, null when the network acknowledged nobody.",
+    description: "The signer that the network acknowledged. Null when it acknowledged none.",
   })
   expectedSigner!: Hex | undefined;
 

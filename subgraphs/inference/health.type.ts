@@ -28,7 +28,7 @@ export class ProviderHealthType {
 
   @Field(() => Int, {
     nullable: true,
-    description: "How long its first byte takes, in milliseconds; null when nobody asked it lately.",
+    description: "Time to its first byte, in milliseconds. Null without recent requests.",
   })
   latencyMs!: number | null;
 

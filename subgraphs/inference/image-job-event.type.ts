@@ -6,8 +6,8 @@ import { type CursorSource, EventType, toEvent } from "../shared/event.type.ts";
 import { AddressScalar } from "../shared/scalars.ts";
 import { JobStatus } from "./image-job.type.ts";
 
-/** What befell a job. */
-const JobStepKind = defineEnum<JobStepName>("JobStep", "What befell a job.", {
+/** The kinds of steps in the history of a job. */
+const JobStepKind = defineEnum<JobStepName>("JobStep", "A kind of step in the history of a job.", {
   queued: "It was taken on, and its money is held.",
   started: "A worker took it.",
   resumed: "Another worker took it over.",
@@ -32,7 +32,7 @@ export class ImageJobEventType extends EventType {
   @Field(() => Int, { description: "The step's number in its job, from 1. It only grows." })
   sequence!: number;
 
-  @Field(() => JobStepKind, { description: "What befell the job." })
+  @Field(() => JobStepKind, { description: "The kind of step." })
   step!: JobStepName;
 
   @Field(() => JobStatus, { description: "How the job stands by it." })

@@ -140,7 +140,7 @@ export class ImageJobResolver {
 
   @FieldResolver(() => ModelType, {
     nullable: true,
-    description: "The model that was asked, null when nobody offers it any more.",
+    description: "The requested model. Null when no provider offers it any more.",
   })
   model(@Root() job: JobView, @Ctx() { services }: Context): Model | undefined {
     return services.catalogue.model(services.imageJobs.modelOf(job));
@@ -202,7 +202,7 @@ export class JobImageResolver {
   @FieldResolver(() => FileStub, {
     nullable: true,
     description:
-      "The image as a stored file, null until somebody stored it (`STORE_JOB_IMAGES` has us do so).",
+      "The image as a stored file. Null until it is stored; `STORE_JOB_IMAGES` stores every image.",
   })
   async file(@Root() image: JobImageType, @Ctx() { services }: Context): Promise<FileStub> {
     return { root: await rootOf(image, services) };

@@ -27,7 +27,7 @@ export class ImagesResolver {
   @Mutation(() => GeneratedImagesType, {
     nullable: true,
     description:
-      "Has images made and waits for them; `submitImageJob` does not. It is billed, also when nobody waits any more. " +
+      "Generates images and waits for them; `submitImageJob` does not wait. It is billed even if the client leaves. " +
       "Needs an `sk-` key.",
   })
   async generateImages(

@@ -37,7 +37,7 @@ export class InferenceRequestResolver {
 
   @FieldResolver(() => ModelType, {
     nullable: true,
-    description: "The model that was asked, null when nobody offers it any more.",
+    description: "The requested model. Null when no provider offers it any more.",
   })
   model(@Root() { model }: InferenceRequest, @Ctx() { services }: Context): Model | undefined {
     return services.catalogue.model(model);

@@ -20,7 +20,10 @@ export class ModelResolver {
   }
 
   @CacheFor(5)
-  @Query(() => ModelType, { nullable: true, description: "A model by its id, null if nobody offers it." })
+  @Query(() => ModelType, {
+    nullable: true,
+    description: "A model by its id. Null if no provider offers it.",
+  })
   model(
     @Arg("id", () => ID, { description: "The model's id." }) id: string,
     @Ctx() { services }: Context,

@@ -31,7 +31,7 @@ const RefusalReason = defineEnum<Reason>("RefusalReason", "Why a provider is not
   context_too_short: "Its context is too short for the request.",
   circuit_open: "It failed repeatedly and is left alone for a while.",
   resting: "It asked to be left alone for a while.",
-  fallbacks_off: "Nobody may be asked in the place of the first.",
+  fallbacks_off: "Fallback providers are turned off for this request.",
   enough_candidates: "Enough others come before it.",
 });
 

@@ -15,7 +15,7 @@ export class TranscriptionResolver {
   @Mutation(() => TranscriptionType, {
     nullable: true,
     description:
-      "Has a sound written down. It is billed, also when nobody waits for the answer any more. Needs an `sk-` key.",
+      "Transcribes an audio file. It is billed even if the client leaves before the answer. Needs an `sk-` key.",
   })
   async transcribe(
     @Arg("input", () => TranscriptionInput, { description: "What is to be written down." })

@@ -15,7 +15,7 @@ export type Context = {
   readonly replayKey: () => ReplayKey | undefined;
   /** Reserves memory of the budget for what a resolver returns, until the result was sent. */
   readonly memory: AnswerMemory;
-  /** Aborts when nobody waits for the result any more, where that is known. */
+  /** Aborts when the client has left, where that is known. */
   readonly signal: AbortSignal | undefined;
   /** What the operation may still return of images. */
   readonly imageAllowance: ImageAllowance;
@@ -31,7 +31,7 @@ type Request = Pick<Context, "principal"> & {
   readonly [Name in "replayKey" | "memory" | "signal"]?: Context[Name] | undefined;
 };
 
-/** Events on a socket between processes are not counted: nobody tells when one was sent. */
+/** Events on a socket between processes are not counted: there is no sign of when one was sent. */
 const UNCOUNTED: AnswerMemory = { reserve() {}, charge() {} };
 
 /** A context for one request, or one event of a subscription. */

@@ -1,7 +1,7 @@
 import { GraphQLError } from "graphql";
 import { AppError } from "../../src/kernel/errors.ts";
 
-/** What clients are told of a failure that nobody expected. */
+/** What clients see of an unexpected failure. */
 const INTERNAL_MESSAGE = "Something went wrong on our side.";
 
 /**

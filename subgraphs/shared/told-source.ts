@@ -28,7 +28,7 @@ export class RoutedSocket {
     this.#operations = operations;
   }
 
-  /** Why nobody is answered here any more, if nobody is. */
+  /** Why this source has ended, if it has. */
   get refusal(): AppError | undefined {
     return this.#refusal;
   }

@@ -43,7 +43,7 @@ class FileEventType extends EventType {
 export class FileProgressSubscription {
   @Subscription(() => FileEventType, {
     description:
-      "Every step of a file, also of one that nobody submitted yet: how it stands first, then its submission, its " +
+      "The progress of a file, which need not be submitted yet: its current state first, then its submission, its " +
       "segments (by the hundredth of the file), until it is finalized, with which the stream ends.",
     subscribe: follow,
   })

@@ -31,8 +31,7 @@ class KvEventType extends EventType {
 export class KvChangedSubscription {
   @FollowsLive()
   @Subscription(() => KvEventType, {
-    description:
-      "Every transaction that takes effect on a stream, also on one that nobody has written to yet.",
+    description: "Every transaction that takes effect on a stream. The stream may be empty so far.",
     subscribe: follow,
   })
   kvChanged(

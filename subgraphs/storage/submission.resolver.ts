@@ -17,7 +17,7 @@ export class SubmissionResolver {
   }
 
   @FieldResolver(() => AccountStub, {
-    description: "Whom it names as its submitter. The network does not check that name.",
+    description: "The submitter that it names. The network does not verify it.",
   })
   submitter(@Root() { submitter }: Submission): AccountStub {
     return { address: submitter };

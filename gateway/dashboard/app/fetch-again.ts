@@ -23,7 +23,7 @@ export function pause(failures: number, signal?: AbortSignal | null): Promise<vo
 const MAX_TRIES = 4;
 
 /**
- * Fetches, and again while the network is away. Only what reads may be sent again: of a mutation nobody knows whether it
+ * Fetches, and again while the network is away. Only what reads may be sent again: of a mutation it is not known whether it
  * arrived.
  */
 export async function fetchAgain(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {

@@ -19,7 +19,7 @@ function sessionSocket(): Client {
   return shared;
 }
 
-/** Lets go of the session's connection, so that the next one is somebody else's. */
+/** Closes the session's connection, so that the next session opens its own. */
 export function dropSessionSocket(): void {
   void shared?.dispose();
   shared = undefined;

@@ -27,8 +27,8 @@ const READERS = { "agent-nft": agentNftReaders, "agentic-id": agenticIdReaders }
 const MAX_TOLD_BYTES = 8_192;
 
 /**
- * Takes one contract's agent tokens from its logs: who has them, what they are, who may use them, and which keys were
- * sealed for whom. Told are transfers and sealed keys, and told again as `removed` when the chain takes them back.
+ * Takes one contract's agent tokens from its logs: owners, data, authorised users and sealed keys.
+ * Publishes transfers and sealed keys, and publishes them again as `removed` when a reorg reverts them.
  */
 export class AgentLogService implements LogHandler {
   readonly addresses: readonly Hex[];

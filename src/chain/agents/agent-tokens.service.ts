@@ -65,7 +65,7 @@ export class AgentTokensService {
     return keys.map((key) => tokens.get(nameOf(lower(key))));
   }
 
-  /** Tokens that somebody has, the newest acquired first. */
+  /** Tokens that have an owner, the most recently acquired first. */
   async list(
     filter: { readonly contract?: Hex | undefined; readonly owner?: Hex | undefined },
     page: PageRequest,
@@ -93,7 +93,7 @@ export class AgentTokensService {
     return keys.map((key) => users.get(nameOf(lower(key)))?.map(({ user }) => user) ?? []);
   }
 
-  /** For each user, in their order, whom they let sign access proofs, contract by contract. */
+  /** For each user, in their order, the delegates that may sign access proofs, by contract. */
   async delegationsOf(users: readonly Hex[]): Promise<readonly (readonly Delegation[])[]> {
     const found = await findDelegations(this.#needs.queries, this.#needs.chainId, users.map(lowerHex));
     const delegations = Map.groupBy(found, ({ user }) => user);

@@ -44,7 +44,7 @@ export async function findTokens(
   return rows.map(toToken);
 }
 
-/** Tokens that somebody has, the newest acquired first: of a contract, of an owner, or of both. */
+/** Tokens that have an owner, the most recently acquired first: of a contract, of an owner, or of both. */
 export async function listTokens(
   queries: Queries,
   chainId: number,

@@ -25,7 +25,7 @@ export type TransferFacts = {
   readonly delegate: Hex;
 };
 
-/** Who moves which token to whom. */
+/** The sender, the receiver and the token of a transfer. */
 export type Move = {
   readonly from: Hex;
   readonly to: Hex;

@@ -74,7 +74,7 @@ export function appSecretText(claims: AppSecretClaims): AppSecretText {
 
 /**
  * The secret out of its text and the wallet's signature. Throws `invalid_parameter` when the text is not one of
- * `appSecretText`, to the byte, or when somebody else than its `address` signed it.
+ * `appSecretText`, to the byte, or when its signer is not its `address`.
  */
 export async function assembleAppSecret(text: string, signature: Hex): Promise<string> {
   const secret = assembled(text, signature);

@@ -29,7 +29,7 @@ export type FineTuningOffer = {
     readonly gpuType: string;
   };
   readonly pricePerToken: bigint;
-  /** Whether it is busy with somebody's task. */
+  /** Whether it is busy with a task. */
   readonly occupied: boolean;
   readonly models: readonly string[];
   readonly teeSigner: Hex;

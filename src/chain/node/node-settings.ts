@@ -15,7 +15,7 @@ export type NodeSettings = {
   readonly executionData: string | undefined;
   /** The host at which the world reaches the node. */
   readonly publicAddress: string | undefined;
-  /** An RPC of somebody else on the same chain. */
+  /** Another operator's RPC of the same chain. */
   readonly publicRpcUrl: string | undefined;
   /** An RPC of the Ethereum mainnet, for restaking. */
   readonly ethRpcUrl: string | undefined;

@@ -1,7 +1,7 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * Who signed a submission's transaction, beside whom the submission names; and how far each file has come. What was
+ * The signer of a submission's transaction, beside the submitter that it names; and how far each file has come. What was
  * read of the chain before has no signers, so it is read once more.
  */
 export class FollowFiles extends Migration {

@@ -23,7 +23,7 @@ export const listFileInfos = defineRoute({
     json: envelopeOf(
       z.array(
         z.union([
-          FILE_INFO.nullable().meta({ description: "Null for a file that nobody knows." }),
+          FILE_INFO.nullable().meta({ description: "Null for an unknown file." }),
           z.string().meta({ description: "Why this `cid` names none." }),
         ]),
       ),

@@ -25,7 +25,7 @@ export function invalidParams(name: string, why: string): RpcError {
   return new RpcError(INVALID_PARAMS, `Invalid params: ${name}`, why);
 }
 
-/** What was thrown, as JSON-RPC tells it; undefined for what nobody expected, whose text is not for clients. */
+/** A thrown error as a JSON-RPC error; undefined for an unexpected one, whose text is not for clients. */
 export function toRpcError(error: unknown): RpcError | undefined {
   if (error instanceof RpcError) return error;
   if (!(error instanceof AppError)) return undefined;

@@ -5,7 +5,7 @@ import { applyKeyStream } from "./key-stream.ts";
 
 const KEY_BYTES = 32;
 
-/** For whom a file is encrypted: whoever has the key, or the holder of a public key of secp256k1. */
+/** The recipient of an encrypted file: holders of a symmetric key, or the holder of a secp256k1 key. */
 export type Recipient = { readonly key: Uint8Array } | { readonly publicKey: Uint8Array };
 
 /** What a reader may have: a symmetric key of 32 bytes for version 1, a private key of secp256k1 for version 2. */

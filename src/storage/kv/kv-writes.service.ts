@@ -11,7 +11,7 @@ export type KvWriteAsk = Omit<StreamData, "version"> & {
   /** The newest version that was seen; without one nothing is a conflict. */
   readonly version?: bigint | undefined;
   readonly from: Hex;
-  /** For whom the file is encrypted; a gateway that replays it must have the key. */
+  /** The recipient the file is encrypted for; a gateway that replays it must have the key. */
   readonly recipient?: Recipient | undefined;
 };
 

@@ -56,7 +56,7 @@ type Needs = {
 
 const MAX_STREAMS = 10_000;
 
-/** Key-value streams as the chain has them: every key at every version, who may write, and what became of whom. */
+/** Key-value streams as the chain has them: every key at every version, who may write, and the result of each transaction. */
 export class KvService {
   readonly #needs: Needs;
 

@@ -6,7 +6,7 @@ import type { Logger } from "../../kernel/log.ts";
 import { NodeFailure, type NodeRpc } from "./node-rpc.client.ts";
 import { isShard, type Shard } from "./shards.ts";
 
-/** A storage node that somebody told us of. */
+/** A storage node that was configured or discovered. */
 export type KnownNode = Shard & {
   readonly url: string;
   /** The operator or an indexer vouches for it: its word on files counts. Others are only read from, and verified. */

@@ -35,7 +35,7 @@ export type JobStatus =
   /** A worker and a provider are at it. */
   | 'PROCESSING';
 
-/** What befell a job. */
+/** A kind of step in the history of a job. */
 export type JobStep =
   /** It was taken back. */
   | 'CANCELLED'

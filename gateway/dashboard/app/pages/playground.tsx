@@ -246,7 +246,7 @@ function Preview({ apiKey, model }: { apiKey: string; model: string }) {
   }, [apiKey, model]);
   return (
     <p className="quiet preview">
-      {preview?.providers.length === 0 && "Nobody would be asked now."}
+      {preview?.providers.length === 0 && "No provider is available now."}
       {preview?.providers.map(({ address, health }, n) => (
         <span key={address}>
           {n === 0 ? "Asked first: " : "then "}

@@ -193,7 +193,7 @@ function OneRequest({ id }: { id: string }) {
                         <Badge state={row.evidence.verdict} />
                       </dd>
                       <dt>Signed by</dt>
-                      <dd>{row.evidence.signer ? <code>{row.evidence.signer}</code> : "nobody"}</dd>
+                      <dd>{row.evidence.signer ? <code>{row.evidence.signer}</code> : "none"}</dd>
                       <dt>Acknowledged signer</dt>
                       <dd>
                         {row.evidence.expectedSigner ? <code>{row.evidence.expectedSigner}</code> : "none"}

@@ -13,7 +13,7 @@ export function SecretDialog({ secret, onClose }: { secret: string; onClose(): v
   return (
     <Dialog title="Your new key" onClose={onClose} mayClose={mayClose}>
       <p>
-        <strong>It is shown this once.</strong> Only its hash is kept, so nobody can show it to you again.
+        <strong>It is shown this once.</strong> Only its hash is stored, so it cannot be shown again.
       </p>
       <Copyable text={secret} label="The secret" onCopied={() => setCopied(true)} />
       <footer>
