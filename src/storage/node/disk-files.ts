@@ -17,7 +17,12 @@ type OpenFile = {
   readonly opened: Promise<Opened>;
   readonly syncs: NaturalBatch<undefined, undefined>;
   users: number;
+  /** Until when a reader need not look whether the path still leads to this file, by `performance.now()`. */
+  checkedUntil: number;
 };
+
+/** How long after a look at its path a file is read without another one, which would take as long as the read. */
+const CHECKED_MS = 100;
 
 /** A file that is deleted again and again while it is written is given up. */
 const MAX_ATTEMPTS = 3;
@@ -85,18 +90,20 @@ export class DiskFiles {
   }
 
   /**
-   * Works with a file, and once more when its path led to another one by the end. What was opened just now to be read
-   * is read from where its path led, and is not looked up again: that takes a fifth of the time of a small file.
+   * Works with a file, and once more when its path led to another one by the end. Readers look at the path of an open
+   * file now and then: what they read meanwhile was still there a moment ago.
    */
   async #use<T>(place: Place, work: (opened: Opened, open: OpenFile) => Promise<T>): Promise<T> {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const wasOpen = this.#open.has(keyOf(place.path, place.flags));
       const file = this.#take(place);
       try {
         const opened = await file.opened;
         const result = await work(opened, file);
-        const isFresh = place.flags === READING && !wasOpen;
-        if (isFresh || (await isAt(place.path, opened))) return result;
+        if (place.flags === READING && performance.now() < file.checkedUntil) return result;
+        if (await isAt(place.path, opened)) {
+          file.checkedUntil = performance.now() + CHECKED_MS;
+          return result;
+        }
         this.#retire(place, file);
       } finally {
         file.users--;
@@ -123,7 +130,7 @@ export class DiskFiles {
       await (await opened).handle.datasync();
       return waiting;
     });
-    const file = { opened, syncs, users: 0 };
+    const file = { opened, syncs, users: 0, checkedUntil: performance.now() + CHECKED_MS };
     opened.catch(() => {
       if (this.#open.get(key) === file) this.#open.delete(key);
     });
