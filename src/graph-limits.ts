@@ -20,7 +20,7 @@ export const GRAPH_LIMITS = {
   variables: 100,
   /** Static cost of an operation: a mutation is 10, an object 1, a list its length times that. */
   cost: 1_000,
-  /** How long a list counts as whose length nobody states. */
+  /** The assumed length of a list without a stated one. */
   listSize: 5,
   /** Items of a list, and bytes of a text, in an argument; the few that may be longer are listed in the gateway's policy. */
   listItems: 100,

@@ -64,7 +64,7 @@ export class HoldsService {
     alongside?: (tx: Transaction, grantedNeuron: bigint) => Promise<void>,
   ): Promise<bigint> {
     const answer = await this.#place(request, alongside).catch((error: unknown) => {
-      // Whether it was placed is not known, and nobody is going to use it.
+      // It may or may not have been placed; no request will use it.
       if (isOutage(error)) this.#strays.note(ending(request.id, "unavailable"));
       throw error;
     });

@@ -12,7 +12,7 @@ const BATCH = 500;
 
 /**
  * Holds about which the database did not say whether they were placed, or ended. A server that wakes still runs what
- * had reached it, also for a client that is gone, and a hold that nobody knows of would keep a customer's money until
+ * had reached it, also for a client that is gone, and a hold that no request knows of would keep a customer's money until
  * it expires. So they are ended here, as soon as they are found; a hold ends only once, so that trying again is safe.
  */
 export class StrayHolds {

@@ -4,7 +4,7 @@ import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 
 /**
- * What is known of an endpoint. `unchecked`: nobody asked yet. `ready`: it answers, and with our chain id.
+ * What is known of an endpoint. `unchecked`: not requested yet. `ready`: it answers, and with our chain id.
  * `unreachable`: the last try failed. `wrong_chain`: it is of another chain, and nothing but its chain id is read.
  */
 export type EndpointState = "unchecked" | "ready" | "unreachable" | "wrong_chain";
@@ -94,7 +94,7 @@ export class RpcEndpoint {
     return this.#checking.done;
   }
 
-  /** The same, but of an endpoint that hangs nobody waits for longer than a moment: the look goes on without them. */
+  /** The same, but callers wait only briefly for an endpoint that hangs: the check goes on without them. */
   async #verifySoon(): Promise<void> {
     const done = this.verify();
     const leftMs = PATIENCE_MS - (performance.now() - (this.#checking?.sinceMs ?? 0));
@@ -176,7 +176,7 @@ export async function askInTurn(endpoints: readonly RpcEndpoint[], call: RpcCall
   if (ready.length > 0) for (const endpoint of others) endpoint.recover();
   let worst: { readonly error: unknown; readonly weight: number } | undefined;
   for (const endpoint of [...ready, ...others]) {
-    // Who is out of reach is waited for only when nobody else answers.
+    // An unreachable endpoint is waited for only when no other answers.
     if (worst?.weight === ANSWER && !endpoint.isReady) continue;
     try {
       return await endpoint.request(call);

@@ -101,7 +101,7 @@ async function withDeadline<T>(work: Promise<T>): Promise<T | undefined> {
     return await Promise.race([work, late]);
   } finally {
     clearTimeout(timer);
-    // Whoever comes late has nobody to tell.
+    // A late failure has no caller left.
     work.catch(() => {});
   }
 }

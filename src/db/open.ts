@@ -51,7 +51,7 @@ const MAX_WAIT_MS = 15_000;
 const MAX_WAITING = { maxStatements: 20_000, maxCharacters: 256 * 1_048_576 } as const;
 /** A statement of the embedded database that takes longer is ended, together with its thread. */
 const MAX_STATEMENT_MS = 60_000;
-/** What the settings of the same names are, where nobody sets them. */
+/** The defaults of the settings of the same names. */
 const DEFAULT_STATEMENT_TIMEOUT_MS = 30_000;
 const DEFAULT_READ_TIMEOUT_MS = 5_000;
 const DEFAULT_READ_POOL_SIZE = 2;
@@ -81,7 +81,7 @@ async function openServer(config: ServerConfig): Promise<Database> {
     // A pooler may know it by another name, under which the ORM would look for it and make it.
     orm.config.set("dbName", rows[0]?.name ?? "");
     await migrate(orm);
-    // A connection that breaks while nobody uses it is taken out by the pool itself.
+    // A connection that breaks while it is idle is removed by the pool itself.
     pool.on("error", () => {});
     // Not before: a migration of a large table takes as long as it takes.
     const statementTimeoutMs = config.statementTimeoutMs ?? DEFAULT_STATEMENT_TIMEOUT_MS;

@@ -18,7 +18,7 @@ type Options = {
 const MAX_RUNNING_PER_ACCOUNT = 1;
 const MAX_WAITING_PER_ACCOUNT = 16;
 const MAX_WAITING = 1_000;
-/** The server ends a statement by itself; when it hangs, nobody waits much longer. */
+/** The server ends a statement by itself; when it hangs, callers do not wait much longer. */
 const GRACE_MS = 1_000;
 
 /**

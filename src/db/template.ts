@@ -28,7 +28,7 @@ export function copyTemplate(path: string): void {
   if (existsSync(template)) copyWhole(template, path);
 }
 
-/** Keeps a database that nobody has open as the template of these migrations. */
+/** Keeps a database that is not open as the template of these migrations. */
 export function keepTemplate(path: string, migrations?: string): void {
   copyWhole(path, templateFolder(migrations));
 }

@@ -15,7 +15,7 @@ const POLL_MS = 20;
 
 /**
  * Runs anvil, and ends it when the pipe on its standard input closes: the kernel closes that pipe however our process
- * ends, also by kill -9, and then nobody else is there to do it. First line out is anvil's process id. It keeps its
+ * ends, also by kill -9, and then nothing else could do it. First line out is anvil's process id. It keeps its
  * own standard input away from anvil, and exits with anvil's status.
  */
 const SUPERVISOR = `

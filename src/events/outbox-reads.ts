@@ -15,7 +15,7 @@ const MAX_BATCH = 1_000;
 /**
  * What readers who resume ask the outbox. Thousands come back at the same moment when a gateway or a bus was gone, and
  * most of them ask the same: those that wait together share one statement. A statement begins after the last of its
- * askers came, so that nobody is answered from before their question.
+ * callers came, so that no answer is older than its question.
  */
 export class OutboxReads {
   readonly #positions: NaturalBatch<Topic, bigint>;

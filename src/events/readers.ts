@@ -8,7 +8,7 @@ type Reader = PushIterator<DomainEvent>;
 
 /**
  * The readers of one process. They are found by topic and subject, so that an event costs only those who want it,
- * and each has a queue of its own, so that a slow one holds up nobody.
+ * and each has a queue of its own, so that a slow one delays no other.
  */
 export class Readers {
   readonly #groups = new Map<string, Set<Reader>>();

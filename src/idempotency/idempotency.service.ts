@@ -34,7 +34,7 @@ export type Claim = {
   keep(answer: KeptAnswer): Promise<void>;
   /** It was done, and its answer is not to be kept: it shows a secret. */
   keepNothing(): Promise<void>;
-  /** It failed: the key may be used again, unless it was charged all the same or nobody knows how far it came. */
+  /** It failed: the key may be used again, unless it was charged all the same or its outcome is unknown. */
   fail(reason: unknown): Promise<void>;
   /** Its answer did not reach its end: the key may be used again, unless something was charged. */
   cut(): Promise<void>;

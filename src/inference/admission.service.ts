@@ -27,7 +27,7 @@ type Needs = {
   readonly evidence: Pick<EvidenceService, "check">;
   readonly observer?: RequestObserver | undefined;
   readonly clock: Clock;
-  /** After this a hold that nobody ended is released: the total deadline of a request and a minute. */
+  /** After this a hold that was not settled is released: the total deadline of a request and a minute. */
   readonly holdSeconds: number;
 };
 

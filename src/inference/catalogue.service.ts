@@ -72,7 +72,7 @@ export class CatalogueService {
   }
 }
 
-/** A name belongs to nobody: whoever offers another service under it makes another model. */
+/** Names are not owned: another service offered under the same name is another model. */
 function toSnapshot(loaded: readonly Provider[]): Snapshot {
   const sorted = loaded.toSorted((a, b) => (a.address < b.address ? -1 : 1));
   const providers = new Map(sorted.map((provider) => [provider.address as string, provider]));

@@ -118,7 +118,10 @@ export class ChatService {
     return usageLimits(provider, maxTokens * choices);
   }
 
-  /** Some servers do not know the option by which their usage is asked for. Nobody is told who asked for it himself. */
+  /**
+   * Some servers refuse `stream_options`, by which their usage is requested. The first refusal is remembered and fails
+   * the attempt, which is made again without it. Undefined for any other refusal.
+   */
   #learn(refusal: AppError, key: string): ProviderFailure | undefined {
     if (refusal.code !== "invalid_body" || !/stream_options|include_usage/.test(refusal.message))
       return undefined;

@@ -20,7 +20,7 @@ export type ProviderState = {
   readonly circuit: "closed" | "open" | "half-open";
   /** Whether it asked to be left alone for a while, and that is not over. */
   readonly isResting: boolean;
-  /** How long its first byte takes, milliseconds; undefined when nobody asked it lately. */
+  /** Time to its first byte, milliseconds; undefined without recent requests. */
   readonly latencyMs: number | undefined;
   /** Requests that it is answering now. */
   readonly inFlight: number;
@@ -75,7 +75,7 @@ const MAX_CANDIDATES = 3;
  * first three are candidates; when none is healthy, all are taken for it, as asking is better than refusing.
  *
  * Throws `access_denied` for a model, or for providers, that the key may not use; `model_not_found`;
- * `provider_not_found` and `provider_model_mismatch` for a pin; `invalid_body` for a format that nobody speaks;
+ * `provider_not_found` and `provider_model_mismatch` for a pin; `invalid_body` for a format that no provider supports;
  * `no_available_provider` when all who may serve it cannot be used; `no_provider_for_trust_mode`;
  * `no_provider_within_max_price` or `pinned_provider_exceeds_max_price`; `invalid_max_price_usd` when the router has
  * no rate to compare by.
@@ -246,8 +246,8 @@ function isHealthy(state: ProviderState | undefined): boolean {
 }
 
 /**
- * By the client's preference, else by what this request will probably cost; between equals the least busy, then the quickest. Who was not asked lately
- * counts as quick, so that it is asked and its latency known.
+ * By the client's preference, else by the probable cost of this request; between equals the least busy, then the
+ * fastest. A provider without recent requests counts as fast, so that it is tried and its latency measured.
  */
 function byPreferences(
   { preferences: { sort }, serviceType, inputTokens = 1, outputTokens = 1 }: Situation,

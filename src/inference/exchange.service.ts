@@ -285,7 +285,7 @@ function failureOfTry(error: AppError): AppError {
   return new ProviderFailure("credential", { message: error.message, cause: error });
 }
 
-/** What the client is told when nobody answered: that all are busy is no fault, and may be tried again. */
+/** What the client gets when no provider answered: all being busy is not an error of its own, and may be retried. */
 function exhausted(last: AppError | undefined): AppError {
   if (!last) return new AppError("no_available_provider", "No provider of this model is available now.");
   if (!(last instanceof ProviderFailure)) return last;

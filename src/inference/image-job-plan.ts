@@ -66,7 +66,7 @@ export const UNTRIED: ImageJobCheckpoint = {
 /** What is to be done next with a job. */
 export type ImageJobAction =
   | { readonly kind: "submit" | "poll"; readonly candidate: ImageCandidate; readonly attempt: number }
-  /** It was sent twice, and both times its fate is unknown: nobody is asked a third time. */
+  /** It was sent twice with an unknown outcome each time: it is not sent a third time. */
   | { readonly kind: "abandon"; readonly candidate: ImageCandidate; readonly attempt: number }
   | { readonly kind: "give-up" };
 

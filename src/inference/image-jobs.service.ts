@@ -162,7 +162,7 @@ export class ImageJobsService {
     return (spec as ImageJobSpec).model;
   }
 
-  /** Whether a result is vouched for; undefined when nobody asked. */
+  /** Whether a result is verified; undefined when that was not requested. */
   async #verdict(job: JobView, isAsked: boolean): Promise<boolean | undefined> {
     const { evidence, catalogue } = this.#needs;
     const { requestId, account } = job;

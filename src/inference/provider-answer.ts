@@ -92,7 +92,7 @@ const TOO_LONG_FOR_MODEL =
 
 /**
  * The failure for a provider's answer of another status than 200. When it blames the request (400, 413, 422) it is an
- * answer: its reason is passed on, cut to 500 characters and without secrets, and nobody else is asked. Everything
+ * answer: its reason is passed on, cut to 500 characters and without secrets, and no other provider is tried. Everything
  * else is a `ProviderFailure`.
  */
 export function refusalOf(head: Pick<ProviderHead, "status" | "retryAfterMs">, body: Buffer): AppError {

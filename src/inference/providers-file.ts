@@ -6,7 +6,7 @@ import type { Price } from "./pricing.ts";
 import { API_FORMATS } from "./profile.ts";
 import { type Provider, SERVICE_TYPES } from "./provider.ts";
 
-const NOBODY: Hex = "0x0000000000000000000000000000000000000000";
+const ZERO_ADDRESS: Hex = "0x0000000000000000000000000000000000000000";
 const neuron = z.string().regex(/^(0|[1-9]\d{0,30})$/, "must be whole neuron as a string");
 const text = z.string().min(1).max(2_000);
 const length = z.int().min(1).max(100_000_000);
@@ -139,7 +139,7 @@ function toProvider(server: Given, offer: Given["models"][number], updatedAt: Da
     inputPrice: BigInt(prompt ?? 0),
     outputPrice: BigInt(completion ?? image ?? second ?? 0),
     ...toFinerPrice(offer.pricing),
-    teeSigner: NOBODY,
+    teeSigner: ZERO_ADDRESS,
     teeAcknowledged: false,
     isCentralized: true,
     updatedAt,

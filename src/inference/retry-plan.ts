@@ -2,10 +2,10 @@ import type { ProviderHealth } from "./health.service.ts";
 import type { Provider } from "./provider.ts";
 import type { FailureKind, ProviderFailure } from "./provider-failure.ts";
 
-/** Failures after which the same provider may be asked again, when there is nobody else. */
+/** Failures after which the same provider may be tried again, when there is no other. */
 const PASSING: ReadonlySet<FailureKind> = new Set(["unreachable", "failed", "busy", "credential", "field"]);
 const FIRST_BACKOFF_MS = 250;
-/** Longer than this nobody is kept waiting for a provider that is busy. */
+/** The longest wait for a busy provider. */
 const MAX_PAUSE_MS = 10_000;
 
 /** When a provider that asked for a pause can be asked: after a short pause, or now if the pause is too long to wait. */

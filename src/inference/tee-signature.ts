@@ -34,7 +34,7 @@ export type Evidence = JudgedSignature & {
   readonly provider: Hex;
   /** The provider's own id of the answer. */
   readonly answerId: string | undefined;
-  /** Who should have signed; undefined when the network acknowledged nobody. */
+  /** The expected signer; undefined when the network acknowledged none. */
   readonly expectedSigner: Hex | undefined;
   readonly checkedAt: Date;
 };

@@ -6,7 +6,7 @@ import type { UnitUsage } from "./pricing.ts";
 import { type ProviderAnswer, refusalOf } from "./provider-answer.ts";
 import { answerIdOf, noAnswer, readAnswerObject } from "./whole-answer.ts";
 
-/** What sound is taken to have when nobody tells its length: 128 kbit/s. */
+/** The assumed bit rate of audio of unknown length: 128 kbit/s. */
 const USUAL_BYTES_PER_SECOND = 16_000;
 /** The last stamps of subtitles are in their end, which is all that is looked through. */
 const MAX_SEARCHED = 65_536;

@@ -17,7 +17,7 @@ export class Transcript {
     return this.#isRepeatable;
   }
 
-  /** Adds what an event said; undefined for what nobody could repeat. */
+  /** Adds what an event said; undefined for what cannot be repeated. */
   add(pieces: readonly Piece[] | undefined): void {
     if (!this.#isRepeatable) return;
     for (const { channel, text } of pieces ?? []) {

@@ -74,7 +74,7 @@ export async function insertJob(tx: Queries, job: NewJob): Promise<void> {
   ]);
 }
 
-/** Takes at most `limit` jobs that nobody works on, oldest first, each for `leaseSeconds`. */
+/** Claims at most `limit` unclaimed jobs, oldest first, each for `leaseSeconds`. */
 export async function claimJobs(
   queries: Queries,
   ask: { readonly kind: string; readonly limit: number; readonly leaseSeconds: number },

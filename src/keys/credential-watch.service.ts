@@ -29,7 +29,7 @@ const REASONS = {
 /**
  * Tells whoever keeps a connection open that the credential it was opened with ended: a key that was revoked, has
  * expired or lost a scope, a session that is over (promises F3b, F30). Changes are heard on the bus; every 3 s all that
- * is watched is looked up in the database, so that a change nobody heard of is late by that much at most.
+ * is watched is looked up in the database, so that a missed change is late by that much at most.
  */
 export class CredentialWatch {
   readonly #needs: Needs;

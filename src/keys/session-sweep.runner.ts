@@ -5,7 +5,7 @@ import { forgetExpired } from "./session.store.ts";
 const EVERY_MS = 60_000;
 const BATCH = 1_000;
 
-/** Deletes what has expired, in batches: nonces that nobody used and sessions that nobody ended. */
+/** Deletes what has expired, in batches: unused nonces and sessions that were not signed out. */
 export class SessionSweep {
   readonly #database: Database;
   readonly #log: Logger;

@@ -32,7 +32,7 @@ export class OperationMemory implements AnswerMemory {
     this.#lease = undefined;
   }
 
-  /** Gives everything back, for good: what is built after the end is for nobody. */
+  /** Releases everything, for good: what is built after the end is not sent. */
   end(): void {
     this.#isEnded = true;
     this.release();

@@ -80,7 +80,7 @@ export class ProgressService {
   }
 
   /**
-   * The steps of a file, also of one that nobody heard of yet: how it stands, then every later one, until it is
+   * The progress of a file, which may still be unknown: its current state, then every later step, until it is
    * finalized. With `after`, in place of how it stands, the steps behind that cursor. Throws what
    * `EventsService.follow` throws.
    */

@@ -45,7 +45,7 @@ export async function noteRemoved(tx: Queries, chainId: number, roots: readonly 
   if (roots.length > 0) await tx.rows(REMOVED, [chainId, JSON.stringify(roots)]);
 }
 
-/** Deletes at most `limit` files that came to nothing and of which nobody heard for a week; returns how many. */
+/** Deletes at most `limit` files that came to nothing and had no event for a week; returns how many. */
 export async function forgetProgress(queries: Queries, limit: number): Promise<number> {
   return (await queries.rows(FORGET, [limit])).length;
 }

@@ -94,7 +94,7 @@ export class AgentTransactionsService {
     return this.#ownerCall("revokeAuthorization", key, [key.tokenId, user], from);
   }
 
-  /** Lets an assistant sign access proofs for who sends it, for all tokens of a contract; the zero address for nobody. */
+  /** Delegates the signing of access proofs for all of the sender's tokens of a contract; the zero address ends the delegation. */
   async delegateAccess(contract: Hex, assistant: Hex, from?: Hex): Promise<PreparedTransaction> {
     const { address: to, generation } = this.#contract(contract);
     const { transactions } = this.#needs;

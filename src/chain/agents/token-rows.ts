@@ -49,7 +49,7 @@ export function toJson(keys: readonly TokenKey[]): string {
   return JSON.stringify(keys.map(({ contract, tokenId }) => ({ contract, token_id: tokenId.toString() })));
 }
 
-/** An event names nobody by zeros. */
+/** In events the zero address means no account. */
 export function orNull(address: Hex): Hex | null {
   return address === ZERO_ADDRESS ? null : address;
 }

@@ -33,7 +33,7 @@ const claimsSchema = z
  */
 export type AppSecretClaims = Readonly<z.infer<typeof claimsSchema>>;
 
-/** A secret taken apart: what it says, and the signature over `digest`, which nobody has checked yet. */
+/** A secret taken apart: what it says, and the signature over `digest`, which is not verified yet. */
 export type AppSecret = AppSecretClaims & { readonly digest: Hex; readonly signature: Hex };
 
 /**

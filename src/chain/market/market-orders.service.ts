@@ -17,7 +17,7 @@ import {
   typedDataHash,
 } from "./typed-data.ts";
 
-/** An order to be signed. Without a nonce it is given one that nobody can guess. */
+/** An order to be signed. Without a nonce it gets a random one. */
 export type NewOrder = Omit<MarketOrder, "nonce"> & { readonly nonce?: Hex | undefined };
 /** An offer to be signed, likewise. */
 export type NewOffer = Omit<MarketOffer, "nonce"> & { readonly nonce?: Hex | undefined };

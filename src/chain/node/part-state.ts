@@ -1,5 +1,5 @@
 /**
- * Whether a part of the node could be read. `unset`: nobody configured where it is. `unreachable`: it does not answer.
+ * Whether a part of the node could be read. `unset`: its address is not configured. `unreachable`: it does not answer.
  * `malformed`: what answers is not such a part.
  */
 export type PartState = "unset" | "unreachable" | "malformed" | "answering";

@@ -77,7 +77,7 @@ export class ReplayService {
       ...{ account: pending.sender, version: pending.txSeq, streamIds },
       keys: [],
     });
-    // Before its file is looked at: nobody may make a stream of others wait for a file that never comes.
+    // Before its file is read: a writer must not block another's stream with a file that never comes.
     if (!rights.hasAnyRight) return this.#keep(pending, NO_RIGHT);
     if (!file) return this.#missing(pending);
     try {

@@ -179,7 +179,7 @@ export class DiskNode implements StorageNode {
     await disownFiles(tx, this.#needs.chainId, roots);
   }
 
-  /** Deletes what nobody submitted in time. Returns how many files are gone. */
+  /** Deletes files that were not submitted in time. Returns how many. */
   async sweep(): Promise<number> {
     const { database, chainId, unsubmittedHours: hours, progressed, committed } = this.#needs;
     await database.transaction(async (tx) => {
@@ -198,7 +198,7 @@ export class DiskNode implements StorageNode {
   start(): void {
     const sweep = () => {
       this.#sweeping = this.sweep().catch((error: unknown) =>
-        this.#needs.log.error({ err: error }, "deleting files that nobody submitted failed"),
+        this.#needs.log.error({ err: error }, "deleting files that were not submitted failed"),
       );
     };
     sweep();

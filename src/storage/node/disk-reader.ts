@@ -48,7 +48,7 @@ export class DiskReader {
 
   /**
    * The whole chunks of a segment of a file that lacks others. Undefined when they are not here, or when too many segment
-   * roots are missing to verify them; nothing is said to be damaged, since nobody was told that it is whole.
+   * roots are missing to verify them; nothing is said to be damaged, since it was never reported as whole.
    */
   async readOfIncomplete(file: FileOnDisk, index: number): Promise<Buffer | undefined> {
     const isOne = file.shape.paddedSegments === 1;

@@ -160,7 +160,7 @@ class FileStream implements AsyncIterableIterator<Buffer> {
       if (this.#ahead.length > 0 && !this.#source.mayReadAhead()) return;
       const index = this.#next++;
       const read = this.#source.acquire(index);
-      // Whoever waits for it hears of its failure; until then nobody does.
+      // Its failure goes to whoever waits for it; until then it is ignored.
       read.data.catch(() => {});
       this.#ahead.push({ index, read });
     }

@@ -72,7 +72,7 @@ export async function disownFiles(tx: Queries, chainId: number, roots: readonly 
   await tx.rows(DISOWN, [chainId, JSON.stringify(roots)]);
 }
 
-/** Forgets at most `limit` files that nobody submitted for `hours` after their last segment. Returns their places. */
+/** Deletes at most `limit` files that were not submitted within `hours` of their last segment. Returns their places. */
 export async function forgetUnsubmitted(
   queries: Queries,
   { chainId, hours, limit }: { readonly chainId: number; readonly hours: number; readonly limit: number },

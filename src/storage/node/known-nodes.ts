@@ -47,7 +47,7 @@ type Conduct = { latencyMs: number; coolUntilMs: number };
 
 /**
  * The nodes of the network: those that indexers name and those of the configuration, asked anew every minute, and how
- * each of them fares as this process sees it. What was known stays known while nobody answers.
+ * each of them fares as this process sees it. Known nodes are kept while none answers.
  */
 export class KnownNodes {
   readonly #needs: Needs;
@@ -141,7 +141,7 @@ export class KnownNodes {
     ];
     const all = Promise.allSettled(asked);
     const first = Promise.any(asked);
-    // A silent indexer holds up nobody for longer than this.
+    // A silent indexer delays callers no longer than this.
     this.#refreshed = Promise.race([
       all,
       first.then(() => sleep(PATIENCE_MS, undefined, { ref: false })),

@@ -11,7 +11,7 @@ export type FileId = { readonly root: Hex } | { readonly txSeq: bigint };
 export type NodeFile = {
   readonly root: Hex;
   readonly sizeBytes: number;
-  /** Undefined while segments came but no submission was seen on the chain: nobody but its uploader knows of it. */
+  /** Undefined while segments came but no submission was seen on the chain: only its uploader knows of it. */
   readonly txSeq: bigint | undefined;
   /** The position of its first sector in the flow; undefined without a submission. */
   readonly startEntryIndex: bigint | undefined;
