@@ -41,7 +41,7 @@ export const SETTINGS = {
   PUBLIC_URL: {
     schema: httpUrl.transform((text) => text.replace(/\/$/, "")).optional(),
     about:
-      "Where clients reach this gateway, which storage clients are told to find files at; unset: HOST and PORT",
+      "Where clients reach this gateway, which storage clients download files from; unset: HOST and PORT",
     example: "https://gateway.example.com",
   },
   PORT: { schema: port.default(4000), about: "The port of the gateway; 0 takes a free one", example: "4000" },

@@ -63,12 +63,12 @@ const conversation = [
 ];
 const picture = { model: "devnet-image", prompt: "A lighthouse at dusk", n: 1, response_format: "b64_json" };
 const BILLED =
-  "The most that it can cost is held before a provider is asked, what it did cost is settled once, and told to the neuron in `x_0g_trace`.";
+  "The maximum cost is held before a provider is called; the actual cost is settled once and shown in neuron in `x_0g_trace`.";
 
 /** What only readers of the documentation need, by method and URL: explanations, and bodies to try. */
 export const NOTES: Readonly<Record<string, Note>> = {
   "POST /v1/chat/completions": {
-    description: `OpenAI's chat completion; fields that are not named here go to the provider as they are. ${BILLED} With \`stream\`, the trace is in the chunk with the usage when \`stream_options.include_usage\` is sent, else in a comment before \`[DONE]\`. Of several providers, the next one is asked when one fails before its first content.`,
+    description: `OpenAI's chat completion; fields that are not named here go to the provider as they are. ${BILLED} With \`stream\`, the trace is in the chunk with the usage when \`stream_options.include_usage\` is sent, else in a comment before \`[DONE]\`. Of several providers, the next one is tried when one fails before its first content.`,
     example: {
       model: "devnet-chat",
       messages: conversation,

@@ -155,7 +155,7 @@ const ROUTING_HEADERS = [
   },
   {
     name: "X-0G-Provider-Allow-Fallbacks",
-    description: "Whether another provider may be asked when one fails.",
+    description: "Whether another provider may be tried when one fails.",
     schema: { enum: ["true", "false"] },
   },
   {

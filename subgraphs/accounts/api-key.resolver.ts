@@ -40,7 +40,7 @@ export class ApiKeyResolver {
   @Requires("api-key.create")
   @Mutation(() => CreatedApiKeyType, {
     nullable: true,
-    description: "Makes an `sk-` key, without limits unless told. Needs the scope `keys:create`.",
+    description: "Creates an `sk-` key. It has no limits unless you set them. Needs the scope `keys:create`.",
   })
   async createApiKey(
     @Arg("name", () => String, { description: "What to call it; no other live one has that name." })

@@ -20,7 +20,7 @@ export class KeyChangedSubscription {
   @Requires("api-key.read")
   @Subscription(() => KeyEventType, {
     description:
-      "Every change of one's own keys; of `mk-` keys only a wallet session is told. Needs the scope `keys:read`.",
+      "Every change of the caller's own keys. Changes of `mk-` keys are published to wallet sessions only. Needs the scope `keys:read`.",
     subscribe: followKeys,
   })
   keyChanged(

@@ -58,7 +58,7 @@ export class UsageResolver {
     @Root() { address, filter }: UsageType,
     @Arg("byTrustMode", () => Boolean, {
       defaultValue: false,
-      description: "Whether days are told apart by trust mode, too.",
+      description: "Whether days are also grouped by trust mode.",
     })
     byTrustMode: boolean,
     @Ctx() { services, signal }: Context,

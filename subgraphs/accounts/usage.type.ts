@@ -71,7 +71,7 @@ export class UsageDayType {
 
   @Field(() => TrustMode, {
     nullable: true,
-    description: "The trust mode, when days were asked for by it; else null.",
+    description: "The trust mode if days are grouped by it, else null.",
   })
   trustMode!: Trust | null;
 

@@ -74,7 +74,7 @@ export class AgentTokenResolver {
 
   @FieldResolver(() => AccountStub, {
     nullable: true,
-    description: "Who made it, where the contract was told.",
+    description: "Its creator, if the contract records one.",
   })
   creator(@Root() { creator }: AgentToken): AccountStub | null {
     return creator && { address: creator };

@@ -45,7 +45,7 @@ export class TokenTransferEventType extends EventType {
   @Field(() => Hash32Scalar, { description: "The transaction of it." })
   transactionHash!: string;
 
-  /** What happened, as it is told. */
+  /** The published event. */
   news!: TokenTransferNews;
 }
 
@@ -55,7 +55,7 @@ export class AgentTransferSubscription {
   @FollowsLive()
   @Subscription(() => TokenTransferEventType, {
     description:
-      "Moves of agent tokens, mints and burns among them: all, a contract's or a token's. What a reorganisation takes back is told again as `removed`. Public, as the chain is.",
+      "Transfers of agent tokens, including mints and burns: all, of one contract or of one token. Events that a reorg reverts are published again as `removed`. Public, as on the chain.",
     subscribe: followTransfers,
   })
   tokenTransferred(

@@ -45,7 +45,7 @@ export class DirectRefundType implements Omit<Refund, "index"> {
   @Field(() => NeuronScalar, { description: "How much." })
   amount!: bigint;
 
-  @Field(() => DateTimeScalar, { description: "When it was asked for." })
+  @Field(() => DateTimeScalar, { description: "When it was requested." })
   requestedAt!: Date;
 
   @Field(() => DateTimeScalar, {

@@ -52,7 +52,7 @@ export class OrderFulfilledEventType extends EventType {
   @Field(() => Hash32Scalar, { description: "The transaction of it." })
   transactionHash!: string;
 
-  /** What happened, as it is told. */
+  /** The published event. */
   news!: FulfilmentNews;
 }
 
@@ -62,7 +62,7 @@ export class OrderFulfilledSubscription {
   @FollowsLive()
   @Subscription(() => OrderFulfilledEventType, {
     description:
-      "Orders of the market that are fulfilled: all, a token's, or those with a seller or buyer. What a reorganisation takes back is told again as `removed`. Public, as the chain is.",
+      "Fulfilled orders of the market: all, or of one token, seller or buyer. Events that a reorg reverts are published again as `removed`. Public, as on the chain.",
     subscribe: followFulfilments,
   })
   orderFulfilled(

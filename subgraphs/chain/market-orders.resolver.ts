@@ -47,7 +47,7 @@ export class MarketOrdersResolver {
   @Query(() => MarketSignatureCheckType, {
     nullable: true,
     description:
-      "Who signed an order, and whether the market would take it now: the contract itself is asked.",
+      "The signer of an order, and whether the market would accept it now: the contract itself is called.",
   })
   async checkMarketOrder(
     @Arg("order", () => MarketOrderInput, { description: "The order, with its nonce." })
@@ -61,7 +61,7 @@ export class MarketOrdersResolver {
   @Query(() => MarketSignatureCheckType, {
     nullable: true,
     description:
-      "Who signed an offer, and whether the market would take it now, as far as can be told without an order.",
+      "The signer of an offer, and whether the market would accept it now, as far as is known without an order.",
   })
   async checkMarketOffer(
     @Arg("offer", () => MarketOfferInput, { description: "The offer, with its nonce." })

@@ -20,7 +20,10 @@ export class RpcEndpointType implements EndpointStatus {
   @Field(() => RpcEndpointState, { description: "What is known of it." })
   state!: EndpointState;
 
-  @Field(() => Int, { nullable: true, description: "The chain id that it last told, null before the first." })
+  @Field(() => Int, {
+    nullable: true,
+    description: "The chain id that it last returned. Null before the first.",
+  })
   chainId!: number | undefined;
 
   @Field(() => DateTimeScalar, {

@@ -18,7 +18,7 @@ export class SealedKeyEventType extends EventType {
   })
   removed!: boolean;
 
-  /** What happened, as it is told. */
+  /** The published event. */
   news!: SealedKeyNews;
 }
 

@@ -25,7 +25,7 @@ export class SealedKeySubscription {
   @FollowsLive()
   @Subscription(() => SealedKeyEventType, {
     description:
-      "Keys that are sealed for receivers of agent tokens: all, or a receiver's, a contract's, a token's. What a reorganisation takes back is told again as `removed`. Public, as the chain is.",
+      "Keys that are sealed for receivers of agent tokens: all, or of one receiver, contract or token. Events that a reorg reverts are published again as `removed`. Public, as on the chain.",
     subscribe: followKeys,
   })
   publishedSealedKey(

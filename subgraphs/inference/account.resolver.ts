@@ -8,7 +8,7 @@ import type { Context } from "../shared/context.ts";
 import { AccountStub } from "./account.stub.ts";
 import { InferenceRequestConnection } from "./inference-request.type.ts";
 
-/** What an account asked of providers. */
+/** The inference requests of an account. */
 @Resolver(() => AccountStub)
 export class AccountResolver {
   @Requires("request.read")

@@ -20,7 +20,7 @@ export class ChatCompletionSubscription {
   })
   chatCompletion(
     @Root() piece: ChatPiece,
-    @Arg("input", () => ChatInput, { description: "What is asked." }) _input: ChatInput,
+    @Arg("input", () => ChatInput, { description: "The request." }) _input: ChatInput,
   ): ChatPieceType {
     if (piece.kind === "end") {
       const { inputTokens, outputTokens, trace } = piece;

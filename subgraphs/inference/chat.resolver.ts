@@ -17,7 +17,7 @@ export class ChatResolver {
       "Completes a chat with a model. It is billed even if the client leaves before the answer. Needs an `sk-` key.",
   })
   async completeChat(
-    @Arg("input", () => ChatInput, { description: "What is asked." }) input: ChatInput,
+    @Arg("input", () => ChatInput, { description: "The request." }) input: ChatInput,
     @Arg("idempotencyKey", () => String, { nullable: true, description: IDEMPOTENCY_KEY })
     key: string | null,
     @Ctx() context: Context,

@@ -23,7 +23,7 @@ export class ChatMessageInput {
 }
 
 /** A chat. */
-@InputType("ChatInput", { description: "What a model is asked." })
+@InputType("ChatInput", { description: "A chat completion request." })
 export class ChatInput {
   @Field(() => String, { description: "The id of the model." })
   model!: string;
@@ -113,7 +113,7 @@ export class InferenceBillType {
 
   @Field(() => Boolean, {
     nullable: true,
-    description: "Whether the provider's signature holds, null unless that was asked for.",
+    description: "Whether the provider's signature is valid. Null unless verification was requested.",
   })
   teeVerified!: boolean | null;
 }
@@ -135,7 +135,7 @@ export function toBill(trace: Trace): InferenceBillType {
   simpleResolvers: true,
 })
 export class ChatCompletionType {
-  @Field(() => [ChatChoiceType], { description: "The answers, one unless more were asked for." })
+  @Field(() => [ChatChoiceType], { description: "The answers: `n` of them, by default one." })
   choices!: readonly ChatChoiceType[];
 
   @Field(() => Int, { nullable: true, description: "Tokens of the question, where the provider tells." })

@@ -6,10 +6,10 @@ import { defineEnum } from "../shared/enumeration.ts";
 
 type Circuit = ProviderState["circuit"];
 
-/** Whether a provider is asked. */
+/** Whether requests are sent to a provider. */
 const CircuitState = defineEnum<Circuit>(
   "CircuitState",
-  "Whether a provider is asked, by how it answered lately.",
+  "Whether requests are sent to a provider, by its recent answers.",
   {
     closed: "It is.",
     "half-open": "One request is sent to see whether it is well again.",
@@ -23,7 +23,7 @@ const CircuitState = defineEnum<Circuit>(
   simpleResolvers: true,
 })
 export class ProviderHealthType {
-  @Field(() => CircuitState, { description: "Whether it is asked." })
+  @Field(() => CircuitState, { description: "Whether requests are sent to it." })
   circuit!: Circuit;
 
   @Field(() => Int, {

@@ -13,7 +13,7 @@ const JobStepKind = defineEnum<JobStepName>("JobStep", "A kind of step in the hi
   resumed: "Another worker took it over.",
   submitted: "A provider has it.",
   running: "The provider is at it.",
-  provider_failed: "The provider failed; another may be asked.",
+  provider_failed: "The provider failed; another may be tried.",
   completed: "It is done and paid for.",
   failed: "It ended without a result, and cost nothing.",
   cancelled: "It was taken back.",
@@ -41,7 +41,7 @@ export class ImageJobEventType extends EventType {
   @Field(() => AddressScalar, { nullable: true, description: "The address of the provider it is about." })
   provider!: string | null;
 
-  @Field(() => Int, { description: "The how-manieth provider that is, 0 before any was asked." })
+  @Field(() => Int, { description: "1-based attempt number. 0 before the first attempt." })
   attempt!: number;
 
   @Field(() => Float, {

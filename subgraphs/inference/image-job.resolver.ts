@@ -107,7 +107,7 @@ export class ImageJobResolver {
     return step.sequence;
   }
 
-  @FieldResolver(() => Int, { description: "How many providers were asked." })
+  @FieldResolver(() => Int, { description: "The number of providers that were tried." })
   attempt(@Root() { step }: JobView): number {
     return step.attempt;
   }
@@ -133,7 +133,7 @@ export class ImageJobResolver {
     return state === "failed" ? step.errorMessage : null;
   }
 
-  @FieldResolver(() => String, { description: "The id of the model that was asked." })
+  @FieldResolver(() => String, { description: "The id of the requested model." })
   modelId(@Root() job: JobView, @Ctx() { services }: Context): string {
     return services.imageJobs.modelOf(job);
   }

@@ -29,7 +29,7 @@ export class ImageJobInput {
   @Field(() => String, { description: "What is to be seen." })
   prompt!: string;
 
-  @Field(() => Int, { nullable: true, description: "How many images, 1 to 10; one unless told." })
+  @Field(() => Int, { nullable: true, description: "Number of images, 1 to 10. Default: 1." })
   n?: number | null;
 
   @Field(() => String, { nullable: true, description: "Width and height in pixels, such as `512x512`." })

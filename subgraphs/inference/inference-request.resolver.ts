@@ -30,7 +30,7 @@ export class InferenceRequestResolver {
     return findRequest({ id }, context);
   }
 
-  @FieldResolver(() => String, { description: "The id of the model that was asked." })
+  @FieldResolver(() => String, { description: "The id of the requested model." })
   modelId(@Root() { model }: InferenceRequest): string {
     return model;
   }
@@ -43,14 +43,14 @@ export class InferenceRequestResolver {
     return services.catalogue.model(model);
   }
 
-  @FieldResolver(() => AddressScalar, { description: "The address of the provider that was asked." })
+  @FieldResolver(() => AddressScalar, { description: "The address of the provider." })
   providerAddress(@Root() { provider }: InferenceRequest): string {
     return provider;
   }
 
   @FieldResolver(() => ProviderType, {
     nullable: true,
-    description: "The provider that was asked, null when it is not registered any more.",
+    description: "The provider. Null when it is not registered any more.",
   })
   provider(@Root() { provider }: InferenceRequest, @Ctx() { services }: Context): Provider | undefined {
     return services.catalogue.provider(provider);
@@ -81,7 +81,7 @@ export class InferenceRequestResolver {
 
   @FieldResolver(() => EvidenceType, {
     nullable: true,
-    description: "The provider's proof of its answer, null unless `verify_tee` asked for it.",
+    description: "The provider's proof of its answer. Null unless `verify_tee` was set.",
   })
   async evidence(
     @Root() { id }: InferenceRequest,

@@ -62,7 +62,7 @@ export class InferenceRequestType {
   @Field(() => RequestStatus, { description: "How it stands." })
   status!: InferenceRequest["status"];
 
-  @Field(() => ServiceType, { description: "What was asked for." })
+  @Field(() => ServiceType, { description: "The type of the service." })
   serviceType!: string;
 
   @Field(() => Int, { nullable: true, description: "Tokens of the question, null until it is counted." })

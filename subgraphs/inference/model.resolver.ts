@@ -37,7 +37,7 @@ export class ModelResolver {
   }
 
   @FieldResolver(() => [ApiFormatEnum], {
-    description: "The formats in which one of its providers may be asked.",
+    description: "The API formats that one of its providers supports.",
   })
   supportedFormats(@Root() { providers }: Model): readonly ApiFormat[] {
     return API_FORMATS.filter((format) => providers.some(({ profile }) => profile.formats.includes(format)));

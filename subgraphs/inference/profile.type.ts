@@ -15,7 +15,7 @@ export const ApiFormatEnum = defineEnum<ApiFormat>("ApiFormat", "The format of a
   simpleResolvers: true,
 })
 export class ModelProfileType {
-  @Field(() => [ApiFormatEnum], { description: "The formats in which it may be asked." })
+  @Field(() => [ApiFormatEnum], { description: "The API formats that it supports." })
   formats!: readonly ApiFormat[];
 
   @Field(() => String, { nullable: true, description: "The model's name for people." })

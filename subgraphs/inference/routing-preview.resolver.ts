@@ -20,7 +20,7 @@ export class RoutingPreviewResolver {
     @Arg("serviceType", () => ServiceType, { description: "What is to be done." }) serviceType: Type,
     @Arg("model", () => String, {
       nullable: true,
-      description: "By which model; by each that there is unless told.",
+      description: "The model. Default: every model.",
     })
     model: string | null,
     @Arg("routing", () => RoutingInput, { nullable: true, description: "How to choose." })

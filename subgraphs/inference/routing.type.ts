@@ -19,28 +19,32 @@ const ProviderSort = defineEnum<Sort>("ProviderSort", "By what providers are ran
   price: "The cheapest first.",
 });
 
-/** Why a provider is not asked. */
-const RefusalReason = defineEnum<Reason>("RefusalReason", "Why a provider is not asked.", {
-  not_pinned: "Another one is asked for by its address.",
+/** Why a provider is not tried. */
+const RefusalReason = defineEnum<Reason>("RefusalReason", "Why a provider is not tried.", {
+  not_pinned: "The request is pinned to another provider.",
   not_allowed_for_key: "The key may not use it.",
-  format_not_supported: "It does not speak the format of the request.",
-  unroutable: "Its URL is none that requests may be sent to.",
+  format_not_supported: "It does not support the API format of the request.",
+  unroutable: "Its URL is not allowed.",
   signer_not_acknowledged: "The network did not acknowledge its signer.",
-  below_trust_mode: "It cannot be trusted as far as is asked.",
-  above_max_price: "It costs more than is wanted.",
+  below_trust_mode: "Its trust mode is below the requested one.",
+  above_max_price: "Its price is above the requested maximum.",
   context_too_short: "Its context is too short for the request.",
   circuit_open: "It failed repeatedly and is left alone for a while.",
-  resting: "It asked to be left alone for a while.",
+  resting: "It requested a pause, which is not over.",
   fallbacks_off: "Fallback providers are turned off for this request.",
   enough_candidates: "Enough others come before it.",
 });
 
-/** What came of asking a provider. */
-const AttemptOutcome = defineEnum<Attempt["outcome"]>("AttemptOutcome", "What came of asking a provider.", {
-  answered: "It answered.",
-  failed: "It did not answer, or broke off.",
-  aborted: "The client left.",
-});
+/** The outcome of an attempt with a provider. */
+const AttemptOutcome = defineEnum<Attempt["outcome"]>(
+  "AttemptOutcome",
+  "The outcome of an attempt with a provider.",
+  {
+    answered: "It answered.",
+    failed: "It did not answer, or broke off.",
+    aborted: "The client left.",
+  },
+);
 
 /** How to choose the provider. */
 @InputType("RoutingInput", {
@@ -55,7 +59,7 @@ export class RoutingInput {
 
   @Field(() => Boolean, {
     nullable: true,
-    description: "Whether another provider may be asked when one fails; true unless told.",
+    description: "Whether another provider may be tried when one fails. Default: true.",
   })
   allowFallbacks?: boolean | null;
 
@@ -107,8 +111,8 @@ function capOf(name: keyof PriceCaps, field: CapField, input: RoutingInput | nul
   });
 }
 
-/** A provider that is not asked. */
-@ObjectType("RefusedProvider", { description: "A provider that is not asked.", simpleResolvers: true })
+/** A provider that is not tried. */
+@ObjectType("RefusedProvider", { description: "A provider that is not tried.", simpleResolvers: true })
 class RefusedProviderType {
   @Field(() => AddressScalar, { description: "Its address." })
   provider!: Hex;
@@ -119,11 +123,11 @@ class RefusedProviderType {
 
 /** Asking a provider. */
 @ObjectType("RoutingAttempt", {
-  description: "That a provider was asked, and what came of it.",
+  description: "An attempt with a provider, and its outcome.",
   simpleResolvers: true,
 })
 class RoutingAttemptType {
-  @Field(() => AddressScalar, { description: "The address of who was asked." })
+  @Field(() => AddressScalar, { description: "The address of the provider." })
   provider!: Hex;
 
   @Field(() => AttemptOutcome, { description: "What came of it." })
@@ -145,20 +149,21 @@ class RoutingAttemptType {
 /** How a request found its provider. */
 @ObjectType("RequestRouting", { description: "How a request found its provider.", simpleResolvers: true })
 export class RequestRoutingType {
-  @Field(() => [RoutingAttemptType], { description: "Who was asked, in this order." })
+  @Field(() => [RoutingAttemptType], { description: "The attempts, in order." })
   tried!: readonly Attempt[];
 
   @Field(() => [RefusedProviderType], { description: "Who was not, and why." })
   refused!: readonly Refused[];
 }
 
-/** Who would be asked. */
+/** Who would be tried. */
 @ObjectType("RoutingPreview", {
-  description: "Who would be asked now, and who would not. Nothing is asked or billed.",
+  description:
+    "The providers a request would be routed to now, and those that would be refused. No provider is called and nothing is billed.",
   simpleResolvers: true,
 })
 export class RoutingPreviewType {
-  @Field(() => [ProviderType], { description: "Who would be asked, in the order of failover." })
+  @Field(() => [ProviderType], { description: "The candidates, in the order of failover." })
   providers!: readonly Provider[];
 
   @Field(() => [RefusedProviderType], { description: "Who would not, and why." })

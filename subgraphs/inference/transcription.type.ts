@@ -18,7 +18,7 @@ export class TranscriptionInput {
 
   @Field(() => String, {
     nullable: true,
-    description: "The file's name, which tells its kind; `audio.wav` unless told.",
+    description: "The file name; its extension states the format. Default: `audio.wav`.",
   })
   filename?: string | null;
 

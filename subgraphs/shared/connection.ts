@@ -21,7 +21,7 @@ class PageInfoType {
   hasNextPage!: boolean;
 
   @Field(() => Boolean, {
-    description: "Whether this page was asked for by a cursor, so that something precedes it.",
+    description: "Whether this page was requested by a cursor, so that something precedes it.",
   })
   hasPreviousPage!: boolean;
 

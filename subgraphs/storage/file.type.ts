@@ -49,7 +49,7 @@ export class StorageLocationType {
   numShard!: number;
 
   @Field(() => Int, {
-    description: "How quickly it answered lately, milliseconds; 0 when it was not asked.",
+    description: "Its recent latency, milliseconds. 0 without a recent request.",
   })
   latencyMs!: number;
 }

@@ -9,7 +9,7 @@ import { BigIntScalar, Hash32Scalar } from "../shared/scalars.ts";
 const FolderEntryKind = defineEnum<FolderEntry["kind"]>("FolderEntryKind", "What an entry of a folder is.", {
   file: "A file.",
   directory: "A directory.",
-  symbolic: "A link, which is told and never followed.",
+  symbolic: "A symbolic link. It is shown and never followed.",
 });
 
 /** An entry of a folder. */

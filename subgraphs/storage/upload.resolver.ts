@@ -27,7 +27,7 @@ export class UploadResolver {
   @Mutation(() => PreparedUploadType, {
     nullable: true,
     description:
-      "Says what storing something takes, and prepares the transaction. Asked again for what the chain has, there is nothing to pay.",
+      "Estimates what storing a file takes, and prepares the transaction. For a file that the chain already has, there is nothing to pay.",
   })
   async prepareUpload(
     @Arg("input", () => PrepareUploadInput, { description: "What is to be stored." })

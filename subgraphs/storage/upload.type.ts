@@ -51,7 +51,7 @@ export class PrepareUploadInput {
   @Field(() => AddressScalar, { description: "Who will send the transaction." })
   from!: Hex;
 
-  @Field(() => SubmitAbi, { nullable: true, description: "Which way of submitting; `CURRENT` unless told." })
+  @Field(() => SubmitAbi, { nullable: true, description: "The ABI of the submission. Default: `CURRENT`." })
   abi?: Abi | null;
 
   @Field(() => Boolean, {

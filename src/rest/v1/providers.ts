@@ -20,7 +20,7 @@ const PROVIDER = z
     model_id: z.string(),
     canonical_id: z.string(),
     name: z.string(),
-    is_healthy: z.boolean().nullable().meta({ description: "Null before anybody asked it." }),
+    is_healthy: z.boolean().nullable().meta({ description: "Null before its first request." }),
     latency: z.number().nullable().meta({ description: "Milliseconds to its first byte, averaged." }),
     uptime: z.number().nullable().meta({ description: "Per cent of its last requests that it answered." }),
     ...PROFILE_FIELDS,

@@ -8,7 +8,7 @@ import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-
 export type ImageJobInput = {
   /** The id of the model. */
   model: string;
-  /** How many images, 1 to 10; one unless told. */
+  /** Number of images, 1 to 10. Default: 1. */
   n?: number | null | undefined;
   /** Further members of OpenAI's request. */
   options?: unknown;
@@ -43,7 +43,7 @@ export type JobStep =
   | 'COMPLETED'
   /** It ended without a result, and cost nothing. */
   | 'FAILED'
-  /** The provider failed; another may be asked. */
+  /** The provider failed; another may be tried. */
   | 'PROVIDER_FAILED'
   /** It was taken on, and its money is held. */
   | 'QUEUED'
@@ -65,7 +65,7 @@ export type ProviderSort =
 
 /** How to choose the provider; what is left out is the router's to choose. */
 export type RoutingInput = {
-  /** Whether another provider may be asked when one fails; true unless told. */
+  /** Whether another provider may be tried when one fails. Default: true. */
   allowFallbacks?: boolean | null | undefined;
   /** What output may cost at the most: USD for a million tokens. */
   maxPriceUsdCompletion?: string | null | undefined;
