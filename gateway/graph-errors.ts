@@ -4,6 +4,7 @@ import type { App } from "../src/app.ts";
 import { AppError, type ErrorCode, FAILURES } from "../src/kernel/errors.ts";
 import { failureHeaders, toAppError } from "../src/rest/error-body.ts";
 import { toGraphFailure } from "../subgraphs/shared/failures.ts";
+import { weightOf } from "./accept.ts";
 
 const GRAPHQL_TYPE = "application/graphql-response+json";
 const JSON_TYPE = "application/json";
@@ -48,14 +49,6 @@ function isErrorCode(code: unknown): code is ErrorCode {
 
 /** GraphQL's own type where the client names it and does not prefer plain JSON. */
 function mediaTypeFor(accept: string): string {
-  const ranges = accept.toLowerCase().split(",").map(readRange);
-  const weightOf = (type: string) => ranges.find((range) => range.type === type)?.weight ?? 0;
-  const weight = weightOf(GRAPHQL_TYPE);
-  return weight > 0 && weight >= weightOf(JSON_TYPE) ? GRAPHQL_TYPE : JSON_TYPE;
-}
-
-function readRange(text: string): { readonly type: string; readonly weight: number } {
-  const [type = "", ...parameters] = text.split(";").map((part) => part.trim());
-  const weight = parameters.find((parameter) => parameter.startsWith("q="));
-  return { type, weight: weight === undefined ? 1 : Number(weight.slice(2)) };
+  const weight = weightOf(accept, GRAPHQL_TYPE);
+  return weight > 0 && weight >= weightOf(accept, JSON_TYPE) ? GRAPHQL_TYPE : JSON_TYPE;
 }

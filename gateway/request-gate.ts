@@ -6,7 +6,7 @@ import { Slot } from "../src/kernel/slot.ts";
 const MAX_PIPELINED = 64;
 /** How long a turn of the event loop should take while something waits for the next. */
 const MAX_TURN_MS = 8;
-/** How long connections that come one after the other put off what waits for its turn. */
+/** How long a run of new connections may delay waiting requests. */
 const MAX_ACCEPTING_MS = 50;
 /** The most that begin in one turn. */
 const MAX_PER_TURN = 16;
@@ -23,8 +23,8 @@ type Pipeline = { isBusy: boolean; readonly waiting: Waiting[] };
 /**
  * Spreads what arrives at once over turns of the event loop. How many begin in a turn follows from how long turns take:
  * sixteen chats that begin together are admitted in one batch, while costly requests begin one by one, so that health
- * checks and answers under way come in between. Connections come first: libuv accepts one in a turn, so in a crowd of
- * three hundred that all ask at once, the last would otherwise wait for three hundred turns of work.
+ * checks and answers under way come in between. Connections come first: libuv accepts one per turn, so the last of 300
+ * clients that connect at once would otherwise wait for 300 turns of work.
  */
 export class Turns {
   readonly #maxPerTurn: number;
@@ -63,7 +63,7 @@ export class Turns {
     return true;
   }
 
-  /** A connection was accepted: nothing more begins until those behind it were accepted as well, or for too long. */
+  /** Notes a new connection: no request begins while connections keep coming, for at most `MAX_ACCEPTING_MS`. */
   accepted(): void {
     this.#open();
     this.#hasAccepted = true;

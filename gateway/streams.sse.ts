@@ -7,6 +7,7 @@ import { AppError } from "../src/kernel/errors.ts";
 import { Slot } from "../src/kernel/slot.ts";
 import { ANONYMOUS } from "../src/keys/principal.ts";
 import { hopOf } from "../src/keys/source-address.ts";
+import { weightOf } from "./accept.ts";
 import { EventOutlet } from "./event-outlet.ts";
 import { EventStreams } from "./event-streams.ts";
 import { answerFailures, sendErrors } from "./graph-errors.ts";
@@ -21,6 +22,8 @@ import type { StreamContext, StreamedOperation } from "./streamed-operation.ts";
 import type { Streams } from "./streams.ts";
 
 const STREAM_HEADERS = { "content-type": "text/event-stream; charset=utf-8", connection: "keep-alive" };
+/** What a client that takes JSON may accept. */
+const JSON_RANGES = ["application/graphql-response+json", "application/json", "application/*", "*/*"];
 const TOKEN_HEADER = "x-graphql-event-stream-token";
 
 /** A request, who sends it, and where its answer goes. */
@@ -31,10 +34,10 @@ type Call = Pick<StreamContext, "account" | "replayKey"> & {
 
 /**
  * GraphQL over server-sent events at /graphql/stream, by the protocol of graphql-sse: a connection for each operation
- * (subscriptions have it at /graphql as well), or one for several that is reserved first (PUT). The errors of an operation that is refused are a result of its own
- * connection, and status 400 on a shared one. The credential is the `Authorization` header of every request; a
- * wrong one is answered with the status that REST gives it. A stream that was reserved is found by its token together
- * with the credential that reserved it.
+ * (subscriptions have it at /graphql as well), or one for several that is reserved first (PUT). On its own connection
+ * the errors of a refused operation are a result; on a shared one they are status 400. The credential is the
+ * `Authorization` header of every request; a wrong one is answered with the status that REST gives it. A stream that was
+ * reserved is found by its token together with the credential that reserved it.
  */
 export async function ssePlugin(
   server: FastifyInstance,
@@ -184,7 +187,8 @@ async function admit(
  */
 export function isEventStream(streams: Streams, request: FastifyRequest): boolean {
   if (!wantsEvents(request)) return false;
-  const takesJson = /json|\*\/\*/.test(request.headers.accept ?? "");
+  const { accept = "" } = request.headers;
+  const takesJson = JSON_RANGES.some((range) => weightOf(accept, range) > 0);
   try {
     const kind = streams.kindOf(payloadOf(request));
     return kind === "subscription" || (kind === "refused" && !takesJson);
@@ -194,7 +198,7 @@ export function isEventStream(streams: Streams, request: FastifyRequest): boolea
 }
 
 function wantsEvents({ headers }: FastifyRequest): boolean {
-  return (headers.accept ?? "").split(",").some((part) => part.trim().split(";")[0] === "text/event-stream");
+  return weightOf(headers.accept ?? "", "text/event-stream") > 0;
 }
 
 function tokenOf({ headers, query }: FastifyRequest): string | undefined {

@@ -500,13 +500,16 @@ describe("server-sent events", () => {
       return { status: reply.status, type, reply };
     };
 
-    test.each([STREAMS, ALL])("carry a subscription for a client that accepts %s", async (accept) => {
-      const { status, type, reply } = await post("subscription { newBlock { number } }", accept);
-      expect([status, type]).toEqual([200, "text/event-stream"]);
-      const reader = reply.body?.getReader();
-      expect(Buffer.from((await reader?.read())?.value ?? "").toString()).toContain(":\n\n");
-      await reader?.cancel();
-    });
+    test.each([STREAMS, ALL, "Text/Event-Stream; q=0.9"])(
+      "carry a subscription for a client that accepts %s",
+      async (accept) => {
+        const { status, type, reply } = await post("subscription { newBlock { number } }", accept);
+        expect([status, type]).toEqual([200, "text/event-stream"]);
+        const reader = reply.body?.getReader();
+        expect(Buffer.from((await reader?.read())?.value ?? "").toString()).toContain(":\n\n");
+        await reader?.cancel();
+      },
+    );
 
     test.each<[string, unknown, number]>([
       ["a query", "{ __typename }", 200],
@@ -516,6 +519,14 @@ describe("server-sent events", () => {
     ])("do not carry %s for a client that takes JSON as well", async (_what, query, expected) => {
       const { status, type } = await post(query, ALL);
       expect([status, type]).toEqual([expected, "application/graphql-response+json"]);
+    });
+
+    test("do not carry a subscription for a client that rules them out", async () => {
+      const { status, type } = await post(
+        "subscription { newBlock { number } }",
+        "text/event-stream;q=0, application/json",
+      );
+      expect([status, type]).toEqual([400, "application/json"]);
     });
 
     test("carry what is refused as a result for a client that takes events alone", async () => {

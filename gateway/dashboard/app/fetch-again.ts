@@ -23,8 +23,7 @@ export function pause(failures: number, signal?: AbortSignal | null): Promise<vo
 const MAX_TRIES = 4;
 
 /**
- * Fetches, and again while the network is away. Only what reads may be sent again: of a mutation it is not known whether it
- * arrived.
+ * Fetches, and retries while the network is away. Mutations are not retried: they may have arrived.
  */
 export async function fetchAgain(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   const isMutation = /"query":"(?:\s|\\n)*mutation\b/.test(String(init?.body));

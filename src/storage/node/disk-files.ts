@@ -17,11 +17,11 @@ type OpenFile = {
   readonly opened: Promise<Opened>;
   readonly syncs: NaturalBatch<undefined, undefined>;
   users: number;
-  /** Until when a reader need not look whether the path still leads to this file, by `performance.now()`. */
+  /** Until when, by `performance.now()`, readers trust that the path still leads to this file. */
   checkedUntil: number;
 };
 
-/** How long after a look at its path a file is read without another one, which would take as long as the read. */
+/** How long readers trust a check of the path: checking takes about as long as a read. */
 const CHECKED_MS = 100;
 
 /** A file that is deleted again and again while it is written is given up. */
@@ -90,8 +90,8 @@ export class DiskFiles {
   }
 
   /**
-   * Works with a file, and once more when its path led to another one by the end. Readers look at the path of an open
-   * file now and then: what they read meanwhile was still there a moment ago.
+   * Works with a file, and tries again if its path leads to another file by the end. For readers the check of the path
+   * holds for `CHECKED_MS`; writers always check.
    */
   async #use<T>(place: Place, work: (opened: Opened, open: OpenFile) => Promise<T>): Promise<T> {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {

@@ -1,0 +1,11 @@
+/** The weight that an `Accept` header gives a media type by its own name, 0 to 1 (RFC 9110, 12.5.1). 0 where it is not listed. */
+export function weightOf(accept: string, type: string): number {
+  const ranges = accept.toLowerCase().split(",").map(readRange);
+  return ranges.find((range) => range.type === type)?.weight ?? 0;
+}
+
+function readRange(text: string): { readonly type: string; readonly weight: number } {
+  const [type = "", ...parameters] = text.split(";").map((part) => part.trim());
+  const weight = parameters.find((parameter) => parameter.startsWith("q="));
+  return { type, weight: weight === undefined ? 1 : Number(weight.slice(2)) };
+}
