@@ -26,6 +26,7 @@ import { ClientLeft } from "./leaving.ts";
 import { type Observed, observeEngine, observeExecutor, observePlanner } from "./observed-graph.ts";
 import { ProcessPlanner } from "./planner/process-planner.ts";
 import { createGuards } from "./policy/access.ts";
+import { Turns, takeTurn } from "./turns.ts";
 
 /** What an operation carries through the engine: who asks. */
 export type GraphContext = Observed & {
@@ -43,6 +44,8 @@ export type Graph = {
   /** What stands before its fields. */
   readonly guardOf: GuardOf<GraphContext>;
   readonly supergraphSdl: string;
+  /** Introspection takes turns of its own, one query in each. */
+  readonly introspections: Turns;
   /** Starts what the first operation would wait for otherwise. */
   warmUp(): void;
   close(): Promise<void>;
@@ -66,8 +69,10 @@ export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph
   );
   const guardOf = createGuards(supergraphSdl, readSupergraph(supergraphSdl).api);
   const planner = new ProcessPlanner({ supergraphSdl, log, observer: metrics });
+  const introspections = new Turns(1);
   const bare = createEngine<GraphContext>({
     supergraphSdl,
+    introspectionTurn: () => takeTurn(introspections),
     planner: observePlanner(planner, { metrics, log }),
     executors,
     guardOf,
@@ -84,6 +89,7 @@ export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph
     apiSchema: engine.apiSchema,
     guardOf,
     supergraphSdl,
+    introspections,
     warmUp: () => planner.start(),
     async close() {
       await Promise.all([planner, ...Object.values(executors)].map((part) => part.close()));

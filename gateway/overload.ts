@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest, FastifyServerFactory } from "fastify";
 import type { App } from "../src/app.ts";
-import { AppError } from "../src/kernel/errors.ts";
 import { JsonParts } from "../src/rest/json-parts/json-parts.ts";
-import { RequestGate, Turns } from "./request-gate.ts";
+import { RequestGate } from "./request-gate.ts";
+import { overloaded, Turns } from "./turns.ts";
 
 /** Smaller bodies and answers are bounded by the number of connections, and not worth counting. */
 const MIN_COUNTED_BYTES = 16_384;
@@ -13,7 +13,6 @@ const BODY_FACTOR = 3;
 const LARGE_BODY_BYTES = 262_144;
 /** So much of a body is reserved at a time. */
 const STEP_BYTES = 65_536;
-const RETRY_AFTER_SECONDS = 1;
 
 const HEALTH = /^\/(?:healthz|readyz)(?:\?|$)/;
 
@@ -102,10 +101,4 @@ function reserveAsItComes({ raw }: FastifyRequest, reserve: (bytes: number) => v
     }
   };
   raw.on("data", count);
-}
-
-function overloaded(): AppError {
-  return new AppError("overloaded", "This server has too much to do. Try again later.", {
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-  });
 }

@@ -31,11 +31,11 @@ import {
   type TrustedDocuments,
 } from "./policy/trusted-documents.ts";
 import { createPolicy } from "./policy.ts";
-import { Turns } from "./request-gate.ts";
 import { serveSessionCookie } from "./session-cookie.ts";
 import { ssePlugin } from "./streams.sse.ts";
 import { createStreams } from "./streams.ts";
 import { isGraphHandshake, serveWebSockets } from "./streams.ws.ts";
+import { Turns } from "./turns.ts";
 
 const HEADERS_MS = 15_000;
 /** Behind the deadlines of bodies, for what no route reads. */
@@ -79,6 +79,7 @@ export async function createServer(
     clientErrorHandler: answerClientError,
   });
   server.server.maxHeadersCount = MAX_HEADERS;
+  server.server.on("connection", () => graph.introspections.accepted());
   server.setErrorHandler((error, request, reply) => answerFailure(app, error, request, reply));
   if (app.metrics) countRequests(server, app.metrics);
   const isProxy = ({ raw }: FastifyRequest) => isTrustedPeer(hopOf(raw), app.trustedProxies);

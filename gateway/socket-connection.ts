@@ -2,7 +2,7 @@ import { CloseCode, type WebSocket as ProtocolSocket } from "graphql-ws";
 import type { WebSocket } from "ws";
 import { BODY_LIMITS, measureJson } from "../src/inference/json-shape.ts";
 import { MessageThrottle } from "./message-throttle.ts";
-import type { Turns } from "./request-gate.ts";
+import type { Turns } from "./turns.ts";
 
 /** How a socket is kept and given up. */
 type ConnectionOptions = {

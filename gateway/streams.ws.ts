@@ -11,11 +11,11 @@ import { toGraphFailure } from "../subgraphs/shared/failures.ts";
 import { ClientLeft } from "./leaving.ts";
 import type { OperationAccount } from "./operation-account.ts";
 import { showError } from "./policy/refusals.ts";
-import type { Turns } from "./request-gate.ts";
 import { lossResult, showResult } from "./results.ts";
 import { SocketConnection } from "./socket-connection.ts";
 import type { StreamContext, StreamedOperation } from "./streamed-operation.ts";
 import type { Streams } from "./streams.ts";
+import type { Turns } from "./turns.ts";
 
 const PATH = "/graphql";
 

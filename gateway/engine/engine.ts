@@ -39,6 +39,8 @@ export type EngineOptions<C> = {
   readonly guardOf?: GuardOf<C>;
   /** How long a subscription that lost its source is tried to be resumed, before its reader is told. */
   readonly resumeMs?: number;
+  /** Resolves when the next introspection may run, which takes tens of milliseconds; at once unless given. */
+  readonly introspectionTurn?: () => Promise<void>;
   /** Which progressive overrides are active; `percent(p)` ones by lot unless told. */
   readonly rollout?: RolloutOptions<C>;
 };
@@ -69,6 +71,7 @@ const DEFAULT_RESUME_MS = 60_000;
 export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
   const { full, api } = readSupergraph(options.supergraphSdl);
   const { planner, executors, reportFailure = () => {}, resumeMs = DEFAULT_RESUME_MS } = options;
+  const { introspectionTurn } = options;
   const plans = new PlanCache<Prepared<C>>({
     maxEntries: options.planLimit ?? DEFAULT_PLAN_LIMIT,
     charactersOf: ({ planCharacters }) => planCharacters,
@@ -107,7 +110,11 @@ export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
       return orRefusal(() => {
         const request = lift(given);
         const prepared = prepare(request);
-        const run = (ready: Prepared<C>) => runOperation(api, ready, request);
+        const run = (ready: Prepared<C>) => {
+          const start = () => runOperation(api, ready, request);
+          if (!ready.introspection || !introspectionTurn) return start();
+          return introspectionTurn().then(() => (request.signal?.aborted ? gaveUp() : start()));
+        };
         return isPromise(prepared) ? prepared.then(run) : run(prepared);
       });
     },
@@ -212,6 +219,14 @@ function finishExecution<C>(project: Project, execution: Execution<C>): Executio
   const data = project(execution.data, run);
   if (run.violations.length > 0) errors.push(...explain(run.violations, errors, nulled));
   return errors.length > 0 ? { data, errors } : { data };
+}
+
+/** The client left, or the deadline of the operation passed, while it waited for its turn. */
+function gaveUp(): ExecutionResult {
+  const extensions = { code: "unavailable" };
+  return {
+    errors: [new GraphQLError("The operation did not begin in time. Try again later.", { extensions })],
+  };
 }
 
 /** The schema answers `__schema` and `__type`; their part of the result is already in its final shape. */

@@ -80,7 +80,9 @@ const STARING = { reads: false, leavesAfterMs: 1_000 };
 type Flood = {
   readonly name: string;
   readonly connections: number;
-  readonly payload: () => Buffer;
+  readonly payload: (connection: number) => Buffer;
+  /** Whether each connection sends a payload of its own; otherwise it is made once. */
+  readonly varies?: boolean;
   /** What follows on a socket that was accepted. */
   readonly burst?: () => Buffer;
   readonly manners: readonly Manner[];
@@ -124,6 +126,18 @@ const FLOODS: readonly Flood[] = [
     connections: 100,
     payload: () => rawRequest("POST", "/graphql", JSON.stringify({ query: ALIASED })),
     manners: [STARING],
+  },
+  {
+    name: "introspection that multiplies by aliases, a different text on each connection",
+    connections: 100,
+    varies: true,
+    payload: (n) =>
+      rawRequest(
+        "POST",
+        "/graphql",
+        JSON.stringify({ query: ALIASED.replaceAll(": types", `_${n}: types`) }),
+      ),
+    manners: [STARING, READING],
   },
   {
     name: "graph bodies of 512 KiB",
@@ -216,10 +230,11 @@ const CASES = FLOODS.flatMap(({ manners, ...flood }) =>
 );
 
 test.each(CASES)("$title: others are answered, and memory is bounded", async (flood) => {
-  const bytes = flood.payload();
+  const bytes = flood.payload(0);
+  const payloadOf = flood.varies ? flood.payload : () => bytes;
   const beforeMib = residentMib(product.pid);
   const end = watch(product.origin, product.pid);
-  await attack(product.origin, flood.connections, () => bytes, flood.manner, flood.burst?.());
+  await attack(product.origin, flood.connections, payloadOf, flood.manner, flood.burst?.());
   const { worstMs, worstWallMs, worstControlMs, peakMib, failure } = await end();
   const figures = [worstMs, worstWallMs, worstControlMs, peakMib, idleMib].map(Math.round);
   const [held, wall, control, peak, idle] = figures;

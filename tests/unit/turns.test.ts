@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Turns } from "../../gateway/request-gate.ts";
+import { Turns } from "../../gateway/turns.ts";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 const busy = (ms: number) => {
@@ -32,6 +32,23 @@ test("cheap work runs many to a turn, and never more than the most", async () =>
 test("while turns take long, one runs in each", async () => {
   const counts = await perTurn(new Turns(16), 40, 9);
   expect(counts.slice(3).every((count) => count === 1)).toBe(true);
+});
+
+test("what takes long in itself ends its turn, also in the first of a crowd", async () => {
+  const turns = new Turns(16);
+  let begun = 0;
+  for (let n = 0; n < 48; n++)
+    turns.take(() => {
+      busy(9);
+      begun += 1;
+    });
+  const counts = [begun];
+  while (begun < 48) {
+    const before = begun;
+    await turn();
+    counts.push(begun - before);
+  }
+  expect(Math.max(...counts)).toBeLessThanOrEqual(2);
 });
 
 test("everything runs once and in order, also what is added while others wait", async () => {

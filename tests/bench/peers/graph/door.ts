@@ -2,6 +2,7 @@ import { createEngine } from "../../../../gateway/engine/engine.ts";
 import type { SubgraphExecutor } from "../../../../gateway/engine/subgraph-executor.ts";
 import type { GraphContext } from "../../../../gateway/graph.ts";
 import { createServer } from "../../../../gateway/server.ts";
+import { Turns } from "../../../../gateway/turns.ts";
 import { createApp } from "../../../../src/app.ts";
 import { NETWORKS, withAddresses } from "../../../../src/chain/networks.ts";
 import { readConfig } from "../../../../src/config.ts";
@@ -31,7 +32,7 @@ export async function openDoor(
   const engine = createEngine({ supergraphSdl, executors, planner: createNativePlanner(supergraphSdl) });
   const server = await createServer(app, {
     ...{ engine, supergraphSdl, apiSchema: engine.apiSchema },
-    guardOf: () => undefined,
+    ...{ guardOf: () => undefined, introspections: new Turns(1) },
     warmUp: () => {},
     close: async () => {},
   });
