@@ -4,9 +4,9 @@ import { readConfig } from "../src/config.ts";
 import { StartupError } from "../src/kernel/errors.ts";
 import { createLogger } from "../src/kernel/log.ts";
 import { startTraces } from "../src/metrics/trace-export.ts";
+import { runOrExplain } from "./cli/run-or-explain.ts";
 import { METRICS_HOST, requireFreePort } from "./listen.ts";
 import type { Ends, Start } from "./roles/start.ts";
-import { runOrExplain } from "./run-or-explain.ts";
 
 const SHUTDOWN_MS = 45_000;
 

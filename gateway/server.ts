@@ -2,40 +2,40 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { App } from "../src/app.ts";
 import type { Config } from "../src/config.ts";
 import { GRAPH_LIMITS } from "../src/graph-limits.ts";
-import { hopOf, isTrustedPeer } from "../src/keys/source-address.ts";
-import { KnownPaths, withoutTrailingSlash } from "../src/rest/known-paths.ts";
+import { hopOf, isTrustedPeer } from "../src/keys/auth/source-address.ts";
+import { KnownPaths, withoutTrailingSlash } from "../src/rest/http/known-paths.ts";
+import { traceRequests } from "../src/rest/http/trace-requests.ts";
 import { answerFailure, answerUnknown, badPath, restPaths, restPlugin } from "../src/rest/rest.plugin.ts";
-import { traceRequests } from "../src/rest/trace-requests.ts";
-import { limitBodyTime } from "./body-deadline.ts";
+import type { Graph } from "./federation/graph.ts";
+import { withHiddenNames } from "./federation/policy/hidden-names.ts";
+import { createPolicy } from "./federation/policy/policy.ts";
+import {
+  NO_TRUSTED_DOCUMENTS,
+  readTrustedDocuments,
+  type TrustedDocuments,
+} from "./federation/policy/trusted-documents.ts";
+import { graphPlugin } from "./graph/graph.plugin.ts";
+import { limitBodyTime } from "./http/body-deadline.ts";
 import {
   continueWhenRead,
   refuseEncodedBodies,
   refuseUnknownExpectations,
   requireHost,
-} from "./body-guards.ts";
-import { answerClientError } from "./client-error.ts";
-import { allowPages } from "./cors.ts";
-import { type DevelopmentWallet, dashboardPlugin } from "./dashboard.plugin.ts";
-import { docsPlugin } from "./docs.plugin.ts";
-import { serveExplorer } from "./explorer.plugin.ts";
-import { graphPlugin } from "./graph.plugin.ts";
-import type { Graph } from "./graph.ts";
-import { serveHealth } from "./health.ts";
-import { serveNoExplorer, showWay } from "./lost.ts";
-import { countRequests } from "./metrics.ts";
-import { gatedServer, limitLoad } from "./overload.ts";
-import { withHiddenNames } from "./policy/hidden-names.ts";
-import {
-  NO_TRUSTED_DOCUMENTS,
-  readTrustedDocuments,
-  type TrustedDocuments,
-} from "./policy/trusted-documents.ts";
-import { createPolicy } from "./policy.ts";
-import { serveSessionCookie } from "./session-cookie.ts";
-import { ssePlugin } from "./streams.sse.ts";
-import { createStreams } from "./streams.ts";
-import { isGraphHandshake, serveWebSockets } from "./streams.ws.ts";
-import { Turns } from "./turns.ts";
+} from "./http/body-guards.ts";
+import { answerClientError } from "./http/client-error.ts";
+import { allowPages } from "./http/cors.ts";
+import { serveHealth } from "./http/health.ts";
+import { countRequests } from "./http/metrics.ts";
+import { gatedServer, limitLoad } from "./http/overload.ts";
+import { serveSessionCookie } from "./http/session-cookie.ts";
+import { Turns } from "./http/turns.ts";
+import { type DevelopmentWallet, dashboardPlugin } from "./pages/dashboard.plugin.ts";
+import { docsPlugin } from "./pages/docs.plugin.ts";
+import { serveExplorer } from "./pages/explorer.plugin.ts";
+import { serveNoExplorer, showWay } from "./pages/landing-page.ts";
+import { ssePlugin } from "./subscriptions/streams.sse.ts";
+import { createStreams } from "./subscriptions/streams.ts";
+import { isGraphHandshake, serveWebSockets } from "./subscriptions/streams.ws.ts";
 
 const HEADERS_MS = 15_000;
 /** Behind the deadlines of bodies, for what no route reads. */

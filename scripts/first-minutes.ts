@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { chromium } from "playwright-core";
-import { findChromium } from "../tests/support/find-chromium.ts";
+import { findChromium } from "../tests/support/clients/find-chromium.ts";
 
 /**
  * `npm run first-minutes`: what a newcomer waits for, from an empty folder to a live dashboard. It clones what is committed,

@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildSchema, type GraphQLSchema, getNamedType, isObjectType, printSchema } from "graphql";
-import { readSupergraph } from "../gateway/engine/api-schema.ts";
+import { readSupergraph } from "../gateway/federation/engine/planning/api-schema.ts";
 import { TOPICS } from "../src/events/topics.ts";
-import { toOpenApi } from "../src/rest/openapi.ts";
+import { toOpenApi } from "../src/rest/openapi/openapi.ts";
 import { routes } from "../src/rest/rest.plugin.ts";
 import { modules } from "../subgraphs/modules.ts";
 import { composeSupergraph } from "./compose.ts";

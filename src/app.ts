@@ -1,8 +1,8 @@
 import { type AccountServices, createAccountModule } from "./accounts/module.ts";
 import { type ChainServices, createChainModule } from "./chain/module.ts";
 import type { Network } from "./chain/networks.ts";
-import { createRpc, type Rpc } from "./chain/rpc.client.ts";
-import { rpcUrlsOf } from "./chain/rpc-urls.ts";
+import { createRpc, type Rpc } from "./chain/rpc/rpc.client.ts";
+import { rpcUrlsOf } from "./chain/rpc/rpc-urls.ts";
 import { type Config, readVariable } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { readDeploymentSecret } from "./db/deployment-secret.ts";

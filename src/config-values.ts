@@ -2,9 +2,9 @@ import { z } from "zod";
 import { MAX_AGENT_CONTRACTS, parseAgentContract } from "./chain/agents/agent-contracts.ts";
 import { parseMarketContract } from "./chain/market/market-contract.ts";
 import { parseServerUrl } from "./db/server-address.ts";
-import { readUsd } from "./inference/routing.ts";
-import { type Hex, lowerHex } from "./kernel/hex.ts";
-import { isAddressRange } from "./keys/source-address.ts";
+import { readUsd } from "./inference/routing/routing-preferences.ts";
+import { type Hex, lowerHex } from "./kernel/text/hex.ts";
+import { isAddressRange } from "./keys/auth/source-address.ts";
 
 /** A port; 0 takes a free one. */
 export const port = z.coerce.number().int().min(0).max(65_535);

@@ -21,7 +21,7 @@ import {
 import { loadEnvFile } from "./env-file.ts";
 import { graphLimits } from "./graph-limits.ts";
 import { StartupError } from "./kernel/errors.ts";
-import type { Hex } from "./kernel/hex.ts";
+import type { Hex } from "./kernel/text/hex.ts";
 
 /** One setting: what it must be, and for people what it is for and an example. */
 type Setting = { readonly schema: z.ZodType; readonly about: string; readonly example: string };

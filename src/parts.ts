@@ -1,5 +1,5 @@
 import type { Network } from "./chain/networks.ts";
-import type { Rpc } from "./chain/rpc.client.ts";
+import type { Rpc } from "./chain/rpc/rpc.client.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import type { Bus } from "./events/bus.ts";

@@ -1,8 +1,8 @@
-import { once } from "../src/kernel/once.ts";
+import { once } from "../src/kernel/async/once.ts";
 import { build as buildAccounts } from "./accounts/module.ts";
 import { build as buildChain } from "./chain/module.ts";
 import { build as buildInference } from "./inference/module.ts";
-import type { Subgraph } from "./shared/build-subgraph.ts";
+import type { Subgraph } from "./shared/schema/build-subgraph.ts";
 import { build as buildStorage } from "./storage/module.ts";
 
 /** A subgraph of the product, and how to make it. Making it needs no service: those come with each request. */

@@ -4,11 +4,10 @@ import mercurius from "mercurius";
 import type { WebSocket } from "ws";
 import type { App } from "../src/app.ts";
 import { AppError } from "../src/kernel/errors.ts";
-import { ANONYMOUS } from "../src/keys/principal.ts";
-import { type Hop, hopOf } from "../src/keys/source-address.ts";
-import { leavingOf } from "../src/rest/request-facts.ts";
-import { traceRequests } from "../src/rest/trace-requests.ts";
-import type { Subgraph } from "./shared/build-subgraph.ts";
+import { ANONYMOUS } from "../src/keys/auth/principal.ts";
+import { type Hop, hopOf } from "../src/keys/auth/source-address.ts";
+import { leavingOf } from "../src/rest/http/request-facts.ts";
+import { traceRequests } from "../src/rest/http/trace-requests.ts";
 import {
   type Caller,
   identifyCaller,
@@ -17,9 +16,10 @@ import {
   UnknownRouter,
 } from "./shared/caller.ts";
 import { type Context, createContext } from "./shared/context.ts";
+import { RoutedSocket } from "./shared/events/errors-as-events.ts";
 import { toGraphFailure } from "./shared/failures.ts";
 import { RoutedOperations } from "./shared/routed-operations.ts";
-import { RoutedSocket } from "./shared/told-source.ts";
+import type { Subgraph } from "./shared/schema/build-subgraph.ts";
 
 const BODY_LIMIT_BYTES = 8 * 1_048_576;
 const KEEP_ALIVE_MS = 10_000;

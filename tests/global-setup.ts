@@ -1,6 +1,6 @@
 import type { TestProject } from "vitest/node";
-import { startPostgres } from "./support/postgres.ts";
-import { startRedis } from "./support/redis.ts";
+import { startPostgres } from "./support/servers/postgres.ts";
+import { startRedis } from "./support/servers/redis.ts";
 
 declare module "vitest" {
   interface ProvidedContext {

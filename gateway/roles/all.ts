@@ -21,7 +21,7 @@ export async function startAll(start: Start): Promise<void> {
 async function startWithDevnet(start: Start): Promise<void> {
   const { config, log, ends } = start;
   const { startDevnet } = await import("../../src/devnet/devnet.ts");
-  const { DEVNET_MODEL } = await import("../../src/devnet/offers.ts");
+  const { DEVNET_MODEL } = await import("../../src/devnet/provider/offers.ts");
   // Taken before anything is opened, and let go when the chain has written its last: two of them share no file.
   const folder = join(config.DATA_DIR, "devnet");
   const lock = lockFolder(folder);
@@ -36,7 +36,7 @@ async function startWithDevnet(start: Start): Promise<void> {
   const app = await openApp(placed, start, async () => database);
   await app.start({ worker: true });
   const { prepareDemo } = await import("../../src/devnet/demo.ts");
-  const { openDemoWallet } = await import("../../src/devnet/wallet.ts");
+  const { openDemoWallet } = await import("../../src/devnet/chain/wallet.ts");
   const keys = await prepareDemo(app, devnet, config.DATA_DIR);
   const wallet = await openDemoWallet(devnet.rpcUrl);
   const chain = { rpcUrl: devnet.rpcUrl, id: app.network.chainId };

@@ -1,10 +1,10 @@
 import type { App } from "../../src/app.ts";
 import type { Config } from "../../src/config.ts";
-import type { DevelopmentWallet } from "../dashboard.plugin.ts";
-import { openGraph, type SubgraphPlaces } from "../graph.ts";
+import { type Demo, removeStatus, toBanner, toStatus, writeStatus } from "../cli/welcome.ts";
+import { openGraph, type SubgraphPlaces } from "../federation/graph.ts";
 import { listenAt, requireFreePort } from "../listen.ts";
+import type { DevelopmentWallet } from "../pages/dashboard.plugin.ts";
 import { createServer } from "../server.ts";
-import { type Demo, removeStatus, toBanner, toStatus, writeStatus } from "../welcome.ts";
 import { requireSettings } from "./needs.ts";
 import { onKnownNetwork, openApp } from "./open-app.ts";
 import type { Ends, Start } from "./start.ts";

@@ -3,7 +3,7 @@ import { NETWORKS, withAddresses } from "../../src/chain/networks.ts";
 import type { Config } from "../../src/config.ts";
 import type { Database } from "../../src/db/database.ts";
 import type { Devnet } from "../../src/devnet/devnet.ts";
-import { startMetrics } from "../metrics.ts";
+import { startMetrics } from "../http/metrics.ts";
 import type { Start } from "./start.ts";
 
 /** The settings of a process, and the network that it works on. */

@@ -1,9 +1,14 @@
-import { CannotRevert, type ChainLog, type LogHandler, type RevertReason } from "../chain/log-handler.ts";
+import {
+  CannotRevert,
+  type ChainLog,
+  type LogHandler,
+  type RevertReason,
+} from "../chain/watcher/log-handler.ts";
 import type { Queries } from "../db/database.ts";
 import { appendEvents } from "../events/outbox.ts";
-import { type Hex, lowerHex } from "../kernel/hex.ts";
-import { newId } from "../kernel/ids.ts";
 import type { Page, PageRequest } from "../kernel/page.ts";
+import { type Hex, lowerHex } from "../kernel/text/hex.ts";
+import { newId } from "../kernel/text/ids.ts";
 import {
   confirmSeen,
   type DepositChange,

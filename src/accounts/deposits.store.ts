@@ -1,6 +1,5 @@
 import type { Queries } from "../db/database.ts";
 import { AppError } from "../kernel/errors.ts";
-import type { Hex } from "../kernel/hex.ts";
 import {
   decodeCursor,
   encodeCursor,
@@ -9,6 +8,7 @@ import {
   pageLimit,
   toPage,
 } from "../kernel/page.ts";
+import type { Hex } from "../kernel/text/hex.ts";
 
 export type DepositStatus = "seen" | "confirmed" | "reverted";
 

@@ -1,5 +1,5 @@
 import type { VaultBalance } from "../chain/vault.client.ts";
-import type { Hex } from "../kernel/hex.ts";
+import type { Hex } from "../kernel/text/hex.ts";
 import type { Balance, BalanceService } from "./balance.service.ts";
 
 /** What an account has with the router, and what the vault on chain says of it. */

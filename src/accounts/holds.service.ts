@@ -1,9 +1,9 @@
 import QuickLru from "quick-lru";
 import type { Database, Queries, Transaction } from "../db/database.ts";
-import { NaturalBatch } from "../kernel/batch.ts";
+import { NaturalBatch } from "../kernel/async/batch.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
-import { KeyReachChanged } from "../keys/key-terms.ts";
+import { KeyReachChanged } from "../keys/api-keys/key-settings.ts";
 import { countOpen, findExpired, type HoldAnswer, type HoldRequest, placeHolds } from "./holds.store.ts";
 import { resolveHolds, type Settlement } from "./settlements.store.ts";
 import { StrayHolds } from "./stray-holds.ts";

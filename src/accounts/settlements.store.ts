@@ -1,5 +1,5 @@
 import type { Queries } from "../db/database.ts";
-import type { TrustFloor } from "../keys/key-terms.ts";
+import type { TrustFloor } from "../keys/api-keys/key-settings.ts";
 import { spentSql } from "./key-spending.ts";
 import { balanceChanged } from "./ledger.store.ts";
 

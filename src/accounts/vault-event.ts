@@ -1,5 +1,5 @@
 import { type AbiEvent, decodeEventLog, parseAbiItem, toEventSelector } from "viem";
-import { type Hex, isAddress, lowerHex } from "../kernel/hex.ts";
+import { type Hex, isAddress, lowerHex } from "../kernel/text/hex.ts";
 
 /** How the vault says that money came in. The public network's vault ABI is not published, hence configuration. */
 export type VaultEventConfig = {

@@ -1,11 +1,11 @@
 import type { Queries } from "../db/database.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { StartupError } from "../kernel/errors.ts";
-import type { ChainBlock } from "./log-handler.ts";
-import { readStatuses, type WatcherStatus } from "./log-watcher.store.ts";
 import { NETWORKS, type Network } from "./networks.ts";
-import type { Rpc } from "./rpc.client.ts";
-import type { EndpointStatus } from "./rpc-endpoint.ts";
+import type { Rpc } from "./rpc/rpc.client.ts";
+import type { EndpointStatus } from "./rpc/rpc-endpoint.ts";
+import type { ChainBlock } from "./watcher/log-handler.ts";
+import { readStatuses, type WatcherStatus } from "./watcher/log-watcher.store.ts";
 
 type Needs = {
   readonly rpc: Rpc;

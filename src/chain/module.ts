@@ -1,20 +1,20 @@
 import type { Life, Parts } from "../parts.ts";
 import { type AgentServices, openAgents } from "./agents/module.ts";
-import { BlockFeedService } from "./block-feed.service.ts";
 import { ChainService } from "./chain.service.ts";
 import { DirectLedgerService } from "./direct/direct-ledger.service.ts";
 import { DirectSecretsService } from "./direct/direct-secrets.service.ts";
 import { DirectTransactions } from "./direct/direct-transactions.service.ts";
 import { FineTuningService } from "./direct/fine-tuning.service.ts";
 import { ServiceNames } from "./direct/service-names.ts";
-import type { LogHandler } from "./log-handler.ts";
-import { LogWatcher } from "./log-watcher.ts";
 import { type MarketServices, openMarket } from "./market/module.ts";
 import { NodeService } from "./node/node.service.ts";
 import { nodeSettings } from "./node/node-settings.ts";
 import { DaSignersClient } from "./precompiles/da-signers.client.ts";
 import { WrappedBaseClient } from "./precompiles/wrapped-base.client.ts";
-import { TransactionBuilder } from "./transaction-builder.ts";
+import { TransactionBuilder } from "./transactions/transaction-builder.ts";
+import { BlockFeedService } from "./watcher/block-feed.service.ts";
+import type { LogHandler } from "./watcher/log-handler.ts";
+import { LogWatcher } from "./watcher/log-watcher.ts";
 
 /** What the faces ask of the chain; the app has each by its name. */
 export type ChainServices = AgentServices &

@@ -1,5 +1,5 @@
 import { AppError } from "../kernel/errors.ts";
-import type { Hex } from "../kernel/hex.ts";
+import type { Hex } from "../kernel/text/hex.ts";
 
 /** The networks that `NETWORK` may name. `devnet` is the one on this machine; its addresses are known when it runs. */
 export const NETWORK_NAMES = ["testnet", "mainnet", "devnet"] as const;

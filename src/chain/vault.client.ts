@@ -2,7 +2,7 @@ import QuickLru from "quick-lru";
 import type { PublicClient } from "viem";
 import type { Clock } from "../kernel/clock.ts";
 import { AppError } from "../kernel/errors.ts";
-import type { Hex } from "../kernel/hex.ts";
+import type { Hex } from "../kernel/text/hex.ts";
 import { vaultAbi } from "./abi/vault.ts";
 
 /** What an account has in the vault, neuron, and when the chain was asked. */

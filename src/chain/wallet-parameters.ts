@@ -1,4 +1,4 @@
-import type { Hex } from "../kernel/hex.ts";
+import type { Hex } from "../kernel/text/hex.ts";
 import type { Network } from "./networks.ts";
 
 /** The parameter of `wallet_addEthereumChain` (EIP-3085). */

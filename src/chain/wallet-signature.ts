@@ -10,8 +10,8 @@ import {
   recoverAddress,
   toHex,
 } from "viem";
-import { type Hex, lowerHex } from "../kernel/hex.ts";
-import { chainError } from "./rpc.client.ts";
+import { type Hex, lowerHex } from "../kernel/text/hex.ts";
+import { chainError } from "./rpc/rpc.client.ts";
 
 /** A text, and what is said to be a wallet's signature of it. */
 export type SignedText = { readonly address: Hex; readonly message: string; readonly signature: Hex };

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import type { App } from "../app.ts";
-import { NEURON_PER_TOKEN } from "../kernel/amount.ts";
-import { type Hex, lowerHex } from "../kernel/hex.ts";
-import { SCOPES } from "../keys/principal.ts";
-import { DEMO_USER } from "./accounts.ts";
-import { depositToVault } from "./actors.ts";
+import { NEURON_PER_TOKEN } from "../kernel/text/amount.ts";
+import { type Hex, lowerHex } from "../kernel/text/hex.ts";
+import { SCOPES } from "../keys/auth/principal.ts";
+import { DEMO_USER } from "./chain/accounts.ts";
+import { depositToVault } from "./chain/actors.ts";
 import type { Devnet } from "./devnet.ts";
 
 /** The account that a newcomer tries things with. Its secrets are kept in the data folder, which no real network does. */

@@ -1,15 +1,20 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { BodyPool } from "../inference/body-pool.ts";
-import type { Hex } from "../kernel/hex.ts";
+import { BodyPool } from "../inference/body/body-pool.ts";
 import type { Logger } from "../kernel/log.ts";
-import { ROUTER_WALLET } from "./accounts.ts";
-import { fundRouterWallet, registerProvider } from "./actors.ts";
-import { type Anvil, startAnvil } from "./anvil.ts";
-import type { AccountSource } from "./bearer-check.ts";
-import { contractAddresses, type DevnetContracts, deployContracts, networkContracts } from "./deploy.ts";
-import { DEVNET_OFFERS, type DevnetOffer } from "./offers.ts";
-import { type StandInProvider, startProvider } from "./provider.ts";
+import type { Hex } from "../kernel/text/hex.ts";
+import { ROUTER_WALLET } from "./chain/accounts.ts";
+import { fundRouterWallet, registerProvider } from "./chain/actors.ts";
+import { type Anvil, startAnvil } from "./chain/anvil.ts";
+import {
+  contractAddresses,
+  type DevnetContracts,
+  deployContracts,
+  networkContracts,
+} from "./chain/deploy.ts";
+import type { AccountSource } from "./provider/bearer-check.ts";
+import { DEVNET_OFFERS, type DevnetOffer } from "./provider/offers.ts";
+import { type StandInProvider, startProvider } from "./provider/provider.ts";
 
 const BLOCK_SECONDS = 15;
 

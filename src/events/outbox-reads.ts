@@ -1,5 +1,5 @@
 import type { Queries } from "../db/database.ts";
-import { NaturalBatch } from "../kernel/batch.ts";
+import { NaturalBatch } from "../kernel/async/batch.ts";
 import type { EventFilter } from "./bus.ts";
 import { type Past, readPast, readPosition } from "./outbox.ts";
 import { REPLAY_PAGE } from "./replayed-stream.ts";

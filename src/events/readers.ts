@@ -1,4 +1,4 @@
-import { PushIterator } from "../kernel/push-iterator.ts";
+import { PushIterator } from "../kernel/async/push-iterator.ts";
 import type { EventFilter } from "./bus.ts";
 import type { DomainEvent, Topic } from "./topics.ts";
 

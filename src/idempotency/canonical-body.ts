@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { type JsonLimits, measureJson } from "../inference/json-shape.ts";
-import { feedInTurns, TurnMeter } from "../kernel/turns.ts";
+import { feedInTurns, TurnMeter } from "../kernel/async/turn-queue.ts";
+import { type JsonLimits, measureJson } from "../kernel/text/json-shape.ts";
 
 /** Longer bodies are compared byte by byte: clients that repeat a request send the same bytes. */
 const MAX_CANONICAL_BYTES = 4 * 1_048_576;

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
-import { bearerSecret } from "../keys/secret.ts";
+import { bearerSecret } from "../keys/auth/secret.ts";
 
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;

@@ -1,6 +1,6 @@
 import type { Queries } from "../db/database.ts";
 import type { JobStep } from "../events/topics.ts";
-import type { Reach } from "../keys/permissions.ts";
+import type { Reach } from "../keys/auth/permissions.ts";
 import type { JobState } from "./job.state.ts";
 
 /** A job as its owner may know it. `spec` is what `NewJob` had. */

@@ -4,7 +4,6 @@ import type { EventsService } from "../events/events.service.ts";
 import { filterStream } from "../events/filtered-stream.ts";
 import type { DomainEvent } from "../events/topics.ts";
 import { AppError } from "../kernel/errors.ts";
-import { isId } from "../kernel/ids.ts";
 import {
   decodeTimeCursor,
   encodeTimeCursor,
@@ -13,7 +12,8 @@ import {
   pageLimit,
   toPage,
 } from "../kernel/page.ts";
-import type { Reach } from "../keys/permissions.ts";
+import { isId } from "../kernel/text/ids.ts";
+import type { Reach } from "../keys/auth/permissions.ts";
 import { isFinal, type JobState } from "./job.state.ts";
 import { JobStream } from "./job-stream.ts";
 import { findJob, type JobView, listJobs, positionOf, readResult } from "./job-view.store.ts";

@@ -2,20 +2,20 @@ import type { BlockList } from "node:net";
 import { verifyWalletSignature } from "../chain/wallet-signature.ts";
 import type { RedisConnection } from "../events/redis-connection.ts";
 import type { Life, Parts } from "../parts.ts";
-import { ApiKeyService } from "./api-key.service.ts";
-import { AuthenticateService } from "./authenticate.service.ts";
-import { CredentialWatch } from "./credential-watch.service.ts";
-import { DoorService, type RateLimits } from "./door.service.ts";
-import { KeyUseService } from "./key-use.service.ts";
-import { ManagementKeyService } from "./management-key.service.ts";
-import type { Principal } from "./principal.ts";
-import { MemoryRateLimit } from "./rate-limit.memory.ts";
-import { RedisRateLimit } from "./rate-limit.redis.ts";
-import type { RateLimit } from "./rate-limit.ts";
-import { SessionService } from "./session.service.ts";
-import { SessionSweep } from "./session-sweep.runner.ts";
-import { signInPlaces } from "./sign-in-places.ts";
-import { trustedProxies } from "./source-address.ts";
+import { ApiKeyService } from "./api-keys/api-key.service.ts";
+import { KeyUseService } from "./api-keys/key-use.service.ts";
+import { AuthenticateService } from "./auth/authenticate.service.ts";
+import { CredentialWatch } from "./auth/credential-watch.service.ts";
+import type { Principal } from "./auth/principal.ts";
+import { MemoryRateLimit } from "./auth/rate-limit.memory.ts";
+import { RedisRateLimit } from "./auth/rate-limit.redis.ts";
+import type { RateLimit } from "./auth/rate-limit.ts";
+import { DoorService, type RateLimits } from "./auth/request-authenticator.ts";
+import { trustedProxies } from "./auth/source-address.ts";
+import { ManagementKeyService } from "./management-keys/management-key.service.ts";
+import { SessionService } from "./sessions/session.service.ts";
+import { SessionSweep } from "./sessions/session-sweep.runner.ts";
+import { signInPlaces } from "./sessions/sign-in-origins.ts";
 
 /** Who may ask for what. */
 export type KeyServices = {

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { BlockList } from "node:net";
 import { Slot } from "../kernel/slot.ts";
-import type { Principal } from "../keys/principal.ts";
-import { hopOf, networkOf, sourceAddress } from "../keys/source-address.ts";
+import type { Principal } from "../keys/auth/principal.ts";
+import { hopOf, networkOf, sourceAddress } from "../keys/auth/source-address.ts";
 import type { MemoryBudget, MemoryLease, MemoryOwner } from "./memory-budget.ts";
 import { type AnswerMemory, OperationMemory } from "./operation-memory.ts";
 

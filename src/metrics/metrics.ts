@@ -7,7 +7,7 @@ import {
   Registry,
 } from "prom-client";
 import type { HoldsObserver } from "../accounts/holds.service.ts";
-import type { EndedRequest, RequestObserver } from "../inference/request-observer.ts";
+import type { EndedRequest, RequestObserver } from "../inference/requests/request-observer.ts";
 
 /** Gauges that are read on each scrape. A gauge that fails is left out. */
 export type Sampled = {

@@ -2,8 +2,8 @@ import type { App } from "../app.ts";
 import { hashRequest } from "../idempotency/canonical-body.ts";
 import { type Claim, type KeptAnswer, MAX_KEPT_BYTES } from "../idempotency/idempotency.service.ts";
 import type { ReplayKey } from "../idempotency/replay-key.ts";
-import type { StreamSink } from "../inference/stream-terms.ts";
-import type { Answer } from "./answer.ts";
+import type { StreamSink } from "../inference/dispatch/stream-options.ts";
+import type { Answer } from "./http/answer.ts";
 
 /**
  * What a repetition of a request with the same `Idempotency-Key` gets: the first answer again, or, when that shows a

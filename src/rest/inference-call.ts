@@ -1,7 +1,7 @@
-import type { Caller } from "../inference/admitted.ts";
-import { type Action, permitSpender } from "../keys/permissions.ts";
-import type { Answer } from "./answer.ts";
-import { headerOf, mediaTypeOf, unsupportedType } from "./headers.ts";
+import type { Caller } from "../inference/billing/admitted.ts";
+import { type Action, permitSpender } from "../keys/auth/permissions.ts";
+import type { Answer } from "./http/answer.ts";
+import { headerOf, mediaTypeOf, unsupportedType } from "./http/headers.ts";
 import type { RouteCall } from "./route.ts";
 
 type Call = Pick<RouteCall<unknown, unknown>, "principal" | "requestId" | "rawHeaders">;

@@ -1,14 +1,14 @@
 import { z } from "zod";
 import type { App } from "../app.ts";
 import type { ReplayKey } from "../idempotency/replay-key.ts";
-import { parseJson } from "../inference/request-fields.ts";
+import { parseJson } from "../inference/body/request-fields.ts";
 import { checkInput } from "../kernel/check.ts";
-import { type Action, permit, type Reach } from "../keys/permissions.ts";
-import type { Principal } from "../keys/principal.ts";
-import type { Answer } from "./answer.ts";
-import { withClientField } from "./client-field.ts";
-import { comparableBody } from "./comparable-body.ts";
-import { headerOf } from "./headers.ts";
+import { type Action, permit, type Reach } from "../keys/auth/permissions.ts";
+import type { Principal } from "../keys/auth/principal.ts";
+import { withClientField } from "./errors/client-field.ts";
+import type { Answer } from "./http/answer.ts";
+import { comparableBody } from "./http/comparable-body.ts";
+import { headerOf } from "./http/headers.ts";
 import { answerOnce, type Repetition } from "./idempotent.ts";
 import type { JsonParts } from "./json-parts/json-parts.ts";
 

@@ -1,8 +1,13 @@
 import type { App } from "../app.ts";
-import { type PriceCaps, type RoutingPreferences, readUsd, type Usd } from "../inference/routing.ts";
+import {
+  type PriceCaps,
+  type RoutingPreferences,
+  readUsd,
+  type Usd,
+} from "../inference/routing/routing-preferences.ts";
 import { AppError } from "../kernel/errors.ts";
-import { isAddress, lowerHex } from "../kernel/hex.ts";
-import { TRUST_FLOORS } from "../keys/key-terms.ts";
+import { isAddress, lowerHex } from "../kernel/text/hex.ts";
+import { TRUST_FLOORS } from "../keys/api-keys/key-settings.ts";
 
 const CONTROLS = [
   "sort",

@@ -1,5 +1,5 @@
 import { AppError } from "../kernel/errors.ts";
-import { isHash32, lowerHex } from "../kernel/hex.ts";
+import { isHash32, lowerHex } from "../kernel/text/hex.ts";
 import type { FileId } from "./node/storage-node.ts";
 
 const TX_SEQ_LIMIT = 2n ** 64n;

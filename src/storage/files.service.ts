@@ -1,5 +1,5 @@
 import type { Queries } from "../db/database.ts";
-import type { Hex } from "../kernel/hex.ts";
+import type { Hex } from "../kernel/text/hex.ts";
 import { fileFailure } from "./file-failures.ts";
 import type { FileId, NodeFile, NodeLocation, StorageNode } from "./node/storage-node.ts";
 import type { SubmissionNode } from "./submission.ts";

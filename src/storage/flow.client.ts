@@ -1,8 +1,8 @@
 import { BaseError, ExecutionRevertedError, type PublicClient } from "viem";
 import { flowAbi, marketAbi } from "../chain/abi/flow.ts";
-import { chainError } from "../chain/rpc.client.ts";
+import { chainError } from "../chain/rpc/rpc.client.ts";
 import type { Clock } from "../kernel/clock.ts";
-import type { Hex } from "../kernel/hex.ts";
+import type { Hex } from "../kernel/text/hex.ts";
 
 type Needs = { readonly client: PublicClient; readonly flow: Hex; readonly clock: Clock };
 

@@ -1,5 +1,5 @@
 import { AppError } from "../kernel/errors.ts";
-import { type Hex, isHash32, lowerHex } from "../kernel/hex.ts";
+import { type Hex, isHash32, lowerHex } from "../kernel/text/hex.ts";
 
 /** What a folder holds under one name. `roots` are the stored files whose bytes, one behind the other, are the file. */
 export type FolderEntry =

@@ -1,4 +1,4 @@
-import type { LogHandler } from "../chain/log-handler.ts";
+import type { LogHandler } from "../chain/watcher/log-handler.ts";
 
 /** Several handlers as one, under one cursor: what comes and what goes is told to each, in their order. */
 export function joinHandlers(handlers: readonly LogHandler[]): LogHandler {

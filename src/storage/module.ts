@@ -1,6 +1,6 @@
-import type { LogHandler } from "../chain/log-handler.ts";
 import type { ChainModule } from "../chain/module.ts";
 import { addressOf } from "../chain/networks.ts";
+import type { LogHandler } from "../chain/watcher/log-handler.ts";
 import type { Queries } from "../db/database.ts";
 import type { Life, Parts } from "../parts.ts";
 import { DownloadsService } from "./downloads.service.ts";

@@ -2,8 +2,8 @@ import type { Database, Queries } from "../db/database.ts";
 import type { EventStream } from "../events/bus.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { DomainEvent, FileProgress } from "../events/topics.ts";
-import { type Hex, lowerHex } from "../kernel/hex.ts";
 import type { Logger } from "../kernel/log.ts";
+import { type Hex, lowerHex } from "../kernel/text/hex.ts";
 import { fileShape, MAX_FILE_BYTES } from "./merkle/shape.ts";
 import type { FileId, NodeFile } from "./node/storage-node.ts";
 import {

@@ -1,6 +1,6 @@
 import type { Queries } from "../db/database.ts";
 import type { FileProgress } from "../events/topics.ts";
-import type { Hex } from "../kernel/hex.ts";
+import type { Hex } from "../kernel/text/hex.ts";
 
 /** How a file stands, as whoever saw it change tells it. */
 export type ProgressNote = {

@@ -1,7 +1,7 @@
 import { concat, decodeEventLog, keccak256, toEventSelector } from "viem";
 import { getAbiItem } from "viem/utils";
 import { flowAbi } from "../chain/abi/flow.ts";
-import { type Hex, lowerHex } from "../kernel/hex.ts";
+import { type Hex, lowerHex } from "../kernel/text/hex.ts";
 
 /** One aligned block of a file's tree: its root, and the logarithm of how many sectors it spans. */
 export type SubmissionNode = { readonly root: Hex; readonly height: number };

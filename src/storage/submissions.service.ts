@@ -1,8 +1,8 @@
-import type { ChainLog, LogHandler } from "../chain/log-handler.ts";
+import type { ChainLog, LogHandler } from "../chain/watcher/log-handler.ts";
 import type { Queries } from "../db/database.ts";
 import { appendEvents } from "../events/outbox.ts";
-import { type Hex, lowerHex } from "../kernel/hex.ts";
 import type { Page, PageRequest } from "../kernel/page.ts";
+import { type Hex, lowerHex } from "../kernel/text/hex.ts";
 import { decodeSubmit, SUBMIT_TOPIC } from "./submission.ts";
 import {
   deleteSubmissions,

@@ -1,7 +1,7 @@
 import { encodeFunctionData } from "viem";
 import { flowAbi } from "../chain/abi/flow.ts";
 import { AppError } from "../kernel/errors.ts";
-import { type Hex, lowerHex } from "../kernel/hex.ts";
+import { type Hex, lowerHex } from "../kernel/text/hex.ts";
 import { fileShape, MAX_FILE_BYTES } from "./merkle/shape.ts";
 import { fileRoot, type SubmissionNode, submissionSectors } from "./submission.ts";
 

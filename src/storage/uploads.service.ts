@@ -1,8 +1,8 @@
-import type { PreparedTransaction } from "../chain/prepared-transaction.ts";
+import type { PreparedTransaction } from "../chain/transactions/prepared-transaction.ts";
 import type { Database } from "../db/database.ts";
+import { TurnMeter } from "../kernel/async/turn-queue.ts";
 import { AppError } from "../kernel/errors.ts";
-import { type Hex, lowerHex } from "../kernel/hex.ts";
-import { TurnMeter } from "../kernel/turns.ts";
+import { type Hex, lowerHex } from "../kernel/text/hex.ts";
 import type { FilesService } from "./files.service.ts";
 import type { FlowClient } from "./flow.client.ts";
 import { Keccak } from "./keccak/keccak.ts";

@@ -1,4 +1,4 @@
-import "../shared/reflect.ts";
+import "../shared/schema/reflect.ts";
 import { Directive, Field, ID, ObjectType } from "type-graphql";
 
 /** A request of the inference subgraph, by its id. */

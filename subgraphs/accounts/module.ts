@@ -1,15 +1,15 @@
-import { buildSubgraph, type Subgraph } from "../shared/build-subgraph.ts";
 import type { Context } from "../shared/context.ts";
-import { EventCursorResolver } from "../shared/event-cursor.resolver.ts";
-import { AccountResolver, findAccount, findApiKey } from "./account.resolver.ts";
-import { ApiKeyResolver } from "./api-key.resolver.ts";
-import { BalanceChangedSubscription } from "./balance-changed.subscription.ts";
-import { DepositSeenSubscription } from "./deposit-seen.subscription.ts";
-import { KeyChangedSubscription } from "./key-changed.subscription.ts";
-import { ManagementKeyResolver } from "./management-key.resolver.ts";
-import { SessionResolver } from "./session.resolver.ts";
-import { AccountUsageResolver, UsageResolver } from "./usage.resolver.ts";
-import { ViewerResolver } from "./viewer.resolver.ts";
+import { EventCursorResolver } from "../shared/events/event-cursor.resolver.ts";
+import { buildSubgraph, type Subgraph } from "../shared/schema/build-subgraph.ts";
+import { AccountResolver, findAccount, findApiKey } from "./account/account.resolver.ts";
+import { ViewerResolver } from "./account/viewer.resolver.ts";
+import { ApiKeyResolver } from "./api-keys/api-key.resolver.ts";
+import { KeyChangedSubscription } from "./api-keys/key-changed.subscription.ts";
+import { BalanceChangedSubscription } from "./balance/balance-changed.subscription.ts";
+import { DepositSeenSubscription } from "./balance/deposit-seen.subscription.ts";
+import { ManagementKeyResolver } from "./management-keys/management-key.resolver.ts";
+import { SessionResolver } from "./sessions/session.resolver.ts";
+import { AccountUsageResolver, UsageResolver } from "./usage/usage.resolver.ts";
 
 /** The subgraph of accounts: who is asking, money and keys. */
 export function build(): Subgraph {

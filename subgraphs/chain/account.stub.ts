@@ -1,6 +1,6 @@
-import "../shared/reflect.ts";
+import "../shared/schema/reflect.ts";
 import { Directive, Field, ObjectType } from "type-graphql";
-import { AddressScalar } from "../shared/scalars.ts";
+import { AddressScalar } from "../shared/schema/scalars.ts";
 
 /** An account of the accounts subgraph, to which this one adds what the chain knows of it. */
 @Directive('@key(fields: "address")')

@@ -1,9 +1,9 @@
-import "../shared/reflect.ts";
+import "../shared/schema/reflect.ts";
 import { Ctx, FieldResolver, Resolver, Root } from "type-graphql";
 import type { InferenceService } from "../../src/chain/direct/inference-registry.ts";
-import { lowerHex } from "../../src/kernel/hex.ts";
+import { lowerHex } from "../../src/kernel/text/hex.ts";
 import type { Context } from "../shared/context.ts";
-import { InferenceServiceType } from "./inference-service.type.ts";
+import { InferenceServiceType } from "./direct/inference-service.type.ts";
 import { ProviderStub } from "./provider.stub.ts";
 
 /** What the chain says of a provider. */

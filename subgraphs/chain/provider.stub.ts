@@ -1,6 +1,6 @@
-import "../shared/reflect.ts";
+import "../shared/schema/reflect.ts";
 import { Directive, Field, ObjectType } from "type-graphql";
-import { AddressScalar } from "../shared/scalars.ts";
+import { AddressScalar } from "../shared/schema/scalars.ts";
 
 /** A provider of the inference subgraph, to which this one adds its row on chain. */
 @Directive('@key(fields: "address")')

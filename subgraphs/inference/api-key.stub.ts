@@ -1,4 +1,4 @@
-import "../shared/reflect.ts";
+import "../shared/schema/reflect.ts";
 import { Directive, Field, ID, ObjectType } from "type-graphql";
 
 /** A key of the accounts subgraph, by its id. */

@@ -1,18 +1,18 @@
-import { buildSubgraph, type Subgraph } from "../shared/build-subgraph.ts";
 import type { Context } from "../shared/context.ts";
-import { EventCursorResolver } from "../shared/event-cursor.resolver.ts";
-import { AccountResolver } from "./account.resolver.ts";
+import { EventCursorResolver } from "../shared/events/event-cursor.resolver.ts";
+import { buildSubgraph, type Subgraph } from "../shared/schema/build-subgraph.ts";
 import { findAccount } from "./account.stub.ts";
-import { ChatResolver } from "./chat.resolver.ts";
-import { ChatCompletionSubscription } from "./chat-completion.subscription.ts";
-import { findImageJob, ImageJobResolver, JobImageResolver } from "./image-job.resolver.ts";
-import { ImageJobProgressSubscription } from "./image-job-progress.subscription.ts";
-import { ImagesResolver } from "./images.resolver.ts";
-import { findRequest, InferenceRequestResolver } from "./inference-request.resolver.ts";
-import { ModelResolver } from "./model.resolver.ts";
-import { findProvider, ProviderResolver } from "./provider.resolver.ts";
-import { RoutingPreviewResolver } from "./routing-preview.resolver.ts";
-import { TranscriptionResolver } from "./transcription.resolver.ts";
+import { TranscriptionResolver } from "./audio/transcription.resolver.ts";
+import { ChatResolver } from "./chat/chat.resolver.ts";
+import { ChatCompletionSubscription } from "./chat/chat-completion.subscription.ts";
+import { findImageJob, ImageJobResolver, JobImageResolver } from "./images/image-job.resolver.ts";
+import { ImageJobProgressSubscription } from "./images/image-job-progress.subscription.ts";
+import { ImagesResolver } from "./images/images.resolver.ts";
+import { ModelResolver } from "./models/model.resolver.ts";
+import { findProvider, ProviderResolver } from "./models/provider.resolver.ts";
+import { AccountResolver } from "./requests/account.resolver.ts";
+import { findRequest, InferenceRequestResolver } from "./requests/inference-request.resolver.ts";
+import { RoutingPreviewResolver } from "./routing/routing-preview.resolver.ts";
 
 /** The subgraph of inference: models, who offers them, and requests. */
 export function build(): Subgraph {

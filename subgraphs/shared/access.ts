@@ -1,6 +1,6 @@
-import "./reflect.ts";
+import "./schema/reflect.ts";
 import { Directive } from "type-graphql";
-import { type Action, PERMISSIONS, type Permission } from "../../src/keys/permissions.ts";
+import { type Action, PERMISSIONS, type Permission } from "../../src/keys/auth/permissions.ts";
 
 /**
  * Tells the supergraph what a field needs, for the gateway's policy and for other routers, by the permission of the

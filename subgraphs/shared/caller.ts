@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { App } from "../../src/app.ts";
 import { ReplayKey } from "../../src/idempotency/replay-key.ts";
 import { AppError } from "../../src/kernel/errors.ts";
-import type { Principal } from "../../src/keys/principal.ts";
+import type { Principal } from "../../src/keys/auth/principal.ts";
 import { openPrincipal, openReplayKey, PRINCIPAL_HEADER, REPLAY_KEY_HEADER } from "./principal-token.ts";
 
 /** The header, and the connection parameter, by which a router that is not ours shows that it may ask. */

@@ -1,11 +1,11 @@
 import type { App } from "../../src/app.ts";
 import type { ReplayKey } from "../../src/idempotency/replay-key.ts";
-import type { Principal } from "../../src/keys/principal.ts";
+import type { Principal } from "../../src/keys/auth/principal.ts";
 import type { AnswerMemory } from "../../src/load/operation-memory.ts";
+import type { RoutedSocket } from "./events/errors-as-events.ts";
 import { ImageAllowance } from "./image-allowance.ts";
 import { createLoaders, type Loaders } from "./loaders.ts";
 import type { RoutedOperations } from "./routed-operations.ts";
-import type { RoutedSocket } from "./told-source.ts";
 
 /** What every resolver is given. (Mercurius puts a member `app` of its own into it, hence the name.) */
 export type Context = {

@@ -1,7 +1,7 @@
-import "./reflect.ts";
+import "./schema/reflect.ts";
 import { Directive, Field, Int, ObjectType } from "type-graphql";
-import type { PreparedTransaction } from "../../src/chain/prepared-transaction.ts";
-import { AddressScalar, HexScalar, NeuronScalar } from "./scalars.ts";
+import type { PreparedTransaction } from "../../src/chain/transactions/prepared-transaction.ts";
+import { AddressScalar, HexScalar, NeuronScalar } from "./schema/scalars.ts";
 
 /** A transaction for a wallet. */
 @Directive("@shareable")

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import { ReplayKey } from "../../src/idempotency/replay-key.ts";
 import { AppError } from "../../src/kernel/errors.ts";
-import { type Principal, SCOPES } from "../../src/keys/principal.ts";
+import { type Principal, SCOPES } from "../../src/keys/auth/principal.ts";
 
 /** The header, and the connection parameter, in which a gateway tells a subgraph who is asking. */
 export const PRINCIPAL_HEADER = "x-zerograph-principal";

@@ -1,8 +1,8 @@
 import { type DocumentNode, type ExecutionResult, Kind, type OperationDefinitionNode } from "graphql";
 import type { App } from "../../src/app.ts";
-import type { Hop } from "../../src/keys/source-address.ts";
+import type { Hop } from "../../src/keys/auth/source-address.ts";
 import type { Caller } from "./caller.ts";
-import { requestsOf, rootFields } from "./root-requests.ts";
+import { requestsOf, rootFields } from "./schema/root-requests.ts";
 
 type Services = Pick<App, "door" | "keyUse">;
 

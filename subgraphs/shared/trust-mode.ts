@@ -1,5 +1,5 @@
-import type { TrustMode as Trust } from "../../src/inference/provider.ts";
-import { defineEnum } from "./enumeration.ts";
+import type { TrustMode as Trust } from "../../src/inference/providers/provider.ts";
+import { defineEnum } from "./schema/enumeration.ts";
 
 /** How far a provider can be trusted. */
 export const TrustMode = defineEnum<Trust>("TrustMode", "How far a provider can be trusted.", {

@@ -1,9 +1,9 @@
-import "../shared/reflect.ts";
+import "../shared/schema/reflect.ts";
 import { Args, Ctx, FieldResolver, Resolver, Root } from "type-graphql";
-import { lowerHex } from "../../src/kernel/hex.ts";
+import { lowerHex } from "../../src/kernel/text/hex.ts";
 import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
-import { type Connection, PageArgs, toConnection, toPageRequest } from "../shared/connection.ts";
 import type { Context } from "../shared/context.ts";
+import { type Connection, PageArgs, toConnection, toPageRequest } from "../shared/schema/connection.ts";
 import { AccountStub } from "./account.stub.ts";
 import { listFiles } from "./file.resolver.ts";
 import { FileConnection } from "./file.type.ts";

@@ -1,12 +1,12 @@
-import "../shared/reflect.ts";
+import "../shared/schema/reflect.ts";
 import { Arg, Ctx, Field, FieldResolver, Int, ObjectType, Resolver, Root, Subscription } from "type-graphql";
 import type { EventStream } from "../../src/events/bus.ts";
 import type { DomainEvent, FileProgress } from "../../src/events/topics.ts";
-import type { Hex } from "../../src/kernel/hex.ts";
+import type { Hex } from "../../src/kernel/text/hex.ts";
 import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
 import type { Context } from "../shared/context.ts";
-import { AFTER_DESCRIPTION, EventType, toEvent } from "../shared/event.type.ts";
-import { BigIntScalar, CursorScalar, Hash32Scalar } from "../shared/scalars.ts";
+import { AFTER_DESCRIPTION, EventType, toEvent } from "../shared/events/event.type.ts";
+import { BigIntScalar, CursorScalar, Hash32Scalar } from "../shared/schema/scalars.ts";
 import { FileStatus, FileType } from "./file.type.ts";
 
 /** A step of a file. */

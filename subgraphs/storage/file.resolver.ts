@@ -1,13 +1,19 @@
-import "../shared/reflect.ts";
+import "../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, Int, Query, Resolver, Root } from "type-graphql";
 import type { FileProgress } from "../../src/events/topics.ts";
 import { AppError } from "../../src/kernel/errors.ts";
-import type { Hex } from "../../src/kernel/hex.ts";
+import type { Hex } from "../../src/kernel/text/hex.ts";
 import { readPath } from "../../src/storage/folder.ts";
 import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
-import { type Connection, PageArgs, pageOf, toConnection, toPageRequest } from "../shared/connection.ts";
 import type { Context } from "../shared/context.ts";
-import { AddressScalar, BigIntScalar, Hash32Scalar } from "../shared/scalars.ts";
+import {
+  type Connection,
+  PageArgs,
+  pageOf,
+  toConnection,
+  toPageRequest,
+} from "../shared/schema/connection.ts";
+import { AddressScalar, BigIntScalar, Hash32Scalar } from "../shared/schema/scalars.ts";
 import { FileConnection, FileStatus, FileType, SegmentProofType, StorageLocationType } from "./file.type.ts";
 import { FolderEntryConnection, FolderEntryType, toFolderEntry } from "./folder.type.ts";
 import { type Submission, SubmissionConnection } from "./submission.type.ts";

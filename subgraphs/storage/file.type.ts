@@ -1,9 +1,9 @@
-import "../shared/reflect.ts";
+import "../shared/schema/reflect.ts";
 import { Directive, Field, ID, Int, ObjectType } from "type-graphql";
 import type { FileProgress } from "../../src/events/topics.ts";
-import { defineConnection } from "../shared/connection.ts";
-import { defineEnum } from "../shared/enumeration.ts";
-import { BigIntScalar, Hash32Scalar } from "../shared/scalars.ts";
+import { defineConnection } from "../shared/schema/connection.ts";
+import { defineEnum } from "../shared/schema/enumeration.ts";
+import { BigIntScalar, Hash32Scalar } from "../shared/schema/scalars.ts";
 
 /** How a file stands. */
 export const FileStatus = defineEnum<FileProgress["status"]>("FileStatus", "How a file stands.", {

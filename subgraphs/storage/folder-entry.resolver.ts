@@ -1,6 +1,6 @@
-import "../shared/reflect.ts";
+import "../shared/schema/reflect.ts";
 import { Ctx, FieldResolver, Resolver, Root } from "type-graphql";
-import type { Hex } from "../../src/kernel/hex.ts";
+import type { Hex } from "../../src/kernel/text/hex.ts";
 import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
 import type { Context } from "../shared/context.ts";
 import { FileType } from "./file.type.ts";

@@ -1,9 +1,9 @@
-import "../shared/reflect.ts";
+import "../shared/schema/reflect.ts";
 import { Field, ObjectType } from "type-graphql";
 import type { FolderEntry } from "../../src/storage/folder.ts";
-import { defineConnection } from "../shared/connection.ts";
-import { defineEnum } from "../shared/enumeration.ts";
-import { BigIntScalar, Hash32Scalar } from "../shared/scalars.ts";
+import { defineConnection } from "../shared/schema/connection.ts";
+import { defineEnum } from "../shared/schema/enumeration.ts";
+import { BigIntScalar, Hash32Scalar } from "../shared/schema/scalars.ts";
 
 /** What an entry of a folder is. */
 const FolderEntryKind = defineEnum<FolderEntry["kind"]>("FolderEntryKind", "What an entry of a folder is.", {

@@ -1,12 +1,12 @@
-import "../shared/reflect.ts";
+import "../shared/schema/reflect.ts";
 import { Arg, Ctx, Field, FieldResolver, ObjectType, Resolver, Root, Subscription } from "type-graphql";
 import type { EventStream } from "../../src/events/bus.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
-import type { Hex } from "../../src/kernel/hex.ts";
+import type { Hex } from "../../src/kernel/text/hex.ts";
 import type { KvTransaction } from "../../src/storage/kv/kv.service.ts";
 import type { Context } from "../shared/context.ts";
-import { AFTER_DESCRIPTION, EventType, FollowsLive, toEvent } from "../shared/event.type.ts";
-import { BigIntScalar, CursorScalar, Hash32Scalar } from "../shared/scalars.ts";
+import { AFTER_DESCRIPTION, EventType, FollowsLive, toEvent } from "../shared/events/event.type.ts";
+import { BigIntScalar, CursorScalar, Hash32Scalar } from "../shared/schema/scalars.ts";
 import { KvTransactionType } from "./kv.type.ts";
 
 /** A change of a stream. */

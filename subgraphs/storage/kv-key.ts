@@ -1,5 +1,5 @@
 import { AppError } from "../../src/kernel/errors.ts";
-import type { Hex } from "../../src/kernel/hex.ts";
+import type { Hex } from "../../src/kernel/text/hex.ts";
 
 /** A key as clients name it: its bytes, or its text. */
 export type NamedKey = {

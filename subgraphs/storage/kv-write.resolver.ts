@@ -1,7 +1,7 @@
-import "../shared/reflect.ts";
+import "../shared/schema/reflect.ts";
 import { Arg, Ctx, FieldResolver, Mutation, Resolver, Root } from "type-graphql";
-import { decodeBase64 } from "../../src/kernel/base64.ts";
 import { AppError } from "../../src/kernel/errors.ts";
+import { decodeBase64 } from "../../src/kernel/text/base64.ts";
 import { segmentsOf } from "../../src/storage/kv/kv-writes.service.ts";
 import type { StreamControl, StreamWrite } from "../../src/storage/kv/stream-data.ts";
 import type { Context } from "../shared/context.ts";

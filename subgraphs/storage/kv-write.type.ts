@@ -1,9 +1,9 @@
-import "../shared/reflect.ts";
+import "../shared/schema/reflect.ts";
 import { Field, InputType, Int, ObjectType } from "type-graphql";
-import type { Hex } from "../../src/kernel/hex.ts";
+import type { Hex } from "../../src/kernel/text/hex.ts";
 import type { ControlOp } from "../../src/storage/kv/stream-data.ts";
-import { defineEnum } from "../shared/enumeration.ts";
-import { AddressScalar, BigIntScalar, Hash32Scalar, HexScalar } from "../shared/scalars.ts";
+import { defineEnum } from "../shared/schema/enumeration.ts";
+import { AddressScalar, BigIntScalar, Hash32Scalar, HexScalar } from "../shared/schema/scalars.ts";
 import { SegmentProofType } from "./file.type.ts";
 import { PreparedUploadType } from "./upload.type.ts";
 

@@ -1,13 +1,13 @@
-import "../shared/reflect.ts";
+import "../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, Int, Query, Resolver, Root } from "type-graphql";
 import { AppError } from "../../src/kernel/errors.ts";
-import type { Hex } from "../../src/kernel/hex.ts";
+import type { Hex } from "../../src/kernel/text/hex.ts";
 import type { KvEntry, KvRights, KvStream, KvTransaction } from "../../src/storage/kv/kv.service.ts";
 import { MAX_U64 } from "../../src/storage/kv/stream-data.ts";
 import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
-import { type Connection, PageArgs, toConnection, toPageRequest } from "../shared/connection.ts";
 import type { Context } from "../shared/context.ts";
-import { AddressScalar, BigIntScalar, Hash32Scalar, HexScalar } from "../shared/scalars.ts";
+import { type Connection, PageArgs, toConnection, toPageRequest } from "../shared/schema/connection.ts";
+import { AddressScalar, BigIntScalar, Hash32Scalar, HexScalar } from "../shared/schema/scalars.ts";
 import { AccountStub } from "./account.stub.ts";
 import { FileType } from "./file.type.ts";
 import {

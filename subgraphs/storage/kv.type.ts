@@ -1,8 +1,8 @@
-import "../shared/reflect.ts";
+import "../shared/schema/reflect.ts";
 import { ArgsType, Field, ObjectType } from "type-graphql";
-import type { Hex } from "../../src/kernel/hex.ts";
-import { defineConnection, PageArgs } from "../shared/connection.ts";
-import { BigIntScalar, DateTimeScalar, Hash32Scalar, HexScalar } from "../shared/scalars.ts";
+import type { Hex } from "../../src/kernel/text/hex.ts";
+import { defineConnection, PageArgs } from "../shared/schema/connection.ts";
+import { BigIntScalar, DateTimeScalar, Hash32Scalar, HexScalar } from "../shared/schema/scalars.ts";
 
 /** A stream. The rest of its fields are resolved. */
 @ObjectType("KvStream", {

@@ -1,6 +1,6 @@
-import { buildSubgraph, type Subgraph } from "../shared/build-subgraph.ts";
 import type { Context } from "../shared/context.ts";
-import { EventCursorResolver } from "../shared/event-cursor.resolver.ts";
+import { EventCursorResolver } from "../shared/events/event-cursor.resolver.ts";
+import { buildSubgraph, type Subgraph } from "../shared/schema/build-subgraph.ts";
 import { AccountResolver } from "./account.resolver.ts";
 import { findAccount } from "./account.stub.ts";
 import { FileResolver, findFile } from "./file.resolver.ts";

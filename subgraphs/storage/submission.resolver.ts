@@ -1,4 +1,4 @@
-import "../shared/reflect.ts";
+import "../shared/schema/reflect.ts";
 import { Ctx, FieldResolver, Resolver, Root } from "type-graphql";
 import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
 import type { Context } from "../shared/context.ts";

@@ -1,8 +1,8 @@
-import "../shared/reflect.ts";
+import "../shared/schema/reflect.ts";
 import { Field, ObjectType } from "type-graphql";
 import type { SubmissionsService } from "../../src/storage/submissions.service.ts";
-import { defineConnection } from "../shared/connection.ts";
-import { BigIntScalar, DateTimeScalar, Hash32Scalar, HexScalar } from "../shared/scalars.ts";
+import { defineConnection } from "../shared/schema/connection.ts";
+import { BigIntScalar, DateTimeScalar, Hash32Scalar, HexScalar } from "../shared/schema/scalars.ts";
 
 /** A submission as its service gives it. */
 export type Submission = NonNullable<Awaited<ReturnType<SubmissionsService["find"]>>>;

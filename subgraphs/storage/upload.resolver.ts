@@ -1,6 +1,6 @@
-import "../shared/reflect.ts";
+import "../shared/schema/reflect.ts";
 import { Arg, Ctx, Field, Mutation, ObjectType, Resolver } from "type-graphql";
-import { decodeBase64 } from "../../src/kernel/base64.ts";
+import { decodeBase64 } from "../../src/kernel/text/base64.ts";
 import type { PutOutcome } from "../../src/storage/node/storage-node.ts";
 import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
 import type { PreparedUpload } from "../../src/storage/uploads.service.ts";

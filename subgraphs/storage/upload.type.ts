@@ -1,11 +1,17 @@
-import "../shared/reflect.ts";
+import "../shared/schema/reflect.ts";
 import { Field, InputType, Int, ObjectType } from "type-graphql";
-import type { Hex } from "../../src/kernel/hex.ts";
+import type { Hex } from "../../src/kernel/text/hex.ts";
 import type { PutOutcome } from "../../src/storage/node/storage-node.ts";
 import type { SubmitAbi as Abi } from "../../src/storage/upload-plan.ts";
-import { defineEnum } from "../shared/enumeration.ts";
 import { PreparedTransactionType } from "../shared/prepared-transaction.type.ts";
-import { AddressScalar, BigIntScalar, Hash32Scalar, HexScalar, NeuronScalar } from "../shared/scalars.ts";
+import { defineEnum } from "../shared/schema/enumeration.ts";
+import {
+  AddressScalar,
+  BigIntScalar,
+  Hash32Scalar,
+  HexScalar,
+  NeuronScalar,
+} from "../shared/schema/scalars.ts";
 import { SegmentProofType } from "./file.type.ts";
 
 /** Which way of submitting. */

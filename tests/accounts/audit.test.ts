@@ -1,10 +1,10 @@
 import { createClient } from "redis";
 import { describe, expect, test } from "vitest";
-import { newSecret } from "../../src/keys/secret.ts";
+import { newSecret } from "../../src/keys/auth/secret.ts";
 import { auditDatabase, auditRedis, requireNoSecret } from "../support/audit.ts";
-import { describeDatabases, openTestDatabase } from "../support/database.ts";
-import { startRedis } from "../support/redis.ts";
 import { seedAccount } from "../support/seed.ts";
+import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
+import { startRedis } from "../support/servers/redis.ts";
 
 describeDatabases("what every test is audited for at its end", (kind) => {
   test("a secret in any row is found, with its prefix or without", async () => {

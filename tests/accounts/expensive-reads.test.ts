@@ -1,9 +1,9 @@
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/open.ts";
-import { borrowServerDatabase, describeDatabases, openTestDatabase } from "../support/database.ts";
-import { rest } from "../support/rest-client.ts";
+import { rest } from "../support/clients/rest-client.ts";
 import { seedAccount } from "../support/seed.ts";
+import { borrowServerDatabase, describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 

@@ -6,11 +6,11 @@ import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
 import type { Settlement } from "../../src/accounts/settlements.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { newRequestId } from "../../src/kernel/ids.ts";
 import { createLogger } from "../../src/kernel/log.ts";
-import { ApiKeyService } from "../../src/keys/api-key.service.ts";
-import { describeDatabases, openTestDatabase } from "../support/database.ts";
+import { newRequestId } from "../../src/kernel/text/ids.ts";
+import { ApiKeyService } from "../../src/keys/api-keys/api-key.service.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
+import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 
 const log = createLogger("silent");
 

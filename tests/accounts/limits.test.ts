@@ -5,12 +5,12 @@ import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
 import type { Settlement } from "../../src/accounts/settlements.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { newRequestId } from "../../src/kernel/ids.ts";
 import { createLogger } from "../../src/kernel/log.ts";
-import { ApiKeyService } from "../../src/keys/api-key.service.ts";
-import type { KeyTerms } from "../../src/keys/key-terms.ts";
-import { describeDatabases, openTestDatabase } from "../support/database.ts";
+import { newRequestId } from "../../src/kernel/text/ids.ts";
+import { ApiKeyService } from "../../src/keys/api-keys/api-key.service.ts";
+import type { KeyTerms } from "../../src/keys/api-keys/key-settings.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
+import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 
 function holdsOn(database: Database): HoldsService {
   return new HoldsService({ database, log: createLogger("silent"), committed: () => {} });

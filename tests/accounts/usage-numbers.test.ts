@@ -8,9 +8,9 @@ import type { Database } from "../../src/db/database.ts";
 import { entities } from "../../src/db/entities.ts";
 import { migrations } from "../../src/db/migrations/index.ts";
 import { openDatabase } from "../../src/db/open.ts";
-import { newRequestId } from "../../src/kernel/ids.ts";
-import { createServerDatabase, describeDatabases, openTestDatabase } from "../support/database.ts";
+import { newRequestId } from "../../src/kernel/text/ids.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
+import { createServerDatabase, describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 
 async function hold(database: Database, seeded: readonly Seeded[]): Promise<readonly string[]> {
   const holds = seeded.map(({ account, keyId }) => ({

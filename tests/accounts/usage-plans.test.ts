@@ -3,8 +3,8 @@ import { expect, inject, onTestFinished, test } from "vitest";
 import { type UsageFilter, UsageService, usageCursor } from "../../src/accounts/usage.service.ts";
 import type { Statement } from "../../src/db/account-reads.ts";
 import type { Queries } from "../../src/db/database.ts";
-import { borrowServerDatabase, openTestDatabase } from "../support/database.ts";
 import { type SeededUsage, seedUsage, type UsageVolume } from "../support/seed-usage.ts";
+import { borrowServerDatabase, openTestDatabase } from "../support/servers/database.ts";
 
 const VOLUME = { accounts: 50, requests: 20_000, statistics: true };
 const EMBEDDED_VOLUME = { accounts: 10, requests: 2_000, statistics: false };

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { requireBooks } from "../support/bill.ts";
-import { longestTurnMs } from "../support/event-loop.ts";
+import { longestTurnMs } from "../support/attack/event-loop.ts";
+import { requireBooks } from "../support/inference/bill.ts";
+import { scatteredBytes, scatteredHan } from "../support/inference/scattered-text.ts";
+import { completion, DONE, event, FINISH, openStream } from "../support/inference/scripted-provider.ts";
 import { useRouter } from "../support/router.ts";
-import { scatteredBytes, scatteredHan } from "../support/scattered-text.ts";
-import { completion, DONE, event, FINISH, openStream } from "../support/scripted-provider.ts";
 
 /** 50 ms on a machine that does nothing else; the client and the provider take their part of these turns as well. */
 const MAX_TURN_MS = 250;

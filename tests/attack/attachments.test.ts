@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { countPromptTokens } from "../../src/inference/tokens.ts";
-import { requireBooks } from "../support/bill.ts";
-import { longestAnswerMs, longestTurnMs } from "../support/event-loop.ts";
-import { type RestFailure, rest } from "../support/rest-client.ts";
+import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
+import { longestAnswerMs, longestTurnMs } from "../support/attack/event-loop.ts";
+import { type RestFailure, rest } from "../support/clients/rest-client.ts";
+import { requireBooks } from "../support/inference/bill.ts";
+import { scatteredBytes, scatteredHan } from "../support/inference/scattered-text.ts";
+import { completion, sendJson } from "../support/inference/scripted-provider.ts";
 import { useRouter } from "../support/router.ts";
-import { scatteredBytes, scatteredHan } from "../support/scattered-text.ts";
-import { completion, sendJson } from "../support/scripted-provider.ts";
 
 /** As much as a body of 2 MiB can carry: 1.8 MB of text that no tokenizer has words for. */
 const BASE64 = scatteredBytes(1_350_000).toString("base64");

@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { newId } from "../../src/kernel/ids.ts";
-import { isPermitted } from "../../src/keys/permissions.ts";
-import { hashSecret, newSecret } from "../../src/keys/secret.ts";
-import { insertSession } from "../../src/keys/session.store.ts";
+import { newId } from "../../src/kernel/text/ids.ts";
+import { isPermitted } from "../../src/keys/auth/permissions.ts";
+import { hashSecret, newSecret } from "../../src/keys/auth/secret.ts";
+import { insertSession } from "../../src/keys/sessions/session.store.ts";
 import { routes } from "../../src/rest/rest.plugin.ts";
 import type { Route } from "../../src/rest/route.ts";
-import { longestTurnMs } from "../support/event-loop.ts";
-import { rawPost } from "../support/raw-http.ts";
+import { longestTurnMs } from "../support/attack/event-loop.ts";
+import { type WorstBody, worstConversations, worstForms, worstJson } from "../support/attack/worst-bodies.ts";
+import { rawPost } from "../support/clients/raw-http.ts";
 import { useRouter } from "../support/router.ts";
-import { type WorstBody, worstConversations, worstForms, worstJson } from "../support/worst-bodies.ts";
 
 /** 50 ms on a machine that does nothing else; the client and the provider take their part of these turns as well. */
 const MAX_TURN_MS = 250;

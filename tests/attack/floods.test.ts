@@ -10,11 +10,11 @@ import {
   socketOpening,
   textFrame,
   watch,
-} from "../support/attack.ts";
-import { slowness } from "../support/event-loop.ts";
-import { startNetwork } from "../support/network.ts";
-import { newFolder, type ReadyProcess, startReady } from "../support/process.ts";
-import { startPublisher } from "../support/publisher.ts";
+} from "../support/attack/attack.ts";
+import { slowness } from "../support/attack/event-loop.ts";
+import { startNetwork } from "../support/chain/network.ts";
+import { newFolder, type ReadyProcess, startReady } from "../support/servers/process.ts";
+import { startPublisher } from "../support/storage/publisher.ts";
 import { until } from "../support/until.ts";
 
 const MIB = 2 ** 20;

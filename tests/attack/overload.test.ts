@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { rawRequest } from "../support/attack.ts";
-import { MODEL } from "../support/network.ts";
+import { rawRequest } from "../support/attack/attack.ts";
+import { MODEL } from "../support/chain/network.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";

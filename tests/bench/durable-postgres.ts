@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
-import { startPostgres, type TestServer } from "../support/postgres.ts";
+import { startPostgres, type TestServer } from "../support/servers/postgres.ts";
 
 const NOBODY = 65_534;
 const run = promisify(execFile);

@@ -1,4 +1,4 @@
-import type { OnEnd } from "../support/database.ts";
+import type { OnEnd } from "../support/servers/database.ts";
 
 /** Runs `work` and then, newest first, everything it asked for, also when it fails or is interrupted. */
 export async function withEnds(work: (onEnd: OnEnd) => Promise<void>): Promise<void> {

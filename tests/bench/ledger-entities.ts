@@ -3,7 +3,7 @@ import type { HoldRequest } from "../../src/accounts/holds.store.ts";
 import type { Settlement } from "../../src/accounts/settlements.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import { NeuronType } from "../../src/db/neuron.type.ts";
-import { InferenceRequestRow } from "../../src/inference/request.row.ts";
+import { InferenceRequestRow } from "../../src/inference/requests/request.row.ts";
 
 const neuron = () => p.type(NeuronType).$type<bigint>();
 

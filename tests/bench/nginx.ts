@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import type { OnEnd } from "../support/database.ts";
+import type { OnEnd } from "../support/servers/database.ts";
 import { until } from "../support/until.ts";
 
 const run = promisify(execFile);

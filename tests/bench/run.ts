@@ -1,18 +1,18 @@
 import { loadavg } from "node:os";
-import type { OnEnd } from "../support/database.ts";
+import type { OnEnd } from "../support/servers/database.ts";
 import { checkBilling } from "./billing.ts";
 import { buildBench } from "./build.ts";
-import { benchChain } from "./chain.bench.ts";
 import { withEnds } from "./ends.ts";
-import { benchGraph } from "./graph.bench.ts";
-import { benchLedger } from "./ledger.bench.ts";
 import { press, type Target } from "./load.ts";
-import { benchReads } from "./reads.bench.ts";
 import { describeMachine, spreadOf, toTable, writeResults } from "./report.ts";
 import { type Rounds, runRounds, type Scenario } from "./scenario.ts";
-import { benchStorage } from "./storage.bench.ts";
-import { streamed } from "./streamed.bench.ts";
-import { unary } from "./unary.bench.ts";
+import { benchChain } from "./suites/chain.bench.ts";
+import { benchGraph } from "./suites/graph.bench.ts";
+import { benchLedger } from "./suites/ledger.bench.ts";
+import { benchReads } from "./suites/reads.bench.ts";
+import { benchStorage } from "./suites/storage.bench.ts";
+import { streamed } from "./suites/streamed.bench.ts";
+import { unary } from "./suites/unary.bench.ts";
 import { openMarket, openPeer, openPortkey, openProduct } from "./world.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { ProviderBehaviour } from "../../src/devnet/provider.ts";
+import type { ProviderBehaviour } from "../../src/devnet/provider/provider.ts";
 import type { Load, Measured, Target } from "./load.ts";
 import { press } from "./load.ts";
 import { MODEL } from "./world.ts";

@@ -1,7 +1,7 @@
-import { PROVIDER } from "../../src/devnet/accounts.ts";
-import { contractAddresses } from "../../src/devnet/deploy.ts";
-import { type ProviderBehaviour, startProvider } from "../../src/devnet/provider.ts";
-import { countPromptTokens } from "../../src/inference/tokens.ts";
+import { PROVIDER } from "../../src/devnet/chain/accounts.ts";
+import { contractAddresses } from "../../src/devnet/chain/deploy.ts";
+import { type ProviderBehaviour, startProvider } from "../../src/devnet/provider/provider.ts";
+import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
 
 /** The stand-in provider as a process of its own. How it behaves is set over IPC. */
 const provider = await startProvider({

@@ -4,8 +4,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Agent, request } from "undici";
-import { startAnvil } from "../../src/devnet/anvil.ts";
-import { deployContracts } from "../../src/devnet/deploy.ts";
+import { startAnvil } from "../../src/devnet/chain/anvil.ts";
+import { deployContracts } from "../../src/devnet/chain/deploy.ts";
 import { HashPool } from "../../src/storage/keccak/hash-pool.ts";
 import { Keccak } from "../../src/storage/keccak/keccak.ts";
 import { type FileTree, hashFile } from "../../src/storage/merkle/file-tree.ts";
@@ -13,7 +13,7 @@ import { SEGMENT_BYTES } from "../../src/storage/merkle/shape.ts";
 import { startChild } from "../bench/child.ts";
 import { startDurablePostgres } from "../bench/durable-postgres.ts";
 import { withEnds } from "../bench/ends.ts";
-import { startPublisher } from "../support/publisher.ts";
+import { startPublisher } from "../support/storage/publisher.ts";
 
 /**
  * `npm run test:big`: a file of 1 GiB (or BIG_MIB) up and down through the built product, in a process of its own on

@@ -4,12 +4,12 @@ import OpenAI from "openai";
 import type { Browser, Page } from "playwright-core";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DEMO_USER, IMAGE_PROVIDER } from "../../src/devnet/accounts.ts";
-import { agentProofs, iTransfer, mintAgent } from "../support/agents.ts";
-import { openBrowser, openPage, requireAccessible } from "../support/browser.ts";
-import type { OnEnd } from "../support/database.ts";
-import { ask as askGraph } from "../support/graph-client.ts";
-import { toWav } from "../support/wav.ts";
+import { DEMO_USER, IMAGE_PROVIDER } from "../../src/devnet/chain/accounts.ts";
+import { agentProofs, iTransfer, mintAgent } from "../support/chain/agents.ts";
+import { openBrowser, openPage, requireAccessible } from "../support/clients/browser.ts";
+import { ask as askGraph } from "../support/clients/graph-client.ts";
+import { toWav } from "../support/inference/wav.ts";
+import type { OnEnd } from "../support/servers/database.ts";
 import { testExamples } from "./examples.ts";
 import { type Product, startProduct } from "./product.ts";
 

@@ -7,9 +7,9 @@ import { promisify } from "node:util";
 import { build, type PreviewServer, preview } from "vite";
 import { expect, test } from "vitest";
 import { exampleTypes } from "../../scripts/example-types.ts";
-import { openBrowser, openPage } from "../support/browser.ts";
-import type { OnEnd } from "../support/database.ts";
-import { newFolder } from "../support/process.ts";
+import { openBrowser, openPage } from "../support/clients/browser.ts";
+import type { OnEnd } from "../support/servers/database.ts";
+import { newFolder } from "../support/servers/process.ts";
 import type { Product } from "./product.ts";
 
 const run = promisify(execFile);

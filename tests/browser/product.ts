@@ -1,5 +1,5 @@
-import type { OnEnd } from "../support/database.ts";
-import { newFolder, startReady } from "../support/process.ts";
+import type { OnEnd } from "../support/servers/database.ts";
+import { newFolder, startReady } from "../support/servers/process.ts";
 
 /** A product as `npm start` brings it, with the keys of its demo account. */
 export type Product = { readonly origin: string; readonly sk: string; readonly mk: string };

@@ -28,7 +28,7 @@ import {
   orderTypedData,
   type TypedData,
 } from "../../src/chain/market/typed-data.ts";
-import { wrappedBaseControlAbi } from "../../src/devnet/precompiles.ts";
+import { wrappedBaseControlAbi } from "../../src/devnet/chain/precompiles.ts";
 
 const ABIS: readonly Abi[] = [
   agentMarketAbi,

@@ -7,7 +7,7 @@ import {
   parseAppSecret,
   recoverAppSecretSigner,
 } from "../../src/chain/direct/app-secret.ts";
-import { PROVIDER, ROUTER_WALLET } from "../../src/devnet/accounts.ts";
+import { PROVIDER, ROUTER_WALLET } from "../../src/devnet/chain/accounts.ts";
 
 const account = privateKeyToAccount(ROUTER_WALLET.privateKey);
 const HOUR_MS = 3_600_000;

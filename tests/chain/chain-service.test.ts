@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { ChainService } from "../../src/chain/chain.service.ts";
 import { NETWORKS } from "../../src/chain/networks.ts";
-import { createRpc } from "../../src/chain/rpc.client.ts";
+import { createRpc } from "../../src/chain/rpc/rpc.client.ts";
 import { createLogger } from "../../src/kernel/log.ts";
-import { startChain } from "../support/chain.ts";
-import { openTestDatabase } from "../support/database.ts";
-import { watchDeposits } from "../support/deposits.ts";
-import { startRpcProxy } from "../support/rpc-proxy.ts";
+import { startChain } from "../support/chain/chain.ts";
+import { watchDeposits } from "../support/chain/deposits.ts";
+import { startRpcProxy } from "../support/chain/rpc-proxy.ts";
+import { openTestDatabase } from "../support/servers/database.ts";
 
 test("the head is asked once a second however many want it, and not remembered when it failed", async () => {
   const [chain, database] = [await startChain(), await openTestDatabase()];

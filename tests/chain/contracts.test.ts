@@ -12,10 +12,10 @@ import { areArtifactsCurrent } from "../../scripts/contracts.ts";
 import { flowAbi, marketAbi } from "../../src/chain/abi/flow.ts";
 import { inferenceServingAbi } from "../../src/chain/abi/inference-serving.ts";
 import { ledgerManagerAbi } from "../../src/chain/abi/ledger-manager.ts";
-import { DEMO_USER } from "../../src/devnet/accounts.ts";
-import { type Anvil, startAnvil } from "../../src/devnet/anvil.ts";
-import { connectDevnet, type DevnetClient, revertName } from "../../src/devnet/chain-client.ts";
-import { type DevnetContracts, deployContracts } from "../../src/devnet/deploy.ts";
+import { DEMO_USER } from "../../src/devnet/chain/accounts.ts";
+import { type Anvil, startAnvil } from "../../src/devnet/chain/anvil.ts";
+import { connectDevnet, type DevnetClient, revertName } from "../../src/devnet/chain/chain-client.ts";
+import { type DevnetContracts, deployContracts } from "../../src/devnet/chain/deploy.ts";
 
 /** Facts: submit-calldata-1000.txt, made by the public SDK for a file of 1000 bytes and submitter 0x1111...11. */
 const SUBMIT_1000 =

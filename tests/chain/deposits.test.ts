@@ -1,15 +1,15 @@
 import { parseEther } from "viem";
 import { expect, test } from "vitest";
 import { DEFAULT_VAULT_EVENT, parseVaultEvent } from "../../src/accounts/vault-event.ts";
-import { DEMO_USER } from "../../src/devnet/accounts.ts";
-import { depositToVault } from "../../src/devnet/actors.ts";
-import { deployContracts } from "../../src/devnet/deploy.ts";
-import { MAX_NEURON } from "../../src/kernel/amount.ts";
-import { lowerHex } from "../../src/kernel/hex.ts";
-import { startChain } from "../support/chain.ts";
-import { describeDatabases, openTestDatabase } from "../support/database.ts";
-import { balanceOf, eventsOf, faultsOf, newAccount, watchDeposits } from "../support/deposits.ts";
-import { startRpcProxy } from "../support/rpc-proxy.ts";
+import { DEMO_USER } from "../../src/devnet/chain/accounts.ts";
+import { depositToVault } from "../../src/devnet/chain/actors.ts";
+import { deployContracts } from "../../src/devnet/chain/deploy.ts";
+import { MAX_NEURON } from "../../src/kernel/text/amount.ts";
+import { lowerHex } from "../../src/kernel/text/hex.ts";
+import { startChain } from "../support/chain/chain.ts";
+import { balanceOf, eventsOf, faultsOf, newAccount, watchDeposits } from "../support/chain/deposits.ts";
+import { startRpcProxy } from "../support/chain/rpc-proxy.ts";
+import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 import { until } from "../support/until.ts";
 
 describeDatabases("deposits", (kind) => {

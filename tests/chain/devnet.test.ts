@@ -9,11 +9,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { inferenceServingAbi } from "../../src/chain/abi/inference-serving.ts";
 import { ledgerManagerAbi } from "../../src/chain/abi/ledger-manager.ts";
 import { vaultAbi } from "../../src/chain/abi/vault.ts";
-import { DEMO_USER, DEPLOYER, PROVIDER, ROUTER_WALLET } from "../../src/devnet/accounts.ts";
-import { depositToVault, fundRouterWallet, registerProvider } from "../../src/devnet/actors.ts";
-import { type Anvil, startAnvil } from "../../src/devnet/anvil.ts";
-import { connectDevnet, mined, revertName } from "../../src/devnet/chain-client.ts";
-import { contractAddresses, deployContracts } from "../../src/devnet/deploy.ts";
+import { DEMO_USER, DEPLOYER, PROVIDER, ROUTER_WALLET } from "../../src/devnet/chain/accounts.ts";
+import { depositToVault, fundRouterWallet, registerProvider } from "../../src/devnet/chain/actors.ts";
+import { type Anvil, startAnvil } from "../../src/devnet/chain/anvil.ts";
+import { connectDevnet, mined, revertName } from "../../src/devnet/chain/chain-client.ts";
+import { contractAddresses, deployContracts } from "../../src/devnet/chain/deploy.ts";
 import { until } from "../support/until.ts";
 
 const { vault, ledger, inference } = contractAddresses();
@@ -254,7 +254,7 @@ test("a state file that is none is told with the chain's own words", async () =>
 
 test("the chain ends with the process that started it, even one killed by force", async () => {
   const script = `
-    import { startAnvil } from "${new URL("../../src/devnet/anvil.ts", import.meta.url)}";
+    import { startAnvil } from "${new URL("../../src/devnet/chain/anvil.ts", import.meta.url)}";
     const { pid } = await startAnvil();
     console.log(pid);`;
   const parent = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", script]);

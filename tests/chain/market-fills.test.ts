@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";
-import { DEMO_USER } from "../../src/devnet/accounts.ts";
-import { type Anvil, startAnvil } from "../../src/devnet/anvil.ts";
-import { deployContracts } from "../../src/devnet/deploy.ts";
-import { type Hex, lowerHex } from "../../src/kernel/hex.ts";
-import { describeDatabases, openTestDatabase } from "../support/database.ts";
+import { DEMO_USER } from "../../src/devnet/chain/accounts.ts";
+import { type Anvil, startAnvil } from "../../src/devnet/chain/anvil.ts";
+import { deployContracts } from "../../src/devnet/chain/deploy.ts";
+import { type Hex, lowerHex } from "../../src/kernel/text/hex.ts";
 import {
   adminOfMarket,
   MARKET,
@@ -13,7 +12,8 @@ import {
   PRICE,
   sendPrepared,
   testClient,
-} from "../support/market.ts";
+} from "../support/chain/market.ts";
+import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 import { until } from "../support/until.ts";
 
 const FEE = 25_000n;

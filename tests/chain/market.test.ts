@@ -4,12 +4,11 @@ import { agentNftAbi } from "../../src/chain/abi/agent-nft.ts";
 import { parseMarketContract } from "../../src/chain/market/market-contract.ts";
 import type { Match } from "../../src/chain/market/market-transactions.service.ts";
 import type { Database } from "../../src/db/database.ts";
-import { DEPLOYER } from "../../src/devnet/accounts.ts";
-import { type Anvil, DEVNET_CHAIN_ID, startAnvil } from "../../src/devnet/anvil.ts";
-import { contractAddresses, deployContracts } from "../../src/devnet/deploy.ts";
-import { type Hex, lowerHex } from "../../src/kernel/hex.ts";
-import { agentProofs, newData, randomHex, writeAgent } from "../support/agents.ts";
-import { openTestDatabase } from "../support/database.ts";
+import { DEPLOYER } from "../../src/devnet/chain/accounts.ts";
+import { type Anvil, DEVNET_CHAIN_ID, startAnvil } from "../../src/devnet/chain/anvil.ts";
+import { contractAddresses, deployContracts } from "../../src/devnet/chain/deploy.ts";
+import { type Hex, lowerHex } from "../../src/kernel/text/hex.ts";
+import { agentProofs, newData, randomHex, writeAgent } from "../support/chain/agents.ts";
 import {
   adminOfMarket,
   giveDollars,
@@ -20,7 +19,8 @@ import {
   sendPrepared,
   testClient,
   type Wish,
-} from "../support/market.ts";
+} from "../support/chain/market.ts";
+import { openTestDatabase } from "../support/servers/database.ts";
 
 const { agentNft, devToken } = contractAddresses();
 

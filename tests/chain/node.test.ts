@@ -8,7 +8,7 @@ import type { NodeSettings } from "../../src/chain/node/node-settings.ts";
 import { observe } from "../../src/chain/node/observation.ts";
 import { type PreflightRule, preflight, type Verdict } from "../../src/chain/node/preflight.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { startChain } from "../support/chain.ts";
+import { startChain } from "../support/chain/chain.ts";
 import {
   makeFolders,
   settingsWith,
@@ -16,7 +16,7 @@ import {
   startExecution,
   startP2p,
   VALIDATOR,
-} from "../support/node-parts.ts";
+} from "../support/chain/node-parts.ts";
 
 const CHAIN_ID = 16_602;
 

@@ -1,8 +1,8 @@
 import { parseEther } from "viem";
 import { describe, expect, test } from "vitest";
-import { WalletSender } from "../../src/chain/wallet-sender.ts";
-import { DEMO_USER } from "../../src/devnet/accounts.ts";
-import { startChain } from "../support/chain.ts";
+import { WalletSender } from "../../src/chain/transactions/wallet-sender.ts";
+import { DEMO_USER } from "../../src/devnet/chain/accounts.ts";
+import { startChain } from "../support/chain/chain.ts";
 import { until } from "../support/until.ts";
 
 const TO = "0x1111111111111111111111111111111111111111";

@@ -1,8 +1,8 @@
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { RedisBus } from "../../src/events/bus.redis.ts";
 import { collect, publishedFile, take } from "../support/events.ts";
-import { freePort } from "../support/postgres.ts";
-import { startRedis } from "../support/redis.ts";
+import { freePort } from "../support/servers/postgres.ts";
+import { startRedis } from "../support/servers/redis.ts";
 import { until } from "../support/until.ts";
 
 const TOPIC = "file.submitted";

@@ -1,8 +1,8 @@
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/open.ts";
-import { createServerDatabase } from "../support/database.ts";
-import { type PausableProxy, startPausableProxy } from "../support/pausable-proxy.ts";
+import { createServerDatabase } from "../support/servers/database.ts";
+import { type PausableProxy, startPausableProxy } from "../support/servers/pausable-proxy.ts";
 import { until } from "../support/until.ts";
 
 describe.skipIf(!inject("postgresUrl"))("database: PostgreSQL goes away", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { type DatabaseConfig, openDatabase } from "../../src/db/open.ts";
-import { createServerDatabase } from "../support/database.ts";
-import { startTransactionPooler } from "../support/transaction-pooler.ts";
+import { createServerDatabase } from "../support/servers/database.ts";
+import { startTransactionPooler } from "../support/servers/transaction-pooler.ts";
 
 type Server = Extract<DatabaseConfig, { kind: "server" }>;
 

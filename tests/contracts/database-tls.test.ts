@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../src/db/open.ts";
-import { makeCertificates, type TestCertificates } from "../support/certificates.ts";
-import type { OnEnd } from "../support/database.ts";
-import { startPostgres } from "../support/postgres.ts";
-import { newFolder } from "../support/process.ts";
+import { makeCertificates, type TestCertificates } from "../support/servers/certificates.ts";
+import type { OnEnd } from "../support/servers/database.ts";
+import { startPostgres } from "../support/servers/postgres.ts";
+import { newFolder } from "../support/servers/process.ts";
 
 const skipped = !inject("postgresUrl");
 

@@ -10,8 +10,8 @@ import {
 import { PostgresSocket } from "../../src/db/embedded/postgres-socket.ts";
 import { PostgresSupervisor } from "../../src/db/embedded/postgres-supervisor.ts";
 import { openDatabase } from "../../src/db/open.ts";
-import { embeddedTemplate } from "../support/embedded.ts";
-import { newFolder } from "../support/process.ts";
+import { embeddedTemplate } from "../support/servers/embedded.ts";
+import { newFolder } from "../support/servers/process.ts";
 
 const ENDLESS = "select count(*) from generate_series(1, 100000000000)";
 

@@ -6,11 +6,11 @@ import { EventCursors } from "../../src/events/event-cursors.ts";
 import { EventsService } from "../../src/events/events.service.ts";
 import { appendEvents, forgetEvents } from "../../src/events/outbox.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
-import { newId } from "../../src/kernel/ids.ts";
 import { encodeCursor } from "../../src/kernel/page.ts";
+import { newId } from "../../src/kernel/text/ids.ts";
 import { TEST_CURSORS } from "../support/cursors.ts";
-import { describeDatabases, openTestDatabase } from "../support/database.ts";
 import { collect, fileEvent, noteOf, startRelay, take } from "../support/events.ts";
+import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 import { until } from "../support/until.ts";
 
 const filter = { topic: "file.submitted", subject: "0xaa" } as const;

@@ -3,10 +3,10 @@ import { RedisBus } from "../../src/events/bus.redis.ts";
 import { EventsService } from "../../src/events/events.service.ts";
 import { appendEvents } from "../../src/events/outbox.ts";
 import { TEST_CURSORS } from "../support/cursors.ts";
-import { openTestDatabase } from "../support/database.ts";
 import { collect, fileEvent, noteOf, startRelay } from "../support/events.ts";
-import { startPausableProxy } from "../support/pausable-proxy.ts";
-import { startRedis } from "../support/redis.ts";
+import { openTestDatabase } from "../support/servers/database.ts";
+import { startPausableProxy } from "../support/servers/pausable-proxy.ts";
+import { startRedis } from "../support/servers/redis.ts";
 import { until } from "../support/until.ts";
 
 const filter = { topic: "file.submitted", subject: "0xaa" } as const;

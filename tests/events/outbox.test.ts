@@ -3,8 +3,8 @@ import { MemoryBus } from "../../src/events/bus.memory.ts";
 import type { Bus } from "../../src/events/bus.ts";
 import { appendEvents, forgetEvents, readPast } from "../../src/events/outbox.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
-import { describeDatabases, openTestDatabase } from "../support/database.ts";
 import { collect, fileEvent, noteOf, publishedFile, startRelay } from "../support/events.ts";
+import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 import { until } from "../support/until.ts";
 
 const TOPIC = "file.submitted";

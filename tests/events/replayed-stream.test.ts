@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ReplayedStream } from "../../src/events/replayed-stream.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
-import { PushIterator } from "../../src/kernel/push-iterator.ts";
+import { PushIterator } from "../../src/kernel/async/push-iterator.ts";
 import { publishedFile, take } from "../support/events.ts";
 
 test("an event published between the last page and the live stream is not lost, nor one in both doubled", async () => {

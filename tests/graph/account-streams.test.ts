@@ -1,11 +1,11 @@
 import { parseEther } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { describe, expect, inject, test } from "vitest";
-import { DEPLOYER } from "../../src/devnet/accounts.ts";
-import { depositToVault } from "../../src/devnet/actors.ts";
-import { SCOPES, type Scope } from "../../src/keys/principal.ts";
-import { newAccount } from "../support/deposits.ts";
-import { untilPublished } from "../support/events.ts";
+import { DEPLOYER } from "../../src/devnet/chain/accounts.ts";
+import { depositToVault } from "../../src/devnet/chain/actors.ts";
+import { SCOPES, type Scope } from "../../src/keys/auth/principal.ts";
+import { newAccount } from "../support/chain/deposits.ts";
+import { signInAs } from "../support/chain/sign-in.ts";
 import {
   ask,
   type Following,
@@ -13,10 +13,10 @@ import {
   followSocket,
   isRouted,
   openSocket,
-} from "../support/graph-client.ts";
-import { rest } from "../support/rest-client.ts";
+} from "../support/clients/graph-client.ts";
+import { rest } from "../support/clients/rest-client.ts";
+import { untilPublished } from "../support/events.ts";
 import { seedAccount } from "../support/seed.ts";
-import { signInAs } from "../support/sign-in.ts";
 import { type Stack, useStack, useTwins } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 

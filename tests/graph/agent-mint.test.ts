@@ -2,12 +2,12 @@ import { getAddress, parseEventLogs } from "viem";
 import { beforeAll, describe, expect, test } from "vitest";
 import { agentNftAbi } from "../../src/chain/abi/agent-nft.ts";
 import { agentVerifierAbi } from "../../src/chain/abi/agent-verifier.ts";
-import { DEPLOYER, ORACLE } from "../../src/devnet/accounts.ts";
-import { connectDevnet } from "../../src/devnet/chain-client.ts";
-import type { Hex } from "../../src/kernel/hex.ts";
-import { agentNft, type Funded, handlesOf } from "../support/agent-chain.ts";
-import { newData } from "../support/agents.ts";
-import { ask } from "../support/graph-client.ts";
+import { DEPLOYER, ORACLE } from "../../src/devnet/chain/accounts.ts";
+import { connectDevnet } from "../../src/devnet/chain/chain-client.ts";
+import type { Hex } from "../../src/kernel/text/hex.ts";
+import { agentNft, type Funded, handlesOf } from "../support/chain/agent-chain.ts";
+import { newData } from "../support/chain/agents.ts";
+import { ask } from "../support/clients/graph-client.ts";
 import { useStack } from "../support/stack.ts";
 
 const CONTRACT = agentNft();

@@ -2,12 +2,12 @@ import { getAddress, zeroAddress } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { beforeAll, describe, expect, test } from "vitest";
 import { flowAbi } from "../../src/chain/abi/flow.ts";
-import { refusalName, refusalOf } from "../../src/chain/contract-error.ts";
-import { DEMO_USER } from "../../src/devnet/accounts.ts";
-import { connectDevnet } from "../../src/devnet/chain-client.ts";
-import { contractAddresses } from "../../src/devnet/deploy.ts";
-import { type Hex, lowerHex } from "../../src/kernel/hex.ts";
-import { agentNft, type Funded, handlesOf } from "../support/agent-chain.ts";
+import { refusalName, refusalOf } from "../../src/chain/rpc/contract-error.ts";
+import { DEMO_USER } from "../../src/devnet/chain/accounts.ts";
+import { connectDevnet } from "../../src/devnet/chain/chain-client.ts";
+import { contractAddresses } from "../../src/devnet/chain/deploy.ts";
+import { type Hex, lowerHex } from "../../src/kernel/text/hex.ts";
+import { agentNft, type Funded, handlesOf } from "../support/chain/agent-chain.ts";
 import {
   type AgentData,
   agentProofs,
@@ -19,8 +19,8 @@ import {
   publicKeyOf,
   randomHex,
   writeAgent,
-} from "../support/agents.ts";
-import { ask, type Following, followEvents, followSocket } from "../support/graph-client.ts";
+} from "../support/chain/agents.ts";
+import { ask, type Following, followEvents, followSocket } from "../support/clients/graph-client.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 

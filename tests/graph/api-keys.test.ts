@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { newId } from "../../src/kernel/ids.ts";
-import { SCOPES, type Scope } from "../../src/keys/principal.ts";
-import { ask, unauthorized } from "../support/graph-client.ts";
+import { newId } from "../../src/kernel/text/ids.ts";
+import { SCOPES, type Scope } from "../../src/keys/auth/principal.ts";
+import { ask, unauthorized } from "../support/clients/graph-client.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 

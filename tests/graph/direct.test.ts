@@ -2,16 +2,16 @@ import { createTestClient, http, publicActions } from "viem";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { fineTuningServingAbi } from "../../src/chain/abi/fine-tuning-serving.ts";
 import { flowAbi } from "../../src/chain/abi/flow.ts";
-import { IMAGE_PROVIDER, PROVIDER } from "../../src/devnet/accounts.ts";
-import { depositToVault, registerProvider } from "../../src/devnet/actors.ts";
-import { connectDevnet, mined } from "../../src/devnet/chain-client.ts";
-import { contractAddresses } from "../../src/devnet/deploy.ts";
-import { ask, type GraphResult } from "../support/graph-client.ts";
-import { MODEL } from "../support/network.ts";
-import { startRemoteGateway } from "../support/remote-gateway.ts";
+import { IMAGE_PROVIDER, PROVIDER } from "../../src/devnet/chain/accounts.ts";
+import { depositToVault, registerProvider } from "../../src/devnet/chain/actors.ts";
+import { connectDevnet, mined } from "../../src/devnet/chain/chain-client.ts";
+import { contractAddresses } from "../../src/devnet/chain/deploy.ts";
+import { MODEL } from "../support/chain/network.ts";
+import { newWalletUser, type Prepared, type WalletUser } from "../support/chain/wallet-user.ts";
+import { ask, type GraphResult } from "../support/clients/graph-client.ts";
+import { startRemoteGateway } from "../support/servers/remote-gateway.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
-import { newWalletUser, type Prepared, type WalletUser } from "../support/wallet-user.ts";
 
 const stack = useStack();
 

@@ -1,16 +1,22 @@
 import type { Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { flowAbi } from "../../src/chain/abi/flow.ts";
-import { DEMO_USER } from "../../src/devnet/accounts.ts";
-import { depositToVault } from "../../src/devnet/actors.ts";
-import { connectDevnet, mined } from "../../src/devnet/chain-client.ts";
-import { contractAddresses } from "../../src/devnet/deploy.ts";
+import { DEMO_USER } from "../../src/devnet/chain/accounts.ts";
+import { depositToVault } from "../../src/devnet/chain/actors.ts";
+import { connectDevnet, mined } from "../../src/devnet/chain/chain-client.ts";
+import { contractAddresses } from "../../src/devnet/chain/deploy.ts";
 import { sealPrincipal } from "../../subgraphs/shared/principal-token.ts";
+import { MODEL } from "../support/chain/network.ts";
+import {
+  ask,
+  type Following,
+  followEvents,
+  followSocket,
+  isRouted,
+} from "../support/clients/graph-client.ts";
 import { untilPublished } from "../support/events.ts";
-import { ask, type Following, followEvents, followSocket, isRouted } from "../support/graph-client.ts";
-import { MODEL } from "../support/network.ts";
-import { startRemoteGateway } from "../support/remote-gateway.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
+import { startRemoteGateway } from "../support/servers/remote-gateway.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 

@@ -1,13 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { newId } from "../../src/kernel/ids.ts";
-import { ask, followEvents, followSocket, type GraphResult, isRouted } from "../support/graph-client.ts";
-import { MODEL } from "../support/network.ts";
-import { startRemoteGateway } from "../support/remote-gateway.ts";
+import { newId } from "../../src/kernel/text/ids.ts";
+import { MODEL } from "../support/chain/network.ts";
+import {
+  ask,
+  followEvents,
+  followSocket,
+  type GraphResult,
+  isRouted,
+} from "../support/clients/graph-client.ts";
+import { toWav } from "../support/inference/wav.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
+import { startRemoteGateway } from "../support/servers/remote-gateway.ts";
 import { SERVICES, useServices } from "../support/services.ts";
 import { useStack, useStarted } from "../support/stack.ts";
 import { until } from "../support/until.ts";
-import { toWav } from "../support/wav.ts";
 
 const stack = useStack();
 /** The same services behind a gateway that asks subgraphs in other processes. */

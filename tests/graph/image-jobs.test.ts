@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { requireBooks } from "../support/bill.ts";
+import { longestTurnMs } from "../support/attack/event-loop.ts";
 import { openSession } from "../support/callers.ts";
-import { longestTurnMs } from "../support/event-loop.ts";
-import { ask, type Following, followEvents, followSocket } from "../support/graph-client.ts";
+import { ask, type Following, followEvents, followSocket } from "../support/clients/graph-client.ts";
+import { requireBooks } from "../support/inference/bill.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";

@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from "vitest";
-import type { Hex } from "../../src/kernel/hex.ts";
-import { ask, followEvents, followSocket } from "../support/graph-client.ts";
-import { newStream, newWriter, resultOf, submit, type Writer } from "../support/kv.ts";
+import type { Hex } from "../../src/kernel/text/hex.ts";
+import { ask, followEvents, followSocket } from "../support/clients/graph-client.ts";
 import { useStack } from "../support/stack.ts";
+import { newStream, newWriter, resultOf, submit, type Writer } from "../support/storage/kv.ts";
 import { until } from "../support/until.ts";
 
 const stack = useStack();

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { contractAddresses } from "../../src/devnet/deploy.ts";
-import { lowerHex } from "../../src/kernel/hex.ts";
-import { agentProofs, mintAgent, newData, type Proof } from "../support/agents.ts";
-import { ask, followEvents, followSocket, type GraphResult } from "../support/graph-client.ts";
-import { newTrader, sendPrepared, signTyped, type Trader, testClient } from "../support/market.ts";
+import { contractAddresses } from "../../src/devnet/chain/deploy.ts";
+import { lowerHex } from "../../src/kernel/text/hex.ts";
+import { agentProofs, mintAgent, newData, type Proof } from "../support/chain/agents.ts";
+import { newTrader, sendPrepared, signTyped, type Trader, testClient } from "../support/chain/market.ts";
+import { ask, followEvents, followSocket, type GraphResult } from "../support/clients/graph-client.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 

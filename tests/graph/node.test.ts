@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { newId } from "../../src/kernel/ids.ts";
+import { newId } from "../../src/kernel/text/ids.ts";
 import { openSession } from "../support/callers.ts";
-import { ask } from "../support/graph-client.ts";
-import { startConsensus } from "../support/node-parts.ts";
-import { freePort } from "../support/postgres.ts";
+import { startConsensus } from "../support/chain/node-parts.ts";
+import { ask } from "../support/clients/graph-client.ts";
 import { seedAccount } from "../support/seed.ts";
+import { freePort } from "../support/servers/postgres.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 

@@ -2,7 +2,7 @@ import { createClient } from "graphql-ws";
 import { afterEach, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { GRAPH_LIMITS } from "../../src/graph-limits.ts";
-import { newId } from "../../src/kernel/ids.ts";
+import { newId } from "../../src/kernel/text/ids.ts";
 import { untilPublished } from "../support/events.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";

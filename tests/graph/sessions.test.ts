@@ -1,11 +1,11 @@
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newId } from "../../src/kernel/ids.ts";
-import { SCOPES } from "../../src/keys/principal.ts";
-import { ask, followSocket, unauthorized } from "../support/graph-client.ts";
-import { startRemoteGateway } from "../support/remote-gateway.ts";
+import { newId } from "../../src/kernel/text/ids.ts";
+import { SCOPES } from "../../src/keys/auth/principal.ts";
+import { localSignIn, signInAs } from "../support/chain/sign-in.ts";
+import { ask, followSocket, unauthorized } from "../support/clients/graph-client.ts";
 import { seedAccount } from "../support/seed.ts";
-import { localSignIn, signInAs } from "../support/sign-in.ts";
+import { startRemoteGateway } from "../support/servers/remote-gateway.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 

@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import { DEMO_USER } from "../../src/devnet/accounts.ts";
-import { connectDevnet, mined } from "../../src/devnet/chain-client.ts";
-import { contractAddresses } from "../../src/devnet/deploy.ts";
-import type { Hex } from "../../src/kernel/hex.ts";
+import { DEMO_USER } from "../../src/devnet/chain/accounts.ts";
+import { connectDevnet, mined } from "../../src/devnet/chain/chain-client.ts";
+import { contractAddresses } from "../../src/devnet/chain/deploy.ts";
+import type { Hex } from "../../src/kernel/text/hex.ts";
+import { ask, followEvents, followSocket } from "../support/clients/graph-client.ts";
 import { untilPublished } from "../support/events.ts";
-import { encodeFolder } from "../support/folder.ts";
-import { ask, followEvents, followSocket } from "../support/graph-client.ts";
-import { type PublishedFile, prepareFile, startPublisher } from "../support/publisher.ts";
 import { useStack } from "../support/stack.ts";
+import { encodeFolder } from "../support/storage/folder.ts";
+import { type PublishedFile, prepareFile, startPublisher } from "../support/storage/publisher.ts";
 import { until } from "../support/until.ts";
 
 const stack = useStack();

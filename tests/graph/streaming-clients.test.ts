@@ -1,5 +1,8 @@
 import { afterEach, expect, test } from "vitest";
-import { newId } from "../../src/kernel/ids.ts";
+import { newId } from "../../src/kernel/text/ids.ts";
+import { openHeartbeats } from "../support/attack/heartbeats.ts";
+import { MODEL } from "../support/chain/network.ts";
+import { STREAMING_CLIENTS } from "../support/clients/streaming-clients.ts";
 import { untilPublished } from "../support/events.ts";
 import {
   type Audience,
@@ -9,12 +12,9 @@ import {
   untilAllReceive,
 } from "../support/follow-together.ts";
 import { codesOf } from "../support/followed.ts";
-import { openHeartbeats } from "../support/heartbeats.ts";
-import { MODEL } from "../support/network.ts";
-import { startPausableProxy } from "../support/pausable-proxy.ts";
 import { seedAccount } from "../support/seed.ts";
+import { startPausableProxy } from "../support/servers/pausable-proxy.ts";
 import { useStack } from "../support/stack.ts";
-import { STREAMING_CLIENTS } from "../support/streaming-clients.ts";
 import { until } from "../support/until.ts";
 
 const stack = useStack({ GRAPH_LIMITS: "heartbeatMs=1500" });

@@ -5,10 +5,10 @@ import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { NameJobKeys } from "../../src/db/migrations/17-job-keys.ts";
 import { forgetResults } from "../../src/jobs/job-view.store.ts";
 import { createLogger } from "../../src/kernel/log.ts";
-import { type DatabaseKind, describeDatabases, type OnEnd } from "../support/database.ts";
-import { IMAGE_PRICES, type JobWorld, openJobWorld } from "../support/image-jobs.ts";
-import { type BrokerScript, done, PIXEL, startJobBroker, working } from "../support/job-broker.ts";
+import { type BrokerScript, done, PIXEL, startJobBroker, working } from "../support/chain/job-broker.ts";
+import { IMAGE_PRICES, type JobWorld, openJobWorld } from "../support/inference/image-jobs.ts";
 import type { Seeded } from "../support/seed.ts";
+import { type DatabaseKind, describeDatabases, type OnEnd } from "../support/servers/database.ts";
 import { until } from "../support/until.ts";
 
 const MONEY = 10_000n;

@@ -4,9 +4,9 @@ import type { Database } from "../../src/db/database.ts";
 import { claimJobs, renewLeases } from "../../src/jobs/job.store.ts";
 import { JobLease, LeaseLost } from "../../src/jobs/lease.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { type DatabaseKind, describeDatabases, type OnEnd } from "../support/database.ts";
-import { IMAGE_PRICES, openJobWorld } from "../support/image-jobs.ts";
-import { type BrokerScript, done, startJobBroker, working } from "../support/job-broker.ts";
+import { type BrokerScript, done, startJobBroker, working } from "../support/chain/job-broker.ts";
+import { IMAGE_PRICES, openJobWorld } from "../support/inference/image-jobs.ts";
+import { type DatabaseKind, describeDatabases, type OnEnd } from "../support/servers/database.ts";
 import { until } from "../support/until.ts";
 
 const onEnd = onTestFinished as OnEnd;

@@ -1,11 +1,11 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { Queries } from "../../src/db/database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { AuthenticateService } from "../../src/keys/authenticate.service.ts";
-import { ManagementKeyService } from "../../src/keys/management-key.service.ts";
-import { newSecret } from "../../src/keys/secret.ts";
-import { describeDatabases, type OnEnd, openTestDatabase } from "../support/database.ts";
+import { AuthenticateService } from "../../src/keys/auth/authenticate.service.ts";
+import { newSecret } from "../../src/keys/auth/secret.ts";
+import { ManagementKeyService } from "../../src/keys/management-keys/management-key.service.ts";
 import { seedAccount } from "../support/seed.ts";
+import { describeDatabases, type OnEnd, openTestDatabase } from "../support/servers/database.ts";
 
 describeDatabases("credentials", (kind) => {
   test("that come together are looked up together: a flood of wrong ones costs a few statements, and a valid one among them is found", async () => {

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { newId } from "../../src/kernel/ids.ts";
-import { type Action, PERMISSIONS } from "../../src/keys/permissions.ts";
-import { SCOPES } from "../../src/keys/principal.ts";
+import { newId } from "../../src/kernel/text/ids.ts";
+import { type Action, PERMISSIONS } from "../../src/keys/auth/permissions.ts";
+import { SCOPES } from "../../src/keys/auth/principal.ts";
 import { CALLERS, type Caller, Household, type Owner, openSession } from "../support/callers.ts";
-import { ask, followEvents, type GraphResult } from "../support/graph-client.ts";
+import { ask, followEvents, type GraphResult } from "../support/clients/graph-client.ts";
 import { seedAccount } from "../support/seed.ts";
 import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";

@@ -21,10 +21,10 @@ import {
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifyWalletSignature } from "../../src/chain/wallet-signature.ts";
-import { DEPLOYER } from "../../src/devnet/accounts.ts";
-import { startAnvil } from "../../src/devnet/anvil.ts";
-import { connectDevnet } from "../../src/devnet/chain-client.ts";
-import { compileWallets, walletFactoryAbi } from "../support/wallets.ts";
+import { DEPLOYER } from "../../src/devnet/chain/accounts.ts";
+import { startAnvil } from "../../src/devnet/chain/anvil.ts";
+import { connectDevnet } from "../../src/devnet/chain/chain-client.ts";
+import { compileWallets, walletFactoryAbi } from "../support/chain/wallets.ts";
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const MESSAGE = "router.example wants you to sign in with your Ethereum account: and so on";

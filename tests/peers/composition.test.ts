@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { buildSchema, type GraphQLSchema, lexicographicSortSchema, parse, printSchema } from "graphql";
 import { describe, expect, inject, test } from "vitest";
-import { readSupergraph } from "../../gateway/engine/api-schema.ts";
+import { readSupergraph } from "../../gateway/federation/engine/planning/api-schema.ts";
 import { routerSchemas } from "../../scripts/router-schema.ts";
 import { importPeer } from "./install.ts";
 

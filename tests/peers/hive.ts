@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { routerSchemas } from "../../scripts/router-schema.ts";
-import type { OnEnd } from "../support/database.ts";
-import { freePort } from "../support/postgres.ts";
-import { newFolder } from "../support/process.ts";
+import type { OnEnd } from "../support/servers/database.ts";
+import { freePort } from "../support/servers/postgres.ts";
+import { newFolder } from "../support/servers/process.ts";
 import { until } from "../support/until.ts";
 
 /** Hive Gateway's two ways to run a graph. */

@@ -1,6 +1,6 @@
 import { inject } from "vitest";
-import { askThrough, expectRouter } from "../support/graph-client.ts";
-import { ROUTER_SECRET, startSubgraphs } from "../support/remote-gateway.ts";
+import { askThrough, expectRouter } from "../support/clients/graph-client.ts";
+import { ROUTER_SECRET, startSubgraphs } from "../support/servers/remote-gateway.ts";
 import { afterStart } from "../support/stack.ts";
 import { startHive } from "./hive.ts";
 

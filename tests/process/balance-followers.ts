@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Following, followEvents, followSocket } from "../support/graph-client.ts";
+import { type Following, followEvents, followSocket } from "../support/clients/graph-client.ts";
 import { until } from "../support/until.ts";
 import { chat, priceOf } from "./chat.ts";
 

@@ -1,5 +1,5 @@
-import { countPromptTokens } from "../../src/inference/tokens.ts";
-import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/network.ts";
+import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
+import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/chain/network.ts";
 
 /** What the chats of these tests ask, and what their answers cost in neuron. */
 export const QUESTION = [{ role: "user" as const, content: "What is the sea?" }];

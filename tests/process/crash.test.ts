@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { HoldsService } from "../../src/accounts/holds.service.ts";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { openDatabase } from "../../src/db/open.ts";
-import type { StandInProvider } from "../../src/devnet/provider.ts";
+import type { StandInProvider } from "../../src/devnet/provider/provider.ts";
 import { createLogger } from "../../src/kernel/log.ts";
-import { startNetwork } from "../support/network.ts";
-import { newFolder, startReady } from "../support/process.ts";
+import { startNetwork } from "../support/chain/network.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
+import { newFolder, startReady } from "../support/servers/process.ts";
 import { until } from "../support/until.ts";
 import { chat, priceOf } from "./chat.ts";
 

@@ -1,10 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { makeFolders, startConsensus, startExecution } from "../support/node-parts.ts";
-import { newFolder, runProcess } from "../support/process.ts";
+import { makeFolders, startConsensus, startExecution } from "../support/chain/node-parts.ts";
+import { newFolder, runProcess } from "../support/servers/process.ts";
 
-const DOCTOR = { script: "dist/gateway/doctor.js" } as const;
+const DOCTOR = { script: "dist/gateway/cli/doctor.js" } as const;
 
 describe("npm run node:doctor", () => {
   test("exits 0 for a node whose rules hold, and 1 with what to do next when one is broken", async () => {

@@ -1,11 +1,11 @@
 import { afterAll, expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { openDatabase } from "../../src/db/open.ts";
-import type { OnEnd } from "../support/database.ts";
-import { done, startJobBroker, working } from "../support/job-broker.ts";
-import { startNetwork } from "../support/network.ts";
-import { newFolder, startReady } from "../support/process.ts";
+import { done, startJobBroker, working } from "../support/chain/job-broker.ts";
+import { startNetwork } from "../support/chain/network.ts";
 import { seedAccount } from "../support/seed.ts";
+import type { OnEnd } from "../support/servers/database.ts";
+import { newFolder, startReady } from "../support/servers/process.ts";
 import { until } from "../support/until.ts";
 import { PRICE, register, requireOnce, statusOf, submit } from "./image-jobs.ts";
 

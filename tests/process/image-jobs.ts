@@ -1,9 +1,9 @@
 import { expect } from "vitest";
 import type { Database } from "../../src/db/database.ts";
-import { IMAGE_PROVIDER, ROUTER_WALLET } from "../../src/devnet/accounts.ts";
-import { fundRouterWallet, registerProvider } from "../../src/devnet/actors.ts";
-import type { JobBroker } from "../support/job-broker.ts";
-import { rest } from "../support/rest-client.ts";
+import { IMAGE_PROVIDER, ROUTER_WALLET } from "../../src/devnet/chain/accounts.ts";
+import { fundRouterWallet, registerProvider } from "../../src/devnet/chain/actors.ts";
+import type { JobBroker } from "../support/chain/job-broker.ts";
+import { rest } from "../support/clients/rest-client.ts";
 
 /** The one model of pictures, and what one costs. */
 export const MODEL = "test-images";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { newFolder, startReady } from "../support/process.ts";
+import { newFolder, startReady } from "../support/servers/process.ts";
 
 test("a process with a METRICS_PORT serves /metrics and its health there, and ends with it", async () => {
   const started = await startReady({ settings: { DATA_DIR: newFolder(), METRICS_PORT: "0" } });

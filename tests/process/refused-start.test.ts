@@ -4,10 +4,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
-import { startAnvil } from "../../src/devnet/anvil.ts";
-import { createServerDatabase } from "../support/database.ts";
-import { freePort } from "../support/postgres.ts";
-import { newFolder, runProcess } from "../support/process.ts";
+import { startAnvil } from "../../src/devnet/chain/anvil.ts";
+import { createServerDatabase } from "../support/servers/database.ts";
+import { freePort } from "../support/servers/postgres.ts";
+import { newFolder, runProcess } from "../support/servers/process.ts";
 
 /** A port on which somebody else listens. */
 async function takenPort(): Promise<number> {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
-import { ask, type Following, followSocket } from "../support/graph-client.ts";
-import { MODEL } from "../support/network.ts";
+import { MODEL } from "../support/chain/network.ts";
+import { ask, type Following, followSocket } from "../support/clients/graph-client.ts";
 import { until } from "../support/until.ts";
 import { type BalanceEvent, balanceChanged, eventsOf } from "./balance-followers.ts";
 import { chat } from "./chat.ts";

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
-import { type Following, followEvents, followSocket } from "../support/graph-client.ts";
-import { done, startJobBroker, working } from "../support/job-broker.ts";
-import { rest } from "../support/rest-client.ts";
+import { done, startJobBroker, working } from "../support/chain/job-broker.ts";
+import { type Following, followEvents, followSocket } from "../support/clients/graph-client.ts";
+import { rest } from "../support/clients/rest-client.ts";
 import { until } from "../support/until.ts";
 import { MODEL, register, requireOnce, statusOf, submit } from "./image-jobs.ts";
 import { newCustomer, type SplitProduct } from "./split-product.ts";

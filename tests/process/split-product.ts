@@ -2,16 +2,16 @@ import { randomBytes } from "node:crypto";
 import type { Database } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
-import type { Hex } from "../../src/kernel/hex.ts";
-import { ManagementKeyService } from "../../src/keys/management-key.service.ts";
-import { createServerDatabase, type OnEnd } from "../support/database.ts";
-import { startNetwork, type TestNetwork } from "../support/network.ts";
-import { type PausableProxy, startPausableProxy } from "../support/pausable-proxy.ts";
-import { freePort } from "../support/postgres.ts";
-import { newFolder, type ReadyProcess, startReady } from "../support/process.ts";
-import { startRedis, type TestRedis } from "../support/redis.ts";
+import type { Hex } from "../../src/kernel/text/hex.ts";
+import { ManagementKeyService } from "../../src/keys/management-keys/management-key.service.ts";
+import { startNetwork, type TestNetwork } from "../support/chain/network.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
-import { startTraceCollector, type TraceCollector } from "../support/trace-collector.ts";
+import { createServerDatabase, type OnEnd } from "../support/servers/database.ts";
+import { type PausableProxy, startPausableProxy } from "../support/servers/pausable-proxy.ts";
+import { freePort } from "../support/servers/postgres.ts";
+import { newFolder, type ReadyProcess, startReady } from "../support/servers/process.ts";
+import { startRedis, type TestRedis } from "../support/servers/redis.ts";
+import { startTraceCollector, type TraceCollector } from "../support/servers/trace-collector.ts";
 
 /** The product as separate processes over one PostgreSQL and one Redis. */
 export type SplitProduct = {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { agentNft, type Funded, handlesOf } from "../support/agent-chain.ts";
-import { type AgentData, agentProofs, iTransfer, mintAgent, newData } from "../support/agents.ts";
-import { ask, type Following, followEvents, followSocket } from "../support/graph-client.ts";
+import { agentNft, type Funded, handlesOf } from "../support/chain/agent-chain.ts";
+import { type AgentData, agentProofs, iTransfer, mintAgent, newData } from "../support/chain/agents.ts";
+import { ask, type Following, followEvents, followSocket } from "../support/clients/graph-client.ts";
 import { until } from "../support/until.ts";
 import type { SplitProduct } from "./split-product.ts";
 

@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { lockFolder } from "../../src/db/lock.ts";
-import { ask } from "../support/graph-client.ts";
+import { ask } from "../support/clients/graph-client.ts";
 import {
   chainsOf,
   isAlive,
@@ -15,7 +15,7 @@ import {
   type ReadyProcess,
   runProcess,
   startReady,
-} from "../support/process.ts";
+} from "../support/servers/process.ts";
 import { until } from "../support/until.ts";
 
 const ends: (() => Promise<void>)[] = [];
@@ -98,7 +98,7 @@ test.skipIf(!hasCurl)("the three printed commands work as they are pasted", asyn
 
 test("npm run status tells the same as data, while the process runs", async () => {
   const { chat, query, subscribe, apiKey, managementKey } = pasted();
-  const status = { script: "dist/gateway/status.js", args: ["--json"] };
+  const status = { script: "dist/gateway/cli/status.js", args: ["--json"] };
   const told = await runProcess({ ...status, settings: { DATA_DIR: folder } });
   expect(told.code).toBe(0);
   expect(JSON.parse(told.stdout)).toMatchObject({
@@ -192,7 +192,7 @@ test("kill -9 under 20 chats takes the chain along, and every answer that came i
   expect(billed.map(({ id }: { id: string }) => id)).toEqual(expect.arrayContaining(answered));
   expect(await running.end()).toMatchObject({ code: 0 });
   const verified = await runProcess({
-    script: "dist/gateway/verify-ledger.js",
+    script: "dist/gateway/cli/verify-ledger.js",
     settings: { DATA_DIR: folder },
   });
   expect(verified).toMatchObject({ code: 0, stdout: expect.stringContaining("The ledger is exact") });

@@ -7,13 +7,13 @@ import { JsonRpcProvider, Wallet } from "ethers";
 import { createTestClient, http, parseEther } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { contractAddresses } from "../../src/devnet/deploy.ts";
-import type { Hex } from "../../src/kernel/hex.ts";
+import { contractAddresses } from "../../src/devnet/chain/deploy.ts";
+import type { Hex } from "../../src/kernel/text/hex.ts";
 import { decryptFile } from "../../src/storage/encryption/file-encryption.ts";
-import type { OnEnd } from "../support/database.ts";
-import { newStream } from "../support/kv.ts";
-import { NPM_START, newFolder, startReady } from "../support/process.ts";
+import type { OnEnd } from "../support/servers/database.ts";
+import { NPM_START, newFolder, startReady } from "../support/servers/process.ts";
 import { useStarted } from "../support/stack.ts";
+import { newStream } from "../support/storage/kv.ts";
 
 // The network's own SDKs, as they are on npm, against what `npm start` brings and prints. They pause for whole seconds
 // between their steps, so everything runs at once.

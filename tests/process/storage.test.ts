@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startNetwork } from "../support/network.ts";
-import { newFolder, type ReadyProcess, startReady } from "../support/process.ts";
-import { type PublishedFile, prepareFile, startPublisher } from "../support/publisher.ts";
+import { startNetwork } from "../support/chain/network.ts";
+import { newFolder, type ReadyProcess, startReady } from "../support/servers/process.ts";
+import { type PublishedFile, prepareFile, startPublisher } from "../support/storage/publisher.ts";
 import { until } from "../support/until.ts";
 
 const MIB = 2 ** 20;

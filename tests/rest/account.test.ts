@@ -1,11 +1,11 @@
 import { parseEther } from "viem";
 import { expect, test } from "vitest";
-import { DEPLOYER } from "../../src/devnet/accounts.ts";
-import { depositToVault } from "../../src/devnet/actors.ts";
-import type { Scope } from "../../src/keys/principal.ts";
-import { newAccount } from "../support/deposits.ts";
-import { INPUT_PRICE, MODEL } from "../support/network.ts";
-import { type RestFailure, rest } from "../support/rest-client.ts";
+import { DEPLOYER } from "../../src/devnet/chain/accounts.ts";
+import { depositToVault } from "../../src/devnet/chain/actors.ts";
+import type { Scope } from "../../src/keys/auth/principal.ts";
+import { newAccount } from "../support/chain/deposits.ts";
+import { INPUT_PRICE, MODEL } from "../support/chain/network.ts";
+import { type RestFailure, rest } from "../support/clients/rest-client.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";

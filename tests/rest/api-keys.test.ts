@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { newId } from "../../src/kernel/ids.ts";
-import { SCOPES, type Scope } from "../../src/keys/principal.ts";
-import { MODEL } from "../support/network.ts";
+import { newId } from "../../src/kernel/text/ids.ts";
+import { SCOPES, type Scope } from "../../src/keys/auth/principal.ts";
+import { MODEL } from "../support/chain/network.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 

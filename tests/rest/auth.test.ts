@@ -8,15 +8,15 @@ import {
 } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { describe, expect, test } from "vitest";
-import { DEPLOYER } from "../../src/devnet/accounts.ts";
-import { connectDevnet } from "../../src/devnet/chain-client.ts";
-import { lowerHex } from "../../src/kernel/hex.ts";
-import { hashSecret, newSecret } from "../../src/keys/secret.ts";
-import { SessionSweep } from "../../src/keys/session-sweep.runner.ts";
+import { DEPLOYER } from "../../src/devnet/chain/accounts.ts";
+import { connectDevnet } from "../../src/devnet/chain/chain-client.ts";
+import { lowerHex } from "../../src/kernel/text/hex.ts";
+import { hashSecret, newSecret } from "../../src/keys/auth/secret.ts";
+import { SessionSweep } from "../../src/keys/sessions/session-sweep.runner.ts";
+import { localSignIn, type SignInFields, signInAs } from "../support/chain/sign-in.ts";
+import { compileWallets, walletFactoryAbi } from "../support/chain/wallets.ts";
 import { seedAccount } from "../support/seed.ts";
-import { localSignIn, type SignInFields, signInAs } from "../support/sign-in.ts";
 import { useStack } from "../support/stack.ts";
-import { compileWallets, walletFactoryAbi } from "../support/wallets.ts";
 
 const stack = useStack();
 

@@ -1,9 +1,9 @@
 import OpenAI from "openai";
 import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
-import { countPromptTokens } from "../../src/inference/tokens.ts";
-import { newSecret } from "../../src/keys/secret.ts";
-import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/network.ts";
+import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
+import { newSecret } from "../../src/keys/auth/secret.ts";
+import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/chain/network.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";

@@ -1,15 +1,15 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
-import { SCOPES } from "../../src/keys/principal.ts";
+import { SCOPES } from "../../src/keys/auth/principal.ts";
 import { routes } from "../../src/rest/rest.plugin.ts";
 import { openSession } from "../support/callers.ts";
-import { MODEL } from "../support/network.ts";
-import { startPublisher } from "../support/publisher.ts";
-import { rawGet, rawPost } from "../support/raw-http.ts";
-import { type RestFailure, rest } from "../support/rest-client.ts";
+import { MODEL } from "../support/chain/network.ts";
+import { rawGet, rawPost } from "../support/clients/raw-http.ts";
+import { type RestFailure, rest } from "../support/clients/rest-client.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
+import { startPublisher } from "../support/storage/publisher.ts";
 
 const PAGE = "https://app.example.com";
 const stack = useStack({ CORS_ORIGINS: PAGE });

@@ -1,11 +1,11 @@
 import { connect } from "node:net";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { describe, expect, test } from "vitest";
-import { newId } from "../../src/kernel/ids.ts";
-import { SCOPES } from "../../src/keys/principal.ts";
-import { hashSecret } from "../../src/keys/secret.ts";
+import { newId } from "../../src/kernel/text/ids.ts";
+import { SCOPES } from "../../src/keys/auth/principal.ts";
+import { hashSecret } from "../../src/keys/auth/secret.ts";
+import { signInAs } from "../support/chain/sign-in.ts";
 import { seedAccount } from "../support/seed.ts";
-import { signInAs } from "../support/sign-in.ts";
 import { useStack } from "../support/stack.ts";
 
 const stack = useStack();

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startMetrics } from "../../gateway/metrics.ts";
+import { startMetrics } from "../../gateway/http/metrics.ts";
 import { Metrics } from "../../src/metrics/metrics.ts";
 import { readinessOf } from "../../src/metrics/readiness.ts";
-import { ask, followSocket } from "../support/graph-client.ts";
-import { MODEL } from "../support/network.ts";
+import { MODEL } from "../support/chain/network.ts";
+import { ask, followSocket } from "../support/clients/graph-client.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";

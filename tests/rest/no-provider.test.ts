@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { inferenceServingAbi } from "../../src/chain/abi/inference-serving.ts";
-import { DEPLOYER, PROVIDER, ROUTER_WALLET } from "../../src/devnet/accounts.ts";
-import { registerProvider } from "../../src/devnet/actors.ts";
-import { connectDevnet, mined } from "../../src/devnet/chain-client.ts";
-import { contractAddresses } from "../../src/devnet/deploy.ts";
-import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/network.ts";
+import { DEPLOYER, PROVIDER, ROUTER_WALLET } from "../../src/devnet/chain/accounts.ts";
+import { registerProvider } from "../../src/devnet/chain/actors.ts";
+import { connectDevnet, mined } from "../../src/devnet/chain/chain-client.ts";
+import { contractAddresses } from "../../src/devnet/chain/deploy.ts";
+import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/chain/network.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";

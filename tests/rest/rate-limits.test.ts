@@ -1,17 +1,17 @@
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openRedis, type RedisConnection } from "../../src/events/redis-connection.ts";
-import { newId } from "../../src/kernel/ids.ts";
-import { MemoryRateLimit } from "../../src/keys/rate-limit.memory.ts";
-import { RedisRateLimit } from "../../src/keys/rate-limit.redis.ts";
-import type { RateLimit } from "../../src/keys/rate-limit.ts";
-import { newSecret } from "../../src/keys/secret.ts";
-import { networkOf } from "../../src/keys/source-address.ts";
-import { findRedis } from "../support/find-redis.ts";
-import { MODEL } from "../support/network.ts";
-import { startRedis, type TestRedis } from "../support/redis.ts";
+import { newId } from "../../src/kernel/text/ids.ts";
+import { MemoryRateLimit } from "../../src/keys/auth/rate-limit.memory.ts";
+import { RedisRateLimit } from "../../src/keys/auth/rate-limit.redis.ts";
+import type { RateLimit } from "../../src/keys/auth/rate-limit.ts";
+import { newSecret } from "../../src/keys/auth/secret.ts";
+import { networkOf } from "../../src/keys/auth/source-address.ts";
+import { MODEL } from "../support/chain/network.ts";
+import { signInAs } from "../support/chain/sign-in.ts";
 import { seedAccount } from "../support/seed.ts";
-import { signInAs } from "../support/sign-in.ts";
+import { findRedis } from "../support/servers/find-redis.ts";
+import { startRedis, type TestRedis } from "../support/servers/redis.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 

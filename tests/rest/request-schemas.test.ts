@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readTranscriptionJson } from "../../src/inference/audio-request.ts";
-import { readChatRequest } from "../../src/inference/chat-request.ts";
-import { readImageRequest } from "../../src/inference/image-request.ts";
-import { readMessagesRequest, readTokenCountRequest } from "../../src/inference/messages-request.ts";
+import { readTranscriptionJson } from "../../src/inference/audio/audio-request.ts";
+import { readChatRequest } from "../../src/inference/chat/chat-request.ts";
+import { readImageRequest } from "../../src/inference/images/image-request.ts";
+import { readMessagesRequest, readTokenCountRequest } from "../../src/inference/messages/messages-request.ts";
 import { AppError } from "../../src/kernel/errors.ts";
-import { toOpenApi } from "../../src/rest/openapi.ts";
-import { NOTES } from "../../src/rest/openapi-notes.ts";
+import { toOpenApi } from "../../src/rest/openapi/openapi.ts";
+import { NOTES } from "../../src/rest/openapi/openapi-notes.ts";
 import { routes } from "../../src/rest/rest.plugin.ts";
-import { type OpenApi, OpenApiCheck } from "../support/openapi.ts";
+import { type OpenApi, OpenApiCheck } from "../support/clients/openapi.ts";
 
 const JSON_TYPE = "application/json";
 const check = new OpenApiCheck(toOpenApi(routes) as OpenApi);

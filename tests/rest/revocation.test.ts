@@ -1,6 +1,6 @@
 import { describe, expect, inject, test } from "vitest";
-import { SCOPES } from "../../src/keys/principal.ts";
-import { MODEL } from "../support/network.ts";
+import { SCOPES } from "../../src/keys/auth/principal.ts";
+import { MODEL } from "../support/chain/network.ts";
 import { seedAccount } from "../support/seed.ts";
 import { type Stack, useStack, useTwins } from "../support/stack.ts";
 

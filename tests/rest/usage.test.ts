@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
-import { PROVIDER } from "../../src/devnet/accounts.ts";
-import { newId } from "../../src/kernel/ids.ts";
-import { describeDatabases } from "../support/database.ts";
-import { ask } from "../support/graph-client.ts";
-import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/network.ts";
-import { type RestFailure, rest } from "../support/rest-client.ts";
+import { PROVIDER } from "../../src/devnet/chain/accounts.ts";
+import { newId } from "../../src/kernel/text/ids.ts";
+import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/chain/network.ts";
+import { ask } from "../support/clients/graph-client.ts";
+import { type RestFailure, rest } from "../support/clients/rest-client.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
+import { describeDatabases } from "../support/servers/database.ts";
 import { useStack } from "../support/stack.ts";
 
 type Customer = Seeded & { readonly mk: string };

@@ -1,10 +1,10 @@
 import { beforeEach, expect, test } from "vitest";
-import { requireBooks } from "../support/bill.ts";
-import type { RestFailure } from "../support/rest-client.ts";
+import type { RestFailure } from "../support/clients/rest-client.ts";
+import { requireBooks } from "../support/inference/bill.ts";
+import { toWav } from "../support/inference/wav.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
-import { toWav } from "../support/wav.ts";
 
 type Transcript = {
   readonly text: string;

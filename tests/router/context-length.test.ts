@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
+import { type Script, sendJson } from "../support/inference/scripted-provider.ts";
 import { PRICES, useRouter } from "../support/router.ts";
-import { type Script, sendJson } from "../support/scripted-provider.ts";
 
 const LENGTHS = [1_000, 2_000, 100_000] as const;
 const CLAUDE_TOO_LONG = {

@@ -2,7 +2,6 @@ import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
-import { useRouter } from "../support/router.ts";
 import {
   DONE,
   event,
@@ -14,7 +13,8 @@ import {
   type Script,
   sendJson,
   TEXT,
-} from "../support/scripted-provider.ts";
+} from "../support/inference/scripted-provider.ts";
+import { useRouter } from "../support/router.ts";
 import { until } from "../support/until.ts";
 
 const FIRST_BYTE_MS = 1_000;

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { recoverMessageAddress } from "viem";
 import { afterEach, describe, expect, test } from "vitest";
-import { DEMO_USER, PROVIDER } from "../../src/devnet/accounts.ts";
-import type { ProviderBehaviour } from "../../src/devnet/provider.ts";
-import { profileOf } from "../../src/inference/profile.ts";
-import type { Provider } from "../../src/inference/provider.ts";
-import { judgeSignature, signerOf } from "../../src/inference/tee-signature.ts";
-import { lowerHex } from "../../src/kernel/hex.ts";
-import { MODEL } from "../support/network.ts";
+import { DEMO_USER, PROVIDER } from "../../src/devnet/chain/accounts.ts";
+import type { ProviderBehaviour } from "../../src/devnet/provider/provider.ts";
+import { judgeSignature, signerOf } from "../../src/inference/evidence/tee-signature.ts";
+import { profileOf } from "../../src/inference/providers/profile.ts";
+import type { Provider } from "../../src/inference/providers/provider.ts";
+import { lowerHex } from "../../src/kernel/text/hex.ts";
+import { MODEL } from "../support/chain/network.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
-import type { InferenceRequest } from "../../src/inference/requests.service.ts";
-import { requireBooks } from "../support/bill.ts";
-import { PRICES, useRouter } from "../support/router.ts";
+import type { InferenceRequest } from "../../src/inference/requests/requests.service.ts";
+import { requireBooks } from "../support/inference/bill.ts";
 import {
   completion,
   DONE,
@@ -13,10 +12,11 @@ import {
   sendJson,
   trickle,
   USAGE,
-} from "../support/scripted-provider.ts";
+} from "../support/inference/scripted-provider.ts";
+import { toWav } from "../support/inference/wav.ts";
+import { PRICES, useRouter } from "../support/router.ts";
 import type { Seeded } from "../support/seed.ts";
 import { until } from "../support/until.ts";
-import { toWav } from "../support/wav.ts";
 
 /** A credential that looks like none, with what JSON spells otherwise. */
 const ODD_KEY = String.raw`pass "word" of/the\workshop 2031`;

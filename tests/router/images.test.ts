@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { drawPicture, sizeOfPng } from "../../src/devnet/picture.ts";
-import { requireBooks } from "../support/bill.ts";
-import { type RestFailure, rest } from "../support/rest-client.ts";
+import { drawPicture, sizeOfPng } from "../../src/devnet/provider/image.ts";
+import { type RestFailure, rest } from "../support/clients/rest-client.ts";
+import { requireBooks } from "../support/inference/bill.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";

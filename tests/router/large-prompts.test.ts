@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
-import { providerBody, readChatRequest } from "../../src/inference/chat-request.ts";
-import { longestTurnMs } from "../support/event-loop.ts";
-import { postThenRead } from "../support/raw-http.ts";
+import { providerBody, readChatRequest } from "../../src/inference/chat/chat-request.ts";
+import { longestTurnMs } from "../support/attack/event-loop.ts";
+import { postThenRead } from "../support/clients/raw-http.ts";
 import { useRouter } from "../support/router.ts";
 
 /** 50 ms on a machine that does nothing else; the client and the provider take their part of these turns as well. */

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { countPromptTokens } from "../../src/inference/tokens.ts";
-import { requireBooks } from "../support/bill.ts";
-import { MODEL } from "../support/network.ts";
-import { rest } from "../support/rest-client.ts";
+import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
+import { MODEL } from "../support/chain/network.ts";
+import { rest } from "../support/clients/rest-client.ts";
+import { requireBooks } from "../support/inference/bill.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
-import { countPromptTokens } from "../../src/inference/tokens.ts";
-import { requireBooks } from "../support/bill.ts";
-import { ask as askGraph } from "../support/graph-client.ts";
-import { rest } from "../support/rest-client.ts";
-import { useRouter } from "../support/router.ts";
+import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
+import { ask as askGraph } from "../support/clients/graph-client.ts";
+import { rest } from "../support/clients/rest-client.ts";
+import { requireBooks } from "../support/inference/bill.ts";
 import {
   breakOff,
   completion,
@@ -17,7 +16,8 @@ import {
   type Script,
   sendJson,
   trickle,
-} from "../support/scripted-provider.ts";
+} from "../support/inference/scripted-provider.ts";
+import { useRouter } from "../support/router.ts";
 import type { Seeded } from "../support/seed.ts";
 
 const CACHED = {

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
-import { countPromptTokens, countTokens } from "../../src/inference/tokens.ts";
-import { PRICES, useRouter } from "../support/router.ts";
+import { countPromptTokens, countTokens } from "../../src/inference/billing/tokens.ts";
 import {
   breakOff,
   completion,
@@ -19,7 +18,8 @@ import {
   USAGE,
   USAGE_CHUNK,
   WORDS,
-} from "../support/scripted-provider.ts";
+} from "../support/inference/scripted-provider.ts";
+import { PRICES, useRouter } from "../support/router.ts";
 import { until } from "../support/until.ts";
 
 /**

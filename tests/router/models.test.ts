@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { PROVIDER } from "../../src/devnet/accounts.ts";
-import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/network.ts";
-import { type RestFailure, rest } from "../support/rest-client.ts";
+import { PROVIDER } from "../../src/devnet/chain/accounts.ts";
+import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/chain/network.ts";
+import { type RestFailure, rest } from "../support/clients/rest-client.ts";
 import { seedAccount } from "../support/seed.ts";
 import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
-import type { InferenceRequest } from "../../src/inference/requests.service.ts";
-import { countPromptTokens, countTokens } from "../../src/inference/tokens.ts";
-import { PRICES, useRouter } from "../support/router.ts";
+import { countPromptTokens, countTokens } from "../../src/inference/billing/tokens.ts";
+import type { InferenceRequest } from "../../src/inference/requests/requests.service.ts";
 import {
   breakOff,
   DONE,
@@ -13,7 +12,8 @@ import {
   type Script,
   sendJson,
   trickle,
-} from "../support/scripted-provider.ts";
+} from "../support/inference/scripted-provider.ts";
+import { PRICES, useRouter } from "../support/router.ts";
 import type { Seeded } from "../support/seed.ts";
 import { until } from "../support/until.ts";
 

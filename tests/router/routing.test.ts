@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
-import { ask } from "../support/graph-client.ts";
+import { ask } from "../support/clients/graph-client.ts";
+import { sendJson, USAGE } from "../support/inference/scripted-provider.ts";
 import { PRICES, type RouterStack, useRouter } from "../support/router.ts";
-import { sendJson, USAGE } from "../support/scripted-provider.ts";
 import type { Seeded } from "../support/seed.ts";
 import { until } from "../support/until.ts";
 
@@ -203,7 +203,7 @@ test("the hold covers the dearest of those who may answer, and the bill is of wh
 });
 
 async function tokensOf(): Promise<number> {
-  const { countPromptTokens } = await import("../../src/inference/tokens.ts");
+  const { countPromptTokens } = await import("../../src/inference/billing/tokens.ts");
   return countPromptTokens([{ role: "user", content: "What is the sea?" }]);
 }
 

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
-import { PRICES, useRouter } from "../support/router.ts";
 import {
   breakOff,
   completion,
@@ -16,7 +15,8 @@ import {
   trickle,
   USAGE,
   USAGE_CHUNK,
-} from "../support/scripted-provider.ts";
+} from "../support/inference/scripted-provider.ts";
+import { PRICES, useRouter } from "../support/router.ts";
 import { until } from "../support/until.ts";
 
 /**

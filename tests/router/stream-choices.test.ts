@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
-import { useRouter } from "../support/router.ts";
 import {
   breakOff,
   completion,
@@ -12,7 +11,8 @@ import {
   trickle,
   USAGE,
   USAGE_CHUNK,
-} from "../support/scripted-provider.ts";
+} from "../support/inference/scripted-provider.ts";
+import { useRouter } from "../support/router.ts";
 
 const CUTS = ["closed", "reset", "done"] as const;
 const USAGES = ["finish", "every", "null", "both", "none"] as const;

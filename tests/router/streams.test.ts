@@ -3,7 +3,6 @@ import { request as httpRequest } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
-import { PRICES, useRouter } from "../support/router.ts";
 import {
   DONE,
   event,
@@ -14,7 +13,8 @@ import {
   sendJson,
   USAGE,
   USAGE_CHUNK,
-} from "../support/scripted-provider.ts";
+} from "../support/inference/scripted-provider.ts";
+import { PRICES, useRouter } from "../support/router.ts";
 import type { Seeded } from "../support/seed.ts";
 import { until } from "../support/until.ts";
 

@@ -1,7 +1,7 @@
 import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
-import type { Hex } from "../../src/kernel/hex.ts";
+import type { Hex } from "../../src/kernel/text/hex.ts";
 import type { Books } from "./books.ts";
 import { demand, Fault } from "./fault.ts";
 

@@ -2,10 +2,10 @@ import type { HoldRequest } from "../../src/accounts/holds.store.ts";
 import type { Settlement } from "../../src/accounts/settlements.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import { AppError } from "../../src/kernel/errors.ts";
-import type { SimChat } from "./chat.ts";
 import { demand, Fault } from "./fault.ts";
-import { LineBroke } from "./gate.ts";
-import type { SimJob } from "./job.ts";
+import type { SimChat } from "./world/chat.ts";
+import { LineBroke } from "./world/gate.ts";
+import type { SimJob } from "./world/job.ts";
 
 const DAY_MS = 86_400_000;
 const ID_LENGTH = 36;

@@ -1,8 +1,8 @@
-import { readCursor } from "../../src/chain/log-watcher.store.ts";
+import { readCursor } from "../../src/chain/watcher/log-watcher.store.ts";
 import { hasUnpublished } from "../../src/events/outbox.ts";
 import { auditEnd } from "./audit.ts";
-import { CONFIRMATIONS, HOLD_SECONDS, TIMING } from "./router.ts";
-import type { World } from "./world.ts";
+import { CONFIRMATIONS, HOLD_SECONDS, TIMING } from "./world/router.ts";
+import type { World } from "./world/world.ts";
 
 /** How often something is tried before it is judged as it is. */
 const PATIENCE = 12;

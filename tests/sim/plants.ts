@@ -1,7 +1,7 @@
 import type { HoldsService } from "../../src/accounts/holds.service.ts";
 import type { Database } from "../../src/db/database.ts";
-import { ExchangeService } from "../../src/inference/exchange.service.ts";
-import type { ProviderClient } from "../../src/inference/provider.client.ts";
+import { ExchangeService } from "../../src/inference/dispatch/dispatch.service.ts";
+import type { ProviderClient } from "../../src/inference/providers/provider.client.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 
 /** A bug as it is planted into the simulated processes from outside; `src` never has one. */

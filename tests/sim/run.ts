@@ -3,11 +3,11 @@ import { syncBuiltinESMExports } from "node:module";
 import fc from "fast-check";
 import type { Database } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/open.ts";
-import { takeOverNow } from "./clock.ts";
 import { finish } from "./ending.ts";
 import { NO_BUG, type Plant } from "./plants.ts";
 import { type Progress, runsOf } from "./steps.ts";
-import { World } from "./world.ts";
+import { takeOverNow } from "./world/clock.ts";
+import { World } from "./world/world.ts";
 
 /** What a run that went well has done. */
 export type Ran = {

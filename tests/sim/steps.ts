@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import { RPC_MOODS } from "./chain.ts";
-import type { SimChat } from "./chat.ts";
-import type { SimExchange, StatedUsage } from "./provider.ts";
-import { quiet, type World } from "./world.ts";
+import { RPC_MOODS } from "./world/chain.ts";
+import type { SimChat } from "./world/chat.ts";
+import type { SimExchange, StatedUsage } from "./world/provider.ts";
+import { quiet, type World } from "./world/world.ts";
 
 /** Where a run is: which steps were taken, for the report of a failure. */
 export type Progress = { steps: number; readonly recent: string[] };

@@ -1,10 +1,10 @@
 import type { HoldsService } from "../../src/accounts/holds.service.ts";
 import type { HoldRequest } from "../../src/accounts/holds.store.ts";
-import type { StreamSink } from "../../src/inference/stream-terms.ts";
+import type { StreamSink } from "../../src/inference/dispatch/stream-options.ts";
 import type { Books } from "./books.ts";
-import type { SimChat } from "./chat.ts";
 import { demand, Fault } from "./fault.ts";
-import { WORD } from "./provider.ts";
+import type { SimChat } from "./world/chat.ts";
+import { WORD } from "./world/provider.ts";
 
 /** Runs a judgement and keeps what it finds: a fault must not reach the product as an error of its own. */
 export type Noting = (judge: () => void) => void;

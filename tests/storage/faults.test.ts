@@ -5,11 +5,11 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
+import { rawGet } from "../support/clients/raw-http.ts";
 import { readEnvelope, toEnvelope } from "../support/envelope.ts";
-import { encodeFolder } from "../support/folder.ts";
-import { type PublishedFile, prepareFile, startPublisher } from "../support/publisher.ts";
-import { rawGet } from "../support/raw-http.ts";
 import { useStack } from "../support/stack.ts";
+import { encodeFolder } from "../support/storage/folder.ts";
+import { type PublishedFile, prepareFile, startPublisher } from "../support/storage/publisher.ts";
 import { until } from "../support/until.ts";
 
 const stack = useStack({ STORAGE_CACHE_MIB: "0", CLIENT_STALL_MS: "1500" });

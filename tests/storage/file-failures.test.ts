@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
-import { ask } from "../support/graph-client.ts";
-import { prepareFile, startPublisher } from "../support/publisher.ts";
-import { rest } from "../support/rest-client.ts";
+import { ask } from "../support/clients/graph-client.ts";
+import { rest } from "../support/clients/rest-client.ts";
 import { useStack } from "../support/stack.ts";
+import { prepareFile, startPublisher } from "../support/storage/publisher.ts";
 
 const stack = useStack();
 const UPLOAD = "mutation ($input: SegmentInput!) { uploadSegment(input: $input) { outcome } }";

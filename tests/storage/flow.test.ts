@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { createTestClient, http } from "viem";
 import { expect, test } from "vitest";
-import { prepareFile, startPublisher } from "../support/publisher.ts";
-import { rest } from "../support/rest-client.ts";
+import { rest } from "../support/clients/rest-client.ts";
 import { useStack } from "../support/stack.ts";
+import { prepareFile, startPublisher } from "../support/storage/publisher.ts";
 import { until } from "../support/until.ts";
 
 const stack = useStack();

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { ROUTER_WALLET } from "../../src/devnet/accounts.ts";
-import { ask } from "../support/graph-client.ts";
+import { ROUTER_WALLET } from "../../src/devnet/chain/accounts.ts";
+import { ask } from "../support/clients/graph-client.ts";
 import { seedAccount } from "../support/seed.ts";
 import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
 import { AppError } from "../../src/kernel/errors.ts";
-import type { Hex } from "../../src/kernel/hex.ts";
 import { createLogger } from "../../src/kernel/log.ts";
+import type { Hex } from "../../src/kernel/text/hex.ts";
 import {
   encryptFile,
   type ReaderKeys,
@@ -20,7 +20,7 @@ import { openReplay } from "../../src/storage/kv/replay.store.ts";
 import { encodeStreamData, MAX_U64, type StreamWrite } from "../../src/storage/kv/stream-data.ts";
 import { encodeTags } from "../../src/storage/kv/stream-tags.ts";
 import { deleteSubmissions, insertSubmissions } from "../../src/storage/submissions.store.ts";
-import { describeDatabases, openTestDatabase } from "../support/database.ts";
+import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 
 const CHAIN = 16_602;
 const ALICE: Hex = `0x${"a1".repeat(20)}`;

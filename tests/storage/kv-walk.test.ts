@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Hex } from "../../src/kernel/hex.ts";
+import type { Hex } from "../../src/kernel/text/hex.ts";
 import { findEntry, findNeighbours, listEntries } from "../../src/storage/kv/entry.store.ts";
 import { insertWrites, keepDecision } from "../../src/storage/kv/replay.store.ts";
-import { describeDatabases, openTestDatabase } from "../support/database.ts";
+import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 
 const CHAIN = 16_602;
 const SENDER: Hex = `0x${"a1".repeat(20)}`;

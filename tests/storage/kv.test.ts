@@ -1,11 +1,11 @@
 import { createTestClient, http } from "viem";
 import { expect, test } from "vitest";
 import type { DomainEvent } from "../../src/events/topics.ts";
-import type { Hex } from "../../src/kernel/hex.ts";
+import type { Hex } from "../../src/kernel/text/hex.ts";
 import { MAX_U64 } from "../../src/storage/kv/stream-data.ts";
-import { describeDatabases } from "../support/database.ts";
-import { newStream, newWriter, resultOf, submit, upload, type Writer, write } from "../support/kv.ts";
+import { describeDatabases } from "../support/servers/database.ts";
 import { useStack } from "../support/stack.ts";
+import { newStream, newWriter, resultOf, submit, upload, type Writer, write } from "../support/storage/kv.ts";
 import { until } from "../support/until.ts";
 
 const KEY = `0x${"42".repeat(32)}`;

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { SEGMENT_BYTES } from "../../src/storage/merkle/shape.ts";
 import type { DiskNode } from "../../src/storage/node/disk-node.ts";
-import { describeDatabases, openTestDatabase } from "../support/database.ts";
-import { found, newFile, type OwnFile, openDisk, submit, upload } from "../support/stored-files.ts";
+import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
+import { found, newFile, type OwnFile, openDisk, submit, upload } from "../support/storage/stored-files.ts";
 import { until } from "../support/until.ts";
 
 describeDatabases("bytes that are lost under a running storage node", (kind) => {

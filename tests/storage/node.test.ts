@@ -5,8 +5,16 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { SEGMENT_BYTES } from "../../src/storage/merkle/shape.ts";
 import type { NodeFile } from "../../src/storage/node/storage-node.ts";
-import { describeDatabases, openTestDatabase } from "../support/database.ts";
-import { found, newFile, type OwnFile, openDisk, submit, unsubmit, upload } from "../support/stored-files.ts";
+import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
+import {
+  found,
+  newFile,
+  type OwnFile,
+  openDisk,
+  submit,
+  unsubmit,
+  upload,
+} from "../support/storage/stored-files.ts";
 import { until } from "../support/until.ts";
 
 const KIB = 1_024;

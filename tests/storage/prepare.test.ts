@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { createRpc } from "../../src/chain/rpc.client.ts";
-import { contractAddresses, deployContracts } from "../../src/devnet/deploy.ts";
+import { createRpc } from "../../src/chain/rpc/rpc.client.ts";
+import { contractAddresses, deployContracts } from "../../src/devnet/chain/deploy.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
-import type { Hex } from "../../src/kernel/hex.ts";
 import { createLogger } from "../../src/kernel/log.ts";
+import type { Hex } from "../../src/kernel/text/hex.ts";
 import { FlowClient } from "../../src/storage/flow.client.ts";
 import type { StorageNode } from "../../src/storage/node/storage-node.ts";
 import { UploadsService } from "../../src/storage/uploads.service.ts";
-import { startChain } from "../support/chain.ts";
-import { startRpcProxy, type Verdict } from "../support/rpc-proxy.ts";
+import { startChain } from "../support/chain/chain.ts";
+import { startRpcProxy, type Verdict } from "../support/chain/rpc-proxy.ts";
 
 /** A wallet that has nothing. */
 const from: Hex = "0x2222222222222222222222222222222222222222";

@@ -1,13 +1,13 @@
 import { expect, onTestFinished, test } from "vitest";
 import { MemoryBus } from "../../src/events/bus.memory.ts";
 import { EventsService } from "../../src/events/events.service.ts";
-import type { Hex } from "../../src/kernel/hex.ts";
 import { createLogger } from "../../src/kernel/log.ts";
+import type { Hex } from "../../src/kernel/text/hex.ts";
 import type { NodeFile } from "../../src/storage/node/storage-node.ts";
 import { ProgressService } from "../../src/storage/progress.service.ts";
 import { TEST_CURSORS } from "../support/cursors.ts";
-import { describeDatabases, openTestDatabase } from "../support/database.ts";
 import { startRelay } from "../support/events.ts";
+import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 import { until } from "../support/until.ts";
 
 const ROOT: Hex = `0x${"ab".repeat(32)}`;

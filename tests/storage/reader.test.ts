@@ -3,7 +3,7 @@ import { AppError } from "../../src/kernel/errors.ts";
 import { SEGMENT_BYTES } from "../../src/storage/merkle/shape.ts";
 import { FileReader } from "../../src/storage/node/file-reader.ts";
 import type { NodeFile } from "../../src/storage/node/storage-node.ts";
-import { newFile, type OwnFile } from "../support/stored-files.ts";
+import { newFile, type OwnFile } from "../support/storage/stored-files.ts";
 import { until } from "../support/until.ts";
 
 /** A file as a node in memory has it, and what is asked of that node: reads wait for `open` where there is a gate. */

@@ -8,9 +8,9 @@ import { FileReader } from "../../src/storage/node/file-reader.ts";
 import { KnownNodes } from "../../src/storage/node/known-nodes.ts";
 import { NodeRpc } from "../../src/storage/node/node-rpc.client.ts";
 import { RemoteNode } from "../../src/storage/node/remote-node.ts";
-import { openTestDatabase } from "../support/database.ts";
-import { give, type Mood, type ScriptedNode, startNode } from "../support/scripted-node.ts";
-import { CHAIN_ID, found, newFile, submit } from "../support/stored-files.ts";
+import { openTestDatabase } from "../support/servers/database.ts";
+import { give, type Mood, type ScriptedNode, startNode } from "../support/storage/scripted-node.ts";
+import { CHAIN_ID, found, newFile, submit } from "../support/storage/stored-files.ts";
 
 const ends: (() => Promise<void>)[] = [];
 let database: Database;

@@ -1,6 +1,6 @@
 import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
 import type { Queries } from "../../src/db/database.ts";
-import { readSecret } from "../../src/keys/secret.ts";
+import { readSecret } from "../../src/keys/auth/secret.ts";
 
 /** What of a Redis client the audit needs. */
 export type RedisReader = {

@@ -1,9 +1,9 @@
 import type { App } from "../../src/app.ts";
-import { newId } from "../../src/kernel/ids.ts";
-import type { Action } from "../../src/keys/permissions.ts";
-import { SCOPES, type Scope } from "../../src/keys/principal.ts";
-import { hashSecret, newSecret } from "../../src/keys/secret.ts";
-import { insertSession } from "../../src/keys/session.store.ts";
+import { newId } from "../../src/kernel/text/ids.ts";
+import type { Action } from "../../src/keys/auth/permissions.ts";
+import { SCOPES, type Scope } from "../../src/keys/auth/principal.ts";
+import { hashSecret, newSecret } from "../../src/keys/auth/secret.ts";
+import { insertSession } from "../../src/keys/sessions/session.store.ts";
 import { seedAccount } from "./seed.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { startLoopClock } from "./event-loop.ts";
+import { startLoopClock } from "./attack/event-loop.ts";
 import type { FollowBy, Followed } from "./followed.ts";
 import { until } from "./until.ts";
 

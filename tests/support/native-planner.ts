@@ -1,5 +1,5 @@
 import { QueryPlanner } from "@graphql-hive/router-query-planner";
-import type { Planner } from "../../gateway/planner.ts";
+import type { Planner } from "../../gateway/federation/engine/planner.ts";
 
 /** The Rust planner in this process: for tests and benches of the engine, which plan what is known to be planned. */
 export function createNativePlanner(supergraphSdl: string): Planner {

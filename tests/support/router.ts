@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
-import { type ScriptedProvider, startScripted } from "./scripted-provider.ts";
+import { type ScriptedProvider, startScripted } from "./inference/scripted-provider.ts";
 import { type Seeded, seedAccount } from "./seed.ts";
 import { type Stack, useStack } from "./stack.ts";
 

@@ -1,8 +1,8 @@
 import { creditDeposit, openAccount } from "../../src/accounts/ledger.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { newId } from "../../src/kernel/ids.ts";
-import { ApiKeyService } from "../../src/keys/api-key.service.ts";
+import { newId } from "../../src/kernel/text/ids.ts";
+import { ApiKeyService } from "../../src/keys/api-keys/api-key.service.ts";
 
 /** An account with money and an `sk-` key, as the ledger knows it. */
 export type Seeded = { readonly account: string; readonly keyId: string; readonly secret: string };

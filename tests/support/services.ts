@@ -1,8 +1,13 @@
-import { EDIT_PROVIDER, IMAGE_PROVIDER, ROUTER_WALLET, SPEECH_PROVIDER } from "../../src/devnet/accounts.ts";
-import { fundRouterWallet, registerProvider } from "../../src/devnet/actors.ts";
-import { contractAddresses } from "../../src/devnet/deploy.ts";
-import { type StandInProvider, startProvider } from "../../src/devnet/provider.ts";
-import { countPromptTokens } from "../../src/inference/tokens.ts";
+import {
+  EDIT_PROVIDER,
+  IMAGE_PROVIDER,
+  ROUTER_WALLET,
+  SPEECH_PROVIDER,
+} from "../../src/devnet/chain/accounts.ts";
+import { fundRouterWallet, registerProvider } from "../../src/devnet/chain/actors.ts";
+import { contractAddresses } from "../../src/devnet/chain/deploy.ts";
+import { type StandInProvider, startProvider } from "../../src/devnet/provider/provider.ts";
+import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
 import type { Stack } from "./stack.ts";
 import { useStarted } from "./stack.ts";
 

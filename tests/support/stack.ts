@@ -1,20 +1,20 @@
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll } from "vitest";
-import { openGraph } from "../../gateway/graph.ts";
+import { openGraph } from "../../gateway/federation/graph.ts";
 import { createServer } from "../../gateway/server.ts";
 import { type App, createApp } from "../../src/app.ts";
 import { NETWORKS, withAddresses } from "../../src/chain/networks.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Database } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/open.ts";
-import { ROUTER_WALLET } from "../../src/devnet/accounts.ts";
-import { networkContracts } from "../../src/devnet/deploy.ts";
-import type { StandInProvider } from "../../src/devnet/provider.ts";
+import { ROUTER_WALLET } from "../../src/devnet/chain/accounts.ts";
+import { networkContracts } from "../../src/devnet/chain/deploy.ts";
+import type { StandInProvider } from "../../src/devnet/provider/provider.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { auditDatabase, requireNoSecret } from "./audit.ts";
-import { borrowServerDatabase, type DatabaseKind, type OnEnd, openOwnDatabase } from "./database.ts";
-import { startNetwork, type TestNetwork } from "./network.ts";
-import { newFolder } from "./process.ts";
+import { startNetwork, type TestNetwork } from "./chain/network.ts";
+import { borrowServerDatabase, type DatabaseKind, type OnEnd, openOwnDatabase } from "./servers/database.ts";
+import { newFolder } from "./servers/process.ts";
 
 /** The whole product in one process, on a chain and with a provider of its own, listening on a free port. */
 export type Stack = {

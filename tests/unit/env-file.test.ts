@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { SETTINGS } from "../../src/config.ts";
 import { loadEnvFile } from "../../src/env-file.ts";
-import { newFolder } from "../support/process.ts";
+import { newFolder } from "../support/servers/process.ts";
 
 function load(text: string, environment: Record<string, string | undefined> = {}) {
   const file = join(newFolder(), "settings.env");

@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { ReplayKey } from "../../src/idempotency/replay-key.ts";
 import { openAnswer, sealAnswer } from "../../src/idempotency/sealed-answer.ts";
-import { hashSecret, newSecret } from "../../src/keys/secret.ts";
+import { hashSecret, newSecret } from "../../src/keys/auth/secret.ts";
 import { openReplayKey, sealReplayKey } from "../../subgraphs/shared/principal-token.ts";
 
 const secret = newSecret("sk-");

@@ -1,4 +1,4 @@
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import type { AgentEvent, IntelligentData, PlacedAgentEvent, SealedKeyEntry } from "./agent-event.ts";
 
 /** A place in the chain, as rows have it. */

@@ -1,11 +1,11 @@
 import { type PublicClient, zeroAddress } from "viem";
 import { AppError } from "../../kernel/errors.ts";
-import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { agentNftAbi } from "../abi/agent-nft.ts";
 import { agentVerifierAbi, teeVerifierAbi } from "../abi/agent-verifier.ts";
-import { contractError } from "../contract-error.ts";
-import type { PreparedTransaction } from "../prepared-transaction.ts";
-import type { TransactionBuilder } from "../transaction-builder.ts";
+import { contractError } from "../rpc/contract-error.ts";
+import type { PreparedTransaction } from "../transactions/prepared-transaction.ts";
+import type { TransactionBuilder } from "../transactions/transaction-builder.ts";
 import type { AgentContract } from "./agent-contracts.ts";
 import { ORACLE_TYPES, type OracleType } from "./transfer-proof.ts";
 

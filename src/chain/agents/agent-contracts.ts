@@ -1,4 +1,4 @@
-import { type Hex, isAddress, lowerHex } from "../../kernel/hex.ts";
+import { type Hex, isAddress, lowerHex } from "../../kernel/text/hex.ts";
 import { AGENT_GENERATIONS, type AgentGeneration } from "./agent-event.ts";
 
 /** A contract of agent tokens that is read, and from which block on; the network's own start without one. */

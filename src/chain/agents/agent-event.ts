@@ -1,6 +1,6 @@
 import { type AbiParameter, decodeAbiParameters, toEventSelector } from "viem";
-import { type Hex, lowerHex } from "../../kernel/hex.ts";
-import type { ChainLog } from "../log-handler.ts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
+import type { ChainLog } from "../watcher/log-handler.ts";
 
 /** The generations of agent contracts that we read: that of SPEC 2.5, and its successor (facts: router-and-chain 3). */
 export const AGENT_GENERATIONS = ["agent-nft", "agentic-id"] as const;

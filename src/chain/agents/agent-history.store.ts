@@ -1,6 +1,6 @@
 import type { Queries } from "../../db/database.ts";
-import type { Hex } from "../../kernel/hex.ts";
 import type { PageRequest } from "../../kernel/page.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import type { AuthorizationEnd } from "./agent-changes.ts";
 import {
   BELOW,

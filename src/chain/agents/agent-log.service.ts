@@ -1,8 +1,8 @@
 import type { Queries } from "../../db/database.ts";
 import { appendEvents, type NewEvent } from "../../events/outbox.ts";
 import type { SealedKeyText } from "../../events/topics.ts";
-import type { Hex } from "../../kernel/hex.ts";
-import type { ChainLog, LogHandler } from "../log-handler.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
+import type { ChainLog, LogHandler } from "../watcher/log-handler.ts";
 import { toChanges, tokensToKnow } from "./agent-changes.ts";
 import type { AgentContract } from "./agent-contracts.ts";
 import type { LogReaders, PlacedAgentEvent } from "./agent-event.ts";

@@ -1,4 +1,4 @@
-import { lowerHex } from "../../kernel/hex.ts";
+import { lowerHex } from "../../kernel/text/hex.ts";
 import { addressAt, dataOf, type LogReaders, numberAt, readersOf, toIntelligentData } from "./agent-event.ts";
 
 const DATAS = {

@@ -1,10 +1,10 @@
 import type { PublicClient } from "viem";
 import type { Queries } from "../../db/database.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { type Hex, lowerHex } from "../../kernel/hex.ts";
 import { type Page, type PageRequest, toPage } from "../../kernel/page.ts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { agentNftAbi } from "../abi/agent-nft.ts";
-import { contractError } from "../contract-error.ts";
+import { contractError } from "../rpc/contract-error.ts";
 import type { AgentContract } from "./agent-contracts.ts";
 import type { AgentGeneration } from "./agent-event.ts";
 import {

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { type PublicClient, toHex } from "viem";
 import { AppError } from "../../kernel/errors.ts";
-import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { agentNftAbi } from "../abi/agent-nft.ts";
 import { agenticIdAbi } from "../abi/agentic-id.ts";
-import { contractError, refusalOf } from "../contract-error.ts";
-import type { PreparedTransaction } from "../prepared-transaction.ts";
-import type { TransactionBuilder } from "../transaction-builder.ts";
+import { contractError, refusalOf } from "../rpc/contract-error.ts";
+import type { PreparedTransaction } from "../transactions/prepared-transaction.ts";
+import type { TransactionBuilder } from "../transactions/transaction-builder.ts";
 import type { AgentContract } from "./agent-contracts.ts";
 import type { TokenKey } from "./token-rows.ts";
 import {

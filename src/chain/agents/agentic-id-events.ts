@@ -1,4 +1,4 @@
-import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { addressAt, dataOf, type LogReaders, numberAt, readersOf, toIntelligentData } from "./agent-event.ts";
 
 const DATA_FIELDS = [

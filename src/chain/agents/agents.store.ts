@@ -1,5 +1,5 @@
 import type { Queries } from "../../db/database.ts";
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import type { AgentChanges, KeyCause, Line, Place } from "./agent-changes.ts";
 import type { IntelligentData, SealedKeyEntry } from "./agent-event.ts";
 

@@ -1,7 +1,7 @@
-import { lowerHex } from "../../kernel/hex.ts";
+import { lowerHex } from "../../kernel/text/hex.ts";
 import type { Parts } from "../../parts.ts";
-import type { LogHandler } from "../log-handler.ts";
-import type { TransactionBuilder } from "../transaction-builder.ts";
+import type { TransactionBuilder } from "../transactions/transaction-builder.ts";
+import type { LogHandler } from "../watcher/log-handler.ts";
 import { AgentContractsService } from "./agent-contracts.service.ts";
 import { type AgentContract, agentWatcherName } from "./agent-contracts.ts";
 import { AgentLogService } from "./agent-log.service.ts";

@@ -2,8 +2,8 @@ import type { Queries } from "../../db/database.ts";
 import type { EventStream } from "../../events/bus.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import { filterStream } from "../../events/filtered-stream.ts";
-import { type Hex, lowerHex } from "../../kernel/hex.ts";
 import { type Page, type PageRequest, toPage } from "../../kernel/page.ts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { tokenSubject } from "./agent-log.service.ts";
 import { findSealedKeys, listSealedKeys, type SealedKey, type SealedKeyFilter } from "./sealed-keys.store.ts";
 

@@ -1,6 +1,6 @@
 import { AppError } from "../../kernel/errors.ts";
-import type { Hex } from "../../kernel/hex.ts";
 import { decodeCursor, END_OF_CHAIN, encodeCursor, type PageRequest, pageLimit } from "../../kernel/page.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 
 /** Names a token. */
 export type TokenKey = { readonly contract: Hex; readonly tokenId: bigint };

@@ -1,7 +1,7 @@
 import { concat, keccak256, recoverMessageAddress, size } from "viem";
 import { AppError } from "../../kernel/errors.ts";
-import { type Hex, lowerHex } from "../../kernel/hex.ts";
-import { refusalName } from "../contract-error.ts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
+import { refusalName } from "../rpc/contract-error.ts";
 
 /** That a receiver, or who signs for it, can get at the data (SPEC 2.5). Without a key, the receiver's own is meant. */
 export type AccessProof = {

@@ -1,7 +1,7 @@
 import { type Hex, isAddressEqual, keccak256, type LocalAccount, recoverMessageAddress, toBytes } from "viem";
 import { z } from "zod";
 import { AppError } from "../../kernel/errors.ts";
-import { isAddress } from "../../kernel/hex.ts";
+import { isAddress } from "../../kernel/text/hex.ts";
 
 /** The token id of a secret that dies within 24 hours, or with its generation; 0-254 can be revoked one by one. */
 export const EPHEMERAL_TOKEN_ID = 255;

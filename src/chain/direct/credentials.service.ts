@@ -3,7 +3,7 @@ import type { PublicClient } from "viem";
 import type { LocalAccount } from "viem/accounts";
 import type { Clock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import { inferenceServingAbi } from "../abi/inference-serving.ts";
 import { createAppSecret } from "./app-secret.ts";
 

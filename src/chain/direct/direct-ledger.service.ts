@@ -1,13 +1,13 @@
 import type { PublicClient } from "viem";
 import type { Clock } from "../../kernel/clock.ts";
-import { type Hex, lowerHex } from "../../kernel/hex.ts";
 import type { Page, PageRequest } from "../../kernel/page.ts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { inferenceServingAbi } from "../abi/inference-serving.ts";
 import { ledgerManagerAbi } from "../abi/ledger-manager.ts";
-import { contractError } from "../contract-error.ts";
-import { kept } from "../kept.ts";
+import { kept } from "../memoize-for.ts";
 import { addressOf, type Network } from "../networks.ts";
-import { refusedWith } from "../refused-with.ts";
+import { contractError } from "../rpc/contract-error.ts";
+import { refusedWith } from "../rpc/refused-with.ts";
 import { type Listed, readOffsetPage } from "./offset-page.ts";
 import { pendingRefunds, type Refund } from "./refunds.ts";
 

@@ -1,8 +1,8 @@
 import { getAddress } from "viem";
 import type { Clock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
-import type { Hex } from "../../kernel/hex.ts";
-import { newId } from "../../kernel/ids.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
+import { newId } from "../../kernel/text/ids.ts";
 import {
   type AppSecretClaims,
   type AppSecretText,

@@ -1,11 +1,11 @@
 import { AppError } from "../../kernel/errors.ts";
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import { fineTuningServingAbi } from "../abi/fine-tuning-serving.ts";
 import { inferenceServingAbi } from "../abi/inference-serving.ts";
 import { ledgerManagerAbi } from "../abi/ledger-manager.ts";
 import { addressOf, type Network } from "../networks.ts";
-import type { PreparedTransaction } from "../prepared-transaction.ts";
-import type { TransactionBuilder } from "../transaction-builder.ts";
+import type { PreparedTransaction } from "../transactions/prepared-transaction.ts";
+import type { TransactionBuilder } from "../transactions/transaction-builder.ts";
 import { chooseFineTuning, type FineTuningVersion } from "./fine-tuning-contracts.ts";
 import type { ServiceNames } from "./service-names.ts";
 

@@ -1,5 +1,5 @@
 import { AppError } from "../../kernel/errors.ts";
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import type { Network } from "../networks.ts";
 
 /** The versions of the fine-tuning contract (SPEC 9.3). */

@@ -1,12 +1,12 @@
 import type { PublicClient } from "viem";
 import type { Clock } from "../../kernel/clock.ts";
-import { type Hex, lowerHex } from "../../kernel/hex.ts";
 import type { Page, PageRequest } from "../../kernel/page.ts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { fineTuningServingAbi } from "../abi/fine-tuning-serving.ts";
-import { contractError } from "../contract-error.ts";
-import { kept } from "../kept.ts";
+import { kept } from "../memoize-for.ts";
 import type { Network } from "../networks.ts";
-import { refusedWith } from "../refused-with.ts";
+import { contractError } from "../rpc/contract-error.ts";
+import { refusedWith } from "../rpc/refused-with.ts";
 import {
   chooseFineTuning,
   type FineTuningChoice,

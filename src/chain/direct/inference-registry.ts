@@ -1,10 +1,10 @@
 import type { PublicClient } from "viem";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
-import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { inferenceServingAbi } from "../abi/inference-serving.ts";
-import { kept } from "../kept.ts";
-import { refusedWith } from "../refused-with.ts";
-import { chainError } from "../rpc.client.ts";
+import { kept } from "../memoize-for.ts";
+import { refusedWith } from "../rpc/refused-with.ts";
+import { chainError } from "../rpc/rpc.client.ts";
 
 /** A row of the inference registry (facts: router-and-chain 2). Prices are neuron per token or unit. */
 export type InferenceService = {

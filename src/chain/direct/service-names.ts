@@ -1,11 +1,11 @@
 import type { PublicClient } from "viem";
 import type { Clock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
-import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { ledgerManagerAbi } from "../abi/ledger-manager.ts";
-import { contractError } from "../contract-error.ts";
-import { kept } from "../kept.ts";
+import { kept } from "../memoize-for.ts";
 import { addressOf, type Network } from "../networks.ts";
+import { contractError } from "../rpc/contract-error.ts";
 
 type Needs = { readonly client: PublicClient; readonly network: Network; readonly clock: Clock };
 

@@ -1,4 +1,4 @@
-import { type Hex, isAddress, lowerHex } from "../../kernel/hex.ts";
+import { type Hex, isAddress, lowerHex } from "../../kernel/text/hex.ts";
 
 /** The market that is read, the token contract that it trades, and from which block on it is followed. In lower case. */
 export type MarketContract = {

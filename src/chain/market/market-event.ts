@@ -1,7 +1,7 @@
 import { decodeEventLog, toEventSelector, zeroAddress } from "viem";
-import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { agentMarketAbi } from "../abi/agent-market.ts";
-import type { ChainLog } from "../log-handler.ts";
+import type { ChainLog } from "../watcher/log-handler.ts";
 
 /** What is read of the market's logs. */
 export type MarketEventKind =

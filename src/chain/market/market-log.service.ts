@@ -1,8 +1,8 @@
 import type { Queries } from "../../db/database.ts";
 import { appendEvents } from "../../events/outbox.ts";
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import { tokenSubject } from "../agents/agent-log.service.ts";
-import type { ChainLog, LogHandler } from "../log-handler.ts";
+import type { ChainLog, LogHandler } from "../watcher/log-handler.ts";
 import { type MarketKey, revertEvents, type StoredFill, writeEvents } from "./market.store.ts";
 import { MARKET_TOPICS, readMarketLog } from "./market-event.ts";
 

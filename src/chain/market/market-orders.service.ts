@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { toHex } from "viem";
 import { AppError } from "../../kernel/errors.ts";
-import { type Hex, isHash32, lowerHex } from "../../kernel/hex.ts";
+import { type Hex, isHash32, lowerHex } from "../../kernel/text/hex.ts";
 import type { MarketClient } from "./market.client.ts";
 import type { MarketService } from "./market.service.ts";
 import { type Deal, explainMarketRefusal } from "./market-refusals.ts";

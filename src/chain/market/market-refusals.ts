@@ -1,5 +1,5 @@
-import type { Hex } from "../../kernel/hex.ts";
-import { refusalName } from "../contract-error.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
+import { refusalName } from "../rpc/contract-error.ts";
 import type { MarketOffer, MarketOrder } from "./typed-data.ts";
 
 /** What is known of a deal that the market refused. */

@@ -1,5 +1,5 @@
 import { recoverAddress } from "viem";
-import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 
 /** Half of the order of secp256k1: of a signature and its mirror image, the lower is the one that counts (EIP-2). */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;

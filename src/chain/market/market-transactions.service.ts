@@ -1,12 +1,12 @@
 import { erc20Abi, zeroAddress } from "viem";
 import { AppError } from "../../kernel/errors.ts";
-import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { agentMarketAbi } from "../abi/agent-market.ts";
 import { agentNftAbi } from "../abi/agent-nft.ts";
 import { type TransferProof, toProofArguments } from "../agents/transfer-proof.ts";
-import { refusalOf } from "../contract-error.ts";
-import type { PreparedTransaction } from "../prepared-transaction.ts";
-import type { TransactionBuilder } from "../transaction-builder.ts";
+import { refusalOf } from "../rpc/contract-error.ts";
+import type { PreparedTransaction } from "../transactions/prepared-transaction.ts";
+import type { TransactionBuilder } from "../transactions/transaction-builder.ts";
 import { type MarketClient, orderArgument } from "./market.client.ts";
 import type { MarketService } from "./market.service.ts";
 import { type MarketOrdersService, toOffer, toOrder } from "./market-orders.service.ts";

@@ -1,4 +1,4 @@
-import { formatToken } from "../../kernel/amount.ts";
+import { formatToken } from "../../kernel/text/amount.ts";
 import { KNOWN_VERSION, type MarketOffer, type MarketOrder } from "./typed-data.ts";
 
 const DAY_SECONDS = 86_400n;

@@ -9,11 +9,11 @@ import {
   zeroHash,
 } from "viem";
 import { AppError } from "../../kernel/errors.ts";
-import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { agentMarketAbi } from "../abi/agent-market.ts";
 import { agentNftAbi } from "../abi/agent-nft.ts";
-import { contractError, refusalOf } from "../contract-error.ts";
-import { refusedWith } from "../refused-with.ts";
+import { contractError, refusalOf } from "../rpc/contract-error.ts";
+import { refusedWith } from "../rpc/refused-with.ts";
 import type { MarketContract } from "./market-contract.ts";
 import type { MarketOrder } from "./typed-data.ts";
 

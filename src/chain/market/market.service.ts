@@ -4,9 +4,9 @@ import type { EventStream } from "../../events/bus.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import { filterStream } from "../../events/filtered-stream.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { type Hex, lowerHex } from "../../kernel/hex.ts";
 import type { Page, PageRequest } from "../../kernel/page.ts";
-import { kept } from "../kept.ts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
+import { kept } from "../memoize-for.ts";
 import type { MarketClient, MarketTerms } from "./market.client.ts";
 import {
   type FillFilter,

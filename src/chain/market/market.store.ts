@@ -1,6 +1,5 @@
 import type { Queries } from "../../db/database.ts";
 import { AppError } from "../../kernel/errors.ts";
-import type { Hex } from "../../kernel/hex.ts";
 import {
   decodeCursor,
   END_OF_CHAIN,
@@ -10,7 +9,8 @@ import {
   pageLimit,
   toPage,
 } from "../../kernel/page.ts";
-import type { ChainLog } from "../log-handler.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
+import type { ChainLog } from "../watcher/log-handler.ts";
 import type { MarketContract } from "./market-contract.ts";
 import type { MarketEvent, MarketEventKind } from "./market-event.ts";
 

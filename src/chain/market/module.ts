@@ -1,8 +1,8 @@
-import { lowerHex } from "../../kernel/hex.ts";
+import { lowerHex } from "../../kernel/text/hex.ts";
 import type { Parts } from "../../parts.ts";
-import type { LogHandler } from "../log-handler.ts";
 import type { Network } from "../networks.ts";
-import type { TransactionBuilder } from "../transaction-builder.ts";
+import type { TransactionBuilder } from "../transactions/transaction-builder.ts";
+import type { LogHandler } from "../watcher/log-handler.ts";
 import { MarketClient } from "./market.client.ts";
 import { MarketService } from "./market.service.ts";
 import type { MarketContract } from "./market-contract.ts";

@@ -1,5 +1,5 @@
 import { hashTypedData, type TypedDataDomain, zeroAddress } from "viem";
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 
 /** What a seller signs. Amounts are in the smallest unit of the currency. */
 export type MarketOrder = {

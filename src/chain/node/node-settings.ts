@@ -1,4 +1,4 @@
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 
 /** Where the operator's own node is. What is undefined is not looked at. Nothing of it ever comes from a request. */
 export type NodeSettings = {

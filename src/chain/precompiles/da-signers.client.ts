@@ -1,9 +1,9 @@
 import type { PublicClient } from "viem";
 import { AppError } from "../../kernel/errors.ts";
-import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { daSignersAbi } from "../abi/da-signers.ts";
-import { contractError } from "../contract-error.ts";
 import { addressOf, type Network } from "../networks.ts";
+import { contractError } from "../rpc/contract-error.ts";
 
 /** A signer of data availability: where it listens, and its BLS keys as points of the curve's two groups. */
 export type DaSigner = {

@@ -1,8 +1,8 @@
 import type { PublicClient } from "viem";
-import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { wrappedBaseAbi } from "../abi/wrapped-base.ts";
-import { contractError } from "../contract-error.ts";
 import { addressOf, type Network } from "../networks.ts";
+import { contractError } from "../rpc/contract-error.ts";
 
 /** A minter's quota of the wrapped token (SPEC 2.5), neuron. */
 export type MinterSupply = {

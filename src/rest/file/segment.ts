@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { decodeBase64 } from "../../kernel/base64.ts";
-import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import { decodeBase64 } from "../../kernel/text/base64.ts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { SEGMENT_BYTES } from "../../storage/merkle/shape.ts";
 import { envelope, envelopeOf } from "../envelope.ts";
 import { defineRoute, json } from "../route.ts";

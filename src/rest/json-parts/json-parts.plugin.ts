@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
+import { TurnQueue } from "../../kernel/async/turn-queue.ts";
 import { Slot } from "../../kernel/slot.ts";
-import { TurnQueue } from "../../kernel/turns.ts";
 import type { RequestMemory } from "../../load/request-memory.ts";
 import { readJsonParts } from "./read-json-parts.ts";
 

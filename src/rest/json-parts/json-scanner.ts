@@ -1,5 +1,5 @@
 import { isAscii } from "node:buffer";
-import { characterOf, ESCAPES } from "../../kernel/json-text.ts";
+import { characterOf, ESCAPES } from "../../kernel/text/json-text.ts";
 import { type JsonFault, JsonParts, type LongText, placeholderOf } from "./json-parts.ts";
 import { PieceBuffer } from "./piece-buffer.ts";
 import { TextCollector } from "./text-collector.ts";

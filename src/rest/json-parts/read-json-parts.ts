@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
+import type { TurnQueue } from "../../kernel/async/turn-queue.ts";
 import { AppError } from "../../kernel/errors.ts";
-import type { TurnQueue } from "../../kernel/turns.ts";
 import type { MemoryLease } from "../../load/memory-budget.ts";
 import type { JsonParts } from "./json-parts.ts";
 import { JsonScanner } from "./json-scanner.ts";

@@ -1,5 +1,5 @@
-import { readBase64 } from "../../kernel/base64.ts";
-import { hasControlCharacter } from "../../kernel/json-text.ts";
+import { readBase64 } from "../../kernel/text/base64.ts";
+import { hasControlCharacter } from "../../kernel/text/json-text.ts";
 import { LongText } from "./json-parts.ts";
 
 /** What is copied faster byte by byte than by a call. */

@@ -1,4 +1,4 @@
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import type { KvEntry } from "../../storage/kv/kv.service.ts";
 import { MAX_NAMED_KEY_BYTES, MAX_U64 } from "../../storage/kv/stream-data.ts";
 import { INTERNAL_ERROR, invalidParams, RpcError } from "./rpc-error.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type JsonLimits, measureJson } from "../../inference/json-shape.ts";
+import { type JsonLimits, measureJson } from "../../kernel/text/json-shape.ts";
 import type { JsonParts } from "../json-parts/json-parts.ts";
 import { INVALID_REQUEST, PARSE_ERROR, RpcError } from "./rpc-error.ts";
 

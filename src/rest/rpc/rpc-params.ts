@@ -1,5 +1,5 @@
-import { readBase64 as decodeBase64 } from "../../kernel/base64.ts";
-import { type Hex, isAddress, isHash32, lowerHex } from "../../kernel/hex.ts";
+import { readBase64 as decodeBase64 } from "../../kernel/text/base64.ts";
+import { type Hex, isAddress, isHash32, lowerHex } from "../../kernel/text/hex.ts";
 import { MAX_U64 } from "../../storage/kv/stream-data.ts";
 import { LongText } from "../json-parts/json-parts.ts";
 import { invalidParams, type RpcError } from "./rpc-error.ts";

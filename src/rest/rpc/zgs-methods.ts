@@ -1,10 +1,10 @@
 import type { App } from "../../app.ts";
-import { isHash32, lowerHex } from "../../kernel/hex.ts";
-import { settleAll } from "../../kernel/settle-all.ts";
+import { settleAll } from "../../kernel/async/settle-all.ts";
+import { isHash32, lowerHex } from "../../kernel/text/hex.ts";
 import { SEGMENT_BYTES } from "../../storage/merkle/shape.ts";
 import type { FileId, PutOutcome, Segment } from "../../storage/node/storage-node.ts";
 import type { UploadSegment } from "../../storage/uploads.service.ts";
-import { toFileInfo } from "../file/file-info.ts";
+import { toFileInfo } from "../file/file-info.view.ts";
 import { isJsonObject, LongText } from "../json-parts/json-parts.ts";
 import { toNodeStatus } from "../node/status.ts";
 import { invalidParams, RpcError, SERVER_ERROR } from "./rpc-error.ts";

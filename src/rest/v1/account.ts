@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Balance } from "../../accounts/balance.service.ts";
-import { lowerHex } from "../../kernel/hex.ts";
+import { lowerHex } from "../../kernel/text/hex.ts";
 import { defineRoute, json } from "../route.ts";
 import { address, instant, neuron } from "../wire.ts";
 

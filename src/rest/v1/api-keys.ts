@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { formatToken, parseToken, plainDecimal } from "../../kernel/amount.ts";
-import { type ApiKey, apiKeyCursor, KEY_STATUSES } from "../../keys/api-key.service.ts";
-import { type KeyTerms, TRUST_FLOORS } from "../../keys/key-terms.ts";
-import { RESET_PERIODS } from "../../keys/reset-period.ts";
+import { formatToken, parseToken, plainDecimal } from "../../kernel/text/amount.ts";
+import { type ApiKey, apiKeyCursor, KEY_STATUSES } from "../../keys/api-keys/api-key.service.ts";
+import { type KeyTerms, TRUST_FLOORS } from "../../keys/api-keys/key-settings.ts";
+import { RESET_PERIODS } from "../../keys/api-keys/reset-period.ts";
 import { defineRoute, json } from "../route.ts";
 import { instant } from "../wire.ts";
 import { keyListAnswer, keyListOf, keyListQuery, REVOKED_KEY } from "./key-list.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import { defineRoute, json } from "../route.ts";
 import { address, instant, tally } from "../wire.ts";
 

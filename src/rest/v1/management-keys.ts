@@ -1,8 +1,11 @@
 import { z } from "zod";
 import { AppError } from "../../kernel/errors.ts";
-import { type ManagementKey, managementKeyCursor } from "../../keys/management-key.service.ts";
-import { chooseScopes, PRESET_NAMES } from "../../keys/preset.ts";
-import { SCOPES } from "../../keys/principal.ts";
+import { chooseScopes, PRESET_NAMES } from "../../keys/api-keys/preset.ts";
+import { SCOPES } from "../../keys/auth/principal.ts";
+import {
+  type ManagementKey,
+  managementKeyCursor,
+} from "../../keys/management-keys/management-key.service.ts";
 import { defineRoute, json } from "../route.ts";
 import { instant } from "../wire.ts";
 import { keyListAnswer, keyListOf, keyListQuery, REVOKED_KEY } from "./key-list.ts";

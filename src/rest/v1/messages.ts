@@ -5,10 +5,10 @@ import {
   readMessagesRequest,
   readTokenCountRequest,
   TOKEN_COUNT_REQUEST,
-} from "../../inference/messages-request.ts";
+} from "../../inference/messages/messages-request.ts";
 import { AppError } from "../../kernel/errors.ts";
-import { ANTHROPIC_ERROR } from "../anthropic-error.ts";
-import { headerOf } from "../headers.ts";
+import { ANTHROPIC_ERROR } from "../errors/anthropic-error.ts";
+import { headerOf } from "../http/headers.ts";
 import { callerOf, inferenceBytes } from "../inference-call.ts";
 import { defineRoute, json } from "../route.ts";
 import { routingHeaders } from "../routing-headers.ts";

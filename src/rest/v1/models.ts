@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { Model, Provider } from "../../inference/provider.ts";
-import { SERVICE_TYPES } from "../../inference/provider.ts";
-import type { Usd } from "../../inference/routing.ts";
+import type { Model, Provider } from "../../inference/providers/provider.ts";
+import { SERVICE_TYPES } from "../../inference/providers/provider.ts";
+import type { Usd } from "../../inference/routing/routing-preferences.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { manyOf } from "../query.ts";
 import { defineRoute, json } from "../route.ts";

@@ -1,8 +1,8 @@
 import { formatUnits } from "viem";
 import { z } from "zod";
-import { API_FORMATS, type ApiFormat, type Profile } from "../../inference/profile.ts";
-import type { Provider, ServiceType } from "../../inference/provider.ts";
-import type { Usd } from "../../inference/routing.ts";
+import { API_FORMATS, type ApiFormat, type Profile } from "../../inference/providers/profile.ts";
+import type { Provider, ServiceType } from "../../inference/providers/provider.ts";
+import type { Usd } from "../../inference/routing/routing-preferences.ts";
 import { neuron } from "../wire.ts";
 
 const names = z.array(z.string()).optional();

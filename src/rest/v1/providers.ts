@@ -6,8 +6,8 @@ import {
   SERVICE_TYPES,
   type TrustMode,
   trustModeOf,
-} from "../../inference/provider.ts";
-import type { Usd } from "../../inference/routing.ts";
+} from "../../inference/providers/provider.ts";
+import type { Usd } from "../../inference/routing/routing-preferences.ts";
 import { defineRoute, json, listOf } from "../route.ts";
 import { address } from "../wire.ts";
 import { PROFILE_FIELDS, viewProfile } from "./offer-view.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { SERVICE_TYPES, type ServiceType } from "../../inference/provider.ts";
+import { SERVICE_TYPES, type ServiceType } from "../../inference/providers/provider.ts";
 import { defineRoute, json, listOf } from "../route.ts";
 
 const LABELS: Readonly<Record<ServiceType, string>> = {

@@ -1,6 +1,5 @@
 import type { Queries } from "../../db/database.ts";
 import { AppError } from "../../kernel/errors.ts";
-import type { Hex } from "../../kernel/hex.ts";
 import {
   decodeCursor,
   encodeCursor,
@@ -9,6 +8,7 @@ import {
   pageLimit,
   toPage,
 } from "../../kernel/page.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import type { StreamKey } from "./stream-data.ts";
 
 /** A key at one version. Its value is with it where it is small, else in the file `root` at `offset`. */

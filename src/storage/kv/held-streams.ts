@@ -1,4 +1,4 @@
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 
 /** Which streams are replayed here: every one, or those of a list. */
 export type HeldStreams = "all" | readonly Hex[];

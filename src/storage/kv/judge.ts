@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import { CONTROL_OPS, type ControlOp, type StreamControl, type StreamKey } from "./stream-data.ts";
 import type { PlacedWrite, StreamHead } from "./stream-reader.ts";
 

@@ -1,4 +1,4 @@
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import { type FileCipher, openFileCipher, type ReaderKeys } from "../encryption/file-encryption.ts";
 import { MAX_HEADER_BYTES, readHeader, writeHeader } from "../encryption/file-header.ts";
 import { type ByteSource, StreamDataError } from "./stream-reader.ts";

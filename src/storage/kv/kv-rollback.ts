@@ -1,6 +1,6 @@
-import type { LogHandler } from "../../chain/log-handler.ts";
+import type { LogHandler } from "../../chain/watcher/log-handler.ts";
 import type { Queries } from "../../db/database.ts";
-import { type Hex, lowerHex } from "../../kernel/hex.ts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { SUBMIT_TOPIC } from "../submission.ts";
 import { tellCommitted } from "./replay.service.ts";
 import { forgetFrom, lockSubmissions } from "./replay.store.ts";

@@ -1,5 +1,5 @@
 import { AppError } from "../../kernel/errors.ts";
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import { encryptFile, type Recipient } from "../encryption/file-encryption.ts";
 import { fileShape, SEGMENT_BYTES, segmentBytes } from "../merkle/shape.ts";
 import type { PreparedUpload, UploadsService } from "../uploads.service.ts";

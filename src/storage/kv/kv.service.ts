@@ -1,7 +1,7 @@
 import type { Queries } from "../../db/database.ts";
 import { AppError } from "../../kernel/errors.ts";
-import type { Hex } from "../../kernel/hex.ts";
 import type { Page, PageRequest } from "../../kernel/page.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import type { ReaderKeys } from "../encryption/file-encryption.ts";
 import {
   findEntry,

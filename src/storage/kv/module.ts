@@ -1,6 +1,6 @@
-import type { LogHandler } from "../../chain/log-handler.ts";
+import type { LogHandler } from "../../chain/watcher/log-handler.ts";
 import { BusListener } from "../../events/bus-listener.ts";
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import type { Life, Parts } from "../../parts.ts";
 import type { ReaderKeys } from "../encryption/file-encryption.ts";
 import { fileFailure } from "../file-failures.ts";

@@ -1,7 +1,7 @@
-import { Pulse } from "../../chain/pulse.ts";
+import { Pulse } from "../../chain/watcher/poll-timer.ts";
 import type { Database } from "../../db/database.ts";
-import type { Hex } from "../../kernel/hex.ts";
 import type { Logger } from "../../kernel/log.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import { describeHeld, type HeldStreams } from "./held-streams.ts";
 import type { KvFile } from "./kv-file.ts";
 import type { ReplayService } from "./replay.service.ts";

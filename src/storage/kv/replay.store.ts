@@ -1,5 +1,5 @@
 import type { Queries } from "../../db/database.ts";
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import type { ControlRecord } from "./judge.ts";
 import type { StreamKey } from "./stream-data.ts";
 import { STREAM_DOMAIN } from "./stream-tags.ts";

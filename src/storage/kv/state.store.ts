@@ -1,5 +1,5 @@
 import type { Queries } from "../../db/database.ts";
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import { keyName, type StateBefore } from "./judge.ts";
 import { CONTROL_OPS, type StreamKey } from "./stream-data.ts";
 

@@ -1,4 +1,4 @@
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 
 /** A key of a stream. Keys are bytes, in the order of bytes. */
 export type StreamKey = { readonly streamId: Hex; readonly key: Buffer };

@@ -1,4 +1,4 @@
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 
 /** SHA-256 of "STREAM": the first word of the tags of a submission that writes to streams (facts: storage section 5.1). */
 export const STREAM_DOMAIN = "0xdf2ff3bb0af36c6384e6206552a4ed807f6f6a26e7d0aa6bff772ddc9d4307aa";

@@ -1,4 +1,4 @@
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import { CHUNK_BYTES, type Keccak } from "../keccak/keccak.ts";
 import type { SubmissionNode } from "../submission.ts";
 import { type SegmentProof, toHex } from "./proof.ts";

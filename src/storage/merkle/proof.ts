@@ -1,4 +1,4 @@
-import { type Hex, isHash32 } from "../../kernel/hex.ts";
+import { type Hex, isHash32 } from "../../kernel/text/hex.ts";
 import { EMPTY_CHUNK_HASH, type Keccak } from "../keccak/keccak.ts";
 import { type FileShape, nextPowerOfTwo, SEGMENT_CHUNKS } from "./shape.ts";
 

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import { HASH_BYTES, type Keccak } from "../keccak/keccak.ts";
 import { type SegmentProof, toHex } from "./proof.ts";
 

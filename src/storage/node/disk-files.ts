@@ -1,7 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { constants, mkdir, open, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { NaturalBatch } from "../../kernel/batch.ts";
+import { NaturalBatch } from "../../kernel/async/batch.ts";
 
 /** Files that are kept open, and those that are in use beside them. */
 const MAX_OPEN = 256;

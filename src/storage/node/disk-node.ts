@@ -1,10 +1,10 @@
 import QuickLRU from "quick-lru";
 import type { Database, Queries, Transaction } from "../../db/database.ts";
-import { NaturalBatch } from "../../kernel/batch.ts";
+import { NaturalBatch } from "../../kernel/async/batch.ts";
+import { KeyedQueue } from "../../kernel/async/keyed-queue.ts";
 import { AppError } from "../../kernel/errors.ts";
-import { type Hex, lowerHex } from "../../kernel/hex.ts";
-import { KeyedQueue } from "../../kernel/keyed-queue.ts";
 import type { Logger } from "../../kernel/log.ts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { fileFailure } from "../file-failures.ts";
 import type { Keccak } from "../keccak/keccak.ts";
 import type { SegmentHasher } from "../merkle/file-tree.ts";

@@ -1,7 +1,7 @@
 import { ByteLru } from "../../kernel/byte-lru.ts";
 import { AppError } from "../../kernel/errors.ts";
-import type { Hex } from "../../kernel/hex.ts";
 import type { Logger } from "../../kernel/log.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import { HASH_BYTES, type Keccak } from "../keccak/keccak.ts";
 import { emptyRoots, type SegmentHasher } from "../merkle/file-tree.ts";
 import { toHash } from "../merkle/proof.ts";

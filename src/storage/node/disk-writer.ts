@@ -1,5 +1,5 @@
 import type { Database, Transaction } from "../../db/database.ts";
-import { NaturalBatch } from "../../kernel/batch.ts";
+import { NaturalBatch } from "../../kernel/async/batch.ts";
 import { HASH_BYTES } from "../keccak/keccak.ts";
 import { SEGMENT_BYTES } from "../merkle/shape.ts";
 import { type DiskFiles, dataPath, rootsPath } from "./disk-files.ts";

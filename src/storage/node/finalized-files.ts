@@ -1,5 +1,5 @@
 import QuickLRU from "quick-lru";
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import type { FoundFile } from "./held-files.store.ts";
 
 const KNOWN_FILES = 16_384;

@@ -1,5 +1,5 @@
 import type { Queries } from "../../db/database.ts";
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 
 /** A segment that is on the disk. `proven` says how many segments its file has, where this is the last of them. */
 export type WrittenSegment = {

@@ -1,5 +1,5 @@
 import type { Queries } from "../../db/database.ts";
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import { SEGMENT_BYTES } from "../merkle/shape.ts";
 import type { FileId, NodeFile } from "./storage-node.ts";
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import type { Clock } from "../../kernel/clock.ts";
-import type { Hex } from "../../kernel/hex.ts";
 import type { Logger } from "../../kernel/log.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import { NodeFailure, type NodeRpc } from "./node-rpc.client.ts";
 import { isShard, type Shard } from "./shards.ts";
 

@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { Queries, Transaction } from "../../db/database.ts";
 import { StartupError } from "../../kernel/errors.ts";
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import type { Life, Parts } from "../../parts.ts";
 import { HashPool } from "../keccak/hash-pool.ts";
 import { Keccak } from "../keccak/keccak.ts";

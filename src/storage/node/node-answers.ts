@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Hex, isHash32, lowerHex } from "../../kernel/hex.ts";
+import { type Hex, isHash32, lowerHex } from "../../kernel/text/hex.ts";
 import { SEGMENT_BYTES } from "../merkle/shape.ts";
 import { NodeFailure } from "./node-rpc.client.ts";
 import type { Segment, UploadedSegment } from "./storage-node.ts";

@@ -1,7 +1,7 @@
 import QuickLRU from "quick-lru";
 import type { Queries } from "../../db/database.ts";
 import { AppError } from "../../kernel/errors.ts";
-import { lowerHex } from "../../kernel/hex.ts";
+import { lowerHex } from "../../kernel/text/hex.ts";
 import { SEGMENT_BYTES } from "../merkle/shape.ts";
 import { findHeld } from "./held-files.store.ts";
 import type { KnownNode, KnownNodes } from "./known-nodes.ts";

@@ -1,5 +1,5 @@
 import { AppError } from "../../kernel/errors.ts";
-import { lowerHex } from "../../kernel/hex.ts";
+import { lowerHex } from "../../kernel/text/hex.ts";
 import { fileFailure } from "../file-failures.ts";
 import type { Keccak } from "../keccak/keccak.ts";
 import type { SegmentHasher } from "../merkle/file-tree.ts";

@@ -1,4 +1,4 @@
-import type { Hex } from "../../kernel/hex.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import type { SegmentProof } from "../merkle/proof.ts";
 
 /** How a file is asked for: by its root, or by the sequence number of one of its submissions. */

@@ -1,4 +1,4 @@
-import "../../../subgraphs/shared/reflect.ts";
+import "../../../subgraphs/shared/schema/reflect.ts";
 import { GraphQLScalarType, parse } from "graphql";
 import {
   Arg,
@@ -13,11 +13,11 @@ import {
   Subscription,
 } from "type-graphql";
 import { expect, test } from "vitest";
-import { createEngine } from "../../../gateway/engine/engine.ts";
-import { createLocalExecutor } from "../../../gateway/executor.local.ts";
+import { createEngine } from "../../../gateway/federation/engine/engine.ts";
+import { createLocalExecutor } from "../../../gateway/federation/executor.local.ts";
 import { composeSupergraph } from "../../../scripts/compose.ts";
 import { AppError } from "../../../src/kernel/errors.ts";
-import { buildSubgraph } from "../../../subgraphs/shared/build-subgraph.ts";
+import { buildSubgraph } from "../../../subgraphs/shared/schema/build-subgraph.ts";
 import { createNativePlanner } from "../../support/native-planner.ts";
 import { Source } from "./support/sources.ts";
 

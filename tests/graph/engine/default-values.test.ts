@@ -1,9 +1,9 @@
-import "../../../subgraphs/shared/reflect.ts";
+import "../../../subgraphs/shared/schema/reflect.ts";
 import { graphql } from "graphql";
 import { Arg, Field, InputType, Query, Resolver } from "type-graphql";
 import { expect, test } from "vitest";
-import { buildSubgraph } from "../../../subgraphs/shared/build-subgraph.ts";
-import { defineEnum } from "../../../subgraphs/shared/enumeration.ts";
+import { buildSubgraph } from "../../../subgraphs/shared/schema/build-subgraph.ts";
+import { defineEnum } from "../../../subgraphs/shared/schema/enumeration.ts";
 
 const Temper = defineEnum<"quiet" | "not-so-quiet">("Temper", "How loud.", {
   quiet: "Not at all.",

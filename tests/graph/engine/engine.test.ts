@@ -1,11 +1,14 @@
 import { parse, printSchema } from "graphql";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createEngine } from "../../../gateway/engine/engine.ts";
-import { PlanCache } from "../../../gateway/engine/plan-cache.ts";
-import type { SubgraphExecutor, SubgraphRequest } from "../../../gateway/engine/subgraph-executor.ts";
-import type { Planner } from "../../../gateway/planner.ts";
+import { createEngine } from "../../../gateway/federation/engine/engine.ts";
+import type { Planner } from "../../../gateway/federation/engine/planner.ts";
+import { PlanCache } from "../../../gateway/federation/engine/planning/plan-cache.ts";
+import type {
+  SubgraphExecutor,
+  SubgraphRequest,
+} from "../../../gateway/federation/engine/subgraph-executor.ts";
 import { composeSupergraph } from "../../../scripts/compose.ts";
-import { FEDERATION_LINK } from "../../../subgraphs/shared/build-subgraph.ts";
+import { FEDERATION_LINK } from "../../../subgraphs/shared/schema/build-subgraph.ts";
 import { createNativePlanner } from "../../support/native-planner.ts";
 import { type Federation, startFederation, type TestContext } from "./support/federation.ts";
 import { keys } from "./topics/keys/topic.ts";

@@ -3,8 +3,8 @@ import { connect, createServer as createTcpServer, type Socket } from "node:net"
 import { buildSchema, parse } from "graphql";
 import { afterEach, expect, test } from "vitest";
 import { WebSocketServer } from "ws";
-import type { SubgraphRequest } from "../../../gateway/engine/subgraph-executor.ts";
-import { createRemoteExecutor } from "../../../gateway/executor.remote.ts";
+import type { SubgraphRequest } from "../../../gateway/federation/engine/subgraph-executor.ts";
+import { createRemoteExecutor } from "../../../gateway/federation/executor.remote.ts";
 import { until } from "../../support/until.ts";
 import { remoteExecutor, serveSubgraph, type TestContext } from "./support/federation.ts";
 import { Source } from "./support/sources.ts";

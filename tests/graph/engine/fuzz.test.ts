@@ -12,9 +12,9 @@ import {
   printSchema,
 } from "graphql";
 import { expect, onTestFinished, test } from "vitest";
-import { createEngine } from "../../../gateway/engine/engine.ts";
-import { createLocalExecutor } from "../../../gateway/executor.local.ts";
-import { ProcessPlanner } from "../../../gateway/planner/process-planner.ts";
+import { createEngine } from "../../../gateway/federation/engine/engine.ts";
+import { createLocalExecutor } from "../../../gateway/federation/executor.local.ts";
+import { ProcessPlanner } from "../../../gateway/federation/planner/process-planner.ts";
 import { createLogger } from "../../../src/kernel/log.ts";
 import { modules } from "../../../subgraphs/modules.ts";
 import { expectEqualAnswers } from "./support/equal-answers.ts";

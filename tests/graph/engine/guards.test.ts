@@ -1,9 +1,9 @@
 import { buildSchema, parse, validate } from "graphql";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Engine } from "../../../gateway/engine/engine.ts";
-import type { Guard } from "../../../gateway/engine/guards.ts";
-import { createGuards } from "../../../gateway/policy/access.ts";
-import type { Principal } from "../../../src/keys/principal.ts";
+import type { Engine } from "../../../gateway/federation/engine/engine.ts";
+import type { Guard } from "../../../gateway/federation/engine/guards.ts";
+import { createGuards } from "../../../gateway/federation/policy/access.ts";
+import type { Principal } from "../../../src/keys/auth/principal.ts";
 import { createNativePlanner } from "../../support/native-planner.ts";
 import { EXECUTORS, type Federation, startFederation, type TestContext } from "./support/federation.ts";
 

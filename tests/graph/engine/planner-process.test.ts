@@ -4,12 +4,15 @@ import { readFileSync } from "node:fs";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { GraphQLError } from "graphql";
 import { expect, onTestFinished, test } from "vitest";
-import { ProcessPlanner, type ProcessPlannerOptions } from "../../../gateway/planner/process-planner.ts";
+import {
+  ProcessPlanner,
+  type ProcessPlannerOptions,
+} from "../../../gateway/federation/planner/process-planner.ts";
 import { composeSupergraph } from "../../../scripts/compose.ts";
 import { createLogger } from "../../../src/kernel/log.ts";
-import { FEDERATION_LINK } from "../../../subgraphs/shared/build-subgraph.ts";
+import { FEDERATION_LINK } from "../../../subgraphs/shared/schema/build-subgraph.ts";
 import { createNativePlanner } from "../../support/native-planner.ts";
-import { isAlive } from "../../support/process.ts";
+import { isAlive } from "../../support/servers/process.ts";
 import { until } from "../../support/until.ts";
 import { market } from "./topics/market/subgraphs.ts";
 
@@ -174,7 +177,7 @@ test("a supergraph that the planner cannot read makes every query unavailable, a
 });
 
 test("the process ends with the one that started it, also when that is killed, and gets none of its secrets", async () => {
-  const file = new URL("../../../gateway/planner/process-planner.ts", import.meta.url).href;
+  const file = new URL("../../../gateway/federation/planner/process-planner.ts", import.meta.url).href;
   const script = `
     import { ProcessPlanner } from ${JSON.stringify(file)};
     const planner = new ProcessPlanner({ supergraphSdl: process.env.SUPERGRAPH, log: { error: console.error } });

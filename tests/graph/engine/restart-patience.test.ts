@@ -1,9 +1,9 @@
 import { createServer, type Server } from "node:http";
 import { parse } from "graphql";
 import { afterEach, expect, test } from "vitest";
-import type { SubgraphRequest } from "../../../gateway/engine/subgraph-executor.ts";
-import { createRemoteExecutor } from "../../../gateway/executor.remote.ts";
-import { freePort } from "../../support/postgres.ts";
+import type { SubgraphRequest } from "../../../gateway/federation/engine/subgraph-executor.ts";
+import { createRemoteExecutor } from "../../../gateway/federation/executor.remote.ts";
+import { freePort } from "../../support/servers/postgres.ts";
 import { until } from "../../support/until.ts";
 
 const cleanups: (() => unknown)[] = [];

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { ResumedSource } from "../../../gateway/engine/resumed-source.ts";
-import type { SubgraphResult } from "../../../gateway/engine/subgraph-executor.ts";
+import { ResumedSource } from "../../../gateway/federation/engine/resumed-source.ts";
+import type { SubgraphResult } from "../../../gateway/federation/engine/subgraph-executor.ts";
+import { PushIterator } from "../../../src/kernel/async/push-iterator.ts";
 import { AppError } from "../../../src/kernel/errors.ts";
-import { PushIterator } from "../../../src/kernel/push-iterator.ts";
 
 const event = (cursor: string): SubgraphResult => ({ data: { cursor } });
 const down: SubgraphResult = {

@@ -1,6 +1,6 @@
 import { type ExecutionResult, parse, validate } from "graphql";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { isObject } from "../../../gateway/engine/subgraph-executor.ts";
+import { isObject } from "../../../gateway/federation/engine/subgraph-executor.ts";
 import { until } from "../../support/until.ts";
 import {
   DEAD_URL,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { JobView } from "../../../jobs/jobs.service.ts";
-import type { Answer } from "../../answer.ts";
+import type { Answer } from "../../http/answer.ts";
 import { address, instant, trace } from "../../wire.ts";
 
 /** How long a client may wait before it looks again, seconds. */

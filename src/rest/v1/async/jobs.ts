@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { ImageJobOutcome } from "../../../inference/image-jobs.service.ts";
+import type { ImageJobOutcome } from "../../../inference/images/jobs/image-jobs.service.ts";
 import { jobNotFound } from "../../../jobs/jobs.service.ts";
-import type { Answer } from "../../answer.ts";
+import type { Answer } from "../../http/answer.ts";
 import { defineRoute } from "../../route.ts";
 import { ASYNC_JOB, jobAnswer } from "./job-shape.ts";
 

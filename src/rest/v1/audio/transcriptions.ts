@@ -4,8 +4,8 @@ import {
   readTranscriptionForm,
   TRANSCRIPTION_FORM,
   TRANSCRIPTION_REQUEST,
-} from "../../../inference/audio-request.ts";
-import { mediaTypeOf } from "../../headers.ts";
+} from "../../../inference/audio/audio-request.ts";
+import { mediaTypeOf } from "../../http/headers.ts";
 import { callerOf, contentTypeOf, inferenceBytes } from "../../inference-call.ts";
 import { defineRoute } from "../../route.ts";
 import { routingHeaders } from "../../routing-headers.ts";

@@ -1,4 +1,4 @@
-import { CHAT_REQUEST, readChatRequest } from "../../../inference/chat-request.ts";
+import { CHAT_REQUEST, readChatRequest } from "../../../inference/chat/chat-request.ts";
 import { callerOf, inferenceBytes } from "../../inference-call.ts";
 import { defineRoute } from "../../route.ts";
 import { routingHeaders } from "../../routing-headers.ts";

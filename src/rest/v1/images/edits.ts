@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { EDIT_FORM, readImageEdit } from "../../../inference/image-request.ts";
+import { EDIT_FORM, readImageEdit } from "../../../inference/images/image-request.ts";
 import { callerOf, contentTypeOf, inferenceBytes } from "../../inference-call.ts";
 import { defineRoute } from "../../route.ts";
 import { routingHeaders } from "../../routing-headers.ts";

@@ -1,4 +1,4 @@
-import { IMAGE_REQUEST, readImageRequest } from "../../../inference/image-request.ts";
+import { IMAGE_REQUEST, readImageRequest } from "../../../inference/images/image-request.ts";
 import { callerOf, inferenceBytes } from "../../inference-call.ts";
 import { defineRoute } from "../../route.ts";
 import { routingHeaders } from "../../routing-headers.ts";

@@ -1,8 +1,17 @@
 import { z } from "zod";
-import { CHAT_SIZE_FIELDS, PROVIDER_OBJECT, providerPreferences } from "../../../inference/chat-request.ts";
-import { plannedChat } from "../../../inference/chat-size.ts";
-import { endpointOf, type Provider, SERVICE_TYPES, type ServiceType } from "../../../inference/provider.ts";
-import { permitSpender } from "../../../keys/permissions.ts";
+import {
+  CHAT_SIZE_FIELDS,
+  PROVIDER_OBJECT,
+  providerPreferences,
+} from "../../../inference/chat/chat-request.ts";
+import { plannedChat } from "../../../inference/chat/chat-size.ts";
+import {
+  endpointOf,
+  type Provider,
+  SERVICE_TYPES,
+  type ServiceType,
+} from "../../../inference/providers/provider.ts";
+import { permitSpender } from "../../../keys/auth/permissions.ts";
 import { defineRoute, json } from "../../route.ts";
 import { routingHeaders } from "../../routing-headers.ts";
 import { address } from "../../wire.ts";

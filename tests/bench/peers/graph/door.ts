@@ -1,13 +1,13 @@
-import { createEngine } from "../../../../gateway/engine/engine.ts";
-import type { SubgraphExecutor } from "../../../../gateway/engine/subgraph-executor.ts";
-import type { GraphContext } from "../../../../gateway/graph.ts";
+import { createEngine } from "../../../../gateway/federation/engine/engine.ts";
+import type { SubgraphExecutor } from "../../../../gateway/federation/engine/subgraph-executor.ts";
+import type { GraphContext } from "../../../../gateway/federation/graph.ts";
+import { Turns } from "../../../../gateway/http/turns.ts";
 import { createServer } from "../../../../gateway/server.ts";
-import { Turns } from "../../../../gateway/turns.ts";
 import { createApp } from "../../../../src/app.ts";
 import { NETWORKS, withAddresses } from "../../../../src/chain/networks.ts";
 import { readConfig } from "../../../../src/config.ts";
-import { ROUTER_WALLET } from "../../../../src/devnet/accounts.ts";
-import { contractAddresses, networkContracts } from "../../../../src/devnet/deploy.ts";
+import { ROUTER_WALLET } from "../../../../src/devnet/chain/accounts.ts";
+import { contractAddresses, networkContracts } from "../../../../src/devnet/chain/deploy.ts";
 import { createLogger } from "../../../../src/kernel/log.ts";
 import { createNativePlanner } from "../../../support/native-planner.ts";
 

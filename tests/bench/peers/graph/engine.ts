@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { type ExecutionResult, parse } from "graphql";
-import type { SubgraphExecutor } from "../../../../gateway/engine/subgraph-executor.ts";
-import { createLocalExecutor } from "../../../../gateway/executor.local.ts";
+import type { SubgraphExecutor } from "../../../../gateway/federation/engine/subgraph-executor.ts";
+import { createLocalExecutor } from "../../../../gateway/federation/executor.local.ts";
 import { routerSchemas } from "../../../../scripts/router-schema.ts";
 import { quantile } from "../../load.ts";
 import { answerParent } from "./dialogue.ts";

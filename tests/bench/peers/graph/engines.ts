@@ -1,10 +1,10 @@
 import { type buildASTSchema, type DocumentNode, type ExecutionResult, parse, print } from "graphql";
-import { createEngine } from "../../../../gateway/engine/engine.ts";
+import { createEngine } from "../../../../gateway/federation/engine/engine.ts";
 import type {
   MaybePromise,
   SubgraphExecutor,
   SubgraphResult,
-} from "../../../../gateway/engine/subgraph-executor.ts";
+} from "../../../../gateway/federation/engine/subgraph-executor.ts";
 import { importPeer } from "../../../peers/install.ts";
 import { createNativePlanner } from "../../../support/native-planner.ts";
 

@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { DocumentNode } from "graphql";
-import type { SubgraphExecutor } from "../../../../gateway/engine/subgraph-executor.ts";
-import { createRemoteExecutor } from "../../../../gateway/executor.remote.ts";
-import type { GraphContext } from "../../../../gateway/graph.ts";
+import type { SubgraphExecutor } from "../../../../gateway/federation/engine/subgraph-executor.ts";
+import { createRemoteExecutor } from "../../../../gateway/federation/executor.remote.ts";
+import type { GraphContext } from "../../../../gateway/federation/graph.ts";
 import { importPeer } from "../../../peers/install.ts";
 import { openDoor } from "./door.ts";
 

@@ -1,7 +1,7 @@
 import { buildSubgraphSchema, type GraphQLResolverMap } from "@apollo/subgraph";
 import { type GraphQLSchema, parse } from "graphql";
 import { composeSupergraph } from "../../../../scripts/compose.ts";
-import { FEDERATION_LINK } from "../../../../subgraphs/shared/build-subgraph.ts";
+import { FEDERATION_LINK } from "../../../../subgraphs/shared/schema/build-subgraph.ts";
 
 /** A shop of four subgraphs, as benchmarks of gateways have it, with data in memory. */
 const USERS = Array.from({ length: 50 }, (_, n) => ({

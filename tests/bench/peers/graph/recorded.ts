@@ -1,6 +1,6 @@
-import type { SubgraphExecutor } from "../../../../gateway/engine/subgraph-executor.ts";
-import { createRemoteExecutor } from "../../../../gateway/executor.remote.ts";
-import type { Principal } from "../../../../src/keys/principal.ts";
+import type { SubgraphExecutor } from "../../../../gateway/federation/engine/subgraph-executor.ts";
+import { createRemoteExecutor } from "../../../../gateway/federation/executor.remote.ts";
+import type { Principal } from "../../../../src/keys/auth/principal.ts";
 import { PRINCIPAL_HEADER, sealPrincipal } from "../../../../subgraphs/shared/principal-token.ts";
 
 /** Where the product's own subgraphs answer, and in whose name they are asked. */

@@ -6,10 +6,10 @@ import { buildSubgraphSchema, type GraphQLResolverMap } from "@apollo/subgraph";
 import { parse } from "graphql";
 import { useServer } from "graphql-ws/use/ws";
 import { WebSocketServer } from "ws";
-import { createLocalExecutor } from "../../../../gateway/executor.local.ts";
+import { createLocalExecutor } from "../../../../gateway/federation/executor.local.ts";
 import { composeSupergraph } from "../../../../scripts/compose.ts";
-import { PushIterator } from "../../../../src/kernel/push-iterator.ts";
-import { FEDERATION_LINK } from "../../../../subgraphs/shared/build-subgraph.ts";
+import { PushIterator } from "../../../../src/kernel/async/push-iterator.ts";
+import { FEDERATION_LINK } from "../../../../subgraphs/shared/schema/build-subgraph.ts";
 import { answerParent } from "./dialogue.ts";
 import { openDoor } from "./door.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { execute, type GraphQLSchema, parse, validate } from "graphql";
 import { expect } from "vitest";
-import type { Engine } from "../../../../gateway/engine/engine.ts";
+import type { Engine } from "../../../../gateway/federation/engine/engine.ts";
 import type { TestContext } from "./federation.ts";
 import { type DrawnQuery, type DrawOptions, drawQuery } from "./valid-query.ts";
 

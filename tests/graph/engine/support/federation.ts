@@ -2,16 +2,16 @@ import { buildSubgraphSchema, type GraphQLResolverMap } from "@apollo/subgraph";
 import Fastify, { type FastifyInstance } from "fastify";
 import { type GraphQLSchema, parse } from "graphql";
 import mercurius from "mercurius";
-import { readSupergraph } from "../../../../gateway/engine/api-schema.ts";
-import { createEngine, type Engine } from "../../../../gateway/engine/engine.ts";
-import type { GuardOf } from "../../../../gateway/engine/guards.ts";
-import type { RolloutOptions } from "../../../../gateway/engine/rollout.ts";
-import type { SubgraphExecutor } from "../../../../gateway/engine/subgraph-executor.ts";
-import { createLocalExecutor } from "../../../../gateway/executor.local.ts";
-import { createRemoteExecutor } from "../../../../gateway/executor.remote.ts";
-import type { Planner } from "../../../../gateway/planner.ts";
+import { createEngine, type Engine } from "../../../../gateway/federation/engine/engine.ts";
+import type { GuardOf } from "../../../../gateway/federation/engine/guards.ts";
+import type { Planner } from "../../../../gateway/federation/engine/planner.ts";
+import { readSupergraph } from "../../../../gateway/federation/engine/planning/api-schema.ts";
+import type { RolloutOptions } from "../../../../gateway/federation/engine/planning/rollout.ts";
+import type { SubgraphExecutor } from "../../../../gateway/federation/engine/subgraph-executor.ts";
+import { createLocalExecutor } from "../../../../gateway/federation/executor.local.ts";
+import { createRemoteExecutor } from "../../../../gateway/federation/executor.remote.ts";
 import { composeSupergraph } from "../../../../scripts/compose.ts";
-import { FEDERATION_LINK } from "../../../../subgraphs/shared/build-subgraph.ts";
+import { FEDERATION_LINK } from "../../../../subgraphs/shared/schema/build-subgraph.ts";
 import { createNativePlanner } from "../../../support/native-planner.ts";
 
 /** What the tests hand to the engine as its context. */

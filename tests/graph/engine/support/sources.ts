@@ -1,4 +1,4 @@
-import { PushIterator } from "../../../../src/kernel/push-iterator.ts";
+import { PushIterator } from "../../../../src/kernel/async/push-iterator.ts";
 
 /** Where a test pushes events, whoever subscribed to them. */
 export class Source<T> {

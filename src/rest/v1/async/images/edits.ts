@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { EDIT_FORM } from "../../../../inference/image-request.ts";
+import { EDIT_FORM } from "../../../../inference/images/image-request.ts";
 import { callerOf, contentTypeOf } from "../../../inference-call.ts";
 import { defineRoute } from "../../../route.ts";
 import { routingHeaders } from "../../../routing-headers.ts";

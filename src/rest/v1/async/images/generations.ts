@@ -1,4 +1,4 @@
-import { IMAGE_REQUEST } from "../../../../inference/image-request.ts";
+import { IMAGE_REQUEST } from "../../../../inference/images/image-request.ts";
 import { callerOf } from "../../../inference-call.ts";
 import { defineRoute } from "../../../route.ts";
 import { routingHeaders } from "../../../routing-headers.ts";

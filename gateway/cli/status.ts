@@ -1,0 +1,19 @@
+import { readPartialConfig } from "../../src/config.ts";
+import { runOrExplain } from "./run-or-explain.ts";
+import { readStatus, toBanner } from "./welcome.ts";
+
+/** `npm run status`: what runs on this machine's data folder, as the banner or, with `--json`, as data. */
+await runOrExplain(async () => {
+  const status = readStatus(readPartialConfig().DATA_DIR);
+  const isUp =
+    status !== undefined &&
+    (await fetch(`${status.urls.origin}/healthz`).then(
+      (reply) => reply.ok,
+      () => false,
+    ));
+  if (process.argv.includes("--json"))
+    console.log(JSON.stringify(isUp ? { running: true, ...status } : { running: false }));
+  else
+    console.log(isUp && status ? toBanner(status) : "zerograph does not run here. Start it with: npm start");
+  process.exitCode = isUp ? 0 : 1;
+});

@@ -1,0 +1,121 @@
+import {
+  type FieldNode,
+  type GraphQLInterfaceType,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLSchema,
+  isAbstractType,
+  isObjectType,
+  Kind,
+  type SelectionSetNode,
+} from "graphql";
+import type { Denial, Denied } from "../guards.ts";
+import { refusal } from "../refusal.ts";
+import { dataKey } from "./aliases.ts";
+import { both, type Condition, compileCondition, either } from "./conditions.ts";
+import type { Fragments } from "./fragments.ts";
+import { isIntrospection } from "./introspection.ts";
+
+/** A selection set, and when it counts: the same response key may be selected twice under two conditions. */
+export type Selected = { readonly set: SelectionSetNode; readonly condition: Condition };
+
+/**
+ * A response key of an object, merged from all selections of it. The key stands in the result where the first of its
+ * `places` that holds is: each is a position among the fields of the object, and its condition.
+ */
+export type SelectedField = {
+  readonly key: string;
+  readonly condition: Condition;
+  readonly places: readonly Place[];
+} & (
+  | {
+      readonly kind: "data";
+      readonly name: string;
+      readonly dataKey: string;
+      readonly type: GraphQLOutputType;
+      readonly selected: readonly Selected[];
+      /** Why it is not given to who asks; undefined when it is. */
+      readonly denial: Denial | undefined;
+    }
+  | { readonly kind: "typename" }
+  | { readonly kind: "introspection" }
+);
+
+type Place = { readonly position: number; readonly condition: Condition };
+
+type Group = {
+  readonly node: FieldNode;
+  readonly nodes: FieldNode[];
+  readonly places: Place[];
+  readonly selected: Selected[];
+};
+
+/** What selections are read with. */
+export type Selecting = {
+  readonly schema: GraphQLSchema;
+  readonly fragments: Fragments;
+  /** The fields that who asks is not given. */
+  readonly denied: Denied;
+};
+
+/** The fields that an object of this type has in the result, in the order of the operation. */
+export function collectFields(
+  { schema, fragments, denied }: Selecting,
+  type: GraphQLObjectType | GraphQLInterfaceType,
+  selected: readonly Selected[],
+): SelectedField[] {
+  const groups = new Map<string, Group>();
+  let positions = 0;
+  const addField = (node: FieldNode, condition: Condition) => {
+    const key = (node.alias ?? node.name).value;
+    const group = groups.get(key) ?? { node, nodes: [], places: [], selected: [] };
+    groups.set(key, group);
+    group.nodes.push(node);
+    group.places.push({ position: positions++, condition });
+    if (node.selectionSet) group.selected.push({ set: node.selectionSet, condition });
+  };
+  const addSet = (set: SelectionSetNode, outer: Condition) => {
+    for (const selection of set.selections) {
+      const condition = both(outer, compileCondition(selection.directives));
+      if (selection.kind === Kind.FIELD) {
+        addField(selection, condition);
+        continue;
+      }
+      const fragment =
+        selection.kind === Kind.INLINE_FRAGMENT ? selection : fragments.get(selection.name.value);
+      if (fragment && applies(schema, type, fragment.typeCondition?.name.value)) {
+        addSet(fragment.selectionSet, condition);
+      }
+    }
+  };
+  for (const { set, condition } of selected) addSet(set, condition);
+  return [...groups].map(([key, group]) => describe(key, group, type, denied));
+}
+
+function applies(
+  schema: GraphQLSchema,
+  type: GraphQLObjectType | GraphQLInterfaceType,
+  condition: string | undefined,
+): boolean {
+  if (condition === undefined || condition === type.name) return true;
+  const wanted = schema.getType(condition);
+  return isAbstractType(wanted) && isObjectType(type) && schema.isSubType(wanted, type);
+}
+
+function describe(
+  key: string,
+  { node, nodes, places, selected }: Group,
+  type: GraphQLObjectType | GraphQLInterfaceType,
+  denied: Denied,
+): SelectedField {
+  const name = node.name.value;
+  const condition = either(places.map((place) => place.condition));
+  const common = { key, condition, places };
+  if (name === "__typename") return { kind: "typename", ...common };
+  if (isIntrospection(node)) return { kind: "introspection", ...common };
+  const field = type.getFields()[name];
+  if (!field) throw refusal(`Cannot query field "${name}" on type "${type.name}".`);
+  // Selected twice, it may be guarded in one place only: what the other place gives is at hand.
+  const denial = nodes.every((one) => denied.has(one)) ? denied.get(node) : undefined;
+  return { kind: "data", ...common, name, dataKey: dataKey(node), type: field.type, selected, denial };
+}

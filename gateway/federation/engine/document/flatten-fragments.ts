@@ -1,0 +1,139 @@
+import {
+  type DocumentNode,
+  type FieldNode,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  getNamedType,
+  isAbstractType,
+  isInterfaceType,
+  isObjectType,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionNode,
+  type SelectionSetNode,
+} from "graphql";
+import { refusal } from "../refusal.ts";
+import { type Fragments, readFragments } from "./fragments.ts";
+
+/** So many selections an operation may have with its fragments written out, for each type that an object can be. */
+const MAX_SELECTIONS = 20_000;
+const TYPENAME: FieldNode = { kind: Kind.FIELD, name: { kind: Kind.NAME, value: "__typename" } };
+
+/** What operations are flattened by: the public schema, and the fields of `interfaceObjectFields`. */
+export type FlattenOptions = {
+  readonly schema: GraphQLSchema;
+  readonly interfaceObjectFields: ReadonlySet<string>;
+};
+
+type Flattening = FlattenOptions & { readonly fragments: Fragments; left: number };
+/** The selections of one object: for every type that it can be, and for some. */
+type Selected = { readonly common: SelectionNode[]; readonly byType: Map<string, SelectionNode[]> };
+
+/**
+ * The operation without fragments that nest: an object has the fields of its type, and one inline fragment for each
+ * object type that has more. The planner fails on some that nest, and on types that cannot be met. There must be no
+ * conditions left. Undefined when no subgraph has to be asked. Throws a GraphQLError when it grows too large.
+ */
+export function flattenFragments(
+  options: FlattenOptions,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): DocumentNode | undefined {
+  const flattening = { ...options, fragments: readFragments(document), left: MAX_SELECTIONS };
+  const root = options.schema.getRootType(operation.operation);
+  if (!root) throw new Error(`the schema has no ${operation.operation} type`);
+  const selectionSet = flattenSet(flattening, root, operation.selectionSet);
+  if (selectionSet.selections.every((one) => one.kind === Kind.FIELD && one.name.value === "__typename"))
+    return undefined;
+  return { ...document, definitions: [{ ...operation, selectionSet }] };
+}
+
+function flattenSet(flattening: Flattening, type: GraphQLNamedType, set: SelectionSetNode): SelectionSetNode {
+  const selected: Selected = { common: [], byType: new Map() };
+  collect(flattening, { type, types: undefined }, set, selected);
+  refuseMixed(flattening, selected.byType);
+  const selections = [...selected.common];
+  for (const [name, own] of selected.byType)
+    selections.push({
+      kind: Kind.INLINE_FRAGMENT,
+      typeCondition: { kind: Kind.NAMED_TYPE, name: { kind: Kind.NAME, value: name } },
+      selectionSet: { kind: Kind.SELECTION_SET, selections: own },
+    });
+  return { kind: Kind.SELECTION_SET, selections: selections.length > 0 ? selections : [TYPENAME] };
+}
+
+/**
+ * Fields that a subgraph adds to an interface, in a fragment on one of its types beside a fragment on another: the
+ * planner asks for them for one of the types only.
+ */
+function refuseMixed({ interfaceObjectFields }: Flattening, byType: Selected["byType"]): void {
+  if (byType.size < 2 || interfaceObjectFields.size === 0) return;
+  for (const [type, selections] of byType)
+    for (const selection of selections) {
+      if (selection.kind !== Kind.FIELD || !interfaceObjectFields.has(`${type}.${selection.name.value}`))
+        continue;
+      const { value: field } = selection.name;
+      if (
+        ![...byType.keys()].some((other) => other !== type && interfaceObjectFields.has(`${other}.${field}`))
+      )
+        continue;
+      throw refusal(
+        `Select "${selection.name.value}" of "${type}" on its interface: it cannot be in a fragment on one type beside fragments on others.`,
+      );
+    }
+}
+
+/** Where a selection stands: on a type, and for which object types only; undefined for all of the object's own type. */
+type Place = { readonly type: GraphQLNamedType; readonly types: readonly string[] | undefined };
+
+function collect(flattening: Flattening, place: Place, set: SelectionSetNode, into: Selected): void {
+  for (const selection of set.selections) {
+    if (selection.kind === Kind.FIELD) {
+      addField(flattening, place, selection, into);
+      continue;
+    }
+    const fragment =
+      selection.kind === Kind.INLINE_FRAGMENT ? selection : flattening.fragments.get(selection.name.value);
+    if (!fragment) continue;
+    const narrowed = narrow(flattening.schema, place, fragment.typeCondition?.name.value);
+    if (narrowed) collect(flattening, narrowed, fragment.selectionSet, into);
+  }
+}
+
+/** The place inside a fragment; undefined when no object is of its type. */
+function narrow(schema: GraphQLSchema, place: Place, condition: string | undefined): Place | undefined {
+  const wanted = condition === undefined ? place.type : schema.getType(condition);
+  if (!wanted || wanted === place.type) return place;
+  const possible = place.types ?? namesOf(schema, place.type);
+  const met = namesOf(schema, wanted).filter((name) => possible.includes(name));
+  if (met.length === 0) return undefined;
+  const isWider = place.types === undefined && isInterfaceOf(wanted, place.type);
+  return isWider ? place : { type: wanted, types: met };
+}
+
+function isInterfaceOf(wanted: GraphQLNamedType, type: GraphQLNamedType): boolean {
+  return isInterfaceType(wanted) && "getInterfaces" in type && type.getInterfaces().includes(wanted);
+}
+
+function namesOf(schema: GraphQLSchema, type: GraphQLNamedType): string[] {
+  return isAbstractType(type) ? schema.getPossibleTypes(type).map(({ name }) => name) : [type.name];
+}
+
+function addField(flattening: Flattening, { type, types }: Place, field: FieldNode, into: Selected): void {
+  flattening.left -= types?.length ?? 1;
+  if (flattening.left < 0) throw refusal("The operation is too large with its fragments written out.");
+  const places = types ?? [undefined];
+  for (const name of places) {
+    const owner = name === undefined ? type : flattening.schema.getType(name);
+    const flat = owner ? flattenField(flattening, owner, field) : field;
+    if (name === undefined) into.common.push(flat);
+    else into.byType.set(name, [...(into.byType.get(name) ?? []), flat]);
+  }
+}
+
+function flattenField(flattening: Flattening, owner: GraphQLNamedType, field: FieldNode): FieldNode {
+  if (!field.selectionSet || !(isObjectType(owner) || isInterfaceType(owner))) return field;
+  const defined = owner.getFields()[field.name.value];
+  if (!defined) throw refusal(`Cannot query field "${field.name.value}" on type "${owner.name}".`);
+  return { ...field, selectionSet: flattenSet(flattening, getNamedType(defined.type), field.selectionSet) };
+}

@@ -1,0 +1,54 @@
+import {
+  type DirectiveNode,
+  type DocumentNode,
+  type FieldNode,
+  Kind,
+  type SelectionNode,
+  type SelectionSetNode,
+  visit,
+} from "graphql";
+import type { JsonObject } from "../subgraph-executor.ts";
+import { compileCondition } from "./conditions.ts";
+
+const TYPENAME: FieldNode = { kind: Kind.FIELD, name: { kind: Kind.NAME, value: "__typename" } };
+
+/** The variables that conditions of a document read, without their `$`. */
+export function conditionVariables(document: DocumentNode): readonly string[] {
+  const names = new Set<string>();
+  visit(document, {
+    Directive(directive) {
+      const value = isCondition(directive) ? directive.arguments?.[0]?.value : undefined;
+      if (value?.kind === Kind.VARIABLE) names.add(value.name.value);
+    },
+  });
+  return [...names].sort();
+}
+
+/**
+ * Writes the conditions out, by the values of their variables: the planner mixes up conditions that nest, and makes no
+ * plan when none holds. Where nothing is left of an object, `__typename` is.
+ */
+export function applyConditions(document: DocumentNode, variables: Readonly<JsonObject>): DocumentNode {
+  return visit(document, {
+    SelectionSet(set): SelectionSetNode | undefined {
+      const kept = set.selections.filter(
+        ({ directives }) => compileCondition(directives)?.(variables) !== false,
+      );
+      const selections = kept.map(withoutConditions);
+      const isSame = selections.every((selection, at) => selection === set.selections[at]);
+      if (isSame && selections.length === set.selections.length) return undefined;
+      return { ...set, selections: selections.length > 0 ? selections : [TYPENAME] };
+    },
+  });
+}
+
+function withoutConditions<T extends SelectionNode>(selection: T): T {
+  const { directives = [] } = selection;
+  return directives.some(isCondition)
+    ? { ...selection, directives: directives.filter((directive) => !isCondition(directive)) }
+    : selection;
+}
+
+function isCondition({ name }: DirectiveNode): boolean {
+  return name.value === "skip" || name.value === "include";
+}

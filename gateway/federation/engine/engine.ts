@@ -1,0 +1,258 @@
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  execute,
+  GraphQLError,
+  type GraphQLSchema,
+  getOperationAST,
+  type OperationDefinitionNode,
+} from "graphql";
+import { type LiftedOperation, liftLiterals } from "./document/lift-literals.ts";
+import { conditionVariables } from "./document/planner-document.ts";
+import { coerceVariables, InvalidVariables, refuseNulls } from "./document/variables.ts";
+import type { Execution, ReportFailure } from "./execution.ts";
+import { denialsOf, findGuardedFields, type GuardedFields, type GuardOf } from "./guards.ts";
+import type { Planner } from "./planner.ts";
+import { readSupergraph } from "./planning/api-schema.ts";
+import { interfaceObjectFields } from "./planning/interface-objects.ts";
+import { PlanCache } from "./planning/plan-cache.ts";
+import { type Prepared, prepareOperation } from "./planning/prepare.ts";
+import { readRequirements } from "./planning/requirements.ts";
+import { createRollouts, type RolloutOptions } from "./planning/rollout.ts";
+import { createTypeIndex } from "./planning/type-index.ts";
+import type { Project } from "./projection.ts";
+import { refusal } from "./refusal.ts";
+import { isPromise, type JsonObject, type MaybePromise, type SubgraphExecutor } from "./subgraph-executor.ts";
+import { openSubscription } from "./subscription.ts";
+import { explain } from "./violations.ts";
+
+/** What an engine is made of. The executors are asked by the names that the supergraph gives the subgraphs. */
+export type EngineOptions<C> = {
+  readonly supergraphSdl: string;
+  readonly planner: Planner;
+  readonly executors: Readonly<Record<string, SubgraphExecutor<C>>>;
+  /** How many operations stay compiled, by their text. */
+  readonly planLimit?: number;
+  /** Hears of every request that a subgraph did not answer. */
+  readonly reportFailure?: ReportFailure;
+  /** What stands before fields; all are open unless told. A field that is denied is not planned. */
+  readonly guardOf?: GuardOf<C>;
+  /** How long a subscription that lost its source is tried to be resumed, before its reader is told. */
+  readonly resumeMs?: number;
+  /** Resolves when the next introspection may run, which takes tens of milliseconds; at once unless given. */
+  readonly introspectionTurn?: () => Promise<void>;
+  /** Which progressive overrides are active; `percent(p)` ones by lot unless told. */
+  readonly rollout?: RolloutOptions<C>;
+};
+
+/** One operation of a client. The document must be parsed and valid against the engine's `apiSchema`. */
+type ExecutionRequest<C> = {
+  readonly document: DocumentNode;
+  readonly operationName?: string | null | undefined;
+  readonly variables?: Readonly<JsonObject> | null | undefined;
+  readonly context: C;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** Answers operations on the whole graph by asking subgraphs. `C` is handed to the executors, unread. */
+export interface Engine<C> {
+  /** The public schema: what clients may ask, and what introspection shows. */
+  readonly apiSchema: GraphQLSchema;
+  /** Runs a query or a mutation. Expected failures are in `errors`; it throws only when something is broken. */
+  execute(request: ExecutionRequest<C>): MaybePromise<ExecutionResult>;
+  /** Opens a subscription, or says in `errors` why it cannot. A source that is lost makes `next()` throw. */
+  subscribe(request: ExecutionRequest<C>): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult>;
+}
+
+const DEFAULT_PLAN_LIMIT = 1_000;
+const DEFAULT_RESUME_MS = 60_000;
+
+/** Makes the engine of one supergraph. */
+export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
+  const { full, api } = readSupergraph(options.supergraphSdl);
+  const { planner, executors, reportFailure = () => {}, resumeMs = DEFAULT_RESUME_MS } = options;
+  const { introspectionTurn } = options;
+  const plans = new PlanCache<Prepared<C>>({
+    maxEntries: options.planLimit ?? DEFAULT_PLAN_LIMIT,
+    charactersOf: ({ planCharacters }) => planCharacters,
+  });
+  const subgraph = (name: string) => {
+    const executor = executors[name];
+    if (!executor) throw new Error(`there is no executor for the subgraph ${name}`);
+    return { name, executor, reportFailure };
+  };
+  const preparation = {
+    api,
+    planner,
+    flattening: { schema: api, interfaceObjectFields: interfaceObjectFields(full) },
+    planContext: {
+      supergraph: full,
+      types: createTypeIndex(full),
+      requirements: readRequirements(full),
+      subgraph,
+    },
+  };
+  const guardedIn = createGuardedFields(api, options.guardOf);
+  const rolloutOf = createRollouts(full, options.rollout);
+  const flagsOf = createFlags();
+  const lift = createLifting<C>(api);
+  const prepare = ({ document, operationName = null, context, variables }: LiftedRequest<C>) => {
+    const { denied, key } = denialsOf(guardedIn(document), context);
+    const rollout = rolloutOf(context);
+    const flags = flagsOf(document, variables);
+    return plans.get(document, `${operationName ?? ""}${key}${rollout.key}${flags}`, () =>
+      prepareOperation(preparation, { document, operationName, denied, rollout, flags: variables }),
+    );
+  };
+  return {
+    apiSchema: api,
+    execute(given) {
+      return orRefusal(() => {
+        const request = lift(given);
+        const prepared = prepare(request);
+        const run = (ready: Prepared<C>) => {
+          const start = () => runOperation(api, ready, request);
+          if (!ready.introspection || !introspectionTurn) return start();
+          return introspectionTurn().then(() => (request.signal?.aborted ? gaveUp() : start()));
+        };
+        return isPromise(prepared) ? prepared.then(run) : run(prepared);
+      });
+    },
+    async subscribe(given) {
+      return orRefusal(async () => {
+        const request = lift(given);
+        return runSubscription(await prepare(request), request, resumeMs);
+      });
+    },
+  };
+}
+
+/** The guarded fields of a document are looked for once. */
+function createGuardedFields<C>(
+  api: GraphQLSchema,
+  guardOf: GuardOf<C> | undefined,
+): (document: DocumentNode) => GuardedFields<C> {
+  if (!guardOf) return () => [];
+  const known = new WeakMap<DocumentNode, GuardedFields<C>>();
+  return (document) => {
+    const fields = known.get(document) ?? findGuardedFields(api, document, guardOf);
+    known.set(document, fields);
+    return fields;
+  };
+}
+
+/** An operation without literals, and the values of all of its variables. */
+type LiftedRequest<C> = ExecutionRequest<C> & { readonly variables: Readonly<JsonObject> };
+
+/** The literals of a document are lifted once. */
+function createLifting<C>(api: GraphQLSchema): (request: ExecutionRequest<C>) => LiftedRequest<C> {
+  const known = new WeakMap<DocumentNode, Map<OperationDefinitionNode, LiftedOperation>>();
+  const liftedOf = (document: DocumentNode, operation: OperationDefinitionNode) => {
+    const operations = known.get(document) ?? new Map<OperationDefinitionNode, LiftedOperation>();
+    known.set(document, operations);
+    const lifted = operations.get(operation) ?? liftLiterals(api, document, operation);
+    operations.set(operation, lifted);
+    return lifted;
+  };
+  return (request) => {
+    const { document, operationName = null } = request;
+    const operation = getOperationAST(document, operationName);
+    if (!operation) throw refusal(unknownOperation(operationName));
+    const given = coerceVariables(api, operation, request.variables);
+    const lifted = liftedOf(document, operation);
+    refuseNulls(lifted.required, given);
+    return { ...request, document: lifted.document, variables: { ...given, ...lifted.values(given) } };
+  };
+}
+
+function unknownOperation(operationName: string | null): string {
+  return operationName === null
+    ? "The document has several operations: name the one to run."
+    : `The document has no operation named "${operationName}".`;
+}
+
+/** The values of the conditions of an operation, as a key: each combination is planned by itself. */
+function createFlags(): (document: DocumentNode, variables: Readonly<JsonObject>) => string {
+  const known = new WeakMap<DocumentNode, readonly string[]>();
+  return (document, variables) => {
+    const names = known.get(document) ?? conditionVariables(document);
+    known.set(document, names);
+    return names.length > 0 ? `?${names.map((name) => (variables[name] === true ? 1 : 0)).join("")}` : "";
+  };
+}
+
+function runOperation<C>(
+  api: GraphQLSchema,
+  prepared: Prepared<C>,
+  request: LiftedRequest<C>,
+): MaybePromise<ExecutionResult> {
+  if (!prepared.run) throw refusal("A subscription is answered by a stream, not by one response.");
+  const execution = startExecution(prepared.project, request);
+  const finish = () => finishExecution(prepared.project, execution);
+  if (prepared.introspection) introspect(api, prepared.introspection, request, execution);
+  const running = prepared.run(execution);
+  return running && isPromise(running) ? running.then(finish) : finish();
+}
+
+function runSubscription<C>(
+  prepared: Prepared<C>,
+  request: LiftedRequest<C>,
+  resumeMs: number,
+): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult> {
+  if (!prepared.subscription) throw refusal("Only a subscription is answered by a stream.");
+  return openSubscription(prepared.subscription, {
+    start: () => startExecution(prepared.project, request),
+    finish: (execution) => finishExecution(prepared.project, execution),
+    resumeMs,
+  });
+}
+
+function startExecution<C>(project: Project, { context, signal, variables }: LiftedRequest<C>): Execution<C> {
+  const data: JsonObject = {};
+  const isBroken = () => project(data, { variables, path: [], violations: [], isPartial: true }) === null;
+  return { context, signal, variables, data, errors: [], nulled: [], isBroken };
+}
+
+function finishExecution<C>(project: Project, execution: Execution<C>): ExecutionResult {
+  const { variables, errors, nulled } = execution;
+  const run = { variables, path: [], violations: [] };
+  const data = project(execution.data, run);
+  if (run.violations.length > 0) errors.push(...explain(run.violations, errors, nulled));
+  return errors.length > 0 ? { data, errors } : { data };
+}
+
+/** The client left, or the deadline of the operation passed, while it waited for its turn. */
+function gaveUp(): ExecutionResult {
+  const extensions = { code: "unavailable" };
+  return {
+    errors: [new GraphQLError("The operation did not begin in time. Try again later.", { extensions })],
+  };
+}
+
+/** The schema answers `__schema` and `__type`; their part of the result is already in its final shape. */
+function introspect<C>(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  { variables }: LiftedRequest<C>,
+  execution: Execution<C>,
+): void {
+  const result = execute({ schema, document, variableValues: variables });
+  if (isPromise(result)) throw new Error("introspection has no resolvers to wait for");
+  Object.assign(execution.data, result.data);
+  execution.errors.push(...(result.errors ?? []));
+}
+
+/** What the client did wrong becomes an answer; everything else stays an error. */
+function orRefusal<T>(run: () => MaybePromise<T>): MaybePromise<T | ExecutionResult> {
+  const refuse = (reason: unknown): ExecutionResult => {
+    if (reason instanceof GraphQLError) return { errors: [reason] };
+    if (reason instanceof InvalidVariables) return { errors: reason.errors };
+    throw reason;
+  };
+  try {
+    const result = run();
+    return isPromise(result) ? result.catch(refuse) : result;
+  } catch (reason) {
+    return refuse(reason);
+  }
+}

@@ -1,0 +1,95 @@
+import { type DocumentNode, type GraphQLSchema, getOperationAST, OperationTypeNode, print } from "graphql";
+import { renameAliases } from "../document/aliases.ts";
+import { type FlattenOptions, flattenFragments } from "../document/flatten-fragments.ts";
+import { splitIntrospection } from "../document/introspection.ts";
+import { applyConditions } from "../document/planner-document.ts";
+import type { Step } from "../execution.ts";
+import { type Denied, withoutDenied } from "../guards.ts";
+import type { Planner } from "../planner.ts";
+import { compileProjection, type Project } from "../projection.ts";
+import { denial, refusal, refuseUnsupported } from "../refusal.ts";
+import type { JsonObject } from "../subgraph-executor.ts";
+import {
+  compilePlan,
+  compileSubscriptionPlan,
+  type PlanContext,
+  type SubscriptionPlan,
+} from "./compile-plan.ts";
+import type { Rollout } from "./rollout.ts";
+
+/** An operation, compiled: all that does not depend on the request. */
+export type Prepared<C> = {
+  /** Of the plan as JSON: what the compiled steps are measured by. */
+  readonly planCharacters: number;
+  readonly introspection: DocumentNode | undefined;
+  readonly project: Project;
+  readonly run: Step<C> | undefined;
+  readonly subscription: SubscriptionPlan<C> | undefined;
+};
+
+/** What operations are compiled with. */
+export type Preparation<C> = {
+  readonly api: GraphQLSchema;
+  readonly planner: Planner;
+  readonly planContext: PlanContext<C>;
+  readonly flattening: FlattenOptions;
+};
+
+/** An operation, and the caller it is compiled for. */
+export type ToPrepare = {
+  readonly document: DocumentNode;
+  readonly operationName: string | null;
+  readonly denied: Denied;
+  readonly rollout: Rollout;
+  /** The values of the variables that conditions read. */
+  readonly flags: Readonly<JsonObject>;
+};
+
+/**
+ * Plans and compiles an operation. What is denied is not planned, so that no subgraph is asked for it. Throws a
+ * GraphQLError when it is one that the engine does not run.
+ */
+export async function prepareOperation<C>(
+  { api, planner, planContext, flattening }: Preparation<C>,
+  toPrepare: ToPrepare,
+): Promise<Prepared<C>> {
+  const { document, operationName, denied, rollout } = toPrepare;
+  const operation = getOperationAST(document, operationName);
+  if (!operation) throw refusal("The document has no such operation.");
+  refuseUnsupported(document);
+  const project = compileProjection(api, document, operation, denied);
+  const { introspection, rest } = splitAllowed(document, operationName, denied);
+  const isSubscription = operation.operation === OperationTypeNode.SUBSCRIPTION;
+  if (isSubscription && !rest) throw denial(denied);
+  const simple = rest && simplify(flattening, rest, toPrepare);
+  const plan = simple ? await planner.plan(print(simple), operation.name?.value ?? null, rollout) : {};
+  return {
+    planCharacters: JSON.stringify(plan).length,
+    introspection,
+    project,
+    run: isSubscription ? undefined : compilePlan(plan, planContext),
+    subscription: isSubscription ? compileSubscriptionPlan(plan, planContext) : undefined,
+  };
+}
+
+/**
+ * The operation as the planner gets it: without the conditions, nested fragments and aliases that it mixes up.
+ * Undefined when its conditions leave nothing.
+ */
+function simplify(
+  flattening: FlattenOptions,
+  document: DocumentNode,
+  { operationName, flags }: ToPrepare,
+): DocumentNode | undefined {
+  const applied = applyConditions(document, flags);
+  const operation = getOperationAST(applied, operationName);
+  if (!operation) return undefined;
+  const flat = flattenFragments(flattening, applied, operation);
+  return flat && renameAliases(flat);
+}
+
+function splitAllowed(document: DocumentNode, operationName: string | null, denied: Denied) {
+  const allowed = withoutDenied(document, denied);
+  const operation = getOperationAST(allowed, operationName);
+  return operation ? splitIntrospection(allowed, operation) : { introspection: undefined, rest: undefined };
+}

@@ -1,0 +1,163 @@
+import {
+  createSourceEventStream,
+  type DocumentNode,
+  type ExecutionResult,
+  execute,
+  GraphQLError,
+  type GraphQLSchema,
+} from "graphql";
+
+import { type CompiledQuery, compileQuery, isCompiledQuery } from "graphql-jit";
+import { ByteLru } from "../../src/kernel/byte-lru.ts";
+import { AppError } from "../../src/kernel/errors.ts";
+import { Slot } from "../../src/kernel/slot.ts";
+import { hasRecursiveVariable, nestedVariables } from "./engine/document/variable-usage.ts";
+import { MapIterator } from "./engine/map-iterator.ts";
+import {
+  isPromise,
+  type SubgraphExecutor,
+  type SubgraphRequest,
+  type SubgraphResult,
+} from "./engine/subgraph-executor.ts";
+
+/** A subgraph that lives in this process. `C` is the gateway's context, `S` the subgraph's. */
+export type LocalExecutorOptions<C, S> = {
+  readonly schema: GraphQLSchema;
+  /**
+   * Called once per client request and per event of a subscription: loaders made here are fresh for each. `signal`
+   * aborts when the client has left.
+   */
+  readonly contextOf: (context: C, signal?: AbortSignal) => S;
+  /** Hears of what resolvers threw unexpectedly: clients are not told. */
+  readonly reportBug?: (error: unknown) => void;
+  /** How many operations stay compiled. */
+  readonly compiledLimit?: number;
+};
+
+const DEFAULT_COMPILED_LIMIT = 2_000;
+const MAX_COMPILED_BYTES = 64 * 1_048_576;
+/** A compiled operation takes about so many bytes for each of its characters. */
+const BYTES_PER_CHARACTER = 40;
+
+/** Runs a subgraph's operations in this process, compiled to JavaScript once for each text. */
+export function createLocalExecutor<C, S>(options: LocalExecutorOptions<C, S>): SubgraphExecutor<C> {
+  const { schema, contextOf, reportBug = () => {} } = options;
+  const compile = createCompiler(schema, options.compiledLimit ?? DEFAULT_COMPILED_LIMIT);
+  const contexts = new Slot<object, { readonly context: S }>();
+  const contextIn = ({ scope, context, signal }: SubgraphRequest<C>): S => {
+    const known = contexts.get(scope) ?? { context: contextOf(context, signal) };
+    contexts.set(scope, known);
+    return known.context;
+  };
+  const report = (result: ExecutionResult): SubgraphResult => {
+    for (const error of result.errors ?? []) {
+      const bug = bugBehind(error);
+      if (bug) reportBug(bug);
+    }
+    return result;
+  };
+  const run = (request: SubgraphRequest<C>, root: unknown, context: S) => {
+    const compiled = compile(request);
+    if (!("query" in compiled)) return report(compiled);
+    const result = compiled.query(root, context, request.variables);
+    return isPromise(result) ? result.then(report) : report(result);
+  };
+  return {
+    execute: (request) => run(request, undefined, contextIn(request)),
+    async subscribe(request) {
+      const { document, variables } = request;
+      const contextValue = contextOf(request.context);
+      const source = await createSourceEventStream({
+        schema,
+        document,
+        variableValues: variables,
+        contextValue,
+      });
+      if (!isIterable(source)) return report(source);
+      return new MapIterator(endWithFailure(source[Symbol.asyncIterator]()), {
+        map: (event) =>
+          event instanceof Failure ? event.result : run(request, event, contextOf(request.context)),
+        mapError: (reason) => reason,
+        onEnd: () => {},
+      });
+    },
+    close: async () => {},
+  };
+}
+
+type Runnable = Pick<CompiledQuery, "query">;
+type Compiled = Runnable | ExecutionResult;
+
+/**
+ * Compiles an operation where graphql-jit is right: it never ends compiling a variable whose type contains itself, and
+ * writes null for a variable in an object or a list that is not given. graphql-js runs these.
+ */
+function compileOperation(schema: GraphQLSchema, document: DocumentNode): Compiled {
+  const interpreted: Runnable = {
+    query: (rootValue, contextValue, given) =>
+      execute({ schema, document, rootValue, contextValue, variableValues: given ?? {} }),
+  };
+  if (hasRecursiveVariable(schema, document)) return interpreted;
+  const compiled = compileQuery(schema, document);
+  const nested = nestedVariables(document);
+  if (nested.length === 0 || !isCompiledQuery(compiled)) return compiled;
+  return {
+    query(root, context, given) {
+      const isWhole = nested.every((name) => given !== undefined && given !== null && name in given);
+      return (isWhole ? compiled : interpreted).query(root, context, given);
+    },
+  };
+}
+
+/** Compiled operations, by the identity of the document and then by its text: many plans send the same one. */
+function createCompiler(
+  schema: GraphQLSchema,
+  limit: number,
+): (request: Pick<SubgraphRequest<unknown>, "document" | "text">) => Compiled {
+  const byDocument = new WeakMap<DocumentNode, Compiled>();
+  const byText = new ByteLru<Compiled>({ maxEntries: limit, maxBytes: MAX_COMPILED_BYTES });
+  return ({ document, text }) => {
+    const known = byDocument.get(document);
+    if (known) return known;
+    const compiled = byText.get(text) ?? compileOperation(schema, document);
+    byText.set(text, compiled, text.length * BYTES_PER_CHARACTER);
+    byDocument.set(document, compiled);
+    return compiled;
+  };
+}
+
+/** The last event of a source that failed in a way that clients are told. */
+class Failure {
+  readonly result: SubgraphResult;
+
+  constructor(error: GraphQLError) {
+    this.result = { data: null, errors: [error] };
+  }
+}
+
+/** A source that fails by name ends with that failure; one that just breaks is lost, and throws. */
+function endWithFailure(source: AsyncIterator<unknown>): AsyncIterator<unknown> {
+  let failed = false;
+  return {
+    async next() {
+      if (failed) return { done: true, value: undefined };
+      return source.next().catch((reason: unknown) => {
+        if (!(reason instanceof GraphQLError) || bugBehind(reason)) throw reason;
+        failed = true;
+        return { done: false, value: new Failure(reason) };
+      });
+    },
+    return: () => source.return?.() ?? Promise.resolve({ done: true, value: undefined }),
+  };
+}
+
+/** What was thrown at the bottom of an error, unless it is a failure that we name. */
+function bugBehind(error: GraphQLError): Error | undefined {
+  let cause: Error = error;
+  while (cause instanceof GraphQLError && cause.originalError) cause = cause.originalError;
+  return cause instanceof GraphQLError || cause instanceof AppError ? undefined : cause;
+}
+
+function isIterable(value: object): value is AsyncIterable<unknown> {
+  return Symbol.asyncIterator in value;
+}

@@ -1,0 +1,163 @@
+import { readFile } from "node:fs/promises";
+import type { GraphQLSchema } from "graphql";
+import type { App } from "../../src/app.ts";
+import type { Config } from "../../src/config.ts";
+import { GRAPH_LIMITS } from "../../src/graph-limits.ts";
+import type { ReplayKey } from "../../src/idempotency/replay-key.ts";
+import { traceHeaders } from "../../src/kernel/tracing.ts";
+import type { Principal } from "../../src/keys/auth/principal.ts";
+import type { AnswerMemory } from "../../src/load/operation-memory.ts";
+import { modules } from "../../subgraphs/modules.ts";
+import { createContext } from "../../subgraphs/shared/context.ts";
+import {
+  PRINCIPAL_HEADER,
+  REPLAY_KEY_HEADER,
+  sealPrincipal,
+  sealReplayKey,
+} from "../../subgraphs/shared/principal-token.ts";
+import { checkScalars } from "../../subgraphs/shared/schema/scalars.ts";
+import { ClientLeft } from "../http/request-abort.ts";
+import { Turns, takeTurn } from "../http/turns.ts";
+import { createEngine, type Engine } from "./engine/engine.ts";
+import type { GuardOf } from "./engine/guards.ts";
+import { readSupergraph } from "./engine/planning/api-schema.ts";
+import type { SubgraphExecutor } from "./engine/subgraph-executor.ts";
+import { createLocalExecutor } from "./executor.local.ts";
+import { createRemoteExecutor } from "./executor.remote.ts";
+import { type Observed, observeEngine, observeExecutor, observePlanner } from "./observed-graph.ts";
+import { ProcessPlanner } from "./planner/process-planner.ts";
+import { createGuards } from "./policy/access.ts";
+
+/** What an operation carries through the engine: who asks. */
+export type GraphContext = Observed & {
+  readonly principal: Principal;
+  /** Derives the key under which answers to the caller's credential are stored, where they may be. */
+  readonly replayKey?: (() => ReplayKey | undefined) | undefined;
+  /** What the result holds of the memory budget until it was sent. Subscriptions that are shared have none. */
+  readonly memory?: AnswerMemory | undefined;
+};
+
+/** The whole graph: its engine, and how to let go of it. */
+export type Graph = {
+  readonly engine: Engine<GraphContext>;
+  readonly apiSchema: GraphQLSchema;
+  /** What stands before its fields. */
+  readonly guardOf: GuardOf<GraphContext>;
+  readonly supergraphSdl: string;
+  /** Introspection takes turns of its own, one query in each. */
+  readonly introspections: Turns;
+  /** Starts what the first operation would wait for otherwise. */
+  warmUp(): void;
+  close(): Promise<void>;
+};
+
+/** Where the subgraphs are: in this process, or behind a URL by name. */
+export type SubgraphPlaces =
+  | { readonly kind: "local"; readonly app: App }
+  | { readonly kind: "remote"; readonly urls: Readonly<Record<string, string>>; readonly secret: string };
+
+type Executors = Record<string, SubgraphExecutor<GraphContext>>;
+
+/** Opens the graph of the committed supergraph over its subgraphs, wherever they are. */
+export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph> {
+  const supergraphSdl = await readFile(new URL("../../schema/supergraph.graphql", import.meta.url), "utf8");
+  const { metrics, log } = app;
+  const asked =
+    places.kind === "local" ? localExecutors(places.app) : remoteExecutors(places, waitOf(app.config));
+  const executors = Object.fromEntries(
+    Object.entries(asked).map(([name, executor]) => [name, observeExecutor(name, executor)]),
+  );
+  const guardOf = createGuards(supergraphSdl, readSupergraph(supergraphSdl).api);
+  const planner = new ProcessPlanner({ supergraphSdl, log, observer: metrics });
+  const introspections = new Turns(1);
+  const bare = createEngine<GraphContext>({
+    supergraphSdl,
+    introspectionTurn: () => takeTurn(introspections),
+    planner: observePlanner(planner, { metrics, log }),
+    executors,
+    guardOf,
+    resumeMs: (app.config.GRAPH_LIMITS ?? GRAPH_LIMITS).resumeMs,
+    reportFailure(subgraph, reason) {
+      if (reason instanceof ClientLeft) return;
+      app.log.error({ err: reason, subgraph }, "a subgraph did not answer");
+    },
+  });
+  const engine = observeEngine(bare, { metrics, log, slowMs: app.config.SLOW_OPERATION_MS });
+  checkScalars(engine.apiSchema);
+  return {
+    engine,
+    apiSchema: engine.apiSchema,
+    guardOf,
+    supergraphSdl,
+    introspections,
+    warmUp: () => planner.start(),
+    async close() {
+      await Promise.all([planner, ...Object.values(executors)].map((part) => part.close()));
+    },
+  };
+}
+
+function localExecutors(app: App): Executors {
+  return Object.fromEntries(
+    modules.map(({ name, build }) => [
+      name,
+      createLocalExecutor({
+        schema: build().schema,
+        contextOf: ({ principal, replayKey, memory }: GraphContext, signal) =>
+          createContext(app, { principal, replayKey, memory, signal }),
+        reportBug: (error) => app.log.error({ err: error, subgraph: name }, "a resolver failed"),
+      }),
+    ]),
+  );
+}
+
+/** The subgraph whose mutations wait for providers. */
+const INFERENCE = "inference";
+/** The argument of mutations whose answers are stored: without it no subgraph is given the key of stored answers. */
+const IDEMPOTENCY_ARGUMENT = "idempotencyKey";
+const GRACE_MS = 5_000;
+/** How long a process takes to be replaced by its successor. Failures are told within 5 s (promises F37). */
+const RESTART_MS = 4_500;
+/** What a provider may answer with: images in base64. */
+const MAX_IMAGES_BYTES = 64 * 1_048_576;
+/** From here on answers of subgraphs are counted: as they came, as they are read and on their way to the client. */
+const COUNTED_BYTES = 65_536;
+const ANSWER_COPIES = 3;
+
+/** How long an operation may take: a mutation as long as a provider's answer, as it is billed. */
+export function deadlinesOf(config: Config): { readonly queryMs: number; readonly mutationMs: number } {
+  return { queryMs: config.GRAPH_QUERY_MS, mutationMs: waitOf(config) };
+}
+
+/** The longest that an answer may take: a provider's own deadline, and the look at its signature. */
+function waitOf({ PROVIDER_TOTAL_MS, TEE_CHECK_MS }: Config): number {
+  return PROVIDER_TOTAL_MS + TEE_CHECK_MS + GRACE_MS;
+}
+
+function remoteExecutors(
+  { urls, secret }: Extract<SubgraphPlaces, { kind: "remote" }>,
+  inferenceMs: number,
+): Executors {
+  const identity = ({ principal }: GraphContext) => ({
+    [PRINCIPAL_HEADER]: sealPrincipal(principal, secret),
+  });
+  const identityFor = (context: GraphContext, text: string) => {
+    const known = identity(context);
+    const key = text.includes(IDEMPOTENCY_ARGUMENT) ? context.replayKey?.() : undefined;
+    if (!key) return known;
+    return { ...known, [REPLAY_KEY_HEADER]: sealReplayKey(key, { token: known[PRINCIPAL_HEADER], secret }) };
+  };
+  return Object.fromEntries(
+    Object.entries(urls).map(([name, url]) => [
+      name,
+      createRemoteExecutor({
+        url: new URL("/graphql", url).href,
+        headers: (context, text) => ({ ...identityFor(context, text), ...traceHeaders() }),
+        connectionParams: identity,
+        restartMs: RESTART_MS,
+        answered: ({ memory }, bytes) => bytes > COUNTED_BYTES && memory?.charge(ANSWER_COPIES * bytes),
+        ...(name === INFERENCE && { mutationTimeoutMs: inferenceMs, maxAnswerBytes: MAX_IMAGES_BYTES }),
+      }),
+    ]),
+  );
+}

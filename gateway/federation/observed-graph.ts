@@ -1,0 +1,181 @@
+import { createHash } from "node:crypto";
+import { type ExecutionResult, getOperationAST, type OperationDefinitionNode, print } from "graphql";
+import type { Logger } from "../../src/kernel/log.ts";
+import { errorType, inSpan, isTracing, openSpan } from "../../src/kernel/tracing.ts";
+import type { Metrics } from "../../src/metrics/metrics.ts";
+import type { Engine } from "./engine/engine.ts";
+import type { Planner } from "./engine/planner.ts";
+import { isPromise, type MaybePromise, type SubgraphExecutor } from "./engine/subgraph-executor.ts";
+
+/** A fetch of a plan: its subgraph, its start within the operation and its duration, in milliseconds. */
+type Fetch = { readonly subgraph: string; readonly atMs: number; readonly durationMs: number };
+
+/** What an operation notes of itself for the log of slow ones. */
+export type Observed = { fetches?: FetchLog };
+type FetchLog = { readonly sinceMs: number; readonly fetches: Fetch[]; dropped: number };
+
+type Observing = {
+  readonly metrics: Metrics | undefined;
+  readonly log: Logger;
+  /** Operations that take longer are logged; 0 for none. */
+  readonly slowMs: number;
+};
+
+const MAX_FETCHES = 50;
+const SLOW_PLAN_MS = 100;
+
+/** An engine whose operations are counted, traced, and logged with their plan when they are slow. */
+export function observeEngine<C extends object>(
+  engine: Engine<C & Observed>,
+  observing: Observing,
+): Engine<C & Observed> {
+  const { metrics, slowMs } = observing;
+  return {
+    apiSchema: engine.apiSchema,
+    execute(request) {
+      if (!metrics && slowMs === 0 && !isTracing()) return engine.execute(request);
+      const operation = getOperationAST(request.document, request.operationName);
+      const sinceMs = performance.now();
+      const fetches: FetchLog | undefined = slowMs > 0 ? { sinceMs, fetches: [], dropped: 0 } : undefined;
+      const observed = fetches ? { ...request, context: { ...request.context, fetches } } : request;
+      const note = (result: ExecutionResult) => {
+        const durationMs = performance.now() - sinceMs;
+        metrics?.graphOperation({ ...namesOf(operation), outcome: outcomeOf(result), durationMs });
+        if (fetches && durationMs > slowMs && operation)
+          logSlow(observing, operation, { durationMs, fetches });
+        return result;
+      };
+      const run = () => engine.execute(observed);
+      const result = isTracing() && operation ? traced(operation, run) : run();
+      return isPromise(result) ? result.then(note) : note(result);
+    },
+    async subscribe(request) {
+      const operation = getOperationAST(request.document, request.operationName);
+      const { type, name } = namesOf(operation);
+      const sinceMs = performance.now();
+      const opened = await inSpan(`${type} ${name}`, {}, () => engine.subscribe(request));
+      const outcome = Symbol.asyncIterator in opened ? "opened" : outcomeOf(opened);
+      metrics?.graphOperation({ type, name, outcome, durationMs: performance.now() - sinceMs });
+      return opened;
+    },
+  };
+}
+
+function traced(
+  operation: OperationDefinitionNode,
+  run: () => MaybePromise<ExecutionResult>,
+): Promise<ExecutionResult> {
+  const { type, name } = namesOf(operation);
+  const facts = () => ({ "graphql.operation.type": type, "graphql.operation.name": name });
+  return inSpan(`${type} ${name}`, { facts }, async (span) => {
+    const result = await run();
+    if (result.errors) span?.fail(outcomeOf(result));
+    return result;
+  });
+}
+
+/** A subgraph whose requests are noted for the log, and have spans. */
+export function observeExecutor<C extends Observed>(
+  subgraph: string,
+  executor: SubgraphExecutor<C>,
+): SubgraphExecutor<C> {
+  return {
+    ...(executor.isRemote && { isRemote: true }),
+    execute(request) {
+      const { fetches } = request.context;
+      if (!fetches && !isTracing()) return executor.execute(request);
+      const facts = () => ({ "zerograph.subgraph": subgraph });
+      const span = openSpan(subgraph, { kind: executor.isRemote ? "client" : "internal", facts });
+      const sinceMs = performance.now();
+      const end = () => {
+        span?.end();
+        if (!fetches) return;
+        const [atMs, durationMs] = [sinceMs - fetches.sinceMs, performance.now() - sinceMs].map(Math.round);
+        if (fetches.fetches.length < MAX_FETCHES)
+          fetches.fetches.push({ subgraph, atMs: atMs ?? 0, durationMs: durationMs ?? 0 });
+        else fetches.dropped += 1;
+      };
+      const lose = (error: unknown): never => {
+        span?.fail(errorType(error));
+        end();
+        throw error;
+      };
+      try {
+        const ask = () => executor.execute(request);
+        const result = span ? span.run(ask) : ask();
+        if (isPromise(result))
+          return result.then((answer) => {
+            end();
+            return answer;
+          }, lose);
+        end();
+        return result;
+      } catch (error) {
+        return lose(error);
+      }
+    },
+    subscribe: (request) => executor.subscribe(request),
+    close: () => executor.close(),
+  };
+}
+
+/** A planner whose plans are timed; those that took long are logged. */
+export function observePlanner(planner: Planner, { metrics, log }: Omit<Observing, "slowMs">): Planner {
+  return {
+    async plan(text, name, overrides) {
+      const sinceMs = performance.now();
+      try {
+        return await planner.plan(text, name, overrides);
+      } finally {
+        const durationMs = performance.now() - sinceMs;
+        metrics?.graphPlan(durationMs);
+        if (durationMs > SLOW_PLAN_MS)
+          log.warn(
+            { operation: name ?? "anonymous", planMs: Math.round(durationMs), characters: text.length },
+            "an operation took long to plan",
+          );
+      }
+    },
+  };
+}
+
+const MAX_NAME_LENGTH = 100;
+
+function namesOf(operation: OperationDefinitionNode | null | undefined): {
+  readonly type: string;
+  readonly name: string;
+} {
+  if (!operation) return { type: "unknown", name: "unknown" };
+  return {
+    type: operation.operation,
+    name: operation.name?.value.slice(0, MAX_NAME_LENGTH) ?? "anonymous",
+  };
+}
+
+/** `ok`, or the code of the first failure. */
+function outcomeOf({ errors }: ExecutionResult): string {
+  if (!errors || errors.length === 0) return "ok";
+  const code = errors[0]?.extensions.code;
+  return typeof code === "string" ? code : "error";
+}
+
+/** The text itself may have what people ask of models in it: its hash tells which operation it was. */
+function logSlow(
+  { log }: Observing,
+  operation: OperationDefinitionNode,
+  { durationMs, fetches }: { readonly durationMs: number; readonly fetches: FetchLog },
+): void {
+  const { type, name } = namesOf(operation);
+  const hash = createHash("sha256").update(print(operation)).digest("hex").slice(0, 16);
+  log.warn(
+    {
+      operation: name,
+      type,
+      hash,
+      durationMs: Math.round(durationMs),
+      plan: fetches.fetches,
+      ...(fetches.dropped > 0 && { furtherFetches: fetches.dropped }),
+    },
+    "an operation was slow",
+  );
+}

@@ -1,0 +1,68 @@
+import type { Overrides, QueryPlan } from "../engine/planner.ts";
+
+/** An operation that waits for its plan. */
+export type PlanJob = {
+  readonly operationText: string;
+  readonly operationName: string | null;
+  readonly overrides: Overrides;
+  readonly resolve: (plan: QueryPlan) => void;
+  readonly reject: (reason: Error) => void;
+  /** Whether a planner process has died over it before. */
+  isRetried: boolean;
+};
+
+/** How many jobs may wait, how many characters of text they may hold, and for how long each may wait. */
+export type PlanQueueLimits = {
+  readonly maxJobs: number;
+  readonly maxCharacters: number;
+  readonly waitMs: number;
+};
+
+/** Operations in the order in which they are planned. One that waits too long leaves the queue by `onLate`. */
+export class PlanQueue {
+  readonly #limits: PlanQueueLimits;
+  readonly #onLate: (job: PlanJob) => void;
+  readonly #jobs = new Map<PlanJob, NodeJS.Timeout>();
+  /** Jobs that go before all others: they have waited before. */
+  readonly #first: PlanJob[] = [];
+  #characters = 0;
+
+  constructor(limits: PlanQueueLimits, onLate: (job: PlanJob) => void) {
+    this.#limits = limits;
+    this.#onLate = onLate;
+  }
+
+  get size(): number {
+    return this.#jobs.size;
+  }
+
+  /** Whether a job with so many characters may join. */
+  hasRoomFor(characters: number): boolean {
+    return this.size < this.#limits.maxJobs && this.#characters + characters <= this.#limits.maxCharacters;
+  }
+
+  add(job: PlanJob): void {
+    const timer = setTimeout(() => this.#remove(job) && this.#onLate(job), this.#limits.waitMs);
+    this.#jobs.set(job, timer);
+    this.#characters += job.operationText.length;
+  }
+
+  addFirst(job: PlanJob): void {
+    this.add(job);
+    this.#first.push(job);
+  }
+
+  take(): PlanJob | undefined {
+    const job = this.#first.shift() ?? this.#jobs.keys().next().value;
+    if (job) this.#remove(job);
+    return job;
+  }
+
+  #remove(job: PlanJob): boolean {
+    clearTimeout(this.#jobs.get(job));
+    const at = this.#first.indexOf(job);
+    if (at >= 0) this.#first.splice(at, 1);
+    if (this.#jobs.delete(job)) this.#characters -= job.operationText.length;
+    return true;
+  }
+}

@@ -1,0 +1,250 @@
+import type { Logger } from "../../../src/kernel/log.ts";
+import type { Overrides, Planner, QueryPlan } from "../engine/planner.ts";
+import { type PlanJob, PlanQueue } from "./plan-queue.ts";
+import type { PlannerReply } from "./planner-child.ts";
+import { plannerBusy, plannerUnavailable, planRefused } from "./planner-errors.ts";
+import { type PlannerExit, PlannerProcess } from "./planner-process.ts";
+import { type RefusalReason, RefusedOperations } from "./refused-operations.ts";
+import { RestartBackoff } from "./restart-backoff.ts";
+
+/** Counts what becomes of the planner process and its operations. */
+export type PlannerObserver = {
+  plannerRestarted(): void;
+  planRefused(reason: RefusalReason | "remembered" | "busy" | "unavailable"): void;
+};
+
+/** What the planner process may take: milliseconds, bytes, characters and counts. */
+export const PLANNER_LIMITS = {
+  /** For one plan. Most take 1 ms. */
+  planMs: 2_000,
+  /** From the start of the process until it has read the supergraph: 0.1 s on a quiet machine. */
+  startMs: 30_000,
+  /** For the turn of an operation to come. */
+  waitMs: 10_000,
+  queued: 256,
+  queuedCharacters: 4_194_304,
+  /** Of the JSON of one plan, as parsing and compiling it holds up the event loop. */
+  planBytes: 262_144,
+  /** Resident memory after which an idle process is replaced. It starts with 75 MiB. */
+  rssBytes: 402_653_184,
+  backoff: { firstMs: 100, maxMs: 5_000, stableMs: 30_000 },
+} as const;
+
+type PlannerLimits = Omit<{ readonly [Name in keyof typeof PLANNER_LIMITS]: number }, "backoff">;
+
+/** What a planner is made of. */
+export type ProcessPlannerOptions = {
+  readonly supergraphSdl: string;
+  readonly log: Logger;
+  readonly observer?: PlannerObserver | undefined;
+  readonly limits?: Partial<PlannerLimits>;
+};
+
+/** A running process, and why it was ended from here. */
+type Child = {
+  readonly process: PlannerProcess;
+  readonly sinceMs: number;
+  isReady: boolean;
+  ending?: "deadline" | "memory";
+};
+
+/** The signals of a process that broke by itself. Others come from outside, such as SIGKILL when memory is short. */
+const CRASHES: ReadonlySet<NodeJS.Signals | null> = new Set([
+  "SIGABRT",
+  "SIGSEGV",
+  "SIGBUS",
+  "SIGILL",
+  "SIGFPE",
+  "SIGTRAP",
+]);
+
+/**
+ * Plans in a child process, one operation at a time: so the operation under way when the process dies is the one that
+ * broke it. It is refused and remembered; those that wait are planned by the next process. `start` starts the process,
+ * or else the first operation does.
+ */
+export class ProcessPlanner implements Planner {
+  readonly #options: ProcessPlannerOptions;
+  readonly #limits: PlannerLimits;
+  readonly #refused = new RefusedOperations();
+  readonly #backoff = new RestartBackoff(PLANNER_LIMITS.backoff);
+  readonly #queue: PlanQueue;
+  #child: Child | undefined;
+  #current: PlanJob | undefined;
+  /** For the start of the process, or for the current plan. */
+  #deadline: NodeJS.Timeout | undefined;
+  #restart: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  #ended: Promise<void> = Promise.resolve();
+
+  constructor(options: ProcessPlannerOptions) {
+    this.#options = options;
+    this.#limits = { ...PLANNER_LIMITS, ...options.limits };
+    const { queued: maxJobs, queuedCharacters: maxCharacters, waitMs } = this.#limits;
+    this.#queue = new PlanQueue({ maxJobs, maxCharacters, waitMs }, (job) => job.reject(this.#unavailable()));
+  }
+
+  /** The id of the process; undefined while there is none. */
+  get pid(): number | undefined {
+    return this.#child?.process.pid;
+  }
+
+  /** Starts the process, so that the first operation does not wait for it. */
+  start(): void {
+    if (!this.#isClosed && !this.#child && !this.#restart) this.#launch();
+  }
+
+  /** Throws a GraphQLError when the operation is refused, or when it cannot be planned now. */
+  async plan(operationText: string, operationName: string | null, overrides: Overrides): Promise<QueryPlan> {
+    const known = this.#refused.reasonOf(operationText, operationName);
+    if (known) {
+      this.#options.observer?.planRefused("remembered");
+      throw planRefused(known);
+    }
+    if (this.#isClosed) throw this.#unavailable();
+    if (!this.#queue.hasRoomFor(operationText.length)) {
+      this.#options.observer?.planRefused("busy");
+      throw plannerBusy();
+    }
+    return new Promise((resolve, reject) => {
+      this.#queue.add({ operationText, operationName, overrides, resolve, reject, isRetried: false });
+      this.start();
+      this.#next();
+    });
+  }
+
+  /** Ends the process. What waits, and what comes later, is refused as unavailable. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#restart);
+    this.#child?.process.kill();
+    for (let job = this.#queue.take(); job; job = this.#queue.take()) job.reject(this.#unavailable());
+    await this.#ended;
+  }
+
+  #launch(): void {
+    const { supergraphSdl } = this.#options;
+    const load = { kind: "load", supergraphSdl, maxPlanBytes: this.#limits.planBytes } as const;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const child: Child = {
+      process: new PlannerProcess(load, {
+        onReply: (reply) => this.#receive(child, reply),
+        onExit: (exit) => {
+          this.#exited(child, exit);
+          resolve();
+        },
+      }),
+      sinceMs: performance.now(),
+      isReady: false,
+    };
+    this.#child = child;
+    this.#ended = promise;
+    this.#expireAfter(this.#limits.startMs, child);
+  }
+
+  /** Sends the first operation of the queue to the process, when that is free. */
+  #next(): void {
+    const child = this.#child;
+    if (!child?.isReady || this.#current) return;
+    const job = this.#queue.take();
+    if (!job) return;
+    this.#current = job;
+    const { operationText, operationName, overrides } = job;
+    const { labels, percentage } = overrides;
+    child.process.send({ kind: "plan", operationText, operationName, labels: [...labels], percentage });
+    this.#expireAfter(this.#limits.planMs, child);
+  }
+
+  #receive(child: Child, reply: PlannerReply): void {
+    if (child.ending) return;
+    this.#clearDeadline();
+    if (reply.kind === "ready") child.isReady = true;
+    else this.#settle(reply);
+    if (reply.kind === "planned" && reply.rssBytes > this.#limits.rssBytes) this.#end(child, "memory");
+    this.#next();
+  }
+
+  #settle(reply: Exclude<PlannerReply, { kind: "ready" }>): void {
+    const job = this.#takeCurrent();
+    if (!job) return;
+    if (reply.kind === "planned") {
+      job.resolve(JSON.parse(reply.plan) as QueryPlan);
+      return;
+    }
+    this.#reject(job, reply.kind);
+    this.#options.log.error({ ...reply, operation: job.operationName }, "an operation was not planned");
+  }
+
+  #exited({ ending, sinceMs }: Child, { code, signal, stderr }: PlannerExit): void {
+    this.#clearDeadline();
+    this.#child = undefined;
+    const job = this.#takeCurrent();
+    if (this.#isClosed) {
+      job?.reject(this.#unavailable());
+      return;
+    }
+    if (job && (code !== null || CRASHES.has(signal) || job.isRetried)) this.#reject(job, "crashed");
+    else if (job) this.#queue.addFirst({ ...job, isRetried: true });
+    const operation = job?.operationName ?? "anonymous";
+    const facts = {
+      code,
+      signal,
+      ...(stderr && { stderr }),
+      ...(ending && { ending }),
+      ...(job && { operation }),
+    };
+    this.#options.log.error(facts, "the query planner ended and is started again");
+    this.#restart = setTimeout(
+      () => {
+        this.#restart = undefined;
+        this.#options.observer?.plannerRestarted();
+        this.#launch();
+      },
+      this.#backoff.next(performance.now() - sinceMs),
+    ).unref();
+  }
+
+  /** A process that has not answered by then is ended, and so is the operation that it plans. */
+  #expireAfter(afterMs: number, child: Child): void {
+    this.#clearDeadline();
+    const timer = setTimeout(() => {
+      // An answer that came while this process was busy is read before.
+      setImmediate(() => {
+        if (this.#deadline !== timer) return;
+        const job = this.#takeCurrent();
+        if (job) this.#reject(job, "deadline");
+        this.#end(child, "deadline");
+      });
+    }, afterMs);
+    if (!this.#current) timer.unref();
+    this.#deadline = timer;
+  }
+
+  #clearDeadline(): void {
+    clearTimeout(this.#deadline);
+    this.#deadline = undefined;
+  }
+
+  #end(child: Child, ending: "deadline" | "memory"): void {
+    child.ending = ending;
+    child.isReady = false;
+    child.process.kill();
+  }
+
+  #takeCurrent(): PlanJob | undefined {
+    const job = this.#current;
+    this.#current = undefined;
+    return job;
+  }
+
+  #reject(job: PlanJob, reason: RefusalReason): void {
+    this.#refused.add(job.operationText, job.operationName, reason);
+    this.#options.observer?.planRefused(reason);
+    job.reject(planRefused(reason));
+  }
+
+  #unavailable(): Error {
+    this.#options.observer?.planRefused("unavailable");
+    return plannerUnavailable();
+  }
+}

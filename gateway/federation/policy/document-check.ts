@@ -1,0 +1,165 @@
+import { createHash } from "node:crypto";
+import {
+  type DocumentNode,
+  GraphQLError,
+  type GraphQLSchema,
+  Kind,
+  NoSchemaIntrospectionCustomRule,
+  type OperationDefinitionNode,
+  parse,
+  SingleFieldSubscriptionsRule,
+  specifiedRules,
+  validate,
+} from "graphql";
+import type { GraphLimits } from "../../../src/graph-limits.ts";
+import { ByteLru } from "../../../src/kernel/byte-lru.ts";
+import { requestsOf } from "../../../subgraphs/shared/schema/root-requests.ts";
+import { type Cost, compileCost, type Prices } from "./cost.ts";
+import type { HideNames } from "./hidden-names.ts";
+import { InputLimits } from "./input-limits.ts";
+import { type Inputs, readInputs } from "./input-usages.ts";
+import { createIntrospectionCheck } from "./introspection-cost.ts";
+import { LocatedError, Locator } from "./located-error.ts";
+import { type Measures, measureDocument } from "./measure.ts";
+import { refuse, tooMuch } from "./refusals.ts";
+import { readDirectiveUses } from "./schema-directives.ts";
+import { SubscriptionRootRule } from "./subscription-root.ts";
+import { refuseText } from "./text-limits.ts";
+
+/** What documents are checked against. */
+export type DocumentRules = {
+  readonly schema: GraphQLSchema;
+  readonly supergraphSdl: string;
+  readonly limits: GraphLimits;
+  /** Undefined where clients may see the schema. */
+  readonly hideNames: HideNames | undefined;
+};
+
+/** A document that was found good. */
+type CheckedDocument = {
+  readonly document: DocumentNode;
+  readonly inputs: Inputs;
+  /** What an operation of it costs, and for how many requests it counts. */
+  priceOf(operation: OperationDefinitionNode): OperationPrice;
+};
+
+type OperationPrice = { readonly cost: Cost; readonly requests: number };
+type Verdict = CheckedDocument | readonly GraphQLError[];
+
+const MAX_KEPT = 4_000;
+const MAX_KEPT_BYTES = 64 * 1_048_576;
+/** A document in memory, with all that is compiled for it here, takes about so many bytes for each of its characters. */
+const BYTES_PER_CHARACTER = 40;
+/** A refusal is a few messages, each cut to its first 500 characters. */
+const REFUSAL_BYTES = 4_096;
+/** Longer texts are known by their hash. */
+const MAX_KEY_LENGTH = 4_096;
+const MAX_FAULTS = 20;
+const INVALID = "GRAPHQL_VALIDATION_FAILED";
+const RULES = specifiedRules.map((rule) =>
+  rule === SingleFieldSubscriptionsRule ? SubscriptionRootRule : rule,
+);
+const LONG_INTROSPECTION = "This introspection costs more than 1.5 times the usual query of tools.";
+/** Which measures are limited, and what a client calls them. */
+const MEASURED = [
+  "depth",
+  "introspectionDepth",
+  "aliases",
+  "rootFields",
+  "directives",
+  "fields",
+  "repeats",
+  "variables",
+] as const;
+
+/**
+ * Makes the check of documents, which goes from the cheapest to the most expensive step: size, tokens, shape, validity,
+ * arguments. What was found, good or bad, is remembered within bounds of bytes, so that a text that comes again costs a
+ * look-up.
+ */
+export function createDocumentCheck(rules: DocumentRules): (text: string) => Verdict {
+  const check = createUncachedCheck(rules);
+  const known = new ByteLru<Verdict>({ maxEntries: MAX_KEPT, maxBytes: MAX_KEPT_BYTES });
+  return (text) => {
+    if (text.length > rules.limits.documentBytes) return check(text);
+    const key = text.length <= MAX_KEY_LENGTH ? text : createHash("sha256").update(text).digest("base64");
+    const seen = known.get(key);
+    if (seen) return seen;
+    const found = check(text);
+    const isGood = "document" in found;
+    known.set(key, found, 2 * key.length + (isGood ? BYTES_PER_CHARACTER * text.length : REFUSAL_BYTES));
+    return found;
+  };
+}
+
+function createUncachedCheck({ schema, supergraphSdl, limits, hideNames }: DocumentRules) {
+  const { cost = new Map(), listSize = new Map() } = readDirectiveUses(supergraphSdl, ["cost", "listSize"]);
+  const prices: Prices = { cost, listSize, defaultListSize: limits.listSize };
+  const rules = hideNames ? [...RULES, NoSchemaIntrospectionCustomRule] : RULES;
+  const inputLimits = new InputLimits(limits);
+  const isLongIntrospection = createIntrospectionCheck(schema);
+  const findFaults = (document: DocumentNode) => validate(schema, document, rules, { maxErrors: MAX_FAULTS });
+  return (text: string): Verdict => {
+    const refusal = refuseText(text, limits);
+    if (refusal) return [refusal];
+    const document = parseWithin(text, limits.tokens, hideNames);
+    if (document instanceof GraphQLError) return [document];
+    const excess = findExcess(measureDocument(document), limits);
+    if (excess.length > 0) return excess;
+    if (findFaults(document).length > 0) {
+      // Only who has faults to be told waits for a document with its places.
+      const placed = parse(text);
+      const locator = new Locator(text, placed);
+      return findFaults(placed).map((fault) => {
+        const message = hideNames ? hideNames(fault.message, text) : fault.message;
+        return new LocatedError(message, INVALID, locator.locate(fault));
+      });
+    }
+    for (const part of document.definitions)
+      if (part.kind === Kind.OPERATION_DEFINITION && isLongIntrospection(document, part))
+        return [refuse(LONG_INTROSPECTION, { limit: "introspection" })];
+    const inputs = readInputs(schema, inputLimits, document);
+    if (inputs.refusal) return [inputs.refusal];
+    return { document, inputs, priceOf: createPriceOf(schema, prices, document) };
+  };
+}
+
+/** Of many operations in one document, only those that are asked for are compiled. */
+function createPriceOf(
+  schema: GraphQLSchema,
+  prices: Prices,
+  document: DocumentNode,
+): CheckedDocument["priceOf"] {
+  const known = new Map<OperationDefinitionNode, OperationPrice>();
+  return (operation) => {
+    const price = known.get(operation) ?? {
+      cost: compileCost(schema, prices, document, operation),
+      requests: requestsOf(document, operation),
+    };
+    known.set(operation, price);
+    return price;
+  };
+}
+
+/** Without places: a token for each comment would be kept with them. */
+function parseWithin(
+  text: string,
+  maxTokens: number,
+  hideNames: HideNames | undefined,
+): DocumentNode | GraphQLError {
+  try {
+    return parse(text, { maxTokens, noLocation: true });
+  } catch (error) {
+    if (!(error instanceof GraphQLError)) throw error;
+    if (/more tha[nt]/.test(error.message)) return tooMuch("tokens", undefined, maxTokens);
+    const message = hideNames ? hideNames(error.message, text) : error.message;
+    return new LocatedError(message, "GRAPHQL_PARSE_FAILED", error.locations ?? []);
+  }
+}
+
+function findExcess(measures: Measures, limits: GraphLimits): readonly GraphQLError[] {
+  if (measures.cycles > 0) return [new LocatedError("A fragment cannot be spread within itself.", INVALID)];
+  return MEASURED.filter((name) => measures[name] > limits[name]).map((name) =>
+    tooMuch(name, measures[name], limits[name]),
+  );
+}

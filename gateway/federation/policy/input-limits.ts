@@ -1,0 +1,171 @@
+import {
+  type GraphQLError,
+  type GraphQLInputType,
+  getNamedType,
+  getNullableType,
+  isInputObjectType,
+  isListType,
+} from "graphql";
+import type { GraphLimits } from "../../../src/graph-limits.ts";
+import { LocatedError } from "./located-error.ts";
+import { refuse } from "./refusals.ts";
+
+/** Whole bodies: what is bounded by the size of a request alone. */
+const BODY_BYTES = 524_288;
+/** A part of a proof: 64 KiB in hexadecimal digits. A signature of a contract's wallet may be as long. */
+const LONG_HEX = 131_074;
+
+/** Lists that may be longer than `listItems`, by coordinate. */
+export const LIST_ITEMS: Readonly<Record<string, number>> = {
+  "ChatInput.messages": 1_000,
+  "KvWriteInput.reads": 1_000,
+  "KvWriteInput.writes": 1_000,
+  "KvWriteInput.deletes": 1_000,
+  "KvWriteInput.controls": 1_000,
+  "Query.routingPreview(messages)": 1_000,
+  // One of the contract's bitmaps.
+  "Query.prepareRevokeTokens(tokenIds)": 256,
+};
+
+/** Texts that may be longer than `textBytes`, in bytes of UTF-8, by coordinate. */
+export const TEXT_BYTES: Readonly<Record<string, number>> = {
+  "ChatMessageInput.content": BODY_BYTES,
+  "TranscriptionInput.fileBase64": BODY_BYTES,
+  "TranscriptionInput.prompt": LONG_HEX,
+  "ImageJobInput.prompt": LONG_HEX,
+  "PrepareUploadInput.content": BODY_BYTES,
+  "PrepareUploadInput.tags": LONG_HEX,
+  "SegmentInput.data": BODY_BYTES,
+  "KvEntryInput.base64": BODY_BYTES,
+  "KvEntryInput.text": BODY_BYTES,
+  "AccessProofInput.proof": LONG_HEX,
+  "OwnershipProofInput.proof": LONG_HEX,
+  "OwnershipProofInput.sealedKey": LONG_HEX,
+  "Query.checkMarketOrder(signature)": LONG_HEX,
+  "Query.checkMarketOffer(signature)": LONG_HEX,
+  "Query.prepareFulfillOrder(orderSignature)": LONG_HEX,
+  "Query.prepareFulfillOrder(offerSignature)": LONG_HEX,
+  "Mutation.signIn(signature)": LONG_HEX,
+  "Mutation.assembleAppSecret(signature)": LONG_HEX,
+  "OperatorNode.diagnose(message)": LONG_HEX,
+};
+
+/** The scalar that takes any JSON: its texts are bounded by the request alone, its depth by `jsonDepth`. */
+const ANY_JSON = "JSON";
+
+type Limits = Pick<GraphLimits, "listItems" | "textBytes" | "jsonDepth">;
+
+/**
+ * How long the lists and texts in arguments may be: one limit for all, and a larger one for those that are listed
+ * above. Nothing that a schema takes is without a bound.
+ */
+export class InputLimits {
+  readonly #limits: Limits;
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  /** The most items of a list at this coordinate (`Type.field(argument)` or `Input.field`). */
+  itemsAt(coordinate: string): number {
+    return Math.max(this.#limits.listItems, LIST_ITEMS[coordinate] ?? 0);
+  }
+
+  /** The most bytes of a text at this coordinate. */
+  bytesAt(coordinate: string): number {
+    return Math.max(this.#limits.textBytes, TEXT_BYTES[coordinate] ?? 0);
+  }
+
+  /**
+   * Says what is too long in a value from JSON that is given at a coordinate of this type, or which member of an input
+   * there is not; undefined when nothing is.
+   */
+  refuseValue(
+    value: unknown,
+    type: GraphQLInputType,
+    coordinate: string,
+    depth = 1,
+  ): GraphQLError | undefined {
+    if (value === undefined || value === null) return undefined;
+    if (depth > this.#limits.jsonDepth) return this.#refuseDepth(coordinate);
+    const nullable = getNullableType(type);
+    if (isListType(nullable)) {
+      const items = Array.isArray(value) ? value : [value];
+      return (
+        this.refuseItems(items.length, coordinate) ??
+        first(items, (item) => this.refuseValue(item, nullable.ofType, coordinate, depth + 1))
+      );
+    }
+    if (isInputObjectType(nullable)) {
+      if (typeof value !== "object") return undefined;
+      const fields = nullable.getFields();
+      const members = value as Readonly<Record<string, unknown>>;
+      return first(Object.keys(members), (name) => {
+        const field = fields[name];
+        // graphql-js takes seconds over thousands of these, as it compares each with all that there are.
+        if (!field) return new LocatedError(`"${name}" is no field of the input.`, "invalid_parameter");
+        return this.refuseValue(members[name], field.type, `${nullable.name}.${field.name}`, depth + 1);
+      });
+    }
+    if (typeof value === "string" && getNamedType(type).name !== ANY_JSON)
+      return this.refuseText(value, coordinate);
+    return typeof value === "object" && isDeeper(value, this.#limits.jsonDepth - depth)
+      ? this.#refuseDepth(coordinate)
+      : undefined;
+  }
+
+  /** Says that a list is too long, if it is. */
+  refuseItems(count: number, coordinate: string): GraphQLError | undefined {
+    const most = this.itemsAt(coordinate);
+    if (count <= most) return undefined;
+    const param = fieldOf(coordinate);
+    return refuse(`${param} takes ${most} items at the most, not ${count}.`, {
+      limit: "listItems",
+      most,
+      param,
+    });
+  }
+
+  /** Says that a text is too long, if it is. */
+  refuseText(text: string, coordinate: string): GraphQLError | undefined {
+    const most = this.bytesAt(coordinate);
+    // A character is three bytes at the most.
+    if (text.length * 3 <= most || Buffer.byteLength(text) <= most) return undefined;
+    const param = fieldOf(coordinate);
+    return refuse(`${param} takes ${most} bytes at the most.`, { limit: "textBytes", most, param });
+  }
+
+  #refuseDepth(coordinate: string): GraphQLError {
+    const most = this.#limits.jsonDepth;
+    const param = fieldOf(coordinate);
+    return refuse(`${param} is nested too deeply: ${most} levels are the most.`, {
+      limit: "jsonDepth",
+      most,
+      param,
+    });
+  }
+}
+
+/** The field or argument that a coordinate names, as the client wrote it. */
+function fieldOf(coordinate: string): string {
+  return /\(?([^.(]*?)\)?$/.exec(coordinate)?.[1] ?? coordinate;
+}
+
+function first<T>(
+  items: Iterable<T>,
+  refuseOne: (item: T) => GraphQLError | undefined,
+): GraphQLError | undefined {
+  for (const item of items) {
+    const refusal = refuseOne(item);
+    if (refusal) return refusal;
+  }
+  return undefined;
+}
+
+/** Whether objects and lists are nested in more than `most` levels. */
+function isDeeper(value: unknown, most: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (most <= 0) return true;
+  for (const inner of Object.values(value)) if (isDeeper(inner, most - 1)) return true;
+  return false;
+}

@@ -1,0 +1,145 @@
+import {
+  type DocumentNode,
+  GraphQLError,
+  type GraphQLSchema,
+  getOperationAST,
+  type OperationDefinitionNode,
+} from "graphql";
+import type { GraphLimits } from "../../../src/graph-limits.ts";
+import { StartupError } from "../../../src/kernel/errors.ts";
+import { createDocumentCheck } from "./document-check.ts";
+import { createHideNames } from "./hidden-names.ts";
+import { refuse, tooMuch } from "./refusals.ts";
+import { NO_TRUSTED_DOCUMENTS, type TrustedDocuments } from "./trusted-documents.ts";
+import { declaredIn, defaultsOf, findVariableFaults, type Variables } from "./variables.ts";
+
+/** An operation as a client sends it, on any transport. */
+export type OperationPayload = {
+  readonly query?: string | null | undefined;
+  /** The id of a trusted document, in place of its text. */
+  readonly documentId?: string | null | undefined;
+  readonly operationName?: string | null | undefined;
+  readonly variables?: Variables | null | undefined;
+  readonly extensions?: Readonly<Record<string, unknown>> | null | undefined;
+};
+
+/** An operation that may be run. Documents of one text are one object. */
+export type Admitted = {
+  readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
+  /** The variables that the operation declares, as they were sent. */
+  readonly variables: Variables;
+  /** For how many requests it counts against the rate limit. */
+  readonly requests: number;
+};
+
+/** Decides what may be asked: once, for HTTP, WebSocket, server-sent events and multipart (promises P8, F35). */
+export interface Policy {
+  readonly limits: GraphLimits;
+  readonly trusted: TrustedDocuments;
+  /** The trusted document that a client names in place of a text; undefined when it names none that is known. */
+  trustedText(payload: OperationPayload): string | undefined;
+  /** Admits an operation, or says in every point why not. Nothing is planned or asked before. */
+  admit(payload: OperationPayload): Admitted | readonly GraphQLError[];
+}
+
+/** What a policy is made of. */
+export type PolicyOptions = {
+  readonly schema: GraphQLSchema;
+  readonly supergraphSdl: string;
+  readonly limits: GraphLimits;
+  /** Whether clients may ask for the schema, and are told which name they may have meant. */
+  readonly introspection: boolean;
+  readonly trusted?: TrustedDocuments;
+};
+
+const NO_OPERATION = "OPERATION_RESOLUTION_FAILURE";
+
+/**
+ * Makes the policy of a graph. Checks go from the cheapest to the most expensive: the document, which is remembered,
+ * the size of its variables, their types, the cost. Throws a StartupError when a trusted document would be refused.
+ */
+export function createPolicy(options: PolicyOptions): Policy {
+  const { limits, trusted = NO_TRUSTED_DOCUMENTS } = options;
+  const admitText = createAdmission(options);
+  const trustedText = ({ documentId, extensions }: OperationPayload) => {
+    const id = documentId ?? hashIn(extensions);
+    return typeof id === "string" ? trusted.text(id) : undefined;
+  };
+  const policy: Policy = {
+    limits,
+    trusted,
+    trustedText,
+    admit(payload) {
+      const text = payload.query || trustedText(payload);
+      if (typeof text !== "string") return [notFound()];
+      if (trusted.only && !trusted.has(text))
+        return [refuse("Only documents that are known here are answered.", { limit: "trustedDocuments" })];
+      return admitText(text, payload);
+    },
+  };
+  requireGood(policy);
+  return policy;
+}
+
+/** What `admit` does with a text that may be asked. */
+function createAdmission({ schema, supergraphSdl, limits, introspection }: PolicyOptions) {
+  const hideNames = introspection ? undefined : createHideNames(schema);
+  const check = createDocumentCheck({ schema, supergraphSdl, limits, hideNames });
+  return (
+    text: string,
+    { operationName, variables: given }: OperationPayload,
+  ): ReturnType<Policy["admit"]> => {
+    const checked = check(text);
+    if (!("document" in checked)) return checked;
+    const { document, inputs, priceOf } = checked;
+    const operation = getOperationAST(document, operationName);
+    if (!operation)
+      return [withoutPlace("The document has no such operation: name one of it.", NO_OPERATION)];
+    const variables = declaredIn(operation, given ?? {});
+    const all = operation.variableDefinitions?.length
+      ? { ...defaultsOf(operation), ...variables }
+      : variables;
+    const excess = inputs.refuseVariables(operation, all);
+    if (excess) return [excess];
+    const faults = findVariableFaults(schema, operation, variables, !introspection);
+    if (faults.length > 0) return faults;
+    const { cost, requests } = priceOf(operation);
+    const total = cost(all);
+    if (total > limits.cost) return [tooMuch("cost", total, limits.cost)];
+    return { document, operation, variables, requests };
+  };
+}
+
+/** The id in Apollo's extension for persisted queries. */
+function hashIn(extensions: OperationPayload["extensions"]): string | undefined {
+  const hash: unknown = Object(extensions?.persistedQuery).sha256Hash;
+  return typeof hash === "string" ? hash : undefined;
+}
+
+function notFound(): GraphQLError {
+  return withoutPlace(
+    "Send a query, or the id of a document that is known here.",
+    "PERSISTED_QUERY_NOT_FOUND",
+  );
+}
+
+function withoutPlace(message: string, code: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { code } });
+}
+
+/** An operator learns at once which of the documents the graph would not answer. Costs depend on variables and wait. */
+function requireGood({ trusted, admit }: Policy): void {
+  for (const { id, text } of trusted.all) {
+    const admitted = admit({ query: text });
+    const [refusal] = "document" in admitted ? [] : admitted;
+    // Which of several operations is meant, and its variables, a client says with each request.
+    if (
+      !refusal ||
+      refusal.extensions.code === NO_OPERATION ||
+      refusal.extensions.code === "invalid_parameter"
+    )
+      continue;
+    throw new StartupError(`TRUSTED_DOCUMENTS: the document ${id} is refused: ${refusal.message}`);
+  }
+}

@@ -1,0 +1,97 @@
+import {
+  coerceInputValue,
+  type GraphQLError,
+  type GraphQLInputType,
+  type GraphQLSchema,
+  isInputType,
+  isNonNullType,
+  type OperationDefinitionNode,
+  typeFromAST,
+  valueFromASTUntyped,
+} from "graphql";
+import { LocatedError } from "./located-error.ts";
+
+/** Values of variables, as JSON. */
+export type Variables = Readonly<Record<string, unknown>>;
+
+const MAX_FAULTS = 20;
+const INVALID = "invalid_parameter";
+
+/** The variables that an operation declares, of those that a client sent: others are of no use to anyone. */
+export function declaredIn(
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  given: Variables,
+): Variables {
+  const declared: Record<string, unknown> = {};
+  for (const { variable } of variableDefinitions) {
+    const name = variable.name.value;
+    if (Object.hasOwn(given, name)) declared[name] = given[name];
+  }
+  return declared;
+}
+
+/** The defaults of an operation's variables, as JSON. */
+export function defaultsOf({ variableDefinitions = [] }: OperationDefinitionNode): Variables {
+  return Object.fromEntries(
+    variableDefinitions.flatMap(({ variable, defaultValue }) =>
+      defaultValue ? [[variable.name.value, valueFromASTUntyped(defaultValue)]] : [],
+    ),
+  );
+}
+
+/**
+ * Says which variables do not fit their types, by their place. The values are not repeated, as they may be as large as
+ * the request; with `hidesNames`, neither is anything that would tell a name of the schema.
+ */
+export function findVariableFaults(
+  schema: GraphQLSchema,
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  given: Variables,
+  hidesNames: boolean,
+): readonly GraphQLError[] {
+  const faults: GraphQLError[] = [];
+  for (const { variable, type: typeNode, defaultValue } of variableDefinitions) {
+    const name = variable.name.value;
+    const type = typeFromAST(schema, typeNode);
+    if (!isInputType(type)) continue;
+    const value = given[name];
+    if (value === undefined || (value === null && isNonNullType(type))) {
+      if (isNonNullType(type) && !(value === undefined && defaultValue))
+        faults.push(fault(`Variable "$${name}" is required.`));
+      continue;
+    }
+    for (const { path, error } of coercionFaults(value, type)) {
+      const place = path.length > 0 ? ` at "${name}${path.map(toText).join("")}"` : "";
+      const reason =
+        hidesNames && error.extensions.code === undefined ? "../../policy" : `: ${error.message}`;
+      faults.push(fault(`Variable "$${name}" has an invalid value${place}${reason}`));
+    }
+    if (faults.length >= MAX_FAULTS) break;
+  }
+  return faults;
+}
+
+type CoercionFault = { readonly path: readonly (string | number)[]; readonly error: GraphQLError };
+
+/** What graphql-js finds wrong with a value: the first of it where it is much. */
+function coercionFaults(value: unknown, type: GraphQLInputType): readonly CoercionFault[] {
+  const found: CoercionFault[] = [];
+  const enough = new Error("enough faults were found");
+  try {
+    coerceInputValue(value, type, (path, _value, error) => {
+      found.push({ path, error });
+      if (found.length >= MAX_FAULTS) throw enough;
+    });
+  } catch (error) {
+    if (error !== enough) throw error;
+  }
+  return found;
+}
+
+function toText(step: string | number): string {
+  return typeof step === "number" ? `[${step}]` : `.${step}`;
+}
+
+function fault(message: string): GraphQLError {
+  return new LocatedError(message, INVALID);
+}

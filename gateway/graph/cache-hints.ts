@@ -1,0 +1,82 @@
+import {
+  type DocumentNode,
+  type GraphQLSchema,
+  getNamedType,
+  Kind,
+  OperationTypeNode,
+  TypeInfo,
+  visit,
+  visitWithTypeInfo,
+} from "graphql";
+import type { Principal } from "../../src/keys/auth/principal.ts";
+import type { GuardOf } from "../federation/engine/guards.ts";
+import type { Admitted } from "../federation/policy/policy.ts";
+import { readDirectiveUses } from "../federation/policy/schema-directives.ts";
+
+/** How long answers hold. */
+export interface CacheHints {
+  /** The value of `Cache-Control` for an answer without failures. */
+  of(operation: Admitted, principal: Principal): string;
+}
+
+const NOT_AT_ALL = "no-store";
+
+/**
+ * Reads `@cacheControl(maxAge:)` of the supergraph. An answer holds as long as the part that holds the least: a root
+ * field without a hint and a guarded field not at all, and what says nothing as long as what it is in. What was asked
+ * with a credential is for who asked.
+ */
+export function createCacheHints(
+  supergraphSdl: string,
+  schema: GraphQLSchema,
+  guardOf: GuardOf<{ readonly principal: Principal }>,
+): CacheHints {
+  const { cacheControl = new Map() } = readDirectiveUses(supergraphSdl, ["cacheControl"]);
+  const known = new WeakMap<DocumentNode, number>();
+  const hintOf = (coordinate: string): number | undefined => {
+    const maxAge = cacheControl.get(coordinate)?.maxAge;
+    return maxAge === undefined ? undefined : Number(maxAge);
+  };
+  return {
+    of({ document, operation }, { kind }) {
+      if (operation.operation !== OperationTypeNode.QUERY || cacheControl.size === 0) return NOT_AT_ALL;
+      const maxAge = known.get(document) ?? leastAge(schema, document, hintOf, guardOf);
+      known.set(document, maxAge);
+      if (maxAge <= 0) return NOT_AT_ALL;
+      return `max-age=${Math.floor(maxAge)}, ${kind === "anonymous" ? "public" : "private"}`;
+    },
+  };
+}
+
+/** Of all operations of the document: with several, the strictest counts. Seconds. */
+function leastAge(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  hintOf: (coordinate: string) => number | undefined,
+  guardOf: GuardOf<{ readonly principal: Principal }>,
+): number {
+  const types = new TypeInfo(schema);
+  const roots = new Set<unknown>([
+    schema.getQueryType(),
+    schema.getMutationType(),
+    schema.getSubscriptionType(),
+  ]);
+  let least = Number.POSITIVE_INFINITY;
+  const hear = (maxAge: number | undefined) => {
+    if (maxAge !== undefined) least = Math.min(least, maxAge);
+  };
+  visit(
+    document,
+    visitWithTypeInfo(types, {
+      [Kind.FIELD](node) {
+        const parent = types.getParentType();
+        const field = types.getFieldDef();
+        if (!parent || !field || node.name.value.startsWith("__")) return;
+        const type = getNamedType(field.type).name;
+        const hint = hintOf(`${parent.name}.${field.name}`) ?? hintOf(type);
+        hear(guardOf(parent.name, field.name, type) ? 0 : (hint ?? (roots.has(parent) ? 0 : undefined)));
+      },
+    }),
+  );
+  return Number.isFinite(least) ? least : 0;
+}

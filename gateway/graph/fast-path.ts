@@ -1,0 +1,99 @@
+import type { FastifyRequest } from "fastify";
+import type { ExecutionResult } from "graphql";
+import type { deadlinesOf, Graph, GraphContext } from "../federation/graph.ts";
+import type { Admitted, OperationPayload, Policy } from "../federation/policy/policy.ts";
+import type { Leaving } from "../http/request-abort.ts";
+import { showResult } from "../subscriptions/results.ts";
+import type { CacheHints } from "./cache-hints.ts";
+import type { IntrospectionAnswers } from "./introspection-answers.ts";
+import type { OperationAccount } from "./operation-account.ts";
+
+/** What ordinary requests are answered with. */
+type Plain = {
+  readonly graph: Graph;
+  readonly policy: Policy;
+  readonly hints: CacheHints;
+  readonly deadlines: ReturnType<typeof deadlinesOf>;
+  readonly introspection: IntrospectionAnswers;
+};
+
+/** An answer as it is sent. */
+export type PlainAnswer = { readonly text: string | Buffer; readonly cacheControl: string };
+
+const MEMBERS: ReadonlySet<string> = new Set(["query", "variables", "operationName"]);
+const JSON_TYPE = /^application\/json(?: *; *charset=utf-8)?$/i;
+const ACCEPTED: ReadonlySet<string | undefined> = new Set([undefined, "*/*", "application/json"]);
+
+/**
+ * Answers the request that nearly all clients send: a POST of JSON that names a query and takes JSON, of an operation
+ * that may be asked. Apollo Server would answer it to the letter the same, at twice the cost of the way through our
+ * door; all that has to be negotiated, looked up or refused is left to it. Undefined when the request is not such a
+ * one: then nothing was asked of a subgraph yet. Throws `rate_limit_exceeded`.
+ */
+export async function answerPlainly(
+  { graph, policy, hints, deadlines, introspection }: Plain,
+  request: FastifyRequest,
+  {
+    account,
+    replayKey,
+    memory,
+    leaving,
+  }: Pick<GraphContext, "replayKey" | "memory"> & {
+    readonly account: OperationAccount;
+    readonly leaving: Leaving;
+  },
+): Promise<PlainAnswer | undefined> {
+  const payload = readPlain(request);
+  const admitted = payload && policy.admit(payload);
+  if (!admitted || !("document" in admitted) || admitted.operation.operation === "subscription")
+    return undefined;
+  const { principal } = account;
+  const { variables, requests } = admitted;
+  const known = introspection.find(payload, admitted);
+  if (known) return { text: known, cacheControl: hints.of(admitted, principal) };
+  // The request that brought it was counted.
+  await account.take(requests - 1);
+  const { operationName } = payload;
+  leaving.within(admitted.operation.operation === "mutation" ? deadlines.mutationMs : deadlines.queryMs);
+  const result = await graph.engine.execute({
+    ...{ document: admitted.document, operationName, variables },
+    ...{ context: { principal, replayKey, memory }, signal: leaving.signal },
+  });
+  // The engine refused the request before it asked anybody: which status that has is negotiated.
+  if (result.data === undefined) return undefined;
+  account.noteResult(result);
+  const text = result.errors ? toText(result) : introspection.keep(payload, admitted, toText(result));
+  return { text, cacheControl: cacheControlOf(hints, admitted, result, principal) };
+}
+
+function readPlain({ method, headers, body }: FastifyRequest): OperationPayload | undefined {
+  if (method !== "POST" || !ACCEPTED.has(headers.accept) || !JSON_TYPE.test(headers["content-type"] ?? ""))
+    return undefined;
+  if (typeof body !== "object" || body === null || Array.isArray(body)) return undefined;
+  for (const member in body) if (!MEMBERS.has(member)) return undefined;
+  const { query, variables, operationName } = body as Readonly<Record<string, unknown>>;
+  if (typeof query !== "string" || query === "") return undefined;
+  if (!isAbsent(operationName) && (typeof operationName !== "string" || operationName === ""))
+    return undefined;
+  if (!isAbsent(variables) && (typeof variables !== "object" || Array.isArray(variables))) return undefined;
+  return body as OperationPayload;
+}
+
+function isAbsent(value: unknown): value is null | undefined {
+  return value === undefined || value === null;
+}
+
+/** With the members in Apollo's order, and its line's end. */
+function toText(result: ExecutionResult): string {
+  const { errors, data } = showResult(result);
+  return `${JSON.stringify({ errors, data })}\n`;
+}
+
+function cacheControlOf(
+  hints: CacheHints,
+  admitted: Admitted,
+  { errors }: ExecutionResult,
+  principal: GraphContext["principal"],
+): string {
+  return errors ? "no-store" : hints.of(admitted, principal);
+}

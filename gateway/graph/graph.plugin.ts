@@ -1,0 +1,103 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { GraphQLError } from "graphql";
+import type { App } from "../../src/app.ts";
+import { ReplayKey } from "../../src/idempotency/replay-key.ts";
+import { Slot } from "../../src/kernel/slot.ts";
+import { ANONYMOUS } from "../../src/keys/auth/principal.ts";
+import type { Quota } from "../../src/keys/auth/rate-limit.ts";
+import { hopOf } from "../../src/keys/auth/source-address.ts";
+import { quotaHeaders } from "../../src/rest/http/quota-headers.ts";
+import { deadlinesOf, type Graph } from "../federation/graph.ts";
+import { refusePersistedQuery } from "../federation/policy/persisted-query.ts";
+import type { Policy } from "../federation/policy/policy.ts";
+import { refuseText } from "../federation/policy/text-limits.ts";
+import { readJsonBodies } from "../http/json-body.ts";
+import { Leaving } from "../http/request-abort.ts";
+import { streamMultipart, wantsMultipart } from "../subscriptions/streams.multipart.ts";
+import { isEventStream, streamEvents } from "../subscriptions/streams.sse.ts";
+import type { Streams } from "../subscriptions/streams.ts";
+import { answerByApollo, createApollo, readExtensions } from "./apollo.ts";
+import { createCacheHints } from "./cache-hints.ts";
+import { answerPlainly, type PlainAnswer } from "./fast-path.ts";
+import { answerFailures, sendErrors } from "./graph-errors.ts";
+import { IntrospectionAnswers } from "./introspection-answers.ts";
+import { OperationAccount } from "./operation-account.ts";
+
+type Options = {
+  readonly app: App;
+  readonly graph: Graph;
+  readonly policy: Policy;
+  readonly streams: Streams;
+  readonly introspection: boolean;
+};
+
+/**
+ * Answers /graphql over HTTP: queries and mutations by Apollo Server, subscriptions as the client asks for them, by
+ * multipart (Apollo Client) or by server-sent events (urql).
+ */
+export async function graphPlugin(server: FastifyInstance, options: Options): Promise<void> {
+  const { app, graph, policy, streams, introspection } = options;
+  const hints = createCacheHints(graph.supergraphSdl, graph.apiSchema, graph.guardOf);
+  const deadlines = deadlinesOf(app.config);
+  const apollo = createApollo({ graph, policy, hints, introspection, deadlines, log: app.log });
+  const plain = { graph, policy, hints, deadlines, introspection: new IntrospectionAnswers() };
+  await apollo.start();
+  server.addHook("onClose", () => apollo.stop());
+  answerFailures(server, app);
+  readJsonBodies(server, policy.limits.jsonDepth);
+  const accounts = new Slot<FastifyRequest, OperationAccount>();
+  server.route({
+    method: ["GET", "POST"],
+    url: "/graphql",
+    bodyLimit: policy.limits.bodyBytes,
+    // Before the body is read: a wrong credential is answered with the status that REST gives it.
+    onRequest: async (request, reply) => {
+      const hop = hopOf(request.raw);
+      const tell = (quota: Quota) => void reply.headers(quotaHeaders(quota));
+      const principal = await app.door.enter({ authorization: request.headers.authorization, hop }, tell);
+      app.load.requests.identified(request.raw, principal);
+      accounts.set(request, new OperationAccount(app, principal, hop, tell));
+    },
+    async handler(request, reply) {
+      const account = accounts.get(request) ?? new OperationAccount(app, ANONYMOUS, hopOf(request.raw));
+      if (wantsMultipart(request) && (await streamMultipart(streams, { request, reply, account })))
+        return reply;
+      const replayKey = () => ReplayKey.ofAuthorization(request.headers.authorization);
+      if (isEventStream(streams, request))
+        return streamEvents(streams, { request, reply, account, replayKey });
+      const leaving = new Leaving(reply.raw);
+      const memory = app.load.requests.answerOf(request.raw, reply.raw);
+      const answer = await answerPlainly(plain, request, { account, replayKey, memory, leaving });
+      if (answer) return sendPlain(reply, answer);
+      reply.header("cache-control", "no-store");
+      // Apollo parses before it asks the policy.
+      const refusal = refuseText(textOf(request), policy.limits) ?? refusePersisted(policy, request);
+      if (refusal) return sendErrors(reply, 400, [refusal.toJSON()]);
+      return answerByApollo(apollo, policy, { request, reply }, { account, replayKey, memory, leaving });
+    },
+  });
+}
+
+/** The document of a request; empty where there is none. */
+function textOf({ method, body, query }: FastifyRequest): string {
+  const { query: text } = Object(method === "POST" ? body : query) as { readonly query?: unknown };
+  return typeof text === "string" ? text : "";
+}
+
+/** What is wrong with the persisted query that a request names; a trusted document is known by its id alone. */
+function refusePersisted(policy: Policy, { method, body, query }: FastifyRequest): GraphQLError | undefined {
+  const payload =
+    method === "POST"
+      ? Object(body)
+      : { ...Object(query), extensions: readExtensions(Object(query).extensions ?? null) };
+  const isTrusted = !payload.query && policy.trustedText(payload) !== undefined;
+  return isTrusted ? undefined : refusePersistedQuery(payload);
+}
+
+function sendPlain(reply: FastifyReply, { text, cacheControl }: PlainAnswer): FastifyReply {
+  return reply
+    .header("cache-control", cacheControl)
+    .header("vary", "authorization, accept")
+    .header("content-type", "application/json; charset=utf-8")
+    .send(text);
+}

@@ -1,0 +1,61 @@
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { FastifyInstance } from "fastify";
+import { AppError } from "../../src/kernel/errors.ts";
+import { toFailureText } from "./client-error.ts";
+
+/** Refuses every body that is compressed: 415 `unsupported_media_type`, on every route, before it is read. */
+export function refuseEncodedBodies(server: FastifyInstance): void {
+  server.addHook("onRequest", ({ headers }, reply, done) => {
+    const encoding = headers["content-encoding"]?.trim().toLowerCase() || "identity";
+    if (encoding === "identity" || !hasBody(headers)) return done();
+    reply.header("accept-encoding", "identity").header("connection", "close");
+    done(
+      new AppError("unsupported_media_type", "Send the body without a Content-Encoding.", {
+        param: "Content-Encoding",
+      }),
+    );
+  });
+}
+
+/**
+ * Answers `Expect: 100-continue` when a handler begins to read the body: until then the request may be refused, for its
+ * credential or its size, without a byte of it. A connection on which a body was announced and never asked for is
+ * closed behind the answer, since that body cannot be told from the next request.
+ */
+export function continueWhenRead(http: Server): void {
+  http.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
+    const { shouldKeepAlive } = response;
+    response.shouldKeepAlive = false;
+    request.once("resume", () => {
+      if (response.headersSent) return;
+      response.shouldKeepAlive = shouldKeepAlive;
+      response.writeContinue();
+    });
+    http.emit("request", request, response);
+  });
+}
+
+/** Refuses a request of HTTP/1.1 without a `Host`, as RFC 9112 (3.2) requires. */
+export function requireHost(server: FastifyInstance): void {
+  server.addHook("onRequest", ({ raw }, reply, done) => {
+    if (raw.headers.host !== undefined || raw.httpVersion !== "1.1") return done();
+    reply.header("connection", "close");
+    done(new AppError("invalid_parameter", "Send a Host header.", { param: "Host" }));
+  });
+}
+
+/** Answers 417 to an `Expect` that is not `100-continue`. Its body is not read, and its connection is closed. */
+export function refuseUnknownExpectations(http: Server): void {
+  http.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {
+    const failure = new AppError("invalid_parameter", "No Expect but 100-continue can be met.", {
+      param: "Expect",
+    });
+    const { status, headers, text } = toFailureText(failure, 417);
+    response.writeHead(status, { ...headers, connection: "close" }).end(text);
+  });
+}
+
+/** Whether a request announces a body. */
+export function hasBody(headers: IncomingMessage["headers"]): boolean {
+  return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
+}

@@ -1,0 +1,104 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { AppError } from "../../src/kernel/errors.ts";
+import { EXPOSED_HEADERS } from "../../src/rest/http/exposed-headers.ts";
+import type { KnownPaths } from "../../src/rest/http/known-paths.ts";
+import { routingHeaderNames } from "../../src/rest/routing-headers.ts";
+
+const PREFLIGHT_SECONDS = "600";
+const METHODS = "GET, HEAD, POST, PATCH, DELETE";
+const HEADERS = [
+  "Accept",
+  "Authorization",
+  "Content-Type",
+  "Idempotency-Key",
+  "Last-Event-ID",
+  "X-Api-Key",
+  "X-Request-ID",
+  "Apollo-Require-Preflight",
+  "X-GraphQL-Event-Stream-Token",
+  // What the official SDKs send from pages.
+  "Anthropic-Beta",
+  "Anthropic-Dangerous-Direct-Browser-Access",
+  "Anthropic-Version",
+  "OpenAI-Organization",
+  "OpenAI-Project",
+  ...["Arch", "Helper-Method", "Lang", "OS", "Package-Version", "Retry-Count", "Runtime"].map(stainless),
+  ...["Runtime-Version", "Timeout"].map(stainless),
+] as const;
+
+function stainless(name: string): string {
+  return `X-Stainless-${name}`;
+}
+
+type Pages = {
+  readonly origins: readonly string[] | undefined;
+  readonly isDevnet: boolean;
+  /** The words of the routing headers. */
+  readonly platformWords: readonly string[];
+  readonly known: KnownPaths;
+  /** Answers a request of an unknown path. */
+  answerUnknown(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
+};
+
+/**
+ * Lets pages of these origins read answers, with a credential that they send themselves: never with cookies, and no
+ * other origin, however alike it looks. On a development network pages of this machine may as well. (Files are open to
+ * every page, and say so themselves.)
+ */
+export function allowPages(server: FastifyInstance, pages: Pages): void {
+  const { origins, isDevnet, platformWords } = pages;
+  const allowedHeaders = [...HEADERS, ...routingHeaderNames(platformWords)].join(", ");
+  const listed = new Set(origins?.map((origin) => new URL(origin).origin));
+  const isAllowed = (origin: string) =>
+    listed.has(origin) || (isDevnet && origins === undefined && isLocal(origin));
+  server.addHook("onRequest", async ({ method, headers }, { raw }) => {
+    const { origin } = headers;
+    if (origin === undefined) return;
+    raw.setHeader("vary", "origin");
+    if (!isAllowed(origin)) return;
+    raw.setHeader("access-control-allow-origin", origin);
+    raw.setHeader("access-control-expose-headers", EXPOSED_HEADERS);
+    if (!isPreflight(method, headers)) return;
+    raw.setHeader("access-control-allow-methods", METHODS);
+    raw.setHeader("access-control-allow-headers", allowedHeaders);
+    raw.setHeader("access-control-max-age", PREFLIGHT_SECONDS);
+  });
+  // A route that varies by other headers would take ours away; a stream is on its way without asking again.
+  server.addHook("onSend", async ({ headers }, reply) => {
+    if (headers.origin === undefined) return;
+    reply.header("vary", withOrigin(reply.getHeader("vary")));
+  });
+  // Below the routes that answer it themselves.
+  const answer = async (request: FastifyRequest, reply: FastifyReply) => {
+    const allowed = pages.known.methodsOf(request.url.split("?", 1)[0] ?? "/");
+    if (allowed.length === 0) return pages.answerUnknown(request, reply);
+    if (isPreflight(request.method, request.headers) && !isAllowed(request.headers.origin ?? ""))
+      throw new AppError("access_denied", "Pages of this origin may not call this server.");
+    return reply
+      .code(204)
+      .header("allow", [...allowed, "OPTIONS"].join(", "))
+      .send();
+  };
+  // Before its body is read, which is not needed: one that is announced by its type and empty would be refused.
+  server.options("/*", { onRequest: answer }, answer);
+}
+
+/** Whether a browser asks if a page of another site may send a request. */
+function isPreflight(method: string, headers: IncomingHttpHeaders): boolean {
+  const { origin, "access-control-request-method": wanted } = headers;
+  return method === "OPTIONS" && origin !== undefined && wanted !== undefined;
+}
+
+/** A `Vary` that names the origin, once. */
+function withOrigin(vary: number | string | readonly string[] | undefined): string {
+  const names = String(vary ?? "")
+    .split(",")
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== "");
+  return [...new Set([...names, "origin"])].join(", ");
+}
+
+function isLocal(origin: string): boolean {
+  return /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/.test(origin);
+}

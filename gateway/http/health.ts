@@ -1,0 +1,18 @@
+import type { FastifyInstance } from "fastify";
+import type { App } from "../../src/app.ts";
+import { AppError } from "../../src/kernel/errors.ts";
+import { failureHeaders } from "../../src/rest/errors/error-body.ts";
+
+/** `/healthz`: the process lives. `/readyz`: it can serve, else 503; each part is named with how it is. */
+export function serveHealth(server: FastifyInstance, app: App): void {
+  server.get("/healthz", async (_request, reply) => {
+    reply.header("cache-control", "no-store");
+    return { status: "ok" };
+  });
+  server.get("/readyz", async (_request, reply) => {
+    const { ready, parts } = await app.readiness();
+    reply.code(ready ? 200 : 503).header("cache-control", "no-store");
+    if (!ready) reply.headers(failureHeaders(new AppError("unavailable", "")));
+    return { status: ready ? "ready" : "not ready", parts };
+  });
+}

@@ -1,0 +1,34 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import secureJson from "secure-json-parse";
+import { AppError } from "../../src/kernel/errors.ts";
+import { BODY_LIMITS, BYTE_ORDER_MARK, measureJson } from "../../src/kernel/text/json-shape.ts";
+
+/**
+ * Has a server read bodies of JSON: at most `maxDepth` levels deep, and nothing that could touch a prototype (promises
+ * F9), else 400 `invalid_body`. A body of another type is read and left out.
+ */
+export function readJsonBodies(server: FastifyInstance, maxDepth: number): void {
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser(
+    "application/json",
+    { parseAs: "buffer" },
+    async (_request: FastifyRequest, body: Buffer) => parseJson(body, maxDepth),
+  );
+  server.addContentTypeParser("*", { parseAs: "buffer" }, async () => undefined);
+}
+
+function parseJson(bytes: Buffer, maxDepth: number): unknown {
+  if (bytes.length === 0) return undefined;
+  if (bytes[0] === BYTE_ORDER_MARK) throw malformed("The body begins with a byte order mark.");
+  const { excess } = measureJson(bytes, { ...BODY_LIMITS, maxDepth });
+  if (excess !== undefined) throw malformed(`The body ${excess}.`);
+  try {
+    return secureJson.parse(bytes.toString("utf8"));
+  } catch {
+    throw malformed("The body is not valid JSON.");
+  }
+}
+
+function malformed(message: string): AppError {
+  return new AppError("invalid_body", message, { param: "body" });
+}

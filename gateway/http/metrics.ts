@@ -1,0 +1,33 @@
+import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
+import type { App } from "../../src/app.ts";
+import type { Metrics } from "../../src/metrics/metrics.ts";
+import { listenAt, METRICS_HOST } from "../listen.ts";
+import { serveHealth } from "./health.ts";
+
+/** Serves `/metrics` and the health of this process on a port of their own, which only this machine reaches (F60). */
+export async function startMetrics(
+  app: App,
+  metrics: Metrics,
+  port: number,
+): Promise<{ readonly origin: string; close(): Promise<void> }> {
+  const server = Fastify({ forceCloseConnections: true });
+  server.get("/metrics", async (_request, reply) => {
+    const { type, body } = await metrics.text();
+    return reply.header("content-type", type).send(body);
+  });
+  serveHealth(server, app);
+  await listenAt(server, { host: METRICS_HOST, port, setting: "METRICS_PORT" });
+  return { origin: server.listeningOrigin, close: () => server.close() };
+}
+
+/** Counts every request of a server by its route; a path of no route counts as `unknown`. */
+export function countRequests(server: FastifyInstance, metrics: Metrics): void {
+  server.addHook("onResponse", async (request: FastifyRequest, reply) => {
+    metrics.http({
+      method: request.method,
+      route: request.is404 ? "unknown" : (request.routeOptions.url ?? "unknown"),
+      status: reply.raw.statusCode,
+      durationMs: reply.elapsedTime,
+    });
+  });
+}

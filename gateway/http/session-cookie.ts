@@ -1,0 +1,62 @@
+import type { IncomingMessage } from "node:http";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { App } from "../../src/app.ts";
+import { AppError } from "../../src/kernel/errors.ts";
+
+const NAME = "zerograph_session";
+const PATH = "/dashboard/session";
+const SESSION_SECONDS = 12 * 3_600;
+
+/**
+ * Lets pages of this origin keep a wallet session where no script can read it: the page trades its token for a cookie
+ * at `/dashboard/session`, and the cookie stands for the token at `/graphql`. It counts only for requests that a page of
+ * this same origin makes, so that no other site can use it; a credential that is sent counts before it.
+ */
+export function serveSessionCookie(server: FastifyInstance, app: App): void {
+  server.addHook("onRequest", async ({ raw }) => applyCookie(raw));
+  server.server.prependListener("upgrade", applyCookie);
+  server.post(PATH, async (request, reply) => {
+    requireOwnPage(request);
+    const { authorization } = request.headers;
+    const principal = await app.authenticate(authorization);
+    if (principal.kind !== "wallet-session")
+      throw new AppError("insufficient_scope", "Only a wallet session is kept here.");
+    return reply
+      .header("set-cookie", cookie((authorization ?? "").replace(/^\S+\s+/, ""), SESSION_SECONDS, request))
+      .code(204)
+      .send();
+  });
+  server.delete(PATH, async (request, reply) => {
+    requireOwnPage(request);
+    return reply
+      .header("set-cookie", cookie("", 0, request))
+      .code(204)
+      .send();
+  });
+}
+
+/** Throws `insufficient_scope` unless a page of this origin asks. */
+export function requireOwnPage(request: FastifyRequest): void {
+  if (!isOwnPage(request.raw))
+    throw new AppError("insufficient_scope", "Only pages of this origin may ask for this.");
+}
+
+function applyCookie(request: IncomingMessage): void {
+  const { headers, url = "" } = request;
+  if (headers.authorization !== undefined || headers.cookie === undefined) return;
+  if (!/^\/graphql(?:[/?]|$)/.test(url) || !isOwnPage(request)) return;
+  const token = new RegExp(`(?:^|; )${NAME}=([A-Za-z0-9_-]+)`).exec(headers.cookie)?.[1];
+  if (token !== undefined) headers.authorization = `Bearer ${token}`;
+}
+
+/** Browsers name the page's origin, except when a page reads from its own; then they say so in another header. */
+function isOwnPage({ headers }: IncomingMessage): boolean {
+  const { origin, host } = headers;
+  if (origin === undefined) return headers["sec-fetch-site"] === "same-origin";
+  return host !== undefined && URL.canParse(origin) && new URL(origin).host === host;
+}
+
+function cookie(token: string, seconds: number, { headers }: FastifyRequest): string {
+  const secure = headers.origin?.startsWith("https:") ? "; Secure" : "";
+  return `${NAME}=${token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure}`;
+}

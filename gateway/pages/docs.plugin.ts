@@ -1,0 +1,68 @@
+import { readFileSync } from "node:fs";
+import swagger from "@fastify/swagger";
+import swaggerUi from "@fastify/swagger-ui";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+
+const OPENAPI = new URL("../../schema/openapi.json", import.meta.url);
+const API_SCHEMA = new URL("../../schema/api.graphql", import.meta.url);
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** The page has no dark look of its own: colours are turned round, and those of code turned back. */
+const DARK = `@media (prefers-color-scheme: dark) {
+  html { background: #16181d }
+  body { background: none }
+  .swagger-ui { filter: invert(0.9) hue-rotate(180deg) }
+  .swagger-ui .highlight-code, .swagger-ui .opblock-summary-method { filter: invert(1) hue-rotate(180deg) }
+}`;
+
+/**
+ * Pages of the REST contract at `/docs/`, and, where clients may see it, the graph's contract as text; `/openapi.json`
+ * is REST's own.
+ */
+export async function docsPlugin(
+  server: FastifyInstance,
+  { introspection }: { readonly introspection: boolean },
+): Promise<void> {
+  if (introspection) {
+    const text = readFileSync(API_SCHEMA);
+    server.get("/schema.graphql", async (_, reply) => reply.type("text/plain; charset=utf-8").send(text));
+  }
+  const document = JSON.parse(readFileSync(OPENAPI, "utf8"));
+  await server.register(swagger, { mode: "static", specification: { document } });
+  // Swagger UI would write the document anew for each request.
+  const texts = new Map([
+    ["/docs/json", { type: "application/json; charset=utf-8", bytes: Buffer.from(JSON.stringify(document)) }],
+    ["/docs/yaml", { type: "application/x-yaml", bytes: Buffer.from(server.swagger({ yaml: true })) }],
+  ]);
+  const sendText = (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
+    const text = texts.get(request.routeOptions.url ?? "");
+    if (text) void reply.type(text.type).send(text.bytes);
+    else done();
+  };
+  await server.register(swaggerUi, {
+    routePrefix: "/docs",
+    staticCSP: true,
+    // Its own policy lets in styles of every host, and a validator of another one.
+    transformStaticCSP: () => POLICY,
+    uiHooks: { onRequest: sendText },
+    theme: { title: "zerograph REST", css: [{ filename: "dark.css", content: DARK }] },
+    // Without its bar, in which any other address could be typed.
+    uiConfig: {
+      layout: "BaseLayout",
+      docExpansion: "list",
+      defaultModelsExpandDepth: 0,
+      persistAuthorization: false,
+    },
+  });
+}

@@ -1,0 +1,73 @@
+import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { brotliCompress, constants } from "node:zlib";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+
+const compress = promisify(brotliCompress);
+
+/** What its tabs show first: some of the examples that are tested against the schema. */
+const TABS = ["account-page", "models", "balance-live"];
+const EXAMPLES = new URL("../../schema/examples/", import.meta.url);
+
+// Its editor makes workers of its own text, and writes styles as one types.
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self' 'unsafe-inline' blob:",
+  "worker-src blob:",
+  "style-src 'unsafe-inline'",
+  "img-src data:",
+  "font-src data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** GraphiQL for browsers that open /graphql: one page with everything in it, which sends requests to this origin only. */
+export function serveExplorer(server: FastifyInstance): void {
+  let page: Promise<{ readonly plain: Buffer; readonly small: Buffer }> | undefined;
+  server.addHook("onRequest", async (request, reply) => {
+    if (!isBrowserAt(request, "/graphql")) return;
+    page ??= render();
+    const { plain, small } = await page;
+    const takesBrotli = /\bbr\b/.test(request.headers["accept-encoding"] ?? "");
+    if (takesBrotli) reply.header("content-encoding", "br");
+    return reply
+      .headers({
+        "content-type": "text/html; charset=utf-8",
+        "content-security-policy": POLICY,
+        "cache-control": "no-cache",
+        "referrer-policy": "no-referrer",
+        "x-content-type-options": "nosniff",
+        vary: "accept, accept-encoding",
+      })
+      .send(takesBrotli ? small : plain);
+  });
+}
+
+/** Whether a person has opened this address in a browser, rather than a program asked there. */
+export function isBrowserAt({ method, url, headers }: FastifyRequest, path?: string): boolean {
+  const [asked, query = ""] = url.split("?");
+  if (path !== undefined && (asked !== path || /(?:^|&)(?:query|extensions)=/.test(query))) return false;
+  return (method === "GET" || method === "HEAD") && /^[^;,]*text\/html/.test(headers.accept ?? "");
+}
+
+async function render() {
+  // Named at run time, since its types would bring those of a browser into the whole program.
+  const name = "@graphql-yoga/render-graphiql";
+  const { renderGraphiQL } = (await import(name)) as { renderGraphiQL(options: object): string };
+  const tabs = TABS.map((name) => readFile(new URL(`${name}.graphql`, EXAMPLES), "utf8"));
+  const defaultTabs = (await Promise.all(tabs)).map((query) => ({ query }));
+  const plain = Buffer.from(
+    renderGraphiQL({
+      title: "zerograph explorer",
+      endpoint: "/graphql",
+      subscriptionsProtocol: "WS",
+      credentials: "same-origin",
+      shouldPersistHeaders: false,
+      defaultTabs,
+    }),
+  );
+  const small = await compress(plain, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } });
+  return { plain, small };
+}

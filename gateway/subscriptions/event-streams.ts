@@ -1,0 +1,151 @@
+import { randomBytes } from "node:crypto";
+import type { ExecutionResult } from "graphql";
+import { AppError } from "../../src/kernel/errors.ts";
+import type { Principal } from "../../src/keys/auth/principal.ts";
+import type { Hop } from "../../src/keys/auth/source-address.ts";
+import { ClientLeft } from "../http/request-abort.ts";
+import { lossResult, pump, resultText } from "./results.ts";
+import type { Results, StreamedOperation } from "./streamed-operation.ts";
+import type { EventOutlet } from "./streaming-response.ts";
+import type { Streams } from "./streams.ts";
+
+/** A stream that was reserved must be opened in this time. */
+const OPEN_WITHIN_MS = 30_000;
+/** Messages that are kept for a stream that was not opened yet. */
+const MAX_WAITING = 100;
+
+/** Event streams that carry several operations each, by their tokens. */
+export class EventStreams {
+  readonly #streams: Streams;
+  readonly #reserved = new Map<string, EventStream>();
+
+  constructor(streams: Streams) {
+    this.#streams = streams;
+  }
+
+  /** Reserves a stream for who asks, and returns its token. Throws when they have, or this process has, no place. */
+  reserve(principal: Principal, hop: Hop): string {
+    const give = this.#streams.take("sockets", principal, hop);
+    if (!give)
+      throw new AppError("rate_limit_exceeded", "Too many streams are reserved. Close one first.", {
+        retryAfterSeconds: 1,
+      });
+    const token = randomBytes(24).toString("base64url");
+    const stream = new EventStream(this.#streams, principal, () => {
+      this.#reserved.delete(token);
+      give();
+    });
+    this.#reserved.set(token, stream);
+    return token;
+  }
+
+  /** The stream with this token, if the same credential reserved it. Throws `not_found`. */
+  find(token: string | undefined, principal: Principal): EventStream {
+    const stream = token === undefined ? undefined : this.#reserved.get(token);
+    if (!stream?.isOf(principal))
+      throw new AppError("not_found", "There is no such stream: reserve one by PUT.");
+    return stream;
+  }
+
+  /** Ends all of them. */
+  close(): void {
+    for (const stream of [...this.#reserved.values()]) stream.close();
+  }
+}
+
+type Operation = { readonly leaving: AbortController; results: Results | undefined };
+
+/** One connection for several operations, which may begin before it is opened. */
+class EventStream {
+  readonly #streams: Streams;
+  readonly #owner: string;
+  readonly #operations = new Map<string, Operation>();
+  readonly #stopWatching: () => void;
+  readonly #onEnd: () => void;
+  readonly #deadline: NodeJS.Timeout;
+  #waiting: string[] = [];
+  #outlet: EventOutlet | undefined;
+  #isOver = false;
+
+  constructor(streams: Streams, principal: Principal, onEnd: () => void) {
+    this.#streams = streams;
+    this.#owner = JSON.stringify(principal);
+    this.#onEnd = onEnd;
+    // The operations hear of the end of the credential first, and say so.
+    this.#stopWatching = streams.watch(principal, () => setImmediate(() => this.close()));
+    this.#deadline = setTimeout(() => this.close(), OPEN_WITHIN_MS).unref();
+  }
+
+  isOf(principal: Principal): boolean {
+    return this.#owner === JSON.stringify(principal);
+  }
+
+  /** Opens the connection. Throws `duplicate_name` when it is open, and what `toOutlet` throws. */
+  open(toOutlet: (onClose: () => void) => EventOutlet): void {
+    if (this.#outlet) throw new AppError("duplicate_name", "This stream is open.");
+    this.#outlet = toOutlet(() => this.close());
+    clearTimeout(this.#deadline);
+    for (const text of this.#waiting.splice(0)) void this.#outlet.write(text);
+  }
+
+  /** Takes a place for an operation; its signal aborts when it is ended. Throws when the id, or every place, is taken. */
+  begin(id: string): AbortSignal {
+    if (this.#operations.has(id)) throw new AppError("duplicate_name", "An operation has this id already.");
+    const most = this.#streams.limits.subscriptionsPerSocket;
+    if (this.#operations.size >= most)
+      throw new AppError("rate_limit_exceeded", `A stream carries ${most} operations at the most.`);
+    const leaving = new AbortController();
+    this.#operations.set(id, { leaving, results: undefined });
+    return leaving.signal;
+  }
+
+  /** Runs an operation that has its place. */
+  async run(id: string, operation: StreamedOperation): Promise<void> {
+    try {
+      await this.#run(id, operation);
+    } finally {
+      operation.contextValue.memory.end();
+    }
+  }
+
+  async #run(id: string, operation: StreamedOperation): Promise<void> {
+    const own = this.#operations.get(id);
+    if (!own) return;
+    const { report } = this.#streams;
+    const results = await this.#streams.run(operation).catch((error: unknown) => lossResult(error, report));
+    if (Symbol.asyncIterator in results) own.results = results;
+    if (own.leaving.signal.aborted) return void own.results?.return?.();
+    const deliver = (result: ExecutionResult) =>
+      this.#write(`event: next\ndata: {"id":${JSON.stringify(id)},"payload":${resultText(result)}}\n\n`);
+    await pump(results, deliver, (reason) => deliver(lossResult(reason, report)));
+    if (this.#operations.get(id) !== own) return;
+    this.#operations.delete(id);
+    await this.#write(`event: complete\ndata: {"id":${JSON.stringify(id)}}\n\n`);
+  }
+
+  /** Ends an operation, without a further word. */
+  stop(id: string): void {
+    const operation = this.#operations.get(id);
+    this.#operations.delete(id);
+    operation?.leaving.abort(new ClientLeft());
+    void operation?.results?.return?.();
+  }
+
+  close(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearTimeout(this.#deadline);
+    this.#stopWatching();
+    for (const id of [...this.#operations.keys()]) this.stop(id);
+    this.#outlet?.end();
+    this.#onEnd();
+  }
+
+  async #write(text: string): Promise<boolean> {
+    if (this.#isOver) return false;
+    if (this.#outlet) return this.#outlet.write(text);
+    if (this.#waiting.length < MAX_WAITING) this.#waiting.push(text);
+    else this.close();
+    return !this.#isOver;
+  }
+}

@@ -1,0 +1,136 @@
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  type FieldNode,
+  getOperationAST,
+  Kind,
+  type SelectionSetNode,
+  valueFromASTUntyped,
+} from "graphql";
+import { PushIterator } from "../../src/kernel/async/push-iterator.ts";
+import { readFragments } from "../federation/engine/document/fragments.ts";
+import { readDirectiveUses } from "../federation/policy/schema-directives.ts";
+import type { Results, StreamedOperation } from "./streamed-operation.ts";
+
+/** Subscriptions with this tag only tell what happens from now on, so that a late reader lacks nothing. */
+const LIVE = "live";
+
+/**
+ * Which subscriptions are the same: of one live field, with the same text and variables, by the same credential, and
+ * without a cursor to resume from. Undefined for one that cannot be shared.
+ */
+export function createShareKeys(supergraphSdl: string): (operation: StreamedOperation) => string | undefined {
+  const { tag = new Map() } = readDirectiveUses(supergraphSdl, ["tag"]);
+  const isLive = (field: string) => tag.get(`Subscription.${field}`)?.name === LIVE;
+  return ({ document, operationName, variableValues, contextValue }) => {
+    const operation = getOperationAST(document, operationName);
+    const field = operation && rootField(document, operation.selectionSet);
+    if (!field || !isLive(field.name.value)) return undefined;
+    const after = field.arguments?.find(({ name }) => name.value === "after")?.value;
+    const cursor: unknown = after && valueFromASTUntyped(after, variableValues);
+    if (cursor !== undefined && cursor !== null) return undefined;
+    return JSON.stringify([operationName ?? null, variableValues ?? {}, contextValue.account.principal]);
+  };
+}
+
+function rootField(document: DocumentNode, { selections }: SelectionSetNode): FieldNode | undefined {
+  for (const selection of selections) {
+    if (selection.kind === Kind.FIELD) {
+      if (!selection.name.value.startsWith("__")) return selection;
+      continue;
+    }
+    const fragment =
+      selection.kind === Kind.INLINE_FRAGMENT ? selection : readFragments(document).get(selection.name.value);
+    const found = fragment && rootField(document, fragment.selectionSet);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+type Opened = Results | ExecutionResult;
+type Reader = PushIterator<ExecutionResult>;
+
+/** Results that a reader may fall behind the others; then it is ended with `unavailable`, and resumes by its cursor. */
+const MAX_BEHIND = 1_000;
+
+/**
+ * Subscriptions that are the same are opened once, and their results handed to every reader, each with a queue of its
+ * own: a slow one delays no other. The source is let go of with its last reader.
+ */
+export class SharedStreams {
+  readonly #byDocument = new WeakMap<DocumentNode, Map<string, SharedStream>>();
+
+  /** Joins the stream of this document and key, or opens it. */
+  async open(document: DocumentNode, key: string, open: () => Promise<Opened>): Promise<Opened> {
+    const streams = this.#byDocument.get(document) ?? new Map<string, SharedStream>();
+    this.#byDocument.set(document, streams);
+    const known = streams.get(key);
+    const stream =
+      known ??
+      new SharedStream(open, () => {
+        if (streams.get(key) === stream) streams.delete(key);
+      });
+    streams.set(key, stream);
+    return stream.join();
+  }
+}
+
+class SharedStream {
+  readonly #onEnd: () => void;
+  readonly #opened: Promise<Opened>;
+  readonly #readers = new Set<Reader>();
+  #joining = 0;
+  #source: Results | undefined;
+  #isOver = false;
+
+  constructor(open: () => Promise<Opened>, onEnd: () => void) {
+    this.#onEnd = onEnd;
+    this.#opened = open().then((opened) => {
+      if (Symbol.asyncIterator in opened) this.#source = opened;
+      else this.#end();
+      return opened;
+    });
+    this.#opened.catch(() => this.#end());
+  }
+
+  async join(): Promise<Opened> {
+    this.#joining += 1;
+    const opened = await this.#opened;
+    this.#joining -= 1;
+    if (!this.#source) return opened;
+    const isFirst = this.#readers.size === 0;
+    const reader: Reader = new PushIterator<ExecutionResult>(() => this.#leave(reader), MAX_BEHIND);
+    this.#readers.add(reader);
+    if (this.#isOver) reader.end();
+    else if (isFirst) void this.#pump(this.#source);
+    return reader;
+  }
+
+  #leave(reader: Reader): void {
+    this.#readers.delete(reader);
+    if (this.#readers.size > 0 || this.#joining > 0) return;
+    this.#end();
+    void this.#source?.return?.();
+  }
+
+  #pumping = false;
+
+  async #pump(source: Results): Promise<void> {
+    if (this.#pumping) return;
+    this.#pumping = true;
+    try {
+      for await (const result of source) for (const reader of [...this.#readers]) reader.push(result);
+      this.#end();
+      for (const reader of [...this.#readers]) reader.end();
+    } catch (error) {
+      this.#end();
+      for (const reader of [...this.#readers]) reader.fail(error);
+    }
+  }
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#onEnd();
+  }
+}

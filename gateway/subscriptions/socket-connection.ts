@@ -1,0 +1,144 @@
+import { CloseCode, type WebSocket as ProtocolSocket } from "graphql-ws";
+import type { WebSocket } from "ws";
+import { BODY_LIMITS, measureJson } from "../../src/kernel/text/json-shape.ts";
+import type { Turns } from "../http/turns.ts";
+import { MessageThrottle } from "./message-throttle.ts";
+
+/** How a socket is kept and given up. */
+type ConnectionOptions = {
+  readonly messagesPerSecond: number;
+  readonly subscriptionsPerSocket: number;
+  readonly jsonDepth: number;
+  readonly heartbeatMs: number;
+  /** How long what was sent may stay unread. */
+  readonly stallMs: number;
+  /** Messages of all connections take turns. */
+  readonly turns: Turns;
+  readonly report: (error: unknown) => void;
+};
+
+/** Four of the largest messages. */
+const MAX_WAITING_BYTES = 262_144;
+/** A message carries an operation two levels deep, and its variables may have all of theirs. */
+const ENVELOPE_DEPTH = 2;
+/** The close code of WebSocket for a server that has too much to do (RFC 6455's registry). */
+const TRY_AGAIN_LATER = 1013;
+
+/**
+ * A socket as graphql-ws wants it. Who sends waits until it is on its way, so that nothing piles up here. A client that
+ * does not answer a ping by the next one, or leaves what was sent unread for `stallMs`, is given up. A client that
+ * reconnects ends and opens all of its subscriptions at once: so many messages, and a second's worth more, are handled
+ * without a delay, what comes faster than `messagesPerSecond` behind them waits, and a flood is closed with 4429.
+ */
+export class SocketConnection implements ProtocolSocket {
+  readonly protocol: string;
+  readonly #socket: WebSocket;
+  readonly #options: ConnectionOptions;
+  readonly #throttle: MessageThrottle;
+  /** Messages that wait for a turn of this connection. */
+  readonly #inbox: Buffer[] = [];
+  #inboxBytes = 0;
+  #hasTurn = false;
+  #isAlive = true;
+  #sending = 0;
+  #sentAt = 0;
+
+  constructor(socket: WebSocket, options: ConnectionOptions) {
+    this.#socket = socket;
+    this.#options = options;
+    const { messagesPerSecond, subscriptionsPerSocket } = options;
+    this.#throttle = new MessageThrottle({
+      burst: 2 * subscriptionsPerSocket + messagesPerSecond,
+      perSecond: messagesPerSecond,
+      maxWaiting: messagesPerSecond,
+      maxWaitingBytes: MAX_WAITING_BYTES,
+    });
+    this.protocol = socket.protocol;
+    const pulse = setInterval(() => this.#beat(), Math.min(options.heartbeatMs, options.stallMs));
+    socket.once("close", () => {
+      clearInterval(pulse);
+      this.#throttle.stop();
+    });
+    socket.on("pong", () => {
+      this.#isAlive = true;
+    });
+    // `ws` closes a socket that breaks the protocol by itself; what is left is to not let that end the process.
+    socket.on("error", () => {});
+  }
+
+  send(text: string): Promise<void> {
+    const socket = this.#socket;
+    if (socket.readyState !== socket.OPEN) return Promise.resolve();
+    if (this.#sending === 0) this.#sentAt = Date.now();
+    this.#sending += 1;
+    return new Promise((resolve) => {
+      socket.send(text, () => {
+        this.#sending -= 1;
+        this.#sentAt = Date.now();
+        // One that cannot be sent is for a socket that closes.
+        resolve();
+      });
+    });
+  }
+
+  close(code: number, reason: string): void {
+    this.#socket.close(code, reason);
+  }
+
+  onMessage(take: (text: string) => Promise<void>): void {
+    this.#socket.on("message", (data) => {
+      const bytes = Buffer.isBuffer(data) ? data : Buffer.from(String(data));
+      if (this.#socket.readyState !== this.#socket.OPEN) return;
+      if (!this.#throttle.add(bytes.length, () => this.#receive(bytes, take)))
+        this.close(CloseCode.TooManyInitialisationRequests, "Too many messages");
+    });
+  }
+
+  /** One message of a connection is handled in a turn, so that many connections do not hold up everything else. */
+  #receive(bytes: Buffer, take: (text: string) => Promise<void>): void {
+    this.#inbox.push(bytes);
+    this.#inboxBytes += bytes.length;
+    if (this.#inboxBytes > MAX_WAITING_BYTES) this.#socket.pause();
+    if (!this.#hasTurn) this.#takeTurn(take);
+  }
+
+  #takeTurn(take: (text: string) => Promise<void>): void {
+    this.#hasTurn = true;
+    const isTaken = this.#options.turns.take(() => {
+      const bytes = this.#inbox.shift();
+      this.#hasTurn = false;
+      if (!bytes) return;
+      this.#inboxBytes -= bytes.length;
+      if (this.#inboxBytes <= MAX_WAITING_BYTES && this.#socket.isPaused) this.#socket.resume();
+      this.#handle(bytes, take);
+      if (this.#inbox.length > 0 && !this.#hasTurn) this.#takeTurn(take);
+    });
+    if (!isTaken) this.close(TRY_AGAIN_LATER, "Try again later");
+  }
+
+  #handle(bytes: Buffer, take: (text: string) => Promise<void>): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    const { excess } = measureJson(bytes, {
+      ...BODY_LIMITS,
+      maxDepth: this.#options.jsonDepth + ENVELOPE_DEPTH,
+    });
+    if (excess !== undefined) {
+      this.close(CloseCode.BadRequest, `The message ${excess}`);
+      return;
+    }
+    take(bytes.toString("utf8")).catch((error: unknown) => {
+      this.#options.report(error);
+      this.close(CloseCode.InternalServerError, "Internal server error");
+    });
+  }
+
+  #beat(): void {
+    const isStalled = this.#sending > 0 && Date.now() - this.#sentAt > this.#options.stallMs;
+    if (!this.#isAlive || isStalled) {
+      this.#socket.terminate();
+      return;
+    }
+    this.#isAlive = false;
+    this.#socket.ping();
+  }
+}

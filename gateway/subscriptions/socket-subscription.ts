@@ -1,0 +1,117 @@
+import { createClient, type FormattedExecutionResult } from "graphql-ws";
+import WebSocket from "ws";
+import { PushIterator } from "../../src/kernel/async/push-iterator.ts";
+import type { JsonObject, SubgraphError, SubgraphResult } from "../federation/engine/subgraph-executor.ts";
+
+/** One subscription, and how long its peer may keep silent. */
+export type SocketSubscription = {
+  readonly url: string;
+  readonly payload: { readonly query: string; readonly variables: JsonObject };
+  readonly connectionParams: JsonObject;
+  /** For the handshake, and again for the acknowledgement. */
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+  readonly pingMs: number;
+  readonly pongTimeoutMs: number;
+};
+
+/**
+ * Subscribes over a socket of its own, graphql-transport-ws. A source that is lost throws: also one that closes the
+ * socket politely (the client would dial again and miss events), or that is gone without a word (no pong). A
+ * failure that the subgraph names is a last event.
+ */
+export function openSocketSubscription(options: SocketSubscription): AsyncIterableIterator<SubgraphResult> {
+  const watch = new PeerWatch(options.pongTimeoutMs);
+  const events: PushIterator<SubgraphResult> = new PushIterator(() => {
+    watch.stop();
+    unsubscribe();
+  });
+  const lose = (reason: unknown) => events.fail(asError(reason));
+  const client = createClient({
+    url: options.url,
+    webSocketImpl: socketClass(options),
+    connectionParams: options.connectionParams,
+    connectionAckWaitTimeout: options.timeoutMs,
+    keepAlive: options.pingMs,
+    retryAttempts: 0,
+    on: {
+      opened: (socket) => watch.start(socket),
+      ping: (received) => !received && watch.expectPong(),
+      pong: (received) => received && watch.pongCame(),
+      error: lose,
+      closed: lose,
+    },
+  });
+  const unsubscribe = client.subscribe<JsonObject, JsonObject>(options.payload, {
+    next: (result) => events.push(toResult(result)),
+    error(reason) {
+      const named = namedFailures(reason);
+      if (!named) return lose(reason);
+      events.push({ data: null, errors: named });
+      events.end();
+    },
+    complete: () => events.end(),
+  });
+  return events;
+}
+
+/** Gives up a peer that does not answer pings: its end of the connection may be gone without a word. */
+class PeerWatch {
+  readonly #pongTimeoutMs: number;
+  #socket: WebSocket | undefined;
+  #deadline: NodeJS.Timeout | undefined;
+
+  constructor(pongTimeoutMs: number) {
+    this.#pongTimeoutMs = pongTimeoutMs;
+  }
+
+  start(socket: unknown): void {
+    if (socket instanceof WebSocket) this.#socket = socket;
+  }
+
+  expectPong(): void {
+    this.#deadline = setTimeout(() => this.#socket?.terminate(), this.#pongTimeoutMs);
+  }
+
+  pongCame(): void {
+    clearTimeout(this.#deadline);
+  }
+
+  stop(): void {
+    clearTimeout(this.#deadline);
+  }
+}
+
+type SocketClass = new (url: string | URL, protocols?: string | string[]) => WebSocket;
+
+/** graphql-ws makes the socket itself, so that its limits have to come with the class. */
+function socketClass({ timeoutMs, maxBytes }: SocketSubscription): SocketClass {
+  return class extends WebSocket {
+    constructor(url: string | URL, protocols?: string | string[]) {
+      const limits = { handshakeTimeout: timeoutMs, maxPayload: maxBytes, perMessageDeflate: false };
+      super(url, protocols, limits);
+      // A socket that is closed while it opens still emits an error, when no listener is left.
+      this.on("error", () => {});
+    }
+  };
+}
+
+function toResult({ data, errors }: FormattedExecutionResult<JsonObject>): SubgraphResult {
+  return { data: data ?? null, ...(errors && { errors }) };
+}
+
+/** What the subgraph says in so many words; a bug over there is a source that is lost. */
+function namedFailures(reason: unknown): SubgraphError[] | undefined {
+  if (!Array.isArray(reason)) return undefined;
+  const errors: SubgraphError[] = reason;
+  const named = errors.every(({ extensions }) => extensions?.code && extensions.code !== "internal_error");
+  return named ? errors : undefined;
+}
+
+function asError(reason: unknown): Error {
+  if (reason instanceof Error) return reason;
+  if (Array.isArray(reason)) return new Error(`refused: ${JSON.stringify(reason)}`);
+  const { error, code, reason: text } = Object(reason);
+  if (error instanceof Error) return error;
+  return new Error(`the socket was closed (${code ?? "no code"} ${text ?? ""})`);
+}

@@ -1,0 +1,80 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { GraphQLError } from "graphql";
+import { hopOf } from "../../src/keys/auth/source-address.ts";
+import type { OperationPayload } from "../federation/policy/policy.ts";
+import { showError } from "../federation/policy/refusals.ts";
+import { sendErrors } from "../graph/graph-errors.ts";
+import type { OperationAccount } from "../graph/operation-account.ts";
+import { lossResult, pump, resultText, showResult } from "./results.ts";
+import { takeStream } from "./stream-slot.ts";
+import { EventOutlet } from "./streaming-response.ts";
+import type { Streams } from "./streams.ts";
+
+const BOUNDARY = "\r\n--graphql";
+const HEAD = "\r\ncontent-type: application/json\r\n\r\n";
+const END = "--\r\n";
+const CONTENT_TYPE = 'multipart/mixed;boundary="graphql";subscriptionSpec=1.0';
+
+/** Whether a client takes a subscription as parts of one response, as Apollo Client asks for it. */
+export function wantsMultipart({ method, headers }: FastifyRequest): boolean {
+  const accept = headers.accept ?? "";
+  return method === "POST" && /multipart\/mixed\b[^,]*;\s*subscriptionSpec="?1\.0"?/i.test(accept);
+}
+
+/**
+ * Answers a subscription by Apollo's multipart protocol, version 1.0: every result is a part with a `payload`, a
+ * heartbeat is `{}`, and `errors` beside a `payload` of null say that the stream was lost. False for an operation that
+ * is no subscription, which is left to the common answer. Throws `rate_limit_exceeded` before anything is sent.
+ */
+export async function streamMultipart(
+  streams: Streams,
+  asked: {
+    readonly request: FastifyRequest;
+    readonly reply: FastifyReply;
+    readonly account: OperationAccount;
+  },
+): Promise<boolean> {
+  const { request, reply, account } = asked;
+  const payload = (request.body ?? {}) as OperationPayload;
+  if (streams.kindOf(payload) === "unary") return false;
+  const memory = streams.memoryOf(request.raw, account.principal);
+  const operation = await streams.admit(payload, { account, memory });
+  if (!("document" in operation)) return refuse(reply, operation);
+  const leave = takeStream(streams, account.principal, hopOf(request.raw));
+  reply.hijack();
+  const { heartbeatMs } = streams.limits;
+  const outlet = new EventOutlet(
+    reply.raw,
+    { "content-type": CONTENT_TYPE },
+    { stallMs: streams.stallMs, first: BOUNDARY, heartbeat: part("{}"), heartbeatMs, among: streams.outlets },
+    leave,
+  );
+  reply.raw.once("close", () => memory.end());
+  const results = await streams.run(operation).catch((error: unknown) => lossResult(error, streams.report));
+  if (Symbol.asyncIterator in results) reply.raw.once("close", () => void results.return?.());
+  if (reply.raw.destroyed && Symbol.asyncIterator in results) void results.return?.();
+  await pump(
+    results,
+    (result) => outlet.write(part(`{"payload":${resultText(result)}}`)),
+    (reason) => {
+      const { errors } = showResult(lossResult(reason, streams.report));
+      return outlet.write(part(JSON.stringify({ payload: null, errors })));
+    },
+  );
+  outlet.end(END);
+  return true;
+}
+
+/** A part with the boundary behind it: clients read a part when they see that it ends. */
+function part(json: string): string {
+  return HEAD + json + BOUNDARY;
+}
+
+function refuse(reply: FastifyReply, errors: readonly GraphQLError[]): true {
+  sendErrors(
+    reply,
+    400,
+    errors.map((error) => showError(error.toJSON())),
+  );
+  return true;
+}

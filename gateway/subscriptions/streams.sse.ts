@@ -1,0 +1,250 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { ExecutionResult, GraphQLError } from "graphql";
+import { getOperationAST } from "graphql";
+import type { App } from "../../src/app.ts";
+import { ReplayKey } from "../../src/idempotency/replay-key.ts";
+import { AppError } from "../../src/kernel/errors.ts";
+import { Slot } from "../../src/kernel/slot.ts";
+import { ANONYMOUS } from "../../src/keys/auth/principal.ts";
+import { hopOf } from "../../src/keys/auth/source-address.ts";
+import type { OperationPayload } from "../federation/policy/policy.ts";
+import { refuse, showError } from "../federation/policy/refusals.ts";
+import { answerFailures, sendErrors } from "../graph/graph-errors.ts";
+import { OperationAccount } from "../graph/operation-account.ts";
+import { readJsonBodies } from "../http/json-body.ts";
+import { weightOf } from "../http/media-types.ts";
+import { ClientLeft } from "../http/request-abort.ts";
+import { EventStreams } from "./event-streams.ts";
+import { lossResult, pump, resultText } from "./results.ts";
+import { takeStream } from "./stream-slot.ts";
+import type { StreamContext, StreamedOperation } from "./streamed-operation.ts";
+import { EventOutlet } from "./streaming-response.ts";
+import type { Streams } from "./streams.ts";
+
+const STREAM_HEADERS = { "content-type": "text/event-stream; charset=utf-8", connection: "keep-alive" };
+/** What a client that takes JSON may accept. */
+const JSON_RANGES = ["application/graphql-response+json", "application/json", "application/*", "*/*"];
+const TOKEN_HEADER = "x-graphql-event-stream-token";
+
+/** A request, who sends it, and where its answer goes. */
+type Call = Pick<StreamContext, "account" | "replayKey"> & {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+};
+
+/**
+ * GraphQL over server-sent events at /graphql/stream, by the protocol of graphql-sse: a connection for each operation
+ * (subscriptions have it at /graphql as well), or one for several that is reserved first (PUT). On its own connection
+ * the errors of a refused operation are a result; on a shared one they are status 400. The credential is the
+ * `Authorization` header of every request; a wrong one is answered with the status that REST gives it. A stream that was
+ * reserved is found by its token together with the credential that reserved it.
+ */
+export async function ssePlugin(
+  server: FastifyInstance,
+  { app, streams }: { readonly app: App; readonly streams: Streams },
+): Promise<void> {
+  const { limits } = streams;
+  const reserved = new EventStreams(streams);
+  answerFailures(server, app);
+  readJsonBodies(server, limits.jsonDepth);
+  server.addHook("preClose", async () => reserved.close());
+  const accounts = new Slot<FastifyRequest, OperationAccount>();
+  server.route({
+    method: ["GET", "POST", "PUT", "DELETE"],
+    url: "/graphql/stream",
+    exposeHeadRoute: false,
+    bodyLimit: limits.bodyBytes,
+    // Before the body is read.
+    onRequest: async (request) => {
+      const { authorization } = request.headers;
+      accounts.set(request, await streams.authenticate(authorization, hopOf(request.raw)));
+    },
+    async handler(request, reply) {
+      const account = accounts.get(request) ?? new OperationAccount(app, ANONYMOUS, hopOf(request.raw));
+      const replayKey = () => ReplayKey.ofAuthorization(request.headers.authorization);
+      const call = { request, reply, account, replayKey };
+      reply.header("cache-control", "no-store");
+      if (request.method === "PUT") return reserve(reserved, call);
+      const token = tokenOf(request);
+      if (request.method === "DELETE") return end(reserved, token, call);
+      if (!wantsEvents(request)) return add(streams, reserved, token, call);
+      if (token === undefined) return streamEvents(streams, call);
+      reserved.find(token, account.principal).open((onClose) => openOutlet(streams, call, onClose));
+      return reply;
+    },
+  });
+}
+
+/** Answers one operation on its connection. Throws `rate_limit_exceeded` before anything is sent. */
+export async function streamEvents(streams: Streams, call: Call): Promise<FastifyReply> {
+  const { request, reply } = call;
+  const leaving = new AbortController();
+  const operation = await admit(streams, call, payloadOf(request), leaving.signal);
+  if (operation === "answered") return reply;
+  const isAdmitted = "document" in operation;
+  const outlet = openOutlet(streams, call, () => {
+    leaving.abort(new ClientLeft());
+    if (isAdmitted) operation.contextValue.memory.end();
+  });
+  // The protocol reports a refusal as a result: its client retries after a status that is not 200.
+  const results = isAdmitted
+    ? await streams.run(operation).catch((error: unknown) => lossResult(error, streams.report))
+    : { errors: operation };
+  const letGo = () => void (Symbol.asyncIterator in results && results.return?.());
+  leaving.signal.addEventListener("abort", letGo);
+  if (leaving.signal.aborted) letGo();
+  const deliver = (result: ExecutionResult) => outlet.write(`event: next\ndata: ${resultText(result)}\n\n`);
+  await pump(results, deliver, (reason) => deliver(lossResult(reason, streams.report)));
+  outlet.end("event: complete\ndata:\n\n");
+  return reply;
+}
+
+function openOutlet(streams: Streams, { request, reply, account }: Call, onClose: () => void): EventOutlet {
+  const { stallMs, outlets: among, limits } = streams;
+  const leave = takeStream(streams, account.principal, hopOf(request.raw));
+  reply.hijack();
+  const beat = { stallMs, heartbeat: ":\n\n", heartbeatMs: limits.heartbeatMs, among };
+  return new EventOutlet(reply.raw, STREAM_HEADERS, beat, () => {
+    leave();
+    onClose();
+  });
+}
+
+function reserve(reserved: EventStreams, { request, reply, account }: Call): FastifyReply {
+  const accept = request.headers.accept ?? "*/*";
+  if (!/\*\/\*|text\/(plain|\*)/.test(accept))
+    return sendErrors(reply, 406, [refuse("The token of a stream is text/plain: accept that.").toJSON()]);
+  const token = reserved.reserve(account.principal, hopOf(request.raw));
+  return reply.code(201).type("text/plain; charset=utf-8").send(token);
+}
+
+function end(
+  reserved: EventStreams,
+  token: string | undefined,
+  { request, reply, account }: Call,
+): FastifyReply {
+  const { operationId } = request.query as { operationId?: unknown };
+  if (typeof operationId !== "string" || operationId === "")
+    throw new AppError("invalid_parameter", "Name the operation by `operationId`.", { param: "operationId" });
+  reserved.find(token, account.principal).stop(operationId);
+  return reply.code(200).send();
+}
+
+/** Adds an operation to a stream that was reserved. */
+async function add(
+  streams: Streams,
+  reserved: EventStreams,
+  token: string | undefined,
+  call: Call,
+): Promise<FastifyReply> {
+  const { request, reply, account } = call;
+  const stream = reserved.find(token, account.principal);
+  const payload = payloadOf(request);
+  const id: unknown = payload.extensions?.operationId;
+  if (typeof id !== "string" || id === "")
+    throw new AppError("invalid_parameter", "Name the operation by `extensions.operationId`.", {
+      param: "extensions",
+    });
+  const signal = stream.begin(id);
+  const operation = await admit(streams, call, payload, signal).catch((error: unknown) => {
+    stream.stop(id);
+    throw error;
+  });
+  if (operation !== "answered" && "document" in operation) {
+    void stream.run(id, operation);
+    return reply.code(202).send();
+  }
+  stream.stop(id);
+  if (operation === "answered") return reply;
+  return sendErrors(
+    reply,
+    400,
+    operation.map((error) => showError(error.toJSON())),
+  );
+}
+
+/** What may be run, or why it is refused. Throws `rate_limit_exceeded`. */
+async function admit(
+  streams: Streams,
+  { request, reply, account, replayKey }: Call,
+  payload: OperationPayload,
+  signal: AbortSignal,
+): Promise<StreamedOperation | readonly GraphQLError[] | "answered"> {
+  const memory = streams.memoryOf(request.raw, account.principal);
+  const operation = await streams.admit(payload, { account, replayKey, memory, signal });
+  if (!("document" in operation)) return operation;
+  const kind = getOperationAST(operation.document, operation.operationName)?.operation;
+  if (kind === "mutation" && request.method === "GET") {
+    sendErrors(reply.header("allow", "POST"), 405, [refuse("Send mutations by POST.").toJSON()]);
+    return "answered";
+  }
+  return operation;
+}
+
+/**
+ * Whether a request to /graphql is answered as server-sent events: a subscription whose client takes them, and what is
+ * refused where the client takes no JSON.
+ */
+export function isEventStream(streams: Streams, request: FastifyRequest): boolean {
+  if (!wantsEvents(request)) return false;
+  const { accept = "" } = request.headers;
+  const takesJson = JSON_RANGES.some((range) => weightOf(accept, range) > 0);
+  try {
+    const kind = streams.kindOf(payloadOf(request));
+    return kind === "subscription" || (kind === "refused" && !takesJson);
+  } catch {
+    return !takesJson;
+  }
+}
+
+function wantsEvents({ headers }: FastifyRequest): boolean {
+  return weightOf(headers.accept ?? "", "text/event-stream") > 0;
+}
+
+function tokenOf({ headers, query }: FastifyRequest): string | undefined {
+  const token = headers[TOKEN_HEADER] ?? (query as { token?: unknown }).token;
+  return typeof token === "string" && token !== "" ? token : undefined;
+}
+
+function payloadOf(request: FastifyRequest): OperationPayload {
+  const payload: unknown = request.method === "GET" ? payloadInQuery(request.query) : request.body;
+  if (request.method === "POST" && payload === undefined)
+    throw new AppError("unsupported_media_type", "Send the operation as application/json.");
+  const { query, documentId, operationName, variables, extensions } = Object(payload) as Record<
+    string,
+    unknown
+  >;
+  if (typeof payload !== "object" || payload === null || Array.isArray(payload)) throw malformed("body");
+  if (!isText(query)) throw malformed("query");
+  if (!isText(documentId)) throw malformed("documentId");
+  if (!isText(operationName)) throw malformed("operationName");
+  if (!isMembers(variables)) throw malformed("variables");
+  if (!isMembers(extensions)) throw malformed("extensions");
+  return { query, documentId, operationName, variables, extensions };
+}
+
+function payloadInQuery(query: unknown): Readonly<Record<string, unknown>> {
+  const { variables, extensions, ...rest } = Object(query) as Record<string, unknown>;
+  return { ...rest, variables: parsed(variables, "variables"), extensions: parsed(extensions, "extensions") };
+}
+
+function parsed(text: unknown, param: string): unknown {
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(String(text));
+  } catch {
+    throw malformed(param);
+  }
+}
+
+function isText(value: unknown): value is string | null | undefined {
+  return value === undefined || value === null || typeof value === "string";
+}
+
+function isMembers(value: unknown): value is Readonly<Record<string, unknown>> | null | undefined {
+  return value === undefined || value === null || (typeof value === "object" && !Array.isArray(value));
+}
+
+function malformed(param: string): AppError {
+  return new AppError("invalid_body", `${param} is not what GraphQL over HTTP has there.`, { param });
+}

@@ -1,0 +1,150 @@
+import type { IncomingMessage, Server } from "node:http";
+import type { Duplex } from "node:stream";
+import type { ExecutionArgs, ExecutionResult } from "graphql";
+import { CloseCode, handleProtocols, makeServer } from "graphql-ws";
+import { type WebSocket, WebSocketServer } from "ws";
+import { ReplayKey } from "../../src/idempotency/replay-key.ts";
+import { AppError } from "../../src/kernel/errors.ts";
+import { hopOf } from "../../src/keys/auth/source-address.ts";
+import type { OperationMemory } from "../../src/load/operation-memory.ts";
+import { toGraphFailure } from "../../subgraphs/shared/failures.ts";
+import { showError } from "../federation/policy/refusals.ts";
+import type { OperationAccount } from "../graph/operation-account.ts";
+import { ClientLeft } from "../http/request-abort.ts";
+import type { Turns } from "../http/turns.ts";
+import { lossResult, showResult } from "./results.ts";
+import { SocketConnection } from "./socket-connection.ts";
+import type { StreamContext, StreamedOperation } from "./streamed-operation.ts";
+import type { Streams } from "./streams.ts";
+
+const PATH = "/graphql";
+
+/** What is known of one socket. */
+type Extra = {
+  readonly socket: WebSocket;
+  readonly request: IncomingMessage;
+  /** Aborts when the socket is closed. */
+  readonly signal: AbortSignal;
+  /** What its operations hold, each by the message that began it. */
+  readonly memories: Map<unknown, OperationMemory>;
+  account?: OperationAccount;
+  replayKey?: StreamContext["replayKey"];
+};
+
+/**
+ * graphql-transport-ws at /graphql. The credential is the connection parameter `authorization`, or the header of the
+ * upgrade; a wrong one closes the socket with 4403, and so does one that ends while the socket is open. A frame that is
+ * too large closes it with 1009; too many sockets, streams or messages, and a socket beyond the rate limit, with 4429.
+ * An operation beyond the rate limit is refused alone.
+ */
+export function serveWebSockets(http: Server, streams: Streams, turns: Turns): { close(): Promise<void> } {
+  const { limits, stallMs } = streams;
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: limits.frameBytes, handleProtocols });
+  const protocol = createProtocol(streams);
+  const accept = (socket: WebSocket, request: IncomingMessage) => {
+    const leave = streams.caps.enter();
+    if (!leave) return socket.close(1013, "Try again later");
+    socket.once("close", leave);
+    const leaving = new AbortController();
+    const memories = new Map<unknown, OperationMemory>();
+    socket.once("close", () => {
+      leaving.abort(new ClientLeft());
+      for (const memory of memories.values()) memory.end();
+    });
+    const connection = new SocketConnection(socket, { ...limits, stallMs, turns, report: streams.report });
+    const closed = protocol.opened(connection, { socket, request, memories, signal: leaving.signal });
+    socket.once("close", (code, reason) => void closed(code, String(reason)).catch(streams.report));
+  };
+  const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (!isGraphHandshake(request)) return socket.destroy();
+    // Node has let go of the socket: while it waits, nothing else would notice that it broke.
+    socket.on("error", () => socket.destroy());
+    const isLate = !turns.take(() => {
+      if (!socket.destroyed)
+        sockets.handleUpgrade(request, socket, head, (opened) => accept(opened, request));
+    });
+    if (isLate) socket.destroy();
+  };
+  http.on("upgrade", onUpgrade);
+  return {
+    async close() {
+      http.off("upgrade", onUpgrade);
+      for (const socket of sockets.clients) socket.close(1001, "Going away");
+      sockets.close();
+    },
+  };
+}
+
+/** Whether a request is a handshake of WebSocket at /graphql: no other upgrade is offered. */
+export function isGraphHandshake({ method, url = "/", headers }: IncomingMessage): boolean {
+  return (
+    method === "GET" && url.split("?", 1)[0] === PATH && headers.upgrade?.trim().toLowerCase() === "websocket"
+  );
+}
+
+function createProtocol(streams: Streams) {
+  const { limits } = streams;
+  // What fails is that operation alone: the other subscriptions of the socket go on.
+  const run = (operation: ExecutionArgs) =>
+    streams.run(operation as StreamedOperation).catch((error: unknown) => lossResult(error, streams.report));
+  return makeServer<Record<string, unknown>, Extra>({
+    connectionInitWaitTimeout: limits.initMs,
+    async onConnect({ connectionParams, extra }) {
+      const given = connectionParams?.authorization ?? connectionParams?.Authorization;
+      try {
+        await enter(streams, extra, given ?? extra.request.headers.authorization);
+        return true;
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        if (error.code === "rate_limit_exceeded")
+          extra.socket.close(CloseCode.TooManyInitialisationRequests, error.message);
+        if (error.status >= 500) extra.socket.close(CloseCode.InternalServerError, error.message);
+        return false;
+      }
+    },
+    async onSubscribe({ extra, subscriptions }, _id, payload) {
+      // The one that is asked for has its place among them already.
+      if (Object.keys(subscriptions).length > limits.subscriptionsPerSocket)
+        extra.socket.close(CloseCode.TooManyInitialisationRequests, "Too many subscriptions on one socket");
+      const { account, replayKey, signal, memories } = extra;
+      if (!account) throw new Error("a socket subscribes when it is acknowledged");
+      try {
+        await account.take(1);
+        const memory = streams.memoryOf(extra.request, account.principal);
+        const admitted = await streams.admit(payload, { account, replayKey, memory, signal });
+        if ("document" in admitted && !signal.aborted) memories.set(payload, memory);
+        return admitted;
+      } catch (error) {
+        if (!(error instanceof AppError)) streams.report(error);
+        return [toGraphFailure(error)];
+      }
+    },
+    onNext: (_context, _id, _payload, _args, result) => showResult(result as ExecutionResult),
+    onError: (_context, _id, _payload, errors) => errors.map((error) => showError(error.toJSON?.() ?? error)),
+    onComplete({ extra }, _id, payload) {
+      extra.memories.get(payload)?.end();
+      extra.memories.delete(payload);
+    },
+    execute: run,
+    subscribe: run,
+  });
+}
+
+/** Says who opened the socket, counts it as theirs, and closes it with their credential. */
+async function enter(streams: Streams, extra: Extra, authorization: unknown): Promise<void> {
+  const { socket, request } = extra;
+  const hop = hopOf(request);
+  const account = await streams.authenticate(authorization, hop);
+  const { principal } = account;
+  if (socket.readyState !== socket.OPEN) return;
+  const leave = streams.take("sockets", principal, hop);
+  if (!leave) throw new AppError("rate_limit_exceeded", "Too many sockets of one key");
+  const stopWatching = streams.watch(principal, ({ message }) => socket.close(CloseCode.Forbidden, message));
+  socket.once("close", () => {
+    leave();
+    stopWatching();
+  });
+  extra.account = account;
+  const replayKey = ReplayKey.ofAuthorization(authorization);
+  extra.replayKey = () => replayKey;
+}

@@ -1,0 +1,69 @@
+import { type ExecutionResult, GraphQLError } from "graphql";
+import { AppError } from "../../src/kernel/errors.ts";
+
+type Results = AsyncIterableIterator<ExecutionResult>;
+
+/**
+ * A subscription that ends with the credential it was opened with: its last result is the failure that says so.
+ * `watch` takes a callback and returns a function that unregisters it; the source's `return()` must end it at once. `taken` is
+ * called when the next result is asked for, and so the one before was sent.
+ */
+export class WatchedStream implements Results {
+  readonly #source: Results;
+  readonly #stopWatching: () => void;
+  readonly #taken: () => void;
+  #why: AppError | undefined;
+
+  constructor(
+    source: Results,
+    given: { readonly watch: (ended: (why: AppError) => void) => () => void; readonly taken: () => void },
+  ) {
+    this.#source = source;
+    this.#taken = given.taken;
+    this.#stopWatching = given.watch((why) => {
+      this.#why = why;
+      void source.return?.();
+    });
+  }
+
+  async next(): Promise<IteratorResult<ExecutionResult>> {
+    this.#taken();
+    const result = this.#why
+      ? { done: true as const, value: undefined }
+      : await this.#source.next().catch((error: unknown) => this.#lose(error));
+    if (!result.done) return result;
+    this.#stopWatching();
+    const why = this.#why;
+    this.#why = undefined;
+    return why ? { done: false, value: failure(why) } : result;
+  }
+
+  async return(): Promise<IteratorResult<ExecutionResult>> {
+    this.#stopWatching();
+    this.#why = undefined;
+    return (await this.#source.return?.()) ?? { done: true, value: undefined };
+  }
+
+  /** graphql-sse lets go of streams that have it, and of no others. */
+  async throw(reason?: unknown): Promise<never> {
+    await this.return();
+    throw reason;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  #lose(error: unknown): never {
+    this.#stopWatching();
+    throw error instanceof AppError ? toGraphQL(error) : error;
+  }
+}
+
+function failure(why: AppError): ExecutionResult {
+  return { errors: [toGraphQL(why)] };
+}
+
+function toGraphQL({ message, code }: AppError): GraphQLError {
+  return new GraphQLError(message, { extensions: { code } });
+}

@@ -1,0 +1,77 @@
+import { keccak256, type PublicClient, TransactionReceiptNotFoundError } from "viem";
+import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
+import { chainError } from "../rpc/rpc.client.ts";
+import { rpcReason } from "../rpc/rpc-endpoint.ts";
+
+/** A transaction that was signed: sent once or often, it happens once at the most. */
+export type SignedTransaction = { readonly raw: Hex; readonly hash: Hex };
+
+type Needs = { readonly client: PublicClient; readonly chainId: number; readonly privateKey: Hex };
+
+/**
+ * Sends transactions of one wallet, in two steps: sign and note down, then send. Whoever died between the two sends the
+ * same bytes again, and pays once. Every failure of the chain is a `chain_error`.
+ */
+export class WalletSender {
+  readonly #needs: Needs;
+  readonly #account: PrivateKeyAccount;
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+    this.#account = privateKeyToAccount(needs.privateKey);
+  }
+
+  /** The wallet's address, in lower case. */
+  get address(): Hex {
+    return lowerHex(this.#account.address);
+  }
+
+  /** Signs a call with the wallet's next nonce. Only one may be under way at a time: two would take the same nonce. */
+  async sign(call: {
+    readonly to: Hex;
+    readonly data: Hex;
+    readonly value: bigint;
+  }): Promise<SignedTransaction> {
+    const { client, chainId } = this.#needs;
+    const { address } = this.#account;
+    try {
+      const [nonce, gas, fees] = await Promise.all([
+        client.getTransactionCount({ address, blockTag: "pending" }),
+        client.estimateGas({ ...call, account: address }),
+        client.estimateFeesPerGas(),
+      ]);
+      const raw = await this.#account.signTransaction({
+        ...call,
+        ...fees,
+        ...{ chainId, nonce, gas: (gas * 6n) / 5n, type: "eip1559" },
+      });
+      return { raw, hash: keccak256(raw) };
+    } catch (error) {
+      throw chainError("a transaction could not be prepared", error);
+    }
+  }
+
+  /** Sends a signed transaction, again and again if need be. `outdated`: another one took its nonce. */
+  async send({ raw }: SignedTransaction): Promise<"sent" | "outdated"> {
+    try {
+      await this.#needs.client.sendRawTransaction({ serializedTransaction: raw });
+      return "sent";
+    } catch (error) {
+      const reason = rpcReason(error);
+      if (/already (known|imported)/i.test(reason)) return "sent";
+      if (/nonce too low/i.test(reason)) return "outdated";
+      throw chainError("a transaction could not be sent", error);
+    }
+  }
+
+  /** What became of a transaction; undefined while no block has it. */
+  async outcome(hash: Hex): Promise<"success" | "reverted" | undefined> {
+    try {
+      return (await this.#needs.client.getTransactionReceipt({ hash })).status;
+    } catch (error) {
+      if (error instanceof TransactionReceiptNotFoundError) return undefined;
+      throw chainError("a receipt", error);
+    }
+  }
+}

@@ -1,0 +1,262 @@
+import type { Database, Transaction } from "../../db/database.ts";
+import type { Rpc } from "../rpc/rpc.client.ts";
+import { TransactionSenders } from "../transactions/transaction-senders.ts";
+import {
+  CannotRevert,
+  type ChainBlock,
+  type ChainLog,
+  type LogHandler,
+  type RevertReason,
+} from "./log-handler.ts";
+import { type LogPage, readPage } from "./log-pages.ts";
+import {
+  clearAccepted,
+  dropMarks,
+  keepMarks,
+  type Mark,
+  moveCursor,
+  openCursor,
+  readAccepted,
+  readCursor,
+  readMarks,
+} from "./log-watcher.store.ts";
+import type { Pulse } from "./poll-timer.ts";
+
+/** What and how to scan: see `LogWatcherOptions`. */
+export type ScanOptions = {
+  readonly name: string;
+  readonly rpc: Rpc;
+  readonly database: Database;
+  readonly startBlock: bigint;
+  /** A block is final for the handlers when this many follow it. */
+  readonly confirmations: number;
+  /** Whether it must be called final by the chain as well, where the endpoint knows what is. */
+  readonly waitFinalized?: boolean;
+  readonly handlers: readonly LogHandler[];
+  /** How many blocks beyond `confirmations` a reorganisation may take back by itself; 64 unless given. */
+  readonly reorgBlocks?: number;
+  readonly pageBlocks?: number;
+  /** Called after every commit, for whoever publishes the events in it. */
+  readonly committed?: () => void;
+  /** For the development network only: a chain with another block 0 is read from its start instead of halting. */
+  readonly resetOnNewGenesis?: boolean;
+};
+
+/**
+ * What one step came to. `scanned`: rows and cursor moved. `idle`: nothing new. `moved`: the chain, or another
+ * watcher, moved under us; look again. `behind`: the endpoint lacks `by` blocks that were read already. `reverted`:
+ * `depth` blocks were taken back. `halted`: nothing may be written.
+ */
+export type Step =
+  | { readonly kind: "scanned" | "idle"; readonly scanned: bigint | undefined; readonly head: bigint }
+  | { readonly kind: "moved" }
+  | { readonly kind: "behind"; readonly by: bigint }
+  | {
+      readonly kind: "reverted";
+      readonly depth: number;
+      readonly scanned: bigint | undefined;
+      readonly head: bigint;
+    }
+  | { readonly kind: "halted"; readonly why: string };
+
+const NEAR_BEYOND_CONFIRMATIONS = 64;
+const REORG_BLOCKS = 64;
+
+/** One look at the chain and at most one transaction at a time; `LogWatcher` repeats it. */
+export class LogScanner {
+  readonly #options: ScanOptions;
+  readonly #pulse: Pulse;
+  readonly #wanted: Pick<LogHandler, "addresses" | "topics">;
+  readonly #senders = new TransactionSenders();
+  /** How many blocks below the head are read one by one. */
+  readonly nearBlocks: bigint;
+  readonly #keptBlocks: bigint;
+
+  constructor(options: ScanOptions, pulse: Pulse) {
+    this.#options = options;
+    this.#pulse = pulse;
+    this.#keptBlocks = BigInt(options.confirmations + (options.reorgBlocks ?? REORG_BLOCKS));
+    this.nearBlocks = lesser(this.#keptBlocks, BigInt(options.confirmations + NEAR_BEYOND_CONFIRMATIONS));
+    this.#wanted = {
+      addresses: [...new Set(options.handlers.flatMap(({ addresses }) => addresses))],
+      topics: [...new Set(options.handlers.flatMap(({ topics }) => topics))],
+    };
+  }
+
+  /** Throws what the chain, the database or a handler threw: then nothing was written, and the step may be repeated. */
+  async step(): Promise<Step> {
+    const { name, rpc, database, startBlock, pageBlocks = 1_000 } = this.#options;
+    const chainOfRows = await openCursor(database, name, rpc.chainId);
+    if (chainOfRows !== rpc.chainId) return halted(`this database was filled from chain ${chainOfRows}`);
+    const head = await this.#pulse.orStop(rpc.head());
+    const cursor = await readCursor(database, name);
+    if (cursor && !(await this.#isOnChain(cursor, head))) return this.#leave(cursor, head);
+    const from = cursor ? cursor.number + 1n : startBlock;
+    if (from > head.number) return { kind: "idle", scanned: cursor?.number, head: head.number };
+    const stretch = { after: cursor, from, head: head.number, near: this.nearBlocks, pageBlocks };
+    const page = await this.#pulse.orStop(this.#readPage(stretch));
+    if (!page || !(await this.#commit(cursor, page, head.number))) return { kind: "moved" };
+    return { kind: "scanned", scanned: page.end.number, head: head.number };
+  }
+
+  async #readPage(stretch: Parameters<typeof readPage>[2]): Promise<LogPage | undefined> {
+    const { rpc, handlers } = this.#options;
+    const page = await readPage(rpc, this.#wanted, stretch);
+    const toSign = page?.logs.filter((log) =>
+      handlers.some((handler) => handler.needsSenders && isFor(handler, log)),
+    );
+    if (!page || !toSign || toSign.length === 0) return page;
+    const signed = await this.#senders.sign(rpc.client, toSign);
+    if (!signed) return undefined;
+    const known = new Map(toSign.map((log, at) => [log, signed[at] ?? log]));
+    return { ...page, logs: page.logs.map((log) => known.get(log) ?? log) };
+  }
+
+  async #isOnChain(mark: Mark, head: ChainBlock): Promise<boolean> {
+    if (mark.number > head.number) return false;
+    if (mark.number === head.number) return mark.hash === head.hash;
+    if (mark.number + 1n === head.number) return mark.hash === head.parentHash;
+    return this.#isStillThere(mark);
+  }
+
+  async #isStillThere(mark: Mark): Promise<boolean> {
+    const there = await this.#pulse.orStop(this.#options.rpc.block(mark.number));
+    return there?.hash === mark.hash;
+  }
+
+  /** False when the cursor is no longer where this page began. */
+  async #commit(from: Mark | undefined, page: LogPage, head: bigint): Promise<boolean> {
+    const { name, handlers } = this.#options;
+    const final = await this.#newestFinal(page.end.number);
+    const marks = from ? page.marks : await this.#withGenesis(page.marks);
+    return this.#transaction({ from, to: page.end, head }, async (tx) => {
+      await keepMarks(tx, name, marks, page.end.number - this.#keptBlocks);
+      for (const handler of handlers) {
+        const own = page.logs.filter((log) => isFor(handler, log));
+        if (own.length > 0) await handler.apply(tx, own);
+        await handler.confirm?.(tx, final);
+      }
+    });
+  }
+
+  /** The newest block of which the handlers may take what they took as final. */
+  async #newestFinal(end: bigint): Promise<bigint> {
+    const { rpc, confirmations, waitFinalized } = this.#options;
+    const deepEnough = end - BigInt(confirmations);
+    const finalized = waitFinalized ? await this.#pulse.orStop(rpc.finalized()) : undefined;
+    return finalized === undefined ? deepEnough : lesser(deepEnough, finalized);
+  }
+
+  /** The cursor's block is not on the chain: takes back what must go, or halts until an operator accepts it. */
+  async #leave(cursor: Mark, head: ChainBlock): Promise<Step> {
+    const { database, name } = this.#options;
+    const step = await this.#rollBack(cursor, head);
+    return step.kind === "halted" && (await readAccepted(database, name)) ? this.#accept(cursor, head) : step;
+  }
+
+  async #rollBack(cursor: Mark, head: ChainBlock): Promise<Step> {
+    const { database, name } = this.#options;
+    const top = lesser(cursor.number, head.number);
+    const marks = await readMarks(database, name, cursor.number - this.#keptBlocks, top);
+    const ancestor = await this.#newestOnChain(marks);
+    if (!ancestor) return this.#withoutAncestor(cursor, head, marks.length > 0);
+    // A load-balanced endpoint that lags: its head is a block of ours. There is nothing to take back.
+    if (ancestor.number === top) return top < cursor.number ? behind(cursor, head) : { kind: "moved" };
+    return this.#takeBack(cursor, ancestor, head, "reorg");
+  }
+
+  async #withoutAncestor(cursor: Mark, head: ChainBlock, compared: boolean): Promise<Step> {
+    const { database, name, resetOnNewGenesis } = this.#options;
+    const [genesis] = await readMarks(database, name, 0n, 0n);
+    const otherChain = genesis !== undefined && !(await this.#isStillThere(genesis));
+    if (otherChain && resetOnNewGenesis) return this.#takeBack(cursor, undefined, head, "new-genesis");
+    if (otherChain) return halted("the chain has another block 0");
+    if (compared) return halted(`the chain differs below block ${cursor.number - this.#keptBlocks}`);
+    return behind(cursor, head);
+  }
+
+  /** Goes back to the newest block that both chains have, as far as any is remembered, else to the start. */
+  async #accept(cursor: Mark, head: ChainBlock): Promise<Step> {
+    const { database, name } = this.#options;
+    const marks = await readMarks(database, name, 0n, lesser(cursor.number, head.number));
+    return this.#takeBack(cursor, await this.#newestOnChain(marks), head, "accepted");
+  }
+
+  async #takeBack(
+    cursor: Mark,
+    ancestor: Mark | undefined,
+    head: ChainBlock,
+    reason: RevertReason,
+  ): Promise<Step> {
+    const { name, handlers, startBlock } = this.#options;
+    // Block 0 may be all that is common, and reading begins later than that.
+    const to = ancestor && ancestor.number + 1n >= startBlock ? ancestor : undefined;
+    const from = to ? to.number + 1n : 0n;
+    try {
+      const moved = await this.#transaction({ from: cursor, to, head: head.number }, async (tx) => {
+        await dropMarks(tx, name, ancestor ? ancestor.number + 1n : 0n);
+        await clearAccepted(tx, name);
+        for (const handler of handlers) await handler.revert(tx, from, reason);
+      });
+      if (!moved) return { kind: "moved" };
+    } catch (error) {
+      if (error instanceof CannotRevert) return halted(error.message);
+      throw error;
+    }
+    return {
+      kind: "reverted",
+      depth: Number(cursor.number - from) + 1,
+      scanned: to?.number,
+      head: head.number,
+    };
+  }
+
+  /** By bisection of the marks, the newest first: behind one that is on the chain, all are. */
+  async #newestOnChain(marks: readonly Mark[]): Promise<Mark | undefined> {
+    let [low, high] = [0, marks.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const mark = marks[middle];
+      if (mark && (await this.#isStillThere(mark))) high = middle;
+      else low = middle + 1;
+    }
+    return marks[low];
+  }
+
+  /** Block 0 tells a chain from another one with the same id. */
+  async #withGenesis(marks: readonly Mark[]): Promise<readonly Mark[]> {
+    if (marks.some(({ number }) => number === 0n)) return marks;
+    const genesis = await this.#pulse.orStop(this.#options.rpc.block(0n));
+    return genesis ? [genesis, ...marks] : marks;
+  }
+
+  /** Runs `work` with the cursor moved, all or nothing. False, and nothing done, when the cursor had moved before. */
+  async #transaction(move: Move, work: (tx: Transaction) => Promise<void>): Promise<boolean> {
+    const { database, name, committed } = this.#options;
+    const moved = await database.transaction(async (tx) => {
+      if (!(await moveCursor(tx, name, move))) return false;
+      await work(tx);
+      return true;
+    });
+    if (moved) committed?.();
+    return moved;
+  }
+}
+
+type Move = Parameters<typeof moveCursor>[2];
+
+function isFor({ addresses, topics }: LogHandler, { address, topics: [topic] }: ChainLog): boolean {
+  return topic !== undefined && addresses.includes(address) && topics.includes(topic);
+}
+
+function behind(cursor: Mark, head: ChainBlock): Step {
+  return { kind: "behind", by: cursor.number - head.number };
+}
+
+function halted(why: string): Step {
+  return { kind: "halted", why };
+}
+
+function lesser(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}

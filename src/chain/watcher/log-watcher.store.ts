@@ -1,0 +1,207 @@
+import type { Queries } from "../../db/database.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
+
+/** A block as it is remembered. */
+export type Mark = { readonly number: bigint; readonly hash: Hex };
+
+/** How far a watcher is and how it fares; any process may read it. Numbers are undefined until known. */
+export type WatcherStatus = {
+  readonly state: WatcherState;
+  readonly scannedBlock: bigint | undefined;
+  readonly headBlock: bigint | undefined;
+  readonly lagBlocks: bigint | undefined;
+  /** How many blocks the latest reorganisation took back; 0 when there was none. */
+  readonly lastReorgDepth: number;
+  /** Why it halted, for people; undefined unless it did. */
+  readonly note: string | undefined;
+};
+export type WatcherState =
+  | "backfilling"
+  | "following"
+  | "halted_deep_reorg"
+  | "rpc_unavailable"
+  | "rpc_wrong_chain"
+  | "rpc_behind"
+  | "failing";
+
+/** Makes sure that the watcher has a row, and answers which chain the row is of: the first that was ever asked for. */
+export async function openCursor(queries: Queries, name: string, chainId: number): Promise<number> {
+  await queries.rows(
+    "insert into watcher_cursor (name, chain_id) values ($1, $2::bigint) on conflict do nothing",
+    [name, chainId],
+  );
+  const rows = await queries.rows<{ chain_id: string }>(
+    "select chain_id::text as chain_id from watcher_cursor where name = $1",
+    [name],
+  );
+  return Number(rows[0]?.chain_id);
+}
+
+/** The newest block whose logs are in the database, undefined before the first. */
+export async function readCursor(queries: Queries, name: string): Promise<Mark | undefined> {
+  const rows = await queries.rows<MarkRow>(
+    `select block_number::text as number, block_hash as hash from watcher_cursor
+     where name = $1 and block_number is not null`,
+    [name],
+  );
+  return rows.map(toMark)[0];
+}
+
+/**
+ * Moves the cursor if it still is where the caller saw it, and answers whether it was. The row stays locked until the
+ * transaction ends, so of two watchers on one name only one can write what it read.
+ */
+export async function moveCursor(
+  tx: Queries,
+  name: string,
+  { from, to, head }: { from: Mark | undefined; to: Mark | undefined; head: bigint },
+): Promise<boolean> {
+  const moved = await tx.rows(
+    `update watcher_cursor
+     set block_number = $4::bigint, block_hash = $5, head_number = $6::bigint, updated_at = now()
+     where name = $1 and block_number is not distinct from $2::bigint and block_hash is not distinct from $3
+     returning name`,
+    [
+      name,
+      from?.number.toString() ?? null,
+      from?.hash ?? null,
+      to?.number.toString() ?? null,
+      to?.hash ?? null,
+      head.toString(),
+    ],
+  );
+  return moved.length === 1;
+}
+
+/** Says how the watcher fares, for other processes. */
+export async function noteState(queries: Queries, name: string, status: WatcherStatus): Promise<void> {
+  await queries.rows(
+    `update watcher_cursor set state = $2, head_number = coalesce($3::bigint, head_number),
+       last_reorg_depth = $4::int, note = $5, updated_at = now()
+     where name = $1`,
+    [name, status.state, status.headBlock?.toString() ?? null, status.lastReorgDepth, status.note ?? null],
+  );
+}
+
+/** Every watcher's status, as of its last word. */
+export async function readStatuses(queries: Queries): Promise<ReadonlyMap<string, WatcherStatus>> {
+  type Row = {
+    name: string;
+    state: WatcherState;
+    scanned: string | null;
+    head: string | null;
+    depth: number;
+    note: string | null;
+  };
+  const rows = await queries.rows<Row>(
+    `select name, state, block_number::text as scanned, head_number::text as head, last_reorg_depth as depth, note
+     from watcher_cursor order by name`,
+  );
+  return new Map(
+    rows.map(({ name, state, scanned, head, depth, note }) => [
+      name,
+      toStatus(
+        state,
+        scanned === null ? undefined : BigInt(scanned),
+        head === null ? undefined : BigInt(head),
+        depth,
+        note ?? undefined,
+      ),
+    ]),
+  );
+}
+
+/** A status out of its parts; the lag follows from them. */
+export function toStatus(
+  state: WatcherState,
+  scannedBlock: bigint | undefined,
+  headBlock: bigint | undefined,
+  lastReorgDepth: number,
+  note?: string,
+): WatcherStatus {
+  const known = scannedBlock !== undefined && headBlock !== undefined;
+  const lagBlocks = known ? (headBlock > scannedBlock ? headBlock - scannedBlock : 0n) : undefined;
+  return { state, scannedBlock, headBlock, lagBlocks, lastReorgDepth, note };
+}
+
+/** The remembered blocks of a stretch, highest first. */
+export async function readMarks(
+  queries: Queries,
+  name: string,
+  from: bigint,
+  to: bigint,
+): Promise<readonly Mark[]> {
+  const rows = await queries.rows<MarkRow>(
+    `select block_number::text as number, block_hash as hash from watcher_block
+     where name = $1 and block_number between $2::bigint and $3::bigint order by block_number desc`,
+    [name, from.toString(), to.toString()],
+  );
+  return rows.map(toMark);
+}
+
+/**
+ * Remembers blocks, and forgets those below `keepFrom` but one in 10,000, to which a halted watcher may be taken back,
+ * and block 0, by which a chain is told from another.
+ */
+export async function keepMarks(
+  tx: Queries,
+  name: string,
+  marks: readonly Mark[],
+  keepFrom: bigint,
+): Promise<void> {
+  const blocks = marks.map(({ number, hash }) => ({ number: number.toString(), hash }));
+  await tx.rows(
+    `insert into watcher_block (name, block_number, block_hash)
+     select $1, number, hash from jsonb_to_recordset($2::jsonb) as b(number bigint, hash text)
+     on conflict (name, block_number) do update set block_hash = excluded.block_hash`,
+    [name, JSON.stringify(blocks)],
+  );
+  await tx.rows(
+    `delete from watcher_block as old where name = $1 and block_number < $2::bigint and block_number > 0
+       and exists (
+         select 1 from watcher_block as newer where newer.name = $1 and newer.block_number > old.block_number
+           and newer.block_number / ${SPARSE} = old.block_number / ${SPARSE}
+       )`,
+    [name, keepFrom.toString()],
+  );
+}
+
+/** Forgets the blocks from a height on. */
+export async function dropMarks(tx: Queries, name: string, from: bigint): Promise<void> {
+  await tx.rows("delete from watcher_block where name = $1 and block_number >= $2::bigint", [
+    name,
+    from.toString(),
+  ]);
+}
+
+/** Whether an operator accepted that what a halted watcher read is gone. */
+export async function readAccepted(queries: Queries, name: string): Promise<boolean> {
+  const rows = await queries.rows(
+    "select 1 from watcher_cursor where name = $1 and accepted_at is not null",
+    [name],
+  );
+  return rows.length === 1;
+}
+
+/** Ends such an acceptance. */
+export async function clearAccepted(tx: Queries, name: string): Promise<void> {
+  await tx.rows("update watcher_cursor set accepted_at = null where name = $1", [name]);
+}
+
+/** Notes an acceptance for a watcher of this chain that halted, and answers whether there is such a one. */
+export async function noteAccepted(queries: Queries, name: string, chainId: number): Promise<boolean> {
+  const rows = await queries.rows(
+    `update watcher_cursor set accepted_at = now()
+     where name = $1 and chain_id = $2::bigint and state = 'halted_deep_reorg' returning name`,
+    [name, chainId],
+  );
+  return rows.length === 1;
+}
+
+const SPARSE = 10_000;
+
+type MarkRow = { number: string; hash: Hex };
+
+function toMark({ number, hash }: MarkRow): Mark {
+  return { number: BigInt(number), hash };
+}

@@ -1,0 +1,156 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { once as madeOnce } from "../../kernel/async/once.ts";
+import { StartupError } from "../../kernel/errors.ts";
+import type { Logger } from "../../kernel/log.ts";
+
+/** The chain id of the development network: that of the public testnet, so that signatures mean the same on both. */
+export const DEVNET_CHAIN_ID = 16_602;
+
+const START_TIMEOUT_MS = 15_000;
+const POLL_MS = 20;
+
+/**
+ * Runs anvil, and ends it when the pipe on its standard input closes: the kernel closes that pipe however our process
+ * ends, also by kill -9, and then nothing else could do it. First line out is anvil's process id. It keeps its
+ * own standard input away from anvil, and exits with anvil's status.
+ */
+const SUPERVISOR = `
+exec 3<&0
+"$0" "$@" </dev/null 3<&- & anvil=$!
+echo "$anvil"
+{ while read -r _; do :; done; kill -TERM "$anvil" 2>/dev/null; sleep 5; kill -KILL "$anvil" 2>/dev/null; } <&3 >/dev/null 2>&1 & guard=$!
+exec 3<&-
+wait "$anvil"; status=$?
+kill "$guard" 2>/dev/null
+exit "$status"`;
+
+/** A running development chain. `stop` resolves when it is gone and its state, if kept, is on disk. */
+export type Anvil = {
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
+  stop(): Promise<void>;
+};
+
+/** How to run it; every part has a default that suits tests. */
+export type AnvilOptions = {
+  /** A free one unless given. */
+  readonly port?: number;
+  /** Where the chain is kept between runs, written every second; without it each start is a fresh chain. */
+  readonly stateFile?: string;
+  /** Transactions are mined at once in any case; with this, empty blocks follow, so that confirmations pass. */
+  readonly blockTimeSeconds?: number;
+  readonly log?: Logger;
+};
+
+/**
+ * Starts anvil on 127.0.0.1 with chain id 16602 and resolves once it answers. It never outlives this process.
+ *
+ * Throws `unavailable` when the port is taken, when there is no anvil for this machine, or when it does not start.
+ */
+export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
+  const port = await claimPort(options.port ?? 0);
+  const child = spawn("/bin/sh", ["-c", SUPERVISOR, findAnvil(), ...flags(port, options)], {
+    stdio: ["pipe", "pipe", "pipe"],
+    // Its own session: Ctrl-C in a terminal must not take the chain away before we have shut down.
+    detached: true,
+  });
+  let errors = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    errors = `${errors}${text}`.slice(-2_000);
+  });
+  const [firstLine] = await Promise.race([
+    once(child.stdout.setEncoding("utf8"), "data"),
+    once(child, "exit"),
+  ]);
+  child.stdout.resume();
+  const url = `http://127.0.0.1:${port}`;
+  await untilAnswers(url, child, () => errors);
+  let stopping = false;
+  child.once("exit", (status) => {
+    if (!stopping) options.log?.error({ status, errors }, "the development chain ended by itself");
+  });
+  return {
+    url,
+    port,
+    pid: Number(firstLine),
+    async stop() {
+      stopping = true;
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const gone = once(child, "exit");
+      child.stdin.end();
+      await gone;
+    },
+  };
+}
+
+function flags(port: number, { stateFile, blockTimeSeconds }: AnvilOptions): string[] {
+  return [
+    ...["--host", "127.0.0.1", "--port", `${port}`, "--chain-id", `${DEVNET_CHAIN_ID}`, "--silent"],
+    ...(stateFile ? ["--state", stateFile, "--state-interval", "1"] : []),
+    ...(blockTimeSeconds ? ["--block-time", `${blockTimeSeconds}`, "--mixed-mining"] : []),
+  ];
+}
+
+/** Checked before the start: on a taken port our polling would hear whoever sits there and call it anvil. */
+async function claimPort(wanted: number): Promise<number> {
+  const server = createServer().listen(wanted, "127.0.0.1");
+  try {
+    await once(server, "listening");
+  } catch (cause) {
+    throw new StartupError(`The development chain's port ${wanted} is taken.`, { cause });
+  }
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === "object" && address ? address.port : wanted;
+}
+
+/** The binary of the npm package for this platform, else the one on PATH. */
+const findAnvil = madeOnce((): string => {
+  const architecture = process.arch === "x64" ? "amd64" : process.arch;
+  const name = `@foundry-rs/anvil-${process.platform}-${architecture}`;
+  const candidates = [packagedAnvil(name), "anvil"].filter((path) => path !== undefined);
+  const found = candidates.find((path) => spawnSync(path, ["--version"]).status === 0);
+  if (found) return found;
+  throw new StartupError(
+    `There is no anvil for ${process.platform}-${process.arch}: install Foundry so that 'anvil' is on PATH, or set RPC_URL to a chain that runs elsewhere.`,
+  );
+});
+
+function packagedAnvil(name: string): string | undefined {
+  try {
+    return createRequire(import.meta.url).resolve(`${name}/bin/anvil`);
+  } catch {
+    return undefined;
+  }
+}
+
+async function untilAnswers(url: string, child: ChildProcess, errors: () => string): Promise<void> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (child.exitCode === null) {
+    if (await answers(url)) return;
+    if (Date.now() > deadline) break;
+    await sleep(POLL_MS);
+  }
+  child.stdin?.end();
+  throw new StartupError(`The development chain did not start: ${errors().trim() || "no answer"}.`);
+}
+
+async function answers(url: string): Promise<boolean> {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] });
+  try {
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body,
+    });
+    await response.body?.cancel();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}

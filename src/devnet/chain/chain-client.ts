@@ -1,0 +1,75 @@
+import {
+  BaseError,
+  ContractFunctionRevertedError,
+  createWalletClient,
+  defineChain,
+  type Hash,
+  http,
+  publicActions,
+} from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { AppError } from "../../kernel/errors.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
+import { DEVNET_CHAIN_ID } from "./anvil.ts";
+
+type ClientVersion = { Method: "web3_clientVersion"; Parameters?: undefined; ReturnType: string };
+
+/** Reads, and writes as one account, on the development chain. One write at a time: the account's nonce is asked anew. */
+export type DevnetClient = Awaited<ReturnType<typeof connectDevnet>>;
+
+/**
+ * A client of the development chain that signs with `privateKey`.
+ *
+ * Throws `chain_error` when what answers is not anvil: the public testnet has the same chain id, and nothing of what
+ * the devnet does may ever happen there.
+ */
+export async function connectDevnet(rpcUrl: string, privateKey: Hex) {
+  const chain = defineChain({
+    id: DEVNET_CHAIN_ID,
+    name: "devnet",
+    nativeCurrency: { name: "0G", symbol: "0G", decimals: 18 },
+    rpcUrls: { default: { http: [rpcUrl] } },
+  });
+  const client = createWalletClient({
+    chain,
+    account: privateKeyToAccount(privateKey),
+    transport: http(),
+    pollingInterval: 20,
+  }).extend(publicActions);
+  const version = await client.request<ClientVersion>({ method: "web3_clientVersion" });
+  if (!version.startsWith("anvil/"))
+    throw new AppError("chain_error", `${rpcUrl} is not a development chain: ${version}.`);
+  return client;
+}
+
+/** Waits until a transaction is in a block. Throws `chain_error` when it was reverted there. */
+export async function mined(client: DevnetClient, hash: Hash): Promise<Hash> {
+  const receipt = await client.waitForTransactionReceipt({ hash });
+  if (receipt.status !== "success") throw new AppError("chain_error", `Transaction ${hash} was reverted.`);
+  return hash;
+}
+
+/** What is sent without asking the chain what it costs. */
+export type Call = { readonly to: Hex; readonly data: Hex; readonly gas: bigint };
+
+/** Sends calls in their order, one behind the other, and waits for all of them. Throws as `mined` does. */
+export async function sendAll(client: DevnetClient, calls: readonly Call[]): Promise<void> {
+  if (calls.length === 0) return;
+  const [nonce, { maxFeePerGas, maxPriorityFeePerGas }] = await Promise.all([
+    client.getTransactionCount({ address: client.account.address }),
+    client.estimateFeesPerGas(),
+  ]);
+  // The base fee may rise from block to block.
+  const fees = { maxFeePerGas: maxFeePerGas * 10n, maxPriorityFeePerGas };
+  const hashes: Hash[] = [];
+  for (const [index, call] of calls.entries())
+    hashes.push(await client.sendTransaction({ ...call, ...fees, nonce: nonce + index }));
+  await Promise.all(hashes.map((hash) => mined(client, hash)));
+}
+
+/** The name of the contract's own error behind a failed call, or undefined when it failed otherwise. */
+export function revertName(error: unknown): string | undefined {
+  const revert =
+    error instanceof BaseError && error.walk((cause) => cause instanceof ContractFunctionRevertedError);
+  return revert instanceof ContractFunctionRevertedError ? revert.data?.errorName : undefined;
+}

@@ -1,0 +1,46 @@
+import { BaseError, ExecutionRevertedError, InsufficientFundsError } from "viem";
+import { AppError } from "../../kernel/errors.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
+import { DEMO_USER } from "./accounts.ts";
+import { connectDevnet, mined } from "./chain-client.ts";
+
+/** The demo user's wallet on the development network, for pages that have none of their own. Its key is public. */
+export type DemoWallet = {
+  readonly address: Hex;
+  sign(text: string): Promise<Hex>;
+  send(transaction: { to: string; data: string; value: bigint }): Promise<Hex>;
+};
+
+/**
+ * Opens it. `send` resolves when the transaction is mined. It throws `contract_refused` when the wallet has not what the
+ * transaction costs or the contract reverts, and `chain_error` when the chain fails.
+ */
+export async function openDemoWallet(rpcUrl: string): Promise<DemoWallet> {
+  const client = await connectDevnet(rpcUrl, DEMO_USER.privateKey);
+  return {
+    address: DEMO_USER.address,
+    sign: (text) => client.account.signMessage({ message: text }),
+    async send({ to, data, value }) {
+      const hash = await client
+        .sendTransaction({ to: to as Hex, data: data as Hex, value })
+        .catch((error: unknown) => {
+          throw refusal(error);
+        });
+      await mined(client, hash);
+      return hash;
+    },
+  };
+}
+
+function refusal(cause: unknown): unknown {
+  if (!(cause instanceof BaseError)) return cause;
+  if (cause.walk((error) => error instanceof InsufficientFundsError))
+    return new AppError("contract_refused", "The wallet has less than the amount and the gas for it.", {
+      cause,
+    });
+  if (cause.walk((error) => error instanceof ExecutionRevertedError))
+    return new AppError("contract_refused", "The contract refused the transaction.", { cause });
+  return new AppError("chain_error", "The chain does not take the transaction now. Try again later.", {
+    cause,
+  });
+}

@@ -1,0 +1,77 @@
+import { createHash } from "node:crypto";
+import { audioDuration } from "../../inference/audio/audio-duration.ts";
+import { inventWords } from "./completion.ts";
+import type { Form } from "./form.ts";
+
+/** What a transcription is asked with, read from its form. */
+export type TranscriptionRequest = {
+  readonly model: string;
+  readonly language: string;
+  readonly format: string;
+  readonly audio: Buffer;
+};
+
+type Segment = { readonly id: number; readonly start: number; readonly end: number; readonly text: string };
+
+const SECONDS_PER_SEGMENT = 4;
+const MAX_SEGMENTS = 50;
+const WORDS_PER_SEGMENT = 6;
+const FORMATS = ["json", "text", "srt", "verbose_json", "vtt"];
+
+/** Reads the form of a transcription, or undefined when it is none. */
+export function readTranscriptionRequest({ fields, files }: Form): TranscriptionRequest | undefined {
+  const model = fields.get("model");
+  const audio = files.get("file")?.bytes;
+  const format = fields.get("response_format") ?? "json";
+  if (model === undefined || audio === undefined || audio.length === 0 || !FORMATS.includes(format))
+    return undefined;
+  return { model, audio, format, language: fields.get("language") ?? "en" };
+}
+
+/** Makes up what was said, out of nothing but the sound: its content type and its text. */
+export function transcribe({ audio, format, language }: TranscriptionRequest): {
+  readonly contentType: string;
+  readonly text: string;
+} {
+  const { seconds } = audioDuration(audio);
+  const segments = toSegments(audio, seconds);
+  const text = segments.map((segment) => segment.text).join(" ");
+  if (format === "text") return { contentType: "text/plain; charset=utf-8", text: `${text}\n` };
+  if (format === "srt")
+    return { contentType: "text/plain; charset=utf-8", text: segments.map(toSrt).join("\n") };
+  if (format === "vtt")
+    return { contentType: "text/vtt; charset=utf-8", text: `WEBVTT\n\n${segments.map(toVtt).join("\n")}` };
+  const usage = { type: "duration", seconds };
+  const plain = { text, usage };
+  const verbose = { task: "transcribe", language, duration: seconds, text, segments, usage };
+  return {
+    contentType: "application/json",
+    text: JSON.stringify(format === "json" ? plain : verbose),
+  };
+}
+
+function toSegments(audio: Buffer, seconds: number): readonly Segment[] {
+  const digest = createHash("sha256").update(audio).digest();
+  const count = Math.min(MAX_SEGMENTS, Math.ceil(seconds / SECONDS_PER_SEGMENT));
+  return Array.from({ length: count }, (_, id) => ({
+    id,
+    start: (id * seconds) / count,
+    end: ((id + 1) * seconds) / count,
+    text: inventWords(digest.readUInt32LE(id % 29) + id, WORDS_PER_SEGMENT).join(""),
+  }));
+}
+
+function toSrt({ id, start, end, text }: Segment): string {
+  return `${id + 1}\n${stamp(start, ",")} --> ${stamp(end, ",")}\n${text}\n`;
+}
+
+function toVtt({ start, end, text }: Segment): string {
+  return `${stamp(start, "..")} --> ${stamp(end, "..")}\n${text}\n`;
+}
+
+function stamp(seconds: number, separator: string): string {
+  const ms = Math.round(seconds * 1_000);
+  const two = (value: number) => String(Math.floor(value)).padStart(2, "0");
+  const clock = [ms / 3_600_000, (ms / 60_000) % 60, (ms / 1_000) % 60].map(two).join(":");
+  return `${clock}${separator}${String(ms % 1_000).padStart(3, "0")}`;
+}

@@ -1,0 +1,81 @@
+import type { ServiceType } from "../../inference/providers/provider.ts";
+import {
+  type DevAccount,
+  EDIT_PROVIDER,
+  IMAGE_PROVIDER,
+  PROVIDER,
+  SPEECH_PROVIDER,
+} from "../chain/accounts.ts";
+
+/** What a stand-in provider offers; prices are neuron per token, `outputPrice` of the others per image or second. */
+export type DevnetOffer = {
+  readonly account: DevAccount;
+  readonly model: string;
+  readonly serviceType: ServiceType;
+  readonly inputPrice: bigint;
+  readonly outputPrice: bigint;
+  /** Its `additionalInfo`. */
+  readonly info: Readonly<Record<string, unknown>>;
+};
+
+/** The chat model of the development network. */
+export const DEVNET_MODEL = "devnet-chat";
+
+/** One offer of each service type. */
+export const DEVNET_OFFERS: readonly DevnetOffer[] = [
+  {
+    account: PROVIDER,
+    model: DEVNET_MODEL,
+    serviceType: "chatbot",
+    inputPrice: 2_000_000_000_000n,
+    outputPrice: 5_000_000_000_000n,
+    info: {
+      SupportedFormats: ["openai", "anthropic"],
+      Description: "A stand-in that answers with words made up from the question.",
+      ContextLength: 131_072,
+      MaxCompletionTokens: 4_096,
+      InputModalities: ["text"],
+      OutputModalities: ["text"],
+      SupportedParameters: ["max_tokens", "stream", "tools", "tool_choice", "response_format"],
+    },
+  },
+  {
+    account: IMAGE_PROVIDER,
+    model: "devnet-image",
+    serviceType: "text-to-image",
+    inputPrice: 0n,
+    outputPrice: 3_000_000_000_000_000n,
+    info: {
+      Description: "A stand-in that draws a PNG from the prompt.",
+      InputModalities: ["text"],
+      OutputModalities: ["image"],
+      SupportedParameters: ["n", "size", "response_format"],
+    },
+  },
+  {
+    account: EDIT_PROVIDER,
+    model: "devnet-edit",
+    serviceType: "image-editing",
+    inputPrice: 0n,
+    outputPrice: 4_000_000_000_000_000n,
+    info: {
+      Description: "A stand-in that draws a PNG from the picture and the prompt.",
+      InputModalities: ["text", "image"],
+      OutputModalities: ["image"],
+      SupportedParameters: ["n", "size", "response_format"],
+    },
+  },
+  {
+    account: SPEECH_PROVIDER,
+    model: "devnet-speech",
+    serviceType: "speech-to-text",
+    inputPrice: 0n,
+    outputPrice: 10_000_000_000_000n,
+    info: {
+      Description: "A stand-in that hears words made up from the sound.",
+      InputModalities: ["audio"],
+      OutputModalities: ["text"],
+      SupportedParameters: ["language", "prompt", "response_format", "temperature"],
+    },
+  },
+];

@@ -1,0 +1,207 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import type { ServiceType } from "../../inference/providers/provider.ts";
+import { readTranscriptionRequest, transcribe } from "./audio-transcript.ts";
+import { toEvents, toPlainAnswer } from "./completion.ts";
+import { Composer } from "./composer.ts";
+import { type Form, readForm } from "./form.ts";
+import { drawPicture, type PictureSize, sizeOfPng } from "./image.ts";
+import {
+  composeMessage,
+  conversationOf,
+  readMessagesRequest,
+  toMessage,
+  toMessageEvents,
+} from "./message.ts";
+
+/** What a request brings; `usageJson` and `chunks` are of the behaviour. */
+type EndpointCall = {
+  readonly body: Buffer;
+  readonly contentType: string;
+  readonly usageJson?: string | undefined;
+  readonly chunks?: number | undefined;
+};
+
+/** What an endpoint makes of a request. `responseKey` is the answer's id, for `ZG-Res-Key`. */
+export type EndpointAnswer =
+  | {
+      readonly kind: "whole";
+      readonly contentType: string;
+      readonly text: string;
+      readonly responseKey: string;
+    }
+  | { readonly kind: "events"; readonly events: readonly string[]; readonly responseKey: string }
+  | { readonly kind: "refused"; readonly reason: string };
+
+/** An endpoint: it reads a request and makes up its answer. */
+export type Endpoint = (call: EndpointCall) => EndpointAnswer | Promise<EndpointAnswer>;
+
+type Offer = {
+  readonly model: string;
+  readonly serviceType: ServiceType;
+  readonly countTokens: (messages: readonly unknown[]) => number | Promise<number>;
+};
+
+const JSON_TYPE = "application/json";
+const DEFAULT_SIDE = 512;
+const MAX_SIDE_PIXELS = 2_048;
+const MAX_IMAGES = 10;
+
+const size = z.string().regex(/^\d{1,4}x\d{1,4}$/);
+const imageRequest = z.object({
+  model: z.string(),
+  prompt: z.string().min(1),
+  n: z.coerce.number().int().min(1).max(MAX_IMAGES).default(1),
+  size: z.union([size, z.literal("auto")]).optional(),
+});
+
+/** The endpoints of a provider of this service type, by their path. */
+export function endpointsOf(offer: Offer): ReadonlyMap<string, Endpoint> {
+  const served: Readonly<Record<ServiceType, Readonly<Record<string, Endpoint>>>> = {
+    chatbot: {
+      "/v1/proxy/chat/completions": chatOf(offer),
+      "/v1/proxy/messages": messagesOf(offer),
+      "/v1/proxy/messages/count_tokens": tokenCountOf(offer),
+    },
+    "text-to-image": { "/v1/proxy/images/generations": imagesOf(offer) },
+    "image-editing": { "/v1/proxy/images/edits": editsOf(offer) },
+    "speech-to-text": { "/v1/proxy/audio/transcriptions": transcriptionsOf(offer) },
+  };
+  return new Map(Object.entries(served[offer.serviceType]));
+}
+
+function chatOf(offer: Offer): Endpoint {
+  const composer = new Composer(offer.countTokens);
+  return async ({ body, usageJson, chunks }) => {
+    const known = await composer.compose(body.toString("utf8"));
+    if (!known) return refused("not a chat request");
+    const { request, completion } = known;
+    if (request.model !== offer.model) return notServed(request.model);
+    const head = {
+      id: `chatcmpl-${randomUUID()}`,
+      model: request.model,
+      created: Math.floor(Date.now() / 1_000),
+    };
+    const stated = { ...completion, usageJson: usageJson ?? completion.usageJson };
+    if (!request.stream)
+      return {
+        kind: "whole",
+        contentType: JSON_TYPE,
+        text: toPlainAnswer(head, stated),
+        responseKey: head.id,
+      };
+    const includeUsage = request.stream_options?.include_usage === true;
+    return { kind: "events", events: toEvents(head, stated, { includeUsage, chunks }), responseKey: head.id };
+  };
+}
+
+function messagesOf(offer: Offer): Endpoint {
+  return async ({ body, usageJson, chunks }) => {
+    const request = readMessagesRequest(body.toString("utf8"));
+    if (request?.max_tokens === undefined) return refused("not a messages request");
+    if (request.model !== offer.model) return notServed(request.model);
+    const completion = composeMessage(request, await offer.countTokens(conversationOf(request)));
+    const head = { model: request.model, usageJson };
+    if (request.stream) {
+      const { id, events } = toMessageEvents(head, completion, chunks);
+      return { kind: "events", events, responseKey: id };
+    }
+    const { id, text } = toMessage(head, completion);
+    return { kind: "whole", contentType: JSON_TYPE, text, responseKey: id };
+  };
+}
+
+function tokenCountOf(offer: Offer): Endpoint {
+  return async ({ body }) => {
+    const request = readMessagesRequest(body.toString("utf8"));
+    if (!request) return refused("not a messages request");
+    if (request.model !== offer.model) return notServed(request.model);
+    const input_tokens = await offer.countTokens(conversationOf(request));
+    return whole(JSON.stringify({ input_tokens }));
+  };
+}
+
+function imagesOf(offer: Offer): Endpoint {
+  return ({ body }) => {
+    const request = imageRequest.safeParse(parseJson(body)).data;
+    if (!request) return refused("not an image request");
+    if (request.model !== offer.model) return notServed(request.model);
+    return pictures(request, sizeOf(request.size));
+  };
+}
+
+function editsOf(offer: Offer): Endpoint {
+  return async ({ body, contentType }) => {
+    const form = await formOf(body, contentType);
+    const image = form && [...form.files].find(([name]) => name === "image" || name === "image[]")?.[1];
+    const request = imageRequest.safeParse(form && Object.fromEntries(form.fields)).data;
+    if (!request || !image) return refused("not an image edit");
+    if (request.model !== offer.model) return notServed(request.model);
+    const own = sizeOfPng(image.bytes);
+    return pictures(
+      request,
+      request.size === undefined && own ? bounded(own) : sizeOf(request.size),
+      image.bytes,
+    );
+  };
+}
+
+function transcriptionsOf(offer: Offer): Endpoint {
+  return async ({ body, contentType }) => {
+    const form = await formOf(body, contentType);
+    const request = form && readTranscriptionRequest(form);
+    if (!request) return refused("not a transcription request");
+    if (request.model !== offer.model) return notServed(request.model);
+    return { kind: "whole", ...transcribe(request), responseKey: `transcript-${randomUUID()}` };
+  };
+}
+
+function pictures(
+  { prompt, n }: z.infer<typeof imageRequest>,
+  pixels: PictureSize,
+  image: Buffer = Buffer.alloc(0),
+): EndpointAnswer {
+  const data = Array.from({ length: n }, (_, index) => {
+    const seed = Buffer.concat([Buffer.from(`${prompt}\n${index}\n`), image]);
+    return { b64_json: drawPicture(seed, pixels).toString("base64") };
+  });
+  return whole(JSON.stringify({ created: Math.floor(Date.now() / 1_000), data }));
+}
+
+function sizeOf(text: string | undefined): PictureSize {
+  const [width = DEFAULT_SIDE, height = DEFAULT_SIDE] = text?.includes("x")
+    ? text.split("x").map(Number)
+    : [];
+  return bounded({ width, height });
+}
+
+function bounded({ width, height }: PictureSize): PictureSize {
+  const side = (pixels: number) => Math.min(MAX_SIDE_PIXELS, Math.max(1, pixels));
+  return { width: side(width), height: side(height) };
+}
+
+async function formOf(body: Buffer, contentType: string): Promise<Form | undefined> {
+  return contentType.startsWith("multipart/form-data")
+    ? readForm(body, contentType).catch(() => undefined)
+    : undefined;
+}
+
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+function whole(text: string): EndpointAnswer {
+  return { kind: "whole", contentType: JSON_TYPE, text, responseKey: `answer-${randomUUID()}` };
+}
+
+function refused(reason: string): EndpointAnswer {
+  return { kind: "refused", reason };
+}
+
+function notServed(model: string): EndpointAnswer {
+  return refused(`model ${model} is not served here`);
+}

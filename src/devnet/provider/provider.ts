@@ -1,0 +1,258 @@
+import { once } from "node:events";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ServiceType } from "../../inference/providers/provider.ts";
+import { AppError } from "../../kernel/errors.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
+import { type AccountSource, BearerCheck } from "./bearer-check.ts";
+import { type Endpoint, type EndpointAnswer, endpointsOf } from "./provider-endpoints.ts";
+import { type JobBehaviour, type JobReport, StandInJobs } from "./provider-jobs.ts";
+import { AnswerSigner, type SigningBehaviour } from "./provider-signature.ts";
+
+/** How the stand-in provider behaves, well or badly. Everything absent is as a good provider has it. */
+export type ProviderBehaviour = {
+  /** Before the first byte of an answer. */
+  readonly delayMs?: number;
+  /** Between the events of a stream. */
+  readonly chunkDelayMs?: number;
+  /** In how many events the text is streamed; one a token unless given. */
+  readonly chunks?: number;
+  /** Sent where the true `usage` object belongs, as JSON text, which may say what no number can (`1e999`). */
+  readonly usageJson?: string;
+  /** Sent besides our own headers. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A whole answer in place of a completion. */
+  readonly instead?: { readonly status: number; readonly contentType: string; readonly body: string };
+  /** The connection breaks after so many events of a stream, or in the middle of a plain answer. */
+  readonly breakAfterEvents?: number;
+  /** How it signs its answers. */
+  readonly signing?: SigningBehaviour;
+  /** How asynchronous jobs go. */
+  readonly jobs?: JobBehaviour;
+};
+
+/** What a stand-in provider is: its address on chain, its model, and how it counts a prompt. */
+export type ProviderOptions = {
+  readonly address: Hex;
+  readonly model: string;
+  /** `chatbot` unless given. */
+  readonly serviceType?: ServiceType;
+  /** Prompt tokens of a conversation, for `usage`. */
+  readonly countTokens: (messages: readonly unknown[]) => number | Promise<number>;
+  /** Where sub-accounts are looked up; without it only the secret itself is checked. */
+  readonly accounts?: AccountSource;
+  /** Signs its answers; without it, it has no signatures. */
+  readonly signerKey?: Hex;
+  readonly port?: number;
+  readonly behaviour?: ProviderBehaviour;
+};
+
+const SIGNATURES = "/v1/proxy/signature/";
+const MAX_BODY_BYTES = 32 * 1024 * 1024;
+
+/**
+ * A stand-in for an inference provider's broker (facts: router-and-chain 2.1): a real HTTP server on 127.0.0.1 that
+ * checks its callers as a real one does and answers the endpoints of its service type below `/v1/proxy`, chats in
+ * OpenAI's and Anthropic's format, plain and streamed; images also as jobs below `/v1/async`; and `GET /v1/models`.
+ * Failures are `{"error": string}`.
+ */
+export class StandInProvider {
+  readonly url: string;
+  /** From now on; may be set at any time. Requests under way keep what they began with. */
+  behaviour: ProviderBehaviour;
+  /** Hears of every body that came, with its headers. */
+  onBody: ((body: Buffer, headers: IncomingHttpHeaders) => void) | undefined;
+  readonly #server: Server;
+  readonly #options: ProviderOptions;
+  readonly #bearers: BearerCheck;
+  readonly #signer: AnswerSigner | undefined;
+  readonly #endpoints: ReadonlyMap<string, Endpoint>;
+  /** The asynchronous jobs that it was given. */
+  readonly jobs = new StandInJobs();
+  #requests = 0;
+  #aborted = 0;
+
+  /** `server` listens on `url` already. */
+  constructor(server: Server, url: string, options: ProviderOptions) {
+    this.#server = server;
+    this.url = url;
+    this.#options = options;
+    this.behaviour = options.behaviour ?? {};
+    this.#bearers = new BearerCheck(options.address, options.accounts);
+    this.#signer = options.signerKey && new AnswerSigner(options.signerKey);
+    this.#endpoints = endpointsOf({ ...options, serviceType: options.serviceType ?? "chatbot" });
+    server.on("request", (request, response) => void this.#handle(request, response));
+  }
+
+  /** Requests that came in, refused ones too. */
+  get requests(): number {
+    return this.#requests;
+  }
+
+  /** Requests whose client went away before the end of the answer; counted at once. */
+  get aborted(): number {
+    return this.#aborted;
+  }
+
+  /** Ends at once, breaking what is under way. */
+  async stop(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url?.split("?")[0] ?? "";
+    const endpoint = this.#endpoints.get(path.replace("/v1/async/images/", "/v1/proxy/images/"));
+    if (request.method === "POST" && endpoint) {
+      this.#requests++;
+      const gone = new AbortController();
+      const ourBreak = this.behaviour.breakAfterEvents !== undefined;
+      response.once("close", () => {
+        if (!response.writableFinished && !ourBreak) this.#aborted++;
+        gone.abort();
+      });
+      const isJob = path.startsWith("/v1/async/");
+      await this.#serve(request, response, { endpoint, isJob, gone: gone.signal }).catch(() => {
+        if (gone.signal.aborted || response.headersSent) response.destroy();
+        else refuse(response, 500, "Provider: internal error");
+      });
+    } else if (request.method === "GET" && path.startsWith("/v1/async/jobs/")) {
+      await this.#poll(request, response, path.slice("/v1/async/jobs/".length));
+    } else if (request.method === "GET" && path.startsWith(SIGNATURES)) {
+      await this.#sign(request, response, decodeURIComponent(path.slice(SIGNATURES.length)));
+    } else if (request.method === "GET" && path === "/v1/models") {
+      const data = [{ id: this.#options.model, object: "model", created: 0, owned_by: "devnet" }];
+      sendText(response, 200, JSON.stringify({ object: "list", data }));
+    } else refuse(response, 404, "Provider: no such endpoint");
+  }
+
+  async #serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { endpoint, isJob, gone }: { endpoint: Endpoint; isJob: boolean; gone: AbortSignal },
+  ): Promise<void> {
+    const behaviour = this.behaviour;
+    const body = await readBody(request);
+    if (body === undefined) return refuse(response, 413, "Provider: body too large");
+    this.onBody?.(body, request.headers);
+    const { authorization, "content-type": contentType = "" } = request.headers;
+    const refusal = await this.#bearers.refusal(authorization);
+    if (refusal) return refuse(response, refusal.status, refusal.error);
+    const { usageJson, chunks } = behaviour;
+    const answer = await endpoint({ body, contentType, usageJson, chunks });
+    if (answer.kind === "refused") return refuse(response, 400, `Provider: ${answer.reason}`);
+    if (behaviour.delayMs) await sleep(behaviour.delayMs, undefined, { signal: gone });
+    for (const [name, value] of Object.entries(behaviour.headers ?? {})) response.setHeader(name, value);
+    const { instead } = behaviour;
+    if (instead)
+      return void response
+        .writeHead(instead.status, { "content-type": instead.contentType })
+        .end(instead.body);
+    if (isJob && answer.kind === "whole") {
+      const owner = (await this.#bearers.callerOf(authorization)) ?? "";
+      const job = this.jobs.submit(owner, answer, behaviour.jobs ?? {});
+      if (job.jobId !== undefined) this.#signer?.remember(job.jobId, body, answer.text);
+      return report(response, job);
+    }
+    this.#signer?.remember(
+      answer.responseKey,
+      body,
+      answer.kind === "whole" ? answer.text : answer.events.join(""),
+    );
+    await send(response, answer, behaviour, gone);
+  }
+
+  async #sign(request: IncomingMessage, response: ServerResponse, answerId: string): Promise<void> {
+    const refusal = await this.#bearers.refusal(request.headers.authorization);
+    if (refusal) return refuse(response, refusal.status, refusal.error);
+    const { signing = {} } = this.behaviour;
+    if (signing.delayMs) await sleep(signing.delayMs);
+    if (signing.instead) return sendText(response, signing.instead.status, signing.instead.body);
+    const signature = await this.#signer?.signatureOf(answerId, signing);
+    if (signature === undefined) return refuse(response, 404, "Provider: no signature of this answer");
+    sendText(response, 200, signature);
+  }
+
+  async #poll(request: IncomingMessage, response: ServerResponse, jobId: string): Promise<void> {
+    const { authorization } = request.headers;
+    const refusal = await this.#bearers.refusal(authorization);
+    if (refusal) return refuse(response, refusal.status, refusal.error);
+    const owner = (await this.#bearers.callerOf(authorization)) ?? "";
+    report(response, this.jobs.poll(owner, jobId, this.behaviour.jobs ?? {}));
+  }
+}
+
+/** Starts a stand-in provider on 127.0.0.1; a free port unless given. Throws `unavailable` when the port is taken. */
+export async function startProvider(options: ProviderOptions): Promise<StandInProvider> {
+  // Longer than any client keeps an idle connection, so that it is never we who close under a request.
+  const server = createServer({ keepAliveTimeout: 120_000 }).listen(options.port ?? 0, "127.0.0.1");
+  try {
+    await once(server, "listening");
+  } catch (cause) {
+    throw new AppError("unavailable", `The stand-in provider's port ${options.port} is taken.`, { cause });
+  }
+  const address = server.address();
+  const port = typeof address === "object" && address ? address.port : options.port;
+  return new StandInProvider(server, `http://127.0.0.1:${port}`, options);
+}
+
+async function send(
+  response: ServerResponse,
+  answer: Exclude<EndpointAnswer, { kind: "refused" }>,
+  { breakAfterEvents, chunkDelayMs }: ProviderBehaviour,
+  gone: AbortSignal,
+): Promise<void> {
+  response.setHeader("ZG-Res-Key", answer.responseKey);
+  if (answer.kind === "whole") {
+    const { text, contentType } = answer;
+    if (breakAfterEvents === undefined) return sendText(response, 200, text, contentType);
+    response.writeHead(200, { "content-type": contentType, "content-length": Buffer.byteLength(text) });
+    return void response.write(text.slice(0, text.length / 2), () => response.destroy());
+  }
+  response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
+  if (!chunkDelayMs && breakAfterEvents === undefined) return void response.end(answer.events.join(""));
+  for (const [index, event] of answer.events.entries()) {
+    if (index === breakAfterEvents) return void response.write("", () => response.destroy());
+    if (index > 0 && chunkDelayMs) await sleep(chunkDelayMs, undefined, { signal: gone });
+    if (!response.write(event)) await once(response, "drain", { signal: gone });
+  }
+  response.end();
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of request) {
+    size += part.length;
+    if (size <= MAX_BODY_BYTES) parts.push(part);
+  }
+  return size > MAX_BODY_BYTES ? undefined : Buffer.concat(parts);
+}
+
+function sendText(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  contentType = "application/json",
+): void {
+  response.writeHead(status, { "content-type": contentType, "content-length": Buffer.byteLength(text) });
+  response.end(text);
+}
+
+function report(response: ServerResponse, { status, body, retryAfterSeconds }: JobReport): void {
+  if (retryAfterSeconds !== undefined) response.setHeader("retry-after", String(retryAfterSeconds));
+  sendText(response, status, JSON.stringify(body));
+}
+
+function refuse(response: ServerResponse, status: number, error: string): void {
+  sendText(response, status, JSON.stringify({ error }));
+}

@@ -1,0 +1,183 @@
+import { z } from "zod";
+import { checkInput } from "../../kernel/check.ts";
+import { AppError } from "../../kernel/errors.ts";
+import { readBase64 } from "../../kernel/text/base64.ts";
+import {
+  type Form,
+  type FormPart,
+  formBody,
+  newForm,
+  readMultipart,
+  textsOf,
+} from "../../kernel/text/multipart.ts";
+import { readFields, upstreamModel } from "../body/request-fields.ts";
+import { PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
+import type { Provider } from "../providers/provider.ts";
+import type { RoutingPreferences } from "../routing/routing-preferences.ts";
+import { type AudioDuration, audioDuration } from "./audio-duration.ts";
+
+/** The formats in which what was said may be answered (facts 1.2). */
+const TRANSCRIPT_FORMATS = ["json", "text", "srt", "verbose_json", "vtt"] as const;
+export type TranscriptFormat = (typeof TRANSCRIPT_FORMATS)[number];
+
+/** The longest sound that is taken, bytes. */
+export const MAX_AUDIO_BYTES = 25 * 1_048_576;
+
+const texts = {
+  model: z.string().min(1).max(256),
+  language: z.string().min(1).max(64).nullish(),
+  prompt: z.string().max(32_000).nullish(),
+  response_format: z.enum(TRANSCRIPT_FORMATS).nullish(),
+};
+const NOT_STREAMED = "transcriptions are not streamed";
+
+const FormTexts = z.looseObject({ ...texts, stream: z.literal("false", NOT_STREAMED).optional() });
+
+/** The form of a transcription with its file, for OpenAPI; other fields are passed on to the provider. */
+export const TRANSCRIPTION_FORM = z
+  .looseObject({
+    ...FormTexts.shape,
+    file: z.string().meta({ format: "binary", description: "The audio file, 25 MiB at most." }),
+  })
+  .meta({ id: "TranscriptionForm" });
+
+/** A transcription asked for in JSON: the audio is base64 or a `data:` URL, `filename` tells its kind (facts 1.2). */
+export const TRANSCRIPTION_REQUEST = z
+  .looseObject({
+    ...texts,
+    file_base64: z.string().min(1),
+    filename: z.string().min(1).max(255).optional(),
+    temperature: z.number().nullish(),
+    stream: z.literal(false, NOT_STREAMED).nullish(),
+    provider: PROVIDER_OBJECT,
+    verify_tee: z.boolean().nullish(),
+  })
+  .meta({ id: "TranscriptionRequest" });
+
+/** A transcription as the router needs to know it. */
+export type TranscriptionRequest = {
+  readonly model: string;
+  readonly format: TranscriptFormat;
+  readonly duration: AudioDuration;
+  readonly sizeBytes: number;
+  readonly preferences: RoutingPreferences;
+  /** Whether the provider's signature of the answer is to be checked. */
+  readonly verifyTee?: boolean | undefined;
+  readonly contentType: string;
+  /** What is sent to this provider. */
+  bodyFor(provider: Provider): Buffer;
+};
+
+/** Reads the form of a transcription. Throws `invalid_body` or `body_too_large`. */
+export async function readTranscriptionForm(
+  bytes: Buffer,
+  contentType: string,
+): Promise<TranscriptionRequest> {
+  const form = await readMultipart(bytes, contentType);
+  const { model, response_format: format } = checkInput(FormTexts, textsOf(form));
+  const files = form.parts.filter(({ filename }) => filename !== undefined);
+  const [file] = files;
+  if (files.length !== 1 || file?.name !== "file") throw fault("file", "one file must be sent");
+  return toRequest(form, { file, field: "file" }, { model, format: format ?? "json", preferences: {} });
+}
+
+/** A transcription in JSON as it was read, of plain values that can cross from thread to thread. */
+export type DecodedTranscription = Pick<TranscriptionRequest, "model" | "format" | "preferences"> & {
+  readonly verifyTee: boolean;
+  readonly filename: string;
+  /** The fields for the provider, as a form has them. */
+  readonly texts: Readonly<Record<string, string>>;
+  /** The audio file. */
+  readonly bytes: Uint8Array;
+};
+
+/**
+ * Reads a transcription in JSON: 200 ms for one of 25 MiB, so long ones are read on a thread of `BodyPool`. Throws
+ * `invalid_body`.
+ */
+export function decodeTranscription(body: Buffer): DecodedTranscription {
+  const fields = readFields(TRANSCRIPTION_REQUEST, body);
+  const { model, language, prompt, response_format: format, temperature } = fields;
+  const { bytes, extension } = decodeAudio(fields.file_base64);
+  const stated = { model, language, prompt, response_format: format, temperature };
+  const texts = Object.entries(stated).flatMap(([name, value]) =>
+    value == null ? [] : [[name, String(value)] as const],
+  );
+  return {
+    model,
+    format: format ?? "json",
+    preferences: providerPreferences(fields.provider),
+    verifyTee: fields.verify_tee ?? false,
+    filename: fields.filename ?? `audio.${extension}`,
+    texts: Object.fromEntries(texts),
+    bytes,
+  };
+}
+
+/** RFC 2397: a media type, its parameters, and the mark of base64. */
+const DATA_URL = /^data:([^;,]{0,128})((?:;[^;,]{1,128}){0,8}),/i;
+/** By the media types of browsers; all others are their own extension, such as `audio/flac`. */
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  mpeg: "mp3",
+  mp4: "m4a",
+  "x-m4a": "m4a",
+  "x-wav": "wav",
+  "vnd.wave": "wav",
+  wave: "wav",
+  "x-flac": "flac",
+};
+
+/** Reads base64, with line breaks or without, or a `data:` URL of it; without a media type the audio is WAV. */
+function decodeAudio(text: string): { readonly bytes: Buffer; readonly extension: string } {
+  const [prefix = "", type = "", parameters = ""] = DATA_URL.exec(text.slice(0, MAX_DATA_URL_PREFIX)) ?? [];
+  if (prefix !== "" && !/;base64$/i.test(parameters)) throw fault("file_base64", NOT_BASE64);
+  const data = text.slice(prefix.length);
+  const bytes = readBase64(/[\r\n]/.test(data) ? data.replace(/[\r\n]+/g, "") : data);
+  if (!bytes) throw fault("file_base64", NOT_BASE64);
+  const [, subtype = "wav"] = /^(?:audio|video)\/([a-z0-9.-]+)$/i.exec(type) ?? [];
+  const name = subtype.toLowerCase();
+  return { bytes, extension: EXTENSIONS[name] ?? name };
+}
+
+const MAX_DATA_URL_PREFIX = 2_048;
+const NOT_BASE64 = "must be base64 in the standard alphabet, padded, or a data: URL of it";
+
+/** Reads a transcription in JSON of at most 512 KiB. Throws `invalid_body` or `body_too_large`. */
+export function readTranscriptionJson(body: Buffer): TranscriptionRequest {
+  return transcriptionOf(decodeTranscription(body));
+}
+
+/** The transcription that was read from JSON, as a form for the provider. Throws `invalid_body` or `body_too_large`. */
+export function transcriptionOf({
+  texts,
+  filename,
+  bytes: audio,
+  ...told
+}: DecodedTranscription): TranscriptionRequest {
+  const bytes = Buffer.from(audio.buffer, audio.byteOffset, audio.length);
+  const file = { name: "file", filename, contentType: "application/octet-stream", bytes };
+  const parts = Object.entries(texts).map(([name, text]) => ({ name, bytes: Buffer.from(text) }));
+  return toRequest(newForm([...parts, file]), { file, field: "file_base64" }, told);
+}
+
+function toRequest(
+  form: Form,
+  { file: { bytes }, field }: { readonly file: FormPart; readonly field: "file" | "file_base64" },
+  told: Pick<TranscriptionRequest, "model" | "format" | "preferences" | "verifyTee">,
+): TranscriptionRequest {
+  if (bytes.length === 0) throw fault(field, "is empty");
+  if (bytes.length > MAX_AUDIO_BYTES)
+    throw new AppError("body_too_large", "The sound is longer than 25 MiB.", { param: field });
+  const duration = audioDuration(bytes);
+  return {
+    ...told,
+    duration,
+    sizeBytes: bytes.length,
+    contentType: form.contentType,
+    bodyFor: (provider) => formBody(form, upstreamModel(provider)),
+  };
+}
+
+function fault(param: string, what: string): AppError {
+  return new AppError("invalid_body", `${param}: ${what}`, { param });
+}

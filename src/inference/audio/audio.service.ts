@@ -1,0 +1,92 @@
+import type { AdmissionService, Ask } from "../billing/admission.service.ts";
+import type { Caller, Trace } from "../billing/admitted.ts";
+import { quoteUnits } from "../billing/pricing.ts";
+import type { Bodies, BodyPool } from "../body/body-pool.ts";
+import { shownAnswer } from "../chat/answer-edits.ts";
+import { audioUnits, isJson, readTranscript } from "../chat/delivered-answer.ts";
+import type { ExchangeService } from "../dispatch/dispatch.service.ts";
+import type { RoutingPreferences } from "../routing/routing-preferences.ts";
+import { type TranscriptionRequest, transcriptionOf } from "./audio-request.ts";
+
+const TRANSCRIPTIONS_PATH = "/audio/transcriptions";
+const TYPES = {
+  json: "application/json; charset=utf-8",
+  verbose_json: "application/json; charset=utf-8",
+  text: "text/plain; charset=utf-8",
+  srt: "application/x-subrip; charset=utf-8",
+  vtt: "text/vtt; charset=utf-8",
+} as const;
+
+type Needs = {
+  readonly admission: AdmissionService;
+  readonly exchanges: ExchangeService;
+  readonly bodies: Bodies & Pick<BodyPool, "readTranscription">;
+};
+
+/** What was said: the provider's own bytes, in JSON with the `usage` that was billed and `x_0g_trace`. */
+export type Transcript = {
+  readonly body: Buffer;
+  readonly contentType: string;
+  readonly trace: Trace;
+  readonly responseKey: string | undefined;
+};
+
+/** Has sound transcribed. One call is one charge, by the second of sound. */
+export class AudioService {
+  readonly #needs: Needs;
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /** Reads a transcription that is asked for in JSON. Throws `invalid_body`, `body_too_large` and `unavailable`. */
+  async readJson(body: Buffer): Promise<TranscriptionRequest> {
+    return transcriptionOf(await this.#needs.bodies.readTranscription(body));
+  }
+
+  /**
+   * Answers with what was said, after its bill is committed. Throws what admission throws, `provider_error` when no
+   * provider gives an answer, and the provider's own reason when it refuses the request.
+   */
+  transcribe(
+    request: TranscriptionRequest,
+    caller: Caller,
+    { signal, preferences }: { readonly signal: AbortSignal; readonly preferences: RoutingPreferences },
+  ): Promise<Transcript> {
+    return this.#needs.exchanges.track(this.#transcribe(request, caller, signal, preferences));
+  }
+
+  async #transcribe(
+    request: TranscriptionRequest,
+    caller: Caller,
+    signal: AbortSignal,
+    preferences: RoutingPreferences,
+  ): Promise<Transcript> {
+    const { admission, exchanges, bodies } = this.#needs;
+    const admitted = await admission.admit(askFor(request, preferences), caller);
+    const { answer, reading, trace } = await exchanges.collect(admitted, TRANSCRIPTIONS_PATH, {
+      contentType: request.contentType,
+      signal,
+      read: (whole) => readTranscript(whole, request, bodies),
+    });
+    const { body, responseKey } = answer;
+    return {
+      body: isJson(request.format) ? shownAnswer(body, reading, trace) : body,
+      contentType: TYPES[request.format],
+      trace,
+      responseKey,
+    };
+  }
+}
+
+function askFor(request: TranscriptionRequest, preferences: RoutingPreferences): Ask {
+  return {
+    model: request.model,
+    serviceType: "speech-to-text",
+    format: "openai",
+    preferences: { ...request.preferences, ...preferences },
+    verifyTee: request.verifyTee,
+    quote: (price) => quoteUnits(audioUnits(request.duration.seconds), price),
+    body: (provider) => request.bodyFor(provider),
+  };
+}

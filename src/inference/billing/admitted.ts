@@ -1,0 +1,180 @@
+import type { Hex } from "../../kernel/text/hex.ts";
+import type { Provider } from "../providers/provider.ts";
+import { ProviderFailure } from "../providers/provider-failure.ts";
+import type { RequestTrace } from "../requests/request-trace.ts";
+import type { Refused } from "../routing/choice.ts";
+import { billedOf, type Cost, costOf, type Usage } from "./pricing.ts";
+
+/** Who asks, and under which id the request is known from now on. */
+export type Caller = { readonly account: string; readonly keyId: string; readonly requestId: string };
+
+/** How a request ended. `usage` is what is billed; none means that nothing was delivered. */
+export type Ending = {
+  readonly outcome: "completed" | "failed" | "aborted";
+  readonly usage?: Usage | undefined;
+  readonly estimated?: boolean;
+  readonly errorCode?: string;
+  /** Who answered; unless told, the provider that was tried last. */
+  readonly provider?: Provider;
+  /** The provider's own id of the answer. */
+  readonly answerId?: string | undefined;
+};
+
+/** A bill as the client sees it in `x_0g_trace`, decimal strings of neuron (facts 1.3). */
+export type Trace = {
+  readonly request_id: string;
+  readonly provider: string;
+  readonly billing: {
+    readonly input_cost: string;
+    readonly output_cost: string;
+    readonly total_cost: string;
+  };
+  /** Whether the provider's signature holds; absent unless that was asked for. */
+  readonly tee_verified?: boolean;
+};
+
+/** One provider that was asked, and what came of it. */
+export type Attempt = {
+  readonly provider: Hex;
+  readonly outcome: "answered" | "failed" | "aborted";
+  /** Why it failed: a kind of failure. */
+  readonly reason?: string;
+  /** The HTTP status that it failed with. */
+  readonly status?: number;
+  readonly durationMs: number;
+};
+
+/** How a request found its provider: who was asked, in order, and who was not, and why. Kept with the request. */
+export type Routing = { readonly attempts: readonly Attempt[]; readonly refused: readonly Refused[] };
+
+/** What is written when a request ends. */
+export type Bill = {
+  readonly ending: Ending;
+  readonly cost: Cost;
+  readonly provider: Provider;
+  readonly routing: Routing;
+  readonly firstByteMs: number | undefined;
+  readonly durationMs: number;
+};
+
+/** Whether the signer of a provider signed an answer. Never throws. */
+type Verify = (provider: Provider, answerId: string | undefined) => Promise<boolean>;
+
+/**
+ * A request that was let in: its money is held, and who may serve it is chosen. `candidates` are in order, three at
+ * the most, and the hold covers the dearest. It must be settled, once.
+ */
+export class Admitted {
+  readonly requestId: string;
+  readonly candidates: readonly Provider[];
+  readonly #body: (provider: Provider) => Buffer;
+  readonly #write: (bill: Bill) => Promise<bigint>;
+  readonly #verify: Verify | undefined;
+  readonly #sinceStart: () => number;
+  readonly #trace: RequestTrace | undefined;
+  readonly #refused: readonly Refused[];
+  readonly #attempts: Attempt[] = [];
+  #open: { readonly provider: Provider; readonly sinceMs: number } | undefined;
+  #last: Provider | undefined;
+  #firstByteMs: number | undefined;
+  #isDelivered = false;
+
+  constructor(given: {
+    requestId: string;
+    candidates: readonly Provider[];
+    refused: readonly Refused[];
+    body: (provider: Provider) => Buffer;
+    sinceStart: () => number;
+    write: (bill: Bill) => Promise<bigint>;
+    verify?: Verify | undefined;
+    trace?: RequestTrace | undefined;
+  }) {
+    this.requestId = given.requestId;
+    this.candidates = given.candidates;
+    this.#refused = given.refused;
+    this.#body = given.body;
+    this.#sinceStart = given.sinceStart;
+    this.#write = given.write;
+    this.#verify = given.verify;
+    this.#trace = given.trace;
+  }
+
+  /** Whether the signature of its answer is to be checked: then `settle` needs the answer's id. */
+  get isVerified(): boolean {
+    return this.#verify !== undefined;
+  }
+
+  /** What is sent to this candidate. */
+  bodyFor(provider: Provider): Buffer {
+    return this.#body(provider);
+  }
+
+  /** Notes that this provider is asked now. */
+  beginAttempt(provider: Provider): void {
+    this.#open = { provider, sinceMs: this.#sinceStart() };
+    this.#trace?.beginAttempt(provider);
+    this.#last = provider;
+    if (!this.#isDelivered) this.#firstByteMs = undefined;
+  }
+
+  /** Notes that the provider's first byte came now. */
+  markFirstByte(): void {
+    this.#firstByteMs ??= this.#sinceStart();
+  }
+
+  /** Notes that the client was given something: whatever is tried from now on, its first byte is there. */
+  markDelivered(): void {
+    this.#isDelivered = true;
+  }
+
+  /** Notes what came of the provider that is being asked. Nothing, when that was noted already. */
+  endAttempt(outcome: Attempt["outcome"], error?: unknown): void {
+    if (!this.#open) return;
+    const { provider, sinceMs } = this.#open;
+    this.#open = undefined;
+    this.#trace?.endAttempt(outcome, error);
+    const { kind, upstreamStatus } = error instanceof ProviderFailure ? error : {};
+    this.#attempts.push({
+      provider: provider.address,
+      outcome,
+      ...(kind !== undefined && { reason: kind }),
+      ...(upstreamStatus !== undefined && { status: upstreamStatus }),
+      durationMs: this.#sinceStart() - sinceMs,
+    });
+  }
+
+  /**
+   * Bills the request at the price of who answered and ends its hold. Resolves with the bill once that is committed,
+   * and the answer's signature looked at where that was asked for.
+   */
+  async settle(ending: Ending): Promise<Trace> {
+    this.endAttempt(ending.outcome === "completed" ? "answered" : ending.outcome);
+    const provider = ending.provider ?? this.#last ?? this.candidates[0];
+    if (!provider) throw new Error("a request was admitted without a candidate");
+    const cost = costOf(ending.usage ?? { inputTokens: 0, outputTokens: 0 }, provider);
+    const verified = ending.outcome === "completed" && this.#verify?.(provider, ending.answerId);
+    const bill: Bill = {
+      ending,
+      cost,
+      provider,
+      routing: { attempts: this.#attempts, refused: this.#refused },
+      firstByteMs: this.#firstByteMs,
+      durationMs: this.#sinceStart(),
+    };
+    const charged = await (this.#trace
+      ? this.#trace.run(() => this.#write(bill))
+      : this.#write(bill)
+    ).finally(() => this.#trace?.settled(bill));
+    const billed = billedOf(cost, charged);
+    return {
+      request_id: this.requestId,
+      provider: provider.address,
+      billing: {
+        input_cost: billed.input.toString(),
+        output_cost: billed.output.toString(),
+        total_cost: billed.total.toString(),
+      },
+      ...(verified && { tee_verified: await verified }),
+    };
+  }
+}

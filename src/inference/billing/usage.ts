@@ -1,0 +1,141 @@
+import { z } from "zod";
+import type { Provider } from "../providers/provider.ts";
+import type { CacheTokens, TokenUsage } from "./pricing.ts";
+
+const count = z.int().min(0);
+const detail = count.catch(0);
+const Details = z
+  .object({ cached_tokens: detail, cache_write_tokens: detail, cache_write_1h_tokens: detail })
+  .transform((stated) => ({
+    read: stated.cached_tokens,
+    write: stated.cache_write_tokens,
+    write1h: stated.cache_write_1h_tokens,
+  }));
+const Usage = z.object({
+  prompt_tokens: count.optional().catch(undefined),
+  completion_tokens: count.optional().catch(undefined),
+  total_tokens: count.nullish().catch(undefined),
+  prompt_tokens_details: Details.optional().catch(undefined),
+  completion_tokens_details: z.object({ reasoning_tokens: detail }).optional().catch(undefined),
+});
+
+/** The tokens of a prompt, and those of them that the provider's cache had to do with. */
+export type InputUsage = Pick<TokenUsage, "inputTokens" | "cache">;
+
+/** What a provider states of each side; undefined for a side of which it states nothing, or nonsense. */
+export type StatedUsage = {
+  readonly input: InputUsage | undefined;
+  readonly outputTokens: number | undefined;
+};
+
+/** The most tokens that a request can have used with one provider. What is stated above them is nonsense. */
+export type UsageLimits = { readonly maxInputTokens: number; readonly maxOutputTokens: number };
+
+/** What is billed of an answer; `estimated` where a side of it is the router's own count. */
+export type Metered = { readonly usage: TokenUsage; readonly estimated: boolean };
+
+/** The longest context of any model today. A prompt that is stated to be longer is nonsense where the context is unknown. */
+const MAX_CONTEXT_TOKENS = 10_485_760;
+
+/** The limits for a request whose answer has at most so many tokens. */
+export function usageLimits({ profile }: Pick<Provider, "profile">, maxOutputTokens: number): UsageLimits {
+  return { maxInputTokens: profile.contextLength ?? MAX_CONTEXT_TOKENS, maxOutputTokens };
+}
+
+/**
+ * The usage that a provider states in OpenAI's terms (promises F27): each count must be an integer of 0 to its limit, and
+ * a sum of two such counts the sum. A stated zero is a zero. Nonsense on one side takes nothing from the other. What it
+ * says of its cache counts where it makes sense.
+ */
+export function readUsage(stated: unknown, { maxInputTokens, maxOutputTokens }: UsageLimits): StatedUsage {
+  const { data } = Usage.safeParse(stated);
+  if (!data || !isSum(data)) return NOTHING_STATED;
+  const { prompt_tokens: inputTokens, completion_tokens: outputTokens, prompt_tokens_details: cache } = data;
+  const isInput = inputTokens !== undefined && inputTokens <= maxInputTokens;
+  const isPart = isInput && cache !== undefined && isPartOf(inputTokens, cache);
+  return {
+    input: isInput ? { inputTokens, ...(isPart && { cache }) } : undefined,
+    outputTokens: outputTokens !== undefined && outputTokens <= maxOutputTokens ? outputTokens : undefined,
+  };
+}
+
+export const NOTHING_STATED: StatedUsage = { input: undefined, outputTokens: undefined };
+
+/** Both sides, if both are stated. */
+export function wholeUsage({ input, outputTokens }: StatedUsage): TokenUsage | undefined {
+  return input && outputTokens !== undefined ? { ...input, outputTokens } : undefined;
+}
+
+/**
+ * What is billed: each side as the provider states it, else as the router counts it. `uncounted` has the tokens of the
+ * answer that came after what is stated, or of all of it. Never above the most that was asked for.
+ */
+export async function meterUsage(
+  { input, outputTokens }: StatedUsage,
+  count: { readonly input: () => Promise<number>; readonly uncounted: () => Promise<number> },
+  maxOutputTokens: number,
+): Promise<Metered> {
+  const [inputUsage, uncounted] = input
+    ? [input, await count.uncounted()]
+    : await Promise.all([count.input().then((inputTokens) => ({ inputTokens })), count.uncounted()]);
+  return {
+    usage: { ...inputUsage, outputTokens: Math.min((outputTokens ?? 0) + uncounted, maxOutputTokens) },
+    estimated: input === undefined || outputTokens === undefined || uncounted > 0,
+  };
+}
+
+/** Usage as a client of OpenAI's API is shown it, where the provider's own is not what is billed. */
+export function chatUsage({ inputTokens, outputTokens, cache }: TokenUsage) {
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    ...(cache && { prompt_tokens_details: shownCache(cache) }),
+  };
+}
+
+function shownCache({ read, write, write1h }: CacheTokens) {
+  return {
+    cached_tokens: read,
+    ...(write > 0 && { cache_write_tokens: write }),
+    ...(write1h > 0 && { cache_write_1h_tokens: write1h }),
+  };
+}
+
+/** Whether what a provider's usage says of its cache, if anything, is what is billed. */
+export function isCacheShown(stated: unknown, { cache }: Pick<TokenUsage, "cache">): boolean {
+  const details = memberOf(stated, "prompt_tokens_details");
+  if (details === undefined || details === null) return true;
+  const { read = 0, write = 0, write1h = 0 } = cache ?? {};
+  return (
+    typeof details === "object" &&
+    isShown(details, "cached_tokens", read) &&
+    isShown(details, "cache_write_tokens", write) &&
+    isShown(details, "cache_write_1h_tokens", write1h)
+  );
+}
+
+/** Whether an object has this count as its member, or none. */
+export function isShown(object: unknown, name: string, tokens: number): boolean {
+  const stated = memberOf(object, name);
+  return stated === undefined || stated === null || stated === tokens;
+}
+
+function memberOf(object: unknown, name: string): unknown {
+  if (typeof object !== "object" || object === null) return undefined;
+  return (object as Readonly<Record<string, unknown>>)[name];
+}
+
+/** Whether a question of so many tokens can have had so many to do with a cache. */
+function isPartOf(inputTokens: number, { read, write, write1h }: CacheTokens): boolean {
+  return read + write + write1h <= inputTokens;
+}
+
+/** Whether the total is the sum of both counts, where all three are there. Some count thoughts apart from the answer. */
+function isSum(usage: z.output<typeof Usage>): boolean {
+  const { prompt_tokens, completion_tokens, total_tokens } = usage;
+  if (prompt_tokens === undefined || completion_tokens === undefined) return true;
+  const sum = prompt_tokens + completion_tokens;
+  const thought = usage.completion_tokens_details?.reasoning_tokens ?? 0;
+  return total_tokens == null || total_tokens === sum || total_tokens === sum + thought;
+}

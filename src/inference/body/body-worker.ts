@@ -1,0 +1,96 @@
+import { parentPort } from "node:worker_threads";
+import { toWorkerFailure, type WorkerAnswer } from "../../kernel/async/worker-pool.ts";
+import { type DecodedTranscription, decodeTranscription } from "../audio/audio-request.ts";
+import { countRequestTokens, countTokens, type PromptFields } from "../billing/tokens.ts";
+import { type AnswerChanges, answerEdits } from "../chat/answer-edits.ts";
+import { type AnswerFormat, answerTexts } from "../chat/answer-text.ts";
+import { type AnsweredImages, readImages } from "../images/image-answer.ts";
+import { type Report, readReport, readSubmission, type Submission } from "../images/jobs/image-job-plan.ts";
+import type { ProviderHead } from "../providers/provider.client.ts";
+import type { Edit } from "./json-member.ts";
+import { outlineOf, parseJson } from "./outline.ts";
+
+/** What a thread does with a text or a body, each of which is too long for the event loop. */
+export type BodyTask =
+  | { readonly kind: "count-text"; readonly text: string }
+  | { readonly kind: "count-request"; readonly body: Uint8Array }
+  | { readonly kind: "count-answer"; readonly body: Uint8Array; readonly format: AnswerFormat }
+  | { readonly kind: "parse-answer"; readonly body: Uint8Array }
+  | { readonly kind: "find-edits"; readonly body: Uint8Array; readonly changes: AnswerChanges }
+  | { readonly kind: "read-transcription"; readonly body: Uint8Array }
+  | { readonly kind: "read-images"; readonly text: string }
+  | {
+      readonly kind: "read-submission" | "read-report";
+      readonly head: ProviderHead;
+      readonly body: Uint8Array;
+    };
+
+/** What comes of it: a count of tokens, the outline of an answer, edits of it, a request for a transcription, images, or how a job stands. */
+export type BodyResult =
+  | { readonly kind: "count"; readonly tokens: number }
+  | { readonly kind: "outline"; readonly value: unknown }
+  | { readonly kind: "edits"; readonly edits: readonly Edit[] }
+  | { readonly kind: "transcription"; readonly request: DecodedTranscription }
+  | { readonly kind: "images"; readonly answer: AnsweredImages }
+  | { readonly kind: "submission"; readonly submission: Submission }
+  | { readonly kind: "report"; readonly report: Report };
+
+parentPort?.on("message", (task: BodyTask) => {
+  let answer: WorkerAnswer<BodyResult>;
+  try {
+    answer = { result: run(task) };
+  } catch (error) {
+    answer = { failure: toWorkerFailure(error) };
+  }
+  parentPort?.postMessage(answer, given(answer));
+});
+
+/** What is given away, not copied: the audio file, and the images of a job. */
+function given(answer: WorkerAnswer<BodyResult>): readonly ArrayBuffer[] {
+  const bytes = "result" in answer ? ownBytes(answer.result) : undefined;
+  return bytes ? [bytes.buffer as ArrayBuffer] : [];
+}
+
+function ownBytes(result: BodyResult): Uint8Array | undefined {
+  if (result.kind === "transcription") return result.request.bytes;
+  if (result.kind === "submission" && result.submission.kind === "done") return result.submission.result;
+  if (result.kind === "report" && result.report.kind === "done") return result.report.result;
+  return undefined;
+}
+
+function run(task: BodyTask): BodyResult {
+  switch (task.kind) {
+    case "count-text":
+      return { kind: "count", tokens: countTokens(task.text) };
+    case "count-request":
+      return { kind: "count", tokens: countRequestTokens(parse(task.body) as PromptFields) };
+    case "count-answer":
+      return { kind: "count", tokens: countTokens(answerTexts(parse(task.body), task.format)) };
+    case "parse-answer":
+      return { kind: "outline", value: outlineOf(parse(task.body)) };
+    case "find-edits":
+      return { kind: "edits", edits: answerEdits(bufferOf(task.body), task.changes) };
+    case "read-transcription":
+      return { kind: "transcription", request: owned(decodeTranscription(bufferOf(task.body))) };
+    case "read-images":
+      return { kind: "images", answer: readImages(task.text) };
+    case "read-submission":
+      return { kind: "submission", submission: readSubmission({ ...task.head, body: bufferOf(task.body) }) };
+    case "read-report":
+      return { kind: "report", report: readReport({ ...task.head, body: bufferOf(task.body) }) };
+  }
+}
+
+/** Small buffers share memory with others, which would be given away with them. */
+function owned(request: DecodedTranscription): DecodedTranscription {
+  const { bytes } = request;
+  return bytes.length === bytes.buffer.byteLength ? request : { ...request, bytes: new Uint8Array(bytes) };
+}
+
+function parse(body: Uint8Array): unknown {
+  return parseJson(bufferOf(body));
+}
+
+function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length);
+}

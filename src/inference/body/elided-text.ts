@@ -1,0 +1,88 @@
+import { randomBytes } from "node:crypto";
+import type { TextSpan } from "../../kernel/text/json-shape.ts";
+
+/** A long text of a JSON body, which was not parsed. It is no string: where a short text belongs it is refused. */
+export class ElidedText {
+  /** In bytes of JSON. */
+  readonly length: number;
+  readonly #placeholder: string;
+
+  constructor(length: number, placeholder: string) {
+    this.length = length;
+    this.#placeholder = placeholder;
+  }
+
+  /** What `ElidedTexts` puts the text in the place of. */
+  toJSON(): string {
+    return this.#placeholder;
+  }
+}
+
+/** The long texts of one JSON body, which are taken out before it is parsed and put back into what is written of it. */
+export class ElidedTexts {
+  readonly #json: Buffer;
+  readonly #spans: readonly TextSpan[];
+  /** No client can know it, as it is made for this body alone. */
+  readonly #mark = `elided-${randomBytes(16).toString("hex")}:`;
+
+  constructor(json: Buffer, spans: readonly TextSpan[]) {
+    this.#json = json;
+    this.#spans = spans;
+  }
+
+  /** The same JSON with a placeholder for each long text: what is left is parsed in a few milliseconds. */
+  withoutTexts(): Buffer {
+    const parts: Buffer[] = [];
+    let done = 0;
+    for (const [index, { start, end }] of this.#spans.entries()) {
+      parts.push(this.#json.subarray(done, start), Buffer.from(`${this.#mark}${index}`));
+      done = end;
+    }
+    return Buffer.concat([...parts, this.#json.subarray(done)]);
+  }
+
+  /** What was parsed of `withoutTexts`, with an `ElidedText` for each placeholder. It is changed in place. */
+  named(value: unknown): unknown {
+    if (typeof value === "string") return value.startsWith(this.#mark) ? this.#textOf(value) : value;
+    if (Array.isArray(value)) for (const [at, item] of value.entries()) value[at] = this.named(item);
+    else if (isFields(value))
+      for (const [name, item] of Object.entries(value)) {
+        const text = this.named(item);
+        if (text !== item) value[name] = text;
+      }
+    return value;
+  }
+
+  /** JSON that was written of what `named` answered, with all texts in their places. */
+  restored(text: string): Buffer {
+    const parts: Buffer[] = [];
+    let done = 0;
+    for (const match of text.matchAll(new RegExp(`${this.#mark}(\\d+)`, "g"))) {
+      const span = this.#spans[Number(match[1])];
+      if (!span) continue;
+      parts.push(Buffer.from(text.slice(done, match.index)), this.#json.subarray(span.start, span.end));
+      done = match.index + match[0].length;
+    }
+    return Buffer.concat([...parts, Buffer.from(text.slice(done))]);
+  }
+
+  /** The bytes of each text. */
+  *parts(): Iterable<Buffer> {
+    for (const { start, end } of this.#spans) yield this.#json.subarray(start, end);
+  }
+
+  #textOf(placeholder: string): ElidedText {
+    const span = this.#spans[Number(placeholder.slice(this.#mark.length))];
+    if (!span) throw new Error("a placeholder without its text");
+    return new ElidedText(span.end - span.start, placeholder);
+  }
+}
+
+/** Whether a value is a text, parsed or not. */
+export function isText(value: unknown): value is string | ElidedText {
+  return typeof value === "string" || value instanceof ElidedText;
+}
+
+function isFields(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,110 @@
+import { AppError } from "../../kernel/errors.ts";
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
+
+/** A part of a JSON text: the places of its first byte and of the one after it. */
+export type Range = { readonly start: number; readonly end: number };
+
+/** That `parts`, texts or copies of other places, replace what is at `place`. */
+export type Edit = { readonly place: Range; readonly parts: readonly (string | Range)[] };
+
+/** A member may be repeated so often. An object that repeats it more often is hostile, and its edits would be large. */
+const MAX_REPEATED = 16;
+
+/**
+ * The edits that set members of a JSON object, which was parsed before and has at least one. A member that is repeated
+ * is set each time. Throws `provider_error` when one is repeated more than 16 times.
+ */
+export function memberEdits(object: Buffer, values: Readonly<Record<string, unknown>>): readonly Edit[] {
+  return Object.entries(values).flatMap(([name, value]): readonly Edit[] => {
+    const text = JSON.stringify(value);
+    const places = valuesOf(object, name);
+    if (places.length > MAX_REPEATED)
+      throw new AppError("provider_error", "The provider's answer repeats a member.");
+    if (places.length > 0) return places.map((place) => ({ place, parts: [text] }));
+    const end = object.lastIndexOf("}");
+    return [{ place: { start: end, end }, parts: [`,${JSON.stringify(name)}:${text}`] }];
+  });
+}
+
+/** The same JSON with these edits, which do not overlap. All other bytes are left alone: numbers keep their digits. */
+export function withEdits(json: Buffer, edits: readonly Edit[]): Buffer {
+  if (edits.length === 0) return json;
+  const pieces: Buffer[] = [];
+  let done = 0;
+  for (const { place, parts } of edits.toSorted((a, b) => a.place.start - b.place.start)) {
+    pieces.push(json.subarray(done, place.start));
+    for (const part of parts)
+      pieces.push(typeof part === "string" ? Buffer.from(part) : json.subarray(part.start, part.end));
+    done = place.end;
+  }
+  return Buffer.concat([...pieces, json.subarray(done)]);
+}
+
+/** Where the values of an object's own members of this name are; the object is all of `json`, or what is `within`. */
+export function valuesOf(json: Buffer, name: string, within = wholeOf(json)): readonly Range[] {
+  const found: Range[] = [];
+  visitParts(json, within, (part) => {
+    const quote = json.indexOf(QUOTE, part.start);
+    if (quote < 0 || quote >= part.end) return;
+    const end = endOfString(json, quote);
+    if (!isName(json.subarray(quote, end + 1), name)) return;
+    found.push({ start: json.indexOf(COLON, end) + 1, end: part.end });
+  });
+  return found;
+}
+
+/** Where the items of a list are. */
+export function itemsOf(json: Buffer, within: Range): readonly Range[] {
+  const found: Range[] = [];
+  visitParts(json, within, (part) => found.push(part));
+  return found;
+}
+
+function wholeOf({ length }: Buffer): Range {
+  return { start: 0, end: length };
+}
+
+/** Visits what stands between the brackets and commas of an object or a list, an empty one's nothing as well. */
+function visitParts(json: Buffer, { start: from, end: until }: Range, visit: (part: Range) => void): void {
+  // Twice as fast as a Buffer.
+  const bytes = new Uint8Array(json.buffer, json.byteOffset, json.length);
+  let depth = 0;
+  let start = from;
+  for (let at = from; at < until; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) at = endOfString(json, at);
+    else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) {
+      if (++depth === 1) start = at + 1;
+    } else if (
+      (byte === COMMA && depth === 1) ||
+      ((byte === CLOSING_BRACE || byte === CLOSING_BRACKET) && --depth === 0)
+    ) {
+      visit({ start, end: at });
+      start = at + 1;
+    }
+  }
+}
+
+/** Any character of a name may be written as an escape of six. */
+function isName(text: Buffer, name: string): boolean {
+  return text.length <= 6 * name.length + 2 && JSON.parse(text.toString()) === name;
+}
+
+/** The place of the quote that ends the string which begins at `start`. */
+function endOfString(json: Buffer, start: number): number {
+  for (let at = start + 1; ; at++) {
+    at = json.indexOf(QUOTE, at);
+    if (at === -1) return json.length;
+    let backslashes = 0;
+    while (json[at - 1 - backslashes] === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return at;
+  }
+}

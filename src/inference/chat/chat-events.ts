@@ -1,0 +1,221 @@
+import type { Trace } from "../billing/admitted.ts";
+import type { TokenUsage } from "../billing/pricing.ts";
+import {
+  chatUsage,
+  isCacheShown,
+  type Metered,
+  meterUsage,
+  NOTHING_STATED,
+  readUsage,
+  type StatedUsage,
+  type UsageLimits,
+  wholeUsage,
+} from "../billing/usage.ts";
+import { eventData } from "../dispatch/event-scanner.ts";
+import type { EventKind, StreamReader } from "../dispatch/stream-options.ts";
+import { statedFailure } from "../providers/provider-answer.ts";
+import { ProviderFailure } from "../providers/provider-failure.ts";
+import { answerText, carriesContent } from "./answer-text.ts";
+import { chunkPieces, retoldChoices } from "./chat-pieces.ts";
+import type { Piece } from "./delivered-text.ts";
+import { lacksReasoningContent, withReasoningContent } from "./reasoning.ts";
+import type { TextMeter } from "./text-meter.ts";
+
+const BROKEN = {
+  error: { message: "The provider broke off.", type: "api_error", code: "upstream_error", param: null },
+};
+
+type Chunk = {
+  readonly id?: unknown;
+  readonly created?: unknown;
+  readonly model?: unknown;
+  readonly choices?: unknown;
+  readonly usage?: unknown;
+  readonly error?: unknown;
+};
+
+/**
+ * Reads OpenAI's stream of a chat. Every event must be whole JSON. The usage chunk is kept back, as it is the router's
+ * to show or hide, and so is `[DONE]`.
+ */
+export class ChatEvents implements StreamReader {
+  readonly #wantsUsage: boolean;
+  readonly #limits: UsageLimits;
+  readonly #choices: number;
+  readonly #model: string | undefined;
+  readonly #text: TextMeter;
+  readonly #seen = new Set<unknown>();
+  readonly #finished = new Set<unknown>();
+  /** What was stated last of each side that makes sense. */
+  #stated = NOTHING_STATED;
+  #usageChunk:
+    | { readonly data: string; readonly usage: unknown; readonly states: TokenUsage | undefined }
+    | undefined;
+  #last: Chunk = {};
+  /** What was read last. */
+  #chunk: Chunk = {};
+
+  constructor(given: {
+    readonly wantsUsage: boolean;
+    readonly limits: UsageLimits;
+    /** How many choices were asked for: the answer is whole when each of them has ended. */
+    readonly choices: number;
+    /** The model as the client named it, where the provider calls it otherwise. */
+    readonly model?: string | undefined;
+    readonly text: TextMeter;
+  }) {
+    this.#wantsUsage = given.wantsUsage;
+    this.#text = given.text;
+    this.#limits = given.limits;
+    this.#choices = given.choices;
+    this.#model = given.model;
+  }
+
+  get usage(): TokenUsage | undefined {
+    return wholeUsage(this.#stated);
+  }
+
+  get answerId(): string | undefined {
+    const { id } = this.#last;
+    return typeof id === "string" ? id : undefined;
+  }
+
+  get said(): readonly Piece[] | undefined {
+    return chunkPieces(choicesOf(this.#chunk));
+  }
+
+  /** Whether the choices that were requested have ended, or as many under other numbers: more of them are passed on and waited for by nobody. */
+  get isFinished(): boolean {
+    if (this.#finished.size < this.#choices) return false;
+    if (this.#finished.size === this.#seen.size) return true;
+    for (let index = 0; index < this.#choices; index++) if (!this.#finished.has(index)) return false;
+    return true;
+  }
+
+  read(event: Buffer): EventKind {
+    const data = eventData(event);
+    this.#chunk = {};
+    if (data === undefined || data === "") return "comment";
+    if (data === "[DONE]") return this.#end();
+    const chunk = parse(data);
+    if (chunk.error !== undefined && chunk.error !== null) throw statedFailure(chunk.error);
+    this.#chunk = chunk;
+    const choices = choicesOf(chunk);
+    if (choices.length > 0) this.#last = chunk;
+    let kind: EventKind = "preamble";
+    for (const choice of choices) if (this.#takeChoice(choice)) kind = "content";
+    if (chunk.usage === undefined || chunk.usage === null) return kind;
+    const stated = this.#takeUsage(chunk.usage);
+    if (choices.length > 0) return kind;
+    this.#usageChunk = { data, usage: chunk.usage, states: wholeUsage(stated) };
+    return "withheld";
+  }
+
+  /** With the client's name for the model and `reasoning_content`, and without usage: some providers state it on every chunk, and the client gets one, of what is billed, if it asked. */
+  shown(event: Buffer): Buffer {
+    const { usage, choices, model } = this.#chunk;
+    const hasUsage = usage !== undefined && usage !== null;
+    const isRenamed = this.#model !== undefined && model !== this.#model;
+    const isAsShown = !hasUsage && !isRenamed && !choicesOf({ choices }).some(lacksReasoningContent);
+    return isAsShown ? event : this.#toEvent(this.#chunk);
+  }
+
+  retell(texts: readonly string[]): Buffer {
+    return this.#toEvent({ ...this.#chunk, choices: retoldChoices(choicesOf(this.#chunk), texts) });
+  }
+
+  meter(countInput: () => Promise<number>): Promise<Metered> {
+    const count = { input: countInput, uncounted: () => this.#text.count() };
+    return meterUsage(this.#stated, count, this.#limits.maxOutputTokens);
+  }
+
+  closing(trace: Trace, billed: TokenUsage): Buffer {
+    const told = this.#wantsUsage
+      ? `data: ${this.#shownUsage(trace, billed)}\n\n`
+      : `: x_0g_trace ${JSON.stringify(trace)}\n\n`;
+    return Buffer.from(`${told}data: [DONE]\n\n`);
+  }
+
+  broken(): Buffer {
+    return Buffer.from(`data: ${JSON.stringify(BROKEN)}\n\n`);
+  }
+
+  /** The provider's own usage chunk where what it says is what is billed, else one that says what is. */
+  #shownUsage(trace: Trace, billed: TokenUsage): string {
+    const shown = JSON.stringify({ x_0g_trace: trace });
+    const { data = "", usage, states } = this.#usageChunk ?? {};
+    const isTrue =
+      states?.inputTokens === billed.inputTokens &&
+      states.outputTokens === billed.outputTokens &&
+      isCacheShown(usage, billed);
+    if (isTrue && this.#model === undefined)
+      return `${data.slice(0, data.lastIndexOf("}"))},${shown.slice(1)}`.replaceAll("\n", "\ndata: ");
+    const { id, created, model = this.#model } = this.#named(this.#last);
+    return JSON.stringify({
+      id,
+      object: "chat.completion.chunk",
+      created,
+      model,
+      choices: [],
+      usage: chatUsage(billed),
+      x_0g_trace: trace,
+    });
+  }
+
+  /** Usage may be stated again and again: of the answer only what comes after it is counted. */
+  #takeUsage(usage: unknown): StatedUsage {
+    const stated = readUsage(usage, this.#limits);
+    if (stated.outputTokens !== undefined) this.#text.clear();
+    this.#stated = {
+      input: stated.input ?? this.#stated.input,
+      outputTokens: stated.outputTokens ?? this.#stated.outputTokens,
+    };
+    return stated;
+  }
+
+  #toEvent({ usage: _, ...chunk }: Chunk): Buffer {
+    const shown = { ...this.#named(chunk), choices: choicesOf(chunk).map(withReasoningContent) };
+    return Buffer.from(`data: ${JSON.stringify(shown)}\n\n`);
+  }
+
+  #named(chunk: Chunk): Chunk {
+    return this.#model === undefined ? chunk : { ...chunk, model: this.#model };
+  }
+
+  /** A provider that states no reason to end states none for any choice; else each choice that was asked for has one. */
+  #end(): EventKind {
+    const statesReasons = this.#finished.size > 0 || this.#choices > 1;
+    if (statesReasons && !this.isFinished) throw broken();
+    return "end";
+  }
+
+  /** Whether a choice carries content. */
+  #takeChoice(choice: unknown): boolean {
+    if (typeof choice !== "object" || choice === null) throw broken();
+    const { index = 0, finish_reason: reason } = choice as { index?: unknown; finish_reason?: unknown };
+    this.#seen.add(index);
+    if (typeof reason === "string" && reason !== "") this.#finished.add(index);
+    if (!carriesContent(choice)) return false;
+    this.#text.add(answerText(choice));
+    return true;
+  }
+}
+
+function choicesOf({ choices }: Chunk): readonly unknown[] {
+  return Array.isArray(choices) ? choices : [];
+}
+
+function parse(data: string): Chunk {
+  let chunk: unknown;
+  try {
+    chunk = JSON.parse(data);
+  } catch (cause) {
+    throw broken(cause);
+  }
+  if (typeof chunk !== "object" || chunk === null || Array.isArray(chunk)) throw broken();
+  return chunk;
+}
+
+function broken(cause?: unknown): ProviderFailure {
+  return new ProviderFailure("malformed", { message: "The provider's stream is broken.", cause });
+}

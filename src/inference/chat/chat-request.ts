@@ -1,0 +1,123 @@
+import { z } from "zod";
+import { lowerHex } from "../../kernel/text/hex.ts";
+import { TRUST_FLOORS } from "../../keys/api-keys/key-settings.ts";
+import { boundPrompt, type PromptBound } from "../billing/prompt-bound.ts";
+import {
+  forwardedBody,
+  type RequestFields,
+  readPromptFields,
+  upstreamModel,
+} from "../body/request-fields.ts";
+import { readText, shortText } from "../body/text-schema.ts";
+import type { Provider } from "../providers/provider.ts";
+import { hasText, quickList } from "../routing/quick-list.ts";
+import type { RoutingPreferences } from "../routing/routing-preferences.ts";
+
+const MAX_CHOICES = 128;
+const tokens = z
+  .int()
+  .min(1)
+  .max(2 ** 31 - 1);
+
+/**
+ * The `provider` object of a body, which every JSON request for inference may have: the deprecated way to steer the
+ * choice of a provider. Headers win field by field (facts 1.2).
+ */
+export const PROVIDER_OBJECT = z
+  .object({
+    sort: z.enum(["latency", "price"]).nullish(),
+    address: readText.regex(/^0x[0-9a-fA-F]{40}$/, "must be an address").nullish(),
+    allow_fallbacks: z.boolean().nullish(),
+    trust_mode: z.enum(TRUST_FLOORS).nullish(),
+  })
+  .nullish()
+  .meta({ description: "The same as the routing headers, which win field by field. Deprecated." });
+
+/** The fields that the router itself reads; all others are the provider's to judge (facts 1.2). OpenAPI shows the same. */
+export const CHAT_REQUEST = z
+  .looseObject({
+    model: shortText(256),
+    messages: quickList(z.looseObject({ role: readText }), (message) => hasText(message, "role"), {
+      min: 1,
+      max: 10_000,
+    }),
+    stream: z.boolean().nullish(),
+    stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+    max_tokens: tokens.nullish(),
+    max_completion_tokens: tokens.nullish(),
+    n: z.int().min(1).max(MAX_CHOICES).nullish(),
+    verify_tee: z.boolean().nullish(),
+    provider: PROVIDER_OBJECT,
+  })
+  .meta({ id: "ChatRequest" });
+
+/** The fields of a chat by which its providers are ranked. */
+export const CHAT_SIZE_FIELDS = {
+  messages: CHAT_REQUEST.shape.messages.optional(),
+  max_tokens: CHAT_REQUEST.shape.max_tokens,
+  max_completion_tokens: CHAT_REQUEST.shape.max_completion_tokens,
+  n: CHAT_REQUEST.shape.n,
+};
+
+/** A chat request as the router needs to know it. */
+export type ChatRequest = RequestFields & {
+  readonly model: string;
+  readonly stream: boolean;
+  /** Whether the client asked for the usage chunk at the end of a stream. */
+  readonly wantsUsage: boolean;
+  readonly maxTokens: number | undefined;
+  readonly choices: number;
+  /** Whether the provider's signature of the answer is to be checked. */
+  readonly verifyTee?: boolean;
+  /** How many tokens the question has at most. */
+  readonly prompt: PromptBound;
+  /** What its `provider` object asks for. */
+  readonly preferences: RoutingPreferences;
+};
+
+/** Reads a chat request. Throws `invalid_body` naming the field at fault; a body that would touch a prototype is none. */
+export async function readChatRequest(bytes: Buffer): Promise<ChatRequest> {
+  const { fields, elided } = await readPromptFields(CHAT_REQUEST, bytes);
+  return {
+    model: fields.model,
+    stream: fields.stream ?? false,
+    wantsUsage: fields.stream_options?.include_usage ?? false,
+    maxTokens: fields.max_completion_tokens ?? fields.max_tokens ?? undefined,
+    choices: fields.n ?? 1,
+    verifyTee: fields.verify_tee ?? false,
+    prompt: boundPrompt(fields, bytes),
+    preferences: providerPreferences(fields.provider),
+    bytes,
+    fields,
+    elided,
+  };
+}
+
+/** What a `provider` object asks for. */
+export function providerPreferences(stated: z.output<typeof PROVIDER_OBJECT>): RoutingPreferences {
+  const { sort, address, allow_fallbacks: allowFallbacks, trust_mode: trustMode } = stated ?? {};
+  return {
+    ...(sort && { sort }),
+    ...(address && { pin: lowerHex(address) }),
+    ...(allowFallbacks != null && { allowFallbacks }),
+    ...(trustMode && { trustMode }),
+  };
+}
+
+/**
+ * The body for the provider: the client's own bytes where nothing is to be changed; with fields appended at the end
+ * where they are only to be added (numbers keep all their digits); written anew only where a field must go.
+ */
+export function providerBody(
+  request: ChatRequest,
+  maxTokens: number,
+  provider: Pick<Provider, "upstreamModel"> = {},
+  { asksUsage = true }: { readonly asksUsage?: boolean } = {},
+): Buffer {
+  const { fields, stream } = request;
+  const added: Record<string, unknown> = { ...upstreamModel(provider) };
+  if (stream && asksUsage && !request.wantsUsage)
+    added.stream_options = { ...(fields.stream_options as object), include_usage: true };
+  if (request.maxTokens === undefined) added.max_tokens = maxTokens;
+  return forwardedBody(request, added);
+}

@@ -1,0 +1,163 @@
+import QuickLru from "quick-lru";
+import type { AppError } from "../../kernel/errors.ts";
+import type { AdmissionService, Ask } from "../billing/admission.service.ts";
+import type { Caller } from "../billing/admitted.ts";
+import { affordableTokens } from "../billing/pricing.ts";
+import { promptTokensOf, quotePrompt } from "../billing/prompt-bound.ts";
+import { usageLimits } from "../billing/usage.ts";
+import type { Bodies } from "../body/body-pool.ts";
+import { requestedModel } from "../body/request-fields.ts";
+import type { ExchangeService } from "../dispatch/dispatch.service.ts";
+import type { StreamSink } from "../dispatch/stream-options.ts";
+import type { Provider } from "../providers/provider.ts";
+import { ProviderFailure } from "../providers/provider-failure.ts";
+import type { RoutingPreferences } from "../routing/routing-preferences.ts";
+import { shownAnswer } from "./answer-edits.ts";
+import { readChat } from "./chat-answer.ts";
+import { ChatEvents } from "./chat-events.ts";
+import { type ChatRequest, providerBody } from "./chat-request.ts";
+import { likelySize } from "./chat-size.ts";
+import { TextMeter } from "./text-meter.ts";
+
+const REMEMBERED_PROVIDERS = 1_000;
+const CHAT_PATH = "/chat/completions";
+
+type Needs = {
+  readonly admission: AdmissionService;
+  readonly exchanges: ExchangeService;
+  readonly bodies: Bodies;
+  /** What an answer may have when the client sets no limit, tokens. */
+  readonly maxCompletionTokens: number;
+};
+
+/** A whole answer: the provider's own bytes with `x_0g_trace` appended. */
+export type ChatCompletion = { readonly body: Buffer; readonly responseKey: string | undefined };
+
+/** Runs chat completions: hold, forward, settle. One call is one charge, whatever happens in between. */
+export class ChatService {
+  readonly #needs: Needs;
+  /** Providers that refuse to be asked for their usage in streams. */
+  readonly #tellsNoUsage = new QuickLru<string, true>({ maxSize: REMEMBERED_PROVIDERS });
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /**
+   * Answers a chat as a whole, after its bill is committed. Throws what admission throws, `provider_error` when no
+   * provider gives an answer (and then nothing is billed), and the provider's own reason when it refuses the request.
+   */
+  complete(
+    request: ChatRequest,
+    caller: Caller,
+    signal: AbortSignal,
+    preferences?: RoutingPreferences,
+  ): Promise<ChatCompletion> {
+    return this.#needs.exchanges.track(this.#complete(request, caller, signal, preferences));
+  }
+
+  /**
+   * Answers a chat as a stream into `sink`, and resolves when it is over and billed. Rejects only while nothing was
+   * written yet; later failures are told in the stream. When the client leaves, the provider is cut off at once and
+   * what was delivered is billed.
+   */
+  stream(
+    request: ChatRequest,
+    caller: Caller,
+    sink: StreamSink,
+    preferences?: RoutingPreferences,
+  ): Promise<void> {
+    return this.#needs.exchanges.track(this.#stream(request, caller, sink, preferences));
+  }
+
+  async #complete(
+    request: ChatRequest,
+    caller: Caller,
+    signal: AbortSignal,
+    preferences: RoutingPreferences | undefined,
+  ): Promise<ChatCompletion> {
+    const { admission, exchanges, bodies } = this.#needs;
+    const admitted = await admission.admit(this.#askOf(request, preferences), caller);
+    const { bytes, choices } = request;
+    const { answer, reading, trace } = await exchanges.collect(admitted, CHAT_PATH, {
+      signal,
+      answerTokens: request.maxTokens ?? this.#needs.maxCompletionTokens,
+      read: (whole, by) =>
+        readChat(
+          whole,
+          { bytes, choices, limits: this.#limitsOf(request, by), ...requestedModel(by) },
+          bodies,
+        ),
+    });
+    return { body: shownAnswer(answer.body, reading, trace), responseKey: answer.responseKey };
+  }
+
+  async #stream(
+    request: ChatRequest,
+    caller: Caller,
+    sink: StreamSink,
+    preferences: RoutingPreferences | undefined,
+  ): Promise<void> {
+    const { admission, exchanges, bodies } = this.#needs;
+    const admitted = await admission.admit(this.#askOf(request, preferences), caller);
+    const { wantsUsage, choices, bytes } = request;
+    await exchanges.stream(admitted, CHAT_PATH, {
+      sink,
+      countInput: () => bodies.countRequest(bytes),
+      ourFault: (refusal, provider) => (wantsUsage ? undefined : this.#learn(refusal, keyOf(provider))),
+      newReader: (provider) =>
+        new ChatEvents({
+          ...{ wantsUsage, choices, limits: this.#limitsOf(request, provider), ...requestedModel(provider) },
+          text: new TextMeter(bodies),
+        }),
+    });
+  }
+
+  /** An answer without a limit of the client's is sent with ours. */
+  #limitsOf({ maxTokens = this.#needs.maxCompletionTokens, choices }: ChatRequest, provider: Provider) {
+    return usageLimits(provider, maxTokens * choices);
+  }
+
+  /**
+   * Some servers refuse `stream_options`, by which their usage is requested. The first refusal is remembered and fails
+   * the attempt, which is made again without it. Undefined for any other refusal.
+   */
+  #learn(refusal: AppError, key: string): ProviderFailure | undefined {
+    if (refusal.code !== "invalid_body" || !/stream_options|include_usage/.test(refusal.message))
+      return undefined;
+    if (this.#tellsNoUsage.has(key)) return undefined;
+    this.#tellsNoUsage.set(key, true);
+    return new ProviderFailure("field", { message: refusal.message, cause: refusal });
+  }
+
+  #askOf(request: ChatRequest, preferences: RoutingPreferences | undefined, counted?: number): Ask {
+    const { bodies, maxCompletionTokens: modelLimit } = this.#needs;
+    const { model, prompt, maxTokens, choices } = request;
+    const size = { prompt, counted, maxTokens, choices, modelLimit };
+    return {
+      model,
+      serviceType: "chatbot",
+      format: "openai",
+      preferences: { ...request.preferences, ...preferences },
+      ...likelySize(request, modelLimit, counted),
+      counted:
+        counted === undefined
+          ? async () => this.#askOf(request, preferences, await bodies.countRequest(request.bytes))
+          : undefined,
+      isShort: prompt.isShort,
+      verifyTee: request.verifyTee,
+      quote: (provider) => quotePrompt(size, provider),
+      body: (provider, held) =>
+        providerBody(
+          request,
+          affordableTokens({ ...size, promptTokens: promptTokensOf(size, provider) }, provider, held),
+          provider,
+          { asksUsage: !this.#tellsNoUsage.has(keyOf(provider)) },
+        ),
+    };
+  }
+}
+
+function keyOf({ address, url }: Provider): string {
+  return `${address} ${url}`;
+}

@@ -1,0 +1,102 @@
+import type { AudioDuration } from "../audio/audio-duration.ts";
+import type { TranscriptFormat, TranscriptionRequest } from "../audio/audio-request.ts";
+import type { UnitUsage } from "../billing/pricing.ts";
+import type { Bodies } from "../body/body-pool.ts";
+import type { Edit } from "../body/json-member.ts";
+import { type ProviderAnswer, refusalOf } from "../providers/provider-answer.ts";
+import { answerIdOf, noAnswer, readAnswerObject } from "./whole-answer.ts";
+
+/** The assumed bit rate of audio of unknown length: 128 kbit/s. */
+const USUAL_BYTES_PER_SECOND = 16_000;
+/** The last stamps of subtitles are in their end, which is all that is looked through. */
+const MAX_SEARCHED = 65_536;
+const STAMP = /-->[ \t]{0,8}(?:(\d{1,3}):)?(\d{2}):(\d{2})[.,](\d{3})/g;
+
+/** A transcription's bill: seconds of sound, rounded up. */
+export type TranscriptReading = {
+  readonly usage: UnitUsage;
+  readonly estimated: boolean;
+  readonly answerId: string | undefined;
+  /** What sets the member `usage`, where the provider's own is not what is billed. */
+  readonly edits: readonly Edit[];
+};
+
+/** Usage of a transcription as OpenAI's API has it. */
+type DurationUsage = { readonly type: "duration"; readonly seconds: number };
+
+/**
+ * Judges a transcription, and says what is billed: the seconds that the sound itself proves, else those that the
+ * answer states, else an estimate by its size. Throws a `ProviderFailure` for what is no transcription, and the
+ * provider's reason when it blames the request.
+ */
+export async function readTranscript(
+  answer: ProviderAnswer,
+  { format, duration, sizeBytes }: Pick<TranscriptionRequest, "format" | "duration" | "sizeBytes">,
+  bodies: Bodies,
+): Promise<TranscriptReading> {
+  const read = isJson(format)
+    ? await readJsonTranscript(answer, bodies)
+    : { seconds: secondsOfText(answer, format), answerId: undefined, usage: undefined };
+  const billed = billedSeconds(read.seconds, duration, sizeBytes);
+  return {
+    usage: audioUnits(billed.seconds),
+    estimated: billed.isEstimate,
+    answerId: read.answerId,
+    edits: await bodies.findEdits(answer.body, {
+      members: isJson(format) ? shownUsage(read.usage, billed.seconds) : {},
+    }),
+  };
+}
+
+function billedSeconds(stated: number | undefined, duration: AudioDuration, sizeBytes: number) {
+  if (duration.isExact) return { seconds: duration.seconds, isEstimate: false };
+  if (stated !== undefined && stated > 0 && stated <= duration.seconds)
+    return { seconds: Math.ceil(stated), isEstimate: false };
+  const usual = Math.ceil(sizeBytes / USUAL_BYTES_PER_SECOND);
+  return { seconds: Math.min(usual, duration.seconds), isEstimate: true };
+}
+
+/** The member `usage` of the answer, unless the provider states just what is billed. */
+function shownUsage(stated: unknown, seconds: number): { readonly usage?: DurationUsage } {
+  return isDuration(stated, seconds) ? {} : { usage: { type: "duration", seconds } };
+}
+
+/** Whether a provider states just so many seconds. */
+function isDuration(stated: unknown, seconds: number): boolean {
+  if (typeof stated !== "object" || stated === null) return false;
+  return "type" in stated && stated.type === "duration" && "seconds" in stated && stated.seconds === seconds;
+}
+
+/** Whether a transcription in this format is answered as JSON. */
+export function isJson(format: TranscriptFormat): boolean {
+  return format === "json" || format === "verbose_json";
+}
+
+/** What so many seconds of sound are billed as. */
+export function audioUnits(seconds: number): UnitUsage {
+  return { inputUnits: 0, outputUnits: seconds };
+}
+
+async function readJsonTranscript(answer: ProviderAnswer, bodies: Bodies) {
+  const fields = await readAnswerObject(answer, bodies);
+  const { text, duration, usage } = fields;
+  if (typeof text !== "string") throw noAnswer("The provider's answer is not a transcription.");
+  const used = typeof usage === "object" && usage !== null && "seconds" in usage ? usage.seconds : undefined;
+  const seconds = [duration, used].map(Number).find((stated) => Number.isFinite(stated) && stated > 0);
+  return { seconds, answerId: answerIdOf(fields), usage };
+}
+
+function secondsOfText(answer: ProviderAnswer, format: TranscriptFormat): number | undefined {
+  const { status, contentType, body } = answer;
+  if (status !== 200) throw refusalOf(answer, body);
+  const text = body.toString("utf8");
+  if (contentType.includes("html") || (contentType.includes("json") && text.startsWith("{")))
+    throw noAnswer("The provider's answer is not a transcription.");
+  if (format === "text") return undefined;
+  if (format === "vtt" && !text.startsWith("WEBVTT")) throw noAnswer("The provider's answer is not WebVTT.");
+  const ends = [...text.slice(-MAX_SEARCHED).matchAll(STAMP)].map(
+    ([, hours = "0", minutes, seconds, ms]) =>
+      Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds) + Number(ms) / 1_000,
+  );
+  return ends.length > 0 ? Math.max(...ends) : undefined;
+}

@@ -1,0 +1,299 @@
+import type { WaitingClock } from "../../kernel/clock.ts";
+import { AppError } from "../../kernel/errors.ts";
+import type { Logger } from "../../kernel/log.ts";
+import type { MemoryBudget } from "../../load/memory-budget.ts";
+import type { Admitted, Trace } from "../billing/admitted.ts";
+import type { Usage } from "../billing/pricing.ts";
+import type { Edit } from "../body/json-member.ts";
+import type { HealthService, Trial } from "../providers/health.service.ts";
+import type { PostOptions, ProviderClient } from "../providers/provider.client.ts";
+import type { Provider } from "../providers/provider.ts";
+import { gatherAnswer, type ProviderAnswer } from "../providers/provider-answer.ts";
+import { ProviderFailure } from "../providers/provider-failure.ts";
+import { keepLarger, pauseAfter, restEndMs, takeNext } from "../routing/retry-plan.ts";
+import type { Try } from "./attempt.ts";
+import type { StreamTerms } from "./stream-options.ts";
+import { StreamRelay } from "./stream-relay.ts";
+
+type Needs = {
+  readonly providers: ProviderClient;
+  readonly health: HealthService;
+  readonly clock: WaitingClock;
+  readonly log: Logger;
+  readonly memory: MemoryBudget;
+  /** How often providers are asked for one request, together. */
+  readonly tries: number;
+  /** Deadline of all tries together, milliseconds. */
+  readonly totalMs: number;
+  /** Deadline for the head of an answer, milliseconds. The last provider has `totalMs` for a whole answer. */
+  readonly firstByteMs: number;
+  /** Longest silence between two chunks, milliseconds. */
+  readonly silenceMs: number;
+  /**
+   * Deadline, while another provider can be asked, for the first content of a stream, and for the first byte of a whole
+   * answer behind its head, milliseconds.
+   */
+  readonly firstTokenMs: number;
+  /** How long a client may leave a stream unread, milliseconds; then it counts as gone. */
+  readonly stallMs: number;
+  /** Whether a stream that was cut goes on with the next provider whose answer begins as it did. */
+  readonly resumesStreams: boolean;
+};
+
+/** What an answer says that is billed, and the provider's own id of the answer. */
+export type Reading = {
+  readonly usage: Usage;
+  readonly estimated: boolean;
+  readonly answerId?: string | undefined;
+  /** What the client is shown otherwise than the provider wrote it, such as the usage that is billed. */
+  readonly edits?: readonly Edit[];
+};
+
+/** A whole answer that was billed. */
+export type Collected<R extends Reading> = {
+  readonly answer: ProviderAnswer;
+  readonly reading: R;
+  readonly provider: Provider;
+  readonly trace: Trace;
+};
+
+/** 125 tokens a second: an answer of 4,096 tokens has 93 s by default before another provider is asked. */
+const MS_PER_TOKEN = 8;
+
+/**
+ * Carries an admitted request to its candidates, one after the other, until one answers: at most `tries` times, within
+ * one deadline, under one hold and for one charge (promises F32). Where no candidate is left that was not asked, one
+ * whose failure may pass is asked again, after what it asks for or a growing pause with jitter.
+ */
+export class ExchangeService {
+  readonly #needs: Needs;
+  readonly #running = new Set<Promise<unknown>>();
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /**
+   * Posts an admitted request to the endpoint `path` and gathers the whole answer; `read` judges it and says what is
+   * billed. It throws a `ProviderFailure` for an answer that is none, and then the next provider is asked; any other
+   * `AppError` is an answer to the client. Resolves when the bill is committed. Whatever goes wrong, the hold is ended.
+   */
+  async collect<R extends Reading>(
+    admitted: Admitted,
+    path: `/${string}`,
+    given: PostOptions & {
+      readonly signal: AbortSignal;
+      readonly maxBytes?: number;
+      /** The most tokens that the answer can have, where tokens are what it is made of. */
+      readonly answerTokens?: number;
+      read(answer: ProviderAnswer, provider: Provider): Promise<R>;
+    },
+  ): Promise<Collected<R>> {
+    const { signal } = given;
+    try {
+      const collected = await this.tryEach(admitted, signal, async (attempt) => {
+        const { provider, totalMs, hasOther } = attempt;
+        const body = admitted.bodyFor(provider);
+        const { firstTokenMs, silenceMs } = this.#needs;
+        const firstByteMs = hasOther ? Math.min(totalMs, this.#wholeAnswerMs(given.answerTokens)) : totalMs;
+        const options = { ...given, totalMs, firstByteMs, silenceMs: 0 };
+        const answer = await gatherAnswer(
+          (listener) => this.#needs.providers.post(provider, path, body, listener, options),
+          {
+            signal,
+            maxBytes: given.maxBytes,
+            firstTokenMs: hasOther ? firstTokenMs : undefined,
+            silenceMs,
+            memory: this.#needs.memory,
+            onHead: () => attempt.firstByte(),
+          },
+        );
+        return { answer, reading: await readAs(() => given.read(answer, provider)), provider };
+      });
+      const { usage, estimated } = collected.reading;
+      const answerId = collected.answer.responseKey ?? collected.reading.answerId;
+      const trace = await admitted.settle({ outcome: "completed", usage, estimated, answerId });
+      return { ...collected, trace };
+    } catch (error) {
+      await this.release(admitted, error, signal.aborted);
+      throw error;
+    }
+  }
+
+  /**
+   * Calls `run` for one candidate after the other until it resolves. Throws the client's own failure at once, and the
+   * last provider's when none is left or `mayGoOn` says that there is to be no other.
+   */
+  async tryEach<T>(
+    admitted: Admitted,
+    signal: AbortSignal,
+    run: (attempt: Try) => Promise<T>,
+    mayGoOn: () => boolean = () => true,
+  ): Promise<T> {
+    const { clock, health, tries, totalMs } = this.#needs;
+    const untilMs = clock.monotonicMs() + totalMs;
+    const queue = admitted.candidates.map((provider) => ({
+      provider,
+      notBeforeMs: restEndMs(health.of(provider), clock.monotonicMs()),
+      failures: 0,
+    }));
+    let last: AppError | undefined;
+    for (let n = 0; n < tries; n++) {
+      const next = takeNext(queue, (provider) => health.of(provider).circuit === "open");
+      if (!next) break;
+      if (Math.max(next.notBeforeMs, clock.monotonicMs()) >= untilMs) break;
+      const waitMs = next.notBeforeMs - clock.monotonicMs();
+      if (waitMs > 0) await clock.sleep(waitMs, signal);
+      if (signal.aborted) throw new AppError("provider_error", "The client left.");
+      const { provider } = next;
+      const trial = health.begin(provider);
+      admitted.beginAttempt(provider);
+      const attempt: Try = {
+        provider,
+        hasOther: queue.some((other) => other.failures === 0) && n + 1 < tries,
+        totalMs: Math.max(1, Math.ceil(untilMs - clock.monotonicMs())),
+        firstByte() {
+          admitted.markFirstByte();
+          trial.firstByte();
+        },
+      };
+      try {
+        const result = await run(attempt);
+        trial.succeed();
+        admitted.endAttempt("answered");
+        return result;
+      } catch (error) {
+        if (!(error instanceof AppError)) {
+          // Not the provider's doing: asking another one would not help, or bill twice.
+          trial.drop();
+          throw error;
+        }
+        last = failureOfTry(error);
+        if (signal.aborted) trial.drop();
+        else noteOn(trial, last);
+        admitted.endAttempt(signal.aborted ? "aborted" : "failed", last);
+        if (signal.aborted) throw last;
+        if (last.code === "context_length_exceeded" && mayGoOn() && keepLarger(queue, provider)) continue;
+        if (!(last instanceof ProviderFailure)) throw last;
+        this.#logFailure(admitted, provider, last);
+        if (last.kind === "differs" || !mayGoOn()) throw last;
+        const pauseMs = pauseAfter(last, next.failures);
+        if (pauseMs !== undefined)
+          queue.push({ provider, notBeforeMs: clock.monotonicMs() + pauseMs, failures: next.failures + 1 });
+      }
+    }
+    throw exhausted(last);
+  }
+
+  /**
+   * Posts an admitted request to the endpoint `path` and passes its events on into `sink`. Resolves when it is over
+   * and billed. Rejects only while nothing was written; later failures are told in the stream, unless another provider
+   * goes on where it was cut. When the client leaves, the provider is cut off at once and what was delivered is billed.
+   */
+  async stream(
+    admitted: Admitted,
+    path: `/${string}`,
+    given: PostOptions &
+      Pick<StreamTerms, "sink" | "newReader" | "countInput"> & {
+        /** What a refusal is, where it is not the client's fault but ours. */
+        ourFault?(refusal: AppError, provider: Provider): ProviderFailure | undefined;
+      },
+  ): Promise<void> {
+    const { firstTokenMs, silenceMs, stallMs, resumesStreams: resumes } = this.#needs;
+    const relay = new StreamRelay({ ...given, admitted, firstTokenMs, silenceMs, stallMs, resumes });
+    const run = async (attempt: Try) => {
+      const { provider, totalMs } = attempt;
+      try {
+        await relay.run(attempt, (listener) => {
+          const body = admitted.bodyFor(provider);
+          return this.#needs.providers.post(provider, path, body, listener, {
+            ...given,
+            totalMs,
+            silenceMs: 0,
+          });
+        });
+      } catch (error) {
+        throw (error instanceof AppError && given.ourFault?.(error, provider)) || error;
+      }
+    };
+    try {
+      await this.tryEach(admitted, relay.left, run, () => relay.mayGoOn);
+    } catch (error) {
+      if (relay.isSettled) throw error;
+      if (relay.isBegun) await relay.breakOff(error);
+      else await this.release(admitted, error, relay.left.aborted);
+      if (!relay.isBegun || !(error instanceof AppError)) throw error;
+    }
+  }
+
+  /** Ends the hold of a request that failed, or whose client left, without a charge. */
+  async release(admitted: Admitted, error: unknown, isAborted: boolean): Promise<void> {
+    const errorCode = error instanceof AppError ? error.code : "internal_error";
+    const { billing } = await admitted.settle({ outcome: isAborted ? "aborted" : "failed", errorCode });
+    if (error instanceof AppError) error.isUncharged = billing.total_cost === "0";
+  }
+
+  /** Has `drain` wait for a request, admission included. */
+  track<T>(request: Promise<T>): Promise<T> {
+    const done = request.finally(() => this.#running.delete(done));
+    this.#running.add(done);
+    return done;
+  }
+
+  /** Waits until every request under way is billed. */
+  async drain(): Promise<void> {
+    await Promise.allSettled(this.#running);
+  }
+
+  /** How long a whole answer may take while another provider can be asked: longer ones may have more tokens to make. */
+  #wholeAnswerMs(tokens = 0): number {
+    return this.#needs.firstByteMs + tokens * MS_PER_TOKEN;
+  }
+
+  #logFailure({ requestId }: Admitted, { address }: Provider, failure: ProviderFailure): void {
+    this.#needs.log.warn(
+      {
+        requestId,
+        provider: address,
+        errorCode: failure.code,
+        reason: failure.kind,
+        cause: String(failure.cause ?? failure.message),
+      },
+      "a provider failed",
+    );
+  }
+}
+
+function noteOn(trial: Trial, failure: AppError): void {
+  if (failure instanceof ProviderFailure) trial.fail(failure);
+  // It answered: that the request was at fault is no fault of its.
+  else trial.succeed();
+}
+
+async function readAs<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
+    throw new ProviderFailure("malformed", { message: "The provider's answer could not be read.", cause });
+  }
+}
+
+/** What a try failed by; without an account with the provider, there is no credential for it. */
+function failureOfTry(error: AppError): AppError {
+  if (error.code !== "no_available_provider") return error;
+  return new ProviderFailure("credential", { message: error.message, cause: error });
+}
+
+/** What the client gets when no provider answered: all being busy is not an error of its own, and may be retried. */
+function exhausted(last: AppError | undefined): AppError {
+  if (!last) return new AppError("no_available_provider", "No provider of this model is available now.");
+  if (!(last instanceof ProviderFailure)) return last;
+  if (last.cause instanceof AppError) return last.cause;
+  if (last.kind !== "busy") return last;
+  const retryAfterSeconds = Math.max(1, Math.ceil((last.retryAfterMs ?? 1_000) / 1_000));
+  return new AppError("no_available_provider", "The providers of this model are busy. Try again.", {
+    cause: last,
+    retryAfterSeconds,
+  });
+}

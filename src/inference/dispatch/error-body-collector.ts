@@ -1,0 +1,37 @@
+import type { AppError } from "../../kernel/errors.ts";
+import type { ProviderHead } from "../providers/provider.client.ts";
+import { refusalOf, statedFailure } from "../providers/provider-answer.ts";
+import { ProviderFailure } from "../providers/provider-failure.ts";
+
+const MAX_BYTES = 65_536;
+
+/** What a provider answers in place of a stream. */
+export class StreamRefusal {
+  readonly #chunks: Buffer[] = [];
+  #sizeBytes = 0;
+
+  /** Keeps a part of it. False when that is enough to know. */
+  keep(chunk: Buffer): boolean {
+    this.#chunks.push(chunk);
+    this.#sizeBytes += chunk.length;
+    return this.#sizeBytes < MAX_BYTES;
+  }
+
+  /** The failure that it stands for. */
+  failure(head: ProviderHead | undefined): AppError {
+    const body = Buffer.concat(this.#chunks);
+    if (head && head.status !== 200) return refusalOf(head, body);
+    const error = errorIn(body);
+    if (error !== undefined) return statedFailure(error);
+    return new ProviderFailure("malformed", { message: "The provider did not answer with a stream." });
+  }
+}
+
+function errorIn(body: Buffer): unknown {
+  try {
+    const answer: unknown = JSON.parse(body.toString("utf8"));
+    return typeof answer === "object" && answer !== null && "error" in answer ? answer.error : undefined;
+  } catch {
+    return undefined;
+  }
+}

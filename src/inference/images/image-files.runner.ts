@@ -1,0 +1,149 @@
+import type { WalletSender } from "../../chain/transactions/wallet-sender.ts";
+import type { Queries } from "../../db/database.ts";
+import type { Logger } from "../../kernel/log.ts";
+import { newId } from "../../kernel/text/ids.ts";
+import { SEGMENT_BYTES } from "../../storage/merkle/shape.ts";
+import type { PreparedUpload, UploadsService } from "../../storage/uploads.service.ts";
+import {
+  keepTransaction,
+  newResults,
+  noteImages,
+  settleImage,
+  takeLease,
+  type WaitingImage,
+  waitingImages,
+} from "./image-files.store.ts";
+
+type Needs = {
+  readonly queries: Queries;
+  readonly uploads: Pick<UploadsService, "prepare" | "put" | "rootOf">;
+  /** Who pays. */
+  readonly sender: WalletSender;
+  readonly log: Logger;
+  readonly pollMs?: number;
+};
+
+const POLL_MS = 2_000;
+const AT_ONCE = 8;
+/** Longer than any call to the chain takes. */
+const LEASE_SECONDS = 60;
+const MAX_FAILURES = 10;
+const SOON_SECONDS = 2;
+const MAX_REST_SECONDS = 600;
+const CHUNK_BYTES = 256;
+
+/**
+ * Stores the images of finished jobs as files: submits each to Flow, paid by the router's wallet, and uploads it once
+ * the chain has it. An image that is stored already is not paid for again, whoever stored it.
+ */
+export class ImageFilesRunner {
+  readonly #needs: Needs;
+  readonly #id = newId();
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /** Looks for images every 2 s until `stop`. */
+  start(): void {
+    const { pollMs = POLL_MS } = this.#needs;
+    this.#timer ??= setInterval(() => {
+      this.#running ??= this.#run().finally(() => {
+        this.#running = undefined;
+      });
+    }, pollMs);
+  }
+
+  /** Resolves when the image under way is noted down. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { queries, log } = this.#needs;
+    try {
+      if (!(await takeLease(queries, this.#id, LEASE_SECONDS))) return;
+      for (const { jobId, result } of await newResults(queries, AT_ONCE))
+        await noteImages(
+          queries,
+          jobId,
+          await Promise.all(imagesOf(result).map((image) => this.#needs.uploads.rootOf(image))),
+        );
+      for (const image of await waitingImages(queries, AT_ONCE)) {
+        if (this.#stopped || !(await takeLease(queries, this.#id, LEASE_SECONDS))) return;
+        await this.#try(image);
+      }
+    } catch (error) {
+      log.error({ err: error }, "images of jobs could not be looked for");
+    }
+  }
+
+  async #try(image: WaitingImage): Promise<void> {
+    const { queries, log } = this.#needs;
+    try {
+      const state = await this.#step(image);
+      await settleImage(queries, image, { state, seconds: SOON_SECONDS, failed: false });
+    } catch (error) {
+      const { jobId, ordinal, failures } = image;
+      const isLast = failures + 1 >= MAX_FAILURES;
+      const seconds = Math.min(SOON_SECONDS * 2 ** failures, MAX_REST_SECONDS);
+      await settleImage(queries, image, { state: isLast ? "failed" : "waiting", seconds, failed: true });
+      const line = { err: error, jobId, ordinal, failures: failures + 1 };
+      if (isLast) log.error(line, "an image of a job could not be stored, and is given up");
+      else log.warn(line, "an image of a job could not be stored, and is tried again");
+    }
+  }
+
+  /** One step on the way: pay, wait until the chain has it, upload. */
+  async #step(image: WaitingImage): Promise<"waiting" | "stored" | "failed"> {
+    const { uploads, sender } = this.#needs;
+    const content = image.result === undefined ? undefined : imagesOf(image.result)[image.ordinal];
+    if (!content) return "failed";
+    const upload = await uploads.prepare({ content, from: sender.address });
+    if (upload.file?.finalized) return "stored";
+    if (!upload.transaction) return (await this.#upload(upload, content)) ? "stored" : "waiting";
+    await this.#pay(image, upload.transaction);
+    return "waiting";
+  }
+
+  async #pay(image: WaitingImage, call: NonNullable<PreparedUpload["transaction"]>): Promise<void> {
+    const { queries, sender } = this.#needs;
+    const known = image.transaction;
+    const outcome = known && (await sender.outcome(known.hash));
+    // The chain has it, and its watcher will: this is not the time to pay again.
+    if (outcome === "success") return;
+    if (outcome === "reverted") {
+      await keepTransaction(queries, image, null);
+      throw new Error("the submission of an image was reverted");
+    }
+    const signed = known ?? (await sender.sign(call));
+    if (!known) await keepTransaction(queries, image, signed);
+    if ((await sender.send(signed)) === "outdated") await keepTransaction(queries, image, null);
+  }
+
+  /** Whether all of it is there. */
+  async #upload({ root, segments, sizeBytes, proofs }: PreparedUpload, content: Buffer): Promise<boolean> {
+    let isWhole = false;
+    for (let index = 0; index < segments; index++) {
+      const proof = proofs?.[index];
+      if (!proof) throw new Error("a segment has no proof");
+      const bytes = content.subarray(index * SEGMENT_BYTES, (index + 1) * SEGMENT_BYTES);
+      const data = Buffer.alloc(Math.ceil(bytes.length / CHUNK_BYTES) * CHUNK_BYTES);
+      bytes.copy(data);
+      const { file } = await this.#needs.uploads.put({ root, index, data, proof, sizeBytes });
+      isWhole = file.finalized;
+    }
+    return isWhole;
+  }
+}
+
+/** The images of a job's result, as bytes. */
+function imagesOf(result: string): readonly Buffer[] {
+  const { data } = JSON.parse(result) as { readonly data: readonly { readonly b64_json: string }[] };
+  return data.map(({ b64_json }) => Buffer.from(b64_json, "base64"));
+}

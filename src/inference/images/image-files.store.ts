@@ -1,0 +1,116 @@
+import type { SignedTransaction } from "../../chain/transactions/wallet-sender.ts";
+import type { Queries } from "../../db/database.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
+
+/** An image of a job that is to be stored, and the job's result while that is kept. */
+export type WaitingImage = {
+  readonly jobId: string;
+  readonly ordinal: number;
+  readonly root: Hex;
+  readonly failures: number;
+  readonly transaction: SignedTransaction | undefined;
+  readonly result: string | undefined;
+};
+
+/** The result of a completed job whose images are not noted yet. */
+export type NewResult = { readonly jobId: string; readonly result: string };
+
+/** Takes or keeps the right to send for some seconds; false while another process has it. */
+export async function takeLease(queries: Queries, holder: string, seconds: number): Promise<boolean> {
+  return (await queries.rows(LEASE, [holder, seconds])).length > 0;
+}
+
+/** Results of jobs whose images are not noted yet, oldest first, at most `limit`. */
+export async function newResults(queries: Queries, limit: number): Promise<readonly NewResult[]> {
+  const rows = await queries.rows<{ id: string; result: string }>(NEW, [limit]);
+  return rows.map(({ id, result }) => ({ jobId: id, result }));
+}
+
+/** Notes the images of a job by their roots, in their order. */
+export async function noteImages(queries: Queries, jobId: string, roots: readonly Hex[]): Promise<void> {
+  await queries.rows(NOTE_IMAGES, [jobId, JSON.stringify(roots)]);
+}
+
+/** Images whose turn it is, at most `limit`. */
+export async function waitingImages(queries: Queries, limit: number): Promise<readonly WaitingImage[]> {
+  const rows = await queries.rows<WaitingRow>(WAITING, [limit]);
+  return rows.map((row) => ({
+    jobId: row.job_id,
+    ordinal: row.ordinal,
+    root: row.root,
+    failures: row.failures,
+    transaction:
+      row.transaction_raw && row.transaction_hash
+        ? { raw: row.transaction_raw, hash: row.transaction_hash }
+        : undefined,
+    result: row.result ?? undefined,
+  }));
+}
+
+/** Keeps the transaction that pays for an image, or forgets one that can never happen. */
+export async function keepTransaction(
+  queries: Queries,
+  { jobId, ordinal }: WaitingImage,
+  transaction: SignedTransaction | null,
+): Promise<void> {
+  await queries.rows(KEEP, [jobId, ordinal, transaction?.raw ?? null, transaction?.hash ?? null]);
+}
+
+/** Ends an image, or has it tried again after some seconds; `failed` counts the try as a failure. */
+export async function settleImage(
+  queries: Queries,
+  { jobId, ordinal }: WaitingImage,
+  change: {
+    readonly state: "waiting" | "stored" | "failed";
+    readonly seconds: number;
+    readonly failed: boolean;
+  },
+): Promise<void> {
+  const { state, seconds, failed } = change;
+  await queries.rows(SETTLE, [jobId, ordinal, state, seconds, failed ? 1 : 0]);
+}
+
+type WaitingRow = {
+  readonly job_id: string;
+  readonly ordinal: number;
+  readonly root: Hex;
+  readonly failures: number;
+  readonly transaction_raw: Hex | null;
+  readonly transaction_hash: Hex | null;
+  readonly result: string | null;
+};
+
+const LEASE = `
+  update image_file_lease set holder = $1::uuid, until = now() + make_interval(secs => $2::integer)
+  where holder is null or holder = $1::uuid or until < now() returning 1`;
+
+const NEW = `
+  select job.id::text as id, content.result from job
+  join job_content content on content.id = job.id
+  where job.state = 'completed' and job.kind = 'image' and content.result is not null and content.expires_at > now()
+    and not exists (select 1 from image_file where image_file.job_id = job.id)
+  order by job.finished_at limit $1::integer`;
+
+const NOTE_IMAGES = `
+  insert into image_file (job_id, ordinal, root)
+  select $1::uuid, n - 1, root from jsonb_array_elements_text($2::text::jsonb) with ordinality as image (root, n)
+  on conflict do nothing`;
+
+// Of images that are the same only one is on its way, and first the one that was paid for.
+const WAITING = `
+  select job_id::text as job_id, ordinal, root, failures, transaction_raw, transaction_hash, content.result
+  from (
+    select distinct on (root) * from image_file where state = 'waiting'
+    order by root, transaction_raw is null, job_id, ordinal
+  ) as foremost
+  left join job_content content on content.id = job_id and content.expires_at > now()
+  where next_try <= now() order by next_try limit $1::integer`;
+
+const KEEP = `
+  update image_file set transaction_raw = $3::text, transaction_hash = $4::text
+  where job_id = $1::uuid and ordinal = $2::integer`;
+
+const SETTLE = `
+  update image_file set state = $3::text, next_try = now() + make_interval(secs => $4::integer),
+    failures = failures + $5::integer
+  where job_id = $1::uuid and ordinal = $2::integer`;

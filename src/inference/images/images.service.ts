@@ -1,0 +1,103 @@
+import type { AdmissionService, Ask } from "../billing/admission.service.ts";
+import type { Caller } from "../billing/admitted.ts";
+import { quoteUnits, type UnitUsage } from "../billing/pricing.ts";
+import type { Bodies, BodyPool } from "../body/body-pool.ts";
+import { appendFields } from "../body/request-fields.ts";
+import { answerIdOf, noAnswer, readAnswerObject } from "../chat/whole-answer.ts";
+import type { ExchangeService, Reading } from "../dispatch/dispatch.service.ts";
+import type { ProviderAnswer } from "../providers/provider-answer.ts";
+import type { RoutingPreferences } from "../routing/routing-preferences.ts";
+import type { AnsweredImages } from "./image-answer.ts";
+import type { ImageRequest } from "./image-request.ts";
+
+const PATHS = { "text-to-image": "/images/generations", "image-editing": "/images/edits" } as const;
+const MAX_ANSWER_BYTES = 64 * 1_048_576;
+
+type Needs = {
+  readonly admission: AdmissionService;
+  readonly exchanges: ExchangeService;
+  readonly bodies: Bodies & Pick<BodyPool, "readImages">;
+};
+
+/** Images that were made: the provider's own bytes with `x_0g_trace` appended. */
+export type ImageAnswer = { readonly body: Buffer; readonly responseKey: string | undefined };
+
+/** Makes images while the client waits. Each image that comes is charged once, at the price of one. */
+export class ImagesService {
+  readonly #needs: Needs;
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /**
+   * Answers with images, after their bill is committed. Throws what admission throws, `provider_error` when no
+   * provider gives any, and the provider's own reason when it refuses the request.
+   */
+  create(
+    request: ImageRequest,
+    caller: Caller,
+    { signal, preferences }: { readonly signal: AbortSignal; readonly preferences: RoutingPreferences },
+  ): Promise<ImageAnswer> {
+    return this.#needs.exchanges.track(this.#create(request, caller, signal, preferences));
+  }
+
+  /** The images of an answer that `create` gave. Throws `unavailable`. */
+  read(body: Buffer): Promise<AnsweredImages> {
+    return this.#needs.bodies.readImages(body.toString("utf8"));
+  }
+
+  async #create(
+    request: ImageRequest,
+    caller: Caller,
+    signal: AbortSignal,
+    preferences: RoutingPreferences,
+  ): Promise<ImageAnswer> {
+    const { admission, exchanges, bodies } = this.#needs;
+    const admitted = await admission.admit(askForImages(request, preferences), caller);
+    const { answer, trace } = await exchanges.collect(admitted, PATHS[request.serviceType], {
+      contentType: request.contentType,
+      signal,
+      maxBytes: MAX_ANSWER_BYTES,
+      read: (whole) => readImages(whole, request.count, bodies),
+    });
+    return { body: appendFields(answer.body, { x_0g_trace: trace }), responseKey: answer.responseKey };
+  }
+}
+
+/** The admission of a request for images: each is held for at the price of one. */
+export function askForImages(request: ImageRequest, preferences: RoutingPreferences): Ask {
+  const { model, serviceType, count } = request;
+  return {
+    model,
+    serviceType,
+    format: "openai",
+    preferences: { ...request.preferences, ...preferences },
+    verifyTee: request.verifyTee,
+    quote: (price) => quoteUnits(imageUnits(count), price),
+    body: (provider) => request.bodyFor(provider),
+  };
+}
+
+/** What so many images are billed as. */
+function imageUnits(count: number): UnitUsage {
+  return { inputUnits: 0, outputUnits: count };
+}
+
+/**
+ * Judges an answer of images, of which `asked` at the most are billed. Throws a `ProviderFailure` for what has no
+ * images, and the provider's reason when it blames the request.
+ */
+async function readImages(answer: ProviderAnswer, asked: number, bodies: Bodies): Promise<Reading> {
+  const fields = await readAnswerObject(answer, bodies);
+  const { data } = fields;
+  if (!Array.isArray(data) || data.length === 0 || !data.every(isImage))
+    throw noAnswer("The provider's answer has no images.");
+  const usage = imageUnits(Math.min(data.length, asked));
+  return { usage, estimated: false, answerId: answerIdOf(fields) };
+}
+
+function isImage(item: unknown): boolean {
+  if (typeof item !== "object" || item === null || !("b64_json" in item)) return false;
+  return typeof item.b64_json === "string" && item.b64_json !== "";
+}

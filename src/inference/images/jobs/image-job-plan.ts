@@ -1,0 +1,221 @@
+import { redact } from "../../../kernel/log.ts";
+import type { Hex } from "../../../kernel/text/hex.ts";
+import type { Attempt } from "../../billing/admitted.ts";
+import { type ProviderAnswer, refusalOf } from "../../providers/provider-answer.ts";
+import { ProviderFailure } from "../../providers/provider-failure.ts";
+import type { Refused } from "../../routing/choice.ts";
+import {
+  type ImageRequest,
+  MAX_IMAGES,
+  MAX_PROMPT_LENGTH,
+  readImageEdit,
+  readImageRequest,
+} from "../image-request.ts";
+
+/** The two kinds of image jobs, by the last word of their path. */
+export type ImageOperation = "generations" | "edits";
+
+/** What an image job was asked, as it is kept with it. Prices are neuron per image, decimal. */
+export type ImageJobSpec = {
+  readonly operation: ImageOperation;
+  readonly model: string;
+  readonly images: number;
+  readonly contentType: string;
+  /** Whether the provider's signature of the result is to be checked. */
+  readonly verifyTee: boolean;
+  /** Who may not serve it, and why. */
+  readonly refused: readonly Refused[];
+  readonly candidates: readonly ImageCandidate[];
+};
+
+/** Who may serve a job, in the order of the admission, at the price of the admission. */
+export type ImageCandidate = {
+  readonly address: Hex;
+  readonly inputPrice: string;
+  readonly outputPrice: string;
+  readonly trustMode: "standard" | "verified" | "private";
+};
+
+/** How far a job has come: what a worker must know that goes on where another one died. */
+export type ImageJobCheckpoint = {
+  /** How many providers have failed. */
+  readonly failures: number;
+  /** How often the present provider may have got the request: counted before it is sent. */
+  readonly submissions: number;
+  /** The provider's own id of the job, once it took it on. */
+  readonly providerJobId: string | null;
+  readonly lastFailure: JobFailure | null;
+  /** Those that were asked, in order. */
+  readonly attempts: readonly Attempt[];
+  /** The provider's own id of the result, by which it vouches for it. */
+  readonly answerId: string | null;
+};
+
+export type JobFailure = { readonly code: string; readonly message: string };
+
+/** Where every job begins. */
+export const UNTRIED: ImageJobCheckpoint = {
+  failures: 0,
+  submissions: 0,
+  providerJobId: null,
+  lastFailure: null,
+  attempts: [],
+  answerId: null,
+};
+
+/** What is to be done next with a job. */
+export type ImageJobAction =
+  | { readonly kind: "submit" | "poll"; readonly candidate: ImageCandidate; readonly attempt: number }
+  /** It was sent twice with an unknown outcome each time: it is not sent a third time. */
+  | { readonly kind: "abandon"; readonly candidate: ImageCandidate; readonly attempt: number }
+  | { readonly kind: "give-up" };
+
+const MAX_ATTEMPTS = 3;
+const MAX_SUBMISSIONS = 2;
+
+/** Three attempts in all, going round the candidates, each with two submissions at the most. */
+export function nextAction(
+  { candidates }: Pick<ImageJobSpec, "candidates">,
+  { failures, submissions, providerJobId }: ImageJobCheckpoint,
+): ImageJobAction {
+  const candidate = candidates[failures % Math.max(candidates.length, 1)];
+  if (!candidate || failures >= MAX_ATTEMPTS) return { kind: "give-up" };
+  const attempt = failures + 1;
+  if (providerJobId !== null) return { kind: "poll", candidate, attempt };
+  return { kind: submissions < MAX_SUBMISSIONS ? "submit" : "abandon", candidate, attempt };
+}
+
+/** Reads what a job was asked out of the client's own bytes, which were read so when it was made. */
+export async function readJobRequest(
+  { operation, contentType }: Pick<ImageJobSpec, "operation" | "contentType">,
+  bytes: Buffer,
+): Promise<ImageRequest> {
+  return operation === "generations" ? readImageRequest(bytes) : readImageEdit(bytes, contentType);
+}
+
+/** Where the result of a job is read. */
+export function resultPath(jobId: string, provider: string): string {
+  return `/v1/async/jobs/${jobId}?provider_address=${provider}`;
+}
+
+/** Whether the next attempt goes to a provider that failed before, which is then given time. */
+export function isRepeated(
+  spec: Pick<ImageJobSpec, "candidates">,
+  { failures }: ImageJobCheckpoint,
+): boolean {
+  return failures >= spec.candidates.length;
+}
+
+/** What became of a submission: the provider has it under this id, has the images at once, blames the request, or failed. */
+export type Submission =
+  | { readonly kind: "accepted"; readonly providerJobId: string }
+  | { readonly kind: "done"; readonly result: Uint8Array; readonly images: number }
+  | { readonly kind: "refused" | "failed"; readonly failure: JobFailure };
+
+/** Reads the answer to a submission; undefined where none came. Long answers are read by `BodyPool`. */
+export function readSubmission(answer: ProviderAnswer | undefined): Submission {
+  if (!answer) return { kind: "failed", failure: PROVIDER_FAILED };
+  if (answer.status !== 200 && answer.status !== 202) {
+    const why = refusalOf(answer, answer.body);
+    const { code, message } = why;
+    return { kind: why instanceof ProviderFailure ? "failed" : "refused", failure: { code, message } };
+  }
+  const { jobId, data, ...rest } = fieldsOf(answer.body);
+  if (typeof jobId === "string" && jobId.length > 0 && jobId.length <= MAX_JOB_ID)
+    return { kind: "accepted", providerJobId: jobId };
+  if (data !== undefined) return readResult({ ...rest, data });
+  return { kind: "failed", failure: PROVIDER_FAILED };
+}
+
+/** How a job stands with its provider: under way, done, failed by its own word, gone, or nothing could be learnt. */
+export type Report =
+  | { readonly kind: "working"; readonly fraction: number | null }
+  | { readonly kind: "done"; readonly result: Uint8Array; readonly images: number }
+  | { readonly kind: "failed" | "gone"; readonly failure: JobFailure }
+  | { readonly kind: "unknown" };
+
+/**
+ * Reads the answer to a poll; undefined where none came. A result that is none is a failure of the provider. Long
+ * answers are read by `BodyPool`.
+ */
+export function readReport(answer: ProviderAnswer | undefined): Report {
+  if (!answer) return { kind: "unknown" };
+  const { status, body } = answer;
+  if (status === 403 || status === 404 || status === 410) return { kind: "gone", failure: JOB_GONE };
+  if (status !== 200) return { kind: "unknown" };
+  const report = fieldsOf(body);
+  if (report.status === "completed") return readResult(report.data);
+  if (report.status === "failed") {
+    const text = typeof report.errorMessage === "string" ? report.errorMessage : "";
+    const reason = text === "" ? "no reason was given" : shown(text);
+    return { kind: "failed", failure: { code: "provider_error", message: `The provider failed: ${reason}` } };
+  }
+  if (typeof report.status === "string" && UNDER_WAY.has(report.status))
+    return { kind: "working", fraction: fractionOf(report.progress) };
+  return { kind: "unknown" };
+}
+
+/** What both pending and processing are called (facts 0). */
+const UNDER_WAY: ReadonlySet<string> = new Set(["pending", "queued", "processing", "running"]);
+const MAX_JOB_ID = 256;
+const MAX_REASON_LENGTH = 500;
+const NOT_ASCII = /[\u0080-\uffff]/g;
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+/** The failure of a provider that could not be reached, kept silent, or answered what is no answer. */
+export const PROVIDER_FAILED: JobFailure = { code: "provider_error", message: "The provider failed." };
+const JOB_GONE: JobFailure = {
+  code: "provider_error",
+  message: "The provider does not know the job any more.",
+};
+const NO_IMAGES: JobFailure = { code: "provider_error", message: "The provider's answer has no images." };
+
+/**
+ * Reads a result. It is kept as the bytes of ASCII JSON, which one thread can give to another without a copy, and
+ * without what cannot have been asked for.
+ */
+function readResult(
+  data: unknown,
+): Extract<Report, { kind: "done" }> | { readonly kind: "failed"; readonly failure: JobFailure } {
+  const { created, data: images } = isObject(data) ? data : {};
+  if (!Array.isArray(images) || images.length === 0) return { kind: "failed", failure: NO_IMAGES };
+  const kept = [];
+  for (const image of images.slice(0, MAX_IMAGES)) {
+    if (!isObject(image) || typeof image.b64_json !== "string" || !BASE64.test(image.b64_json))
+      return { kind: "failed", failure: NO_IMAGES };
+    const { b64_json, revised_prompt } = image;
+    const prompt =
+      typeof revised_prompt === "string" ? revised_prompt.slice(0, MAX_PROMPT_LENGTH) : undefined;
+    kept.push({ b64_json, ...(prompt !== undefined && { revised_prompt: prompt }) });
+  }
+  const text = JSON.stringify({ created: Number.isSafeInteger(created) ? created : 0, data: kept });
+  const result = new TextEncoder().encode(text.replace(NOT_ASCII, escaped));
+  return { kind: "done", result, images: kept.length };
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+/** From 0 to 1, or as percent. */
+function fractionOf(progress: unknown): number | null {
+  if (typeof progress !== "number" || !(progress >= 0 && progress <= 100)) return null;
+  return progress <= 1 ? progress : progress / 100;
+}
+
+function shown(reason: string): string {
+  return redact(reason).slice(0, MAX_REASON_LENGTH);
+}
+
+function fieldsOf(body: Buffer): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(body.toString("utf8"));
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

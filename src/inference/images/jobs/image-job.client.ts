@@ -1,0 +1,99 @@
+import { AppError } from "../../../kernel/errors.ts";
+import type { MemoryBudget } from "../../../load/memory-budget.ts";
+import type { CatalogueService } from "../../providers/catalogue.service.ts";
+import type { HealthService } from "../../providers/health.service.ts";
+import type { PostOptions, ProviderClient, ProviderListener } from "../../providers/provider.client.ts";
+import type { Provider } from "../../providers/provider.ts";
+import { gatherAnswer, type ProviderAnswer } from "../../providers/provider-answer.ts";
+import { ProviderFailure } from "../../providers/provider-failure.ts";
+import type { ImageRequest } from "../image-request.ts";
+import type { ImageOperation } from "./image-job-plan.ts";
+
+type Needs = {
+  readonly providers: ProviderClient;
+  readonly catalogue: Pick<CatalogueService, "provider">;
+  readonly health: Pick<HealthService, "begin">;
+  readonly memory: Pick<MemoryBudget, "open">;
+};
+
+/** What a provider answered; undefined when it could not be asked or did not answer. */
+export type Told = ProviderAnswer | undefined;
+
+const POLL_MS = 30_000;
+const MAX_IMAGES_BYTES = 64 * 1_048_576;
+/** A broker without asynchronous jobs. */
+const HAS_NO_JOBS: ReadonlySet<number> = new Set([404, 405, 501]);
+
+/** Speaks with providers about image jobs (facts 2.1). It never throws for what a provider does. */
+export class ImageJobClient {
+  readonly #needs: Needs;
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /**
+   * Sends a job to a provider under a key by which it can tell that it has it already. A provider that knows no jobs
+   * is asked for the images themselves, and answers with them.
+   */
+  async submit(
+    address: string,
+    operation: ImageOperation,
+    given: { readonly request: ImageRequest; readonly key: string; readonly signal: AbortSignal },
+  ): Promise<Told> {
+    const provider = this.#needs.catalogue.provider(address);
+    if (!provider) return undefined;
+    const { request, key } = given;
+    const body = request.bodyFor(provider);
+    const options = { contentType: request.contentType, headers: { "idempotency-key": key } };
+    const trial = this.#needs.health.begin(provider);
+    const post = (path: `/${string}`, more: PostOptions = {}) =>
+      this.#gather(given.signal, (listener) =>
+        this.#needs.providers.post(provider, path, body, listener, { ...options, ...more }),
+      );
+    try {
+      const answer = hasJobs(provider) ? await post(`/async/images/${operation}`) : undefined;
+      const known =
+        answer && !HAS_NO_JOBS.has(answer.status)
+          ? answer
+          : await post(`/images/${operation}`, IMAGES_THEMSELVES);
+      trial.succeed();
+      return known;
+    } catch (error) {
+      if (error instanceof ProviderFailure && !given.signal.aborted) trial.fail(error);
+      else trial.drop();
+      return nothingFrom(error);
+    }
+  }
+
+  /** Asks a provider how a job of its stands. */
+  async poll(
+    address: string,
+    providerJobId: string,
+    { model, signal }: { readonly model: string; readonly signal: AbortSignal },
+  ): Promise<Told> {
+    const provider = this.#needs.catalogue.provider(address);
+    if (!provider) return undefined;
+    const path =
+      `/async/jobs/${encodeURIComponent(providerJobId)}?model=${encodeURIComponent(model)}` as const;
+    const get = (listener: ProviderListener) =>
+      this.#needs.providers.get(provider, path, listener, { totalMs: POLL_MS });
+    return this.#gather(signal, get).catch(nothingFrom);
+  }
+
+  #gather(signal: AbortSignal, begin: Parameters<typeof gatherAnswer>[0]): Promise<ProviderAnswer> {
+    return gatherAnswer(begin, { signal, maxBytes: MAX_IMAGES_BYTES, memory: this.#needs.memory });
+  }
+}
+
+/** Images that are made while the request is open have the whole deadline for their head. */
+const IMAGES_THEMSELVES: PostOptions = { firstByteMs: 0 };
+
+function hasJobs({ source }: Provider): boolean {
+  return source === "chain";
+}
+
+function nothingFrom(error: unknown): undefined {
+  if (error instanceof AppError) return undefined;
+  throw error;
+}

@@ -1,0 +1,106 @@
+import type { HoldsService } from "../../../accounts/holds.service.ts";
+import { WalletSender } from "../../../chain/transactions/wallet-sender.ts";
+import { JobRunner } from "../../../jobs/job.runner.ts";
+import { JobsService } from "../../../jobs/jobs.service.ts";
+import { ResultSweep } from "../../../jobs/result-sweep.runner.ts";
+import type { MemoryBudget } from "../../../load/memory-budget.ts";
+import type { Life, Parts } from "../../../parts.ts";
+import type { UploadsService } from "../../../storage/uploads.service.ts";
+import type { AdmissionService } from "../../billing/admission.service.ts";
+import type { BodyPool } from "../../body/body-pool.ts";
+import type { EvidenceService } from "../../evidence/evidence.service.ts";
+import type { CatalogueService } from "../../providers/catalogue.service.ts";
+import type { HealthService } from "../../providers/health.service.ts";
+import type { ProviderClient } from "../../providers/provider.client.ts";
+import type { RequestObserver } from "../../requests/request-observer.ts";
+import type { RequestsService } from "../../requests/requests.service.ts";
+import { ImageFilesRunner } from "../image-files.runner.ts";
+import { ImageJobClient } from "./image-job.client.ts";
+import { imageJobWork } from "./image-job.runner.ts";
+import { IMAGE_JOB, ImageJobsService } from "./image-jobs.service.ts";
+
+type Needs = {
+  readonly providers: ProviderClient;
+  readonly catalogue: CatalogueService;
+  readonly health: HealthService;
+  readonly admission: AdmissionService;
+  readonly evidence: EvidenceService;
+  readonly requests: RequestsService;
+  readonly holds: HoldsService;
+  /** Where results are stored as files, if they are to be. */
+  readonly uploads: UploadsService;
+  readonly memory: MemoryBudget;
+  readonly bodies: BodyPool;
+  readonly observer: RequestObserver | undefined;
+};
+
+/** Image jobs, and their work in workers. */
+export type ImageJobModule = Life & {
+  readonly services: { readonly jobs: JobsService; readonly imageJobs: ImageJobsService };
+};
+
+/** Builds the services of image jobs. */
+export function createImageJobModule(parts: Parts, needs: Needs): ImageJobModule {
+  const { config, log, clock, database, bus, events, committed } = parts;
+  const { providers, catalogue, health, admission, evidence, requests, holds, memory, bodies, observer } =
+    needs;
+  const jobs = new JobsService({ database, events });
+  const runner = new JobRunner({
+    database,
+    bus,
+    clock,
+    log,
+    committed,
+    kind: IMAGE_JOB,
+    parallel: config.JOBS_PARALLEL,
+    work: imageJobWork({
+      client: new ImageJobClient({ providers, catalogue, health, memory }),
+      holds,
+      catalogue,
+      evidence,
+      bodies,
+      clock,
+      observer,
+      keptSeconds: config.JOB_RESULT_HOURS * 3_600,
+    }),
+  });
+  const imageJobs = new ImageJobsService({
+    database,
+    admission,
+    holds,
+    jobs,
+    requests,
+    catalogue,
+    evidence,
+    bodies,
+    submitted: () => runner.nudge(),
+    committed,
+    deadlineSeconds: Math.ceil(config.JOB_TOTAL_MS / 1_000),
+  });
+  const resultSweep = new ResultSweep(database, log);
+  const files = openFiles(parts, needs);
+  return {
+    services: { jobs, imageJobs },
+    work() {
+      runner.start();
+      resultSweep.start();
+      files?.start();
+    },
+    async stop() {
+      await runner.stop();
+      await resultSweep.stop();
+      await files?.stop();
+    },
+  };
+}
+
+/** Stores results as files, where that is enabled and there is a wallet to pay for it. */
+function openFiles(
+  { config, network, rpc, database, log }: Parts,
+  { uploads }: Needs,
+): ImageFilesRunner | undefined {
+  const privateKey = config.ROUTER_PRIVATE_KEY;
+  if (config.STORE_JOB_IMAGES !== "on" || !privateKey) return undefined;
+  const sender = new WalletSender({ client: rpc.client, chainId: network.chainId, privateKey });
+  return new ImageFilesRunner({ queries: database, uploads, sender, log });
+}

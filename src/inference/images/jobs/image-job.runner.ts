@@ -1,0 +1,304 @@
+import type { HoldsService } from "../../../accounts/holds.service.ts";
+import type { JobLease } from "../../../jobs/lease.ts";
+import type { WaitingClock } from "../../../kernel/clock.ts";
+import type { Attempt } from "../../billing/admitted.ts";
+import type { BodyPool } from "../../body/body-pool.ts";
+import { readWhenRoom } from "../../chat/answer-reads.ts";
+import type { EvidenceService } from "../../evidence/evidence.service.ts";
+import type { CatalogueService } from "../../providers/catalogue.service.ts";
+import type { RequestObserver } from "../../requests/request-observer.ts";
+import type { ImageRequest } from "../image-request.ts";
+import type { ImageJobClient } from "./image-job.client.ts";
+import {
+  type ImageCandidate,
+  type ImageJobAction,
+  type ImageJobCheckpoint,
+  type ImageJobSpec,
+  isRepeated,
+  type JobFailure,
+  nextAction,
+  PROVIDER_FAILED,
+  readJobRequest,
+  resultPath,
+} from "./image-job-plan.ts";
+
+type Needs = {
+  readonly client: ImageJobClient;
+  readonly holds: Pick<HoldsService, "settleIn">;
+  readonly catalogue: Pick<CatalogueService, "provider">;
+  readonly evidence: Pick<EvidenceService, "check">;
+  readonly bodies: Pick<BodyPool, "readSubmission" | "readReport">;
+  readonly clock: WaitingClock;
+  readonly observer?: RequestObserver | undefined;
+  /** How long a result is kept, seconds. */
+  readonly keptSeconds: number;
+};
+
+/** Between two looks at a provider's job, unless it says how long. */
+const POLL_MS = 2_000;
+const FIRST_POLL_MS = 500;
+const MAX_PAUSE_MS = 30_000;
+/** A provider that cannot be asked for so long has lost the job. */
+const PATIENCE_MS = 60_000;
+const TOOK_TOO_LONG: JobFailure = { code: "provider_error", message: "The job took too long." };
+const EXPIRED: JobFailure = { code: "provider_error", message: "The job was not done in time." };
+
+type Candidate = Extract<ImageJobAction, { candidate: ImageCandidate }>;
+
+/** Brings one image job to its end: sends it to a provider, polls it there, keeps the result and bills it, once. */
+export function imageJobWork(needs: Needs): (lease: JobLease) => Promise<void> {
+  return async (lease) => {
+    const request = await readJobRequest(lease.job.spec as ImageJobSpec, lease.job.body);
+    await new Work(needs, lease, request).run();
+  };
+}
+
+class Work {
+  readonly #needs: Needs;
+  readonly #lease: JobLease;
+  readonly #spec: ImageJobSpec;
+  readonly #request: ImageRequest;
+  #checkpoint: ImageJobCheckpoint;
+  #fraction: number | null;
+  #isRunning: boolean;
+
+  constructor(needs: Needs, lease: JobLease, request: ImageRequest) {
+    this.#needs = needs;
+    this.#lease = lease;
+    this.#spec = lease.job.spec as ImageJobSpec;
+    this.#request = request;
+    this.#checkpoint = lease.job.checkpoint as ImageJobCheckpoint;
+    this.#fraction = lease.job.step.fraction;
+    this.#isRunning = lease.job.step.fraction !== null;
+  }
+
+  async run(): Promise<void> {
+    const { signal } = this.#lease;
+    let isOver = false;
+    while (!isOver && !signal.aborted) {
+      const action = nextAction(this.#spec, this.#checkpoint);
+      if (this.#lease.leftMs <= 0) isOver = await this.#fail(TOOK_TOO_LONG);
+      else if (action.kind === "give-up")
+        isOver = await this.#fail(this.#checkpoint.lastFailure ?? PROVIDER_FAILED);
+      else if (action.kind === "abandon") await this.#next(action, PROVIDER_FAILED);
+      else if (action.kind === "submit") isOver = await this.#submit(action);
+      else isOver = await this.#poll(action);
+    }
+  }
+
+  async #submit(action: Candidate): Promise<boolean> {
+    const { client } = this.#needs;
+    const { job, signal } = this.#lease;
+    const { submissions } = this.#checkpoint;
+    await this.#save({ ...this.#checkpoint, submissions: submissions + 1 });
+    const { address } = action.candidate;
+    const key = `${job.id}-${action.attempt}`;
+    const answer = await client.submit(address, this.#spec.operation, {
+      request: this.#request,
+      key,
+      signal,
+    });
+    const submission = await this.#read((bodies) => bodies.readSubmission(answer));
+    if (!submission || signal.aborted) return false;
+    if (submission.kind === "accepted") {
+      const { providerJobId } = submission;
+      this.#checkpoint = { ...this.#checkpoint, submissions: 0, providerJobId };
+      const change = {
+        step: "submitted",
+        provider: address,
+        attempt: action.attempt,
+        fraction: null,
+      } as const;
+      await this.#lease.advance(this.#checkpoint, change);
+      await this.#pause(answer?.retryAfterMs ?? FIRST_POLL_MS);
+      return false;
+    }
+    if (submission.kind === "done") return this.#complete(action, submission, answer?.responseKey ?? null);
+    if (submission.kind === "refused") return this.#fail(submission.failure, action);
+    await this.#next(action, submission.failure, answer?.retryAfterMs);
+    return false;
+  }
+
+  /** Polls until the provider's job is over. */
+  async #poll(action: Candidate): Promise<boolean> {
+    const { signal } = this.#lease;
+    const { address } = action.candidate;
+    const jobId = this.#checkpoint.providerJobId ?? "";
+    const { clock } = this.#needs;
+    let knownAtMs = clock.monotonicMs();
+    while (!signal.aborted) {
+      if (this.#lease.leftMs <= 0) return this.#fail(TOOK_TOO_LONG, action);
+      const answer = await this.#needs.client.poll(address, jobId, { model: this.#spec.model, signal });
+      const report = await this.#read((bodies) => bodies.readReport(answer));
+      if (!report || signal.aborted) return false;
+      if (report.kind === "done") return this.#complete(action, report, answer?.responseKey ?? jobId);
+      if (report.kind === "failed" || report.kind === "gone") {
+        await this.#next(action, report.failure);
+        return false;
+      }
+      if (report.kind === "working") {
+        knownAtMs = clock.monotonicMs();
+        await this.#tell(action, report.fraction);
+      } else if (clock.monotonicMs() - knownAtMs > PATIENCE_MS) {
+        await this.#next(action, PROVIDER_FAILED);
+        return false;
+      }
+      await this.#pause(answer?.retryAfterMs ?? POLL_MS);
+    }
+    return false;
+  }
+
+  #read<T>(read: (bodies: Needs["bodies"]) => Promise<T>): Promise<T | undefined> {
+    const pause = (ms: number) => this.#pause(ms);
+    return readWhenRoom(this.#lease, () => read(this.#needs.bodies), pause);
+  }
+
+  /** Tells that the provider is at it: at first, and when it has come further. */
+  async #tell({ candidate, attempt }: Candidate, fraction: number | null): Promise<void> {
+    if (this.#isRunning && (fraction === null || fraction === this.#fraction)) return;
+    this.#isRunning = true;
+    this.#fraction = fraction ?? this.#fraction;
+    const change = {
+      step: "running",
+      provider: candidate.address,
+      attempt,
+      fraction: this.#fraction,
+    } as const;
+    await this.#lease.advance(this.#checkpoint, change);
+  }
+
+  /** Goes on to the next attempt. One provider that was busy is given the time that it asked for. */
+  async #next({ candidate, attempt }: Candidate, failure: JobFailure, retryAfterMs?: number): Promise<void> {
+    const { failures } = this.#checkpoint;
+    this.#checkpoint = {
+      ...this.#checkpoint,
+      failures: failures + 1,
+      submissions: 0,
+      providerJobId: null,
+      lastFailure: failure,
+      attempts: this.#attempted(candidate, "failed"),
+    };
+    this.#isRunning = false;
+    this.#fraction = null;
+    await this.#lease.advance(this.#checkpoint, {
+      step: "provider_failed",
+      provider: candidate.address,
+      attempt,
+      fraction: null,
+      errorCode: failure.code,
+      errorMessage: failure.message,
+    });
+    const isLast = nextAction(this.#spec, this.#checkpoint).kind === "give-up";
+    if (!isLast && isRepeated(this.#spec, this.#checkpoint)) await this.#pause(retryAfterMs ?? POLL_MS);
+  }
+
+  /** Keeps the result and bills it in one transaction; without its hold, which ran out, there is no result. */
+  async #complete(
+    { candidate, attempt }: Candidate,
+    { result, images }: { readonly result: Uint8Array; readonly images: number },
+    answerId: string | null,
+  ): Promise<boolean> {
+    const { holds, keptSeconds } = this.#needs;
+    const { job } = this.#lease;
+    const attempts = this.#attempted(candidate, "answered");
+    await this.#save({ ...this.#checkpoint, answerId });
+    if (this.#spec.verifyTee) await this.#verify(candidate, answerId);
+    const billed = Math.min(images, this.#spec.images);
+    const outputPrice = BigInt(candidate.outputPrice);
+    await this.#lease.end(async (tx) => {
+      const charged = await holds.settleIn(tx, {
+        ...this.#ending("completed"),
+        units: billed,
+        routing: { attempts, refused: this.#spec.refused },
+        outputCost: BigInt(billed) * outputPrice,
+        answeredBy: {
+          provider: candidate.address,
+          inputPrice: BigInt(candidate.inputPrice),
+          outputPrice,
+          trustMode: candidate.trustMode,
+        },
+      });
+      const known = { provider: candidate.address, attempt, errorCode: null, errorMessage: null } as const;
+      if (charged === undefined)
+        return {
+          state: "failed",
+          change: { ...known, errorCode: EXPIRED.code, errorMessage: EXPIRED.message },
+        };
+      const change = { ...known, fraction: 1, result: resultPath(job.id, candidate.address) };
+      return { state: "completed", result, keptSeconds, change };
+    });
+    this.#observe("completed", attempts);
+    return true;
+  }
+
+  /** Ends the job without a charge. */
+  async #fail(failure: JobFailure, action?: Candidate): Promise<boolean> {
+    const { holds } = this.#needs;
+    const { attempts } = this.#checkpoint;
+    const routing = {
+      attempts: action ? this.#attempted(action.candidate, "failed") : attempts,
+      refused: this.#spec.refused,
+    };
+    await this.#lease.end(async (tx) => {
+      await holds.settleIn(tx, { ...this.#ending("failed"), errorCode: failure.code, routing });
+      const provider = action && { provider: action.candidate.address, attempt: action.attempt };
+      const change = { ...provider, fraction: null, errorCode: failure.code, errorMessage: failure.message };
+      return { state: "failed", change };
+    });
+    this.#observe(failure.code, routing.attempts);
+    return true;
+  }
+
+  /** Asks the provider to vouch for its result; what is found is kept with the request. */
+  async #verify({ address }: ImageCandidate, answerId: string | null): Promise<void> {
+    const provider = this.#needs.catalogue.provider(address);
+    const { requestId } = this.#lease.job;
+    if (provider) await this.#needs.evidence.check({ requestId, provider, answerId: answerId ?? undefined });
+  }
+
+  #attempted({ address }: ImageCandidate, outcome: Attempt["outcome"]): readonly Attempt[] {
+    const { attempts } = this.#checkpoint;
+    const beforeMs = attempts.reduce((sum, { durationMs }) => sum + durationMs, 0);
+    const durationMs = Math.max(0, Math.round(this.#lease.ageMs - beforeMs));
+    return [...attempts, { provider: address, outcome, durationMs }];
+  }
+
+  #observe(outcome: string, attempts: readonly Attempt[]): void {
+    this.#needs.observer?.ended({
+      serviceType: this.#request.serviceType,
+      model: this.#spec.model,
+      outcome,
+      inputTokens: undefined,
+      outputTokens: undefined,
+      tries: attempts.length,
+      firstByteMs: undefined,
+      durationMs: Math.round(this.#lease.ageMs),
+    });
+  }
+
+  #ending(outcome: "completed" | "failed") {
+    return {
+      id: this.#lease.job.requestId,
+      outcome,
+      inputTokens: undefined,
+      outputTokens: undefined,
+      usageEstimated: false,
+      inputCost: 0n,
+      outputCost: 0n,
+      errorCode: undefined,
+      firstByteMs: undefined,
+      durationMs: Math.round(this.#lease.ageMs),
+    };
+  }
+
+  async #save(checkpoint: ImageJobCheckpoint): Promise<void> {
+    this.#checkpoint = checkpoint;
+    await this.#lease.save(checkpoint);
+  }
+
+  async #pause(ms: number): Promise<void> {
+    const { signal, leftMs } = this.#lease;
+    const pauseMs = Math.max(0, Math.min(ms, MAX_PAUSE_MS, leftMs));
+    await this.#needs.clock.sleep(pauseMs, signal);
+  }
+}

@@ -1,0 +1,38 @@
+import { meterUsage, type UsageLimits } from "../billing/usage.ts";
+import type { Bodies } from "../body/body-pool.ts";
+import { answerIdOf, noAnswer, readAnswerObject } from "../chat/whole-answer.ts";
+import type { Reading } from "../dispatch/dispatch.service.ts";
+import type { ProviderAnswer } from "../providers/provider-answer.ts";
+import type { MessagesRequest } from "./messages-request.ts";
+import { isMessageCacheShown, messageUsage, readInputUsage, readOutputUsage } from "./messages-usage.ts";
+
+/**
+ * Judges a whole message, and says what is billed: of each side the provider's count where it makes sense, else our own.
+ * Throws a `ProviderFailure` for what is no message, and the provider's reason when it blames the request.
+ */
+export async function readMessage(
+  answer: ProviderAnswer,
+  request: Pick<MessagesRequest, "bytes"> & {
+    readonly limits: UsageLimits;
+    /** The client's name of the model, where the provider calls it otherwise. */
+    readonly model?: string | undefined;
+  },
+  bodies: Bodies,
+): Promise<Reading> {
+  const { bytes, limits, model } = request;
+  const fields = await readAnswerObject(answer, bodies);
+  const { type, content, stop_reason: reason, usage: stated } = fields;
+  if (type !== "message" || !Array.isArray(content) || (content.length === 0 && typeof reason !== "string"))
+    throw noAnswer("The provider's answer is not a message.");
+  const input = readInputUsage(stated, limits.maxInputTokens);
+  const outputTokens = readOutputUsage(stated, limits.maxOutputTokens);
+  const count = {
+    input: () => bodies.countRequest(bytes),
+    uncounted: async () => (outputTokens === undefined ? bodies.countAnswer(answer.body, "message") : 0),
+  };
+  const metered = await meterUsage({ input, outputTokens }, count, limits.maxOutputTokens);
+  const isBilled = !metered.estimated && isMessageCacheShown(stated, metered.usage);
+  const usage = isBilled ? undefined : messageUsage(metered.usage);
+  const edits = await bodies.findEdits(answer.body, { members: { model, usage } });
+  return { ...metered, answerId: answerIdOf(fields), edits };
+}

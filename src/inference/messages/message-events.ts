@@ -1,0 +1,180 @@
+import type { Trace } from "../billing/admitted.ts";
+import type { TokenUsage } from "../billing/pricing.ts";
+import { type Metered, meterUsage, NOTHING_STATED, type UsageLimits, wholeUsage } from "../billing/usage.ts";
+import { blockText } from "../chat/answer-text.ts";
+import type { Piece } from "../chat/delivered-text.ts";
+import type { TextMeter } from "../chat/text-meter.ts";
+import { noAnswer } from "../chat/whole-answer.ts";
+import { eventData } from "../dispatch/event-scanner.ts";
+import type { EventKind, StreamReader } from "../dispatch/stream-options.ts";
+import { statedFailure } from "../providers/provider-answer.ts";
+import { messagePieces, retoldEvent } from "./message-pieces.ts";
+import {
+  isMessageCacheShown,
+  messageUsage,
+  readInputUsage,
+  readOutputUsage,
+  withBilledCache,
+} from "./messages-usage.ts";
+
+const BROKEN = {
+  type: "error",
+  error: { type: "api_error", message: "The provider broke off.", code: "upstream_error" },
+};
+const STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads Anthropic's stream of a message. Its events are passed on as they are, the usage with them, and `message_stop`
+ * is kept back until the bill is committed; so is a `message_delta` that ends the message with a usage that is not billed.
+ */
+export class MessageEvents implements StreamReader {
+  readonly #limits: UsageLimits;
+  readonly #model: string | undefined;
+  readonly #text: TextMeter;
+  #stated = NOTHING_STATED;
+  #finished = false;
+  /** The event with the reason to stop, where its usage is to be corrected. */
+  #heldBack: Fields | undefined;
+  /** What was read last. */
+  #event: Fields = {};
+
+  constructor({
+    limits,
+    model,
+    text,
+  }: {
+    readonly limits: UsageLimits;
+    /** The model as the client named it, where the provider calls it otherwise. */
+    readonly model?: string | undefined;
+    readonly text: TextMeter;
+  }) {
+    this.#limits = limits;
+    this.#model = model;
+    this.#text = text;
+  }
+
+  get usage(): TokenUsage | undefined {
+    return wholeUsage(this.#stated);
+  }
+
+  get said(): readonly Piece[] | undefined {
+    return messagePieces(this.#event);
+  }
+
+  get isFinished(): boolean {
+    return this.#finished;
+  }
+
+  read(event: Buffer): EventKind {
+    const data = eventData(event);
+    this.#event = {};
+    if (data === undefined || data === "") return "comment";
+    const fields = parse(data);
+    this.#event = fields;
+    switch (fields.type) {
+      case "message_start":
+        this.#takeUsage(objectOf(fields.message).usage, undefined);
+        return "preamble";
+      case "content_block_start":
+        return this.#take(fields.content_block) ? "content" : "preamble";
+      case "content_block_delta":
+        return this.#take(fields.delta) ? "content" : "preamble";
+      case "message_delta":
+        return this.#end(fields);
+      case "message_stop":
+        return "end";
+      case "error":
+        throw statedFailure(fields.error);
+      default:
+        return "preamble";
+    }
+  }
+
+  shown(event: Buffer): Buffer {
+    const { type } = this.#event;
+    if (type !== "message_start" && type !== "message_delta") return event;
+    const isStart = type === "message_start";
+    const stated = isStart ? objectOf(this.#event.message) : this.#event;
+    const isRenamed = isStart && this.#model !== undefined;
+    const isTrue = isMessageCacheShown(stated.usage, this.#stated.input);
+    if (isTrue && !isRenamed) return event;
+    const changed = {
+      ...stated,
+      ...(isRenamed && { model: this.#model }),
+      ...(!isTrue && { usage: withBilledCache(objectOf(stated.usage), this.#stated.input) }),
+    };
+    const shown = isStart ? { ...this.#event, message: changed } : changed;
+    return Buffer.from(`event: ${type}\ndata: ${JSON.stringify(shown)}\n\n`);
+  }
+
+  retell([text = ""]: readonly string[]): Buffer {
+    const { type } = this.#event;
+    return Buffer.from(`event: ${type}\ndata: ${JSON.stringify(retoldEvent(this.#event, text))}\n\n`);
+  }
+
+  meter(countInput: () => Promise<number>): Promise<Metered> {
+    const count = { input: countInput, uncounted: () => this.#text.count() };
+    return meterUsage(this.#stated, count, this.#limits.maxOutputTokens);
+  }
+
+  closing(trace: Trace, billed: TokenUsage): Buffer {
+    const delta = this.#heldBack && { ...this.#heldBack, usage: messageUsage(billed) };
+    const end = delta ? `event: message_delta\ndata: ${JSON.stringify(delta)}\n\n` : "";
+    return Buffer.from(`${end}: x_0g_trace ${JSON.stringify(trace)}\n\n${STOP}`);
+  }
+
+  broken(): Buffer {
+    return Buffer.from(`event: error\ndata: ${JSON.stringify(BROKEN)}\n\n`);
+  }
+
+  /** The reason to stop, and what was used by then; some providers state the input here as well. */
+  #end(event: Fields): EventKind {
+    const { delta, usage } = event;
+    const outputTokens = readOutputUsage(usage, this.#limits.maxOutputTokens);
+    const isInputTaken = this.#takeUsage(usage, outputTokens);
+    const { stop_reason: reason } = objectOf(delta);
+    if (typeof reason !== "string") return "preamble";
+    this.#finished = true;
+    const showsInput = typeof objectOf(usage).input_tokens === "number";
+    const isInputTrue = isInputTaken || !showsInput;
+    const isCacheTrue = isMessageCacheShown(usage, this.#stated.input);
+    if (this.usage && outputTokens !== undefined && isInputTrue && isCacheTrue) return "content";
+    this.#heldBack = event;
+    return "withheld";
+  }
+
+  /** What the answer is stated to have by now is not counted. Answers whether the input that is stated makes sense. */
+  #takeUsage(usage: unknown, outputTokens: number | undefined): boolean {
+    if (outputTokens !== undefined) this.#text.clear();
+    const input = readInputUsage(usage, this.#limits.maxInputTokens);
+    this.#stated = {
+      input: input ?? this.#stated.input,
+      outputTokens: outputTokens ?? this.#stated.outputTokens,
+    };
+    return input !== undefined;
+  }
+
+  #take(block: unknown): boolean {
+    const text = blockText(block);
+    this.#text.add(text);
+    return text !== "";
+  }
+}
+
+function parse(data: string): Fields {
+  let fields: unknown;
+  try {
+    fields = JSON.parse(data);
+  } catch (cause) {
+    throw noAnswer("The provider's stream is broken.", cause);
+  }
+  if (typeof fields !== "object" || fields === null || Array.isArray(fields))
+    throw noAnswer("The provider's stream is broken.");
+  return fields as Fields;
+}
+
+function objectOf(value: unknown): Fields {
+  return typeof value === "object" && value !== null ? (value as Fields) : {};
+}

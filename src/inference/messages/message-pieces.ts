@@ -1,0 +1,43 @@
+import type { Piece } from "../chat/delivered-text.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What of a block's delta is text that another provider can say as well, by the delta's type. */
+const TEXTS: Readonly<Record<string, string>> = { text_delta: "text", thinking_delta: "thinking" };
+const BLOCKS: ReadonlySet<unknown> = new Set(["text", "thinking"]);
+
+/**
+ * What an event of Anthropic's stream of a message says, block by block. Undefined for what is said only once: the
+ * use of tools, which has ids of its own, and signatures.
+ */
+export function messagePieces(event: Fields): readonly Piece[] | undefined {
+  const { type, index } = event;
+  if (type === "content_block_start") {
+    const block = fieldsOf(event.content_block);
+    if (!BLOCKS.has(block.type)) return undefined;
+    const text = block[String(block.type)];
+    const begin = { channel: `${index} start`, text: String(block.type) };
+    return typeof text === "string" && text !== "" ? undefined : [begin];
+  }
+  if (type === "content_block_delta") {
+    const delta = fieldsOf(event.delta);
+    const name = TEXTS[String(delta.type)];
+    const text = name && delta[name];
+    return typeof text === "string" ? [{ channel: `${index} ${name}`, text }] : undefined;
+  }
+  if (type === "content_block_stop") return [{ channel: `${index} stop`, text: "stop" }];
+  if (type !== "message_delta") return [];
+  const { stop_reason: reason } = fieldsOf(event.delta);
+  return typeof reason === "string" ? [{ channel: "stop_reason", text: reason }] : [];
+}
+
+/** The same event saying this text in place of the piece that `messagePieces` found. */
+export function retoldEvent(event: Fields, text: string): Fields {
+  const delta = fieldsOf(event.delta);
+  const name = event.type === "content_block_delta" ? TEXTS[String(delta.type)] : undefined;
+  return name === undefined ? event : { ...event, delta: { ...delta, [name]: text } };
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === "object" && value !== null ? (value as Fields) : {};
+}

@@ -1,0 +1,102 @@
+import { z } from "zod";
+import { boundPrompt, type PromptBound } from "../billing/prompt-bound.ts";
+import { type ElidedTexts, isText } from "../body/elided-text.ts";
+import {
+  forwardedBody,
+  type RequestFields,
+  readPromptFields,
+  upstreamModel,
+} from "../body/request-fields.ts";
+import { contentText, readText, shortText } from "../body/text-schema.ts";
+import { PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
+import type { Provider } from "../providers/provider.ts";
+import { hasText, quickList } from "../routing/quick-list.ts";
+import type { RoutingPreferences } from "../routing/routing-preferences.ts";
+
+const MAX_TOKENS = 2 ** 31 - 1;
+const MAX_BLOCKS = 10_000;
+const ROLES = ["user", "assistant", "system"] as const;
+const block = z.looseObject({ type: readText });
+const content = z.union([
+  contentText,
+  quickList(block, (value) => hasText(value, "type"), { max: MAX_BLOCKS }),
+]);
+const message = z.looseObject({ role: z.enum(ROLES), content });
+const prompt = {
+  model: shortText(256),
+  messages: quickList(message, isMessage, { min: 1, max: 100_000 }),
+  system: content.nullish(),
+  tools: quickList(z.looseObject({}), isObject, { max: 10_000 }).nullish(),
+  provider: PROVIDER_OBJECT,
+  verify_tee: z.boolean().nullish(),
+};
+
+/** The fields of Anthropic's Messages that the router itself reads; all others are the provider's to judge. */
+export const MESSAGES_REQUEST = z
+  .looseObject({
+    ...prompt,
+    max_tokens: z.int().min(1).max(MAX_TOKENS),
+    stream: z.boolean().nullish(),
+  })
+  .meta({ id: "MessagesRequest" });
+
+/** The same without an answer: what is counted. */
+export const TOKEN_COUNT_REQUEST = z.looseObject(prompt).meta({ id: "TokenCountRequest" });
+
+/** A prompt in Anthropic's format. */
+export type MessagesPrompt = RequestFields & {
+  readonly model: string;
+  /** How many tokens it has at most. */
+  readonly prompt: PromptBound;
+  readonly preferences: RoutingPreferences;
+  /** Whether the provider's signature of the answer is to be checked. */
+  readonly verifyTee: boolean;
+};
+
+/** A request in Anthropic's format as the router needs to know it. */
+export type MessagesRequest = MessagesPrompt & { readonly maxTokens: number; readonly stream: boolean };
+
+/** Reads a request for a message. Throws `invalid_body` naming the field at fault. */
+export async function readMessagesRequest(bytes: Buffer): Promise<MessagesRequest> {
+  const { fields, elided } = await readPromptFields(MESSAGES_REQUEST, bytes);
+  return { ...toPrompt(bytes, fields, elided), maxTokens: fields.max_tokens, stream: fields.stream ?? false };
+}
+
+/** Reads a request for the count of a prompt. Throws `invalid_body` naming the field at fault. */
+export async function readTokenCountRequest(bytes: Buffer): Promise<MessagesPrompt> {
+  const { fields, elided } = await readPromptFields(TOKEN_COUNT_REQUEST, bytes);
+  return toPrompt(bytes, fields, elided);
+}
+
+/** What is sent to this provider. */
+export function messagesBody(prompt: RequestFields, provider: Provider): Buffer {
+  return forwardedBody(prompt, upstreamModel(provider));
+}
+
+function toPrompt(
+  bytes: Buffer,
+  fields: z.output<typeof TOKEN_COUNT_REQUEST>,
+  elided: ElidedTexts | undefined,
+): MessagesPrompt {
+  const { model, provider } = fields;
+  return {
+    model,
+    prompt: boundPrompt(fields, bytes),
+    preferences: providerPreferences(provider),
+    verifyTee: fields.verify_tee ?? false,
+    bytes,
+    fields,
+    elided,
+  };
+}
+
+function isMessage(value: unknown): boolean {
+  if (!isObject(value) || !ROLES.some((role) => role === value.role)) return false;
+  const { content: said } = value;
+  if (isText(said)) return true;
+  return Array.isArray(said) && said.length <= MAX_BLOCKS && said.every((item) => hasText(item, "type"));
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,167 @@
+import type { KeyReach } from "../../keys/api-keys/key-settings.ts";
+import type { AdmissionService, Ask } from "../billing/admission.service.ts";
+import type { Caller } from "../billing/admitted.ts";
+import { quotePrompt } from "../billing/prompt-bound.ts";
+import { usageLimits } from "../billing/usage.ts";
+import type { Bodies } from "../body/body-pool.ts";
+import { requestedModel } from "../body/request-fields.ts";
+import { shownAnswer } from "../chat/answer-edits.ts";
+import { TextMeter } from "../chat/text-meter.ts";
+import { readAnswerObject } from "../chat/whole-answer.ts";
+import type { ExchangeService } from "../dispatch/dispatch.service.ts";
+import type { StreamSink } from "../dispatch/stream-options.ts";
+import type { ProviderClient } from "../providers/provider.client.ts";
+import { gatherAnswer } from "../providers/provider-answer.ts";
+import type { RoutingPreferences } from "../routing/routing-preferences.ts";
+import { readMessage } from "./message-answer.ts";
+import { MessageEvents } from "./message-events.ts";
+import { type MessagesPrompt, type MessagesRequest, messagesBody } from "./messages-request.ts";
+
+const MESSAGES_PATH = "/messages";
+const COUNT_PATH = "/messages/count_tokens";
+const COUNT_MS = 5_000;
+
+type Needs = {
+  readonly admission: AdmissionService;
+  readonly exchanges: ExchangeService;
+  readonly bodies: Bodies;
+  readonly providers: Pick<ProviderClient, "post">;
+  readonly reachOf: (keyId: string) => Promise<KeyReach>;
+};
+
+/** How a request for a message is carried: which version of the format it is in, and who may be asked. */
+export type MessagesTerms = {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly preferences: RoutingPreferences;
+};
+
+/** A whole message: the provider's own bytes with `x_0g_trace` appended. */
+export type MessageAnswer = { readonly body: Buffer; readonly responseKey: string | undefined };
+
+/** Runs messages in Anthropic's format, on the providers that list it. One call is one charge. */
+export class MessagesService {
+  readonly #needs: Needs;
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /**
+   * Answers a message as a whole, after its bill is committed. Throws what admission throws, `provider_error` when no
+   * provider gives an answer, and the provider's own reason when it refuses the request.
+   */
+  create(
+    request: MessagesRequest,
+    caller: Caller,
+    terms: MessagesTerms & { readonly signal: AbortSignal },
+  ): Promise<MessageAnswer> {
+    return this.#needs.exchanges.track(this.#create(request, caller, terms));
+  }
+
+  /**
+   * Answers a message as a stream into `sink`, and resolves when it is over and billed. Rejects only while nothing was
+   * written yet; later failures are told in the stream.
+   */
+  stream(request: MessagesRequest, caller: Caller, sink: StreamSink, terms: MessagesTerms): Promise<void> {
+    return this.#needs.exchanges.track(this.#stream(request, caller, sink, terms));
+  }
+
+  /** The tokens of a prompt: as the provider counts them where it has that, else by our own tokenizer. Not billed. */
+  async countTokens(
+    prompt: MessagesPrompt,
+    caller: Pick<Caller, "keyId">,
+    { headers, preferences, signal }: MessagesTerms & { readonly signal: AbortSignal },
+  ): Promise<number> {
+    const { admission, providers, reachOf, bodies } = this.#needs;
+    const choice = admission.choose(askFor(prompt, preferences), await reachOf(caller.keyId));
+    const [provider] = choice.candidates;
+    if (!provider) return bodies.countRequest(prompt.bytes);
+    try {
+      const answer = await gatherAnswer(
+        (listener) =>
+          providers.post(provider, COUNT_PATH, messagesBody(prompt, provider), listener, {
+            headers,
+            totalMs: COUNT_MS,
+          }),
+        { signal },
+      );
+      const { input_tokens: tokens } = await readAnswerObject(answer, bodies);
+      if (Number.isSafeInteger(tokens)) return tokens as number;
+    } catch {
+      // A provider that counts no tokens is none that fails.
+    }
+    return bodies.countRequest(prompt.bytes);
+  }
+
+  async #create(
+    request: MessagesRequest,
+    caller: Caller,
+    { headers, preferences, signal }: MessagesTerms & { readonly signal: AbortSignal },
+  ): Promise<MessageAnswer> {
+    const { admission, exchanges, bodies } = this.#needs;
+    const admitted = await admission.admit(billedAsk(request, preferences, bodies), caller);
+    const { bytes, maxTokens } = request;
+    const { answer, reading, trace } = await exchanges.collect(admitted, MESSAGES_PATH, {
+      headers,
+      signal,
+      answerTokens: maxTokens,
+      read: (whole, by) =>
+        readMessage(whole, { bytes, limits: usageLimits(by, maxTokens), ...requestedModel(by) }, bodies),
+    });
+    return { body: shownAnswer(answer.body, reading, trace), responseKey: answer.responseKey };
+  }
+
+  async #stream(
+    request: MessagesRequest,
+    caller: Caller,
+    sink: StreamSink,
+    { headers, preferences }: MessagesTerms,
+  ): Promise<void> {
+    const { admission, exchanges, bodies } = this.#needs;
+    const admitted = await admission.admit(billedAsk(request, preferences, bodies), caller);
+    await exchanges.stream(admitted, MESSAGES_PATH, {
+      headers,
+      sink,
+      countInput: () => bodies.countRequest(request.bytes),
+      newReader: (provider) =>
+        new MessageEvents({
+          ...{ limits: usageLimits(provider, request.maxTokens), ...requestedModel(provider) },
+          text: new TextMeter(bodies),
+        }),
+    });
+  }
+}
+
+function askFor(prompt: MessagesPrompt, preferences: RoutingPreferences) {
+  return {
+    model: prompt.model,
+    serviceType: "chatbot",
+    format: "anthropic",
+    preferences: { ...prompt.preferences, ...preferences },
+    inputTokens: prompt.prompt.likelyTokens,
+    verifyTee: prompt.verifyTee,
+  } as const;
+}
+
+function billedAsk(
+  request: MessagesRequest,
+  preferences: RoutingPreferences,
+  bodies: Bodies,
+  counted?: number,
+): Ask {
+  const { prompt, maxTokens, bytes } = request;
+  const size = { prompt, counted, maxTokens, modelLimit: maxTokens, choices: 1 };
+  return {
+    ...askFor(request, preferences),
+    ...(counted !== undefined && { inputTokens: counted }),
+    outputTokens: maxTokens,
+    answerTokens: maxTokens,
+    counted:
+      counted === undefined
+        ? async () => billedAsk(request, preferences, bodies, await bodies.countRequest(bytes))
+        : undefined,
+    isShort: prompt.isShort,
+    quote: (provider) => quotePrompt(size, provider),
+    body: (provider) => messagesBody(request, provider),
+  };
+}

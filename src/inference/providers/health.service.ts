@@ -1,0 +1,173 @@
+import QuickLru from "quick-lru";
+import type { Clock } from "../../kernel/clock.ts";
+import type { ProviderState } from "../routing/choice.ts";
+import type { Provider } from "./provider.ts";
+import type { FailureKind, ProviderFailure } from "./provider-failure.ts";
+
+type Needs = {
+  readonly clock: Clock;
+  /** How long a circuit stays open at first, milliseconds; it doubles with every failed probe, up to four times that. */
+  readonly coolDownMs: number;
+};
+
+/** What is known of a provider from the requests of this process. */
+export type ProviderHealth = ProviderState & {
+  /** The part of its last requests that it answered, 0 to 1; undefined before the first. */
+  readonly uptime: number | undefined;
+  /** How long it still asks to be left alone, milliseconds. */
+  readonly restMs: number;
+};
+
+/** One request to a provider, to be ended by one of the last three. */
+export type Trial = {
+  /** Its first byte came. */
+  firstByte(): void;
+  succeed(): void;
+  fail(failure: ProviderFailure): void;
+  /** It ended for a reason that says nothing of the provider. */
+  drop(): void;
+};
+
+type Circuit = {
+  failures: number;
+  /** Until when it is open, monotonic; undefined while it is closed. */
+  openUntilMs: number | undefined;
+  coolDowns: number;
+  isProbing: boolean;
+  restUntilMs: number;
+  latencyMs: number | undefined;
+  latencyAtMs: number;
+  uptime: number | undefined;
+  inFlight: number;
+};
+
+const REMEMBERED_PROVIDERS = 10_000;
+const FAILURES_TO_OPEN = 3;
+const MAX_COOL_DOWNS = 4;
+/** How much the newest sample counts. */
+const LATENCY_WEIGHT = 0.2;
+const UPTIME_WEIGHT = 0.05;
+const LATENCY_FRESH_MS = 600_000;
+const MAX_REST_MS = 60_000;
+/** Who is busy, particular about fields, or says something else than another, is not broken. */
+const HARMLESS: ReadonlySet<FailureKind> = new Set(["busy", "field", "differs"]);
+
+/**
+ * Remembers how providers fare: a circuit breaker, a moving average of the time to the first byte, the part of
+ * requests that was answered and how many run. In memory and of this process; a provider that moves begins anew.
+ */
+export class HealthService {
+  readonly #needs: Needs;
+  readonly #circuits = new QuickLru<string, Circuit>({ maxSize: REMEMBERED_PROVIDERS });
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /** How a provider fares now. */
+  of(provider: Provider): ProviderHealth {
+    const known = this.#circuits.get(keyOf(provider));
+    if (!known) return UNKNOWN;
+    const nowMs = this.#needs.clock.monotonicMs();
+    const isFresh = nowMs - known.latencyAtMs < LATENCY_FRESH_MS;
+    return {
+      circuit: circuitOf(known, nowMs),
+      isResting: nowMs < known.restUntilMs,
+      restMs: Math.max(0, known.restUntilMs - nowMs),
+      latencyMs: isFresh ? known.latencyMs : undefined,
+      inFlight: known.inFlight,
+      uptime: known.uptime,
+    };
+  }
+
+  /** Notes that a provider is asked now. */
+  begin(provider: Provider): Trial {
+    const circuit = this.#circuitOf(provider);
+    const sinceMs = this.#needs.clock.monotonicMs();
+    const isProbe = circuit.openUntilMs !== undefined;
+    if (isProbe) circuit.isProbing = true;
+    circuit.inFlight++;
+    let isOpen = true;
+    const end = (note: () => void) => {
+      if (!isOpen) return;
+      isOpen = false;
+      circuit.inFlight--;
+      if (isProbe) circuit.isProbing = false;
+      note();
+    };
+    return {
+      firstByte: () => this.#noteLatency(circuit, sinceMs),
+      succeed: () => end(() => noteSuccess(circuit)),
+      fail: (failure) => end(() => this.#noteFailure(circuit, failure)),
+      drop: () => end(() => {}),
+    };
+  }
+
+  #circuitOf(provider: Provider): Circuit {
+    const key = keyOf(provider);
+    const known = this.#circuits.get(key);
+    if (known) return known;
+    const made: Circuit = {
+      failures: 0,
+      openUntilMs: undefined,
+      coolDowns: 1,
+      isProbing: false,
+      restUntilMs: 0,
+      latencyMs: undefined,
+      latencyAtMs: 0,
+      uptime: undefined,
+      inFlight: 0,
+    };
+    this.#circuits.set(key, made);
+    return made;
+  }
+
+  #noteLatency(circuit: Circuit, sinceMs: number): void {
+    const nowMs = this.#needs.clock.monotonicMs();
+    circuit.latencyMs = moved(circuit.latencyMs, nowMs - sinceMs, LATENCY_WEIGHT);
+    circuit.latencyAtMs = nowMs;
+  }
+
+  #noteFailure(circuit: Circuit, { kind, retryAfterMs }: ProviderFailure): void {
+    const nowMs = this.#needs.clock.monotonicMs();
+    if (retryAfterMs !== undefined) circuit.restUntilMs = nowMs + Math.min(retryAfterMs, MAX_REST_MS);
+    if (HARMLESS.has(kind)) return;
+    circuit.uptime = moved(circuit.uptime, 0, UPTIME_WEIGHT);
+    circuit.failures++;
+    const isKnownBad = circuit.openUntilMs !== undefined;
+    if (!isKnownBad && circuit.failures < FAILURES_TO_OPEN && kind !== "forbidden_address") return;
+    // Requests that began before the circuit opened fail one by one: they do not prolong it.
+    if (isKnownBad && nowMs < (circuit.openUntilMs ?? 0)) return;
+    if (isKnownBad) circuit.coolDowns = Math.min(circuit.coolDowns * 2, MAX_COOL_DOWNS);
+    circuit.openUntilMs = nowMs + this.#needs.coolDownMs * circuit.coolDowns;
+  }
+}
+
+const UNKNOWN: ProviderHealth = {
+  circuit: "closed",
+  isResting: false,
+  restMs: 0,
+  latencyMs: undefined,
+  inFlight: 0,
+  uptime: undefined,
+};
+
+function keyOf({ address, url, model }: Provider): string {
+  return `${address} ${url} ${model}`;
+}
+
+function circuitOf({ openUntilMs, isProbing }: Circuit, nowMs: number): ProviderState["circuit"] {
+  if (openUntilMs === undefined) return "closed";
+  return nowMs < openUntilMs || isProbing ? "open" : "half-open";
+}
+
+function noteSuccess(circuit: Circuit): void {
+  circuit.uptime = moved(circuit.uptime, 1, UPTIME_WEIGHT);
+  circuit.failures = 0;
+  circuit.openUntilMs = undefined;
+  circuit.coolDowns = 1;
+}
+
+function moved(average: number | undefined, sample: number, weight: number): number {
+  return average === undefined ? sample : average + (sample - average) * weight;
+}

@@ -1,0 +1,161 @@
+import { ForbiddenAddress } from "../../kernel/address-guard.ts";
+import { AppError } from "../../kernel/errors.ts";
+import { redact } from "../../kernel/log.ts";
+import type { MemoryBudget } from "../../load/memory-budget.ts";
+import type { ProviderExchange, ProviderHead, ProviderListener } from "./provider.client.ts";
+import { ProviderFailure } from "./provider-failure.ts";
+import { SilenceTimer } from "./silence-timer.ts";
+
+/** A provider's whole answer. */
+export type ProviderAnswer = ProviderHead & { readonly body: Buffer };
+
+/** The longest answer that is gathered unless told otherwise. */
+const MAX_ANSWER_BYTES = 16 * 1_048_576;
+/** A longer refusal is not read. */
+const MAX_REFUSAL_BYTES = 65_536;
+const MAX_REASON_LENGTH = 500;
+
+/**
+ * Gathers one answer of at most `maxBytes`. `post` begins the exchange. Rejects with a `ProviderFailure` when none
+ * comes whole, and when `signal` aborts.
+ */
+export async function gatherAnswer(
+  post: (listener: ProviderListener) => Promise<ProviderExchange>,
+  given: {
+    readonly signal: AbortSignal;
+    readonly maxBytes?: number | undefined;
+    /** Where the answer is counted while it is gathered. It is never refused: the provider has done its work. */
+    readonly memory?: Pick<MemoryBudget, "open">;
+    /** How long the first byte of the body may take after the head, milliseconds; no limit unless given. */
+    readonly firstTokenMs?: number | undefined;
+    /** Longest silence from the first byte of the body on, milliseconds; no limit unless given. */
+    readonly silenceMs?: number | undefined;
+    onHead?(): void;
+  },
+): Promise<ProviderAnswer> {
+  const { signal, maxBytes = MAX_ANSWER_BYTES } = given;
+  const lease = given.memory?.open({ kind: "account", id: "answers of providers" });
+  const { promise, resolve, reject } = Promise.withResolvers<ProviderAnswer>();
+  const chunks: Buffer[] = [];
+  let size = 0;
+  let head: ProviderHead = { status: 0, contentType: "", responseKey: undefined };
+  const silence = new SilenceTimer((failure) => exchange.abort(failure));
+  const exchange = await post({
+    onHead(came) {
+      given.onHead?.();
+      head = came;
+      silence.allow(came.status === 200 ? given.firstTokenMs : given.silenceMs);
+    },
+    onChunk(chunk) {
+      silence.allow(given.silenceMs);
+      chunks.push(chunk);
+      size += chunk.length;
+      lease?.charge(chunk.length);
+      if (size > maxBytes) exchange.abort(new ProviderFailure("malformed", TOO_LONG));
+    },
+    onEnd: () => resolve({ ...head, body: Buffer.concat(chunks) }),
+    onError: (cause) => reject(failureOf(cause)),
+  });
+  const onAbort = () => exchange.abort(new Error("the client left"));
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await promise;
+  } finally {
+    silence.stop();
+    lease?.release();
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+const TOO_LONG = { message: "The provider's answer is too long." };
+
+const SILENCES: ReadonlySet<string> = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
+
+/** The failure behind an exchange that did not come to its end. Its own text stays in the log. */
+export function failureOf(cause: unknown): AppError {
+  if (cause instanceof AppError) return cause;
+  if (cause instanceof ForbiddenAddress) return new ProviderFailure("forbidden_address", { cause });
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  return new ProviderFailure(SILENCES.has(code) ? "silent" : "unreachable", { cause });
+}
+
+/** Reasons that clients act on; with them the request itself is at fault, whatever the status. */
+const REASONS = {
+  context_length_exceeded: "context_length_exceeded",
+  content_policy_violation: "content_policy_violation",
+  content_filter: "content_policy_violation",
+} as const;
+/** How servers without that code (vLLM, llama.cpp, Anthropic's format) say that a request is too long. */
+const TOO_LONG_FOR_MODEL =
+  /maximum context length|exceeds? the (?:available )?context|context (?:length|window|size) exceeded|prompt is too long/i;
+
+/**
+ * The failure for a provider's answer of another status than 200. When it blames the request (400, 413, 422) it is an
+ * answer: its reason is passed on, cut to 500 characters and without secrets, and no other provider is tried. Everything
+ * else is a `ProviderFailure`.
+ */
+export function refusalOf(head: Pick<ProviderHead, "status" | "retryAfterMs">, body: Buffer): AppError {
+  const { status, retryAfterMs } = head;
+  const { reason, code } = readError(body);
+  if (status === 400 || status === 413 || status === 422) {
+    if (code === "model_not_found") return failed("model_missing", head, body);
+    return blame(code, reason);
+  }
+  if (status === 401 || status === 403) return failed("credential", head, body);
+  if (status === 404) return failed("model_missing", head, body);
+  const isBusy = status === 429 || (status === 503 && retryAfterMs !== undefined);
+  return failed(isBusy ? "busy" : "failed", head, body);
+}
+
+/** The failure for an error that came as if it were an answer: in a body with status 200, or as an event. */
+export function statedFailure(error: unknown): AppError {
+  const { reason, code } = readError(Buffer.from(JSON.stringify({ error })));
+  if (reasonFor(code, reason)) return blame(code, reason);
+  return new ProviderFailure("failed", { message: "The provider failed.", cause: new Error(logged(code)) });
+}
+
+function reasonFor(code: string, reason: string): (typeof REASONS)[keyof typeof REASONS] | undefined {
+  if (Object.hasOwn(REASONS, code)) return REASONS[code as keyof typeof REASONS];
+  return TOO_LONG_FOR_MODEL.test(reason) ? "context_length_exceeded" : undefined;
+}
+
+function blame(code: string, reason: string): AppError {
+  return new AppError(
+    reasonFor(code, reason) ?? "invalid_body",
+    `The provider refuses this request: ${reason}`,
+  );
+}
+
+function failed(
+  kind: ProviderFailure["kind"],
+  head: Pick<ProviderHead, "status" | "retryAfterMs">,
+  body: Buffer,
+) {
+  const { status, retryAfterMs } = head;
+  const cause = new Error(`status ${status} ${logged(readError(body).code)}`.trim());
+  return new ProviderFailure(kind, { message: "The provider failed.", cause, status, retryAfterMs });
+}
+
+/** A provider's code is logged where it is a word; its text is not, as it may repeat the question. */
+function logged(code: string): string {
+  return /^[\w.-]{1,64}$/.test(code) ? code : "";
+}
+
+function readError(body: Buffer): { readonly reason: string; readonly code: string } {
+  if (body.length > MAX_REFUSAL_BYTES) return { reason: "no reason was given", code: "" };
+  const text = body.toString("utf8");
+  try {
+    const { error } = JSON.parse(text) as { error?: unknown };
+    if (typeof error !== "object" || error === null) return { reason: shown(error), code: "" };
+    const { message, code, type } = error as Record<string, unknown>;
+    return { reason: shown(message), code: String(code ?? type ?? "") };
+  } catch {
+    return { reason: "no reason was given", code: "" };
+  }
+}
+
+function shown(reason: unknown): string {
+  const text = typeof reason === "string" ? reason : (JSON.stringify(reason) ?? "no reason was given");
+  return redact(text).slice(0, MAX_REASON_LENGTH);
+}

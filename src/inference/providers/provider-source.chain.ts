@@ -1,0 +1,36 @@
+import type { InferenceRegistry } from "../../chain/direct/inference-registry.ts";
+import { faultOf } from "../../kernel/address-guard.ts";
+import { finerPriceOf } from "../billing/finer-price.ts";
+import type { ProviderSource } from "./catalogue.service.ts";
+import { profileOf } from "./profile.ts";
+import { SERVICE_TYPES, type ServiceType } from "./provider.ts";
+
+/** Longer names fit into no index of requests, and no filter takes them. */
+const MAX_MODEL_LENGTH = 500;
+
+/**
+ * Reads every offer from the inference registry. Rows of a service type that the router does not know are left out, and
+ * rows whose model has a name of more than 500 characters.
+ */
+export function chainProviders(
+  registry: InferenceRegistry,
+  rules: { readonly allowsPrivate: boolean },
+): ProviderSource {
+  return {
+    async load() {
+      const services = await registry.all();
+      return services.flatMap(({ additionalInfo, ...service }) => {
+        const { serviceType } = service;
+        if (!isServiceType(serviceType) || service.model.length > MAX_MODEL_LENGTH) return [];
+        const unroutable = faultOf(service.url, rules);
+        const profile = profileOf(additionalInfo);
+        const finer = serviceType === "chatbot" ? finerPriceOf(additionalInfo) : {};
+        return [{ ...service, ...finer, serviceType, source: "chain" as const, profile, unroutable }];
+      });
+    },
+  };
+}
+
+function isServiceType(text: string): text is ServiceType {
+  return (SERVICE_TYPES as readonly string[]).includes(text);
+}

@@ -1,0 +1,51 @@
+import { readFile, stat } from "node:fs/promises";
+import { StartupError } from "../../kernel/errors.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
+import type { ProviderSource } from "./catalogue.service.ts";
+import type { Provider } from "./provider.ts";
+import { readProvidersFile } from "./providers-file.ts";
+
+type Needs = {
+  readonly path: string;
+  /** Reads an environment variable. */
+  readonly variable: (name: string) => string | undefined;
+};
+
+/** Visible ASCII, with spaces in between. */
+const HEADER_TEXT = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+
+/** The offers of PROVIDERS_FILE, read anew whenever they are asked for, and the keys of their servers. */
+export class FileProviders implements ProviderSource {
+  readonly #needs: Needs;
+  #keys: ReadonlyMap<string, string> = new Map();
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /** Throws a `StartupError` that names the file and its fault. */
+  async load(): Promise<readonly Provider[]> {
+    const { path, variable } = this.#needs;
+    try {
+      const [text, { mtime }] = await Promise.all([readFile(path, "utf8"), stat(path)]);
+      const servers = readProvidersFile(text, mtime);
+      this.#keys = new Map(
+        servers.flatMap(({ keyVariable, offers }) => {
+          const key = keyVariable === undefined ? "" : variable(keyVariable);
+          if (key === undefined) throw new Error(`the environment variable ${keyVariable} is not set`);
+          if (key !== "" && !HEADER_TEXT.test(key))
+            throw new Error(`the environment variable ${keyVariable} has what no header can carry`);
+          return offers.map(({ address }) => [address as string, key] as const);
+        }),
+      );
+      return servers.flatMap(({ offers }) => offers);
+    } catch (cause) {
+      throw new StartupError(`PROVIDERS_FILE ${path}: ${(cause as Error).message}`, { cause });
+    }
+  }
+
+  /** The key of an offer's server, "" where it has none; undefined for an offer that is not of the file. */
+  keyOf(provider: Hex): string | undefined {
+    return this.#keys.get(provider);
+  }
+}

@@ -1,0 +1,264 @@
+import type { lookup } from "node:dns";
+import QuickLru from "quick-lru";
+import { type Dispatcher, Pool } from "undici";
+import { publicConnector } from "../../kernel/address-guard.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
+import { endpointOf, type Provider } from "./provider.ts";
+import { ProviderFailure } from "./provider-failure.ts";
+import { retryAfterOf } from "./retry-after.ts";
+import { SecretMask, spellingsOf } from "./secret-mask.ts";
+
+/** What arrives from a provider, in order: one head, any number of chunks, then an end or an error. */
+export type ProviderListener = {
+  onHead(head: ProviderHead): void;
+  onChunk(chunk: Buffer): void;
+  onEnd(): void;
+  onError(error: Error): void;
+};
+
+/** `responseKey` is the provider's own id of the answer, `ZG-Res-Key`. No other header of a provider is passed on. */
+export type ProviderHead = {
+  readonly status: number;
+  readonly contentType: string;
+  readonly responseKey: string | undefined;
+  /** How long it asks to be left alone, milliseconds. */
+  readonly retryAfterMs?: number | undefined;
+};
+
+/** The reins of one exchange. After `abort` the listener hears one `onError`, or nothing if all had come. */
+export type ProviderExchange = { abort(reason: Error): void; pause(): void; resume(): void };
+
+/** What one exchange has otherwise than all others. */
+export type PostOptions = {
+  /** Of the body; `application/json` unless told. */
+  readonly contentType?: string | undefined;
+  /** Ours, for the provider; none of a client's are passed on. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly totalMs?: number | undefined;
+  /** Deadline for the head of the answer; 0 for `totalMs` alone. */
+  readonly firstByteMs?: number | undefined;
+  /** Longest silence between two chunks; 0 where the caller watches that itself. */
+  readonly silenceMs?: number | undefined;
+};
+
+/** Deadlines of an exchange, milliseconds (promises P8). */
+type ProviderDeadlines = {
+  readonly connectMs: number;
+  readonly firstByteMs: number;
+  readonly silenceMs: number;
+  readonly totalMs: number;
+};
+
+/** The router's credentials towards providers. `forget` drops one that its provider refused. */
+type Credentials = { secretFor(provider: Hex): Promise<string>; forget(provider: Hex): void };
+
+type Needs = {
+  readonly credentials: Credentials;
+  readonly deadlines: ProviderDeadlines;
+  readonly connections: number;
+  /** Whether providers of the chain may live on private addresses, as on the development network. */
+  readonly allowsPrivate: boolean;
+  /** Resolves names; the system's unless told. */
+  readonly resolve?: typeof lookup;
+};
+
+const MAX_HEADER_BYTES = 16_384;
+const REMEMBERED_SECRETS = 1_000;
+const RESPONSE_KEY = /^[\x21-\x7e]{1,256}$/;
+
+/**
+ * Speaks HTTP with providers: one keep-alive pool per origin, undici's `dispatch` (half the cost of `request`, a
+ * tenth of `fetch`), redirects off, and connections to public addresses alone. Of the client's headers none is passed
+ * on, and of the provider's only those that `ProviderHead` has. The credential that was sent is struck out of whatever
+ * comes back (promises F28).
+ */
+export class ProviderClient {
+  readonly #needs: Needs;
+  readonly #pools = new Map<string, Pool>();
+  readonly #spellings = new QuickLru<string, readonly Buffer[]>({ maxSize: REMEMBERED_SECRETS });
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /** Posts to the endpoint `path` of OpenAI's API, such as `/chat/completions`, at a provider. */
+  async post(
+    provider: Provider,
+    path: `/${string}`,
+    body: Buffer,
+    listener: ProviderListener,
+    options: PostOptions = {},
+  ): Promise<ProviderExchange> {
+    return this.#send("POST", provider, endpointOf(provider, path), listener, { ...options, body });
+  }
+
+  /** Reads the endpoint `path` of a provider, such as a job's. */
+  async get(
+    provider: Provider,
+    path: `/${string}`,
+    listener: ProviderListener,
+    options: PostOptions = {},
+  ): Promise<ProviderExchange> {
+    return this.#send("GET", provider, endpointOf(provider, path), listener, options);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
+    this.#pools.clear();
+  }
+
+  async #send(
+    method: "GET" | "POST",
+    provider: Provider,
+    endpoint: string,
+    listener: ProviderListener,
+    { body, contentType, headers, totalMs, firstByteMs, silenceMs }: PostOptions & { readonly body?: Buffer },
+  ): Promise<ProviderExchange> {
+    const { credentials, deadlines } = this.#needs;
+    const secret = await credentials.secretFor(provider.address);
+    const url = new URL(endpoint);
+    const exchange = new Exchange(listener, {
+      totalMs: totalMs ?? deadlines.totalMs,
+      mask: new SecretMask(this.#spellingsOf(secret)),
+      onRefused: () => credentials.forget(provider.address),
+    });
+    this.#poolOf(url.origin, this.#needs.allowsPrivate || provider.source === "file").dispatch(
+      {
+        method,
+        path: url.pathname + url.search,
+        headers: {
+          ...headers,
+          ...(secret !== "" && { authorization: `Bearer ${secret}` }),
+          ...(body && { "content-type": contentType ?? "application/json" }),
+          accept: "*/*",
+        },
+        body: body ?? null,
+        ...(firstByteMs !== undefined && { headersTimeout: firstByteMs }),
+        ...(silenceMs !== undefined && { bodyTimeout: silenceMs }),
+      },
+      exchange,
+    );
+    return exchange;
+  }
+
+  #spellingsOf(secret: string): readonly Buffer[] {
+    const known = this.#spellings.get(secret);
+    if (known) return known;
+    const spellings = spellingsOf(secret);
+    this.#spellings.set(secret, spellings);
+    return spellings;
+  }
+
+  #poolOf(origin: string, allowsPrivate: boolean): Pool {
+    const key = allowsPrivate ? `private ${origin}` : origin;
+    const known = this.#pools.get(key);
+    if (known) return known;
+    const { connectMs, firstByteMs, silenceMs } = this.#needs.deadlines;
+    const pool = new Pool(origin, {
+      connections: this.#needs.connections,
+      connect: allowsPrivate ? { timeout: connectMs } : publicConnector(connectMs, this.#needs.resolve),
+      headersTimeout: firstByteMs,
+      bodyTimeout: silenceMs,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    });
+    this.#pools.set(key, pool);
+    return pool;
+  }
+}
+
+class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
+  readonly #listener: ProviderListener;
+  readonly #deadline: NodeJS.Timeout;
+  readonly #mask: SecretMask;
+  readonly #onRefused: () => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #aborted: Error | undefined;
+  #done = false;
+
+  constructor(
+    listener: ProviderListener,
+    given: { readonly totalMs: number; readonly mask: SecretMask; onRefused(): void },
+  ) {
+    this.#listener = listener;
+    this.#mask = given.mask;
+    this.#onRefused = given.onRefused;
+    this.#deadline = setTimeout(() => this.abort(new ProviderFailure("silent", TOO_LONG)), given.totalMs);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#aborted) controller.abort(this.#aborted);
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status < 200) return;
+    if (status === 401 || status === 403) this.#onRefused();
+    const encoding = one(headers["content-encoding"]);
+    if (encoding !== undefined && encoding !== "identity") {
+      controller.abort(new ProviderFailure("malformed", { message: "The provider's answer is encoded." }));
+      return;
+    }
+    this.#listener.onHead({
+      status,
+      contentType: one(headers["content-type"])?.toLowerCase() ?? "",
+      responseKey: this.#responseKeyOf(one(headers["zg-res-key"])),
+      retryAfterMs: retryAfterOf(one(headers["retry-after"])),
+    });
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#tell(this.#mask.push(chunk));
+  }
+
+  onResponseEnd(): void {
+    if (!this.#finish()) return;
+    this.#tell(this.#mask.rest());
+    this.#listener.onEnd();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (!this.#finish()) return;
+    this.#tell(this.#mask.rest());
+    this.#listener.onError(error);
+  }
+
+  abort(reason: Error): void {
+    if (this.#done || this.#aborted) return;
+    this.#aborted = reason;
+    this.#controller?.abort(reason);
+  }
+
+  pause(): void {
+    this.#controller?.pause();
+  }
+
+  resume(): void {
+    this.#controller?.resume();
+  }
+
+  #tell(bytes: Buffer): void {
+    if (bytes.length > 0) this.#listener.onChunk(bytes);
+  }
+
+  #responseKeyOf(stated: string | undefined): string | undefined {
+    if (stated === undefined || !RESPONSE_KEY.test(stated) || this.#mask.isIn(stated)) return undefined;
+    return stated;
+  }
+
+  #finish(): boolean {
+    if (this.#done) return false;
+    this.#done = true;
+    clearTimeout(this.#deadline);
+    return true;
+  }
+}
+
+const TOO_LONG = { cause: new Error("the provider took too long") };
+
+function one(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}

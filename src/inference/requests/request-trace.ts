@@ -1,0 +1,109 @@
+import { errorType, type OpenSpan, openSpan } from "../../kernel/tracing.ts";
+import type { Usage } from "../billing/pricing.ts";
+import { endpointOf, type Provider, type ServiceType } from "../providers/provider.ts";
+import { ProviderFailure } from "../providers/provider-failure.ts";
+
+const PROVIDER = "0g";
+
+/** What a trace says of a bill. */
+type Settled = {
+  readonly ending: {
+    readonly outcome: string;
+    readonly usage?: Usage | undefined;
+    readonly errorCode?: string;
+  };
+  readonly provider: Provider;
+  readonly firstByteMs: number | undefined;
+};
+
+/**
+ * The span of one request for inference, by OpenTelemetry's conventions for GenAI, from its admission to its bill, and
+ * in it a span for each provider that was asked. It says models, tokens, addresses and outcomes: no word of what was
+ * asked or answered. Providers are not told of the trace; they are strangers to each other and to our clients.
+ */
+export class RequestTrace {
+  readonly #span: OpenSpan;
+  #attempt: OpenSpan | undefined;
+  #attempts = 0;
+
+  private constructor(span: OpenSpan) {
+    this.#span = span;
+  }
+
+  /** Undefined when there are no traces. */
+  static open(serviceType: ServiceType, model: string): RequestTrace | undefined {
+    const operation = operationOf(serviceType);
+    const facts = () => ({
+      "gen_ai.operation.name": operation,
+      "gen_ai.provider.name": PROVIDER,
+      "gen_ai.request.model": model,
+    });
+    // The name of a model that is not known yet is only what a client says.
+    const span = openSpan(operation, { kind: "client", facts });
+    return span && new RequestTrace(span);
+  }
+
+  /** Runs what belongs to the request but to none of its attempts. */
+  run<T>(work: () => T): T {
+    return this.#span.run(work);
+  }
+
+  beginAttempt(provider: Provider): void {
+    const resent = this.#attempts++;
+    this.#attempt = this.#span.run(() =>
+      openSpan("POST", {
+        kind: "client",
+        facts: () => ({
+          "http.request.method": "POST",
+          ...addressOf(provider),
+          "zerograph.provider": provider.address,
+          ...(resent > 0 && { "http.request.resend_count": resent }),
+        }),
+      }),
+    );
+  }
+
+  endAttempt(outcome: string, error: unknown): void {
+    const attempt = this.#attempt;
+    this.#attempt = undefined;
+    if (error instanceof ProviderFailure) {
+      attempt?.fail(error.kind);
+      attempt?.set({ "http.response.status_code": error.upstreamStatus });
+    } else if (outcome === "answered") attempt?.set({ "http.response.status_code": 200 });
+    else attempt?.fail(error === undefined ? outcome : errorType(error));
+    attempt?.end();
+  }
+
+  /** The request was let in, and goes on without this process: as a job. */
+  handOver(): void {
+    this.#span.end();
+  }
+
+  refuse(error: unknown): void {
+    this.#span.fail(errorType(error));
+    this.#span.end();
+  }
+
+  settled({ ending, provider, firstByteMs }: Settled): void {
+    const { outcome, usage, errorCode } = ending;
+    const tokens = usage && "inputTokens" in usage ? usage : undefined;
+    this.#span.set({
+      "gen_ai.response.model": provider.model,
+      "gen_ai.usage.input_tokens": tokens?.inputTokens,
+      "gen_ai.usage.output_tokens": tokens?.outputTokens,
+      "zerograph.provider": provider.address,
+      "zerograph.time_to_first_byte_ms": firstByteMs,
+    });
+    if (outcome !== "completed") this.#span.fail(outcome === "failed" ? (errorCode ?? outcome) : outcome);
+    this.#span.end();
+  }
+}
+
+function operationOf(serviceType: ServiceType): string {
+  return serviceType === "chatbot" ? "chat" : serviceType.replaceAll("-", "_");
+}
+
+function addressOf(provider: Provider): Record<string, string | number> {
+  const { hostname, port, protocol } = new URL(endpointOf(provider, "/"));
+  return { "server.address": hostname, "server.port": Number(port) || (protocol === "https:" ? 443 : 80) };
+}

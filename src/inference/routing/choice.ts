@@ -1,0 +1,277 @@
+import { AppError } from "../../kernel/errors.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
+import type { KeyReach } from "../../keys/api-keys/key-settings.ts";
+import { costOf, ratesFor } from "../billing/pricing.ts";
+import type { ApiFormat } from "../providers/profile.ts";
+import {
+  byPrice,
+  inputTokensAt,
+  isRoutable,
+  type Model,
+  type Provider,
+  type ServiceType,
+  trustModeOf,
+} from "../providers/provider.ts";
+import type { PriceCaps, RoutingPreferences, Usd } from "./routing-preferences.ts";
+
+/** The state of a provider at the moment of a choice. */
+export type ProviderState = {
+  /** `open` after repeated failures: then it is left alone, but for one probe at a time. */
+  readonly circuit: "closed" | "open" | "half-open";
+  /** Whether it asked to be left alone for a while, and that is not over. */
+  readonly isResting: boolean;
+  /** Time to its first byte, milliseconds; undefined without recent requests. */
+  readonly latencyMs: number | undefined;
+  /** Requests that it is answering now. */
+  readonly inFlight: number;
+};
+
+/** Why a provider is not asked. */
+export type RefusalReason =
+  | "not_pinned"
+  | "not_allowed_for_key"
+  | "format_not_supported"
+  | "unroutable"
+  | "signer_not_acknowledged"
+  | "below_trust_mode"
+  | "above_max_price"
+  | "context_too_short"
+  | "circuit_open"
+  | "resting"
+  | "fallbacks_off"
+  | "enough_candidates";
+
+/** A provider that is not asked, and why. */
+export type Refused = { readonly provider: Hex; readonly reason: RefusalReason };
+
+/** Who is asked, in this order, and who is not. */
+export type Choice = { readonly candidates: readonly Provider[]; readonly refused: readonly Refused[] };
+
+/** All that a choice depends on. */
+export type Situation = {
+  readonly model: string;
+  readonly serviceType: ServiceType;
+  readonly format: ApiFormat;
+  readonly preferences: RoutingPreferences;
+  /** How many tokens the prompt and the answer probably have, by which offers are compared; one each unless told. */
+  readonly inputTokens?: number | undefined;
+  readonly outputTokens?: number | undefined;
+  /** The most tokens that the client allows for the answer, if it says so. */
+  readonly answerTokens?: number | undefined;
+  /** What the key may reach. */
+  readonly reach: KeyReach;
+  readonly stateOf: (provider: Provider) => ProviderState;
+  /** Dollars for one token of the network; undefined when the router does not know. */
+  readonly tokenUsd: Usd | undefined;
+  /** Whether anybody of this address offers anything. */
+  readonly isKnown: (provider: Hex) => boolean;
+};
+
+/** The most providers that one request is tried with. */
+const MAX_CANDIDATES = 3;
+
+/**
+ * Chooses who is asked: a pure function. Of the offers that may serve the request the healthy ones are ranked, and the
+ * first three are candidates; when none is healthy, all are taken for it, as asking is better than refusing.
+ *
+ * Throws `access_denied` for a model, or for providers, that the key may not use; `model_not_found`;
+ * `provider_not_found` and `provider_model_mismatch` for a pin; `invalid_body` for a format that no provider supports;
+ * `no_available_provider` when all who may serve it cannot be used; `no_provider_for_trust_mode`;
+ * `no_provider_within_max_price` or `pinned_provider_exceeds_max_price`; `invalid_max_price_usd` when the router has
+ * no rate to compare by.
+ */
+export function choose(offered: Model | undefined, situation: Situation): Choice {
+  const { model, serviceType, reach, preferences } = situation;
+  if (reach.models.length > 0 && !reach.models.includes(model))
+    throw denied(`This key may not use the model ${JSON.stringify(model)}.`);
+  const offers = offered?.providers.filter((offer) => offer.serviceType === serviceType) ?? [];
+  if (offers.length === 0) throw notFound(situation);
+  const refused: Refused[] = [];
+  let eligible: readonly Provider[] = offers;
+  for (const rule of RULES) {
+    const kept: Provider[] = [];
+    for (const offer of eligible) {
+      const reason = rule.reason(offer, situation);
+      if (reason === undefined) kept.push(offer);
+      else refused.push({ provider: offer.address, reason });
+    }
+    if (kept.length === 0) throw rule.failure(situation, eligible);
+    eligible = kept;
+  }
+  const fitting = eligible.filter((offer) => mayFit(offer, situation));
+  if (fitting.length > 0 && fitting.length < eligible.length) {
+    for (const offer of eligible)
+      if (!fitting.includes(offer)) refused.push({ provider: offer.address, reason: "context_too_short" });
+    eligible = fitting;
+  }
+  const states = new Map(eligible.map((offer) => [offer, situation.stateOf(offer)]));
+  const healthy = eligible.filter((offer) => isHealthy(states.get(offer)));
+  const ranked = (healthy.length > 0 ? healthy : eligible).toSorted(byPreferences(situation, states));
+  const isAlone = preferences.pin !== undefined || preferences.allowFallbacks === false;
+  const candidates = isAlone ? ranked.slice(0, 1) : firstAndLongest(ranked, situation);
+  if (healthy.length > 0)
+    for (const offer of eligible)
+      if (!isHealthy(states.get(offer)))
+        refused.push({
+          provider: offer.address,
+          reason: states.get(offer)?.isResting ? "resting" : "circuit_open",
+        });
+  for (const offer of ranked)
+    if (!candidates.includes(offer))
+      refused.push({ provider: offer.address, reason: isAlone ? "fallbacks_off" : "enough_candidates" });
+  return { candidates, refused };
+}
+
+/** A likely count of tokens may be too high by so much. */
+const LIKELY_EXCESS = 1.25;
+/** A likely count may be too low by so much: then a byte is a token. */
+const LIKELY_SHORTAGE = 4;
+
+/**
+ * Whether a request probably fits into the context of an offer. The count of its tokens is an estimate, so an offer is
+ * left out only when it is clearly too short; one that refuses the request is followed by a longer one.
+ */
+function mayFit({ profile }: Provider, { inputTokens = 0, answerTokens = 0 }: Situation): boolean {
+  const { contextLength } = profile;
+  return contextLength === undefined || inputTokens / LIKELY_EXCESS + answerTokens <= contextLength;
+}
+
+/** The first offers; in place of the last of them the one with the longest context, when none may be long enough. */
+function firstAndLongest(
+  ranked: readonly Provider[],
+  { inputTokens = 0, answerTokens = 0 }: Situation,
+): readonly Provider[] {
+  const first = ranked.slice(0, MAX_CANDIDATES);
+  const lengthOf = ({ profile }: Provider) => profile.contextLength ?? 0;
+  const mostTokens = inputTokens * LIKELY_SHORTAGE + answerTokens;
+  const isShort = ({ profile }: Provider) => (profile.contextLength ?? mostTokens) < mostTokens;
+  if (ranked.length === first.length || !first.every(isShort)) return first;
+  const longest = ranked.reduce((best, offer) => (lengthOf(offer) > lengthOf(best) ? offer : best));
+  return first.includes(longest) ? first : [...first.slice(0, -1), longest];
+}
+
+/** A ground for leaving offers out, and the failure when it leaves none. */
+type Rule = {
+  reason(offer: Provider, situation: Situation): RefusalReason | undefined;
+  failure(situation: Situation, left: readonly Provider[]): AppError;
+};
+
+const RULES: readonly Rule[] = [
+  {
+    reason: ({ address }, { preferences: { pin } }) =>
+      pin === undefined || address === pin ? undefined : "not_pinned",
+    failure: ({ preferences: { pin }, isKnown, model }) =>
+      pin !== undefined && isKnown(pin)
+        ? new AppError(
+            "provider_model_mismatch",
+            `The provider ${pin} does not offer the model ${JSON.stringify(model)}.`,
+          )
+        : new AppError("provider_not_found", `provider not found: ${pin}`),
+  },
+  {
+    reason: ({ address }, { reach: { providers } }) =>
+      providers.length === 0 || providers.includes(address) ? undefined : "not_allowed_for_key",
+    failure: () => denied("This key may not use any of the providers of this model."),
+  },
+  {
+    reason: ({ profile }, { format }) =>
+      profile.formats.includes(format) ? undefined : "format_not_supported",
+    failure: ({ model, format }, left) => {
+      const formats = [...new Set(left.flatMap(({ profile }) => profile.formats))];
+      const other = format === "anthropic" ? "/v1/chat/completions" : "/v1/messages";
+      return new AppError(
+        "invalid_body",
+        `model ${JSON.stringify(model)} is not available on the ${format} API format (supported: ${formats.join(", ")}); use POST ${other} instead`,
+        { param: "model" },
+      );
+    },
+  },
+  {
+    reason: (offer) => {
+      if (isRoutable(offer)) return undefined;
+      return offer.unroutable === undefined ? "signer_not_acknowledged" : "unroutable";
+    },
+    failure: () => new AppError("no_available_provider", "No provider of this model is available now."),
+  },
+  {
+    reason: (offer, { reach, preferences }) =>
+      meetsFloor(offer, reach.trustMode) && meetsFloor(offer, preferences.trustMode ?? null)
+        ? undefined
+        : "below_trust_mode",
+    failure: ({ reach, preferences }) =>
+      new AppError(
+        "no_provider_for_trust_mode",
+        `No provider of this model has the trust mode that is asked for, ${[preferences.trustMode ?? reach.trustMode]}.`,
+      ),
+  },
+  {
+    reason: (offer, situation) => (isWithinCaps(offer, situation) ? undefined : "above_max_price"),
+    failure: ({ preferences: { pin } }) =>
+      pin === undefined
+        ? new AppError("no_provider_within_max_price", "No provider of this model is as cheap as that.")
+        : new AppError("pinned_provider_exceeds_max_price", "The provider asks more than the price given."),
+  },
+];
+
+function meetsFloor(offer: Provider, floor: KeyReach["trustMode"]): boolean {
+  if (floor === null) return true;
+  const offered = trustModeOf(offer);
+  return offered === "private" || offered === floor;
+}
+
+/** Caps are dollars for a million tokens, or for one image; 10^18 neuron are one token of the network. */
+function isWithinCaps(offer: Provider, situation: Situation): boolean {
+  const { preferences, tokenUsd, inputTokens = 0 } = situation;
+  const { caps } = preferences;
+  if (caps === undefined) return true;
+  if (tokenUsd === undefined)
+    throw new AppError(
+      "invalid_max_price_usd",
+      "This router does not know the price of its token, so it cannot cap a price in dollars.",
+    );
+  const isWithin = (priceNeuron: bigint, count: bigint, cap: keyof PriceCaps) => {
+    const most = caps[cap];
+    return most === undefined || priceNeuron * count * tokenUsd <= most * NEURON;
+  };
+  if (IMAGES.has(offer.serviceType)) return isWithin(offer.outputPrice, 1n, "image");
+  const { input, output } = ratesFor(offer, inputTokensAt(offer, inputTokens));
+  return isWithin(input, 1_000_000n, "prompt") && isWithin(output, 1_000_000n, "completion");
+}
+
+const NEURON = 10n ** 18n;
+const IMAGES: ReadonlySet<ServiceType> = new Set(["text-to-image", "image-editing"]);
+
+function isHealthy(state: ProviderState | undefined): boolean {
+  return state !== undefined && state.circuit !== "open" && !state.isResting;
+}
+
+/**
+ * By the client's preference, else by the probable cost of this request; between equals the least busy, then the
+ * fastest. A provider without recent requests counts as fast, so that it is tried and its latency measured.
+ */
+function byPreferences(
+  { preferences: { sort }, serviceType, inputTokens = 1, outputTokens = 1 }: Situation,
+  states: ReadonlyMap<Provider, ProviderState>,
+) {
+  const latency = (offer: Provider) => states.get(offer)?.latencyMs ?? 0;
+  const load = (offer: Provider) => states.get(offer)?.inFlight ?? 0;
+  const usage = serviceType === "chatbot" ? { inputTokens, outputTokens } : { inputUnits: 0, outputUnits: 1 };
+  const cost = (offer: Provider) => costOf(usage, offer).total;
+  return (a: Provider, b: Provider): number => {
+    if (sort === "latency" && latency(a) !== latency(b)) return latency(a) - latency(b);
+    const dearer = cost(a) - cost(b);
+    if (dearer !== 0n) return dearer < 0n ? -1 : 1;
+    return load(a) - load(b) || latency(a) - latency(b) || byPrice(a, b);
+  };
+}
+
+function notFound({ model, serviceType }: Situation): AppError {
+  const kind = serviceType === "chatbot" ? "chat" : serviceType;
+  return new AppError("model_not_found", `There is no ${kind} model ${JSON.stringify(model)}.`, {
+    param: "model",
+  });
+}
+
+function denied(message: string): AppError {
+  return new AppError("access_denied", message, { param: "model" });
+}

@@ -1,0 +1,56 @@
+import { currentContext, runForAll } from "../tracing.ts";
+
+/**
+ * Natural batching: while one call of `run` is in flight the items that come in wait, and the next call takes them
+ * all. Idle, an item is run at once and alone; under load, batches grow by themselves. There is no timer.
+ *
+ * `run` answers in the order of its items; if it throws, every item of that batch fails with what it threw.
+ */
+export class NaturalBatch<Item, Result> {
+  readonly #run: (items: readonly Item[]) => Promise<readonly Result[]>;
+  readonly #max: number;
+  #queue: Array<{
+    item: Item;
+    from: ReturnType<typeof currentContext>;
+    resolve(result: Result): void;
+    reject(reason: unknown): void;
+  }> = [];
+  #inFlight = 0;
+  readonly #lanes: number;
+
+  /** At most `max` items a call, and at most `lanes` calls at once. */
+  constructor(run: (items: readonly Item[]) => Promise<readonly Result[]>, { max = 64, lanes = 1 } = {}) {
+    this.#run = run;
+    this.#max = max;
+    this.#lanes = lanes;
+  }
+
+  /** Resolves with the result of `item`, once the batch that carried it is done. */
+  add(item: Item): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ item, from: currentContext(), resolve, reject });
+      void this.#drain();
+    });
+  }
+
+  async #drain(): Promise<void> {
+    if (this.#inFlight >= this.#lanes || this.#queue.length === 0) return;
+    this.#inFlight++;
+    const batch = this.#queue.slice(0, this.#max);
+    this.#queue = this.#queue.slice(this.#max);
+    try {
+      const results = await runForAll(
+        batch.map(({ from }) => from),
+        () => this.#run(batch.map(({ item }) => item)),
+      );
+      batch.forEach(({ resolve }, index) => {
+        resolve(results[index] as Result);
+      });
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    } finally {
+      this.#inFlight--;
+      void this.#drain();
+    }
+  }
+}

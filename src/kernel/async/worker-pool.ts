@@ -1,0 +1,200 @@
+import { Worker } from "node:worker_threads";
+import { AppError } from "../errors.ts";
+
+/** What a worker answers to a task, which is all that it is sent: its result, or what the task failed by. */
+export type WorkerAnswer<Result> = { readonly result: Result } | { readonly failure: WorkerFailure };
+/** A failure as it crosses from thread to thread: one of the catalogue, or the text of a bug. */
+export type WorkerFailure =
+  | {
+      readonly kind: "expected";
+      readonly code: AppError["code"];
+      readonly message: string;
+      readonly param: string | null;
+    }
+  | { readonly kind: "bug"; readonly message: string };
+
+type Options = {
+  /** The module of the worker: plain TypeScript that Node runs by itself, or its JavaScript. */
+  readonly file: URL;
+  readonly threads: number;
+  /** What tasks that run or wait may hold together, bytes. */
+  readonly maxBytes: number;
+  /** From when a task is given until it is given up, milliseconds. */
+  readonly deadlineMs: number;
+  /** After this without a task the threads end, as each keeps its modules in memory, milliseconds. */
+  readonly idleMs: number;
+};
+
+type Job<Result> = {
+  readonly task: object;
+  readonly transfer: readonly ArrayBuffer[];
+  readonly sizeBytes: number;
+  readonly done: PromiseWithResolvers<Result>;
+  deadline?: NodeJS.Timeout;
+  thread?: Thread<Result>;
+};
+
+/**
+ * Runs tasks on threads of their own, one at a time each, so that the event loop stays free. Threads begin with the
+ * first task, end when none comes for a while, and do not keep the process alive. A task past its deadline ends its
+ * thread.
+ */
+export class WorkerPool<Result> {
+  readonly #options: Options;
+  readonly #threads = new Set<Thread<Result>>();
+  readonly #waiting: Job<Result>[] = [];
+  #bytes = 0;
+  #idle: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /** How many threads there are now. */
+  get threads(): number {
+    return this.#threads.size;
+  }
+
+  /**
+   * Runs a task that holds `sizeBytes`, and gives the thread the buffers in `transfer`. Throws what the task throws, and
+   * `unavailable` when too much waits already, it is not done in time, or the pool is closed.
+   */
+  async run(task: object, sizeBytes: number, transfer: readonly ArrayBuffer[] = []): Promise<Result> {
+    const { maxBytes, deadlineMs } = this.#options;
+    if (this.#closed) throw closed();
+    if (this.#bytes > 0 && this.#bytes + sizeBytes > maxBytes) throw busy();
+    const job: Job<Result> = { task, transfer, sizeBytes, done: Promise.withResolvers<Result>() };
+    clearTimeout(this.#idle);
+    this.#bytes += sizeBytes;
+    job.deadline = setTimeout(() => this.#giveUp(job), deadlineMs).unref();
+    this.#waiting.push(job);
+    this.#hand();
+    try {
+      return await job.done.promise;
+    } finally {
+      clearTimeout(job.deadline);
+      this.#bytes -= sizeBytes;
+    }
+  }
+
+  /** Ends all threads. What runs or waits fails with `unavailable`. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#idle);
+    for (const { done } of this.#waiting.splice(0)) done.reject(closed());
+    await Promise.all([...this.#threads].map((thread) => thread.stop(closed())));
+  }
+
+  #hand(): void {
+    while (this.#waiting.length > 0 && !this.#closed) {
+      const thread = this.#freeThread();
+      const job = thread && this.#waiting.shift();
+      if (!thread || !job) return;
+      job.thread = thread;
+      thread.run(job);
+    }
+  }
+
+  #freeThread(): Thread<Result> | undefined {
+    for (const thread of this.#threads) if (!thread.isBusy) return thread;
+    if (this.#threads.size >= this.#options.threads) return undefined;
+    const thread = new Thread<Result>(this.#options.file, {
+      freed: () => {
+        this.#hand();
+        this.#rest();
+      },
+      ended: () => {
+        this.#threads.delete(thread);
+        this.#hand();
+      },
+    });
+    this.#threads.add(thread);
+    return thread;
+  }
+
+  /** Ends the threads unless something comes for them soon. */
+  #rest(): void {
+    clearTimeout(this.#idle);
+    if (this.#closed || [...this.#threads].some(({ isBusy }) => isBusy)) return;
+    const end = () => {
+      for (const thread of this.#threads) void thread.stop(closed());
+    };
+    this.#idle = setTimeout(end, this.#options.idleMs).unref();
+  }
+
+  #giveUp(job: Job<Result>): void {
+    const at = this.#waiting.indexOf(job);
+    if (at >= 0) this.#waiting.splice(at, 1);
+    job.done.reject(busy());
+    void job.thread?.stop(busy());
+  }
+}
+
+class Thread<Result> {
+  readonly #worker: Worker;
+  #job: Job<Result> | undefined;
+  #isStopping = false;
+
+  constructor(file: URL, { freed, ended }: { readonly freed: () => void; readonly ended: () => void }) {
+    // Without flags of ours it starts in a tenth of the time.
+    this.#worker = new Worker(file, { execArgv: [] });
+    this.#worker.on("message", (answer: WorkerAnswer<Result>) => {
+      const job = this.#job;
+      this.#job = undefined;
+      this.#worker.unref();
+      if ("result" in answer) job?.done.resolve(answer.result);
+      else job?.done.reject(toError(answer.failure));
+      freed();
+    });
+    this.#worker.on("error", (error) => this.#fail(error));
+    this.#worker.on("exit", () => {
+      this.#fail(new Error("a worker thread ended"));
+      ended();
+    });
+    this.#worker.unref();
+  }
+
+  get isBusy(): boolean {
+    return this.#isStopping || this.#job !== undefined;
+  }
+
+  run(job: Job<Result>): void {
+    this.#job = job;
+    this.#worker.ref();
+    this.#worker.postMessage(job.task, job.transfer);
+  }
+
+  async stop(reason: AppError): Promise<void> {
+    this.#isStopping = true;
+    this.#fail(reason);
+    await this.#worker.terminate();
+  }
+
+  #fail(reason: unknown): void {
+    this.#job?.done.reject(reason);
+  }
+}
+
+/** A failure to be sent to another thread. */
+export function toWorkerFailure(error: unknown): WorkerFailure {
+  if (error instanceof AppError)
+    return { kind: "expected", code: error.code, message: error.message, param: error.param };
+  return { kind: "bug", message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+}
+
+function toError(failure: WorkerFailure): Error {
+  if (failure.kind === "bug") return new Error(failure.message);
+  const { code, message, param } = failure;
+  return new AppError(code, message, param === null ? {} : { param });
+}
+
+function busy(): AppError {
+  return new AppError("unavailable", "Too many long requests are being read. Try again.", {
+    retryAfterSeconds: 1,
+  });
+}
+
+function closed(): AppError {
+  return new AppError("unavailable", "Closing down.");
+}

@@ -1,0 +1,17 @@
+import { AppError } from "../errors.ts";
+
+/**
+ * The bytes of base64 in the standard alphabet, padded. Throws `invalid_parameter` for anything else, which Node alone
+ * would skip.
+ */
+export function decodeBase64(text: string, param: string): Buffer {
+  const bytes = readBase64(text);
+  if (bytes) return bytes;
+  throw new AppError("invalid_parameter", "illegal base64 data", { param });
+}
+
+/** The same; undefined for anything else. */
+export function readBase64(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, "base64");
+  return bytes.toString("base64") === text ? bytes : undefined;
+}

@@ -1,0 +1,138 @@
+import { isEscape } from "./json-text.ts";
+
+/** Where the content of a long text of a JSON body begins and ends, bytes, without its quotes. */
+export type TextSpan = { readonly start: number; readonly end: number };
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const SPACE = 0x20;
+const OPENING: ReadonlySet<number> = new Set([0x7b, 0x5b]);
+const CLOSING: ReadonlySet<number> = new Set([0x7d, 0x5d]);
+
+/** A string that has no escape for so many bytes is searched by native code, which is slower for short ones. */
+const SHORT_STRING = 64;
+/** No number that a program means has more characters, and the time to parse one grows with them. */
+const MAX_NUMBER_LENGTH = 1_024;
+/** As many as a body of 2 MiB can have. */
+const MAX_ESCAPES = 1_048_576;
+/** Longer than any text that the router itself reads. */
+const MIN_LONG_TEXT = 1_024;
+const MAX_BYTES_OUTSIDE_STRINGS = 4 * 1_048_576;
+
+/**
+ * What a JSON text may be made of, so that reading it takes a bounded time. `maxValues` bounds its values, of which
+ * there is one for each array, object and comma.
+ */
+export type JsonLimits = { readonly maxDepth: number; readonly maxValues: number };
+
+/** The first byte of a byte order mark in UTF-8. No JSON begins with it, whatever comes behind. */
+export const BYTE_ORDER_MARK = 0xef;
+
+/** The limits of a client's body. 10,000 messages of two parts each are within them; parsing takes 20 ms at most. */
+export const BODY_LIMITS: JsonLimits = { maxDepth: 64, maxValues: 65_536 };
+
+/**
+ * What parsing a JSON text does not tell: how often a member is written in all its objects. `excess` completes the
+ * sentence "The body ..." for a text beyond its limits, of which `members` says nothing.
+ */
+export type JsonShape = {
+  readonly members: number;
+  readonly excess?: string;
+  /** Whether a long text that was added to `longTexts` may have an escape that JSON does not have. */
+  readonly isMalformed?: boolean;
+};
+
+/**
+ * Measures a JSON text before it is parsed, in one pass that skips strings. It stops at the first limit that is
+ * exceeded, so its time is linear, about 3 ns a byte, whatever the bytes are; a parser says whether they are JSON. Texts
+ * of 1 KiB and more are added to `longTexts`, but for names of members, and their escapes are checked.
+ */
+export function measureJson(
+  json: Buffer,
+  { maxDepth, maxValues }: JsonLimits,
+  longTexts?: TextSpan[],
+): JsonShape {
+  // A plain array of bytes and one loop with local variables are five times as fast as a Buffer and a class.
+  const bytes = new Uint8Array(json.buffer, json.byteOffset, json.length);
+  const strings: StringScan = {
+    escapes: 0,
+    nextQuote: -1,
+    nextBackslash: -1,
+    isChecked: longTexts !== undefined,
+    isMalformed: false,
+  };
+  let isLong = false;
+  let [members, depth, values, outside, word] = [0, 0, 0, 0, 0];
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] ?? 0;
+    if (++outside > MAX_BYTES_OUTSIDE_STRINGS) return beyond("has too much outside of its strings");
+    if (byte === QUOTE) {
+      const start = at + 1;
+      at = endOfString(bytes, at, json, strings);
+      isLong = at - start >= MIN_LONG_TEXT;
+      if (isLong) longTexts?.push({ start, end: at });
+      if (strings.escapes > MAX_ESCAPES) return beyond("has too many escaped characters");
+      word = 0;
+    } else if (byte <= SPACE) word = 0;
+    else if (byte === COMMA) {
+      if (++values > maxValues) return beyond("has too many values");
+      word = 0;
+    } else if (byte === COLON) {
+      members++;
+      if (isLong) longTexts?.pop();
+      isLong = false;
+      word = 0;
+    } else if (OPENING.has(byte)) {
+      if (++depth > maxDepth) return beyond("is nested too deeply");
+      if (++values > maxValues) return beyond("has too many values");
+      word = 0;
+    } else if (CLOSING.has(byte)) {
+      depth--;
+      word = 0;
+    } else if (++word > MAX_NUMBER_LENGTH) return beyond("has a number that is too long");
+  }
+  return { members, isMalformed: strings.isMalformed };
+}
+
+function beyond(excess: string): JsonShape {
+  return { members: 0, excess };
+}
+
+/** Places that were searched for are remembered: a far quote is not searched for again behind each escape. */
+type StringScan = {
+  escapes: number;
+  nextQuote: number;
+  nextBackslash: number;
+  /** Whether escapes are checked, and whether one was wrong. */
+  readonly isChecked: boolean;
+  isMalformed: boolean;
+};
+
+/** The place of the quote that ends the string which begins at `start`; the end of the text without one. */
+function endOfString(bytes: Uint8Array, start: number, json: Buffer, scan: StringScan): number {
+  const { length } = bytes;
+  let at = start + 1;
+  while (at < length) {
+    const nativeFrom = Math.min(length, at + SHORT_STRING);
+    while (at < nativeFrom && bytes[at] !== QUOTE && bytes[at] !== BACKSLASH) at++;
+    if (at === nativeFrom) at = nextSpecial(json, at, scan);
+    if (bytes[at] === QUOTE) return at;
+    if (++scan.escapes > MAX_ESCAPES) return length;
+    if (scan.isChecked && !isEscape(json, at)) scan.isMalformed = true;
+    at += 2;
+  }
+  return length;
+}
+
+function nextSpecial(json: Buffer, from: number, scan: StringScan): number {
+  if (scan.nextQuote < from) scan.nextQuote = placeOf(QUOTE, json, from);
+  if (scan.nextBackslash < from) scan.nextBackslash = placeOf(BACKSLASH, json, from);
+  return Math.min(scan.nextQuote, scan.nextBackslash);
+}
+
+function placeOf(byte: number, json: Buffer, from: number): number {
+  const at = json.indexOf(byte, from);
+  return at === -1 ? json.length : at;
+}

@@ -1,0 +1,143 @@
+import { randomBytes } from "node:crypto";
+import { indexOfInTurns, TurnMeter } from "../async/turn-queue.ts";
+import { AppError } from "../errors.ts";
+
+/** One part of a form. `bytes` is a view of the body, not a copy. */
+export type FormPart = {
+  readonly name: string;
+  readonly filename?: string | undefined;
+  readonly contentType?: string | undefined;
+  readonly bytes: Buffer;
+};
+
+const MAX_PARTS = 64;
+/** Of all fields that are no files. */
+const MAX_TEXT_BYTES = 1_048_576;
+const MAX_HEADER_BYTES = 4_096;
+const CRLF = Buffer.from("\r\n");
+const HEADERS_END = Buffer.from("\r\n\r\n");
+const BOUNDARY = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"\r\n]{1,70})"|([^\s;",]{1,70}))/i;
+
+/** A form as it came, or as it is to be sent. */
+export type Form = {
+  readonly contentType: string;
+  readonly parts: readonly FormPart[];
+  /** The body, where it is there already. */
+  readonly bytes?: Buffer | undefined;
+};
+
+/**
+ * Cuts a whole multipart body into its parts (RFC 7578), without copying them. Throws `invalid_body` for a body that
+ * is cut off, not well-formed, or of more than 64 parts. A long body is searched in several turns of the event loop.
+ */
+export async function readMultipart(bytes: Buffer, contentType: string): Promise<Form> {
+  const delimiter = Buffer.from(`\r\n--${boundaryOf(contentType)}`);
+  const parts: FormPart[] = [];
+  const meter = new TurnMeter();
+  let at = await indexOfInTurns(meter, bytes, delimiter.subarray(2));
+  if (at === -1 || (at > 0 && !bytes.subarray(at - 2, at).equals(CRLF)))
+    throw malformed("no boundary was found");
+  for (at += delimiter.length - 2; bytes.toString("latin1", at, at + 2) !== "--"; ) {
+    if (!bytes.subarray(at, at + 2).equals(CRLF)) throw malformed("a boundary is broken");
+    const end = await indexOfInTurns(meter, bytes, delimiter, at);
+    if (end === -1) throw malformed("the last boundary is missing");
+    if (parts.length === MAX_PARTS) throw malformed("it has too many parts");
+    parts.push(readPart(bytes.subarray(at + 2, end)));
+    at = end + delimiter.length;
+  }
+  return { contentType, parts, bytes };
+}
+
+/** A form of these parts, with a boundary of its own. */
+export function newForm(parts: readonly FormPart[]): Form {
+  return {
+    contentType: `multipart/form-data; boundary=----zerograph${randomBytes(16).toString("hex")}`,
+    parts,
+  };
+}
+
+/** The body of a form in which these texts stand in place of its own of their names: untouched where there are none. */
+export function formBody(
+  { contentType, parts, bytes }: Form,
+  texts: Readonly<Record<string, string>>,
+): Buffer {
+  const added = Object.entries(texts).map(([name, text]) => ({ name, bytes: Buffer.from(text) }));
+  if (bytes && added.length === 0) return bytes;
+  const boundary = boundaryOf(contentType);
+  const chunks = [...parts.filter(({ name }) => !Object.hasOwn(texts, name)), ...added].flatMap((part) => [
+    Buffer.from(`--${boundary}\r\n${headOf(part)}\r\n`),
+    part.bytes,
+    CRLF,
+  ]);
+  return Buffer.concat([...chunks, Buffer.from(`--${boundary}--\r\n`)]);
+}
+
+/**
+ * The texts of a form by name. Throws `invalid_body` for texts over 1 MiB in all, and for a name that comes twice, unless
+ * it ends with `[]`.
+ */
+export function textsOf({ parts }: Form): Readonly<Record<string, string>> {
+  const texts = new Map<string, string>();
+  let sizeBytes = 0;
+  for (const { name, filename, bytes } of parts) {
+    if (filename !== undefined || name.endsWith("[]")) continue;
+    sizeBytes += bytes.length;
+    if (sizeBytes > MAX_TEXT_BYTES) throw malformed(`${name} is too long`, name);
+    if (texts.has(name)) throw malformed(`${name} was sent twice`, name);
+    texts.set(name, bytes.toString("utf8"));
+  }
+  return Object.fromEntries(texts);
+}
+
+function boundaryOf(contentType: string): string {
+  const [, quoted, bare] = BOUNDARY.exec(contentType) ?? [];
+  const boundary = quoted ?? bare;
+  if (boundary === undefined) throw malformed("the Content-Type names no boundary");
+  return boundary;
+}
+
+function headOf({ name, filename, contentType }: FormPart): string {
+  const file = filename === undefined ? "" : `; filename="${escaped(filename)}"`;
+  const type = contentType === undefined ? "" : `Content-Type: ${contentType}\r\n`;
+  return `Content-Disposition: form-data; name="${escaped(name)}"${file}\r\n${type}`;
+}
+
+function readPart(part: Buffer): FormPart {
+  const end = part.subarray(0, MAX_HEADER_BYTES + HEADERS_END.length).indexOf(HEADERS_END);
+  if (end === -1) throw malformed("a part has no headers");
+  const headers = new Map(
+    part
+      .toString("utf8", 0, end)
+      .split("\r\n")
+      .map((line) => {
+        const [, name = "", value = ""] = /^([!-9;-~]+):\s*(.*)$/.exec(line) ?? [];
+        return [name.toLowerCase(), value] as const;
+      }),
+  );
+  const disposition = headers.get("content-disposition") ?? "";
+  const name = parameterOf(disposition, "name");
+  if (!/^form-data\s*;/i.test(disposition) || name === undefined) throw malformed("a part has no name");
+  const filename = parameterOf(disposition, "filename");
+  const contentType = headers.get("content-type");
+  return {
+    name,
+    ...(filename !== undefined && { filename }),
+    ...(contentType !== undefined && { contentType }),
+    bytes: part.subarray(end + HEADERS_END.length),
+  };
+}
+
+function parameterOf(disposition: string, parameter: string): string | undefined {
+  const [, quoted, bare] =
+    new RegExp(`;\\s*${parameter}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s;"]+))`, "i").exec(disposition) ?? [];
+  return quoted?.replace(/\\(.)/g, "$1") ?? bare;
+}
+
+/** As browsers escape names (WHATWG HTML, multipart/form-data encoding). */
+function escaped(name: string): string {
+  return name.replace(/\r\n|\r|\n/g, "%0D%0A").replaceAll('"', "%22");
+}
+
+function malformed(what: string, param = "body"): AppError {
+  return new AppError("invalid_body", `The form is not well-formed: ${what}.`, { param });
+}

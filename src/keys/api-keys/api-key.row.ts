@@ -1,0 +1,35 @@
+import { defineEntity, p } from "@mikro-orm/core";
+import { NeuronType } from "../../db/neuron.type.ts";
+import type { TrustFloor } from "./key-settings.ts";
+import type { ResetPeriod } from "./reset-period.ts";
+
+const neuron = () => p.type(NeuronType).$type<bigint>();
+
+const schema = defineEntity({
+  name: "ApiKey",
+  tableName: "api_key",
+  properties: {
+    id: p.uuid().primary(),
+    account: p.text(),
+    name: p.text(),
+    secretHash: p.text().hidden(),
+    preview: p.text(),
+    permission: p.text(),
+    createdAt: p.datetime(),
+    lastUsedAt: p.datetime().nullable(),
+    revokedAt: p.datetime().nullable(),
+    expiresAt: p.datetime().nullable(),
+    creditLimit: neuron().nullable(),
+    resetPeriod: p.text().$type<ResetPeriod>(),
+    allowedModels: p.json<readonly string[]>(),
+    allowedProviders: p.json<readonly string[]>(),
+    trustMode: p.text().$type<TrustFloor>().nullable(),
+    termsVersion: p.integer(),
+    used: neuron(),
+    spentAt: p.datetime().nullable(),
+  },
+});
+
+/** An `sk-` key at rest: of its secret only the SHA-256 (SPEC 2.2). `used` and `spentAt` are the ledger's to write. */
+export class ApiKeyRow extends schema.class {}
+schema.setClass(ApiKeyRow);

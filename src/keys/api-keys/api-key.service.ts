@@ -1,0 +1,248 @@
+import { type FilterQuery, LockMode, UniqueConstraintViolationException } from "@mikro-orm/core";
+import { recountSpending } from "../../accounts/key-spending.ts";
+import { openAccount } from "../../accounts/ledger.store.ts";
+import type { Database, Transaction } from "../../db/database.ts";
+import { appendEvents } from "../../events/outbox.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { AppError } from "../../kernel/errors.ts";
+import {
+  decodeTimeCursor,
+  encodeTimeCursor,
+  type Page,
+  type PageRequest,
+  pageLimit,
+  toPage,
+} from "../../kernel/page.ts";
+import { isId, newId } from "../../kernel/text/ids.ts";
+import { hashSecret, newSecret, previewSecret } from "../auth/secret.ts";
+import { ApiKeyRow } from "./api-key.row.ts";
+import { checkTerms } from "./check-key-settings.ts";
+import type { KeyReach, KeyTerms } from "./key-settings.ts";
+import { periodStart } from "./reset-period.ts";
+
+/** Whether a key may be used. */
+export const KEY_STATUSES = ["active", "revoked", "expired"] as const;
+export type KeyStatus = (typeof KEY_STATUSES)[number];
+
+/** An `sk-` key as its holder may see it (SPEC 2.2, facts 1.3). */
+export type ApiKey = KeyTerms & {
+  readonly id: string;
+  readonly account: string;
+  readonly preview: string;
+  readonly permission: string;
+  readonly status: KeyStatus;
+  readonly createdAt: Date;
+  readonly lastUsedAt: Date | null;
+  /** What it was charged in its present period, neuron. */
+  readonly used: bigint;
+};
+
+type Needs = { readonly database: Database; readonly clock: Clock; readonly committed: () => void };
+
+/** Issues, lists, changes and revokes `sk-` keys. */
+export class ApiKeyService {
+  readonly #needs: Needs;
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /**
+   * Makes a key, without limits unless told. This is the only time its secret exists outside the holder's hands: its
+   * hash is what is kept. Throws `duplicate_name`, and `invalid_parameter` for terms that are none.
+   */
+  async create(
+    account: string,
+    name: string,
+    terms: Partial<Omit<KeyTerms, "name">> = {},
+  ): Promise<{ key: ApiKey; secret: string }> {
+    const now = this.#needs.clock.now();
+    const given = checkTerms({ name, ...terms }, now);
+    const secret = newSecret("sk-");
+    const row = await this.#commit(async (tx) => {
+      await openAccount(tx, account);
+      const created = tx.em.create(ApiKeyRow, {
+        id: newId(),
+        account,
+        name: given.name ?? name,
+        secretHash: hashSecret(secret),
+        preview: previewSecret(secret),
+        permission: "inference",
+        createdAt: now,
+        lastUsedAt: null,
+        revokedAt: null,
+        expiresAt: given.expiresAt ?? null,
+        creditLimit: given.creditLimit ?? null,
+        resetPeriod: given.resetPeriod ?? "never",
+        allowedModels: given.allowedModels ?? [],
+        allowedProviders: given.allowedProviders ?? [],
+        trustMode: given.trustMode ?? null,
+        termsVersion: limitsReach(given) ? 1 : 0,
+        used: 0n,
+        spentAt: null,
+      });
+      await flush(tx);
+      await appendEvents(tx, [keyChanged(created, "created")]);
+      return created;
+    });
+    return { key: this.#view(row), secret };
+  }
+
+  /** The keys of an account, oldest first; of one status, or all. */
+  async list(account: string, page: PageRequest, status?: KeyStatus): Promise<Page<ApiKey>> {
+    const newer: FilterQuery<ApiKeyRow> = page.after === undefined ? {} : newerThan(page.after);
+    const wanted = status === undefined ? {} : withStatus(status, this.#needs.clock.now());
+    const rows = await this.#needs.database
+      .em()
+      .find(
+        ApiKeyRow,
+        { $and: [{ account }, newer, wanted] },
+        { orderBy: { createdAt: "asc", id: "asc" }, limit: pageLimit(page) },
+      );
+    return toPage(
+      rows.map((row) => this.#view(row)),
+      page,
+    );
+  }
+
+  /** The keys with these ids, in their order; undefined where there is none. */
+  async byIds(ids: readonly string[]): Promise<readonly (ApiKey | undefined)[]> {
+    const rows = await this.#needs.database.em().find(ApiKeyRow, { id: { $in: ids.filter(isId) } });
+    const byId = new Map(rows.map((row) => [row.id, this.#view(row)]));
+    return ids.map((id) => byId.get(id.toLowerCase()));
+  }
+
+  /**
+   * Changes what is given and leaves the rest. It counts from the next admission on, in every process. Throws
+   * `api_key_not_found`, `duplicate_name`, `key_revoked`, and `invalid_parameter` for terms that are none.
+   */
+  async update(account: string, id: string, changes: Partial<KeyTerms>): Promise<ApiKey> {
+    const given = checkTerms(changes, this.#needs.clock.now());
+    await this.#commit(async (tx) => {
+      const row = await lockKey(tx, account, id);
+      if (row.revokedAt) throw new AppError("key_revoked", "This key was revoked: it cannot be changed.");
+      const hasNewPeriod = given.resetPeriod !== undefined && given.resetPeriod !== row.resetPeriod;
+      if (limitsReach(given)) row.termsVersion++;
+      Object.assign(row, given);
+      await flush(tx);
+      if (hasNewPeriod) await recountSpending(tx, id);
+      await appendEvents(tx, [keyChanged(row, "updated")]);
+    });
+    const [key] = await this.byIds([id]);
+    if (!key) throw new Error("a key that was changed is gone");
+    return key;
+  }
+
+  /**
+   * Ends a key for good; ending it twice is once. Throws `api_key_not_found` for another account's key as for none.
+   * The update waits for the admissions that hold the row, and every later one re-reads it: nothing is billed after.
+   */
+  async revoke(account: string, id: string): Promise<ApiKey> {
+    const row = await this.#commit(async (tx) => {
+      const found = await lockKey(tx, account, id);
+      if (found.revokedAt) return found;
+      found.revokedAt = this.#needs.clock.now();
+      await tx.em.flush();
+      await appendEvents(tx, [keyChanged(found, "revoked")]);
+      return found;
+    });
+    return this.#view(row);
+  }
+
+  /** What a key may reach, read now. Throws `api_key_revoked` and `api_key_expired` for one of no use any more. */
+  async reachOf(id: string): Promise<KeyReach> {
+    const row = await this.#needs.database.em().findOne(ApiKeyRow, { id });
+    if (!row || row.revokedAt) throw new AppError("api_key_revoked", "This key was revoked.");
+    if (statusOf(row, this.#needs.clock.now()) === "expired")
+      throw new AppError("api_key_expired", "This key has expired.");
+    const { termsVersion, allowedModels, allowedProviders, trustMode } = row;
+    return {
+      version: termsVersion,
+      models: allowedModels,
+      providers: allowedProviders,
+      trustMode: trustMode ?? null,
+    };
+  }
+
+  async #commit<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const result = await this.#needs.database.transaction(work);
+    this.#needs.committed();
+    return result;
+  }
+
+  #view(row: ApiKeyRow): ApiKey {
+    const now = this.#needs.clock.now();
+    const start = periodStart(row.resetPeriod, now);
+    const isOfThisPeriod = start === null || (row.spentAt != null && row.spentAt >= start);
+    return {
+      id: row.id,
+      account: row.account,
+      name: row.name,
+      preview: row.preview,
+      permission: row.permission,
+      status: statusOf(row, now),
+      createdAt: row.createdAt,
+      lastUsedAt: row.lastUsedAt ?? null,
+      expiresAt: row.expiresAt ?? null,
+      creditLimit: row.creditLimit ?? null,
+      resetPeriod: row.resetPeriod,
+      used: isOfThisPeriod ? row.used : 0n,
+      allowedModels: row.allowedModels,
+      allowedProviders: row.allowedProviders,
+      trustMode: row.trustMode ?? null,
+    };
+  }
+}
+
+/** Where a list goes on after this key. */
+export function apiKeyCursor(key: ApiKey): string {
+  return encodeTimeCursor(key.createdAt, key.id);
+}
+
+/** The first condition is a range of the index; the second leaves out what is of the same time and was listed. */
+function newerThan(after: string) {
+  const { at, id } = decodeTimeCursor(after);
+  return { createdAt: { $gte: at }, $or: [{ createdAt: { $gt: at } }, { id: { $gt: id } }] };
+}
+
+function withStatus(status: KeyStatus, now: Date): FilterQuery<ApiKeyRow> {
+  switch (status) {
+    case "revoked":
+      return { revokedAt: { $ne: null } };
+    case "expired":
+      return { revokedAt: null, expiresAt: { $lte: now } };
+    case "active":
+      return { revokedAt: null, $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] };
+  }
+}
+
+function statusOf(row: ApiKeyRow, now: Date): KeyStatus {
+  if (row.revokedAt) return "revoked";
+  return row.expiresAt && row.expiresAt <= now ? "expired" : "active";
+}
+
+function limitsReach({ allowedModels, allowedProviders, trustMode }: Partial<KeyTerms>): boolean {
+  return allowedModels !== undefined || allowedProviders !== undefined || trustMode !== undefined;
+}
+
+/** Reads a key for a change of it. No admission or settlement by it goes on until the transaction ends. */
+async function lockKey(tx: Transaction, account: string, id: string): Promise<ApiKeyRow> {
+  const row =
+    isId(id) && (await tx.em.findOne(ApiKeyRow, { id, account }, { lockMode: LockMode.PESSIMISTIC_WRITE }));
+  if (!row) throw new AppError("api_key_not_found", "There is no such key.");
+  return row;
+}
+
+async function flush(tx: Transaction): Promise<void> {
+  try {
+    await tx.em.flush();
+  } catch (error) {
+    if (!(error instanceof UniqueConstraintViolationException)) throw error;
+    throw new AppError("duplicate_name", "Another key of this account has this name.", { param: "name" });
+  }
+}
+
+function keyChanged(row: ApiKeyRow, change: "created" | "updated" | "revoked") {
+  const data = { account: row.account, keyId: row.id, kind: "api-key", change } as const;
+  return { topic: "key.changed", subject: row.account, data } as const;
+}

@@ -1,0 +1,68 @@
+import type { BlockList } from "node:net";
+import QuickLru from "quick-lru";
+import type { Database } from "../../db/database.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Logger } from "../../kernel/log.ts";
+import type { Principal } from "../auth/principal.ts";
+import { type Hop, sourceAddress } from "../auth/source-address.ts";
+
+type Needs = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly trusted: BlockList;
+};
+
+const REMEMBERED_KEYS = 10_000;
+/** Half a second over the 60 s of the statements, so that one write does not come too early for the next. */
+const QUIET_MS = 60_500;
+
+/**
+ * Writes down when a key was last used, and for `mk-` keys from where: at most once per key in 60 s, whatever the load
+ * and however many processes (SPEC 8). Requests do not wait for it.
+ */
+export class KeyUseService {
+  readonly #needs: Needs;
+  readonly #lastMs = new QuickLru<string, number>({ maxSize: REMEMBERED_KEYS });
+  readonly #writes = new Set<Promise<void>>();
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /** Notes a request that succeeded. Sessions and the anonymous leave no trace. */
+  record(principal: Principal, hop: Hop): void {
+    if (principal.kind !== "api-key" && principal.kind !== "management-key") return;
+    const { keyId } = principal;
+    const nowMs = this.#needs.clock.monotonicMs();
+    if (nowMs - (this.#lastMs.get(keyId) ?? Number.NEGATIVE_INFINITY) < QUIET_MS) return;
+    this.#lastMs.set(keyId, nowMs);
+    const write = this.#write(principal, hop).catch((error: unknown) => {
+      this.#lastMs.delete(keyId);
+      this.#needs.log.error({ err: error, keyId }, "the use of a key could not be written down");
+    });
+    this.#writes.add(write);
+    write.finally(() => this.#writes.delete(write));
+  }
+
+  /** Waits until everything that was noted is written. */
+  async drain(): Promise<void> {
+    await Promise.all(this.#writes);
+  }
+
+  async #write({ kind, keyId }: Used, hop: Hop): Promise<void> {
+    const { database, trusted } = this.#needs;
+    if (kind === "api-key") await database.rows(USE_API_KEY, [keyId]);
+    else await database.rows(USE_MANAGEMENT_KEY, [keyId, sourceAddress(hop, trusted) ?? null]);
+  }
+}
+
+type Used = Extract<Principal, { keyId: string }>;
+
+const IS_DUE = "(last_used_at is null or last_used_at <= now() - interval '60 seconds')";
+
+const USE_API_KEY = `update api_key set last_used_at = now() where id = $1::uuid and ${IS_DUE}`;
+
+const USE_MANAGEMENT_KEY = `
+  update management_key set last_used_at = now(), last_source_ip = coalesce($2::text, last_source_ip)
+  where id = $1::uuid and ${IS_DUE}`;

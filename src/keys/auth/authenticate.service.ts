@@ -1,0 +1,90 @@
+import QuickLru from "quick-lru";
+import type { Queries } from "../../db/database.ts";
+import { NaturalBatch } from "../../kernel/async/batch.ts";
+import { AppError } from "../../kernel/errors.ts";
+import {
+  type FoundApiKey,
+  type FoundManagementKey,
+  type FoundSession,
+  findApiKeys,
+  findManagementKeys,
+  findSessions,
+} from "./credential.store.ts";
+import { ANONYMOUS, type Principal } from "./principal.ts";
+import { bearerSecret, hashSecret, readSecret } from "./secret.ts";
+
+const CACHED_KEYS = 10_000;
+const CACHED_MS = 10_000;
+
+const MAX_CONCURRENT = 512;
+
+/**
+ * Turns the `Authorization` header into a principal. Credentials that come while others are looked up are looked up
+ * together, one statement of a kind at a time: however many wrong ones are tried, valid ones are found beside them.
+ */
+export class AuthenticateService {
+  readonly #apiKeyRows: NaturalBatch<string, FoundApiKey | undefined>;
+  readonly #managementKeyRows: NaturalBatch<string, FoundManagementKey | undefined>;
+  readonly #sessionRows: NaturalBatch<string, FoundSession | undefined>;
+  /**
+   * Live `sk-` keys by the hash of their secret, for requests that an admission judges anew: it may be up to 10 s
+   * behind a revocation without harm. `mk-` keys and sessions are never remembered: nothing behind them checks again.
+   */
+  readonly #apiKeys = new QuickLru<string, Principal>({ maxSize: CACHED_KEYS, maxAge: CACHED_MS });
+
+  constructor(queries: Queries) {
+    const limit = { max: MAX_CONCURRENT };
+    this.#apiKeyRows = new NaturalBatch((hashes) => findApiKeys(queries, hashes), limit);
+    this.#managementKeyRows = new NaturalBatch((hashes) => findManagementKeys(queries, hashes), limit);
+    this.#sessionRows = new NaturalBatch((hashes) => findSessions(queries, hashes), limit);
+  }
+
+  /**
+   * Who sends this header; anonymous without one. Throws `invalid_api_key` for anything that is not a key of ours,
+   * with one text for every reason, `api_key_revoked` and `api_key_expired` for a key of no use any more, and
+   * `session_ended` for the token of a session that is no more. With `isAdmitted`, an `sk-` key may be remembered from
+   * the last 10 s: only for requests whose every answer goes through an admission.
+   */
+  async authenticate(
+    authorization: string | undefined,
+    { isAdmitted = false }: { isAdmitted?: boolean } = {},
+  ): Promise<Principal> {
+    if (authorization === undefined) return ANONYMOUS;
+    const secret = bearerSecret(authorization);
+    const prefix = secret === undefined ? undefined : readSecret(secret);
+    if (secret === undefined || !prefix) throw invalid();
+    const hash = hashSecret(secret);
+    if (prefix === "sk-") return (isAdmitted && this.#apiKeys.get(hash)) || this.#byApiKey(hash);
+    return prefix === "mk-" ? this.#byManagementKey(hash) : this.#bySession(hash);
+  }
+
+  async #byApiKey(secretHash: string): Promise<Principal> {
+    const row = await this.#apiKeyRows.add(secretHash);
+    if (!row) throw invalid();
+    if (row.revoked || row.expired) {
+      this.#apiKeys.delete(secretHash);
+      if (row.revoked) throw new AppError("api_key_revoked", "This key was revoked.");
+      throw new AppError("api_key_expired", "This key has expired.");
+    }
+    const principal: Principal = { kind: "api-key", account: row.account, keyId: row.id };
+    this.#apiKeys.set(secretHash, principal);
+    return principal;
+  }
+
+  async #byManagementKey(secretHash: string): Promise<Principal> {
+    const row = await this.#managementKeyRows.add(secretHash);
+    if (!row) throw invalid();
+    if (row.revoked) throw new AppError("api_key_revoked", "This key was revoked.");
+    return { kind: "management-key", account: row.account, keyId: row.id, scopes: row.scopes };
+  }
+
+  async #bySession(tokenHash: string): Promise<Principal> {
+    const session = await this.#sessionRows.add(tokenHash);
+    if (!session) throw new AppError("session_ended", "This session has ended: sign in again.");
+    return { kind: "wallet-session", account: session.account, sessionId: session.id };
+  }
+}
+
+function invalid(): AppError {
+  return new AppError("invalid_api_key", "This is not a valid key.");
+}

@@ -1,0 +1,134 @@
+import { AppError } from "../../kernel/errors.ts";
+import type { Principal, Scope } from "./principal.ts";
+
+/** Which credentials of an account may take an action, and on which objects of the account. */
+export type Permission = {
+  /** `sk-` keys: for every object, for the objects that the key itself made, or not at all. */
+  readonly apiKey: "all" | "own" | "none";
+  /** The scope that a management key needs; null when none is enough. */
+  readonly scope: Scope | null;
+  /** Wallet sessions: the account itself. */
+  readonly session: boolean;
+};
+
+const SPENDING = { apiKey: "all", scope: null, session: false } as const;
+const SESSION_ONLY = { apiKey: "none", scope: null, session: true } as const;
+const withScope = (scope: Scope) => ({ apiKey: "none", scope, session: true }) as const;
+
+/**
+ * Every action that is not open to everyone, and who may take it. Both APIs ask here and nowhere else, so that REST and
+ * the graph cannot disagree (SPEC 5.3): a route names its action as `access`, a field in `@Requires` and its resolver.
+ * To follow something is to read it.
+ */
+export const PERMISSIONS = {
+  "inference.run": SPENDING,
+  "routing.preview": SPENDING,
+  "job.submit": SPENDING,
+  /** How a job stands: its status, model, provider, progress and failure. */
+  "job.read": { apiKey: "own", scope: "account:read", session: true },
+  /** What a job made. A management key never reads content; the wallet does, also after the key was revoked. */
+  "job.content": { apiKey: "own", scope: null, session: true },
+  "job.cancel": { apiKey: "own", scope: null, session: true },
+  "account.read": withScope("account:read"),
+  "balance.read": withScope("account:read"),
+  "deposit.read": withScope("account:read"),
+  "usage.read": withScope("account:read"),
+  /** Requests in the books, of every key, and the evidence of their answers. */
+  "request.read": withScope("account:read"),
+  "api-key.read": withScope("keys:read"),
+  "api-key.create": withScope("keys:create"),
+  "api-key.update": withScope("keys:manage"),
+  "api-key.revoke": withScope("keys:manage"),
+  "management-key.read": SESSION_ONLY,
+  "management-key.create": SESSION_ONLY,
+  "management-key.update": SESSION_ONLY,
+  "management-key.revoke": SESSION_ONLY,
+  "session.read": SESSION_ONLY,
+  "session.end": SESSION_ONLY,
+  /** The operator's node; the account must be an operator's besides. */
+  "node.read": withScope("account:read"),
+} as const satisfies Record<string, Permission>;
+
+/** The name of an action. */
+export type Action = keyof typeof PERMISSIONS;
+
+/** The objects that a permitted action may touch: those of the account; with `keyId`, only those that this key made. */
+export type Reach = { readonly account: string; readonly keyId?: string | undefined };
+
+/** Whose an object is, and which key made it. */
+export type Owner = { readonly account: string; readonly keyId: string | null };
+
+/** An `sk-` key that spends in the name of its account. */
+export type Spender = { readonly account: string; readonly keyId: string };
+
+/**
+ * Permits an action, and says which objects it may touch. Throws `missing_authorization` for the anonymous and
+ * `insufficient_scope` for credentials that may not take it.
+ */
+export function permit(principal: Principal, action: Action): Reach {
+  if (principal.kind === "anonymous")
+    throw new AppError("missing_authorization", "Send a key as `Authorization: Bearer <key>`.");
+  const permission: Permission = PERMISSIONS[action];
+  if (!isAllowed(principal, permission)) throw new AppError("insufficient_scope", refusalOf(permission));
+  const { account } = principal;
+  return principal.kind === "api-key" && permission.apiKey === "own"
+    ? { account, keyId: principal.keyId }
+    : { account };
+}
+
+/** Whether `permit` would permit it. */
+export function isPermitted(principal: Principal, action: Action): boolean {
+  return principal.kind !== "anonymous" && isAllowed(principal, PERMISSIONS[action]);
+}
+
+/** Permits an action on an account by its address. Throws what `permit` throws, also for another account. */
+export function permitOn(principal: Principal, action: Action, account: string): void {
+  if (permit(principal, action).account === account) return;
+  throw new AppError("insufficient_scope", "This credential is not allowed to read another account.");
+}
+
+/**
+ * The account of a credential that may read some of it. Throws `missing_authorization` for the anonymous and
+ * `insufficient_scope` for `sk-` keys, which read nothing of their account (SPEC 5.3).
+ */
+export function accountOf(principal: Principal): string {
+  if (principal.kind === "anonymous")
+    throw new AppError("missing_authorization", "Send a key as `Authorization: Bearer <key>`.");
+  if (principal.kind === "api-key")
+    throw new AppError("insufficient_scope", "An sk- key reads nothing of its account; use an mk- key.");
+  return principal.account;
+}
+
+/** Permits an action that only `sk-` keys may take, and names the key. Throws what `permit` throws. */
+export function permitSpender(principal: Principal, action: Action): Spender {
+  const { account } = permit(principal, action);
+  if (principal.kind === "api-key") return { account, keyId: principal.keyId };
+  throw new AppError("insufficient_scope", refusalOf(SPENDING));
+}
+
+/** Whether an object is within reach. */
+export function reaches({ account, keyId }: Reach, owner: Owner): boolean {
+  return owner.account === account && (keyId === undefined || owner.keyId === keyId);
+}
+
+function isAllowed(
+  principal: Exclude<Principal, { kind: "anonymous" }>,
+  { apiKey, scope, session }: Permission,
+): boolean {
+  switch (principal.kind) {
+    case "api-key":
+      return apiKey !== "none";
+    case "management-key":
+      return scope !== null && principal.scopes.includes(scope);
+    case "wallet-session":
+      return session;
+  }
+}
+
+function refusalOf({ apiKey, scope }: Permission): string {
+  if (scope === "account:read") return "This credential is not allowed to access account endpoints.";
+  if (scope !== null) return `This credential lacks the scope ${scope}.`;
+  if (apiKey === "all") return "This credential is not allowed to run inference; use an sk- key.";
+  if (apiKey === "own") return "Use the sk- key that made it, or a wallet session.";
+  return "Only a wallet session may do this: sign in with the wallet.";
+}

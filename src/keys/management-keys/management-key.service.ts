@@ -1,0 +1,184 @@
+import { LockMode, UniqueConstraintViolationException } from "@mikro-orm/core";
+import { openAccount } from "../../accounts/ledger.store.ts";
+import type { Database, Transaction } from "../../db/database.ts";
+import { appendEvents } from "../../events/outbox.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { AppError } from "../../kernel/errors.ts";
+import {
+  decodeTimeCursor,
+  encodeTimeCursor,
+  type Page,
+  type PageRequest,
+  pageLimit,
+  toPage,
+} from "../../kernel/page.ts";
+import { isId, newId } from "../../kernel/text/ids.ts";
+import { readKeyName } from "../api-keys/key-name.ts";
+import { chooseScopes, type Preset, presetOf, type ScopeChoice } from "../api-keys/preset.ts";
+import type { Scope } from "../auth/principal.ts";
+import { hashSecret, newSecret, previewSecret } from "../auth/secret.ts";
+import { ManagementKeyRow } from "./management-key.row.ts";
+
+/** An `mk-` key as its account may see it (SPEC 2.3). It never expires. */
+export type ManagementKey = {
+  readonly id: string;
+  readonly account: string;
+  readonly name: string;
+  readonly preview: string;
+  readonly scopes: readonly Scope[];
+  readonly preset: Preset;
+  readonly status: "active" | "revoked";
+  readonly createdAt: Date;
+  readonly lastUsedAt: Date | null;
+  readonly lastSourceIp: string | null;
+};
+
+/** What may be changed of a key; what is undefined stays as it is. */
+export type ManagementKeyChange = ScopeChoice & { readonly name?: string | undefined };
+
+type Needs = { readonly database: Database; readonly clock: Clock; readonly committed: () => void };
+
+/** Issues, lists, changes and revokes `mk-` keys. Whoever asks must have a wallet session: the faces see to that. */
+export class ManagementKeyService {
+  readonly #needs: Needs;
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /**
+   * Makes a key with these scopes. Its secret is in this answer and nowhere else; its hash is what is kept. Throws
+   * `duplicate_name` when another of the account's live keys has the name, `invalid_parameter` for a name that is none.
+   */
+  async create(
+    account: string,
+    name: string,
+    scopes: readonly Scope[],
+  ): Promise<{ key: ManagementKey; secret: string }> {
+    const secret = newSecret("mk-");
+    const row = await this.#write(async (tx) => {
+      await openAccount(tx, account);
+      const created = tx.em.create(ManagementKeyRow, {
+        id: newId(),
+        account,
+        name: readKeyName(name),
+        secretHash: hashSecret(secret),
+        preview: previewSecret(secret),
+        scopes: chooseScopes({ scopes }) ?? [],
+        createdAt: this.#needs.clock.now(),
+        lastUsedAt: null,
+        lastSourceIp: null,
+        revokedAt: null,
+      });
+      await commitChange(tx, created, "created");
+      return created;
+    });
+    return { key: toManagementKey(row), secret };
+  }
+
+  /** The keys of an account, oldest first; with `status` only those. */
+  async list(
+    account: string,
+    page: PageRequest,
+    status?: ManagementKey["status"] | undefined,
+  ): Promise<Page<ManagementKey>> {
+    const newer = page.after === undefined ? {} : newerThan(page.after);
+    const revokedAt = status === undefined ? {} : { revokedAt: status === "active" ? null : { $ne: null } };
+    const rows = await this.#needs.database
+      .em()
+      .find(
+        ManagementKeyRow,
+        { account, ...newer, ...revokedAt },
+        { orderBy: { createdAt: "asc", id: "asc" }, limit: pageLimit(page) },
+      );
+    return toPage(rows.map(toManagementKey), page);
+  }
+
+  /**
+   * Changes a live key; new scopes count from its next call. Throws `management_key_not_found` for another account's
+   * key as for none, `key_revoked`, `duplicate_name` and `invalid_parameter`.
+   */
+  async update(account: string, id: string, change: ManagementKeyChange): Promise<ManagementKey> {
+    const scopes = chooseScopes(change);
+    const row = await this.#write(async (tx) => {
+      const found = await lockKey(tx, account, id);
+      if (found.revokedAt) throw new AppError("key_revoked", "This key was revoked: it cannot be changed.");
+      if (change.name === undefined && !scopes) return found;
+      if (change.name !== undefined) found.name = readKeyName(change.name);
+      if (scopes) found.scopes = scopes;
+      await commitChange(tx, found, "updated");
+      return found;
+    });
+    return toManagementKey(row);
+  }
+
+  /** Ends a key for good; ending it twice is once. Throws `management_key_not_found`, also for another account's key. */
+  async revoke(account: string, id: string): Promise<ManagementKey> {
+    const row = await this.#write(async (tx) => {
+      const found = await lockKey(tx, account, id);
+      if (found.revokedAt) return found;
+      found.revokedAt = this.#needs.clock.now();
+      await commitChange(tx, found, "revoked");
+      return found;
+    });
+    return toManagementKey(row);
+  }
+
+  async #write(work: (tx: Transaction) => Promise<ManagementKeyRow>): Promise<ManagementKeyRow> {
+    try {
+      const row = await this.#needs.database.transaction(work);
+      this.#needs.committed();
+      return row;
+    } catch (error) {
+      if (!(error instanceof UniqueConstraintViolationException)) throw error;
+      throw new AppError("duplicate_name", "Another key of this account has this name.", {
+        param: "name",
+        cause: error,
+      });
+    }
+  }
+}
+
+/** Where a list goes on after this key. */
+export function managementKeyCursor(key: ManagementKey): string {
+  return encodeTimeCursor(key.createdAt, key.id);
+}
+
+async function lockKey(tx: Transaction, account: string, id: string): Promise<ManagementKeyRow> {
+  const lockMode = LockMode.PESSIMISTIC_WRITE;
+  const row = isId(id) ? await tx.em.findOne(ManagementKeyRow, { id, account }, { lockMode }) : null;
+  if (!row) throw new AppError("management_key_not_found", "There is no such key.");
+  return row;
+}
+
+async function commitChange(
+  tx: Transaction,
+  { id: keyId, account }: ManagementKeyRow,
+  change: "created" | "updated" | "revoked",
+): Promise<void> {
+  await tx.em.flush();
+  const data = { account, keyId, kind: "management-key", change } as const;
+  await appendEvents(tx, [{ topic: "key.changed", subject: account, data }]);
+}
+
+/** The first condition is a range of the index; the second leaves out what is of the same time and was listed. */
+function newerThan(after: string) {
+  const { at, id } = decodeTimeCursor(after);
+  return { createdAt: { $gte: at }, $or: [{ createdAt: { $gt: at } }, { id: { $gt: id } }] };
+}
+
+function toManagementKey(row: ManagementKeyRow): ManagementKey {
+  const { id, account, name, preview, scopes, createdAt, lastUsedAt, lastSourceIp, revokedAt } = row;
+  return {
+    id,
+    account,
+    name,
+    preview,
+    scopes,
+    preset: presetOf(scopes),
+    status: revokedAt ? "revoked" : "active",
+    createdAt,
+    lastUsedAt: lastUsedAt ?? null,
+    lastSourceIp: lastSourceIp ?? null,
+  };
+}

@@ -1,0 +1,96 @@
+import { randomBytes } from "node:crypto";
+import type { Database } from "../../db/database.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { AppError } from "../../kernel/errors.ts";
+import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
+import { newId } from "../../kernel/text/ids.ts";
+import { permit } from "../auth/permissions.ts";
+import type { Principal } from "../auth/principal.ts";
+import { hashSecret, newSecret } from "../auth/secret.ts";
+import {
+  endSessions,
+  findOpenSession,
+  insertSession,
+  keepNonce,
+  type SessionRow,
+  takeNonce,
+} from "./session.store.ts";
+import { readSignInMessage, refuseSignIn, type SignInPlaces } from "./sign-in-message.ts";
+
+/** An open session, as its holder may see it. */
+export type Session = SessionRow;
+
+/** A session as its holder gets it, once. The account is in lower case. */
+export type OpenedSession = { readonly token: string; readonly account: Hex; readonly expiresAt: Date };
+
+type SignedText = { readonly address: Hex; readonly message: string; readonly signature: Hex };
+
+type Needs = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly places: SignInPlaces;
+  /** Whether this wallet signed this text. */
+  readonly verify: (signed: SignedText) => Promise<boolean>;
+};
+
+const NONCE_BYTES = 16;
+const NONCE_SECONDS = 300;
+const SESSION_SECONDS = 12 * 3_600;
+
+/** Opens and ends wallet sessions by Sign-In with Ethereum (SPEC 5.9 leaves how to us; promises F49-F54). */
+export class SessionService {
+  readonly #needs: Needs;
+
+  constructor(needs: Needs) {
+    this.#needs = needs;
+  }
+
+  /** A nonce of 128 random bits for one sign-in within 5 minutes. */
+  async createNonce(): Promise<{ nonce: string; expiresAt: Date }> {
+    const nonce = randomBytes(NONCE_BYTES).toString("hex");
+    return { nonce, expiresAt: await keepNonce(this.#needs.database, nonce, NONCE_SECONDS) };
+  }
+
+  /**
+   * Opens a session of 12 h for the wallet that signed this message (EIP-4361), with a token that never was before.
+   * Throws `sign_in_refused`. The nonce is used up before the signature is looked at: it is good for one attempt.
+   */
+  async signIn({ message, signature }: { message: string; signature: Hex }): Promise<OpenedSession> {
+    const { database, clock, places, verify } = this.#needs;
+    const { address, nonce } = readSignInMessage(message, places, clock.now());
+    if (!(await takeNonce(database, nonce)))
+      throw refuseSignIn("Its nonce is unknown, used or expired: ask for a new one.");
+    if (!(await verify({ address, message, signature })))
+      throw refuseSignIn("The wallet did not sign this message.", "signature");
+    const token = newSecret("ws-");
+    const account = lowerHex(address);
+    const session = { id: newId(), account, tokenHash: hashSecret(token) };
+    return { token, account, expiresAt: await insertSession(database, session, SESSION_SECONDS) };
+  }
+
+  /** An open session by its id; undefined once it has ended. */
+  find(id: string): Promise<Session | undefined> {
+    return findOpenSession(this.#needs.database, id);
+  }
+
+  /** The session that asks. Throws `session_ended` when it ended meanwhile, `insufficient_scope` for any other caller. */
+  async current(principal: Principal): Promise<Session> {
+    const session = await this.find(sessionOf(principal));
+    if (!session) throw new AppError("session_ended", "This session has ended: sign in again.");
+    return session;
+  }
+
+  /**
+   * Ends the session that asks, or all of its account's. Returns how many ended. Throws `insufficient_scope` for a
+   * caller without a session.
+   */
+  async signOut(principal: Principal, { everywhere }: { everywhere: boolean }): Promise<number> {
+    const { account } = permit(principal, "session.end");
+    return endSessions(this.#needs.database, account, everywhere ? null : sessionOf(principal));
+  }
+}
+
+function sessionOf(principal: Principal): string {
+  permit(principal, "session.read");
+  return principal.kind === "wallet-session" ? principal.sessionId : "";
+}

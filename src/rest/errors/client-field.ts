@@ -1,0 +1,31 @@
+import { AppError } from "../../kernel/errors.ts";
+
+/** Fields that services and the graph name otherwise than REST does. */
+const REST_NAMES: Readonly<Record<string, string>> = {
+  after: "cursor",
+  first: "limit",
+  expires_at: "expiration",
+};
+
+/**
+ * A failure whose `param` is the field as the client sent it; services name fields once for both APIs. A key's `name`
+ * may have been sent as `label`.
+ */
+export function withClientField(error: unknown, body: unknown): unknown {
+  if (!(error instanceof AppError) || error.param === null) return error;
+  const param = isLabelled(error.param, body) ? "label" : REST_NAMES[error.param];
+  if (param === undefined) return error;
+  const { code, message, cause, retryAfterSeconds, headers } = error;
+  return new AppError(code, message, {
+    cause,
+    param,
+    headers,
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  });
+}
+
+function isLabelled(param: string, body: unknown): boolean {
+  if (param !== "name" || typeof body !== "object" || body === null) return false;
+  const { name, label } = body as { readonly name?: unknown; readonly label?: unknown };
+  return name == null && label != null;
+}

@@ -1,0 +1,89 @@
+import { z } from "zod";
+import { AppError, type ErrorCode, FAILURES } from "../../kernel/errors.ts";
+
+const codes = Object.keys(FAILURES) as ErrorCode[];
+const types = [...new Set(codes.map((code) => FAILURES[code].type))];
+
+/** The body of every failure under /v1, in OpenAI's shape (facts 1.5). */
+export const ERROR_BODY = z
+  .strictObject({
+    error: z.strictObject({
+      message: z.string(),
+      type: z.enum(types),
+      code: z.enum(codes),
+      param: z.string().nullable().meta({ description: "The field at fault, where there is one." }),
+    }),
+    request_id: z.string(),
+  })
+  .meta({ id: "Error" });
+
+/** The body of a failure. */
+export type ErrorBody = z.output<typeof ERROR_BODY>;
+
+/** Failures that a retry of the same request may cure, whatever was done; see `isRetryable` for the others. */
+const RETRYABLE: ReadonlySet<string> = new Set([
+  "no_available_provider",
+  "unavailable",
+  "overloaded",
+  "vault_unavailable",
+  "idempotency_in_progress",
+  "rate_limit_exceeded",
+]);
+
+/** How to authenticate, as every 401 says it (RFC 6750); undefined for other failures. */
+function challengeOf({ code, status }: AppError): string | undefined {
+  if (status !== 401) return undefined;
+  const hasToken = code !== "missing_authorization" && code !== "sign_in_refused";
+  return `Bearer realm="zerograph"${hasToken ? ', error="invalid_token"' : ""}`;
+}
+
+/** Whether a retry may cure a failure and cannot bill twice. */
+function isRetryable({ code, isUncharged }: AppError): boolean {
+  return RETRYABLE.has(code) || (code === "provider_error" && isUncharged);
+}
+
+/** Turns whatever was thrown into what the client sees. Only an `AppError` speaks for itself. */
+export function toErrorAnswer(
+  error: unknown,
+  requestId: string,
+): { status: number; headers: Readonly<Record<string, string>>; body: ErrorBody } {
+  const known = toAppError(error);
+  const { status, type } = FAILURES[known.code];
+  return {
+    status,
+    headers: { ...known.headers, ...failureHeaders(known) },
+    body: {
+      error: { message: known.message, type, code: known.code, param: known.param },
+      request_id: requestId,
+    },
+  };
+}
+
+/** What the headers of a failure say on every API: how to authenticate, and whether and when to send it again. */
+export function failureHeaders(failure: AppError): Readonly<Record<string, string>> {
+  const challenge = challengeOf(failure);
+  const mayRetry = isRetryable(failure);
+  return {
+    ...(challenge !== undefined && { "www-authenticate": challenge }),
+    "x-should-retry": String(mayRetry),
+    ...((failure.status === 503 || mayRetry) && { "retry-after": String(failure.retryAfterSeconds ?? 1) }),
+  };
+}
+
+/** The named failure behind an error: itself, what Fastify refused, or `internal_error`. */
+export function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new AppError("body_too_large", "The body is too large.");
+  if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE")
+    return new AppError("unsupported_media_type", "Send the body as application/json.", {
+      param: "Content-Type",
+    });
+  if (code === "FST_ERR_CTP_INVALID_CONTENT_LENGTH" || code === "FST_ERR_CTP_EMPTY_JSON_BODY")
+    return new AppError("invalid_body", "The body does not have the length that was announced.");
+  if (code === "FST_ERR_VALIDATION" || code === "FST_ERR_CTP_INVALID_JSON_BODY")
+    return new AppError("invalid_body", "The body is not what this path takes.", { cause: error });
+  if (code.startsWith("ECONN") || code === "57P03" || code === "57P01")
+    return new AppError("unavailable", "A part of this service is not reachable now.", { cause: error });
+  return new AppError("internal_error", "Something went wrong on our side.", { cause: error });
+}

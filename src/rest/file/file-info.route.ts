@@ -1,0 +1,18 @@
+import { readCid } from "../../storage/file-id.ts";
+import { envelope, envelopeOf } from "../envelope.ts";
+import { defineRoute, json } from "../route.ts";
+import { FILE_INFO, toFileInfo } from "./file-info.view.ts";
+
+/** `GET /file/info/{cid}`: what is known of a file; `cid` is a root or a txSeq (SPEC 4.3). */
+export const getFileInfo = defineRoute({
+  method: "GET",
+  url: "/file/info/:cid",
+  summary: "Read what is known of a file",
+  access: "public",
+  errors: "storage",
+  isOpenToPages: true,
+  answer: { json: envelopeOf(FILE_INFO) },
+  async handle(app, { params }) {
+    return json(envelope(toFileInfo(await app.files.get(readCid(params.cid?.trim() ?? "")))));
+  },
+});

@@ -1,0 +1,35 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Route } from "../route.ts";
+import { EXPOSED_HEADERS } from "./exposed-headers.ts";
+
+const PREFLIGHT_SECONDS = "43200";
+
+/** Lets pages of any site read the answers of an endpoint, without credentials. */
+export function openToPages(_request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  reply.header("access-control-allow-origin", "*");
+  reply.header("access-control-expose-headers", EXPOSED_HEADERS);
+  done();
+}
+
+/** Answers what browsers ask before they send a request of a page of another site. */
+export function servePreflights(server: FastifyInstance, routes: readonly Route[]): void {
+  const open = routes.filter(({ isOpenToPages }) => isOpenToPages);
+  for (const url of new Set(open.map((route) => route.url))) {
+    const methods = new Set(open.filter((route) => route.url === url).map(({ method }) => method));
+    const allowed = [...methods, ...(methods.has("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");
+    const answer = async (_request: FastifyRequest, reply: FastifyReply) =>
+      reply
+        .code(204)
+        .headers({
+          allow: allowed,
+          "access-control-allow-origin": "*",
+          "access-control-allow-methods": allowed,
+          "access-control-allow-headers":
+            "Authorization, Content-Type, If-Match, If-None-Match, If-Range, If-Unmodified-Since, Range, X-Request-ID",
+          "access-control-max-age": PREFLIGHT_SECONDS,
+        })
+        .send();
+    // Before its body is read.
+    server.options(url, { onRequest: answer }, answer);
+  }
+}

@@ -1,0 +1,52 @@
+import type { ServerResponse } from "node:http";
+import type { StreamSink } from "../../inference/dispatch/stream-options.ts";
+
+const KEEP_ALIVE = Buffer.from(": keep-alive\n\n");
+
+/**
+ * A streamed answer on a plain HTTP response. The head is written with the first event, or with the first comment that
+ * keeps the connection alive: one is sent whenever nothing else was written for `keepAliveMs`.
+ */
+export function eventSink(
+  response: ServerResponse,
+  headers: Readonly<Record<string, string>>,
+  keepAliveMs: number,
+): StreamSink {
+  let ended = false;
+  const begin = (responseKey?: string) => {
+    if (response.headersSent) return;
+    response.writeHead(200, {
+      ...headers,
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-store",
+      "x-accel-buffering": "no",
+      ...(responseKey !== undefined && { "zg-res-key": responseKey }),
+    });
+  };
+  const keepAlive = setInterval(() => {
+    if (response.writableEnded) clearInterval(keepAlive);
+    // A client that reads nothing needs no sign of life.
+    if (response.writableEnded || response.writableNeedDrain) return;
+    begin();
+    response.write(KEEP_ALIVE);
+  }, keepAliveMs);
+  response.once("close", () => clearInterval(keepAlive));
+  return {
+    start: ({ responseKey }) => begin(responseKey),
+    write(bytes) {
+      keepAlive.refresh();
+      return response.write(bytes);
+    },
+    end() {
+      ended = true;
+      clearInterval(keepAlive);
+      response.end();
+    },
+    isClosed: () => response.destroyed && !ended,
+    onDrain: (listener) => void response.on("drain", listener),
+    onClose: (listener) =>
+      void response.once("close", () => {
+        if (!ended) listener();
+      }),
+  };
+}

@@ -1,0 +1,137 @@
+import type { FastifyReply } from "fastify";
+import type { App } from "../../app.ts";
+import { ClientLeftError } from "../../kernel/errors.ts";
+import { toEnvelopeFailure } from "../envelope.ts";
+import { toAnthropicError } from "../errors/anthropic-error.ts";
+import { toAppError, toErrorAnswer } from "../errors/error-body.ts";
+import type { Route } from "../route.ts";
+import { toRpcFailure } from "../rpc/rpc-error.ts";
+import type { Answer } from "./answer.ts";
+import { eventSink } from "./event-sink.ts";
+import { sendFile } from "./send-file.ts";
+
+/** What an answer must know of the request it is for. */
+export type Asked = { readonly requestId: string; readonly errors: Route["errors"] };
+
+/** Sends what an endpoint answers. A stream is over when this resolves. */
+export async function sendAnswer(
+  app: App,
+  answer: Answer,
+  { requestId, errors }: Asked,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const headers = { ...idHeaders(requestId, errors), "cache-control": "no-store" };
+  if (answer.kind === "file") {
+    const { CLIENT_STALL_MS: stallMs } = app.config;
+    await reserveBuffer(app, answer, reply);
+    await sendFile(reply, answer, { more: headers, stallMs }).catch((error) => {
+      if (!reply.sent) throw error;
+      app.log.warn({ err: error, requestId }, "a download was broken off");
+    });
+    return undefined;
+  }
+  if (answer.kind === "json")
+    return reply
+      .code(answer.status ?? 200)
+      .headers(headers)
+      .send(answer.value);
+  if (answer.kind === "bytes")
+    return reply
+      .code(answer.status ?? 200)
+      .headers({ ...headers, "content-type": "application/json; charset=utf-8", ...answer.headers })
+      .send(answer.bytes);
+  reply.hijack();
+  try {
+    const { STREAM_KEEP_ALIVE_MS: keepAliveMs } = app.config;
+    await answer.run(eventSink(reply.raw, { ...headersOf(reply), ...headers }, keepAliveMs));
+  } catch (error) {
+    const { status, headers: more, body } = failureOf(app, error, requestId, errors);
+    if (reply.raw.writableEnded) app.log.error({ err: error, requestId }, "a stream failed after its end");
+    else if (reply.raw.headersSent) reply.raw.end(errorEvent(errors, body));
+    else {
+      reply.raw.writeHead(status, {
+        ...headersOf(reply),
+        ...headers,
+        ...more,
+        "content-type": "application/json; charset=utf-8",
+      });
+      reply.raw.end(JSON.stringify(body));
+    }
+  }
+  return undefined;
+}
+
+/** What the stream of a file reads ahead of its client at most: four segments. */
+const READ_AHEAD_BYTES = 4 * 262_144;
+
+async function reserveBuffer(
+  app: App,
+  { headers, body, bufferBytes = READ_AHEAD_BYTES }: Extract<Answer, { kind: "file" }>,
+  reply: FastifyReply,
+): Promise<void> {
+  const bytes = Math.min(bufferBytes, Number(headers["content-length"] ?? bufferBytes));
+  if (!body || bytes === 0) return;
+  try {
+    app.load.requests.of(reply.request.raw, reply.raw).reserve(bytes);
+  } catch (error) {
+    await body.return?.();
+    throw error;
+  }
+}
+
+/** Sends a failure, in the shape of its endpoint. */
+export function sendFailure(
+  app: App,
+  error: unknown,
+  { requestId, errors }: Asked,
+  reply: FastifyReply,
+): FastifyReply {
+  const { status, headers, body } = failureOf(app, error, requestId, errors);
+  const all = { ...idHeaders(requestId, errors), "cache-control": "no-store", ...headers };
+  if (status < 600) return reply.code(status).headers(all).send(body);
+  // The original storage gateway has a status that HTTP has not, and neither has Fastify.
+  const type = { "content-type": "application/json; charset=utf-8" };
+  reply.hijack();
+  reply.raw.writeHead(status, { ...headersOf(reply), ...all, ...type }).end(JSON.stringify(body));
+  return reply;
+}
+
+/** A failure as an event of a stream whose head was sent before: no event after it looks like an end. */
+function errorEvent(errors: Route["errors"], body: object): string {
+  return `${errors === "anthropic" ? "event: error\n" : ""}data: ${JSON.stringify(body)}\n\n`;
+}
+
+/** A failure in the shape of its endpoint. */
+function failureOf(app: App, error: unknown, requestId: string, errors: Route["errors"]) {
+  const { status, headers, body } = toErrorAnswer(error, requestId);
+  logUnexpected(app, body.error.code, error, requestId);
+  if (errors === "storage")
+    return { headers, ...toEnvelopeFailure(toAppError(error), app.config.STORAGE_STATUS) };
+  if (errors === "rpc") return { status, headers, body: toRpcFailure(body.error.message, status) };
+  return errors === "openai" ? { status, headers, body } : { headers, ...toAnthropicError(status, body) };
+}
+
+/** Anthropic's clients look for the id under a name of its own. */
+function idHeaders(requestId: string, errors: Route["errors"]): Readonly<Record<string, string>> {
+  return { "x-request-id": requestId, ...(errors === "anthropic" && { "request-id": requestId }) };
+}
+
+function logUnexpected(app: App, code: string, error: unknown, requestId: string): void {
+  if (error instanceof ClientLeftError) return;
+  if (isDisconnect(error))
+    app.log.debug({ err: error, requestId }, "a client left while it sent its request");
+  else if (code === "internal_error" || code === "unavailable")
+    app.log.error({ err: error, requestId }, "a request failed");
+}
+
+/** What Node emits on a request whose connection ends before its body does. */
+function isDisconnect(error: unknown): boolean {
+  return (
+    error instanceof Error && error.message === "aborted" && "code" in error && error.code === "ECONNRESET"
+  );
+}
+
+/** What was set on a reply before it was taken over. */
+function headersOf(reply: FastifyReply): Readonly<Record<string, string>> {
+  return reply.getHeaders() as Record<string, string>;
+}

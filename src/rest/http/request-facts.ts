@@ -1,0 +1,52 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { AppError } from "../../kernel/errors.ts";
+import { Slot } from "../../kernel/slot.ts";
+import { isRequestId, newRequestId } from "../../kernel/text/ids.ts";
+import type { Route } from "../route.ts";
+
+type RequestIds = { readonly own: string; readonly shown: string };
+
+const ids = new Slot<FastifyRequest, RequestIds>();
+
+/** `own` is unique and names the request in the books; `shown` is the client's `X-Request-ID` where that may stand. */
+export function requestIdsOf(request: FastifyRequest): RequestIds {
+  const known = ids.get(request);
+  if (known) return known;
+  const own = newRequestId();
+  const asked = request.headers["x-request-id"];
+  const made = { own, shown: typeof asked === "string" && isRequestId(asked) ? asked : own };
+  ids.set(request, made);
+  return made;
+}
+
+/**
+ * Node keeps the first of two Authorization headers and drops the second; two are refused instead. What is open to
+ * everyone is open also to those whose key is of no use, as official clients always send one. Anthropic's send a key
+ * as `X-Api-Key`, which counts at its endpoints where there is no Authorization.
+ */
+export function authorizationOf(request: FastifyRequest, { access, errors }: Route): string | undefined {
+  if (access === "public") return undefined;
+  const { rawHeaders } = request.raw;
+  let seen = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]?.length === 13 && rawHeaders[at]?.toLowerCase() === "authorization") seen++;
+  if (seen > 1) throw new AppError("invalid_api_key", "Send one Authorization header.");
+  const apiKey = request.headers["x-api-key"];
+  if (seen === 0 && errors === "anthropic" && typeof apiKey === "string") return `Bearer ${apiKey}`;
+  return request.headers.authorization;
+}
+
+/** The key by which a client may repeat the request; malformed where it sent several. */
+export function idempotencyKeyOf({ headers }: FastifyRequest): string | undefined {
+  const key = headers["idempotency-key"];
+  return Array.isArray(key) ? key.join(", ") : key;
+}
+
+/** Aborts when the client leaves before its answer was written. */
+export function leavingOf(reply: FastifyReply): AbortSignal {
+  const leaving = new AbortController();
+  reply.raw.once("close", () => {
+    if (!reply.raw.writableEnded) leaving.abort();
+  });
+  return leaving.signal;
+}

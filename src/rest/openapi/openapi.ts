@@ -1,0 +1,223 @@
+import { z } from "zod";
+import { PERMISSIONS, type Permission } from "../../keys/auth/permissions.ts";
+import { ENVELOPE_FAILURE } from "../envelope.ts";
+import { ERROR_BODY } from "../errors/error-body.ts";
+import type { Access, Route } from "../route.ts";
+import { noteOf, TAGS, tagOf } from "./openapi-notes.ts";
+
+type Schema = Readonly<Record<string, unknown>>;
+type Direction = "input" | "output";
+
+const VERSION = "1";
+const ABOUT = `OpenAI-compatible inference, billed against a deposit, the account behind it, and a storage gateway.
+
+- **\`sk-\` keys** run inference and are billed; **\`mk-\` keys** read and manage the account, by scopes; a **wallet session** may do all of the latter and manage \`mk-\` keys.
+- Amounts are **neuron** as text: 10^18 are one token of the network.
+- Failures are \`{"error":{"message","type","code","param"},"request_id"}\`; storage has \`{"code","message","data"}\`.
+- Everything that bills or creates takes an \`Idempotency-Key\`, and inference the routing headers.
+- What changes is also to be subscribed to, in the graph at [/graphql](/graphql).`;
+const BEARERS: Readonly<Record<string, string>> = {
+  apiKey: "An API key, `sk-...`: it runs inference and is billed.",
+  managementKey: "A management key, `mk-...`, with the scope that the operation names.",
+  session: "A wallet session, `ws-...`.",
+};
+
+/** The description of every endpoint, OpenAPI 3.1, made of the list of routes: what is mounted and what is told are one. */
+export function toOpenApi(routes: readonly Route[]): Schema {
+  const schemas = new Schemas();
+  const paths: Record<string, Record<string, Schema>> = {};
+  for (const route of routes) {
+    const path = route.url.replace(/:(\w+)/g, "{$1}").replace("*", `{${route.wildcard}}`);
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, schemas) };
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "zerograph",
+      version: VERSION,
+      description: ABOUT,
+    },
+    servers: [{ url: "/" }],
+    tags: TAGS.map(({ name, description }) => ({ name, description })),
+    paths,
+    components: {
+      securitySchemes: Object.fromEntries(
+        Object.entries(BEARERS).map(([name, description]) => [
+          name,
+          { type: "http", scheme: "bearer", description },
+        ]),
+      ),
+      schemas: schemas.named,
+    },
+  };
+}
+
+function operationOf(route: Route, schemas: Schemas): Schema {
+  const bodies = Object.entries(route.bodies);
+  const { description, example } = noteOf(route);
+  const failure = contentOf({ "application/json": failureOf(route) }, schemas, "output");
+  return {
+    operationId: operationId(route),
+    tags: [tagOf(route)],
+    summary: route.summary,
+    ...(description !== undefined && { description }),
+    security: securityOf(route.access),
+    parameters: parametersOf(route, schemas),
+    ...(bodies.length > 0 && {
+      requestBody: {
+        required: !bodies.every(([, schema]) => schema.safeParse(undefined).success),
+        content: withExample(contentOf(route.bodies, schemas, "input"), example),
+      },
+    }),
+    responses: {
+      ...answersOf(route, schemas),
+      "4XX": { description: "The request is refused.", content: failure },
+      "5XX": { description: "The request failed, not by its own fault.", content: failure },
+    },
+  };
+}
+
+function failureOf({ failure, errors }: Route): z.ZodType {
+  return failure ?? (errors === "storage" ? ENVELOPE_FAILURE : ERROR_BODY);
+}
+
+function answersOf({ answer }: Route, schemas: Schemas): Schema {
+  if (!answer) return {};
+  const { status = 200, json, media } = answer;
+  const content = contentOf({ ...(json && { "application/json": json }), ...media }, schemas, "output");
+  return { [status]: { description: "All went well.", content } };
+}
+
+function contentOf(
+  media: Readonly<Record<string, z.ZodType>>,
+  schemas: Schemas,
+  direction: Direction,
+): Schema {
+  return Object.fromEntries(
+    Object.entries(media).map(([type, schema]) => [type, { schema: schemas.read(schema, direction) }]),
+  );
+}
+
+/** A body to try, where it is JSON. */
+function withExample(content: Schema, example: unknown): Schema {
+  const json = content["application/json"] as Schema | undefined;
+  return json && example !== undefined ? { ...content, "application/json": { ...json, example } } : content;
+}
+
+function parametersOf(
+  { url, wildcard, query, repetition, isAdmitted }: Route,
+  schemas: Schemas,
+): readonly Schema[] {
+  const inPath = [...url.matchAll(/:(\w+)|\*/g)].map(([, name = wildcard]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
+  const asked = schemas.read(query, "input") as { properties?: Record<string, Schema>; required?: string[] };
+  const inQuery = Object.entries(asked.properties ?? {}).map(([name, schema]) => ({
+    name,
+    in: "query",
+    required: asked.required?.includes(name) ?? false,
+    schema,
+  }));
+  const headers = [
+    ...(repetition ? [IDEMPOTENCY_KEY] : []),
+    ...(isAdmitted ? ROUTING_HEADERS : []),
+    REQUEST_ID,
+  ].map((header) => ({ ...header, in: "header", required: false }));
+  return [...inPath, ...inQuery, ...headers];
+}
+
+const price = { type: "string", pattern: "^(0|[1-9]\\d{0,11})(\\.\\d{1,18})?$" };
+const IDEMPOTENCY_KEY = {
+  name: "Idempotency-Key",
+  description:
+    "A request that comes again with its key is answered as before, and neither done nor billed again.",
+  schema: { type: "string", minLength: 1, maxLength: 255 },
+};
+const REQUEST_ID = {
+  name: "X-Request-ID",
+  description: "Answered as it is sent; without it, we give one.",
+  schema: { type: "string", pattern: "^(?!async-)[A-Za-z0-9._:-]{1,64}$" },
+};
+/** Each is also taken under the other words of `PLATFORM_WORDS`. */
+const ROUTING_HEADERS = [
+  {
+    name: "X-0G-Provider-Sort",
+    description: "Which provider is tried first.",
+    schema: { enum: ["latency", "price"] },
+  },
+  {
+    name: "X-0G-Provider-Address",
+    description: "The one provider to ask.",
+    schema: { type: "string", pattern: "^0x[0-9a-fA-F]{40}$" },
+  },
+  {
+    name: "X-0G-Provider-Allow-Fallbacks",
+    description: "Whether another provider may be tried when one fails.",
+    schema: { enum: ["true", "false"] },
+  },
+  {
+    name: "X-0G-Provider-Trust-Mode",
+    description: "How far a provider must be trusted at the least.",
+    schema: { enum: ["verified", "private"] },
+  },
+  {
+    name: "X-0G-Provider-Max-Price-Usd-Prompt",
+    description: "What input may cost at the most: USD per million tokens.",
+    schema: price,
+  },
+  {
+    name: "X-0G-Provider-Max-Price-Usd-Completion",
+    description: "What output may cost at the most: USD per million tokens.",
+    schema: price,
+  },
+  {
+    name: "X-0G-Provider-Max-Price-Usd-Image",
+    description: "What an image may cost at the most: USD.",
+    schema: price,
+  },
+];
+
+function securityOf(access: Access): readonly Schema[] {
+  if (access === "public") return [];
+  const { apiKey, scope, session }: Permission = PERMISSIONS[access];
+  return [
+    ...(apiKey === "none" ? [] : [{ apiKey: [] }]),
+    ...(scope === null ? [] : [{ managementKey: [scope] }]),
+    ...(session ? [{ session: [] }] : []),
+  ];
+}
+
+/** `GET /v1/api-keys/:id` is `getV1ApiKeysId`. */
+function operationId({ method, url, wildcard }: Route): string {
+  const words = url
+    .replace("*", wildcard)
+    .split(/[^A-Za-z0-9]+/)
+    .filter((word) => word !== "");
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
+}
+
+/** Turns zod's schemas into JSON Schema; those with an `id` become components, which the others refer to. */
+class Schemas {
+  readonly #named: Record<string, Schema> = {};
+
+  get named(): Readonly<Record<string, Schema>> {
+    return this.#named;
+  }
+
+  read(schema: z.ZodType, direction: Direction): Schema {
+    const made = z.toJSONSchema(schema, { io: direction, unrepresentable: "any" });
+    const { $schema: _, $defs = {}, ...own } = pointAtComponents(made) as Schema & { $defs?: object };
+    for (const [name, definition] of Object.entries($defs)) {
+      const { id: _id, ...named } = definition as Schema;
+      this.#named[name] = named;
+    }
+    return own;
+  }
+}
+
+function pointAtComponents(schema: unknown): unknown {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/$defs/', '"$ref":"#/components/schemas/'));
+}

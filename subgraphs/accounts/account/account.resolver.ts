@@ -1,0 +1,71 @@
+import "../../shared/schema/reflect.ts";
+import { Arg, Args, Ctx, FieldResolver, Query, Resolver, Root } from "type-graphql";
+import type { Balance } from "../../../src/accounts/balance.service.ts";
+import type { Deposit } from "../../../src/accounts/deposits.service.ts";
+import { lowerHex } from "../../../src/kernel/text/hex.ts";
+import type { ApiKey } from "../../../src/keys/api-keys/api-key.service.ts";
+import { permit, permitOn } from "../../../src/keys/auth/permissions.ts";
+import { Requires } from "../../shared/access.ts";
+import type { Context } from "../../shared/context.ts";
+import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
+import { AddressScalar } from "../../shared/schema/scalars.ts";
+import { BalanceType } from "../balance/balance.type.ts";
+import { DepositConnection } from "../balance/deposit.type.ts";
+import { AccountType, toAccount } from "./account.type.ts";
+
+/** An account and its money. */
+@Resolver(() => AccountType)
+export class AccountResolver {
+  @Query(() => AccountType, {
+    nullable: true,
+    description:
+      "The account of any address. Public, as what the chain says of it is; its private fields are null, with an error, " +
+      "for everyone but itself.",
+  })
+  account(
+    @Arg("address", () => AddressScalar, { description: "The account's address." }) address: string,
+  ): AccountType {
+    return toAccount(address);
+  }
+
+  @Requires("balance.read")
+  @FieldResolver(() => BalanceType, {
+    nullable: true,
+    description: "What the account has. Needs the scope `account:read`.",
+  })
+  async balance(@Root() { address }: AccountType, @Ctx() { principal, loaders }: Context): Promise<Balance> {
+    permitOn(principal, "balance.read", address);
+    return loaders.balances.load(address);
+  }
+
+  @Requires("deposit.read")
+  @FieldResolver(() => DepositConnection, {
+    nullable: true,
+    description:
+      "What was paid in on chain, newest first, reverted deposits among it. Needs the scope `account:read`.",
+  })
+  async deposits(
+    @Root() { address }: AccountType,
+    @Args(() => PageArgs) args: PageArgs,
+    @Ctx() { services, principal }: Context,
+  ): Promise<Connection<Deposit>> {
+    permitOn(principal, "deposit.read", address);
+    const page = await services.deposits.list(lowerHex(address), toPageRequest(args));
+    return toConnection(page, args, ({ cursor }) => cursor);
+  }
+}
+
+/** The account behind a key that another subgraph sent. Anyone may name an account. */
+export function findAccount({ address }: { readonly address: unknown }): AccountType {
+  return toAccount(AddressScalar.parseValue(address));
+}
+
+/** The API key behind an id that another subgraph sent; null for another account's, as for none. */
+export async function findApiKey(
+  { id }: { readonly id: string },
+  { principal, loaders }: Context,
+): Promise<ApiKey | null> {
+  const account = permit(principal, "api-key.read").account;
+  const key = await loaders.apiKeys.load(id);
+  return key?.account === account ? key : null;
+}

@@ -1,0 +1,100 @@
+import "../../shared/schema/reflect.ts";
+import { Arg, Args, Ctx, FieldResolver, ID, Mutation, Resolver, Root } from "type-graphql";
+import { type ApiKey, apiKeyCursor } from "../../../src/keys/api-keys/api-key.service.ts";
+import type { KeyTerms } from "../../../src/keys/api-keys/key-settings.ts";
+import { permit, permitOn } from "../../../src/keys/auth/permissions.ts";
+import { Requires } from "../../shared/access.ts";
+import type { Context } from "../../shared/context.ts";
+import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
+import { AccountType } from "../account/account.type.ts";
+import {
+  ApiKeyConnection,
+  ApiKeyType,
+  CreatedApiKeyType,
+  type KeyLimit,
+  KeyLimitType,
+  KeyStatus,
+  KeyTermsArgs,
+} from "./api-key.type.ts";
+
+/** The account's `sk-` keys. */
+@Resolver(() => AccountType)
+export class ApiKeyResolver {
+  @Requires("api-key.read")
+  @FieldResolver(() => ApiKeyConnection, {
+    nullable: true,
+    description: "The account's `sk-` keys, oldest first. Needs the scope `keys:read`.",
+  })
+  async apiKeys(
+    @Root() { address }: AccountType,
+    @Arg("status", () => KeyStatus, { nullable: true, description: "Only keys of this status." })
+    status: ApiKey["status"] | null,
+    @Args(() => PageArgs) args: PageArgs,
+    @Ctx() { services, principal }: Context,
+  ): Promise<Connection<ApiKey>> {
+    permitOn(principal, "api-key.read", address);
+    const page = await services.apiKeys.list(address, toPageRequest(args), status ?? undefined);
+    return toConnection(page, args, apiKeyCursor);
+  }
+
+  @Requires("api-key.create")
+  @Mutation(() => CreatedApiKeyType, {
+    nullable: true,
+    description: "Creates an `sk-` key. It has no limits unless you set them. Needs the scope `keys:create`.",
+  })
+  async createApiKey(
+    @Arg("name", () => String, { description: "What to call it; no other live one has that name." })
+    name: string,
+    @Args(() => KeyTermsArgs) args: KeyTermsArgs,
+    @Ctx() { services, principal }: Context,
+  ): Promise<CreatedApiKeyType> {
+    const account = permit(principal, "api-key.create").account;
+    const { key, secret } = await services.apiKeys.create(account, name, toTerms(args));
+    return { secret, apiKey: key };
+  }
+
+  @Requires("api-key.update")
+  @Mutation(() => ApiKeyType, {
+    nullable: true,
+    description:
+      "Changes an `sk-` key; null leaves as it is. It counts from the key's next request on. " +
+      "Needs the scope `keys:manage`.",
+  })
+  async updateApiKey(
+    @Arg("id", () => ID, { description: "The key's id." }) id: string,
+    @Arg("name", () => String, { nullable: true, description: "Its new name." }) name: string | null,
+    @Args(() => KeyTermsArgs) args: KeyTermsArgs,
+    @Arg("clear", () => [KeyLimitType], { nullable: true, description: "The limits to take away." })
+    clear: readonly KeyLimit[] | null,
+    @Ctx() { services, principal }: Context,
+  ): Promise<ApiKey> {
+    const account = permit(principal, "api-key.update").account;
+    const cleared = Object.fromEntries((clear ?? []).map((limit) => [limit, null]));
+    const changes = { ...cleared, ...toTerms(args), ...(typeof name === "string" && { name }) };
+    return services.apiKeys.update(account, id, changes);
+  }
+
+  @Requires("api-key.revoke")
+  @Mutation(() => ApiKeyType, {
+    nullable: true,
+    description: "Ends an `sk-` key for good; ending it twice is once. Needs the scope `keys:manage`.",
+  })
+  async revokeApiKey(
+    @Arg("id", () => ID, { description: "The key's id." }) id: string,
+    @Ctx() { services, principal }: Context,
+  ): Promise<ApiKey> {
+    return services.apiKeys.revoke(permit(principal, "api-key.revoke").account, id);
+  }
+}
+
+function toTerms(args: KeyTermsArgs): Partial<Omit<KeyTerms, "name">> {
+  const { expiresAt, creditLimit, resetPeriod, allowedModels, allowedProviders, trustMode } = args;
+  return {
+    ...(typeof expiresAt === "string" && { expiresAt: new Date(expiresAt) }),
+    ...(typeof creditLimit === "string" && { creditLimit: BigInt(creditLimit) }),
+    ...(resetPeriod && { resetPeriod }),
+    ...(allowedModels && { allowedModels }),
+    ...(allowedProviders && { allowedProviders }),
+    ...(trustMode && { trustMode }),
+  };
+}

@@ -1,0 +1,92 @@
+import "../../shared/schema/reflect.ts";
+import { Arg, Args, Ctx, FieldResolver, ObjectType, Resolver, Root } from "type-graphql";
+import { type UsageFilter, usageCursor } from "../../../src/accounts/usage.service.ts";
+import { AppError } from "../../../src/kernel/errors.ts";
+import { isId } from "../../../src/kernel/text/ids.ts";
+import { permitOn } from "../../../src/keys/auth/permissions.ts";
+import { Requires } from "../../shared/access.ts";
+import type { Context } from "../../shared/context.ts";
+import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
+import { AccountType } from "../account/account.type.ts";
+import {
+  toUsageRecord,
+  UsageArgs,
+  UsageDayType,
+  UsageRecordConnection,
+  UsageStatsType,
+} from "./usage.type.ts";
+
+/** What an account used, by one filter. */
+@ObjectType("Usage", { description: "What an account used, by one filter." })
+class UsageType {
+  address!: string;
+  filter!: UsageFilter;
+}
+
+/** Leads from an account to its usage. */
+@Resolver(() => AccountType)
+export class AccountUsageResolver {
+  @Requires("usage.read")
+  @FieldResolver(() => UsageType, {
+    nullable: true,
+    description:
+      "The requests that were charged, or completed at a price of zero. Needs the scope `account:read`.",
+  })
+  usage(
+    @Root() { address }: AccountType,
+    @Args(() => UsageArgs) args: UsageArgs,
+    @Ctx() { principal }: Context,
+  ): UsageType {
+    permitOn(principal, "usage.read", address);
+    return { address, filter: toFilter(args) };
+  }
+}
+
+/** Sums and lists of what an account used. */
+@Resolver(() => UsageType)
+export class UsageResolver {
+  @FieldResolver(() => UsageStatsType, { description: "Sums over all of it." })
+  stats(
+    @Root() { address, filter }: UsageType,
+    @Ctx() { services, signal }: Context,
+  ): Promise<UsageStatsType> {
+    return services.usage.stats(address, filter, signal);
+  }
+
+  @FieldResolver(() => [UsageDayType], { description: "Sums by day and model, newest day first." })
+  async daily(
+    @Root() { address, filter }: UsageType,
+    @Arg("byTrustMode", () => Boolean, {
+      defaultValue: false,
+      description: "Whether days are also grouped by trust mode.",
+    })
+    byTrustMode: boolean,
+    @Ctx() { services, signal }: Context,
+  ): Promise<readonly UsageDayType[]> {
+    const days = await services.usage.daily(address, filter, { byTrustMode, signal });
+    return days.map((day) => ({ ...day, modelId: day.model, stats: day }));
+  }
+
+  @FieldResolver(() => UsageRecordConnection, { description: "The requests one by one, newest first." })
+  async history(
+    @Root() { address, filter }: UsageType,
+    @Args(() => PageArgs) args: PageArgs,
+    @Ctx() { services, signal }: Context,
+  ): Promise<Connection<ReturnType<typeof toUsageRecord>>> {
+    const page = await services.usage.history(address, filter, { ...toPageRequest(args), signal });
+    return toConnection({ ...page, rows: page.rows.map(toUsageRecord) }, args, usageCursor);
+  }
+}
+
+function toFilter({ apiKeyId, source, from, before, modelId, trustMode }: UsageArgs): UsageFilter {
+  if (apiKeyId != null && !isId(apiKeyId))
+    throw new AppError("invalid_parameter", "apiKeyId: is not the id of a key.", { param: "apiKeyId" });
+  return {
+    apiKeyId: apiKeyId ?? undefined,
+    source: source ?? undefined,
+    from: from == null ? undefined : new Date(from),
+    before: before == null ? undefined : new Date(before),
+    modelId: modelId ?? undefined,
+    trustMode: trustMode ?? undefined,
+  };
+}

@@ -1,0 +1,77 @@
+import "../../shared/schema/reflect.ts";
+import { Arg, Ctx, FieldResolver, Query, Resolver, Root } from "type-graphql";
+import type { AgentRole } from "../../../src/chain/agents/agent-contracts.service.ts";
+import type { PreparedTransaction } from "../../../src/chain/transactions/prepared-transaction.ts";
+import type { Hex } from "../../../src/kernel/text/hex.ts";
+import type { Context } from "../../shared/context.ts";
+import { PreparedTransactionType } from "../../shared/prepared-transaction.type.ts";
+import { AddressScalar, BigIntScalar } from "../../shared/schema/scalars.ts";
+import { AgentRoleEnum, AgentVerifierType, IntelligentDataInput } from "./agent-contract.type.ts";
+import { type AgentContract, AgentContractType } from "./agent-token.type.ts";
+
+/** What a contract of agent tokens says of itself, and mints. */
+@Resolver(() => AgentContractType)
+export class AgentContractStateResolver {
+  @FieldResolver(() => BigIntScalar, {
+    nullable: true,
+    description: "The fee of a mint in neuron, as the chain has it now. Only for the generation `AGENT_NFT`.",
+  })
+  mintFee(@Root() { address }: AgentContract, @Ctx() { services }: Context): Promise<bigint> {
+    return services.agentContracts.mintFee(address);
+  }
+
+  @FieldResolver(() => [AgentRoleEnum], {
+    nullable: true,
+    description: "The roles of an account, as the chain has them now. Only for the generation `AGENT_NFT`.",
+  })
+  rolesOf(
+    @Root() { address }: AgentContract,
+    @Arg("account", () => AddressScalar, { description: "The account." }) account: Hex,
+    @Ctx() { services }: Context,
+  ): Promise<readonly AgentRole[]> {
+    return services.agentContracts.rolesOf(address, account);
+  }
+
+  @FieldResolver(() => AgentVerifierType, {
+    nullable: true,
+    description: "Its verifier with the registered oracles. Only for the generation `AGENT_NFT`.",
+  })
+  proofVerifier(
+    @Root() { address }: AgentContract,
+    @Ctx() { services }: Context,
+  ): Promise<AgentVerifierType> {
+    return services.agentContracts.verifier(address);
+  }
+
+  @Query(() => PreparedTransactionType, {
+    nullable: true,
+    description:
+      "Mints a token (`mint`, or `mintWithRole`), with the mint fee of now as its value. It is tried on the chain first: a mint that the contract would refuse fails with `contract_refused`.",
+  })
+  prepareMint(
+    @Arg("contract", () => AddressScalar, { description: "The contract." }) contract: Hex,
+    @Arg("from", () => AddressScalar, { description: "The sender, who pays the mint fee." }) from: Hex,
+    @Arg("to", () => AddressScalar, { description: "The owner of the new token." }) to: Hex,
+    @Arg("data", () => [IntelligentDataInput], {
+      defaultValue: [],
+      description: "The token's data. Without any, the token is plain.",
+    })
+    data: readonly IntelligentDataInput[],
+    @Arg("uri", () => String, { nullable: true, description: "The URI of a plain token's metadata." })
+    uri: string | null,
+    @Arg("withRole", () => Boolean, {
+      defaultValue: false,
+      description: "Whether the sender mints with `MINTER_ROLE`, without a fee.",
+    })
+    withRole: boolean,
+    @Arg("creator", () => AddressScalar, {
+      nullable: true,
+      description: "The creator to record. Only with `withRole`.",
+    })
+    creator: Hex | null,
+    @Ctx() { services }: Context,
+  ): Promise<PreparedTransaction> {
+    const request = { contract, from, to, data, withRole };
+    return services.agentContracts.mint({ ...request, uri: uri ?? undefined, creator: creator ?? undefined });
+  }
+}

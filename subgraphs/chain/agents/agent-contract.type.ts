@@ -1,0 +1,73 @@
+import "../../shared/schema/reflect.ts";
+import { Field, InputType, ObjectType } from "type-graphql";
+import type {
+  AgentContractsService,
+  AgentRole,
+  NewIntelligentData,
+} from "../../../src/chain/agents/agent-contracts.service.ts";
+import type { Hex } from "../../../src/kernel/text/hex.ts";
+import { defineEnum } from "../../shared/schema/enumeration.ts";
+import { AddressScalar, BigIntScalar, Hash32Scalar } from "../../shared/schema/scalars.ts";
+import { OracleKind } from "./agent-proof.type.ts";
+
+type AgentVerifier = Awaited<ReturnType<AgentContractsService["verifier"]>>;
+
+export const AgentRoleEnum = defineEnum<AgentRole>("AgentRole", "The roles of an AgentNFT contract.", {
+  default_admin: "`DEFAULT_ADMIN_ROLE`: grants and revokes every role.",
+  admin: "`ADMIN_ROLE`: withdraws fees, and grants and revokes `MINTER_ROLE`.",
+  operator: "`OPERATOR_ROLE`: pauses, and sets the mint fee, the verifier and creators.",
+  minter: "`MINTER_ROLE`: mints without a fee.",
+});
+
+/** An oracle that the verifier accepts. */
+@ObjectType("RegisteredOracle", {
+  description: "The oracle that a verifier accepts for one type of proof.",
+  simpleResolvers: true,
+})
+export class RegisteredOracleType {
+  @Field(() => OracleKind, { description: "The type of its proofs." })
+  oracleType!: AgentVerifier["oracles"][number]["oracleType"];
+
+  @Field(() => AddressScalar, { description: "The contract that checks its proofs." })
+  contract!: Hex;
+
+  @Field(() => AddressScalar, {
+    nullable: true,
+    description: "The address whose signatures that contract accepts. Null for a type without one.",
+  })
+  oracle!: Hex | null;
+}
+
+/** The verifier of transfer proofs. */
+@ObjectType("AgentVerifier", {
+  description: "The contract that verifies the proofs of transfers, as the chain has it now.",
+  simpleResolvers: true,
+})
+export class AgentVerifierType implements AgentVerifier {
+  @Field(() => AddressScalar, { description: "Its address." })
+  address!: Hex;
+
+  @Field(() => BigIntScalar, {
+    description:
+      "`maxProofAge`: seconds after which anyone may delete the record of a used nonce, so that its proof is valid again.",
+  })
+  maxProofAgeSeconds!: bigint;
+
+  @Field(() => Boolean, { description: "Whether it is paused: no token moves meanwhile." })
+  paused!: boolean;
+
+  @Field(() => [RegisteredOracleType], {
+    description: "The oracles that it accepts, one for each type at most.",
+  })
+  oracles!: readonly RegisteredOracleType[];
+}
+
+/** A piece of data of a new token. */
+@InputType("IntelligentDataInput", { description: "A piece of a new token's data." })
+export class IntelligentDataInput implements NewIntelligentData {
+  @Field(() => String, { description: "What it is." })
+  description!: string;
+
+  @Field(() => Hash32Scalar, { description: "The hash of its ciphertext: the root of the stored file." })
+  dataHash!: Hex;
+}

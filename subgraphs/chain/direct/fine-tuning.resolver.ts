@@ -1,0 +1,217 @@
+import "../../shared/schema/reflect.ts";
+import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, Query, Resolver, Root } from "type-graphql";
+import type { Deliverable } from "../../../src/chain/direct/fine-tuning.service.ts";
+import type {
+  FineTuningChoice,
+  FineTuningContract,
+  FineTuningVersion as Version,
+} from "../../../src/chain/direct/fine-tuning-contracts.ts";
+import { type Hex, isHash32, lowerHex } from "../../../src/kernel/text/hex.ts";
+import type { Context } from "../../shared/context.ts";
+import {
+  type Connection,
+  PageArgs,
+  pageOf,
+  toConnection,
+  toPageRequest,
+} from "../../shared/schema/connection.ts";
+import { AddressScalar, BigIntScalar, DateTimeScalar } from "../../shared/schema/scalars.ts";
+import { FileStub } from "../file.stub.ts";
+import { ProviderStub } from "../provider.stub.ts";
+import { DirectPathType, DirectRefundType } from "./direct-ledger.type.ts";
+import {
+  DeliverableConnection,
+  DeliverableType,
+  FineTuningAccountConnection,
+  FineTuningAccountType,
+  FineTuningServiceConnection,
+  FineTuningServiceType,
+  FineTuningType,
+  FineTuningVersion,
+  toFineTuningAccount,
+  toFineTuningService,
+} from "./fine-tuning.type.ts";
+
+/** Which contract of fine-tuning is meant. */
+@ArgsType()
+export class FineTuningArgs {
+  @Field(() => FineTuningVersion, {
+    nullable: true,
+    description: "Which version; the current one unless given.",
+  })
+  version!: Version | null | undefined;
+
+  @Field(() => DateTimeScalar, {
+    nullable: true,
+    description: "In place of a version: the one that has the history of this moment.",
+  })
+  at!: string | null | undefined;
+}
+
+@ArgsType()
+class FineTuningPageArgs extends PageArgs {
+  @Field(() => FineTuningVersion, {
+    nullable: true,
+    description: "Which version; the current one unless given.",
+  })
+  version!: Version | null | undefined;
+
+  @Field(() => DateTimeScalar, {
+    nullable: true,
+    description: "In place of a version: the one that has the history of this moment.",
+  })
+  at!: string | null | undefined;
+}
+
+/** Contracts and services of fine-tuning (SPEC 9.3). */
+@Resolver(() => FineTuningType)
+export class FineTuningResolver {
+  @Query(() => FineTuningType, {
+    nullable: true,
+    description:
+      "A version of the fine-tuning contract; fails with `contract_not_found` where the network has none such.",
+  })
+  fineTuning(
+    @Args(() => FineTuningArgs) args: FineTuningArgs,
+    @Ctx() { services }: Context,
+  ): FineTuningContract {
+    return services.fineTuning.contract(toChoice(args));
+  }
+
+  @Query(() => [FineTuningType], {
+    description: "The deployed versions of fine-tuning, the current one first.",
+  })
+  fineTuningVersions(@Ctx() { services }: Context): readonly FineTuningContract[] {
+    return services.fineTuning.contracts();
+  }
+
+  @FieldResolver(() => FineTuningServiceConnection, {
+    nullable: true,
+    description: "Its services, by provider.",
+  })
+  async services(
+    @Root() contract: FineTuningContract,
+    @Args(() => PageArgs) args: PageArgs,
+    @Ctx() { services }: Context,
+  ): Promise<Connection<FineTuningServiceType>> {
+    const offers = await services.fineTuning.offers(contract);
+    return pageOf(offers.map(toFineTuningService), args, ({ providerAddress }) => providerAddress);
+  }
+
+  @FieldResolver(() => FineTuningServiceType, {
+    nullable: true,
+    description: "One provider's service, null where it has none.",
+  })
+  async service(
+    @Root() contract: FineTuningContract,
+    @Arg("provider", () => AddressScalar, { description: "The provider's address." }) provider: Hex,
+    @Ctx() { services }: Context,
+  ): Promise<FineTuningServiceType | undefined> {
+    const offer = await services.fineTuning.offer(contract, provider);
+    return offer && toFineTuningService(offer);
+  }
+
+  @FieldResolver(() => BigIntScalar, { nullable: true, description: "How long a refund waits, seconds." })
+  refundLockSeconds(@Root() contract: FineTuningContract, @Ctx() { services }: Context): Promise<bigint> {
+    return services.fineTuning.refundLockSeconds(contract);
+  }
+}
+
+/** Fine-tuning, joined to the provider. */
+@Resolver(() => ProviderStub)
+export class FineTuningProviderResolver {
+  @FieldResolver(() => FineTuningServiceType, {
+    nullable: true,
+    description: "Its fine-tuning service, null if it offers none.",
+  })
+  async fineTuning(
+    @Root() { address }: ProviderStub,
+    @Args(() => FineTuningArgs) args: FineTuningArgs,
+    @Ctx() { services }: Context,
+  ): Promise<FineTuningServiceType | undefined> {
+    const contract = services.fineTuning.contract(toChoice(args));
+    const offer = await services.fineTuning.offer(contract, lowerHex(address));
+    return offer && toFineTuningService(offer);
+  }
+}
+
+/** Fine-tuning, joined to the account. */
+@Resolver(() => DirectPathType)
+export class FineTuningPathResolver {
+  @FieldResolver(() => FineTuningAccountConnection, {
+    nullable: true,
+    description: "The account's sub-accounts with providers of fine-tuning, in the contract's order.",
+  })
+  async fineTuningAccounts(
+    @Root() { account }: DirectPathType,
+    @Args(() => FineTuningPageArgs) args: FineTuningPageArgs,
+    @Ctx() { services }: Context,
+  ): Promise<Connection<FineTuningAccountType>> {
+    const contract = services.fineTuning.contract(toChoice(args));
+    const page = await services.fineTuning.accounts(contract, lowerHex(account), toPageRequest(args));
+    const rows = page.rows.map((row) => toFineTuningAccount(contract, row));
+    const cursors = new Map(page.rows.map(({ cursor }, index) => [rows[index], cursor]));
+    return toConnection({ ...page, rows }, args, (row) => cursors.get(row) ?? "");
+  }
+
+  @FieldResolver(() => FineTuningAccountType, {
+    nullable: true,
+    description: "The account's sub-account with one provider of fine-tuning, null where there is none.",
+  })
+  async fineTuningAccount(
+    @Root() { account }: DirectPathType,
+    @Arg("provider", () => AddressScalar, { description: "The provider's address." }) provider: Hex,
+    @Args(() => FineTuningArgs) args: FineTuningArgs,
+    @Ctx() { services }: Context,
+  ): Promise<FineTuningAccountType | undefined> {
+    const contract = services.fineTuning.contract(toChoice(args));
+    const row = await services.fineTuning.account(contract, lowerHex(account), provider);
+    return row && toFineTuningAccount(contract, row);
+  }
+}
+
+/** What a provider of fine-tuning owes an account. */
+@Resolver(() => FineTuningAccountType)
+export class FineTuningAccountResolver {
+  @FieldResolver(() => [DirectRefundType], {
+    nullable: true,
+    description: "The refunds on their way, oldest first.",
+  })
+  refunds(
+    @Root() { contract, user, providerAddress }: FineTuningAccountType,
+    @Ctx() { services }: Context,
+  ): Promise<readonly DirectRefundType[]> {
+    return services.fineTuning.refunds(contract, user, providerAddress);
+  }
+
+  @FieldResolver(() => DeliverableConnection, {
+    nullable: true,
+    description: "The models that were delivered, oldest first; the contract keeps the latest.",
+  })
+  async deliverables(
+    @Root() { contract, user, providerAddress }: FineTuningAccountType,
+    @Args(() => PageArgs) args: PageArgs,
+    @Ctx() { services }: Context,
+  ): Promise<Connection<Deliverable>> {
+    const rows = await services.fineTuning.deliverables(contract, user, providerAddress);
+    const numbers = new Map(rows.map((row, index) => [row, String(index).padStart(10, "0")]));
+    return pageOf(rows, args, (row) => numbers.get(row) ?? "");
+  }
+}
+
+/** A trained model, joined to its file. */
+@Resolver(() => DeliverableType)
+export class DeliverableResolver {
+  @FieldResolver(() => FileStub, {
+    nullable: true,
+    description: "The encrypted model in storage, null where its root is not known there.",
+  })
+  async file(@Root() { modelRoot }: DeliverableType, @Ctx() { loaders }: Context): Promise<FileStub | null> {
+    const file = isHash32(modelRoot) ? await loaders.files.load(modelRoot) : undefined;
+    return file ? { root: file.root } : null;
+  }
+}
+
+function toChoice({ version, at }: FineTuningArgs): FineTuningChoice {
+  return { version: version ?? undefined, at: at == null ? undefined : new Date(at) };
+}

@@ -1,0 +1,36 @@
+import "../../shared/schema/reflect.ts";
+import { Arg, Ctx, FieldResolver, Query, Resolver } from "type-graphql";
+import type { MinterSupply } from "../../../src/chain/precompiles/wrapped-base.client.ts";
+import type { Hex } from "../../../src/kernel/text/hex.ts";
+import type { Context } from "../../shared/context.ts";
+import { AddressScalar } from "../../shared/schema/scalars.ts";
+import { MinterSupplyType, WrappedBaseType } from "./precompile-wrapped-base.type.ts";
+
+/** The reads of the precompile WrappedOGBase (SPEC 4.4). */
+@Resolver(() => WrappedBaseType)
+export class WrappedBaseResolver {
+  @Query(() => WrappedBaseType, {
+    nullable: true,
+    description:
+      "The wrapped token's quotas. Its fields fail with `contract_not_found` on a chain without the precompile.",
+  })
+  wrappedBase(@Ctx() { services }: Context): WrappedBaseType {
+    return { address: services.wrappedBase.address() };
+  }
+
+  @FieldResolver(() => AddressScalar, { nullable: true, description: "The wrapped token's contract." })
+  wrappedToken(@Ctx() { services }: Context): Promise<string> {
+    return services.wrappedBase.wrappedToken();
+  }
+
+  @FieldResolver(() => MinterSupplyType, {
+    nullable: true,
+    description: "A minter's quota; all 0 for one that has none.",
+  })
+  minterSupply(
+    @Arg("minter", () => AddressScalar, { description: "Whose quota." }) minter: Hex,
+    @Ctx() { services }: Context,
+  ): Promise<MinterSupply> {
+    return services.wrappedBase.minterSupply(minter);
+  }
+}

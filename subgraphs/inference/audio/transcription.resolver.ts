@@ -1,0 +1,49 @@
+import "../../shared/schema/reflect.ts";
+import { Arg, Ctx, Mutation, Resolver } from "type-graphql";
+import type { Trace } from "../../../src/inference/billing/admitted.ts";
+import { newRequestId } from "../../../src/kernel/text/ids.ts";
+import { permitSpender } from "../../../src/keys/auth/permissions.ts";
+import type { Context } from "../../shared/context.ts";
+import { IDEMPOTENCY_KEY, runOnce } from "../../shared/once.ts";
+import { toBill } from "../chat/chat.type.ts";
+import { toPreferences } from "../routing/routing.type.ts";
+import { TranscriptionInput, TranscriptionType, toTranscriptionRequest } from "./transcription.type.ts";
+
+/** Sounds that are written down. */
+@Resolver()
+export class TranscriptionResolver {
+  @Mutation(() => TranscriptionType, {
+    nullable: true,
+    description:
+      "Transcribes an audio file. It is billed even if the client leaves before the answer. Needs an `sk-` key.",
+  })
+  async transcribe(
+    @Arg("input", () => TranscriptionInput, { description: "What is to be written down." })
+    input: TranscriptionInput,
+    @Arg("idempotencyKey", () => String, { nullable: true, description: IDEMPOTENCY_KEY })
+    key: string | null,
+    @Ctx() context: Context,
+  ): Promise<TranscriptionType> {
+    const { services, principal } = context;
+    const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
+    const { signal } = new AbortController();
+    const body = await runOnce(context, { ...caller, field: "transcribe", key, input }, async () => {
+      const given = { signal, preferences: toPreferences(input.routing) };
+      return (await services.audio.transcribe(toTranscriptionRequest(input), caller, given)).body;
+    });
+    const { text, language, segments, x_0g_trace: trace } = JSON.parse(body.toString("utf8")) as Answer;
+    return {
+      text,
+      language: language ?? null,
+      segments: Array.isArray(segments) ? segments : null,
+      bill: toBill(trace),
+    };
+  }
+}
+
+type Answer = {
+  readonly text: string;
+  readonly language?: string | null;
+  readonly segments?: readonly unknown[] | null;
+  readonly x_0g_trace: Trace;
+};

@@ -1,0 +1,57 @@
+import "../../shared/schema/reflect.ts";
+import { Arg, Resolver, Root, Subscription } from "type-graphql";
+import { type ChatPiece, feedChat } from "../../../src/inference/chat/chat-event-iterator.ts";
+import { newRequestId } from "../../../src/kernel/text/ids.ts";
+import { permitSpender } from "../../../src/keys/auth/permissions.ts";
+import type { Context } from "../../shared/context.ts";
+import { toPreferences } from "../routing/routing.type.ts";
+import { ChatInput, ChatPieceType, toBill, toChatRequest } from "./chat.type.ts";
+
+type Subscribing = { readonly args: { readonly input: ChatInput }; readonly context: Context };
+
+/** Chats that are answered as they come. */
+@Resolver()
+export class ChatCompletionSubscription {
+  @Subscription(() => ChatPieceType, {
+    description:
+      "Has a model answer, piece by piece; the last piece is the bill. Who unsubscribes before pays for what came. " +
+      "Needs an `sk-` key.",
+    subscribe: openChat,
+  })
+  chatCompletion(
+    @Root() piece: ChatPiece,
+    @Arg("input", () => ChatInput, { description: "The request." }) _input: ChatInput,
+  ): ChatPieceType {
+    if (piece.kind === "end") {
+      const { inputTokens, outputTokens, trace } = piece;
+      return { delta: null, inputTokens, outputTokens, bill: toBill(trace) };
+    }
+    const { index, text, reasoning, toolCalls, finishReason } = piece;
+    return {
+      delta: {
+        index,
+        text: text ?? null,
+        reasoning: reasoning ?? null,
+        toolCalls: toolCalls ?? null,
+        finishReason: finishReason ?? null,
+      },
+      inputTokens: null,
+      outputTokens: null,
+      bill: null,
+    };
+  }
+}
+
+async function openChat({
+  args: { input },
+  context,
+}: Subscribing): Promise<AsyncIterableIterator<ChatPiece>> {
+  const { services, principal } = context;
+  const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
+  return feedChat(
+    services.chat,
+    await toChatRequest(input, { stream: true }),
+    caller,
+    toPreferences(input.routing),
+  );
+}

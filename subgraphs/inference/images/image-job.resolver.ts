@@ -1,0 +1,224 @@
+import "../../shared/schema/reflect.ts";
+import { Arg, Args, Ctx, FieldResolver, Float, ID, Int, Mutation, Query, Resolver, Root } from "type-graphql";
+import type { Model, Provider } from "../../../src/inference/providers/provider.ts";
+import type { InferenceRequest } from "../../../src/inference/requests/requests.service.ts";
+import { type JobView, jobCursor } from "../../../src/jobs/jobs.service.ts";
+import { newRequestId } from "../../../src/kernel/text/ids.ts";
+import { permit, permitSpender, reaches } from "../../../src/keys/auth/permissions.ts";
+import type { Context } from "../../shared/context.ts";
+import { IMAGE_COPIES } from "../../shared/image-allowance.ts";
+import { IDEMPOTENCY_KEY, runOnce } from "../../shared/once.ts";
+import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
+import { AddressScalar, Hash32Scalar } from "../../shared/schema/scalars.ts";
+import { FileStub } from "../file.stub.ts";
+import { ModelType } from "../models/model.type.ts";
+import { ProviderType } from "../models/provider.type.ts";
+import { InferenceRequestType } from "../requests/inference-request.type.ts";
+import { toPreferences } from "../routing/routing.type.ts";
+import {
+  ImageJobConnection,
+  ImageJobInput,
+  ImageJobType,
+  JobImageType,
+  JobStatus,
+  toJobBody,
+  toJobImage,
+} from "./image-job.type.ts";
+
+const WHO = "An `sk-` key reads the jobs that it made; the scope `account:read` reads those of every key.";
+
+/** One's own image jobs. */
+@Resolver(() => ImageJobType)
+export class ImageJobResolver {
+  @Query(() => ImageJobType, {
+    nullable: true,
+    description: `One of one's own image jobs, null if there is none with this id. ${WHO}`,
+  })
+  imageJob(
+    @Arg("id", () => ID, { description: "The job's id." }) id: string,
+    @Ctx() context: Context,
+  ): Promise<JobView | undefined> {
+    return findImageJob({ id }, context);
+  }
+
+  @Query(() => ImageJobConnection, {
+    nullable: true,
+    description: `One's own image jobs, newest first. ${WHO}`,
+  })
+  async imageJobs(
+    @Arg("status", () => JobStatus, { nullable: true, description: "Only those that stand so." })
+    status: JobView["state"] | null,
+    @Args(() => PageArgs) args: PageArgs,
+    @Ctx() { services, principal }: Context,
+  ): Promise<Connection<JobView>> {
+    const reach = permit(principal, "job.read");
+    const page = await services.jobs.list(reach, toPageRequest(args), status ?? undefined);
+    return toConnection(page, args, jobCursor);
+  }
+
+  @Mutation(() => ImageJobType, {
+    nullable: true,
+    description:
+      "Takes a job on that makes images; its money is held from now on. A repeated call tells how that job stands. " +
+      "Needs an `sk-` key.",
+  })
+  async submitImageJob(
+    @Arg("input", () => ImageJobInput, { description: "What is to be made." }) input: ImageJobInput,
+    @Arg("idempotencyKey", () => String, { nullable: true, description: IDEMPOTENCY_KEY })
+    key: string | null,
+    @Ctx() context: Context,
+  ): Promise<JobView> {
+    const { services, principal } = context;
+    const caller = { ...permitSpender(principal, "job.submit"), requestId: newRequestId() };
+    let made: JobView | undefined;
+    const id = await runOnce(context, { ...caller, field: "submitImageJob", key, input }, async () => {
+      const preferences = toPreferences(input.routing);
+      const ask = {
+        operation: "generations",
+        body: toJobBody(input),
+        contentType: JSON_TYPE,
+        preferences,
+      } as const;
+      made = await services.imageJobs.submit(ask, caller);
+      return Buffer.from(made.id);
+    });
+    return made ?? services.jobs.get(caller, id.toString());
+  }
+
+  @Mutation(() => ImageJobType, {
+    nullable: true,
+    description:
+      "Cancels a pending job and frees its money. Needs the `sk-` key that made it, or a wallet session.",
+  })
+  async cancelImageJob(
+    @Arg("id", () => ID, { description: "The job's id." }) id: string,
+    @Ctx() { services, principal }: Context,
+  ): Promise<JobView> {
+    return services.imageJobs.cancel(permit(principal, "job.cancel"), id);
+  }
+
+  @FieldResolver(() => JobStatus, { description: "How it stands." })
+  status(@Root() { state }: JobView): JobView["state"] {
+    return state;
+  }
+
+  @FieldResolver(() => Int, { description: "The number of its newest step." })
+  sequence(@Root() { step }: JobView): number {
+    return step.sequence;
+  }
+
+  @FieldResolver(() => Int, { description: "The number of providers that were tried." })
+  attempt(@Root() { step }: JobView): number {
+    return step.attempt;
+  }
+
+  @FieldResolver(() => Float, {
+    nullable: true,
+    description: "How far it has come, 0 to 1, where that is known.",
+  })
+  fraction(@Root() { step }: JobView): number | null {
+    return step.fraction;
+  }
+
+  @FieldResolver(() => String, {
+    nullable: true,
+    description: "Why it failed: a code as `extensions.code` has it.",
+  })
+  errorCode(@Root() { state, step }: JobView): string | null {
+    return state === "failed" ? step.errorCode : null;
+  }
+
+  @FieldResolver(() => String, { nullable: true, description: "Why it failed, for people." })
+  errorMessage(@Root() { state, step }: JobView): string | null {
+    return state === "failed" ? step.errorMessage : null;
+  }
+
+  @FieldResolver(() => String, { description: "The id of the requested model." })
+  modelId(@Root() job: JobView, @Ctx() { services }: Context): string {
+    return services.imageJobs.modelOf(job);
+  }
+
+  @FieldResolver(() => ModelType, {
+    nullable: true,
+    description: "The requested model. Null when no provider offers it any more.",
+  })
+  model(@Root() job: JobView, @Ctx() { services }: Context): Model | undefined {
+    return services.catalogue.model(services.imageJobs.modelOf(job));
+  }
+
+  @FieldResolver(() => AddressScalar, {
+    nullable: true,
+    description: "The address of the provider it is with.",
+  })
+  providerAddress(@Root() { step }: JobView): string | null {
+    return step.provider;
+  }
+
+  @FieldResolver(() => ProviderType, {
+    nullable: true,
+    description: "The provider it is with, null when it is not registered any more.",
+  })
+  provider(@Root() { step }: JobView, @Ctx() { services }: Context): Provider | undefined {
+    return services.catalogue.provider(step.provider ?? "");
+  }
+
+  @FieldResolver(() => InferenceRequestType, {
+    nullable: true,
+    description: "What it is in the books. Needs the scope `account:read`.",
+  })
+  async request(
+    @Root() { requestId }: JobView,
+    @Ctx() { principal, loaders }: Context,
+  ): Promise<InferenceRequest | null> {
+    permit(principal, "request.read");
+    return (await loaders.requests.load(requestId)) ?? null;
+  }
+
+  @FieldResolver(() => [JobImageType], {
+    nullable: true,
+    description:
+      "Its images, null before it is completed and when they are not kept any more. One operation returns at most " +
+      "16 MiB of them. Needs the `sk-` key that made it, or a wallet session.",
+  })
+  async images(@Root() job: JobView, @Ctx() context: Context): Promise<readonly JobImageType[] | null> {
+    if (!reaches(permit(context.principal, "job.content"), job)) return null;
+    if (job.state !== "completed" || job.resultBytes === null) return null;
+    const { memory, imageAllowance, services } = context;
+    imageAllowance.take(job.resultBytes);
+    memory.reserve(IMAGE_COPIES * job.resultBytes);
+    const images = await services.imageJobs.images(job);
+    return images?.map(toJobImage) ?? null;
+  }
+}
+
+/** An image of a job, as a file. */
+@Resolver(() => JobImageType)
+export class JobImageResolver {
+  @FieldResolver(() => Hash32Scalar, { description: "The merkle root that the image has as a file." })
+  root(@Root() image: JobImageType, @Ctx() { services }: Context): Promise<string> {
+    return rootOf(image, services);
+  }
+
+  @FieldResolver(() => FileStub, {
+    nullable: true,
+    description:
+      "The image as a stored file. Null until it is stored; `STORE_JOB_IMAGES` stores every image.",
+  })
+  async file(@Root() image: JobImageType, @Ctx() { services }: Context): Promise<FileStub> {
+    return { root: await rootOf(image, services) };
+  }
+}
+
+function rootOf({ b64Json }: JobImageType, { uploads }: Context["services"]): Promise<string> {
+  return uploads.rootOf(Buffer.from(b64Json, "base64"));
+}
+
+const JSON_TYPE = "application/json";
+
+/** The job behind an id; undefined for another account's, as for none. */
+export async function findImageJob(
+  { id }: { readonly id: string },
+  { principal, services }: Context,
+): Promise<JobView | undefined> {
+  return services.jobs.find(permit(principal, "job.read"), id);
+}

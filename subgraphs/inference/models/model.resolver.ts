@@ -1,0 +1,58 @@
+import "../../shared/schema/reflect.ts";
+import { Arg, Args, Ctx, FieldResolver, ID, Query, Resolver, Root } from "type-graphql";
+import { API_FORMATS, type ApiFormat } from "../../../src/inference/providers/profile.ts";
+import type { Model, Provider } from "../../../src/inference/providers/provider.ts";
+import type { Context } from "../../shared/context.ts";
+import { CacheFor } from "../../shared/schema/cache-for.ts";
+import { type Connection, PageArgs, pageOf } from "../../shared/schema/connection.ts";
+import { ModelConnection, ModelType } from "./model.type.ts";
+import { PricingType, toPricing } from "./pricing.type.ts";
+import { ApiFormatEnum, ModelProfileType, toProfile } from "./profile.type.ts";
+import { ProviderType } from "./provider.type.ts";
+
+/** The models on offer. */
+@Resolver(() => ModelType)
+export class ModelResolver {
+  @CacheFor(5)
+  @Query(() => ModelConnection, { description: "All models on offer, by id." })
+  models(@Args(() => PageArgs) args: PageArgs, @Ctx() { services }: Context): Connection<Model> {
+    return pageOf(services.catalogue.models(), args, ({ id }) => id);
+  }
+
+  @CacheFor(5)
+  @Query(() => ModelType, {
+    nullable: true,
+    description: "A model by its id. Null if no provider offers it.",
+  })
+  model(
+    @Arg("id", () => ID, { description: "The model's id." }) id: string,
+    @Ctx() { services }: Context,
+  ): Model | undefined {
+    return services.catalogue.model(id);
+  }
+
+  @FieldResolver(() => PricingType, { nullable: true, description: "What its cheapest provider asks." })
+  pricing(@Root() { providers: [cheapest] }: Model): PricingType | null {
+    return cheapest ? toPricing(cheapest) : null;
+  }
+
+  @FieldResolver(() => [ApiFormatEnum], {
+    description: "The API formats that one of its providers supports.",
+  })
+  supportedFormats(@Root() { providers }: Model): readonly ApiFormat[] {
+    return API_FORMATS.filter((format) => providers.some(({ profile }) => profile.formats.includes(format)));
+  }
+
+  @FieldResolver(() => ModelProfileType, {
+    nullable: true,
+    description: "What its cheapest provider tells of it.",
+  })
+  profile(@Root() { providers: [cheapest] }: Model): ModelProfileType | null {
+    return cheapest ? toProfile(cheapest.profile) : null;
+  }
+
+  @FieldResolver(() => [ProviderType], { description: "Who offers it, the cheapest first." })
+  providers(@Root() model: Model): readonly Provider[] {
+    return model.providers;
+  }
+}

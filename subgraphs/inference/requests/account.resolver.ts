@@ -1,0 +1,28 @@
+import "../../shared/schema/reflect.ts";
+import { Args, Ctx, FieldResolver, Resolver, Root } from "type-graphql";
+import { type InferenceRequest, requestCursor } from "../../../src/inference/requests/requests.service.ts";
+import { permitOn } from "../../../src/keys/auth/permissions.ts";
+import { Requires } from "../../shared/access.ts";
+import type { Context } from "../../shared/context.ts";
+import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
+import { AccountStub } from "../account.stub.ts";
+import { InferenceRequestConnection } from "./inference-request.type.ts";
+
+/** The inference requests of an account. */
+@Resolver(() => AccountStub)
+export class AccountResolver {
+  @Requires("request.read")
+  @FieldResolver(() => InferenceRequestConnection, {
+    nullable: true,
+    description: "The account's requests, newest first. Needs the scope `account:read`.",
+  })
+  async requests(
+    @Root() { address }: AccountStub,
+    @Args(() => PageArgs) args: PageArgs,
+    @Ctx() { services, principal }: Context,
+  ): Promise<Connection<InferenceRequest>> {
+    permitOn(principal, "request.read", address);
+    const page = await services.requests.list(address, toPageRequest(args));
+    return toConnection(page, args, requestCursor);
+  }
+}

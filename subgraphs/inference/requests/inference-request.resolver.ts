@@ -1,0 +1,102 @@
+import "../../shared/schema/reflect.ts";
+import { Arg, Ctx, FieldResolver, ID, Query, Resolver, Root } from "type-graphql";
+import type { Model, Provider } from "../../../src/inference/providers/provider.ts";
+import type { InferenceRequest } from "../../../src/inference/requests/requests.service.ts";
+import { permit } from "../../../src/keys/auth/permissions.ts";
+import { Requires } from "../../shared/access.ts";
+import type { Context } from "../../shared/context.ts";
+import { AddressScalar } from "../../shared/schema/scalars.ts";
+import { AccountStub } from "../account.stub.ts";
+import { ApiKeyStub } from "../api-key.stub.ts";
+import { ModelType } from "../models/model.type.ts";
+import { ProviderType } from "../models/provider.type.ts";
+import { RequestRoutingType } from "../routing/routing.type.ts";
+import { EvidenceType, toEvidence } from "./evidence.type.ts";
+import { InferenceRequestType, RequestTimingType } from "./inference-request.type.ts";
+
+/** One's own requests, and what they were joined with. */
+@Resolver(() => InferenceRequestType)
+export class InferenceRequestResolver {
+  @Requires("request.read")
+  @Query(() => InferenceRequestType, {
+    nullable: true,
+    description:
+      "One of one's own requests, null if there is none with this id. Needs the scope `account:read`.",
+  })
+  request(
+    @Arg("id", () => ID, { description: "The request's id." }) id: string,
+    @Ctx() context: Context,
+  ): Promise<InferenceRequest | undefined> {
+    return findRequest({ id }, context);
+  }
+
+  @FieldResolver(() => String, { description: "The id of the requested model." })
+  modelId(@Root() { model }: InferenceRequest): string {
+    return model;
+  }
+
+  @FieldResolver(() => ModelType, {
+    nullable: true,
+    description: "The requested model. Null when no provider offers it any more.",
+  })
+  model(@Root() { model }: InferenceRequest, @Ctx() { services }: Context): Model | undefined {
+    return services.catalogue.model(model);
+  }
+
+  @FieldResolver(() => AddressScalar, { description: "The address of the provider." })
+  providerAddress(@Root() { provider }: InferenceRequest): string {
+    return provider;
+  }
+
+  @FieldResolver(() => ProviderType, {
+    nullable: true,
+    description: "The provider. Null when it is not registered any more.",
+  })
+  provider(@Root() { provider }: InferenceRequest, @Ctx() { services }: Context): Provider | undefined {
+    return services.catalogue.provider(provider);
+  }
+
+  @FieldResolver(() => AccountStub, { description: "Who pays for it." })
+  account(@Root() { account }: InferenceRequest): AccountStub {
+    return { address: account };
+  }
+
+  @FieldResolver(() => ApiKeyStub, { nullable: true, description: "The key that it was sent with." })
+  apiKey(@Root() { apiKeyId }: InferenceRequest): ApiKeyStub | null {
+    return apiKeyId === null ? null : { id: apiKeyId };
+  }
+
+  @FieldResolver(() => RequestTimingType, { description: "How long it took." })
+  timing(@Root() { firstByteMs, durationMs }: InferenceRequest): RequestTimingType {
+    return { firstByteMs, durationMs };
+  }
+
+  @FieldResolver(() => RequestRoutingType, {
+    nullable: true,
+    description: "How it found its provider, null until it ended.",
+  })
+  routing(@Root() { routing }: InferenceRequest): RequestRoutingType | null {
+    return routing && { tried: routing.attempts, refused: routing.refused };
+  }
+
+  @FieldResolver(() => EvidenceType, {
+    nullable: true,
+    description: "The provider's proof of its answer. Null unless `verify_tee` was set.",
+  })
+  async evidence(
+    @Root() { id }: InferenceRequest,
+    @Ctx() { loaders }: Context,
+  ): Promise<EvidenceType | null> {
+    const found = await loaders.evidence.load(id);
+    return found ? toEvidence(found) : null;
+  }
+}
+
+/** The request behind an id; undefined for another account's, as for none. */
+export async function findRequest(
+  { id }: { readonly id: string },
+  { principal, loaders }: Context,
+): Promise<InferenceRequest | undefined> {
+  permit(principal, "request.read");
+  return loaders.requests.load(id);
+}

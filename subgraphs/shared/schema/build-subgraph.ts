@@ -1,0 +1,187 @@
+import "./reflect.ts";
+import { buildSubgraphSchema, type GraphQLResolverMap } from "@apollo/subgraph";
+import { printSchemaWithDirectives } from "@graphql-tools/utils";
+import {
+  type ConstDirectiveNode,
+  type FieldDefinitionNode,
+  type GraphQLSchema,
+  Kind,
+  parse,
+  print,
+  visit,
+} from "graphql";
+import {
+  type BuildSchemaOptions,
+  buildSchemaSync,
+  createResolversMap,
+  getMetadataStorage,
+} from "type-graphql";
+import { type RoutedSocket, ToldFailure } from "../events/errors-as-events.ts";
+import { guard, guardReference, guardSource } from "../failures.ts";
+import { keepDefaults } from "./default-values.ts";
+
+/** The directives of Federation that our types may carry. */
+const FEDERATION_DIRECTIVES = [
+  "@key",
+  "@shareable",
+  "@requires",
+  "@external",
+  "@provides",
+  "@override",
+  "@inaccessible",
+  "@tag",
+  "@interfaceObject",
+  "@authenticated",
+  "@requiresScopes",
+  "@policy",
+  "@cost",
+  "@listSize",
+  "@composeDirective",
+] as const;
+
+/** What stands above the SDL of every subgraph. */
+export const FEDERATION_LINK = `extend schema
+  @link(
+    url: "https://specs.apollo.dev/federation/v2.9"
+    import: [${FEDERATION_DIRECTIVES.map((name) => `"${name}"`).join(", ")}]
+  )
+`;
+
+/** How long answers hold. Composition keeps what it does not know when it is told so; the URL is only a name. */
+const CACHE_LINK = `
+  extend schema
+    @link(url: "https://zerograph.dev/specs/cacheControl/v0.1", import: ["@cacheControl"])
+    @composeDirective(name: "@cacheControl")
+
+  directive @cacheControl(maxAge: Int!) on FIELD_DEFINITION | OBJECT | INTERFACE | UNION
+`;
+
+/** One subgraph: what composition reads, and what answers. */
+export type Subgraph = { readonly name: string; readonly sdl: string; readonly schema: GraphQLSchema };
+
+/**
+ * Finds an entity by the key that another subgraph sent; null when there is none. It is called once for each
+ * entity: ask a loader. (A method's type, so that a resolver may name the key it expects.)
+ */
+type ReferenceResolver<C> = { find(reference: object, context: C): unknown }["find"];
+
+/** What a subgraph has besides its resolvers. */
+export type SubgraphOptions<C> = {
+  /** By the name of the entity's type. */
+  readonly references?: Readonly<Record<string, ReferenceResolver<C>>>;
+  /** Types that no query reaches. */
+  readonly orphanedTypes?: NonNullable<BuildSchemaOptions["orphanedTypes"]>;
+  readonly scalarsMap?: NonNullable<BuildSchemaOptions["scalarsMap"]>;
+};
+
+/**
+ * Makes a subgraph of decorated classes. Failures of its resolvers carry the REST `code`, and nothing else of what
+ * was thrown. The SDL reads as the classes do.
+ */
+export function buildSubgraph<C extends object>(
+  name: string,
+  resolvers: BuildSchemaOptions["resolvers"],
+  { references = {}, orphanedTypes = [], scalarsMap = [] }: SubgraphOptions<C> = {},
+): Subgraph {
+  sortArguments();
+  const plain = buildSchemaSync({ resolvers, orphanedTypes, scalarsMap, validate: false, pubSub: NO_PUBSUB });
+  const sdl = FEDERATION_LINK + CACHE_LINK + toSdl(plain);
+  const resolverMap = guardResolvers(createResolversMap(plain));
+  for (const [type, find] of Object.entries(references)) {
+    resolverMap[type] = { ...resolverMap[type], __resolveReference: guardReference(find) };
+  }
+  const schema = buildSubgraphSchema([
+    { typeDefs: parse(sdl), resolvers: resolverMap as GraphQLResolverMap },
+  ]);
+  return { name, sdl, schema: keepDefaults(schema, plain) };
+}
+
+/** The schema as composition reads it. Lists that are paged say so, for who counts the cost of an operation. */
+function toSdl(schema: GraphQLSchema): string {
+  const document = parse(printSchemaWithDirectives(schema), { noLocation: true });
+  const definitions = document.definitions.filter(({ kind }) => kind !== Kind.SCHEMA_DEFINITION);
+  return print(
+    visit(
+      { ...document, definitions },
+      {
+        FieldDefinition: (field) =>
+          isPaged(field) ? { ...field, directives: [...(field.directives ?? []), PAGED] } : undefined,
+      },
+    ),
+  );
+}
+
+function isPaged({ arguments: args = [], type }: FieldDefinitionNode): boolean {
+  return (
+    args.some(({ name }) => name.value === "first") && print(type).replace("!", "").endsWith("Connection")
+  );
+}
+
+const PAGED: ConstDirectiveNode = {
+  kind: Kind.DIRECTIVE,
+  name: { kind: Kind.NAME, value: "listSize" },
+  arguments: Object.entries({ slicingArguments: ["first"], sizedFields: ["nodes", "edges"] }).map(
+    ([name, values]) => ({
+      kind: Kind.ARGUMENT,
+      name: { kind: Kind.NAME, value: name },
+      value: { kind: Kind.LIST, values: values.map((value) => ({ kind: Kind.STRING, value })) },
+    }),
+  ),
+};
+
+/** Decorators of parameters run from the last to the first; without this, arguments would read in reverse. */
+function sortArguments(): void {
+  getMetadataStorage().params.sort((first, second) => first.index - second.index);
+}
+
+/** type-graphql wants one, also when every subscription brings its own source. */
+const NO_PUBSUB: NonNullable<BuildSchemaOptions["pubSub"]> = {
+  publish() {},
+  subscribe() {
+    throw new Error("every subscription brings its own source");
+  },
+};
+
+type Resolvers = Record<string, object>;
+
+function guardResolvers(map: Resolvers): Resolvers {
+  const guarded: Resolvers = {};
+  for (const [type, members] of Object.entries(map)) {
+    guarded[type] = Object.getPrototypeOf(members) === Object.prototype ? guardMembers(members) : members;
+  }
+  return guarded;
+}
+
+/** Fields are wrapped; enum values, and how a type is told, are not. */
+function guardMembers(members: object): object {
+  const guarded = Object.entries(members).map(([field, member]: [string, unknown]) => {
+    if (field.startsWith("__")) return [field, member];
+    if (typeof member === "function") return [field, guard(member as Resolve)];
+    return isSubscription(member)
+      ? [field, { ...member, subscribe: follow(member.subscribe), resolve: guard(tell(member.resolve)) }]
+      : [field, member];
+  });
+  return Object.fromEntries(guarded);
+}
+
+/** Opens a source; for routers that are not ours, one that tells its failures. */
+function follow(subscribe: Resolve): Resolve {
+  const open = guardSource(subscribe);
+  return (...args) => {
+    const { routed } = Object(args[2]) as { routed?: RoutedSocket };
+    return routed ? routed.follow(() => open(...args)) : open(...args);
+  };
+}
+
+function tell(resolve: Resolve): Resolve {
+  return (event, ...rest) => {
+    if (event instanceof ToldFailure) throw event.failure;
+    return resolve(event, ...rest);
+  };
+}
+
+type Resolve = (...args: readonly unknown[]) => unknown;
+
+function isSubscription(member: unknown): member is { subscribe: Resolve; resolve: Resolve } {
+  return typeof member === "object" && member !== null && "subscribe" in member && "resolve" in member;
+}

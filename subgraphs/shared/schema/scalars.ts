@@ -1,0 +1,191 @@
+import {
+  GraphQLError,
+  GraphQLScalarType,
+  type GraphQLSchema,
+  isScalarType,
+  Kind,
+  type ValueNode,
+} from "graphql";
+import { getAddress } from "viem";
+import { AppError, type ErrorCode } from "../../../src/kernel/errors.ts";
+import { parseNeuron } from "../../../src/kernel/text/amount.ts";
+import { type Hex, isAddress, isHash32, lowerHex } from "../../../src/kernel/text/hex.ts";
+import { toGraphFailure } from "../failures.ts";
+import { readExactly } from "./exact-literal.ts";
+
+/** Taken in any letter case and kept in lower case; given out with the checksum of EIP-55. */
+export const AddressScalar = defineScalar({
+  name: "Address",
+  description:
+    "An account or a contract: `0x` and 40 hexadecimal digits, with the checksum of EIP-55 on output.",
+  read(text) {
+    if (!isAddress(text)) throw refused("An address is 0x and 40 hexadecimal digits.");
+    return lowerHex(text);
+  },
+  write: (value) => (typeof value === "string" && isAddress(value) ? getAddress(value) : undefined),
+});
+
+/** Bytes of any length. */
+export const HexScalar = defineScalar({
+  name: "Hex",
+  description: "Bytes: `0x` and an even number of hexadecimal digits.",
+  read(text) {
+    if (!isHex(text)) throw refused("Bytes are 0x and an even number of hexadecimal digits.");
+    return lowerHex(text);
+  },
+  write: (value) => (typeof value === "string" && isHex(value) ? value : undefined),
+});
+
+/** A hash, a merkle root or a stream's id. */
+export const Hash32Scalar = defineScalar({
+  name: "Hash32",
+  description: "A hash of 32 bytes: `0x` and 64 hexadecimal digits.",
+  read(text) {
+    if (!isHash32(text)) throw refused("A hash is 0x and 64 hexadecimal digits.");
+    return lowerHex(text);
+  },
+  write: (value) => (typeof value === "string" && isHash32(value) ? value : undefined),
+});
+
+/** Money. A JSON number would lose digits, so it is refused. */
+export const NeuronScalar = defineScalar({
+  name: "Neuron",
+  description: "An amount of money as a decimal string: 10^18 neuron are one token.",
+  read: (text) => parseNeuron(text).toString(),
+  write: (value) => (typeof value === "bigint" ? value.toString() : undefined),
+});
+
+/** A height, a size or a position. */
+export const BigIntScalar = defineScalar({
+  name: "BigInt",
+  description: "A whole number from 0 to 2^256 - 1 as a decimal string. Small ones may be sent as a number.",
+  takesNumbers: true,
+  read(text) {
+    if (!/^(0|[1-9]\d{0,77})$/.test(text) || BigInt(text) >= 2n ** 256n)
+      throw refused("A BigInt is a whole number from 0 to 2^256 - 1, as a decimal string.");
+    return text;
+  },
+  write: (value) => (typeof value === "bigint" ? value.toString() : undefined),
+});
+
+/** A moment in UTC. */
+export const DateTimeScalar = defineScalar({
+  name: "DateTime",
+  description: "A moment in ISO 8601 with its zone, such as `2026-01-31T12:00:00.000Z`; UTC on output.",
+  read(text) {
+    const date = new Date(text);
+    if (
+      !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(text) ||
+      Number.isNaN(date.getTime())
+    )
+      throw refused("A DateTime is ISO 8601 with its zone, such as 2026-01-31T12:00:00Z.");
+    return date.toISOString();
+  },
+  write: (value) => (value instanceof Date ? value.toISOString() : undefined),
+});
+
+/** A place in a list or in a stream of events; only who made it reads it. */
+export const CursorScalar = defineScalar({
+  name: "Cursor",
+  description: "A place in a list or in a stream of events. Opaque: send it back as it came.",
+  read(text) {
+    if (!/^[A-Za-z0-9_-]{1,512}$/.test(text))
+      throw refused("This cursor is not one of ours.", "invalid_cursor");
+    return text;
+  },
+  write: (value) => (typeof value === "string" ? value : undefined),
+});
+
+/** Any JSON, for what is passed on and not read by parts. */
+export const JsonScalar = new GraphQLScalarType<unknown, unknown>({
+  name: "JSON",
+  description: "Any JSON value.",
+  parseValue: (value) => value,
+  parseLiteral: readExactly,
+});
+
+/** All scalars of the public graph that GraphQL itself does not bring. */
+const SCALARS: readonly GraphQLScalarType[] = [
+  AddressScalar,
+  HexScalar,
+  Hash32Scalar,
+  NeuronScalar,
+  BigIntScalar,
+  DateTimeScalar,
+  CursorScalar,
+  JsonScalar,
+];
+
+/**
+ * Makes a schema that was read from text, and so takes anything for our scalars, refuse what they refuse. What passes
+ * is left as the client sent it, to be read where it is used.
+ */
+export function checkScalars(schema: GraphQLSchema): void {
+  for (const scalar of SCALARS) {
+    const type = schema.getType(scalar.name);
+    if (!isScalarType(type)) continue;
+    type.parseValue = (value) => {
+      scalar.parseValue(value);
+      return value;
+    };
+    type.parseLiteral = (node, variables) => {
+      scalar.parseLiteral(node, variables);
+      return readExactly(node, variables);
+    };
+  }
+}
+
+type ScalarDefinition<T extends string> = {
+  readonly name: string;
+  readonly description: string;
+  /**
+   * Reads what a client sent into the one spelling that resolvers get. It stays text, because graphql-jit writes the
+   * literals of an operation into its code as JSON. Throws an `AppError` whose text is for the client.
+   */
+  readonly read: (text: string) => T;
+  /** Writes a value of ours, undefined for what is none: a bug. */
+  readonly write: (value: unknown) => string | undefined;
+  readonly takesNumbers?: boolean;
+};
+
+/** A scalar that travels as a string. */
+function defineScalar<T extends string>({
+  name,
+  description,
+  read,
+  write,
+  takesNumbers = false,
+}: ScalarDefinition<T>) {
+  const parse = (value: unknown, node?: ValueNode): T => {
+    const text = takesNumbers && Number.isSafeInteger(value) ? String(value) : value;
+    try {
+      if (typeof text !== "string") throw refused(`${name} is sent as a string.`);
+      return read(text);
+    } catch (reason) {
+      const { message, extensions } = toGraphFailure(reason);
+      throw new GraphQLError(message, { nodes: node ?? null, extensions });
+    }
+  };
+  const textOf = (node: ValueNode): string | undefined =>
+    node.kind === Kind.STRING || (takesNumbers && node.kind === Kind.INT) ? node.value : undefined;
+  return new GraphQLScalarType<T, string>({
+    name,
+    description,
+    parseValue: (value) => parse(value),
+    parseLiteral: (node) => parse(textOf(node), node),
+    serialize(value) {
+      const text = write(value);
+      if (text === undefined)
+        throw toGraphFailure(new TypeError(`${name} cannot be written from ${typeof value}`));
+      return text;
+    },
+  });
+}
+
+function isHex(text: string): text is Hex {
+  return /^0x([0-9a-fA-F]{2})*$/.test(text);
+}
+
+function refused(message: string, code: ErrorCode = "invalid_parameter"): AppError {
+  return new AppError(code, message);
+}

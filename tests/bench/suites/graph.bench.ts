@@ -1,0 +1,130 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startAnvil } from "../../../src/devnet/chain/anvil.ts";
+import { installPeers } from "../../peers/install.ts";
+import type { OnEnd } from "../../support/servers/database.ts";
+import { builtFile } from "../build.ts";
+import { type Child, startChild } from "../child.ts";
+import { type Competitor, compete, cpuOf, type GraphPace } from "../graph-compete.ts";
+import { press } from "../load.ts";
+import { askChild } from "../peers/graph/dialogue.ts";
+import type { EngineQuestion, Pressed } from "../peers/graph/engine.ts";
+import { ENGINES } from "../peers/graph/engines.ts";
+import { GATEWAYS } from "../peers/graph/gateways.ts";
+import { MARKET_OPERATIONS, marketSubgraphs } from "../peers/graph/market.ts";
+import { openProduct, PRODUCT_OPERATIONS } from "../peers/graph/product.ts";
+import { compareStreams } from "./graph-streams.bench.ts";
+
+/** Measures the graph against the gateways of others, where npm can bring them, and tells each table as it is done. */
+export async function benchGraph(
+  pace: GraphPace,
+  onEnd: OnEnd,
+  tell: (table: string) => void,
+): Promise<void> {
+  if (!(await installPeers())) return;
+  for (const bench of [benchEngines, benchGateways, benchStreams]) {
+    const ends: (() => Promise<void>)[] = [];
+    onEnd(async () => endAll(ends));
+    tell(await bench(pace, (end) => void ends.unshift(end)));
+    // The processes of one bench would take time from the next.
+    await endAll(ends);
+  }
+}
+
+function startPeer(name: string, env: Readonly<Record<string, string>>): Promise<Child> {
+  return startChild(builtFile(`peers/graph/${name}`), {
+    ready: READY,
+    env: { NODE_ENV: "production", ...env },
+  });
+}
+
+async function endAll(ends: (() => Promise<void>)[]): Promise<void> {
+  for (const end of ends.splice(0)) await end();
+}
+
+const READY = /ready at (\S+)/;
+const CONNECTIONS = 16;
+
+/** The engines alone, each in a process of its own, over subgraphs in the same process. */
+async function benchEngines(pace: GraphPace, onEnd: OnEnd): Promise<string> {
+  const overMarket = await openEngines("", onEnd);
+  const market = await compete("in process", MARKET_OPERATIONS, overMarket, pace);
+  const places = await openProduct(onEnd);
+  const overProduct = await openEngines(JSON.stringify(places), onEnd);
+  const product = await compete("in process, answers recorded", PRODUCT_OPERATIONS, overProduct, pace);
+  return `${market}\n${product}`;
+}
+
+async function openEngines(places: string, onEnd: OnEnd): Promise<readonly Competitor[]> {
+  return Promise.all(
+    Object.keys(ENGINES).map(async (name) => {
+      const child = await startPeer("engine", { ENGINE: name, PLACES: places });
+      onEnd(() => child.stop());
+      const ask = <T>(question: EngineQuestion) => askChild<T>(child, question);
+      return {
+        name,
+        answer: (operation: string) => ask<string>({ operation }),
+        press: (operation: string, pressMs: number) => ask<Pressed>({ operation, pressMs }),
+      };
+    }),
+  );
+}
+
+/** The whole way: a client over HTTP, the gateway in a process of its own, and subgraphs over HTTP. */
+async function benchGateways(pace: GraphPace, onEnd: OnEnd): Promise<string> {
+  const anvil = await startAnvil();
+  onEnd(() => anvil.stop());
+  const subgraphs = await startPeer("subgraphs", {});
+  onEnd(async () => killChild(subgraphs));
+  const urls = marketSubgraphs().map(({ name }) => [name, `${subgraphs.origin}/${name}`]);
+  const folder = await mkdtemp(join(tmpdir(), "zerograph-bench-"));
+  onEnd(() => rm(folder, { recursive: true, force: true }));
+  const env = { SUBGRAPHS: JSON.stringify(Object.fromEntries(urls)), RPC_URL: anvil.url, DATA_DIR: folder };
+  const competitors: Competitor[] = [];
+  for (const name of Object.keys(GATEWAYS)) {
+    const child = await startPeer("gateway", { ...env, GATEWAY: name });
+    onEnd(async () => killChild(child));
+    competitors.push(overHttp(name, child));
+  }
+  return compete(`over HTTP, ${CONNECTIONS} connections`, MARKET_OPERATIONS, competitors, pace);
+}
+
+function overHttp(name: string, { origin, process: { pid = 0 } }: Child): Competitor {
+  const target = { name, origin, path: "/graphql", bearers: [], headers: {} };
+  const bodyOf = (query: string) => Buffer.from(JSON.stringify({ query }));
+  return {
+    name,
+    async answer(operation) {
+      const headers = { "content-type": "application/json" };
+      const reply = await fetch(`${origin}/graphql`, { method: "POST", headers, body: bodyOf(operation) });
+      return reply.text();
+    },
+    async press(operation, durationMs) {
+      const before = cpuOf(pid);
+      const pressed = await press(target, { body: bodyOf(operation), connections: CONNECTIONS, durationMs });
+      return { ...pressed, cpuMs: (cpuOf(pid) - before) / pressed.requests };
+    },
+  };
+}
+
+/** Some peers wait for idle connections when they are asked to end. */
+function killChild({ process: child }: Child): void {
+  child.kill("SIGKILL");
+}
+
+/** What our whole gateway makes of a stream, beside the least that serves one. */
+async function benchStreams(pace: GraphPace, onEnd: OnEnd): Promise<string> {
+  const anvil = await startAnvil();
+  onEnd(() => anvil.stop());
+  const folder = await mkdtemp(join(tmpdir(), "zerograph-bench-"));
+  onEnd(() => rm(folder, { recursive: true, force: true }));
+  const servers: Record<string, Child> = {};
+  for (const name of ["zerograph", "graphql-ws alone"]) {
+    const env = { SERVER: name, RPC_URL: anvil.url, DATA_DIR: folder };
+    const child = await startPeer("stream-server", env);
+    onEnd(async () => killChild(child));
+    servers[name] = child;
+  }
+  return compareStreams(servers, pace);
+}

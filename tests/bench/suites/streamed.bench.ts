@@ -1,0 +1,30 @@
+import { chatBody, type Figure, type Scenario } from "../scenario.ts";
+
+const firstByte: Figure = {
+  label: "first byte p50 ms",
+  of: ({ firstByteP50Ms }) => firstByteP50Ms,
+  compare: "added",
+};
+const events: Figure = {
+  label: "events/s",
+  of: ({ eventsPerSecond }) => eventsPerSecond,
+  compare: "quotient",
+};
+
+/** Streamed answers: when the first byte comes, and how many events get through when each is written by itself. */
+export const streamed: readonly Scenario[] = [
+  ...[1, 16].map((connections) => ({
+    name: `stream of 16 tokens, ${connections} connection${connections > 1 ? "s" : ""}`,
+    connections,
+    body: chatBody({ stream: true, maxTokens: 16 }),
+    behaviour: {},
+    figures: [firstByte],
+  })),
+  {
+    name: "stream of 64 tokens, 1 ms apart, 16 connections",
+    connections: 16,
+    body: chatBody({ stream: true, maxTokens: 64 }),
+    behaviour: { chunkDelayMs: 1 },
+    figures: [events, firstByte],
+  },
+];

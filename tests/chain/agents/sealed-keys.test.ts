@@ -1,0 +1,123 @@
+import { expect, test } from "vitest";
+import { SealedKeysService } from "../../../src/chain/agents/sealed-keys.service.ts";
+import { MemoryBus } from "../../../src/events/bus.memory.ts";
+import { EventsService } from "../../../src/events/events.service.ts";
+import type { DomainEvent } from "../../../src/events/topics.ts";
+import {
+  type AgentChain,
+  agentNft,
+  type Funded,
+  startAgentChain,
+  watchAgents,
+} from "../../support/chain/agent-chain.ts";
+import { type AgentData, agentProofs, iTransfer, mintAgent, newData } from "../../support/chain/agents.ts";
+import { startRpcProxy } from "../../support/chain/rpc-proxy.ts";
+import { TEST_CURSORS } from "../../support/cursors.ts";
+import { collect, startRelay, take } from "../../support/events.ts";
+import { describeDatabases, openTestDatabase } from "../../support/servers/database.ts";
+import { until } from "../../support/until.ts";
+
+type Published = DomainEvent<"sealed-key.published">;
+type Minted = { readonly tokenId: bigint; readonly data: readonly AgentData[] };
+
+async function mint(chain: AgentChain, owner: Funded) {
+  const data = [newData()];
+  return mintAgent(chain.url, { to: owner.address, data, byKey: owner.privateKey });
+}
+
+async function sendKey(chain: AgentChain, from: Funded, to: Funded, { tokenId, data }: Minted) {
+  const proofs = await agentProofs(data, { to });
+  const move = { byKey: from.privateKey, from: from.address, to: to.address, tokenId, proofs };
+  return (await iTransfer(chain.url, move)).transactionHash;
+}
+
+/** What a receiver has who heard these events, deaf to doubles. */
+function fold(events: readonly Published[], had: ReadonlySet<string> = new Set()): ReadonlySet<string> {
+  const [heard, keys] = [new Set<string>(), new Set(had)];
+  for (const { id, data } of events) {
+    if (heard.has(id)) continue;
+    heard.add(id);
+    if (data.removed) keys.delete(data.sealedKeyId);
+    else keys.add(data.sealedKeyId);
+  }
+  return keys;
+}
+
+describeDatabases("a receiver of sealed keys", (kind) => {
+  test("who was away for 300 blocks, an outage of the RPC and two reorganisations has exactly the keys of the final chain", async () => {
+    const [chain, database] = [await startAgentChain(), await openTestDatabase(kind)];
+    const proxy = await startRpcProxy(chain.url);
+    const bus = new MemoryBus();
+    const relay = startRelay(database, bus);
+    const events = new EventsService(database, bus, TEST_CURSORS);
+    const keys = new SealedKeysService({ queries: database, events, chainId: 16_602 });
+    const { watcher, caughtUp } = watchAgents(database, { url: proxy.url, committed: () => relay.nudge() });
+    watcher.start();
+    const [owner, receiver, other] = [await chain.funded(), await chain.funded(), await chain.funded()];
+    const mints: Minted[] = [];
+    for (let n = 0; n < 6; n++) mints.push(await mint(chain, owner));
+    const [one, two, three, four, five, six] = mints as [Minted, Minted, Minted, Minted, Minted, Minted];
+    // There is one key before the receiver leaves, and it hears of it.
+    const live = await keys.follow({ to: receiver.address });
+    await sendKey(chain, owner, receiver, one);
+    const [first] = (await take(live, 1)) as Published[];
+    await live.return?.();
+    const cursor = TEST_CURSORS.seal(first?.position ?? 0n);
+    await chain.mine(140);
+    // A reorganisation that the watcher sees: one key is lost for good, another comes back in a later block.
+    const comes = await sendKey(chain, owner, receiver, two);
+    await sendKey(chain, owner, receiver, three);
+    await caughtUp();
+    await chain.reorg(2, [[await chain.raw(comes), 1]]);
+    await caughtUp();
+    await sendKey(chain, owner, other, four);
+    // An outage, and in it blocks, keys and a reorganisation that nobody saw begin.
+    proxy.judge = () => "cut";
+    await until(() => watcher.status().state === "rpc_unavailable");
+    await chain.mine(150);
+    const late = await sendKey(chain, owner, receiver, five);
+    await sendKey(chain, owner, receiver, six);
+    await chain.mine(3);
+    await chain.reorg(5, [[await chain.raw(late), 4]]);
+    await chain.mine(10);
+    proxy.judge = () => "pass";
+    await caughtUp();
+    expect(await chain.height()).toBeGreaterThan(300n);
+    const missed = collect(await keys.follow({ to: receiver.address }, cursor)) as Published[];
+    const inbox = async () => {
+      const { rows } = await keys.list({ to: receiver.address }, { first: 100 });
+      return rows;
+    };
+    const final = await inbox();
+    expect(final.map(({ tokenId }) => tokenId)).toEqual([five.tokenId, two.tokenId, one.tokenId]);
+    await until(() => {
+      expect([...fold(missed, fold(first ? [first] : []))].toSorted()).toEqual(
+        final.map(({ id }) => id).toSorted(),
+      );
+    });
+    // As the chain itself has them.
+    const logs = await chain.client.getLogs({
+      address: agentNft(),
+      event: {
+        type: "event",
+        name: "PublishedSealedKey",
+        inputs: [
+          { name: "_to", type: "address", indexed: true },
+          { name: "_tokenId", type: "uint256", indexed: true },
+          { name: "_sealedKeys", type: "bytes[]" },
+        ],
+      },
+      args: { _to: receiver.address },
+      fromBlock: 0n,
+    });
+    expect(final.map(({ id }) => id)).toEqual(
+      logs.map(({ blockHash, logIndex }) => `${blockHash}-${logIndex}`).toReversed(),
+    );
+    // Another one hears of its own key alone, and of one token only who asks for it.
+    const others = collect(await keys.follow({ to: other.address }, cursor)) as Published[];
+    const ofTwo = collect(await keys.follow({ tokenId: two.tokenId }, cursor)) as Published[];
+    await until(() => others.length === 1 && ofTwo.length >= 3);
+    expect(others[0]?.data).toMatchObject({ tokenId: four.tokenId.toString(), removed: false });
+    expect(fold(ofTwo).size).toBe(1);
+  });
+});

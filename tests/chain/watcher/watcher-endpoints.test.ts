@@ -1,0 +1,143 @@
+import { describe, expect, test } from "vitest";
+import { startChain } from "../../support/chain/chain.ts";
+import { balanceOf, newAccount, watchDeposits } from "../../support/chain/deposits.ts";
+import { startRpcProxy, type Verdict } from "../../support/chain/rpc-proxy.ts";
+import { openTestDatabase } from "../../support/servers/database.ts";
+import { until } from "../../support/until.ts";
+
+describe("an endpoint that fails", () => {
+  test("an endpoint of another chain is said so, and not read", async () => {
+    const [chain, database] = [await startChain(), await openTestDatabase()];
+    const proxy = await startRpcProxy(chain.url);
+    proxy.judge = ({ method }) => (method === "eth_chainId" ? { result: "0x4115" } : "pass");
+    const { watcher, lines } = watchDeposits(database, { urls: [proxy.url] });
+    watcher.start();
+    await until(() => watcher.status().state === "rpc_wrong_chain");
+    expect(lines.join()).toContain("RPC_URL answers chain id 16661, NETWORK=devnet is 16602");
+    expect(watcher.status().scannedBlock).toBeUndefined();
+    await watcher.stop();
+    const beside = watchDeposits(database, { urls: [proxy.url, chain.url] });
+    beside.watcher.start();
+    await beside.scanned(1n);
+    expect(new Set(proxy.calls.map(({ method }) => method))).toEqual(new Set(["eth_chainId"]));
+  });
+
+  test.each([
+    ["cuts the line", "cut"],
+    ["never answers", "hang"],
+    ["answers garbage", { text: "<html>busy</html>" }],
+    ["answers blocks that are none", { result: { number: "0x1" } }],
+  ] as const)("%s: the watcher says so, and goes on when it is back", async (_what, verdict) => {
+    const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
+    const proxy = await startRpcProxy(chain.url);
+    const { watcher, scanned } = watchDeposits(database, { urls: [proxy.url], confirmations: 1 });
+    watcher.start();
+    await scanned(1n);
+    proxy.judge = () => verdict;
+    await until(() => watcher.status().state === "rpc_unavailable");
+    await chain.deposit(account, 7n);
+    await chain.mine(1);
+    proxy.judge = () => "pass";
+    await scanned(3n);
+    expect(await balanceOf(database, account)).toBe(7n);
+  });
+
+  test("the next endpoint is asked when one is gone", async () => {
+    const [chain, database] = [await startChain(), await openTestDatabase()];
+    const proxy = await startRpcProxy(chain.url);
+    proxy.judge = () => "cut";
+    const { watcher, scanned } = watchDeposits(database, { urls: [proxy.url, chain.url] });
+    watcher.start();
+    await scanned(1n);
+  });
+
+  test("one that lags behind is waited for: nothing is taken back", async () => {
+    const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
+    await chain.deposit(account, 7n);
+    const proxy = await startRpcProxy(chain.url);
+    const { watcher, list, scanned } = watchDeposits(database, { urls: [proxy.url] });
+    watcher.start();
+    await scanned(2n);
+    const asked = proxy.calls.length;
+    proxy.judge = ({ method, params: [block] }) =>
+      method === "eth_getBlockByNumber" && block === "latest" ? { params: ["0x1", false] } : "pass";
+    await until(() => proxy.calls.length > asked + 10);
+    expect(watcher.status()).toMatchObject({ state: "following", scannedBlock: 2n, lastReorgDepth: 0 });
+    expect(await list(account)).toMatchObject([{ status: "seen" }]);
+  });
+
+  test("one that has lost its newest blocks is said so after a while, and nothing is taken back", async () => {
+    const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
+    await chain.deposit(account, 7n);
+    await chain.mine(20);
+    const proxy = await startRpcProxy(chain.url);
+    const { watcher, list, lines, scanned } = watchDeposits(database, {
+      urls: [proxy.url],
+      confirmations: 50,
+      behindAfterMs: 100,
+    });
+    watcher.start();
+    await scanned(22n);
+    proxy.judge = ({ method, params: [block] }) => {
+      if (method !== "eth_getBlockByNumber") return "pass";
+      if (block === "latest") return { params: ["0xc", false] };
+      return Number(block) > 12 ? { result: null } : "pass";
+    };
+    await until(() => watcher.status().state === "rpc_behind");
+    expect(lines.join()).toContain("it is 10 blocks behind what was read");
+    expect(watcher.status()).toMatchObject({ scannedBlock: 22n, lastReorgDepth: 0 });
+    expect(await list(account)).toMatchObject([{ status: "seen" }]);
+    proxy.judge = () => "pass";
+    await chain.mine(1);
+    await scanned(23n);
+    expect(watcher.status()).toMatchObject({ state: "following", lastReorgDepth: 0 });
+  });
+
+  test("a block that is replaced before its logs are read is no outage", async () => {
+    const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
+    const proxy = await startRpcProxy(chain.url);
+    const { watcher, lines, scanned } = watchDeposits(database, { urls: [proxy.url], confirmations: 5 });
+    watcher.start();
+    await scanned(1n);
+    let moved: Promise<unknown> | undefined;
+    proxy.judge = async ({ method }): Promise<Verdict> => {
+      if (method === "eth_getLogs") moved ??= chain.reorg(1);
+      await moved;
+      return "pass";
+    };
+    await chain.deposit(account, 7n);
+    await scanned(2n);
+    await until(() => moved !== undefined);
+    await chain.mine(1);
+    await scanned(3n);
+    expect(lines.join()).not.toContain("unavailable");
+    expect(await balanceOf(database, account)).toBe(0n);
+  });
+
+  test("one that lags far behind is no reorganisation either", async () => {
+    const [chain, database] = [await startChain(), await openTestDatabase()];
+    await chain.mine(150);
+    const proxy = await startRpcProxy(chain.url);
+    const { watcher, lines, scanned } = watchDeposits(database, { urls: [proxy.url], behindAfterMs: 0 });
+    watcher.start();
+    await scanned(151n);
+    proxy.judge = ({ method, params: [block] }) =>
+      method === "eth_getBlockByNumber" && block === "latest" ? { params: ["0x1", false] } : "pass";
+    await until(() => watcher.status().state === "rpc_behind");
+    expect(lines.join()).toContain("150 blocks behind");
+    proxy.judge = () => "pass";
+    await until(() => watcher.status().state === "following");
+  });
+
+  test("a watcher stops at once also while the chain does not answer", async () => {
+    const [chain, database] = [await startChain(), await openTestDatabase()];
+    const proxy = await startRpcProxy(chain.url);
+    proxy.judge = () => "hang";
+    const { watcher } = watchDeposits(database, { urls: [proxy.url] });
+    watcher.start();
+    await until(() => proxy.calls.length > 0);
+    const before = performance.now();
+    await watcher.stop();
+    expect(performance.now() - before).toBeLessThan(2_000);
+  });
+});

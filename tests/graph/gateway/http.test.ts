@@ -1,0 +1,459 @@
+import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type AuditResult, serverAudits } from "graphql-http";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openGraph } from "../../../gateway/federation/graph.ts";
+import { createServer as createGateway } from "../../../gateway/server.ts";
+import { newId } from "../../../src/kernel/text/ids.ts";
+import { ask, followSocket } from "../../support/clients/graph-client.ts";
+import { seedAccount } from "../../support/seed.ts";
+import { useStack } from "../../support/stack.ts";
+import { until } from "../../support/until.ts";
+
+const stack = useStack({ GRAPH_QUERY_MS: "1500" });
+const PREFLIGHT = { "apollo-require-preflight": "true" };
+const url = () => `${stack().origin}/graphql`;
+
+type Posted = { status: number; type: string | null; control: string | null; text: string; code: string };
+
+async function post(body: unknown, headers: Record<string, string> = {}): Promise<Posted> {
+  const reply = await fetch(url(), {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+  return read(reply);
+}
+
+async function read(reply: Response): Promise<Posted> {
+  const text = await reply.text();
+  const code = (JSON.parse(text || "{}") as { errors?: { extensions: { code: string } }[] }).errors?.[0]
+    ?.extensions.code;
+  const { status, headers } = reply;
+  return {
+    status,
+    type: headers.get("content-type"),
+    control: headers.get("cache-control"),
+    text,
+    code: code ?? "",
+  };
+}
+
+const GRAPHQL = "application/graphql-response+json; charset=utf-8";
+const JSON_TYPE = "application/json; charset=utf-8";
+
+test("the audit of GraphQL over HTTP finds no error, every MUST met, and at most three of its recommendations not", async () => {
+  const fetchFn = (input: string, init: RequestInit = {}) =>
+    fetch(input, { ...init, headers: { ...(init.headers as Record<string, string>), ...PREFLIGHT } });
+  const audits = serverAudits({ url: url(), fetchFn });
+  const results: AuditResult[] = [];
+  for (const audit of audits) results.push(await audit.fn());
+  const names = (status: string) => results.filter((one) => one.status === status).map(({ name }) => name);
+  expect(names("error")).toEqual([]);
+  expect(names("warn").filter((name) => name.startsWith("MUST"))).toEqual([]);
+  expect(results.filter(({ name }) => name.startsWith("MUST")).length).toBeGreaterThanOrEqual(13);
+  expect(names("ok").length).toBeGreaterThanOrEqual(results.length - 3);
+});
+
+describe("what is no request of GraphQL", () => {
+  test.each([
+    ["no JSON", "{", 400, "invalid_body"],
+    ["a byte order mark", '\ufeff{"query":"{ __typename }"}', 400, "invalid_body"],
+    ["a prototype", '{"query":"{ __typename }","__proto__":{"a":1}}', 400, "invalid_body"],
+    ["a constructor's prototype", '{"constructor":{"prototype":{"a":1}}}', 400, "invalid_body"],
+    ["JSON in 65 levels", `${'{"a":'.repeat(65)}1${"}".repeat(65)}`, 400, "invalid_body"],
+    ["nothing", "{}", 400, "BAD_REQUEST"],
+    ["a batch", '[{"query":"{ __typename }"}]', 400, "BAD_REQUEST"],
+    [
+      "more than 512 KiB",
+      JSON.stringify({ query: `{ __typename } #${"x".repeat(524_288)}` }),
+      413,
+      "body_too_large",
+    ],
+    ["a subscription", { query: "subscription { balanceChanged { id } }" }, 400, "graphql_refused"],
+    [
+      "a query that is too deep",
+      { query: `{ ${"a { ".repeat(10)} b ${" }".repeat(10)} }` },
+      400,
+      "graphql_refused",
+    ],
+    ["an unknown field", { query: "{ nothing }" }, 400, "GRAPHQL_VALIDATION_FAILED"],
+    ["bad syntax", { query: "{ " }, 400, "GRAPHQL_PARSE_FAILED"],
+    ["the subgraphs' own SDL", { query: "{ _service { sdl } }" }, 400, "GRAPHQL_VALIDATION_FAILED"],
+    [
+      "entities",
+      { query: "{ _entities(representations: []) { __typename } }" },
+      400,
+      "GRAPHQL_VALIDATION_FAILED",
+    ],
+    [
+      "an operation that is not there",
+      { query: "query A { __typename }", operationName: "B" },
+      400,
+      "OPERATION_RESOLUTION_FAILURE",
+    ],
+  ])("%s is refused by name, in every media type", async (_, body, status, code) => {
+    for (const accept of ["application/json", "application/graphql-response+json"]) {
+      const answer = await post(body, { accept });
+      expect([answer.status, answer.code, answer.control]).toEqual([status, code, "no-store"]);
+      expect(answer.type).toBe(`${accept}; charset=utf-8`);
+      expect(answer.text).not.toMatch(/ {4}at |node_modules|stacktrace/);
+    }
+  });
+
+  test.each([
+    [
+      "multipart/mixed;subscriptionSpec=1.0,application/graphql-response+json,application/json;q=0.9",
+      GRAPHQL,
+    ],
+    ["application/json, application/graphql-response+json;q=0.5", JSON_TYPE],
+    ["application/graphql-response+json;q=0, */*", JSON_TYPE],
+    ["*/*", JSON_TYPE],
+  ])("a refused credential is answered in the preferred media type of %s", async (accept, type) => {
+    const query = "subscription { keyChanged { id } }";
+    const answer = await post({ query }, { accept, authorization: "Bearer sk-wrong" });
+    expect([answer.status, answer.code, answer.type]).toEqual([401, "invalid_api_key", type]);
+  });
+
+  test("every fault of a document is told at once", async () => {
+    const { text } = await post({ query: "{ one two three }" });
+    expect(JSON.parse(text).errors).toHaveLength(3);
+  });
+
+  test("what a page of another site can send without asking is refused", async () => {
+    const query = encodeURIComponent("{ __typename }");
+    const simple = [
+      fetch(`${url()}?query=${query}`),
+      ...["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"].map((type) =>
+        fetch(url(), {
+          method: "POST",
+          headers: { "content-type": type },
+          body: '{"query":"{ __typename }"}',
+        }),
+      ),
+    ];
+    for (const reply of await Promise.all(simple)) expect((await read(reply)).status).toBe(400);
+    const asked = await fetch(`${url()}?query=${query}`, { headers: PREFLIGHT });
+    expect((await read(asked)).text).toBe('{"data":{"__typename":"Query"}}\n');
+  });
+
+  test("a mutation by GET changes nothing", async () => {
+    const query = encodeURIComponent("mutation { createSignInNonce { nonce } }");
+    const answer = await read(await fetch(`${url()}?query=${query}`, { headers: PREFLIGHT }));
+    expect(answer.status).toBe(405);
+  });
+});
+
+test("a document is known by its hash after it was sent once, and one that is refused is not", async () => {
+  const persisted = (query: string) => ({
+    extensions: {
+      persistedQuery: { version: 1, sha256Hash: createHash("sha256").update(query).digest("hex") },
+    },
+  });
+  const good = `query Q${newId().replaceAll("-", "")} { __typename }`;
+  const bad = `{ nothing${newId().replaceAll("-", "")} }`;
+  for (const query of [good, bad]) {
+    expect((await post(persisted(query))).code).toBe("PERSISTED_QUERY_NOT_FOUND");
+    await post({ query, ...persisted(query) });
+  }
+  expect((await post(persisted(good))).text).toBe('{"data":{"__typename":"Query"}}\n');
+  expect((await post(persisted(bad))).code).toBe("PERSISTED_QUERY_NOT_FOUND");
+});
+
+describe("a persisted query that is not of Apollo's protocol is the client's fault:", () => {
+  const query = "{ __typename }";
+  const hash = createHash("sha256").update(query).digest("hex");
+  test.each([
+    ["a hash of another text", query, { version: 1, sha256Hash: "0".repeat(64) }],
+    ["another version", query, { version: 2, sha256Hash: hash }],
+    ["another version of what is not sent", undefined, { version: 2, sha256Hash: hash }],
+    ["a number as hash", query, { version: 1, sha256Hash: 7 }],
+    ["a number as hash of what is not sent", undefined, { version: 1, sha256Hash: 7 }],
+    ["no hash", query, { version: 1 }],
+    ["no object", query, "x"],
+  ])("%s", async (_, query, persistedQuery) => {
+    const extensions = { persistedQuery };
+    const search = new URLSearchParams({ ...(query && { query }), extensions: JSON.stringify(extensions) });
+    const answers = [
+      await post({ query, extensions }),
+      await read(await fetch(`${url()}?${search}`, { headers: PREFLIGHT })),
+    ];
+    for (const { status, code, text } of answers) {
+      expect([status, code]).toEqual([400, "BAD_REQUEST"]);
+      expect(text).toContain("persistedQuery");
+    }
+  });
+});
+
+describe("an ordinary request is answered to the letter as Apollo Server answers it", () => {
+  const refused = 'mutation { revokeApiKey(id: "00000000-0000-0000-0000-000000000000") { id } }';
+  test.each<[title: string, body: Readonly<Record<string, unknown>>]>([
+    ["a query", { query: "{ network { name chainId } models { nodes { id } } }" }],
+    ["one that holds for a while", { query: "{ models { nodes { id pricing { input } } } }" }],
+    [
+      "of two operations, the one that is named",
+      { query: "query A { a: __typename } query B { b: __typename }", operationName: "B" },
+    ],
+    ["two operations, and none is named", { query: "query A { a: __typename } query B { b: __typename }" }],
+    ["an operation that is not there", { query: "query A { __typename }", operationName: "C" }],
+    [
+      "variables",
+      { query: "query ($first: Int!) { models(first: $first) { nodes { id } } }", variables: { first: 1 } },
+    ],
+    [
+      "wrong variables",
+      { query: "query ($first: Int!) { models(first: $first) { nodes { id } } }", variables: { first: "x" } },
+    ],
+    ["variables that are a list", { query: "{ __typename }", variables: [] }],
+    ["a field that fails", { query: '{ network { name } models(after: "none") { nodes { id } } }' }],
+    [
+      "a field that is not given to who asks",
+      { query: "{ network { name } node { status { consensus { height } } } }" },
+    ],
+    ["a mutation that is refused", { query: refused }],
+    ["a subscription", { query: "subscription { newBlock { number } }" }],
+    ["introspection", { query: "{ __schema { queryType { name } } }" }],
+    ["a document with a fault", { query: "{ nothing }" }],
+    ["no document", { query: "{" }],
+    ["an empty one", { query: "" }],
+    [
+      "too many aliases",
+      { query: `{ ${Array.from({ length: 20 }, (_, n) => `a${n}: __typename`).join(" ")} }` },
+    ],
+    ["a member that is not known", { query: "{ __typename }", surprise: true }],
+  ])("%s", async (_, body) => {
+    const plain = await post(body, { accept: "application/json" });
+    // What has to be negotiated goes through Apollo Server.
+    expect(plain).toEqual(await post(body, { accept: "application/json;q=0.9" }));
+  });
+});
+
+test("what nobody may keep is marked so", async () => {
+  const { secret } = await seedAccount(stack().app.database, 1n);
+  const answer = await post({ query: "{ viewer { kind } }" }, { authorization: `Bearer ${secret}` });
+  expect([answer.status, answer.control]).toEqual([200, "no-store"]);
+});
+
+describe("an answer holds", () => {
+  const controlOf = async (query: string, secret?: string) => {
+    const headers = { ...PREFLIGHT, ...(secret && { authorization: `Bearer ${secret}` }) };
+    const reply = await fetch(`${url()}?query=${encodeURIComponent(query)}`, { headers });
+    expect(reply.headers.get("vary")).toBe("authorization, accept");
+    return reply.headers.get("cache-control");
+  };
+  const models = "{ models { nodes { id pricing { input } providers { address } } } }";
+
+  test("as long as its field says, for everyone who asks without a credential", async () => {
+    expect(await controlOf(models)).toBe("max-age=5, public");
+    const { secret } = await seedAccount(stack().app.database, 1n);
+    expect(await controlOf(models, secret)).toBe("max-age=5, private");
+  });
+
+  test.each([
+    ["a field that says nothing stands beside it", "{ models { nodes { id } } network { name } }"],
+    ["something failed", '{ models(after: "none") { nodes { id } } }'],
+    ["it is refused", "{ models { nothing } }"],
+  ])("not at all when %s", async (_, query) => {
+    expect(await controlOf(query)).toBe("no-store");
+  });
+});
+
+test("a field that the credential may not see is refused where it stands, and the rest is answered", async () => {
+  const { account, secret } = await seedAccount(stack().app.database, 1n);
+  const query = `{ network { name } account(address: "${account}") { address balance { total } } }`;
+  const anonymous = await ask(stack().origin, undefined, query);
+  expect(anonymous).toMatchObject({
+    status: 200,
+    data: { network: { name: expect.any(String) }, account: { balance: null } },
+  });
+  expect(anonymous.errors).toMatchObject([
+    { path: ["account", "balance"], extensions: { code: "missing_authorization" } },
+  ]);
+  const wrong = await ask(stack().origin, secret, query);
+  expect(wrong.errors).toMatchObject([
+    { path: ["account", "balance"], extensions: { code: "insufficient_scope" } },
+  ]);
+  const managed = await stack().app.managementKeys.create(account, newId(), ["keys:read"]);
+  const keys = "{ viewer { account { address apiKeys { nodes { id } } balance { total } } } }";
+  const partly = await ask(stack().origin, managed.secret, keys);
+  expect(partly.data.viewer.account).toMatchObject({ apiKeys: { nodes: [{}] }, balance: null });
+  expect(partly.errors).toMatchObject([
+    { path: ["viewer", "account", "balance"], extensions: { code: "insufficient_scope" } },
+  ]);
+});
+
+describe("a gateway whose subgraphs are slow, or say too much,", () => {
+  const ends: (() => Promise<unknown>)[] = [];
+  /** What each subgraph was asked, and whether the gateway has left since. */
+  const asked: { readonly query: string; gone: boolean }[] = [];
+  /** What they answer; undefined for nothing at all. */
+  let answer: string | undefined;
+  let origin: string;
+  beforeAll(async () => {
+    const silent = createServer(async (request: IncomingMessage, response) => {
+      let body = "";
+      for await (const chunk of request) body += chunk;
+      const seen = { query: (JSON.parse(body) as { query: string }).query, gone: false };
+      asked.push(seen);
+      response.once("close", () => {
+        seen.gone = true;
+      });
+      if (answer !== undefined) response.setHeader("content-type", "application/json").end(answer);
+    });
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    ends.unshift(
+      async () => silent.closeAllConnections(),
+      async () => silent.close(),
+    );
+    const address = silent.address();
+    const place = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+    const urls = Object.fromEntries(
+      ["accounts", "inference", "storage", "chain"].map((name) => [name, place]),
+    );
+    const graph = await openGraph(
+      { kind: "remote", urls, secret: "a secret of tests, long enough" },
+      stack().app,
+    );
+    ends.unshift(() => graph.close());
+    const server = await createGateway(stack().app, graph);
+    ends.unshift(() => server.close());
+    origin = await server.listen({ host: "127.0.0.1", port: 0 });
+  });
+  afterAll(async () => {
+    for (const end of ends) await end();
+  });
+
+  const send = (query: string, signal?: AbortSignal) =>
+    fetch(`${origin}/graphql`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ query }),
+      ...(signal && { signal }),
+    });
+
+  test("ends its requests to them as soon as the client leaves", async () => {
+    asked.length = 0;
+    const leaving = new AbortController();
+    const answer = send("{ network { name } }", leaving.signal).catch(() => "left");
+    await until(() => asked.length === 1);
+    expect(asked[0]?.gone).toBe(false);
+    leaving.abort();
+    await until(() => asked[0]?.gone === true, 1_000);
+    expect(await answer).toBe("left");
+  });
+
+  test("passes on what they name, and no text of what they do not", async () => {
+    const told = async (error: object) => {
+      answer = JSON.stringify({ data: null, errors: [error] });
+      const reply = await send("{ network { name } }");
+      answer = undefined;
+      return reply.text();
+    };
+    const secret = "select * from key at /srv/app.ts:7";
+    const extensions = { code: "INTERNAL_SERVER_ERROR", stacktrace: [secret] };
+    for (const error of [{ message: secret }, { message: secret, extensions }]) {
+      const text = await told(error);
+      expect(JSON.parse(text).errors).toMatchObject([{ extensions: { code: "internal_error" } }]);
+      expect(text).not.toMatch(/select|srv|stacktrace/);
+    }
+    const named = await told({
+      message: "No such thing.",
+      extensions: { code: "not_found", stacktrace: [secret] },
+    });
+    expect(JSON.parse(named).errors).toMatchObject([
+      { message: "No such thing.", extensions: { code: "not_found" } },
+    ]);
+    expect(named).not.toMatch(/select|srv|stacktrace/);
+  });
+
+  test("answers at the deadline of queries, by name", async () => {
+    const since = performance.now();
+    const answer = (await (await send("{ network { name } }")).json()) as { errors: object[] };
+    expect(answer.errors).toMatchObject([{ extensions: { code: "unavailable" } }]);
+    expect(performance.now() - since).toBeLessThan(4_000);
+  });
+
+  test("does not begin the next mutation of a client that has left", async () => {
+    asked.length = 0;
+    const leaving = new AbortController();
+    const chained = `mutation { createSignInNonce { nonce } cancelImageJob(id: "1") { id } }`;
+    const answer = send(chained, leaving.signal).catch(() => "left");
+    await until(() => asked.length === 1);
+    leaving.abort();
+    await until(() => asked[0]?.gone === true, 1_000);
+    expect(await answer).toBe("left");
+    // The gateway would have asked at once.
+    await send("{ network { name } }");
+    expect(asked.map(({ query }) => /nonce|cancelImageJob|network/.exec(query)?.[0])).toEqual([
+      "nonce",
+      "network",
+    ]);
+  });
+});
+
+describe("a gateway that answers trusted documents only", () => {
+  const ends: (() => Promise<unknown>)[] = [];
+  const documents = { models: "{ models { nodes { id } } }", keys: "subscription { keyChanged { change } }" };
+  let origin: string;
+  beforeAll(async () => {
+    const folder = mkdtempSync(join(tmpdir(), "documents-"));
+    ends.unshift(async () => rmSync(folder, { recursive: true }));
+    const path = join(folder, "documents.json");
+    writeFileSync(path, JSON.stringify(documents));
+    const { app } = stack();
+    const config = { ...app.config, TRUSTED_DOCUMENTS: path, TRUSTED_DOCUMENTS_ONLY: "on" } as const;
+    const graph = await openGraph({ kind: "local", app }, app);
+    ends.unshift(() => graph.close());
+    const server = await createGateway({ ...app, config }, graph);
+    ends.unshift(() => server.close());
+    origin = await server.listen({ host: "127.0.0.1", port: 0 });
+  });
+  afterAll(async () => {
+    for (const end of ends) await end();
+  });
+
+  const send = async (path: string, body: object, accept = "application/json") => {
+    const headers = { "content-type": "application/json", accept };
+    const reply = await fetch(`${origin}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+    return { status: reply.status, text: await reply.text() };
+  };
+  const hash = createHash("sha256").update(documents.models).digest("hex");
+
+  test.each([
+    ["its id", { documentId: "models" }],
+    ["its hash", { documentId: `sha256:${hash}` }],
+    ["Apollo's extension", { extensions: { persistedQuery: { version: 1, sha256Hash: hash } } }],
+    ["its own text", { query: documents.models }],
+  ])("takes one by %s, over HTTP and as a stream", async (_, body) => {
+    expect(JSON.parse((await send("/graphql", body)).text)).toHaveProperty("data.models.nodes");
+    expect((await send("/graphql/stream", body, "text/event-stream")).text).toContain('"data":{"models"');
+  });
+
+  test("takes one by GET", async () => {
+    const reply = await fetch(`${origin}/graphql?documentId=models`, { headers: PREFLIGHT });
+    expect(await reply.json()).toHaveProperty("data.models.nodes");
+  });
+
+  test("takes one over a socket, and nothing else over any", async () => {
+    const socket = await followSocket(origin, undefined, "", { documentId: "keys" });
+    await until(() => socket.results.length === 1);
+    expect(socket.results[0]?.errors?.[0]?.extensions?.code).toBe("missing_authorization");
+    await socket.stop();
+    const other = { query: "{ models { nodes { id pricing { input } } } }" };
+    expect(await send("/graphql", other)).toMatchObject({
+      status: 400,
+      text: expect.stringContaining("trustedDocuments"),
+    });
+    expect((await send("/graphql/stream", other, "text/event-stream")).text).toMatch(
+      /^data: .*trustedDocuments.*\n\nevent: complete$/m,
+    );
+    expect((await send("/graphql", { documentId: "nope" })).status).toBe(400);
+    const refused = await followSocket(origin, undefined, other.query);
+    await until(() => refused.failure !== undefined);
+    expect(refused.failure?.[0]?.extensions?.code).toBe("graphql_refused");
+    await refused.stop();
+  });
+});

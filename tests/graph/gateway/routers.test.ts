@@ -1,0 +1,204 @@
+import { once } from "node:events";
+import { describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { SCOPES } from "../../../src/keys/auth/principal.ts";
+import { ROUTER_HEADER } from "../../../subgraphs/shared/caller.ts";
+import { PRINCIPAL_HEADER, sealPrincipal } from "../../../subgraphs/shared/principal-token.ts";
+import { seedAccount } from "../../support/seed.ts";
+import { ROUTER_SECRET, startRemoteGateway } from "../../support/servers/remote-gateway.ts";
+import { useStack, useStarted } from "../../support/stack.ts";
+import { until } from "../../support/until.ts";
+
+const stack = useStack();
+const remote = useStarted((onEnd) =>
+  startRemoteGateway(stack(), (end) => onEnd(async () => void (await end()))),
+);
+const accounts = () => `${remote().urls.accounts}/graphql`;
+const router = { [ROUTER_HEADER]: ROUTER_SECRET };
+const VIEWER = "{ viewer { kind account { id } } }";
+
+async function ask(headers: Readonly<Record<string, string>>, query = VIEWER) {
+  const reply = await fetch(accounts(), {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify({ query }),
+  });
+  return {
+    status: reply.status,
+    ...((await reply.json()) as { data?: unknown; errors?: readonly object[] }),
+  };
+}
+
+async function managementKey() {
+  const { account } = await seedAccount(stack().app.database, 1n);
+  const made = await stack().app.managementKeys.create(account, "a router's client", [...SCOPES]);
+  return { account, id: made.key.id, secret: made.secret };
+}
+
+test("a router with its secret is answered in the name of the credential that it hands on", async () => {
+  const { account, id, secret } = await managementKey();
+  const { app } = stack();
+  expect(await ask({ ...router, authorization: `Bearer ${secret}` })).toEqual({
+    status: 200,
+    data: { viewer: { kind: "MANAGEMENT_KEY", account: { id: account } } },
+  });
+  expect(await ask(router)).toMatchObject({ data: { viewer: { kind: "ANONYMOUS", account: null } } });
+  await until(async () => {
+    const [row] = await app.database.rows<{ last_used_at: Date | null }>(
+      "select last_used_at from management_key where id = $1::uuid",
+      [id],
+    );
+    return row?.last_used_at !== null;
+  });
+});
+
+test.each<[who: string, headers: () => Readonly<Record<string, string>>]>([
+  ["without a secret", () => ({})],
+  ["with another secret", () => ({ [ROUTER_HEADER]: ROUTER_SECRET.replace("router", "rooter") })],
+  ["with the secret of our gateways", () => ({ [ROUTER_HEADER]: remote().secret })],
+  [
+    "with a principal that it signed itself",
+    () => ({ ...router, [PRINCIPAL_HEADER]: forged(ROUTER_SECRET) }),
+  ],
+])("who asks %s is answered nothing, whatever the credential", async (_, headers) => {
+  const { secret } = await managementKey();
+  const asked = await ask({ authorization: `Bearer ${secret}`, ...headers() });
+  expect(asked).toEqual({
+    status: 401,
+    errors: [{ message: "This process only answers its gateways.", extensions: { code: "invalid_api_key" } }],
+  });
+});
+
+test("a client's wrong credential is an answer that routers hand on", async () => {
+  expect(await ask({ ...router, authorization: "Bearer mk-nobody" })).toMatchObject({
+    status: 200,
+    data: null,
+    errors: [{ extensions: { code: "invalid_api_key" } }],
+  });
+});
+
+test("positions in an error's path are numbers, as every router expects", async () => {
+  const { account, secret } = await managementKey();
+  const query = `{ _entities(representations: [{ __typename: "Account", address: "${account}" }]) { ... on Account { balance { total } } } }`;
+  const { errors } = await ask({ ...router, authorization: `Bearer ${secret.slice(0, -1)}` }, query);
+  expect(errors).toMatchObject([{ extensions: { code: "invalid_api_key" } }]);
+  expect((await ask(router, query)).errors).toMatchObject([{ path: ["_entities", 0, "balance"] }]);
+});
+
+test.each(["with the upgrade", "as connection parameters", "as headers in connection parameters"])(
+  "a socket is opened by what a router hands on %s, and closed when the key is revoked",
+  async (how) => {
+    const { account, id, secret } = await managementKey();
+    const presented = { ...router, authorization: `Bearer ${secret}` };
+    const parameters = { "with the upgrade": undefined, "as connection parameters": presented }[how];
+    const socket = new WebSocket(accounts().replace("http", "ws"), "graphql-transport-ws", {
+      headers: how === "with the upgrade" ? presented : {},
+    });
+    const heard: { type: string }[] = [];
+    socket.on("message", (data) => heard.push(JSON.parse(String(data))));
+    await once(socket, "open");
+    const payload = how.startsWith("as headers") ? { headers: presented } : parameters;
+    socket.send(JSON.stringify({ type: "connection_init", payload }));
+    await until(() => heard.some(({ type }) => type === "connection_ack"));
+    const closed = once(socket, "close");
+    await stack().app.managementKeys.revoke(account, id);
+    expect((await closed)[0]).toBe(4403);
+  },
+);
+
+describe("what is followed over a router's socket ends with an event that tells why", () => {
+  const FOLLOWED = "subscription { keyChanged { change } }";
+
+  test("when the source cannot be opened", async () => {
+    const { secret } = await managementKey();
+    const { heard, ask } = await openSocket(secret);
+    ask('subscription { keyChanged(after: "none") { change } }');
+    await until(() => heard.some(({ type }) => type === "complete"));
+    expect(told(heard)).toEqual(["invalid_cursor"]);
+  });
+
+  test("when nobody is there who may", async () => {
+    const { heard, ask } = await openSocket(undefined);
+    ask(FOLLOWED);
+    await until(() => heard.some(({ type }) => type === "complete"));
+    expect(told(heard)).toEqual(["missing_authorization"]);
+  });
+
+  test("when the credential is wrong, and nothing else is answered there", async () => {
+    const { heard, ask } = await openSocket("mk-nobody");
+    ask(FOLLOWED);
+    await until(() => heard.some(({ type }) => type === "complete"));
+    expect(told(heard)).toEqual(["invalid_api_key"]);
+    ask("{ providers { nodes { address } } }");
+    await until(() => heard.some(({ type }) => type === "error"));
+    expect(heard.filter(({ type }) => type === "next")).toHaveLength(1);
+  });
+
+  test("when the key is revoked; then the socket is closed, and its source let go of", async () => {
+    const { app } = stack();
+    const { account, id, secret } = await managementKey();
+    const before = app.events.openStreams;
+    const { heard, ask, closed } = await openSocket(secret);
+    ask(FOLLOWED);
+    await until(() => app.events.openStreams > before);
+    await app.managementKeys.revoke(account, id);
+    expect((await closed)[0]).toBe(4403);
+    expect(told(heard)).toEqual(["api_key_revoked"]);
+    expect(heard.at(-1)).toMatchObject({ type: "complete" });
+    expect(app.events.openStreams).toBe(before);
+  });
+
+  test("and one that is left lets go of its source, while the socket stays", async () => {
+    const { app } = stack();
+    const { secret } = await managementKey();
+    const before = app.events.openStreams;
+    const { socket, ask } = await openSocket(secret);
+    const id = ask(FOLLOWED);
+    await until(() => app.events.openStreams > before);
+    socket.send(JSON.stringify({ type: "complete", id }));
+    await until(() => app.events.openStreams === before);
+    expect(socket.readyState).toBe(socket.OPEN);
+    socket.terminate();
+  });
+});
+
+type Heard = { readonly type: string; readonly payload?: { errors?: { extensions: { code: string } }[] } };
+
+/** The codes that were told with events. */
+function told(heard: readonly Heard[]): readonly string[] {
+  return heard.flatMap(({ type, payload }) =>
+    type === "next" ? (payload?.errors ?? []).map(({ extensions }) => extensions.code) : [],
+  );
+}
+
+/** A router's socket to the accounts, open in the name of this credential. */
+async function openSocket(secret: string | undefined) {
+  const socket = new WebSocket(accounts().replace("http", "ws"), "graphql-transport-ws");
+  const heard: Heard[] = [];
+  const closed = once(socket, "close");
+  socket.on("message", (data) => heard.push(JSON.parse(String(data))));
+  await once(socket, "open");
+  const payload = { ...router, ...(secret && { authorization: `Bearer ${secret}` }) };
+  socket.send(JSON.stringify({ type: "connection_init", payload }));
+  await until(() => heard.some(({ type }) => type === "connection_ack"));
+  let asked = 0;
+  const ask = (query: string) => {
+    const id = String(++asked);
+    socket.send(JSON.stringify({ type: "subscribe", id, payload: { query } }));
+    return id;
+  };
+  return { socket, heard, closed, ask };
+}
+
+test("a socket is not opened without the router's secret", async () => {
+  const { secret } = await managementKey();
+  const socket = new WebSocket(accounts().replace("http", "ws"), "graphql-transport-ws");
+  await once(socket, "open");
+  const closed = once(socket, "close");
+  socket.send(JSON.stringify({ type: "connection_init", payload: { authorization: `Bearer ${secret}` } }));
+  await closed;
+});
+
+function forged(secret: string): string {
+  return sealPrincipal({ kind: "anonymous" }, secret);
+}

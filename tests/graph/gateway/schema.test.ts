@@ -1,0 +1,149 @@
+import {
+  buildSchema,
+  type GraphQLField,
+  type GraphQLInputField,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isIntrospectionType,
+  isObjectType,
+  isSpecifiedScalarType,
+} from "graphql";
+import { describe, expect, test } from "vitest";
+import { readSupergraph } from "../../../gateway/federation/engine/planning/api-schema.ts";
+import { generateSchema, objectionsTo, staleFiles } from "../../../scripts/schema.ts";
+import { compareSchemas } from "../../../scripts/schema-changes.ts";
+import { lintSchema } from "../../../scripts/schema-lint.ts";
+import { modules } from "../../../subgraphs/modules.ts";
+
+const generated = generateSchema();
+const { api } = readSupergraph(generated.get("supergraph.graphql") ?? "");
+const types = Object.values(api.getTypeMap()).filter(
+  (type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type),
+);
+
+type Member = {
+  readonly kind: "field" | "argument" | "value";
+  readonly path: string;
+  readonly name: string;
+  readonly description?: string | null | undefined;
+  readonly type?: object;
+};
+
+/** Everything that has a name of its own within a type of the public schema. */
+const members = types.flatMap((type): readonly Member[] => {
+  const path = (name: string) => `${type.name}.${name}`;
+  if (isEnumType(type))
+    return type
+      .getValues()
+      .map(({ name, description }) => ({ kind: "value", path: path(name), name, description }));
+  if (!isObjectType(type) && !isInterfaceType(type) && !isInputObjectType(type)) return [];
+  const fields: readonly GraphQLField<unknown, unknown>[] | readonly GraphQLInputField[] = Object.values(
+    type.getFields(),
+  );
+  return fields.flatMap((field): readonly Member[] => {
+    const args = "args" in field ? field.args : [];
+    return [
+      { ...field, kind: "field", path: path(field.name) },
+      ...args.map((arg) => ({ ...arg, kind: "argument" as const, path: `${path(field.name)}(${arg.name})` })),
+    ];
+  });
+});
+
+describe("the committed schema", () => {
+  test("is what the code says", () => {
+    expect(staleFiles()).toEqual([]);
+  });
+
+  test("comes out the same when it is made again", () => {
+    expect([...generateSchema()]).toEqual([...generated]);
+  });
+
+  test("is composed of every subgraph", () => {
+    const paths = modules.map(({ name }) => `subgraphs/${name}.graphql`);
+    const others = [
+      "supergraph.graphql",
+      "api.graphql",
+      "trusted-documents.json",
+      "openapi.json",
+      "events.json",
+    ];
+    expect([...generated.keys()]).toEqual([...paths, ...others]);
+  });
+});
+
+describe("the public schema", () => {
+  test("spells names as their kind is spelt, and describes every type, field, argument and value", () => {
+    expect(lintSchema(api)).toEqual([]);
+  });
+
+  test("is not written over the committed one when it would break clients, unless that is meant", () => {
+    const before = `${generated.get("api.graphql")}
+      type Gone { "A field." id: ID! }
+      extend type Query { "What is gone." gone: Gone }
+    `;
+    const broken = objectionsTo(generated, { before });
+    expect(broken).toEqual(["FIELD_REMOVED: Query.gone was removed.", "TYPE_REMOVED: Gone was removed."]);
+    expect(objectionsTo(generated, { before, allowBreaking: true })).toEqual([]);
+    expect(objectionsTo(generated)).toEqual([]);
+  });
+
+  test("never counts money as a number", () => {
+    const floats = members.filter(({ type }) => String(type).includes("Float"));
+    // How far a job has come is no money.
+    const paths = floats.map(({ path }) => path).filter((path) => !path.endsWith(".fraction"));
+    expect(paths).toEqual([]);
+  });
+
+  test("hides what only a supergraph needs", () => {
+    expect(generated.get("supergraph.graphql")).toMatch(
+      /balance: Balance .*@requiresScopes\(scopes: \[\["account:read"\]\]\)/,
+    );
+    expect(generated.get("api.graphql")).not.toContain("@requiresScopes");
+    expect(generated.get("api.graphql")).not.toContain("_entities");
+  });
+});
+
+describe("a change of the public schema", () => {
+  const BASE = `type Query { "A." a(b: Int): Kind, c: Int! } enum Kind { ONE TWO } input In { x: Int } type T { in(i: In): Int }`;
+  test.each([
+    ["a field that is gone", "c: Int!", "", ["FIELD_REMOVED: Query.c was removed."], 0],
+    [
+      "one that may now be null",
+      "c: Int!",
+      "c: Int",
+      ["FIELD_CHANGED_KIND: Query.c changed type from Int! to Int."],
+      0,
+    ],
+    [
+      "an argument that is now required",
+      "b: Int",
+      "b: Int!",
+      [expect.stringContaining("ARG_CHANGED_KIND")],
+      0,
+    ],
+    ["a member of an input that is required", "x: Int", "x: Int y: Int!", [expect.stringContaining("y")], 0],
+    ["a value that is gone", "ONE TWO", "ONE", [expect.stringContaining("TWO was removed")], 0],
+    ["a new value surprises only", "ONE TWO", "ONE TWO THREE", [], 1],
+    ["a new field harms nobody", "c: Int!", "c: Int! d: Int", [], 0],
+    ["nor does one that is never null any more", "b: Int): Kind", "b: Int): Kind!", [], 0],
+  ])("%s", (_, from, to, breaking, dangerous) => {
+    const changes = compareSchemas(BASE, BASE.replace(from, to));
+    expect(changes.breaking).toEqual(breaking);
+    expect(changes.dangerous).toHaveLength(dangerous);
+  });
+
+  test("a name in another spelling, and what nobody describes, are named", () => {
+    const odd = buildSchema(
+      'type Query { "Ends here." Bad_name("An argument." Arg: Int): other } enum other { lower }',
+    );
+    expect(lintSchema(odd)).toEqual([
+      "Query.Bad_name is not spelt as a field",
+      "Query.Bad_name(Arg) is not spelt as a argument",
+      "other is not spelt as a type",
+      "other has no sentence that says what it is",
+      "other.lower is not spelt as a value",
+      "other.lower has no sentence that says what it is",
+    ]);
+  });
+});

@@ -1,0 +1,109 @@
+import { type ExecutionResult, parse } from "graphql";
+import { expect, test } from "vitest";
+import { SharedStreams } from "../../../gateway/subscriptions/shared-streams.ts";
+import type { Results } from "../../../gateway/subscriptions/streamed-operation.ts";
+import { PushIterator } from "../../../src/kernel/async/push-iterator.ts";
+import { until } from "../../support/until.ts";
+
+const document = parse("subscription { a }");
+const result = (n: number): ExecutionResult => ({ data: { a: n } });
+
+/** A source that can be fed, and says how often it was opened and let go of. */
+function newSource() {
+  const seen = { opened: 0, ended: 0 };
+  let source = new PushIterator<ExecutionResult>();
+  const open = async () => {
+    seen.opened += 1;
+    source = new PushIterator<ExecutionResult>(() => {
+      seen.ended += 1;
+    }, 10_000);
+    return source;
+  };
+  return {
+    seen,
+    open,
+    push: (n: number) => source.push(result(n)),
+    fail: (reason: unknown) => source.fail(reason),
+  };
+}
+
+async function join(streams: SharedStreams, key: string, open: () => Promise<Results>): Promise<Results> {
+  const opened = await streams.open(document, key, open);
+  if (!(Symbol.asyncIterator in opened)) throw new Error("refused");
+  return opened;
+}
+
+test("readers of one key share a source, which is let go of with the last of them and opened anew for the next", async () => {
+  const streams = new SharedStreams();
+  const { seen, open, push } = newSource();
+  const [one, two] = await Promise.all([join(streams, "k", open), join(streams, "k", open)]);
+  const other = await join(streams, "other", open);
+  expect(seen).toEqual({ opened: 2, ended: 0 });
+  await other.return?.();
+  await one.return?.();
+  expect(seen.ended).toBe(1);
+  await two.return?.();
+  expect(seen.ended).toBe(2);
+  const next = await join(streams, "k", open);
+  push(1);
+  expect(await next.next()).toEqual({ done: false, value: result(1) });
+  expect(seen.opened).toBe(3);
+});
+
+test("one that reads nothing is ended with `unavailable` at 1,000 results, and holds up nobody", async () => {
+  const streams = new SharedStreams();
+  const { open, push, seen } = newSource();
+  const [slow, quick] = [await join(streams, "k", open), await join(streams, "k", open)];
+  const got: ExecutionResult[] = [];
+  const reading = (async () => {
+    for await (const value of quick) if (got.push(value) === 3_000) break;
+  })();
+  for (let n = 0; n < 3_000; n++) {
+    push(n);
+    if (n % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  await reading;
+  expect(got).toHaveLength(3_000);
+  for (let n = 0; n < 1_000; n++) expect((await slow.next()).value).toEqual(result(n));
+  await expect(slow.next()).rejects.toMatchObject({ code: "unavailable" });
+  expect((await slow.next()).done).toBe(true);
+  expect(seen).toEqual({ opened: 1, ended: 1 });
+});
+
+test("a source that is lost is lost for all its readers, and not for those who come after", async () => {
+  const streams = new SharedStreams();
+  const { open, fail, push } = newSource();
+  const [one, two] = [await join(streams, "k", open), await join(streams, "k", open)];
+  fail(new Error("lost"));
+  await expect(one.next()).rejects.toThrow("lost");
+  await expect(two.next()).rejects.toThrow("lost");
+  const next = await join(streams, "k", open);
+  push(7);
+  expect((await next.next()).value).toEqual(result(7));
+});
+
+test("a refusal is everybody's who waited for it, and is not remembered", async () => {
+  const streams = new SharedStreams();
+  let asked = 0;
+  const refuse = async () => {
+    asked += 1;
+    return { errors: [] };
+  };
+  const both = await Promise.all([streams.open(document, "k", refuse), streams.open(document, "k", refuse)]);
+  expect(both).toEqual([{ errors: [] }, { errors: [] }]);
+  await streams.open(document, "k", refuse);
+  expect(asked).toBe(2);
+});
+
+test("a reader that leaves while another joins does not take the source along", async () => {
+  const streams = new SharedStreams();
+  const { open, push, seen } = newSource();
+  const one = await join(streams, "k", open);
+  const joining = join(streams, "k", open);
+  await one.return?.();
+  const two = await joining;
+  push(1);
+  expect((await two.next()).value).toEqual(result(1));
+  await two.return?.();
+  await until(() => seen.ended === seen.opened);
+});

@@ -1,0 +1,360 @@
+import { readFileSync } from "node:fs";
+import { type FieldDefinitionNode, parse } from "graphql";
+import { beforeAll, expect, test } from "vitest";
+import { newId } from "../../../src/kernel/text/ids.ts";
+import { PERMISSIONS, type Permission } from "../../../src/keys/auth/permissions.ts";
+import { type Access, CALLERS, type Caller, Household, type Owner } from "../../support/callers.ts";
+import { ask, followEvents, type GraphResult } from "../../support/clients/graph-client.ts";
+import { useStack } from "../../support/stack.ts";
+import { until } from "../../support/until.ts";
+
+const stack = useStack();
+
+/** Whom a field lets in, and what is heard behind the door: by everyone, and by another account. */
+type Row = {
+  readonly access: Access;
+  readonly query: (owner: Owner) => string;
+  readonly heard?: string;
+  readonly foreign?: string;
+};
+
+const open = (query: string, heard = ""): Row => ({ access: "public", query: () => query, heard });
+const ofAccount = (access: Access, field: string): Row => ({
+  access,
+  query: ({ account }) => `{ account(address: "${account}") { ${field} } }`,
+  foreign: "insufficient_scope",
+});
+const ofViewer = (access: Access, field: string): Row => ({
+  access,
+  query: () => `{ viewer { account { ${field} { nodes { id } } } } }`,
+});
+// Who is let in hears that the cursor is none: a stream that is refused never looks at it.
+const followed = (access: Access, field: string): Row => ({
+  access,
+  query: () => `subscription { ${field}(after: "none") { id } }`,
+  heard: "invalid_cursor",
+});
+const ofApiKey = (access: Access, field: string, more = ""): Row => ({
+  access,
+  query: ({ apiKeyId }) => `mutation { ${field}(id: "${apiKeyId}"${more}) { id } }`,
+  foreign: "api_key_not_found",
+});
+const ofManagementKey = (access: Access, field: string, more = ""): Row => ({
+  access,
+  query: ({ managementKeyId }) => `mutation { ${field}(id: "${managementKeyId}"${more}) { id } }`,
+  foreign: "management_key_not_found",
+});
+
+// Who has the scope hears that it is no operator: nobody else gets as far.
+const ofOperator = (field: string): Row => ({
+  access: "node.read",
+  query: () => `{ operatorNode { ${field} } }`,
+  heard: "access_denied",
+});
+
+const MOVE = `, from: "0x${"2".repeat(40)}", to: "0x${"3".repeat(40)}", proofs: []`;
+// A contract that is not read here, which everyone is told alike.
+const ofToken = (field: string, more: string, selection = "{ data }"): Row =>
+  open(`{ ${field}(contract: "0x${"1".repeat(40)}", tokenId: 1${more}) ${selection} }`, "not_found");
+
+const NO_CHAT = '{ model: "none", messages: [{ role: "user", content: "Hello" }] }';
+
+const NOBODY = `0x${"1".repeat(40)}`;
+
+const ORDER = `{ tokenId: "1", expectedPrice: "1", expireTime: "99999999999", nonce: "0x${"1".repeat(64)}" }`;
+const OFFER = `{ tokenId: "1", offerPrice: "1", expireTime: "99999999999", nonce: "0x${"1".repeat(64)}" }`;
+
+const JOBS = { access: "job.read" } as const;
+
+/** Every root field, and every field that the supergraph guards. */
+const MATRIX: Readonly<Record<string, Row>> = {
+  "Query.viewer": open("{ viewer { __typename } }"),
+  "Query.eventCursor": open("{ eventCursor }"),
+  "Query.network": open("{ network { name } }"),
+  "Query.networks": open("{ networks { name } }"),
+  "Query.block": open("{ block { number } }"),
+  "Query.contract": open("{ contract(name: FLOW) { address } }"),
+  "Query.daSigners": open("{ daSigners { epochNumber } }"),
+  "Query.wrappedBase": open("{ wrappedBase { wrappedToken } }"),
+  "Query.inferenceServices": open("{ inferenceServices { nodes { model } } }"),
+  "Query.inferenceService": open(`{ inferenceService(provider: "${NOBODY}") { model } }`),
+  "Query.directRules": open("{ directRules { minimumLedger } }"),
+  "Query.fineTuning": open("{ fineTuning { version } }"),
+  "Query.fineTuningVersions": open("{ fineTuningVersions { version } }"),
+  "Query.prepareAddLedger": open('{ prepareAddLedger(amount: "1") { data } }'),
+  "Query.prepareDepositFund": open('{ prepareDepositFund(amount: "1") { data } }'),
+  "Query.prepareTransferFund": open(
+    `{ prepareTransferFund(provider: "${NOBODY}", service: INFERENCE, amount: "1") { data } }`,
+  ),
+  "Query.prepareRetrieveFund": open(
+    `{ prepareRetrieveFund(providers: ["${NOBODY}"], service: INFERENCE) { data } }`,
+  ),
+  "Query.prepareRefund": open('{ prepareRefund(amount: "1") { data } }'),
+  "Query.prepareAcknowledgeSigner": open(
+    `{ prepareAcknowledgeSigner(provider: "${NOBODY}", service: INFERENCE) { data } }`,
+  ),
+  "Query.prepareAcknowledgeDeliverable": open(
+    `{ prepareAcknowledgeDeliverable(provider: "${NOBODY}", id: "1") { data } }`,
+  ),
+  "Query.prepareRevokeTokens": open(`{ prepareRevokeTokens(provider: "${NOBODY}", tokenIds: [1]) { data } }`),
+  "Query.prepareRevokeAllTokens": open(`{ prepareRevokeAllTokens(provider: "${NOBODY}") { data } }`),
+  "Query.appSecretText": open(
+    `{ appSecretText(account: "${NOBODY}", provider: "${NOBODY}") { digest } }`,
+    "not_found",
+  ),
+  "Mutation.assembleAppSecret": open(
+    'mutation { assembleAppSecret(text: "none", signature: "0x00") { secret } }',
+    "invalid_parameter",
+  ),
+  "Query.operatorNode": open('{ operatorNode { diagnose(message: "-38002") { kind } } }'),
+  "OperatorNode.consensus": ofOperator("consensus { state }"),
+  "OperatorNode.execution": ofOperator("execution { state }"),
+  "OperatorNode.engine": ofOperator("engine { state }"),
+  "OperatorNode.preflight": ofOperator("preflight { rule }"),
+  "Query.market": open("{ market { address } }"),
+  "Query.marketOrder": open(`{ marketOrder(order: ${ORDER}) { hash } }`),
+  "Query.marketOffer": open(`{ marketOffer(offer: ${OFFER}) { hash } }`),
+  "Query.checkMarketOrder": open(`{ checkMarketOrder(order: ${ORDER}, signature: "0x00") { isGood } }`),
+  "Query.checkMarketOffer": open(`{ checkMarketOffer(offer: ${OFFER}, signature: "0x00") { isGood } }`),
+  "Query.prepareFulfillOrder": open(
+    `{ prepareFulfillOrder(order: ${ORDER}, orderSignature: "0x00", offer: ${OFFER}, offerSignature: "0x00") { data } }`,
+    "invalid_parameter",
+  ),
+  "Query.prepareMarketDeposit": open(
+    `{ prepareMarketDeposit(account: "${NOBODY}", amount: "1") { data } }`,
+    "contract_refused",
+  ),
+  "Query.prepareMarketWithdrawal": open(
+    `{ prepareMarketWithdrawal(account: "${NOBODY}", amount: "1") { data } }`,
+    "contract_refused",
+  ),
+  "Query.preparePartnerFeeWithdrawal": open(
+    `{ preparePartnerFeeWithdrawal(partner: "${NOBODY}") { data } }`,
+    "contract_refused",
+  ),
+  "Query.prepareMarketApproval": open('{ prepareMarketApproval(tokenId: "1000000") { data } }', "not_found"),
+  "Query.prepareCurrencyApproval": open(
+    `{ prepareCurrencyApproval(currency: "${NOBODY}", amount: "1", from: "${NOBODY}") { data } }`,
+    "contract_not_found",
+  ),
+  "Subscription.orderFulfilled": open(
+    'subscription { orderFulfilled(after: "none") { id } }',
+    "invalid_cursor",
+  ),
+  "Query.models": open("{ models { nodes { id } } }"),
+  "Query.model": open('{ model(id: "none") { id } }'),
+  "Query.providers": open("{ providers { nodes { id } } }"),
+  "Query.provider": open(`{ provider(address: "0x${"1".repeat(40)}") { id } }`),
+  "Query.agentToken": open(`{ agentToken(contract: "0x${"1".repeat(40)}", tokenId: 1) { id } }`),
+  "Query.agentTokens": open("{ agentTokens { nodes { id } } }"),
+  "Query.agentContracts": open("{ agentContracts { address } }"),
+  "Query.sealedKeys": open(`{ sealedKeys(to: "0x${"1".repeat(40)}") { nodes { id } } }`),
+  "Query.accessProofTexts": ofToken("accessProofTexts", "", "{ text }"),
+  "Query.prepareMint": open(
+    `{ prepareMint(contract: "0x${"1".repeat(40)}", from: "0x${"2".repeat(40)}", to: "0x${"2".repeat(40)}") { data } }`,
+    "not_found",
+  ),
+  "Query.prepareTransfer": ofToken("prepareTransfer", MOVE),
+  "Query.prepareClone": ofToken("prepareClone", MOVE),
+  "Query.prepareAuthorizeUsage": ofToken("prepareAuthorizeUsage", `, user: "0x${"2".repeat(40)}"`),
+  "Query.prepareRevokeAuthorization": ofToken("prepareRevokeAuthorization", `, user: "0x${"2".repeat(40)}"`),
+  "Query.prepareDelegateAccess": open(
+    `{ prepareDelegateAccess(contract: "0x${"1".repeat(40)}", assistant: "0x${"2".repeat(40)}") { data } }`,
+    "not_found",
+  ),
+  "Subscription.publishedSealedKey": followed("public", "publishedSealedKey"),
+  "Subscription.tokenTransferred": followed("public", "tokenTransferred"),
+  "Subscription.newBlock": open("subscription { newBlock { number } }"),
+  "Query.files": open("{ files { nodes { root } } }"),
+  "Mutation.prepareUpload": open(
+    `mutation { prepareUpload(input: { content: "aGk=", from: "0x${"1".repeat(40)}" }) { root } }`,
+  ),
+  "Mutation.uploadSegment": open(
+    `mutation { uploadSegment(input: { root: "0x${"0".repeat(64)}", index: 0, data: "aGk=",
+      proof: { lemma: [], path: [] } }) { outcome } }`,
+    "file_not_found",
+  ),
+  // A stream of a file that nobody knows waits, so the cursor is what is heard of.
+  "Subscription.fileProgress": {
+    access: "public",
+    query: () => `subscription { fileProgress(root: "0x${"0".repeat(64)}", after: "none") { id } }`,
+    heard: "invalid_cursor",
+  },
+  "Query.kvStream": open(`{ kvStream(id: "0x${"0".repeat(64)}") { streamId } }`),
+  "Query.kvStreams": open("{ kvStreams { nodes { streamId } } }"),
+  "Query.kvValue": open(`{ kvValue(streamId: "0x${"0".repeat(64)}", keyText: "none") { size } }`),
+  "Query.kvEntries": open(`{ kvEntries(streamId: "0x${"0".repeat(64)}") { nodes { size } } }`),
+  "Query.kvTransaction": open('{ kvTransaction(txSeq: "1000000") { result } }'),
+  "Mutation.prepareKvWrite": open(
+    `mutation { prepareKvWrite(input: { from: "0x${"1".repeat(40)}" }) { tags } }`,
+    "invalid_parameter",
+  ),
+  "Subscription.kvChanged": {
+    access: "public",
+    query: () => `subscription { kvChanged(streamId: "0x${"0".repeat(64)}", after: "none") { id } }`,
+    heard: "invalid_cursor",
+  },
+  "Query.file": open('{ file(txSeq: "1000000") { root } }'),
+  "Query.request": { access: "request.read", query: () => '{ request(id: "none") { id } }' },
+  "Query.account": open(`{ account(address: "${NOBODY}") { address direct { ledger { total } } } }`),
+  "Account.balance": ofAccount("balance.read", "balance { total }"),
+  "Account.deposits": ofAccount("deposit.read", "deposits { nodes { id } }"),
+  "Account.usage": ofAccount("usage.read", "usage { __typename }"),
+  "Account.requests": ofAccount("request.read", "requests { nodes { id } }"),
+  "Account.apiKeys": ofViewer("api-key.read", "apiKeys"),
+  "Account.managementKeys": ofViewer("management-key.read", "managementKeys"),
+  "Mutation.createApiKey": {
+    access: "api-key.create",
+    query: () => `mutation { createApiKey(name: "${newId()}") { apiKey { id } } }`,
+  },
+  "Mutation.updateApiKey": ofApiKey("api-key.update", "updateApiKey", ', name: "renamed"'),
+  "Mutation.revokeApiKey": ofApiKey("api-key.revoke", "revokeApiKey"),
+  "Mutation.createManagementKey": {
+    access: "management-key.create",
+    query: () =>
+      `mutation { createManagementKey(name: "${newId()}", preset: READ_ONLY) { managementKey { id } } }`,
+  },
+  "Mutation.updateManagementKey": ofManagementKey(
+    "management-key.update",
+    "updateManagementKey",
+    ', name: "renamed"',
+  ),
+  "Mutation.revokeManagementKey": ofManagementKey("management-key.revoke", "revokeManagementKey"),
+  "Mutation.createSignInNonce": open("mutation { createSignInNonce { nonce } }"),
+  "Mutation.signIn": open(
+    'mutation { signIn(message: "none", signature: "0x00") { token } }',
+    "sign_in_refused",
+  ),
+  "Mutation.signOut": { access: "session.end", query: () => "mutation { signOut }" },
+  "Query.routingPreview": {
+    access: "routing.preview",
+    query: () => "{ routingPreview(serviceType: CHATBOT) { providers { id } } }",
+  },
+  // Who is let in hears that there is no such model: nobody else gets as far.
+  "Mutation.completeChat": {
+    access: "inference.run",
+    query: () => `mutation { completeChat(input: ${NO_CHAT}) { bill { requestId } } }`,
+    heard: "model_not_found",
+  },
+  "Mutation.generateImages": {
+    access: "inference.run",
+    query: () =>
+      'mutation { generateImages(input: { model: "none", prompt: "a sea" }) { bill { requestId } } }',
+    heard: "model_not_found",
+  },
+  "Mutation.transcribe": {
+    access: "inference.run",
+    query: () =>
+      'mutation { transcribe(input: { model: "none", fileBase64: "AAAA" }) { bill { requestId } } }',
+    heard: "model_not_found",
+  },
+  "Subscription.chatCompletion": {
+    access: "inference.run",
+    query: () => `subscription { chatCompletion(input: ${NO_CHAT}) { bill { requestId } } }`,
+    heard: "model_not_found",
+  },
+  "Query.imageJob": { ...JOBS, query: () => '{ imageJob(id: "none") { id } }' },
+  "Query.imageJobs": { ...JOBS, query: () => "{ imageJobs { nodes { id } } }" },
+  "Mutation.submitImageJob": {
+    access: "job.submit",
+    query: () => 'mutation { submitImageJob(input: { model: "none", prompt: "sea" }) { id } }',
+    heard: "model_not_found",
+  },
+  "Mutation.cancelImageJob": {
+    access: "job.cancel",
+    query: () => 'mutation { cancelImageJob(id: "none") { id } }',
+    heard: "async_job_not_found",
+  },
+  "Subscription.imageJobProgress": {
+    ...JOBS,
+    query: () => 'subscription { imageJobProgress(id: "none") { id } }',
+    heard: "async_job_not_found",
+  },
+  "Subscription.imageJobsProgress": followed("job.read", "imageJobsProgress"),
+  "Subscription.balanceChanged": followed("balance.read", "balanceChanged"),
+  "Subscription.depositSeen": followed("deposit.read", "depositSeen"),
+  "Subscription.keyChanged": followed("api-key.read", "keyChanged"),
+};
+
+test("every root field and every guarded field has its row, and no row is without its field", () => {
+  const supergraph = parse(readFileSync("schema/supergraph.graphql", "utf8"));
+  const found = supergraph.definitions.flatMap((type) =>
+    type.kind === "ObjectTypeDefinition"
+      ? (type.fields ?? [])
+          .filter((field) => isDoor(type.name.value, field))
+          .map(({ name }) => `${type.name.value}.${name.value}`)
+      : [],
+  );
+  expect(found.toSorted()).toEqual(Object.keys(MATRIX).toSorted());
+});
+
+let household: Household;
+beforeAll(async () => {
+  household = await Household.open(stack().app);
+});
+
+test.each(Object.entries(MATRIX))(
+  "%s lets in whom it should, and tells all others why not",
+  async (field, row) => {
+    const owner = await household.owner();
+    const run = field.startsWith("Subscription") ? firstOf : ask;
+    const heard: Record<string, string> = {};
+    // One after the other, as some of them end what the others ask about.
+    for (const caller of CALLERS) {
+      const { errors } = await run(stack().origin, await household.secretOf(caller), row.query(owner));
+      heard[caller.name] = String(errors?.[0]?.extensions?.code ?? "");
+    }
+    expect(heard).toEqual(Object.fromEntries(CALLERS.map((caller) => [caller.name, expected(caller, row)])));
+  },
+);
+
+function expected(caller: Caller, row: Row): string {
+  // A credential that is of no use is refused before the graph looks at what is asked.
+  const useless = caller.refusal("account.read");
+  if (!["", "insufficient_scope", "missing_authorization"].includes(useless)) return useless;
+  const refusal = caller.refusal(row.access);
+  const heard = caller.isRestricted && row.heard === "model_not_found" ? "access_denied" : row.heard;
+  return refusal || (caller.foreign && row.foreign) || heard || "";
+}
+
+async function firstOf(origin: string, secret: string | undefined, query: string): Promise<GraphResult> {
+  const following = await followEvents(origin, secret, query).catch((error: Error) => error);
+  // What is refused as a whole comes with the status that REST gives it.
+  if (following instanceof Error) return JSON.parse(following.message.slice(4));
+  const [first] = await until(() => following.results.length > 0 && following.results);
+  await following.stop();
+  return first ?? {};
+}
+
+test("the directives of the supergraph say what the permission of each field's action says", () => {
+  const supergraph = readFileSync("schema/supergraph.graphql", "utf8");
+  for (const [field, { access }] of Object.entries(MATRIX)) {
+    const permission: Permission | undefined = access === "public" ? undefined : PERMISSIONS[access];
+    const isExpressible = permission?.apiKey === "none";
+    expect([field, directiveOf(supergraph, field)]).toEqual([
+      field,
+      isExpressible ? (permission.scope ?? "wallet-session") : undefined,
+    ]);
+  }
+});
+
+/** The scope or the policy that a field names. */
+function directiveOf(supergraph: string, coordinate: string): string | undefined {
+  const [typeName, fieldName] = coordinate.split("..");
+  const type = parse(supergraph).definitions.find(
+    (definition) => definition.kind === "ObjectTypeDefinition" && definition.name.value === typeName,
+  );
+  if (type?.kind !== "ObjectTypeDefinition") throw new Error(`there is no type ${typeName}`);
+  const field = type.fields?.find(({ name }) => name.value === fieldName);
+  const directive = field?.directives?.find(({ name }) => ["requiresScopes", "policy"].includes(name.value));
+  const value = directive?.arguments?.[0]?.value;
+  if (value?.kind !== "ListValue") return undefined;
+  const [group] = value.values;
+  const [named] = group?.kind === "ListValue" ? group.values : [];
+  return named?.kind === "StringValue" ? named.value : undefined;
+}
+
+function isDoor(type: string, { directives = [] }: FieldDefinitionNode): boolean {
+  if (["Query", "Mutation", "Subscription"].includes(type)) return true;
+  return directives.some(({ name }) => ["requiresScopes", "policy"].includes(name.value));
+}

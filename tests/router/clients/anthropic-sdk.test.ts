@@ -1,0 +1,175 @@
+import Anthropic from "@anthropic-ai/sdk";
+import { beforeEach, describe, expect, test } from "vitest";
+import { countPromptTokens } from "../../../src/inference/billing/tokens.ts";
+import { MODEL } from "../../support/chain/network.ts";
+import { requireBooks } from "../../support/inference/bill.ts";
+import { type Seeded, seedAccount } from "../../support/seed.ts";
+import { SERVICES, useServices } from "../../support/services.ts";
+import { useStack } from "../../support/stack.ts";
+import { until } from "../../support/until.ts";
+
+const stack = useStack();
+const services = useServices(stack, ["messages"]);
+const { model, inputPrice, outputPrice } = SERVICES.messages;
+const messages = [{ role: "user" as const, content: "Say something." }];
+const PROMPT = countPromptTokens(messages);
+const START = 1_000_000n;
+const ask = { model, max_tokens: 6, messages };
+
+let owner: Seeded;
+let client: Anthropic;
+beforeEach(async () => {
+  owner = await seedAccount(stack().app.database, START);
+  client = clientOf(owner.secret);
+  services().messages.behaviour = {};
+});
+
+test("a message, plain and streamed, is the same and charged exactly", async () => {
+  const message = await client.messages.create(ask);
+  const [block] = message.content;
+  if (block?.type !== "text") throw new Error("no text");
+  expect(message.usage).toMatchObject({ input_tokens: PROMPT, output_tokens: 6 });
+  expect(message.stop_reason).toBe("max_tokens");
+  expect(message._request_id).toMatch(/^req-/);
+
+  const streamed = client.messages.stream(ask);
+  expect(await streamed.finalText()).toBe(block.text);
+  const final = await streamed.finalMessage();
+  expect(final).toMatchObject({
+    stop_reason: "max_tokens",
+    usage: { input_tokens: PROMPT, output_tokens: 6 },
+  });
+  const cost = BigInt(PROMPT) * inputPrice + 6n * outputPrice;
+  await requireBooks(stack().app, owner, { available: START - 2n * cost });
+});
+
+test("the grammar of the events is Anthropic's", async () => {
+  const events = await Array.fromAsync(await client.messages.create({ ...ask, stream: true }));
+  const types = events.map(({ type }) => type);
+  expect(types[0]).toBe("message_start");
+  expect(types.at(-1)).toBe("message_stop");
+  expect(types.filter((type) => type === "message_start" || type === "message_stop")).toHaveLength(2);
+  expect(types.indexOf("content_block_start")).toBeLessThan(types.indexOf("content_block_delta"));
+  expect(types.lastIndexOf("content_block_delta")).toBeLessThan(types.indexOf("content_block_stop"));
+  expect(types.indexOf("content_block_stop")).toBeLessThan(types.indexOf("message_delta"));
+});
+
+test("tools are used, plain and streamed, and their results are taken", async () => {
+  const input_schema = { type: "object" as const, properties: { city: { type: "string" } } };
+  const tools = [{ name: "weather", input_schema }];
+  const message = await client.messages.create({ ...ask, tools });
+  const [use] = message.content;
+  if (use?.type !== "tool_use") throw new Error("no tool was used");
+  expect([message.stop_reason, use.name, use.input]).toEqual([
+    "tool_use",
+    "weather",
+    { city: expect.any(String) },
+  ]);
+  const streamed = await client.messages.stream({ ...ask, tools }).finalMessage();
+  expect(streamed.content[0]).toMatchObject({ type: "tool_use", name: "weather", input: use.input });
+  const answered = await client.messages.create({
+    ...ask,
+    tools,
+    messages: [
+      ...messages,
+      { role: "assistant", content: message.content },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: use.id, content: "sun" }] },
+    ],
+  });
+  expect(answered.content[0]?.type).toBe("text");
+});
+
+test("tokens are counted, and not billed", async () => {
+  const { input_tokens } = await client.messages.countTokens({ model, messages });
+  expect(input_tokens).toBe(PROMPT);
+  await requireBooks(stack().app, owner, { available: START });
+});
+
+test("a key works as an auth token too", async () => {
+  const byToken = new Anthropic({
+    apiKey: null,
+    authToken: owner.secret,
+    baseURL: stack().origin,
+    maxRetries: 0,
+  });
+  expect((await byToken.messages.create(ask)).type).toBe("message");
+});
+
+describe("failures are the client's own classes", () => {
+  test.each([
+    ["a wrong key", () => clientOf("sk-wrong").messages.create(ask), Anthropic.AuthenticationError],
+    ["an unknown model", () => client.messages.create({ ...ask, model: "none" }), Anthropic.NotFoundError],
+    [
+      "a model of another format",
+      () => client.messages.create({ ...ask, model: MODEL }),
+      Anthropic.BadRequestError,
+    ],
+    ["no messages", () => client.messages.create({ ...ask, messages: [] }), Anthropic.BadRequestError],
+  ])("%s", async (_what, call, type) => {
+    const error = await call().then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toBeInstanceOf(type);
+    expect(error).toMatchObject({ requestID: expect.stringMatching(/^req-/) });
+  });
+
+  test("no money", async () => {
+    const { secret } = await seedAccount(stack().app.database, 1n);
+    await expect(clientOf(secret).messages.create(ask)).rejects.toThrow(Anthropic.PaymentRequiredError);
+  });
+
+  test("nobody to ask is overloaded", async () => {
+    const [offer] = stack().app.catalogue.model(model)?.providers ?? [];
+    if (!offer) throw new Error("no offer");
+    Object.assign(offer, { unroutable: "for this test" });
+    const error = await client.messages.create(ask).catch((thrown: unknown) => thrown);
+    Object.assign(offer, { unroutable: undefined });
+    expect(error).toMatchObject({ status: 529, error: { error: { type: "overloaded_error" } } });
+  });
+
+  test("a stream that breaks throws, and what came before it was seen", async () => {
+    services().messages.behaviour = { breakAfterEvents: 6, chunkDelayMs: 5 };
+    const stream = client.messages.stream({ ...ask, max_tokens: 20 });
+    let seen = "";
+    stream.on("text", (text) => {
+      seen += text;
+    });
+    await expect(stream.finalMessage()).rejects.toThrow(Anthropic.APIError);
+    expect(seen).not.toBe("");
+  });
+});
+
+test("aborted, the provider is cut off at once and the hold is let go", async () => {
+  services().messages.behaviour = { chunkDelayMs: 50 };
+  const { aborted } = services().messages;
+  const stream = client.messages.stream({ ...ask, max_tokens: 60 });
+  stream.on("text", () => stream.abort());
+  await expect(stream.finalMessage()).rejects.toThrow(Anthropic.APIUserAbortError);
+  await until(async () => expect(services().messages.aborted).toBe(aborted + 1), 2_000);
+  await until(async () => {
+    const [balance] = await stack().app.balances.byAccounts([owner.account]);
+    expect(balance?.held).toBe(0n);
+    expect(balance?.available).toBeLessThan(START);
+  });
+});
+
+test("a provider that fails is asked again by the client, as nothing was charged", async () => {
+  services().messages.behaviour = { instead: { status: 500, contentType: "text/plain", body: "x" } };
+  let calls = 0;
+  const counting = clientOf(owner.secret, 1, () => calls++);
+  await expect(counting.messages.create(ask)).rejects.toThrow(Anthropic.InternalServerError);
+  expect(calls).toBe(2);
+});
+
+function clientOf(apiKey: string, maxRetries = 0, onCall?: () => void): Anthropic {
+  return new Anthropic({
+    apiKey,
+    baseURL: stack().origin,
+    maxRetries,
+    fetch: (...request) => {
+      onCall?.();
+      return fetch(...request);
+    },
+  });
+}

@@ -1,0 +1,147 @@
+import { demand } from "../fault.ts";
+import type { SimExchange, StatedUsage } from "./provider.ts";
+
+/** How a chat ended, as seen from outside the product; `owed` is neuron. */
+type Over = { readonly outcome: "completed" | "failed" | "aborted"; readonly owed: bigint };
+
+/** The most tokens of an answer that the client has not limited. */
+export const ANSWER_LIMIT = 12;
+/** How often providers are asked for one chat, together. */
+export const TRIES = 3;
+
+/** One chat of a simulated client: what it asked, what its providers did, and so what it owes. */
+export class SimChat {
+  readonly id: string;
+  readonly process: number;
+  readonly account: string;
+  readonly keyId: string;
+  readonly isStream: boolean;
+  readonly promptTokens: number;
+  readonly maxTokens: number | undefined;
+  /** Whether its router takes up a stream that was cut. */
+  readonly resumes: boolean;
+  readonly leave: () => void;
+  /** Something out of the product's hands befell it: then its bill may be zero. */
+  isDisturbed = false;
+  /** What the client was told that it paid, neuron; undefined until it has a whole answer. */
+  bill: bigint | undefined;
+  /** Whether the product is done with it. */
+  isAnswered = false;
+  hasLeft = false;
+  /** How many words the client was given. */
+  words = 0;
+  /** How many providers were chosen for it. */
+  candidates = 0;
+  /** After this nobody may be asked for it any more. */
+  untilMs = Number.POSITIVE_INFINITY;
+  readonly #tried: SimExchange[] = [];
+  /** Who gave the client its last word. */
+  #by: SimExchange | undefined;
+  #over: Over | undefined;
+  #isLate = false;
+
+  constructor(
+    given: Pick<
+      SimChat,
+      "id" | "process" | "account" | "keyId" | "isStream" | "promptTokens" | "maxTokens" | "resumes" | "leave"
+    >,
+  ) {
+    this.id = given.id;
+    this.process = given.process;
+    this.account = given.account;
+    this.keyId = given.keyId;
+    this.isStream = given.isStream;
+    this.promptTokens = given.promptTokens;
+    this.maxTokens = given.maxTokens;
+    this.resumes = given.resumes;
+    this.leave = given.leave;
+  }
+
+  get over(): Over | undefined {
+    return this.#over;
+  }
+
+  /** The product asks a provider for it. */
+  tried(exchange: SimExchange): void {
+    const { id, words, candidates } = this;
+    demand(!this.#over && !this.hasLeft, `a provider was asked for ${id}, which was over`);
+    demand(!this.#tried.some(({ isOpen }) => isOpen), `two providers were asked for ${id} at once`);
+    demand(this.#tried.length < TRIES, `providers were asked ${this.#tried.length + 1} times for ${id}`);
+    demand(words === 0 || this.resumes, `another provider was asked for ${id} behind ${words} words`);
+    const isAgain = this.#tried.some(({ provider }) => provider === exchange.provider);
+    demand(!isAgain || this.#asked() >= candidates, `one was asked twice for ${id} before another was once`);
+    this.#tried.push(exchange);
+  }
+
+  /** A provider streamed something. */
+  streamed(exchange: SimExchange): void {
+    if (exchange.words <= this.words) return;
+    this.words = exchange.words;
+    this.#by = exchange;
+  }
+
+  /** A provider states what was used so far; more words than were asked for are nonsense. */
+  stated(exchange: SimExchange, { inputTokens, outputTokens }: StatedUsage): void {
+    exchange.input = inputTokens;
+    if (outputTokens <= this.#maxWords) exchange.output = { tokens: outputTokens, words: exchange.words };
+  }
+
+  /** A provider told all there is to tell: an answer shorter than the one that was begun is another one. */
+  completed(exchange: SimExchange): void {
+    if (exchange.words < this.words) this.failed();
+    else this.#end({ outcome: "completed", owed: this.#costOf(exchange) });
+  }
+
+  /** A provider failed; another one may make it good, or not. */
+  tryFailed(): void {
+    if (this.words > 0 && !this.resumes) this.failed();
+  }
+
+  /** The product gave it up. */
+  gaveUp(nowMs: number): void {
+    if (this.#over) return;
+    const wanted = Math.min(TRIES, this.candidates);
+    const asked = this.#asked();
+    demand(asked >= wanted || nowMs >= this.untilMs, `${this.id} was given up after ${asked} of ${wanted}`);
+    this.failed();
+  }
+
+  failed(): void {
+    this.#end({ outcome: "failed", owed: this.#delivered() });
+  }
+
+  /** Whether this is how it ended. Who leaves when nobody is asked any more may have been given up just before. */
+  mayBe(status: string): boolean {
+    return status === this.#over?.outcome || (status === "failed" && this.#isLate);
+  }
+
+  /** The client is gone. */
+  left(): void {
+    this.hasLeft = true;
+    this.#isLate = !this.#over && this.#tried.length > 0 && !this.#tried.some(({ isOpen }) => isOpen);
+    this.#end({ outcome: "aborted", owed: this.#delivered() });
+  }
+
+  #end(over: Over): void {
+    this.#over ??= over;
+  }
+
+  #asked(): number {
+    return new Set(this.#tried.map(({ provider }) => provider)).size;
+  }
+
+  /** A part is billed where a part was delivered: never of a whole answer that did not come. */
+  #delivered(): bigint {
+    return this.isStream && this.#by ? this.#costOf(this.#by) : 0n;
+  }
+
+  /** What the provider has stated that makes sense, and what was counted beside it or after it; at its price. */
+  #costOf({ provider, input = this.promptTokens, output, words }: SimExchange): bigint {
+    const outputTokens = Math.min(output.tokens + words - output.words, this.#maxWords);
+    return BigInt(input) * provider.inputPrice + BigInt(outputTokens) * provider.outputPrice;
+  }
+
+  get #maxWords(): number {
+    return this.maxTokens ?? ANSWER_LIMIT;
+  }
+}

@@ -1,0 +1,78 @@
+import type { Database } from "../../../src/db/database.ts";
+import type { WaitingClock } from "../../../src/kernel/clock.ts";
+
+/** Time as the simulation moves it, for the processes and for the database alike. */
+export class SimClock implements WaitingClock {
+  #nowMs = 0;
+  #isTold = false;
+  #sleepers: { readonly untilMs: number; wake(): void }[] = [];
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  now(): Date {
+    return new Date(this.#nowMs);
+  }
+
+  monotonicMs(): number {
+    return this.#nowMs;
+  }
+
+  set(at: Date): void {
+    this.#nowMs = at.getTime();
+    this.#isTold = false;
+    this.#sleepers = [];
+  }
+
+  /** Nobody sleeps any longer than until the simulation has come to that time. */
+  sleep(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (ms <= 0 || signal.aborted) return resolve();
+      const sleeper = { untilMs: this.#nowMs + ms, wake: resolve };
+      this.#sleepers.push(sleeper);
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+  }
+
+  advance(ms: number): void {
+    this.#nowMs += ms;
+    this.#isTold = false;
+    const sleepers = this.#sleepers;
+    this.#sleepers = sleepers.filter(({ untilMs }) => untilMs > this.#nowMs);
+    for (const sleeper of sleepers) if (sleeper.untilMs <= this.#nowMs) sleeper.wake();
+  }
+
+  /** Lets the database know what time it is; whoever runs a statement asks for it before. */
+  async tell(): Promise<void> {
+    if (this.#isTold) return;
+    this.#isTold = true;
+    await this.#database.rows(`set sim.now = '${this.now().toISOString()}'`);
+  }
+}
+
+/**
+ * Lets `now()` in every later statement of this connection, and in every column default, be the simulation's: a
+ * schema before `pg_catalog` in the search path has a function of that name.
+ */
+export async function takeOverNow(database: Database): Promise<void> {
+  await database.rows("create schema sim");
+  await database.rows(
+    `create function sim.now() returns timestamptz language sql stable
+     as $$ select current_setting('sim.now')::timestamptz $$`,
+  );
+  await database.rows(TAKE_DEFAULTS);
+  await database.rows("set search_path = sim, pg_catalog, public");
+}
+
+const TAKE_DEFAULTS = `
+  do $$
+  declare c record;
+  begin
+    for c in select table_name, column_name from information_schema.columns
+      where table_schema = 'public' and column_default = 'now()'
+    loop
+      execute format('alter table public.%I alter column %I set default sim.now()', c.table_name, c.column_name);
+    end loop;
+  end $$`;

@@ -1,0 +1,178 @@
+import { DepositsService } from "../../../src/accounts/deposits.service.ts";
+import { HoldsService } from "../../../src/accounts/holds.service.ts";
+import { DEFAULT_VAULT_EVENT } from "../../../src/accounts/vault-event.ts";
+import type { Rpc } from "../../../src/chain/rpc/rpc.client.ts";
+import { LogScanner } from "../../../src/chain/watcher/log-scanner.ts";
+import { readCursor } from "../../../src/chain/watcher/log-watcher.store.ts";
+import { Pulse } from "../../../src/chain/watcher/poll-timer.ts";
+import type { Database } from "../../../src/db/database.ts";
+import type { Bus } from "../../../src/events/bus.ts";
+import { EventsService } from "../../../src/events/events.service.ts";
+import { EventRelay } from "../../../src/events/relay.ts";
+import { AdmissionService } from "../../../src/inference/billing/admission.service.ts";
+import type { Admitted } from "../../../src/inference/billing/admitted.ts";
+import { type Bodies, BodyPool } from "../../../src/inference/body/body-pool.ts";
+import { ChatService } from "../../../src/inference/chat/chat.service.ts";
+import { ExchangeService } from "../../../src/inference/dispatch/dispatch.service.ts";
+import { ImageJobClient } from "../../../src/inference/images/jobs/image-job.client.ts";
+import { imageJobWork } from "../../../src/inference/images/jobs/image-job.runner.ts";
+import { IMAGE_JOB, ImageJobsService } from "../../../src/inference/images/jobs/image-jobs.service.ts";
+import { CatalogueService } from "../../../src/inference/providers/catalogue.service.ts";
+import { HealthService } from "../../../src/inference/providers/health.service.ts";
+import type { ProviderClient } from "../../../src/inference/providers/provider.client.ts";
+import { RequestsService } from "../../../src/inference/requests/requests.service.ts";
+import { JobRunner } from "../../../src/jobs/job.runner.ts";
+import { JobsService } from "../../../src/jobs/jobs.service.ts";
+import type { WaitingClock } from "../../../src/kernel/clock.ts";
+import { createLogger } from "../../../src/kernel/log.ts";
+import type { Hex } from "../../../src/kernel/text/hex.ts";
+import { UNRESTRICTED } from "../../../src/keys/api-keys/key-settings.ts";
+import { MemoryBudget, memoryLimits } from "../../../src/load/memory-budget.ts";
+import { TEST_CURSORS } from "../../support/cursors.ts";
+import type { Plant } from "../plants.ts";
+import { CHAIN_ID } from "./chain.ts";
+import { ANSWER_LIMIT, TRIES } from "./chat.ts";
+import type { SimProcess } from "./gate.ts";
+import { OFFERS } from "./offers.ts";
+
+export const VAULT: Hex = "0x00000000000000000000000000000000000da017";
+export const CONFIRMATIONS = 4;
+export const HOLD_SECONDS = 660;
+export const TOTAL_MS = 600_000;
+/** Longer than the simulation is wont to wait, so that jobs are not only overtaken. */
+export const TIMING = { leaseSeconds: 300, renewMs: 60_000, pollMs: 1_000, restSeconds: 5 };
+const JOB_SECONDS = 40_000;
+const RESULT_SECONDS = 10_000_000;
+
+const log = createLogger("silent");
+/** Nothing in a simulation is long enough for a thread. */
+const inline = new BodyPool({
+  log,
+  threads: { run: () => Promise.reject(new Error("a simulation has no threads")), close: async () => {} },
+});
+/** A simulated request states the tokens of its prompt. */
+const bodies: Bodies = {
+  countText: (text) => inline.countText(text),
+  countRequest: async (body) => JSON.parse(body.toString()).prompt_tokens,
+  countAnswer: (body, format) => inline.countAnswer(body, format),
+  parseAnswer: (body) => inline.parseAnswer(body),
+  findEdits: (body, changes) => inline.findEdits(body, changes),
+};
+const committed = () => {};
+
+/** One life of a router process. `busy` is what it does one at a time and is at. */
+export type Router = {
+  readonly process: SimProcess;
+  readonly holds: HoldsService;
+  readonly chat: ChatService;
+  readonly scanner: LogScanner;
+  readonly relay: EventRelay;
+  readonly imageJobs: ImageJobsService;
+  readonly jobRunner: JobRunner;
+  readonly busy: Set<string>;
+};
+
+/** Wires a router's own services as `createApp` does, over simulated parts and with the bug that is planted. */
+export function bootRouter(given: {
+  readonly process: SimProcess;
+  readonly database: Database;
+  readonly clock: WaitingClock;
+  readonly rpc: Rpc;
+  readonly client: ProviderClient;
+  readonly bus: Bus;
+  readonly plant: Plant;
+  /** Puts the model beside the holds. */
+  readonly watch: (holds: HoldsService) => HoldsService;
+  /** Hears of every request that was let in. */
+  readonly admitted: (admitted: Admitted) => void;
+}): Router {
+  const { process, database, clock, rpc, client, bus, plant } = given;
+  const own = new HoldsService({ database, log, committed });
+  const holds = given.watch(plant.holds?.(own, database) ?? own);
+  const catalogue = new CatalogueService({ source: { load: async () => OFFERS }, log, refreshMs: 1 });
+  void catalogue.refresh();
+  const health = new HealthService({ clock, coolDownMs: 1 });
+  const evidence = { check: async () => false, byRequests: async () => [] };
+  const admission = new AdmissionService({
+    catalogue,
+    holds,
+    clock,
+    health,
+    reachOf: async () => UNRESTRICTED,
+    tokenUsd: () => undefined,
+    evidence,
+    holdSeconds: HOLD_SECONDS,
+  });
+  const admit = admission.admit.bind(admission);
+  admission.admit = async (ask, caller) => {
+    const admitted = await admit(ask, caller);
+    given.admitted(admitted);
+    return admitted;
+  };
+  const providers = plant.providers?.(client) ?? client;
+  const memory = new MemoryBudget(memoryLimits(2 ** 30));
+  const exchanges = new (plant.exchanges ?? ExchangeService)({
+    ...{ providers, health, clock, log, memory, tries: plant.tries ?? TRIES, totalMs: TOTAL_MS },
+    ...{
+      firstByteMs: TOTAL_MS,
+      silenceMs: TOTAL_MS,
+      firstTokenMs: TOTAL_MS,
+      stallMs: 60_000,
+      resumesStreams: resumesStreams(process),
+    },
+  });
+  const jobs = new JobsService({ database, events: new EventsService(database, bus, TEST_CURSORS) });
+  const work = {
+    client: new ImageJobClient({ providers, catalogue, health, memory }),
+    holds,
+    catalogue,
+    evidence,
+    bodies: inline,
+  };
+  const scan = { name: "deposits", rpc, database, startBlock: 0n, confirmations: CONFIRMATIONS };
+  return {
+    process,
+    holds,
+    chat: new ChatService({ admission, exchanges, bodies, maxCompletionTokens: ANSWER_LIMIT }),
+    imageJobs: new ImageJobsService({
+      ...{
+        database,
+        admission,
+        holds,
+        jobs,
+        catalogue,
+        evidence,
+        bodies: inline,
+        committed,
+        submitted: () => {},
+      },
+      ...{ requests: new RequestsService(database), deadlineSeconds: JOB_SECONDS },
+    }),
+    jobRunner: new JobRunner(
+      {
+        ...{ database, bus, clock, log, committed, kind: IMAGE_JOB, parallel: 4 },
+        work: imageJobWork({ ...work, clock, keptSeconds: RESULT_SECONDS }),
+      },
+      TIMING,
+    ),
+    scanner: new LogScanner({ ...scan, handlers: [depositsOn(database)] }, new Pulse()),
+    relay: new EventRelay(database, bus, log),
+    busy: new Set(),
+  };
+}
+
+/** One of the two routers takes up streams that were cut, in all its lives. */
+export function resumesStreams({ id }: SimProcess): boolean {
+  return id % 2 === 1;
+}
+
+/** The deposits of the simulated vault. */
+export function depositsOn(database: Database): DepositsService {
+  return new DepositsService({
+    queries: database,
+    chainId: CHAIN_ID,
+    vault: { address: VAULT, ...DEFAULT_VAULT_EVENT },
+    confirmations: CONFIRMATIONS,
+    scannedBlock: async () => (await readCursor(database, "deposits"))?.number,
+  });
+}

@@ -1,0 +1,57 @@
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { resolve } from "node:path";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { expect } from "vitest";
+import type { OnEnd } from "../servers/database.ts";
+import { findChromium } from "./find-chromium.ts";
+
+const SHOTS = resolve(".cache/screenshots");
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Opens a browser, or says aloud that there is none to be had and answers undefined. */
+export async function openBrowser(onEnd: OnEnd): Promise<Browser | undefined> {
+  let executablePath: string;
+  try {
+    executablePath = await findChromium();
+  } catch (error) {
+    const text = `!! Tests that need a browser are SKIPPED: ${String(error)}`;
+    if (process.env.REQUIRE_ALL) throw new Error(text);
+    console.warn(text);
+    return undefined;
+  }
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  onEnd(() => browser.close());
+  return browser;
+}
+
+/** A page that notes what must not happen: errors, and requests to anywhere but `origin`. */
+export async function openPage(
+  browser: Browser,
+  origin: string,
+  options: Parameters<Browser["newPage"]>[0] = {},
+): Promise<{ page: Page; faults: readonly string[] }> {
+  const page = await browser.newPage({ viewport: { width: 1_280, height: 900 }, ...options });
+  const faults: string[] = [];
+  page.on("pageerror", (error) => void faults.push(String(error)));
+  page.on("console", (line) => {
+    if (line.type() === "error") faults.push(line.text());
+  });
+  page.on("request", (request) => {
+    const url = request.url();
+    if (!url.startsWith(origin) && !url.startsWith("data:") && !url.startsWith("blob:")) faults.push(url);
+  });
+  return { page, faults };
+}
+
+/** That axe finds nothing serious on what is shown, which is kept as a picture. */
+export async function requireAccessible(page: Page, name: string): Promise<void> {
+  mkdirSync(SHOTS, { recursive: true });
+  await page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true });
+  const found = await page.evaluate<readonly { id: string; impact: string; nodes: readonly string[] }[]>(
+    `${axe};axe.run().then(({ violations }) => violations.map(({ id, impact, nodes }) =>
+      ({ id, impact, nodes: nodes.map(({ html }) => html) })))`,
+  );
+  const serious = found.filter(({ impact }) => impact === "serious" || impact === "critical");
+  expect(serious, name).toEqual([]);
+}

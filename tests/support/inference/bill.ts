@@ -1,0 +1,16 @@
+import { expect } from "vitest";
+import type { App } from "../../../src/app.ts";
+import type { Seeded } from "../seed.ts";
+import { until } from "../until.ts";
+
+/** Waits until an account has just this much to spend and nothing held. */
+export async function requireBooks(
+  app: App,
+  { account }: Seeded,
+  { available }: { readonly available: bigint },
+): Promise<void> {
+  await until(async () => {
+    const [balance] = await app.balances.byAccounts([account]);
+    expect({ available: balance?.available, held: balance?.held }).toEqual({ available, held: 0n });
+  });
+}

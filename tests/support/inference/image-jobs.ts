@@ -1,0 +1,160 @@
+import { HoldsService } from "../../../src/accounts/holds.service.ts";
+import type { Database } from "../../../src/db/database.ts";
+import { MemoryBus } from "../../../src/events/bus.memory.ts";
+import { EventsService } from "../../../src/events/events.service.ts";
+import { AdmissionService } from "../../../src/inference/billing/admission.service.ts";
+import { BodyPool } from "../../../src/inference/body/body-pool.ts";
+import { EvidenceService } from "../../../src/inference/evidence/evidence.service.ts";
+import { ImageJobClient } from "../../../src/inference/images/jobs/image-job.client.ts";
+import { imageJobWork } from "../../../src/inference/images/jobs/image-job.runner.ts";
+import {
+  IMAGE_JOB,
+  type ImageJobAsk,
+  ImageJobsService,
+} from "../../../src/inference/images/jobs/image-jobs.service.ts";
+import { CatalogueService } from "../../../src/inference/providers/catalogue.service.ts";
+import { HealthService } from "../../../src/inference/providers/health.service.ts";
+import { ProviderClient } from "../../../src/inference/providers/provider.client.ts";
+import type { Provider } from "../../../src/inference/providers/provider.ts";
+import { RequestsService } from "../../../src/inference/requests/requests.service.ts";
+import { NO_WISHES } from "../../../src/inference/routing/routing-preferences.ts";
+import { JobRunner, type JobTiming } from "../../../src/jobs/job.runner.ts";
+import { JobsService } from "../../../src/jobs/jobs.service.ts";
+import { systemClock } from "../../../src/kernel/clock.ts";
+import { AppError } from "../../../src/kernel/errors.ts";
+import { createLogger } from "../../../src/kernel/log.ts";
+import type { Hex } from "../../../src/kernel/text/hex.ts";
+import { ApiKeyService } from "../../../src/keys/api-keys/api-key.service.ts";
+import { MemoryBudget, memoryLimits } from "../../../src/load/memory-budget.ts";
+import type { JobBroker } from "../chain/job-broker.ts";
+import { TEST_CURSORS } from "../cursors.ts";
+import { startRelay } from "../events.ts";
+import { type Seeded, seedAccount } from "../seed.ts";
+import { type DatabaseKind, type OnEnd, openTestDatabase } from "../servers/database.ts";
+
+const IMAGE_MODEL = "test-images";
+/** Neuron for an image at each broker: the first is the cheapest, and so asked first. */
+export const IMAGE_PRICES = [100n, 130n, 170n] as const;
+
+/** The services of image jobs over brokers, on a database of their own. */
+export type JobWorld = {
+  readonly database: Database;
+  readonly jobs: JobsService;
+  readonly imageJobs: ImageJobsService;
+  readonly addresses: readonly Hex[];
+  seed(neuron?: bigint): Promise<Seeded>;
+  submit(seeded: Seeded, more?: Partial<ImageJobAsk> & { readonly images?: number }): Promise<string>;
+  /** A worker at work, as in a process of its own; it is stopped when the test is finished. */
+  startWorker(timing?: Partial<JobTiming>, parallel?: number): JobRunner;
+};
+
+/**
+ * Opens such a world. There is no worker in it yet; unless it is one process, it is told of jobs by the bus
+ * alone. The first `busyReads` reports of providers find no room on a thread.
+ */
+export async function openJobWorld(
+  kind: DatabaseKind,
+  onEnd: OnEnd,
+  brokers: readonly JobBroker[],
+  { deadlineSeconds = 600, isOneProcess = true, busyReads = 0 } = {},
+): Promise<JobWorld> {
+  const database = await openTestDatabase(kind, { onEnd });
+  const log = createLogger("silent");
+  const clock = systemClock;
+  const bus = new MemoryBus();
+  const relay = startRelay(database, bus);
+  const committed = () => relay.nudge();
+  const offers = brokers.map(toProvider);
+  const catalogue = new CatalogueService({ source: { load: async () => offers }, log, refreshMs: 3_600_000 });
+  await catalogue.refresh();
+  const health = new HealthService({ clock, coolDownMs: 1_000 });
+  const providers = new ProviderClient({
+    credentials: { secretFor: async () => "app-sk-test", forget() {} },
+    deadlines: { connectMs: 1_000, firstByteMs: 1_000, silenceMs: 1_000, totalMs: 5_000 },
+    connections: 16,
+    allowsPrivate: true,
+  });
+  onEnd(() => providers.close());
+  const evidence = new EvidenceService({ queries: database, providers, clock, log, timeoutMs: 1_000 });
+  const holds = new HoldsService({ database, log, committed });
+  const apiKeys = new ApiKeyService({ database, clock, committed });
+  const admission = new AdmissionService({
+    catalogue,
+    health,
+    holds,
+    reachOf: (keyId) => apiKeys.reachOf(keyId),
+    tokenUsd: () => undefined,
+    evidence,
+    clock,
+    holdSeconds: 60,
+  });
+  const jobs = new JobsService({ database, events: new EventsService(database, bus, TEST_CURSORS) });
+  const bodies = new BodyPool({ log });
+  onEnd(() => bodies.close());
+  const readReport = bodies.readReport.bind(bodies);
+  bodies.readReport = async (answer) => {
+    if (busyReads-- > 0) throw new AppError("unavailable", "Too many long answers are being read.");
+    return readReport(answer);
+  };
+  const workers: JobRunner[] = [];
+  onEnd(async () => void (await Promise.all(workers.map((worker) => worker.stop()))));
+  const imageJobs = new ImageJobsService({
+    database,
+    admission,
+    holds,
+    jobs,
+    requests: new RequestsService(database),
+    catalogue,
+    evidence,
+    bodies,
+    submitted: () => isOneProcess && workers.map((worker) => worker.nudge()),
+    committed,
+    deadlineSeconds,
+  });
+  const memory = new MemoryBudget(memoryLimits(2 ** 30));
+  const client = new ImageJobClient({ providers, catalogue, health, memory });
+  return {
+    database,
+    jobs,
+    imageJobs,
+    addresses: offers.map(({ address }) => address),
+    seed: (neuron = 10_000n) => seedAccount(database, neuron),
+    async submit({ account, keyId }, { images = 1, ...more } = {}) {
+      const ask: ImageJobAsk = {
+        operation: "generations",
+        body: Buffer.from(JSON.stringify({ model: IMAGE_MODEL, prompt: "the sea", n: images })),
+        contentType: "application/json",
+        preferences: NO_WISHES,
+        ...more,
+      };
+      return (await imageJobs.submit(ask, { account, keyId })).id;
+    },
+    startWorker(timing = {}, parallel = 16) {
+      const work = imageJobWork({ client, holds, catalogue, evidence, bodies, clock, keptSeconds: 3_600 });
+      const needs = { database, bus, clock, log, committed, kind: IMAGE_JOB, parallel, work };
+      const worker = new JobRunner(needs, { pollMs: 50, ...timing });
+      workers.push(worker);
+      worker.start();
+      return worker;
+    },
+  };
+}
+
+function toProvider({ url }: JobBroker, n: number): Provider {
+  const address = `0x${String(n + 1).repeat(40)}` as Hex;
+  return {
+    address,
+    serviceType: "text-to-image",
+    url,
+    model: IMAGE_MODEL,
+    verifiability: "TeeML",
+    inputPrice: 0n,
+    outputPrice: IMAGE_PRICES[n] ?? 1_000n,
+    teeSigner: address,
+    teeAcknowledged: true,
+    isCentralized: false,
+    updatedAt: new Date(0),
+    source: "chain",
+    profile: { formats: ["openai"] },
+  };
+}

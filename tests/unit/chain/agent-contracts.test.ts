@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { parseAgentContract } from "../../../src/chain/agents/agent-contracts.ts";
+import { readConfig } from "../../../src/config.ts";
+
+const ADDRESS = "0x11111111111111111111111111111111111111Ab";
+const address = ADDRESS.toLowerCase();
+
+test("contracts of agent tokens are named by generation, address and first block", () => {
+  expect(parseAgentContract(ADDRESS)).toEqual({ address, generation: "agent-nft", startBlock: undefined });
+  expect(parseAgentContract(`agentic-id:${ADDRESS}@12`)).toEqual({
+    address,
+    generation: "agentic-id",
+    startBlock: 12n,
+  });
+  const { AGENT_CONTRACTS } = readConfig({ AGENT_CONTRACTS: `${ADDRESS}, agent-nft:${ADDRESS}@7` });
+  expect(AGENT_CONTRACTS).toMatchObject([{ startBlock: undefined }, { startBlock: 7n }]);
+});
+
+test.each([
+  "agent:0x11",
+  `erc-721:${ADDRESS}`,
+  `${ADDRESS}@-1`,
+  `${ADDRESS}@1e3`,
+  `${ADDRESS}@`,
+  ` ${ADDRESS}x`,
+  Array.from({ length: 17 }, () => ADDRESS).join(","),
+])("%s is refused, with an example of what is not", (text) => {
+  expect(() => readConfig({ AGENT_CONTRACTS: text })).toThrow(/AGENT_CONTRACTS: must be .*for example/);
+});

@@ -1,0 +1,72 @@
+import { describe, expect, test } from "vitest";
+import { readOffsetPage } from "../../../src/chain/direct/offset-page.ts";
+import { pendingRefunds } from "../../../src/chain/direct/refunds.ts";
+import { kept } from "../../../src/chain/memoize-for.ts";
+import { encodeCursor } from "../../../src/kernel/page.ts";
+
+describe("a contract's list", () => {
+  const asked: (readonly [bigint, bigint])[] = [];
+  const listOf = (length: number) => async (offset: bigint, limit: bigint) => {
+    asked.push([offset, limit]);
+    const rows = Array.from({ length }, (_, id) => ({ id })).slice(Number(offset), Number(offset + limit));
+    return { rows, total: BigInt(length) };
+  };
+  const idsOf = (rows: readonly { id: number }[]) => rows.map(({ id }) => id);
+
+  test("is read 50 rows at a time, one row beyond the page, and goes on after its cursor", async () => {
+    asked.length = 0;
+    const first = await readOffsetPage({ first: 100 }, listOf(120));
+    expect(asked).toEqual([
+      [0n, 50n],
+      [50n, 50n],
+      [100n, 1n],
+    ]);
+    expect([first.rows.length, first.hasNextPage]).toEqual([100, true]);
+    const rest = await readOffsetPage({ first: 100, after: first.rows.at(-1)?.cursor }, listOf(120));
+    expect([...idsOf(first.rows), ...idsOf(rest.rows)]).toEqual(Array.from({ length: 120 }, (_, id) => id));
+    expect(rest.hasNextPage).toBe(false);
+  });
+
+  test("ends where a contract tells of more than it gives", async () => {
+    const page = await readOffsetPage({ first: 10 }, async () => ({ rows: [], total: 1_000_000n }));
+    expect(page).toEqual({ rows: [], hasNextPage: false });
+    const beyond = await readOffsetPage({ first: 10, after: encodeCursor("500") }, listOf(3));
+    expect(beyond.rows).toEqual([]);
+  });
+
+  test.each([
+    [{ first: 0 }, "invalid_parameter"],
+    [{ first: 101 }, "invalid_parameter"],
+    [{ first: 1, after: encodeCursor("-1") }, "invalid_cursor"],
+    [{ first: 1, after: encodeCursor("1e3") }, "invalid_cursor"],
+    [{ first: 1, after: encodeCursor("1", "2") }, "invalid_cursor"],
+    [{ first: 1, after: "none" }, "invalid_cursor"],
+  ])("refuses %o", async (page, code) => {
+    await expect(readOffsetPage(page, listOf(3))).rejects.toMatchObject({ code });
+  });
+});
+
+test("pending refunds leave out what a contract only keeps for later, and unlock after the lock", () => {
+  const row = (index: bigint, amount: bigint, createdAt: bigint) => ({ index, amount, createdAt });
+  const rows = [row(0n, 5n, 2_000n), row(1n, 0n, 1_500n), row(2n, 7n, 1_000n), row(3n, 9n, 500n)];
+  expect(pendingRefunds(rows, 3n, 3_600n)).toEqual([
+    { index: 2n, amount: 7n, requestedAt: new Date(1_000_000), unlocksAt: new Date(4_600_000) },
+    { index: 0n, amount: 5n, requestedAt: new Date(2_000_000), unlocksAt: new Date(5_600_000) },
+  ]);
+  expect(pendingRefunds([], 0n, 3_600n)).toEqual([]);
+});
+
+test("what is kept is asked once for its time, and a failure is asked again", async () => {
+  let nowMs = 0;
+  let asked = 0;
+  const read = kept({ now: () => new Date(), monotonicMs: () => nowMs }, 1_000, async () => {
+    if (++asked === 2) throw new Error("gone");
+    return asked;
+  });
+  expect(await Promise.all([read(), read()])).toEqual([1, 1]);
+  nowMs = 999;
+  expect(await read()).toBe(1);
+  nowMs = 1_000;
+  await expect(read()).rejects.toThrow("gone");
+  expect(await read()).toBe(3);
+});

@@ -1,0 +1,46 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { configurationPage } from "../../../scripts/configuration.ts";
+import { SETTINGS } from "../../../src/config.ts";
+
+const PAGES = [
+  "README.md",
+  "schema/choices.md",
+  "schema/spec-table.md",
+  "tests/bench/RESULTS.md",
+  ...pagesUnder("docs"),
+  ...pagesUnder("examples"),
+];
+const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
+
+test("the configuration page lists every setting once, and is what the code says", async () => {
+  for (const name of Object.keys(SETTINGS))
+    expect(configurationPage().split(`\n| \`${name}\` |`), name).toHaveLength(2);
+  expect(readFileSync("docs/configuration.md", "utf8"), "run npm run schema").toBe(configurationPage());
+});
+
+test.each(PAGES)("%s links to what is there, and names commands that exist", (page) => {
+  const text = readFileSync(page, "utf8");
+  const links = [...text.matchAll(/\]\((?!https?:)([^)#\s]+)[^)]*\)/g)].map(([, link = ""]) => link);
+  for (const link of links) expect(existsSync(join(dirname(page), link)), link).toBe(true);
+  if (page.startsWith("examples")) return;
+  for (const [, name = ""] of text.matchAll(/npm run (?:-s )?([a-z][\w:-]*)/g))
+    expect(Object.keys(scripts), `npm run ${name}`).toContain(name);
+});
+
+test("every alert asks for metrics that are kept", () => {
+  const kept = readFileSync("src/metrics/metrics.ts", "utf8");
+  const asked = readFileSync("docs/deploy/alerts.yaml", "utf8").matchAll(
+    /\b(?:zerograph|gen_ai_client)_\w+/g,
+  );
+  const names = new Set([...asked].map(([name]) => name.replace(/_(?:count|bucket)$/, "")));
+  expect(names.size).toBeGreaterThan(4);
+  for (const name of names) expect(kept, name).toContain(`"${name}"`);
+});
+
+function pagesUnder(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true })
+    .map((name) => join(folder, String(name)))
+    .filter((name) => name.endsWith(".md"));
+}

@@ -1,0 +1,86 @@
+import { expect, test } from "vitest";
+import { feedChat } from "../../../src/inference/chat/chat-event-iterator.ts";
+import { readChatRequest } from "../../../src/inference/chat/chat-request.ts";
+import type { StreamSink } from "../../../src/inference/dispatch/stream-options.ts";
+import { AppError } from "../../../src/kernel/errors.ts";
+
+const request = await readChatRequest(
+  Buffer.from(JSON.stringify({ model: "m", messages: [{ role: "user", content: "Hi" }], stream: true })),
+);
+const caller = { account: "0x1", keyId: "k", requestId: "r" };
+const event = (data: object) => Buffer.from(`data: ${JSON.stringify(data)}\n\n`);
+const token = (content: string) => event({ choices: [{ index: 0, delta: { content } }] });
+
+/** A feed, the sink that fills it, and how its source fails. */
+function newFeed() {
+  const { promise, reject } = Promise.withResolvers<void>();
+  let sink: StreamSink | undefined;
+  const feed = feedChat(
+    {
+      stream: (_request, _caller, given) => {
+        sink = given;
+        return promise;
+      },
+    },
+    request,
+    caller,
+    {},
+  );
+  if (!sink) throw new Error("the stream was not opened");
+  return { feed, sink, reject };
+}
+
+test("a reader who is behind holds the source up, until all was read", async () => {
+  const { feed, sink } = newFeed();
+  let drained = 0;
+  sink.onDrain(() => drained++);
+  const taken = Array.from({ length: 64 }, (_, n) => sink.write(token(`${n}`)));
+  expect([taken.indexOf(false), drained]).toEqual([63, 0]);
+  for (let n = 0; n < 64; n++) expect((await feed.next()).value).toMatchObject({ text: `${n}` });
+  expect(drained).toBe(1);
+  expect(sink.write(token("more"))).toBe(true);
+});
+
+test("events that were cut anywhere are put together, and what says nothing is left out", async () => {
+  const { feed, sink } = newFeed();
+  sink.write(event({ choices: [{ index: 0, delta: { role: "assistant", content: "" } }] }));
+  const bytes = token("naïve 🌊");
+  for (const byte of bytes) sink.write(Buffer.from([byte]));
+  sink.write(Buffer.from(": comment\n\ndata: [DONE]\n\n"));
+  sink.end();
+  expect((await feed.next()).value).toMatchObject({ kind: "delta", text: "naïve 🌊" });
+  expect((await feed.next()).done).toBe(true);
+});
+
+test("a failure comes behind what was delivered, once", async () => {
+  const { feed, sink } = newFeed();
+  sink.write(token("a"));
+  sink.write(event({ error: { message: "broke", code: "upstream_error" } }));
+  sink.end();
+  expect((await feed.next()).value).toMatchObject({ text: "a" });
+  await expect(feed.next()).rejects.toMatchObject({ code: "provider_error", message: "broke" });
+  expect((await feed.next()).done).toBe(true);
+});
+
+test("what is refused before a token fails the reader who waits", async () => {
+  const { feed, reject } = newFeed();
+  const waiting = feed.next();
+  reject(new AppError("insufficient_balance", "No."));
+  await expect(waiting).rejects.toMatchObject({ code: "insufficient_balance" });
+});
+
+test("who stops reading closes the sink at once, also while waiting, and hears no failure", async () => {
+  const { feed, sink, reject } = newFeed();
+  let closed = 0;
+  sink.onClose(() => closed++);
+  const waiting = feed.next();
+  await feed.return?.();
+  await feed.return?.();
+  reject(new Error("the client left"));
+  expect([closed, sink.isClosed(), (await waiting).done, (await feed.next()).done]).toEqual([
+    1,
+    true,
+    true,
+    true,
+  ]);
+});

@@ -1,0 +1,140 @@
+import { expect, test } from "vitest";
+import type { Admitted } from "../../../src/inference/billing/admitted.ts";
+import { ExchangeService } from "../../../src/inference/dispatch/dispatch.service.ts";
+import { HealthService } from "../../../src/inference/providers/health.service.ts";
+import type { Provider } from "../../../src/inference/providers/provider.ts";
+import { type FailureKind, ProviderFailure } from "../../../src/inference/providers/provider-failure.ts";
+import { retryAfterOf } from "../../../src/inference/providers/retry-after.ts";
+import { systemClock } from "../../../src/kernel/clock.ts";
+
+const PROVIDER = { address: "0x01", url: "https://a.example.com", model: "m" } as unknown as Provider;
+const COOL_DOWN_MS = 1_000;
+
+function start() {
+  let nowMs = 0;
+  const health = new HealthService({
+    clock: { now: () => new Date(nowMs), monotonicMs: () => nowMs },
+    coolDownMs: COOL_DOWN_MS,
+  });
+  const fail = (kind: FailureKind = "failed", retryAfterMs?: number) =>
+    health.begin(PROVIDER).fail(new ProviderFailure(kind, { retryAfterMs }));
+  const pass = (ms: number) => {
+    nowMs += ms;
+  };
+  return { health, fail, pass, circuit: () => health.of(PROVIDER).circuit };
+}
+
+test("a circuit opens at the third failure in a row, and a success in between begins anew", () => {
+  const { health, fail, circuit } = start();
+  fail();
+  fail();
+  health.begin(PROVIDER).succeed();
+  fail();
+  fail();
+  expect(circuit()).toBe("closed");
+  fail();
+  expect(circuit()).toBe("open");
+});
+
+test("after a pause one request probes it: its success closes the circuit, its failure doubles the pause, up to fourfold", () => {
+  const { health, fail, pass, circuit } = start();
+  for (let n = 0; n < 3; n++) fail();
+  for (const pauses of [1, 2, 4, 4]) {
+    pass(COOL_DOWN_MS * pauses - 1);
+    expect(circuit()).toBe("open");
+    pass(1);
+    expect(circuit()).toBe("half-open");
+    const probe = health.begin(PROVIDER);
+    expect(circuit()).toBe("open");
+    probe.fail(new ProviderFailure("failed"));
+    expect(circuit()).toBe("open");
+  }
+  pass(COOL_DOWN_MS * 4);
+  health.begin(PROVIDER).succeed();
+  expect(circuit()).toBe("closed");
+});
+
+test("a probe whose client left decides nothing: the next one probes", () => {
+  const { health, fail, pass, circuit } = start();
+  for (let n = 0; n < 3; n++) fail();
+  pass(COOL_DOWN_MS);
+  health.begin(PROVIDER).drop();
+  expect(circuit()).toBe("half-open");
+});
+
+test("who is busy is left alone for as long as it asks, and is not broken", () => {
+  const { health, fail, pass, circuit } = start();
+  for (let n = 0; n < 9; n++) fail("busy", 2_000);
+  expect(circuit()).toBe("closed");
+  expect(health.of(PROVIDER).isResting).toBe(true);
+  pass(2_000);
+  expect(health.of(PROVIDER).isResting).toBe(false);
+});
+
+test("an address that we do not go to opens the circuit at once", () => {
+  const { fail, circuit } = start();
+  fail("forbidden_address");
+  expect(circuit()).toBe("open");
+});
+
+test("latency follows what is measured and is forgotten after ten minutes; requests under way are counted; each ends once", () => {
+  const { health, pass } = start();
+  const trial = health.begin(PROVIDER);
+  pass(100);
+  trial.firstByte();
+  expect(health.of(PROVIDER)).toMatchObject({ latencyMs: 100, inFlight: 1, uptime: undefined });
+  trial.succeed();
+  trial.succeed();
+  trial.fail(new ProviderFailure("failed"));
+  expect(health.of(PROVIDER)).toMatchObject({ inFlight: 0, uptime: 1, circuit: "closed" });
+  const slower = health.begin(PROVIDER);
+  pass(600);
+  slower.firstByte();
+  slower.succeed();
+  expect(health.of(PROVIDER).latencyMs).toBeCloseTo(200);
+  pass(600_000);
+  expect(health.of(PROVIDER).latencyMs).toBeUndefined();
+});
+
+test("a provider that moved to another URL begins anew", () => {
+  const { health, fail } = start();
+  for (let n = 0; n < 3; n++) fail();
+  expect(health.of({ ...PROVIDER, url: "https://b.example.com" }).circuit).toBe("closed");
+});
+
+test("Retry-After is read as seconds or as a date, and nonsense is nothing", () => {
+  expect(retryAfterOf("2")).toBe(2_000);
+  expect(retryAfterOf("0.5")).toBe(500);
+  expect(retryAfterOf("999999999")).toBe(3_600_000);
+  const soon = retryAfterOf(new Date(Date.now() + 5_000).toUTCString());
+  expect(soon).toBeGreaterThan(3_000);
+  expect(soon).toBeLessThanOrEqual(5_000);
+  expect(retryAfterOf(new Date(0).toUTCString())).toBe(0);
+  for (const nonsense of ["soon", "-1", "1e3", "", "NaN"]) expect(retryAfterOf(nonsense)).toBeUndefined();
+});
+
+test("of requests that were admitted at once with a half-open provider first, one probes it and the others go elsewhere; alone it is asked all the same", async () => {
+  const { health, fail, pass, circuit } = start();
+  for (let n = 0; n < 3; n++) fail();
+  pass(COOL_DOWN_MS);
+  expect(circuit()).toBe("half-open");
+  const clock = systemClock;
+  const needs = { providers: {}, health, clock, log: {}, tries: 3, totalMs: 60_000 } as const;
+  const exchanges = new ExchangeService(needs as unknown as ConstructorParameters<typeof ExchangeService>[0]);
+  const other = { ...PROVIDER, address: "0x02", url: "https://b.example.com" } as Provider;
+  const probed = Promise.withResolvers<void>();
+  const admitted = (candidates: readonly Provider[]) =>
+    ({ candidates, beginAttempt() {}, endAttempt() {}, markFirstByte() {} }) as unknown as Admitted;
+  const ask = (candidates: readonly Provider[]) =>
+    exchanges.tryEach(admitted(candidates), new AbortController().signal, async ({ provider }) => {
+      if (provider === PROVIDER) await probed.promise;
+      return provider.address;
+    });
+  const asked = [ask([PROVIDER, other]), ask([PROVIDER, other]), ask([PROVIDER, other]), ask([PROVIDER])];
+  await Promise.all([asked[1], asked[2]]);
+  expect(circuit()).toBe("open");
+  expect(health.of(PROVIDER).inFlight).toBe(2);
+  probed.resolve();
+  expect(await Promise.all(asked)).toEqual(["0x01", "0x02", "0x02", "0x01"]);
+  expect(circuit()).toBe("closed");
+});

@@ -1,0 +1,100 @@
+import { expect, test } from "vitest";
+import { isRoutable } from "../../../src/inference/providers/provider.ts";
+import { readProvidersFile } from "../../../src/inference/providers/providers-file.ts";
+
+const AT = new Date(1_700_000_000_000);
+const chat = { id: "llama", pricing: { prompt: "10", completion: "20" } };
+const server = { name: "local", url: "http://127.0.0.1:11434/v1/", models: [chat] };
+const read = (...providers: object[]) => readProvidersFile(JSON.stringify({ providers }), AT);
+
+test("an offer of the file is one like any other, at an address that stays the same", () => {
+  const [{ keyVariable, offers }] = read({
+    ...server,
+    api_key_env: "LOCAL_KEY",
+    models: [
+      {
+        ...chat,
+        upstream_id: "llama3:8b",
+        supported_formats: ["openai", "anthropic"],
+        context_length: 8_192,
+      },
+    ],
+  }) as [ReturnType<typeof read>[number]];
+  expect(keyVariable).toBe("LOCAL_KEY");
+  expect(offers).toMatchObject([
+    {
+      source: "file",
+      url: "http://127.0.0.1:11434/v1",
+      model: "llama",
+      upstreamModel: "llama3:8b",
+      serviceType: "chatbot",
+      inputPrice: 10n,
+      outputPrice: 20n,
+      updatedAt: AT,
+      profile: { formats: ["openai", "anthropic"], contextLength: 8_192, providerName: "local" },
+    },
+  ]);
+  expect(offers[0]?.address).toMatch(/^0x[0-9a-f]{40}$/);
+  expect(offers[0]?.address).toBe(read(server)[0]?.offers[0]?.address);
+  expect(offers.every(isRoutable)).toBe(true);
+});
+
+test("a chat's price may say what cached tokens and longer questions cost", () => {
+  const tiers = [
+    { max_input_tokens: 100, prompt: "2", completion: "3", cached_prompt: "0" },
+    { max_input_tokens: 200, prompt: "5", completion: "7" },
+  ];
+  const pricing = { ...chat.pricing, cached_prompt: "1", cache_write_1h: "20", tiered_pricing: tiers };
+  expect(read({ ...server, models: [{ ...chat, pricing }] })[0]?.offers[0]).toMatchObject({
+    inputPrice: 10n,
+    cachePrice: { read: 1n, write: undefined, write1h: 20n },
+    tiers: [
+      { maxInputTokens: 100, inputPrice: 2n, outputPrice: 3n, cacheReadPrice: 0n },
+      { maxInputTokens: 200, inputPrice: 5n, outputPrice: 7n, cacheReadPrice: undefined },
+    ],
+  });
+  const refused = (wrong: object) => () => read({ ...server, models: [{ ...chat, pricing: wrong }] });
+  expect(refused({ ...pricing, tiered_pricing: tiers.toReversed() })).toThrow(/longer than the one before/);
+  expect(refused({ ...pricing, tiered_pricing: [] })).toThrow(/tiered_pricing/);
+  expect(refused({ ...pricing, cached_prompt: 1 })).toThrow(/cached_prompt/);
+  const image = { id: "paint", service_type: "text-to-image", pricing: { image: "7", cached_prompt: "1" } };
+  expect(() => read({ ...server, models: [image] })).toThrow(/needs image, and no other/);
+});
+
+test("images are priced each, sound by the second", () => {
+  const models = [
+    { id: "paint", service_type: "text-to-image", pricing: { image: "7" } },
+    { id: "hear", service_type: "speech-to-text", pricing: { second: "3" } },
+  ];
+  const prices = read({ ...server, models })[0]?.offers.map(({ inputPrice, outputPrice }) => [
+    inputPrice,
+    outputPrice,
+  ]);
+  expect(prices).toEqual([
+    [0n, 7n],
+    [0n, 3n],
+  ]);
+});
+
+test.each([
+  ["{", /it is not valid JSON/],
+  [{}, /^providers: /],
+  [{ providers: [{ ...server, url: "file:///etc/passwd" }] }, /^providers\.0\.url: /],
+  [{ providers: [{ ...server, api_key: "secret" }] }, /api_key/],
+  [
+    { providers: [{ ...server, models: [{ ...chat, pricing: { prompt: 1, completion: "1" } }] }] },
+    /pricing\.prompt/,
+  ],
+  [
+    { providers: [{ ...server, models: [{ ...chat, pricing: { prompt: "1.5", completion: "1" } }] }] },
+    /whole neuron/,
+  ],
+  [
+    { providers: [{ ...server, models: [{ ...chat, pricing: { image: "1" } }] }] },
+    /needs prompt and completion/,
+  ],
+  [{ providers: [{ ...server, models: [chat, chat] }] }, /the same model twice/],
+])("%j is refused in one line", (file, message) => {
+  const text = typeof file === "string" ? file : JSON.stringify(file);
+  expect(() => readProvidersFile(text, AT)).toThrow(message);
+});

@@ -1,0 +1,216 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { audioDuration } from "../../../src/inference/audio/audio-duration.ts";
+import { forwardedBody, readFields } from "../../../src/inference/body/request-fields.ts";
+import { BODY_LIMITS, measureJson } from "../../../src/kernel/text/json-shape.ts";
+import {
+  type FormPart,
+  formBody,
+  newForm,
+  readMultipart,
+  textsOf,
+} from "../../../src/kernel/text/multipart.ts";
+import { comparableBody } from "../../../src/rest/http/comparable-body.ts";
+import { longestTurnMs, threadMs } from "../../support/attack/event-loop.ts";
+import { toWav } from "../../support/inference/wav.ts";
+
+const LONG_BYTES = 22 * 1_048_576;
+const MAX_TURN_MS = 50;
+
+describe("a JSON body", () => {
+  const read = (json: string | Buffer) => readFields(z.looseObject({}), Buffer.from(json as string));
+
+  test("is measured as it is parsed, whatever is in its strings", () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
+        const text = JSON.stringify(object);
+        let members = 0;
+        JSON.parse(text, (_name, part) => {
+          if (typeof part === "object" && part !== null && !Array.isArray(part))
+            members += Object.keys(part).length;
+          return part;
+        });
+        expect(measureJson(Buffer.from(text), BODY_LIMITS).members).toBe(members);
+      }),
+    );
+  });
+
+  test.each([
+    ["a field that comes twice", '{"n":10,"n":1}', "comes twice"],
+    ["a field that comes twice in disguise", '{"n":1,"\\u006e":10}', "comes twice"],
+    ["a field of a message that comes twice", '{"messages":[{"content":"a","content":"b"}]}', "comes twice"],
+    ["a field within a field that comes twice", '{"provider":{"sort":"x","sort":"price"}}', "comes twice"],
+    ["a byte order mark", '\ufeff{"a":1}', "byte order mark"],
+    ["65 objects deep", `${'{"a":'.repeat(65)}1${"}".repeat(65)}`, "too deeply"],
+    ["100,000 lists deep", `{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`, "too deeply"],
+    ["65,537 values", `[${"0,".repeat(65_537)}0]`, "too many values"],
+    ["a million lists", `[${"[],".repeat(1_000_000)}0]`, "too many values"],
+    ["a number of 1,025 digits", `{"a":${"1".repeat(1_025)}}`, "a number that is too long"],
+    ["4 MiB of white space", `{${" ".repeat(4 * 1_048_576)}}`, "outside of its strings"],
+    ["a million escaped characters and more", `{"a":"${"\\n".repeat(1_048_577)}"}`, "escaped characters"],
+    ["broken UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), "not UTF-8"],
+    ["a prototype", '{"__proto__":{}}', "not valid JSON"],
+    ["half of it", "{", "not valid JSON"],
+  ])("with %s is refused", (_what, json, reason) => {
+    const startedMs = threadMs();
+    expect(() => read(json)).toThrow(reason);
+    expect(threadMs() - startedMs).toBeLessThan(200);
+  });
+
+  test.each([
+    ["10,000 messages of two parts", JSON.stringify({ messages: Array(10_000).fill([{}, {}]) })],
+    ["4 MiB in one text", JSON.stringify({ text: "a".repeat(4 * 1_048_576) })],
+    ["4 MiB in texts with escapes", JSON.stringify({ texts: Array(60_000).fill(`${"a".repeat(65)}\n`) })],
+  ])("with %s is read", (_what, json) => {
+    expect(read(json)).toEqual(JSON.parse(json));
+  });
+
+  test("goes on as it came where nothing changes, and without the router's own fields", () => {
+    const bytes = Buffer.from('{ "seed": 12345678901234567890, "n": 1 }');
+    const fields = read(bytes);
+    expect(forwardedBody({ bytes, fields }, {})).toBe(bytes);
+    expect(forwardedBody({ bytes, fields }, { size: "8x8" }).toString()).toBe(
+      '{ "seed": 12345678901234567890, "n": 1 ,"size":"8x8"}',
+    );
+    const steered = Buffer.from('{"n":1,"provider":{"sort":"price"},"verify_tee":true}');
+    expect(forwardedBody({ bytes: steered, fields: read(steered) }, {}).toString()).toBe('{"n":1}');
+  });
+});
+
+describe("a form", () => {
+  const name = fc.string({ minLength: 1 }).filter((text) => !/["\\\r\n%]/.test(text));
+  const part = fc.record({
+    name,
+    filename: fc.option(name, { nil: undefined }),
+    bytes: fc.uint8Array().map((bytes) => Buffer.from(bytes)),
+  });
+
+  test("is read as it was written", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(part, { maxLength: 20 }), async (parts) => {
+        const form = newForm(parts);
+        const read = await readMultipart(formBody(form, {}), form.contentType);
+        expect(read.parts.map(plain)).toEqual(parts.map(plain));
+      }),
+    );
+  });
+
+  test("is read as the platform writes it", async () => {
+    const form = new FormData();
+    form.set("model", "m");
+    form.set('a "quoted"\r\nname', "x");
+    form.append("image[]", new Blob(["\r\n--\r\n"], { type: "image/png" }), 'odd "name".png');
+    const request = new Request("http://127.0.0.1/", { method: "POST", body: form });
+    const bytes = Buffer.from(await request.arrayBuffer());
+    const { parts } = await readMultipart(bytes, request.headers.get("content-type") ?? "");
+    expect(parts.map(plain)).toEqual([
+      { name: "model", filename: undefined, text: "m" },
+      { name: "a %22quoted%22%0D%0Aname", filename: undefined, text: "x" },
+      { name: "image[]", filename: "odd %22name%22.png", text: "\r\n--\r\n" },
+    ]);
+  });
+
+  test("with a text in place of its own has just that, and is its own bytes otherwise", async () => {
+    const made = newForm([text("model", "m"), text("prompt", "p")]);
+    const bytes = formBody(made, {});
+    const form = await readMultipart(bytes, made.contentType);
+    expect(formBody(form, {})).toBe(bytes);
+    const other = await readMultipart(formBody(form, { model: "upstream" }), made.contentType);
+    expect(textsOf(other)).toEqual({ model: "upstream", prompt: "p" });
+  });
+
+  test("with a field twice, or cut anywhere, is none", async () => {
+    const made = newForm([text("n", "1"), text("n", "10")]);
+    const bytes = formBody(made, {});
+    const form = await readMultipart(bytes, made.contentType);
+    expect(() => textsOf(form)).toThrow("sent twice");
+    for (let end = 0; end < bytes.length - 4; end++)
+      await expect(readMultipart(bytes.subarray(0, end), made.contentType), String(end)).rejects.toThrow(
+        "not well-formed",
+      );
+  });
+
+  test("takes 1 MiB of text in all its fields together", async () => {
+    const fields = Array.from({ length: 3 }, (_, n) => text(`field-${n}`, "a".repeat(400_000)));
+    const form = newForm(fields);
+    const read = await readMultipart(formBody(form, {}), form.contentType);
+    expect(() => textsOf(read)).toThrow("field-2 is too long");
+  });
+
+  test("that is long is read in short turns, wherever its boundaries are and whatever is between them", async () => {
+    const { contentType } = newForm([]);
+    const boundary = `--${contentType.split("boundary=")[1]}`;
+    const contents = {
+      "carriage returns": "\r",
+      "ends of lines": "\r\n",
+      "beginnings of boundaries": `\r\n${boundary.slice(0, -1)}`,
+      "boundaries without their first letter": `\r\n${boundary.slice(1)}`,
+      letters: "a",
+    };
+    for (const [what, piece] of Object.entries(contents)) {
+      const files = [LONG_BYTES, 1_048_576 - 150, 1_048_576, 0].map((sizeBytes, n) => ({
+        name: `file-${n}`,
+        filename: "a",
+        bytes: Buffer.alloc(sizeBytes, piece),
+      }));
+      const form = { contentType, parts: files };
+      const body = formBody(form, {});
+      const hash = await comparableBody(body, contentType);
+      let read: typeof form | undefined;
+      const turnMs = await longestTurnMs(async () => {
+        read = (await readMultipart(body, contentType)) as typeof form;
+        expect(await comparableBody(body, contentType)).toEqual(hash);
+      });
+      expect(turnMs, what).toBeLessThan(MAX_TURN_MS);
+      expect(read?.parts.map(({ bytes }) => bytes.length)).toEqual(files.map(({ bytes }) => bytes.length));
+    }
+  });
+
+  test("never throws anything but what names the fault", async () => {
+    const made = newForm([text("model", "m")]);
+    const good = formBody(made, {});
+    await fc.assert(
+      fc.asyncProperty(fc.nat(good.length - 1), fc.nat(255), async (at, byte) => {
+        const bytes = Buffer.from(good);
+        bytes[at] = byte;
+        try {
+          await readMultipart(bytes, made.contentType);
+        } catch (error) {
+          expect(error).toMatchObject({ code: "invalid_body" });
+        }
+      }),
+    );
+  });
+});
+
+describe("the length of a sound", () => {
+  test("is proved by uncompressed WAV alone, and else the most that its size allows", () => {
+    expect(audioDuration(toWav(8.5))).toEqual({ seconds: 9, isExact: true });
+    expect(audioDuration(toWav(0))).toEqual({ seconds: 1, isExact: true });
+    expect(audioDuration(Buffer.alloc(4_500, 1))).toEqual({ seconds: 5, isExact: false });
+  });
+
+  test("is not what a header claims", () => {
+    const short = toWav(8);
+    short.writeUInt32LE(1, 40);
+    expect(audioDuration(short).seconds).toBe(8);
+    const compressed = toWav(8);
+    compressed.writeUInt16LE(2, 20);
+    expect(audioDuration(compressed)).toEqual({ seconds: 65, isExact: false });
+    for (const at of [22, 24, 34]) {
+      const zero = toWav(8);
+      zero.writeUInt16LE(0, at);
+      if (at === 24) zero.writeUInt32LE(0, at);
+      expect(audioDuration(zero).isExact, String(at)).toBe(false);
+    }
+  });
+});
+
+function text(name: string, value: string): FormPart {
+  return { name, bytes: Buffer.from(value) };
+}
+
+function plain({ name, filename, bytes }: FormPart) {
+  return { name, filename, text: bytes.toString("latin1") };
+}

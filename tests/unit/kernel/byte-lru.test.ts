@@ -1,0 +1,38 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { ByteLru } from "../../../src/kernel/byte-lru.ts";
+
+test("it is never larger than its bounds, whatever is kept, read and deleted", () => {
+  const step = fc.record({
+    key: fc.constantFrom("a", "b", "c", "d", "e", "f", "g"),
+    size: fc.nat({ max: 40 }),
+    kind: fc.constantFrom("set", "set", "get", "delete"),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const lru = new ByteLru<number>({ maxBytes: 100, maxEntries: 5, maxShare: 0.3 });
+      const kept = new Map<string, number>();
+      for (const { key, size, kind } of steps) {
+        if (kind === "set") lru.set(key, size, size);
+        else if (kind === "delete") lru.delete(key);
+        else if (lru.get(key) !== undefined) expect(lru.get(key)).toBe(kept.get(key));
+        if (kind === "set") kept.set(key, size);
+        const found = [..."abcdefg"].map((one) => lru.get(one)).filter((value) => value !== undefined);
+        expect(found.length).toBeLessThanOrEqual(5);
+        expect(lru.sizeBytes).toBeLessThanOrEqual(100);
+        expect(lru.sizeBytes).toBe(found.reduce((sum, value) => sum + value, 0));
+        if (kind === "set" && size <= 30) expect(lru.get(key)).toBe(size);
+      }
+    }),
+  );
+});
+
+test("what is read again and again stays, what is not makes room", () => {
+  const lru = new ByteLru<string>({ maxBytes: 1_000, maxEntries: 3, maxShare: 1 });
+  lru.set("read", "kept", 1);
+  for (let n = 0; n < 20; n++) {
+    lru.set(`once ${n}`, "gone", 1);
+    expect(lru.get("read")).toBe("kept");
+  }
+  expect(lru.get("once 0")).toBeUndefined();
+});

@@ -1,0 +1,47 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { settleAll } from "../../../src/kernel/async/settle-all.ts";
+import { TurnQueue } from "../../../src/kernel/async/turn-queue.ts";
+
+const MIB = 2 ** 20;
+
+test("what is taken at once is done in its order, a MiB a turn", async () => {
+  const queue = new TurnQueue();
+  const done: number[] = [];
+  for (let n = 0; n < 10; n++) queue.take(MIB / 4, () => done.push(n));
+  const perTurn = [done.length];
+  while (done.length < 10) {
+    await nextTurn();
+    perTurn.push(done.length);
+  }
+  expect(perTurn).toEqual([4, 8, 10]);
+  expect(done).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+});
+
+test("what is taken behind others that wait does not overtake them", async () => {
+  const queue = new TurnQueue();
+  const done: string[] = [];
+  queue.take(MIB, () => done.push("large"));
+  queue.take(MIB, () => {
+    done.push("waited");
+    queue.take(1, () => done.push("last"));
+  });
+  queue.take(1, () => done.push("small"));
+  while (done.length < 4) await nextTurn();
+  expect(done).toEqual(["large", "waited", "small", "last"]);
+});
+
+test("all items are settled in their places, at most so many at once, whatever some fail by", async () => {
+  let [underWay, most] = [0, 0];
+  const outcomes = await settleAll([5, 1, 4, 2, 3], 2, async (n) => {
+    most = Math.max(most, ++underWay);
+    for (let turn = 0; turn < n; turn++) await nextTurn();
+    underWay--;
+    if (n === 4) throw new Error("four");
+    return n;
+  });
+  expect(
+    outcomes.map((outcome) => (outcome.status === "fulfilled" ? outcome.value : String(outcome.reason))),
+  ).toEqual([5, 1, "Error: four", 2, 3]);
+  expect(most).toBe(2);
+});

@@ -1,0 +1,123 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ByteLru } from "../../../src/kernel/byte-lru.ts";
+import { hedged } from "../../../src/storage/node/hedged.ts";
+import { holds, isShard, selectNodes } from "../../../src/storage/node/shards.ts";
+
+describe("selecting nodes by their shards", () => {
+  const shard = fc
+    .nat(4)
+    .chain((power) => fc.record({ numShard: fc.constant(2 ** power), shardId: fc.nat(2 ** power - 1) }));
+
+  test("what is selected holds every segment as often as asked, and is found whenever all nodes do", () => {
+    fc.assert(
+      fc.property(fc.array(shard, { maxLength: 24 }), fc.integer({ min: 1, max: 3 }), (nodes, replicas) => {
+        const copies = (of: typeof nodes, part: number) =>
+          of.filter(({ shardId, numShard }) => part % numShard === shardId).length;
+        const parts = Array.from({ length: 16 }, (_, part) => part);
+        const selected = selectNodes(nodes, replicas);
+        expect(selected !== undefined).toBe(parts.every((part) => copies(nodes, part) >= replicas));
+        if (!selected) return;
+        for (const part of parts) expect(copies([...selected], part)).toBeGreaterThanOrEqual(replicas);
+        expect(new Set(selected).size).toBe(selected.length);
+      }),
+    );
+  });
+
+  test("nodes with the largest share come first, and none that adds nothing", () => {
+    const [whole, even, odd] = [
+      { shardId: 0, numShard: 1 },
+      { shardId: 0, numShard: 2 },
+      { shardId: 1, numShard: 2 },
+    ];
+    expect(selectNodes([odd, whole, even], 1)).toEqual([whole]);
+    expect(selectNodes([odd, whole, even], 2)).toEqual([whole, even, odd]);
+    expect(selectNodes([even, { shardId: 3, numShard: 4 }], 1)).toBeUndefined();
+    expect(selectNodes([], 1)).toBeUndefined();
+  });
+
+  test("a segment's place is counted in the flow, not in the file", () => {
+    const third = { shardId: 3, numShard: 4 };
+    expect([0, 1, 2, 3, 4].filter((index) => holds(third, 2_048n, index))).toEqual([1]);
+    expect(holds({ shardId: 1, numShard: 4 }, 2n ** 64n + 1_024n, 0)).toBe(true);
+  });
+
+  test("a share that makes no sense is none", () => {
+    for (const [shardId, numShard] of [
+      [0, 0],
+      [1, 1],
+      [-1, 2],
+      [0, 3],
+      [0.5, 2],
+      [0, 2_048],
+    ] as const)
+      expect(isShard({ shardId, numShard })).toBe(false);
+    expect(isShard({ shardId: 1_023, numShard: 1_024 })).toBe(true);
+  });
+});
+
+describe("asking one after the other", () => {
+  const times = { hedgeMs: 20, deadlineMs: 2_000 };
+  const never = (signal: AbortSignal) => sleep(60_000, undefined, { signal, ref: false });
+
+  test("the next is asked at once when one fails, and beside it when one is slow", async () => {
+    const asked: string[] = [];
+    const answer = await hedged(
+      ["fails", "sleeps", "answers"],
+      async (name, signal) => {
+        asked.push(name);
+        if (name === "fails") throw new Error("no");
+        if (name === "sleeps") await never(signal);
+        return name;
+      },
+      times,
+    );
+    expect([answer, asked]).toEqual(["answers", ["fails", "sleeps", "answers"]]);
+  });
+
+  test("whoever is not needed any more is told", async () => {
+    let told = false;
+    await hedged(
+      ["slow", "quick"],
+      async (name, signal) => {
+        if (name === "quick") return name;
+        signal.addEventListener("abort", () => {
+          told = true;
+        });
+        await never(signal);
+        return name;
+      },
+      times,
+    );
+    expect(told).toBe(true);
+  });
+
+  test("it fails with the last failure, at the deadline, or with whoever asked", async () => {
+    const failing = hedged(
+      [1, 2],
+      async (n) => {
+        throw new Error(`no ${n}`);
+      },
+      times,
+    );
+    await expect(failing).rejects.toThrow("no 2");
+    await expect(hedged([], async () => 1, times)).rejects.toThrow("nobody");
+    const late = hedged([1], (_, signal) => never(signal), { ...times, deadlineMs: 30 });
+    await expect(late).rejects.toThrow();
+    const leaving = new AbortController();
+    const left = hedged([1], (_, signal) => never(signal), { ...times, signal: leaving.signal });
+    leaving.abort(new Error("left"));
+    await expect(left).rejects.toThrow("left");
+  });
+});
+
+test("a cache by bytes keeps what was used last, and nothing that is too large", () => {
+  const cache = new ByteLru<string>({ maxBytes: 10, maxShare: 1 });
+  cache.set("a", "a", 4);
+  cache.set("b", "b", 4);
+  cache.get("a");
+  cache.set("c", "c", 4);
+  cache.set("huge", "huge", 11);
+  expect(["a", "b", "c", "huge"].map((key) => cache.get(key))).toEqual(["a", undefined, "c", undefined]);
+});
