@@ -30,13 +30,14 @@ export function readJsonParts(request: IncomingMessage, options: Options): Promi
   let isOver = false;
   const stop = () => {
     isOver = true;
-    request.off("data", take).off("end", end).off("error", fail);
+    request.off("data", take).off("end", finish).off("error", fail);
   };
   const fail = (error: unknown) => {
     stop();
     reject(error);
   };
   const end = () => {
+    if (isOver) return;
     stop();
     resolve(scanner.end());
   };
@@ -57,7 +58,9 @@ export function readJsonParts(request: IncomingMessage, options: Options): Promi
     request.pause();
     options.turns.take(chunk.length, () => feed(chunk));
   };
-  request.on("data", take).on("end", end).on("error", fail).resume();
+  // A body that had come whole ends in spite of the pause: its end waits behind the chunks that wait.
+  const finish = () => options.turns.take(0, end);
+  request.on("data", take).on("end", finish).on("error", fail).resume();
   return promise;
 }
 

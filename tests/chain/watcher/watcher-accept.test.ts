@@ -40,7 +40,8 @@ describeDatabases("a halt that an operator accepts", (kind) => {
     await chain.reorg(4, [[sent[1]?.raw ?? "0x", 2]]);
     await chain.mine(3);
     await until(() => watcher.status().state === HALTED);
-    const { note } = (await readStatuses(database)).get("deposits") ?? {};
+    // The note is written behind the state.
+    const note = await until(async () => (await readStatuses(database)).get("deposits")?.note ?? false);
     expect(note).toMatch(/^a credited deposit of block \d+ or above is gone from the chain$/);
     await expect(new WatcherAcceptanceService(database, 16_661).accept("deposits")).rejects.toThrow(
       "of another chain than 16661",
