@@ -32,7 +32,7 @@ import { Turns } from "./http/turns.ts";
 import { type DevelopmentWallet, dashboardPlugin } from "./pages/dashboard.plugin.ts";
 import { docsPlugin } from "./pages/docs.plugin.ts";
 import { serveExplorer } from "./pages/explorer.plugin.ts";
-import { serveNoExplorer, showWay } from "./pages/landing-page.ts";
+import { sendLandingPage, serveNoExplorer } from "./pages/landing-page.ts";
 import { ssePlugin } from "./subscriptions/streams.sse.ts";
 import { createStreams } from "./subscriptions/streams.ts";
 import { isGraphHandshake, serveWebSockets } from "./subscriptions/streams.ws.ts";
@@ -108,11 +108,11 @@ export async function createServer(
     closing = true;
     setTimeout(() => server.server.closeAllConnections(), DRAIN_MS).unref();
     await sockets.close();
-    for (const outlet of streams.outlets) outlet.end();
+    for (const outlet of streams.responses) outlet.end();
   });
   const known = knownPaths(server);
   const answerLost = (request: FastifyRequest, reply: FastifyReply) =>
-    showWay(request, reply, introspection) ?? answerUnknown(app, known, request, reply);
+    sendLandingPage(request, reply, introspection) ?? answerUnknown(app, known, request, reply);
   server.setNotFoundHandler(answerLost);
   allowPages(server, {
     origins: app.config.CORS_ORIGINS,

@@ -1,4 +1,5 @@
 import { type AccountServices, createAccountModule } from "./accounts/module.ts";
+import type { AppContext } from "./app-context.ts";
 import { type ChainServices, createChainModule } from "./chain/module.ts";
 import type { Network } from "./chain/networks.ts";
 import { createRpc, type Rpc } from "./chain/rpc/rpc.client.ts";
@@ -24,7 +25,6 @@ import { createKeyModule, type KeyServices } from "./keys/module.ts";
 import { createLoadModule, type LoadServices } from "./load/module.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { NotReadyError, type Readiness, readinessOf } from "./metrics/readiness.ts";
-import type { Parts } from "./parts.ts";
 import { createStorageModule, type StorageServices } from "./storage/module.ts";
 
 /** Every service of the product, as both faces use them. */
@@ -92,7 +92,17 @@ function wire(given: {
   const relay = new EventRelay(database, bus, log);
   const committed = () => relay.nudge();
   const events = new EventsService(database, bus, cursors);
-  const parts: Parts = { config, network, log, clock: systemClock, rpc, database, bus, events, committed };
+  const parts: AppContext = {
+    config,
+    network,
+    log,
+    clock: systemClock,
+    rpc,
+    database,
+    bus,
+    events,
+    committed,
+  };
   const metrics = config.METRICS_PORT === undefined ? undefined : new Metrics();
   const chain = createChainModule(parts);
   const storage = createStorageModule(parts, chain);
@@ -130,7 +140,7 @@ function wire(given: {
       await inference.start();
       if (!worker) return;
       idempotency.start();
-      for (const module of [accounts, keys, inference, chain, storage]) module.work?.();
+      for (const module of [accounts, keys, inference, chain, storage]) module.startWork?.();
     },
     async close() {
       // What is under way is billed first, and its events are published last.

@@ -6,15 +6,9 @@ import type { App } from "../src/app.ts";
 import { AppError } from "../src/kernel/errors.ts";
 import { ANONYMOUS } from "../src/keys/auth/principal.ts";
 import { type Hop, hopOf } from "../src/keys/auth/source-address.ts";
-import { leavingOf } from "../src/rest/http/request-facts.ts";
+import { abortSignalOf } from "../src/rest/http/request-facts.ts";
 import { traceRequests } from "../src/rest/http/trace-requests.ts";
-import {
-  type Caller,
-  identifyCaller,
-  presentedBySocket,
-  type Trust,
-  UnknownRouter,
-} from "./shared/caller.ts";
+import { type Caller, identifyCaller, socketCredential, type Trust, UnknownRouter } from "./shared/caller.ts";
 import { type Context, createContext } from "./shared/context.ts";
 import { RoutedSocket } from "./shared/events/errors-as-events.ts";
 import { toGraphFailure } from "./shared/failures.ts";
@@ -72,7 +66,7 @@ export async function createSubgraphServer(
     context: (request, reply): Context =>
       contextOf(app, callers.get(request), hopOf(request.raw), {
         memory: app.load.requests.answerOf(request.raw, reply.raw),
-        signal: leavingOf(reply),
+        signal: abortSignalOf(reply),
       }),
     subscription: {
       fullWsTransport: true,
@@ -82,7 +76,7 @@ export async function createSubgraphServer(
       async onConnect(this: unknown, { payload }: { payload?: unknown }) {
         const { socket, request } = (this as Connection).context.upgraded;
         try {
-          const caller = await identifyCaller(app, trust, presentedBySocket(payload, request.headers));
+          const caller = await identifyCaller(app, trust, socketCredential(payload, request.headers));
           const context = contextOf(app, caller, hopOf(request.raw));
           if (caller.isGateway) return { ...context };
           return { ...context, routed: watched(app, caller, { socket, operations: context.operations }) };

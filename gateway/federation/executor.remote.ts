@@ -9,7 +9,7 @@ import {
   type SubgraphResult,
 } from "./engine/subgraph-executor.ts";
 import { httpPost } from "./http-post.ts";
-import { RestartPatience } from "./restart-retry.ts";
+import { RestartRetry } from "./restart-retry.ts";
 
 /** A subgraph in another process: GraphQL over HTTP, and graphql-transport-ws for subscriptions. */
 export type RemoteExecutorOptions<C> = {
@@ -55,7 +55,7 @@ export function createRemoteExecutor<C>(options: RemoteExecutorOptions<C>): Subg
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  const patience = new RestartPatience(options.restartMs ?? 0);
+  const patience = new RestartRetry(options.restartMs ?? 0);
   const fixed = { path: pathname + search, maxBytes: maxAnswerBytes };
   const deadlineOf = (document: DocumentNode) =>
     mutationTimeoutMs !== undefined && getOperationAST(document)?.operation === "mutation"

@@ -21,7 +21,7 @@ const CUT = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
  * deadline, until the subgraph listens. Who has been out of reach for longer than `windowMs` is not waited for any more:
  * requests then fail at once, and the first that gets through ends that.
  */
-export class RestartPatience {
+export class RestartRetry {
   readonly #windowMs: number;
   #lostAtMs: number | undefined;
 

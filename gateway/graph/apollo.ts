@@ -9,7 +9,7 @@ import { toGraphFailure } from "../../subgraphs/shared/failures.ts";
 import type { Graph, GraphContext } from "../federation/graph.ts";
 import type { Admitted, OperationPayload, Policy } from "../federation/policy/policy.ts";
 import { refuseSubscription, showError } from "../federation/policy/refusals.ts";
-import type { Leaving } from "../http/request-abort.ts";
+import type { RequestAbort } from "../http/request-abort.ts";
 import type { CacheHints } from "./cache-hints.ts";
 import { refusalHeaders } from "./graph-errors.ts";
 import type { OperationAccount } from "./operation-account.ts";
@@ -19,7 +19,7 @@ export type RequestContext = BaseContext & {
   readonly account: OperationAccount;
   readonly replayKey: GraphContext["replayKey"];
   readonly memory: GraphContext["memory"];
-  readonly leaving: Leaving;
+  readonly abort: RequestAbort;
 };
 
 /** From the end of its parsing, so long may an operation take. */
@@ -241,16 +241,16 @@ function asGateway(
     async load() {
       return {
         executor: async ({ document, operationName, operation, context }) => {
-          const { leaving, account, replayKey, memory } = context as RequestContext;
+          const { abort, account, replayKey, memory } = context as RequestContext;
           const admitted = admittedOf(context);
-          leaving.within(operation?.operation === "mutation" ? deadlines.mutationMs : deadlines.queryMs);
+          abort.within(operation?.operation === "mutation" ? deadlines.mutationMs : deadlines.queryMs);
           const result = await engine.execute({
             // One text is one object in the policy's memory, and so found at once by the engine.
             document: admitted?.document ?? (document as DocumentNode),
             operationName,
             variables: admitted?.variables ?? {},
             context: { principal: account.principal, replayKey, memory },
-            signal: leaving.signal,
+            signal: abort.signal,
           });
           return result as ExecutionResult<Record<string, never>, Record<string, never>>;
         },

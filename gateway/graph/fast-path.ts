@@ -2,7 +2,7 @@ import type { FastifyRequest } from "fastify";
 import type { ExecutionResult } from "graphql";
 import type { deadlinesOf, Graph, GraphContext } from "../federation/graph.ts";
 import type { Admitted, OperationPayload, Policy } from "../federation/policy/policy.ts";
-import type { Leaving } from "../http/request-abort.ts";
+import type { RequestAbort } from "../http/request-abort.ts";
 import { showResult } from "../subscriptions/results.ts";
 import type { CacheHints } from "./cache-hints.ts";
 import type { IntrospectionAnswers } from "./introspection-answers.ts";
@@ -18,7 +18,7 @@ type Plain = {
 };
 
 /** An answer as it is sent. */
-export type PlainAnswer = { readonly text: string | Buffer; readonly cacheControl: string };
+export type FastPathAnswer = { readonly text: string | Buffer; readonly cacheControl: string };
 
 const MEMBERS: ReadonlySet<string> = new Set(["query", "variables", "operationName"]);
 const JSON_TYPE = /^application\/json(?: *; *charset=utf-8)?$/i;
@@ -30,19 +30,19 @@ const ACCEPTED: ReadonlySet<string | undefined> = new Set([undefined, "*/*", "ap
  * door; all that has to be negotiated, looked up or refused is left to it. Undefined when the request is not such a
  * one: then nothing was asked of a subgraph yet. Throws `rate_limit_exceeded`.
  */
-export async function answerPlainly(
+export async function executeFastPath(
   { graph, policy, hints, deadlines, introspection }: Plain,
   request: FastifyRequest,
   {
     account,
     replayKey,
     memory,
-    leaving,
+    abort,
   }: Pick<GraphContext, "replayKey" | "memory"> & {
     readonly account: OperationAccount;
-    readonly leaving: Leaving;
+    readonly abort: RequestAbort;
   },
-): Promise<PlainAnswer | undefined> {
+): Promise<FastPathAnswer | undefined> {
   const payload = readPlain(request);
   const admitted = payload && policy.admit(payload);
   if (!admitted || !("document" in admitted) || admitted.operation.operation === "subscription")
@@ -54,10 +54,10 @@ export async function answerPlainly(
   // The request that brought it was counted.
   await account.take(requests - 1);
   const { operationName } = payload;
-  leaving.within(admitted.operation.operation === "mutation" ? deadlines.mutationMs : deadlines.queryMs);
+  abort.within(admitted.operation.operation === "mutation" ? deadlines.mutationMs : deadlines.queryMs);
   const result = await graph.engine.execute({
     ...{ document: admitted.document, operationName, variables },
-    ...{ context: { principal, replayKey, memory }, signal: leaving.signal },
+    ...{ context: { principal, replayKey, memory }, signal: abort.signal },
   });
   // The engine refused the request before it asked anybody: which status that has is negotiated.
   if (result.data === undefined) return undefined;

@@ -12,13 +12,13 @@ import { refusePersistedQuery } from "../federation/policy/persisted-query.ts";
 import type { Policy } from "../federation/policy/policy.ts";
 import { refuseText } from "../federation/policy/text-limits.ts";
 import { readJsonBodies } from "../http/json-body.ts";
-import { Leaving } from "../http/request-abort.ts";
+import { RequestAbort } from "../http/request-abort.ts";
 import { streamMultipart, wantsMultipart } from "../subscriptions/streams.multipart.ts";
 import { isEventStream, streamEvents } from "../subscriptions/streams.sse.ts";
 import type { Streams } from "../subscriptions/streams.ts";
 import { answerByApollo, createApollo, readExtensions } from "./apollo.ts";
 import { createCacheHints } from "./cache-hints.ts";
-import { answerPlainly, type PlainAnswer } from "./fast-path.ts";
+import { executeFastPath, type FastPathAnswer } from "./fast-path.ts";
 import { answerFailures, sendErrors } from "./graph-errors.ts";
 import { IntrospectionAnswers } from "./introspection-answers.ts";
 import { OperationAccount } from "./operation-account.ts";
@@ -54,7 +54,10 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
     onRequest: async (request, reply) => {
       const hop = hopOf(request.raw);
       const tell = (quota: Quota) => void reply.headers(quotaHeaders(quota));
-      const principal = await app.door.enter({ authorization: request.headers.authorization, hop }, tell);
+      const principal = await app.requestAuthenticator.authenticate(
+        { authorization: request.headers.authorization, hop },
+        tell,
+      );
       app.load.requests.identified(request.raw, principal);
       accounts.set(request, new OperationAccount(app, principal, hop, tell));
     },
@@ -65,15 +68,15 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
       const replayKey = () => ReplayKey.ofAuthorization(request.headers.authorization);
       if (isEventStream(streams, request))
         return streamEvents(streams, { request, reply, account, replayKey });
-      const leaving = new Leaving(reply.raw);
+      const abort = new RequestAbort(reply.raw);
       const memory = app.load.requests.answerOf(request.raw, reply.raw);
-      const answer = await answerPlainly(plain, request, { account, replayKey, memory, leaving });
+      const answer = await executeFastPath(plain, request, { account, replayKey, memory, abort });
       if (answer) return sendPlain(reply, answer);
       reply.header("cache-control", "no-store");
       // Apollo parses before it asks the policy.
       const refusal = refuseText(textOf(request), policy.limits) ?? refusePersisted(policy, request);
       if (refusal) return sendErrors(reply, 400, [refusal.toJSON()]);
-      return answerByApollo(apollo, policy, { request, reply }, { account, replayKey, memory, leaving });
+      return answerByApollo(apollo, policy, { request, reply }, { account, replayKey, memory, abort });
     },
   });
 }
@@ -94,7 +97,7 @@ function refusePersisted(policy: Policy, { method, body, query }: FastifyRequest
   return isTrusted ? undefined : refusePersistedQuery(payload);
 }
 
-function sendPlain(reply: FastifyReply, { text, cacheControl }: PlainAnswer): FastifyReply {
+function sendPlain(reply: FastifyReply, { text, cacheControl }: FastPathAnswer): FastifyReply {
   return reply
     .header("cache-control", cacheControl)
     .header("vary", "authorization, accept")

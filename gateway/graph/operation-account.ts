@@ -4,7 +4,7 @@ import type { Principal } from "../../src/keys/auth/principal.ts";
 import type { Quota } from "../../src/keys/auth/rate-limit.ts";
 import type { Hop } from "../../src/keys/auth/source-address.ts";
 
-type Services = Pick<App, "door" | "keyUse">;
+type Services = Pick<App, "requestAuthenticator" | "keyUse">;
 
 /** Codes of errors that refuse a credential what it asked for. */
 const DENIALS: ReadonlySet<unknown> = new Set([
@@ -32,7 +32,11 @@ export class OperationAccount {
   /** Counts requests against the caller's rate limit. Throws `rate_limit_exceeded`. */
   async take(requests: number): Promise<void> {
     if (requests > 0)
-      await this.#services.door.take({ principal: this.principal, hop: this.#hop }, requests, this.#tell);
+      await this.#services.requestAuthenticator.take(
+        { principal: this.principal, hop: this.#hop },
+        requests,
+        this.#tell,
+      );
   }
 
   /** Notes that the credential was of use, if the result of an operation says so. */

@@ -10,7 +10,7 @@ export class ClientLeft extends Error {
 }
 
 /** When a request is given up: the client leaves before it has its answer, or a deadline passes. */
-export class Leaving {
+export class RequestAbort {
   readonly #controller = new AbortController();
   #deadline: NodeJS.Timeout | undefined;
 

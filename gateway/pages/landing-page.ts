@@ -9,7 +9,7 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; 
  * Tells a person at an address without a page where the pages are. Programs hear `not_found` as ever: undefined.
  * `hasExplorer` says whether the graph has a page.
  */
-export function showWay(
+export function sendLandingPage(
   request: FastifyRequest,
   reply: FastifyReply,
   hasExplorer: boolean,
@@ -28,7 +28,7 @@ export function showWay(
 /** Answers a browser at `/graphql` where the explorer is off: the endpoint is of programs. */
 export function serveNoExplorer(server: FastifyInstance): void {
   server.addHook("onRequest", async (request, reply) => {
-    if (isBrowserAt(request, "/graphql")) return showWay(request, reply, false);
+    if (isBrowserAt(request, "/graphql")) return sendLandingPage(request, reply, false);
   });
 }
 

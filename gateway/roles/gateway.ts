@@ -5,8 +5,8 @@ import { openGraph, type SubgraphPlaces } from "../federation/graph.ts";
 import { listenAt, requireFreePort } from "../listen.ts";
 import type { DevelopmentWallet } from "../pages/dashboard.plugin.ts";
 import { createServer } from "../server.ts";
-import { requireSettings } from "./needs.ts";
 import { onKnownNetwork, openApp } from "./open-app.ts";
+import { requireSettings } from "./required-settings.ts";
 import type { Ends, Start } from "./start.ts";
 
 /** A process that serves REST and the graph, over subgraphs that are processes of their own. */

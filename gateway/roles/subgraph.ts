@@ -2,8 +2,8 @@ import { StartupError } from "../../src/kernel/errors.ts";
 import { modules } from "../../subgraphs/modules.ts";
 import { createSubgraphServer } from "../../subgraphs/serve.ts";
 import { listenAt, requireFreePort } from "../listen.ts";
-import { requireSettings } from "./needs.ts";
 import { onKnownNetwork, openApp } from "./open-app.ts";
+import { requireSettings } from "./required-settings.ts";
 import type { Start } from "./start.ts";
 
 /** A process that answers gateways, and routers that are trusted, for one subgraph. */

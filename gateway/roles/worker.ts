@@ -1,5 +1,5 @@
-import { requireSettings } from "./needs.ts";
 import { onKnownNetwork, openApp } from "./open-app.ts";
+import { requireSettings } from "./required-settings.ts";
 import type { Start } from "./start.ts";
 
 /** A process that follows the chain, runs jobs and expires holds, and serves no requests. */

@@ -6,7 +6,7 @@ import type { Hop } from "../../src/keys/auth/source-address.ts";
 import { ClientLeft } from "../http/request-abort.ts";
 import { lossResult, pump, resultText } from "./results.ts";
 import type { Results, StreamedOperation } from "./streamed-operation.ts";
-import type { EventOutlet } from "./streaming-response.ts";
+import type { StreamingResponse } from "./streaming-response.ts";
 import type { Streams } from "./streams.ts";
 
 /** A stream that was reserved must be opened in this time. */
@@ -53,7 +53,7 @@ export class EventStreams {
   }
 }
 
-type Operation = { readonly leaving: AbortController; results: Results | undefined };
+type Operation = { readonly abort: AbortController; results: Results | undefined };
 
 /** One connection for several operations, which may begin before it is opened. */
 class EventStream {
@@ -64,7 +64,7 @@ class EventStream {
   readonly #onEnd: () => void;
   readonly #deadline: NodeJS.Timeout;
   #waiting: string[] = [];
-  #outlet: EventOutlet | undefined;
+  #outlet: StreamingResponse | undefined;
   #isOver = false;
 
   constructor(streams: Streams, principal: Principal, onEnd: () => void) {
@@ -81,7 +81,7 @@ class EventStream {
   }
 
   /** Opens the connection. Throws `duplicate_name` when it is open, and what `toOutlet` throws. */
-  open(toOutlet: (onClose: () => void) => EventOutlet): void {
+  open(toOutlet: (onClose: () => void) => StreamingResponse): void {
     if (this.#outlet) throw new AppError("duplicate_name", "This stream is open.");
     this.#outlet = toOutlet(() => this.close());
     clearTimeout(this.#deadline);
@@ -94,9 +94,9 @@ class EventStream {
     const most = this.#streams.limits.subscriptionsPerSocket;
     if (this.#operations.size >= most)
       throw new AppError("rate_limit_exceeded", `A stream carries ${most} operations at the most.`);
-    const leaving = new AbortController();
-    this.#operations.set(id, { leaving, results: undefined });
-    return leaving.signal;
+    const abort = new AbortController();
+    this.#operations.set(id, { abort, results: undefined });
+    return abort.signal;
   }
 
   /** Runs an operation that has its place. */
@@ -114,7 +114,7 @@ class EventStream {
     const { report } = this.#streams;
     const results = await this.#streams.run(operation).catch((error: unknown) => lossResult(error, report));
     if (Symbol.asyncIterator in results) own.results = results;
-    if (own.leaving.signal.aborted) return void own.results?.return?.();
+    if (own.abort.signal.aborted) return void own.results?.return?.();
     const deliver = (result: ExecutionResult) =>
       this.#write(`event: next\ndata: {"id":${JSON.stringify(id)},"payload":${resultText(result)}}\n\n`);
     await pump(results, deliver, (reason) => deliver(lossResult(reason, report)));
@@ -127,7 +127,7 @@ class EventStream {
   stop(id: string): void {
     const operation = this.#operations.get(id);
     this.#operations.delete(id);
-    operation?.leaving.abort(new ClientLeft());
+    operation?.abort.abort(new ClientLeft());
     void operation?.results?.return?.();
   }
 

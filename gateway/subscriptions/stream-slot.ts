@@ -7,7 +7,7 @@ import type { Streams } from "./streams.ts";
  * A place for one more stream over HTTP; the function returned gives it back. Throws `unavailable` when this process has
  * no place, `rate_limit_exceeded` when the owner has taken all of theirs.
  */
-export function takeStream(streams: Streams, principal: Principal, hop: Hop): () => void {
+export function acquireStreamSlot(streams: Streams, principal: Principal, hop: Hop): () => void {
   const leave = streams.caps.enter();
   if (!leave) throw new AppError("unavailable", "Too many streams are open here. Try again later.");
   const give = streams.take("streams", principal, hop);

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 
 /** How a connection that streams is kept and given up. */
-export type OutletOptions = {
+export type StreamingResponseOptions = {
   /** How long what was written may stay unread. */
   readonly stallMs: number;
   /** What is written how often, so that a quiet connection is seen to live. */
@@ -15,9 +15,9 @@ export type OutletOptions = {
  * A response that is written piece by piece. Who writes waits until the client reads, so that nothing piles up here; a
  * client that reads nothing for `stallMs` is given up.
  */
-export class EventOutlet {
+export class StreamingResponse {
   readonly #response: ServerResponse;
-  readonly #options: OutletOptions;
+  readonly #options: StreamingResponseOptions;
   readonly #pulse: NodeJS.Timeout;
   #isClosed = false;
 
@@ -25,7 +25,7 @@ export class EventOutlet {
   constructor(
     response: ServerResponse,
     headers: Readonly<Record<string, string>>,
-    options: OutletOptions & { readonly among: Set<EventOutlet> },
+    options: StreamingResponseOptions & { readonly among: Set<StreamingResponse> },
     onClose: () => void,
   ) {
     this.#response = response;

@@ -6,8 +6,8 @@ import { showError } from "../federation/policy/refusals.ts";
 import { sendErrors } from "../graph/graph-errors.ts";
 import type { OperationAccount } from "../graph/operation-account.ts";
 import { lossResult, pump, resultText, showResult } from "./results.ts";
-import { takeStream } from "./stream-slot.ts";
-import { EventOutlet } from "./streaming-response.ts";
+import { acquireStreamSlot } from "./stream-slot.ts";
+import { StreamingResponse } from "./streaming-response.ts";
 import type { Streams } from "./streams.ts";
 
 const BOUNDARY = "\r\n--graphql";
@@ -40,13 +40,19 @@ export async function streamMultipart(
   const memory = streams.memoryOf(request.raw, account.principal);
   const operation = await streams.admit(payload, { account, memory });
   if (!("document" in operation)) return refuse(reply, operation);
-  const leave = takeStream(streams, account.principal, hopOf(request.raw));
+  const leave = acquireStreamSlot(streams, account.principal, hopOf(request.raw));
   reply.hijack();
   const { heartbeatMs } = streams.limits;
-  const outlet = new EventOutlet(
+  const outlet = new StreamingResponse(
     reply.raw,
     { "content-type": CONTENT_TYPE },
-    { stallMs: streams.stallMs, first: BOUNDARY, heartbeat: part("{}"), heartbeatMs, among: streams.outlets },
+    {
+      stallMs: streams.stallMs,
+      first: BOUNDARY,
+      heartbeat: part("{}"),
+      heartbeatMs,
+      among: streams.responses,
+    },
     leave,
   );
   reply.raw.once("close", () => memory.end());

@@ -16,9 +16,9 @@ import { weightOf } from "../http/media-types.ts";
 import { ClientLeft } from "../http/request-abort.ts";
 import { EventStreams } from "./event-streams.ts";
 import { lossResult, pump, resultText } from "./results.ts";
-import { takeStream } from "./stream-slot.ts";
+import { acquireStreamSlot } from "./stream-slot.ts";
 import type { StreamContext, StreamedOperation } from "./streamed-operation.ts";
-import { EventOutlet } from "./streaming-response.ts";
+import { StreamingResponse } from "./streaming-response.ts";
 import type { Streams } from "./streams.ts";
 
 const STREAM_HEADERS = { "content-type": "text/event-stream; charset=utf-8", connection: "keep-alive" };
@@ -78,12 +78,12 @@ export async function ssePlugin(
 /** Answers one operation on its connection. Throws `rate_limit_exceeded` before anything is sent. */
 export async function streamEvents(streams: Streams, call: Call): Promise<FastifyReply> {
   const { request, reply } = call;
-  const leaving = new AbortController();
-  const operation = await admit(streams, call, payloadOf(request), leaving.signal);
+  const abort = new AbortController();
+  const operation = await admit(streams, call, payloadOf(request), abort.signal);
   if (operation === "answered") return reply;
   const isAdmitted = "document" in operation;
   const outlet = openOutlet(streams, call, () => {
-    leaving.abort(new ClientLeft());
+    abort.abort(new ClientLeft());
     if (isAdmitted) operation.contextValue.memory.end();
   });
   // The protocol reports a refusal as a result: its client retries after a status that is not 200.
@@ -91,20 +91,24 @@ export async function streamEvents(streams: Streams, call: Call): Promise<Fastif
     ? await streams.run(operation).catch((error: unknown) => lossResult(error, streams.report))
     : { errors: operation };
   const letGo = () => void (Symbol.asyncIterator in results && results.return?.());
-  leaving.signal.addEventListener("abort", letGo);
-  if (leaving.signal.aborted) letGo();
+  abort.signal.addEventListener("abort", letGo);
+  if (abort.signal.aborted) letGo();
   const deliver = (result: ExecutionResult) => outlet.write(`event: next\ndata: ${resultText(result)}\n\n`);
   await pump(results, deliver, (reason) => deliver(lossResult(reason, streams.report)));
   outlet.end("event: complete\ndata:\n\n");
   return reply;
 }
 
-function openOutlet(streams: Streams, { request, reply, account }: Call, onClose: () => void): EventOutlet {
-  const { stallMs, outlets: among, limits } = streams;
-  const leave = takeStream(streams, account.principal, hopOf(request.raw));
+function openOutlet(
+  streams: Streams,
+  { request, reply, account }: Call,
+  onClose: () => void,
+): StreamingResponse {
+  const { stallMs, responses: among, limits } = streams;
+  const leave = acquireStreamSlot(streams, account.principal, hopOf(request.raw));
   reply.hijack();
   const beat = { stallMs, heartbeat: ":\n\n", heartbeatMs: limits.heartbeatMs, among };
-  return new EventOutlet(reply.raw, STREAM_HEADERS, beat, () => {
+  return new StreamingResponse(reply.raw, STREAM_HEADERS, beat, () => {
     leave();
     onClose();
   });

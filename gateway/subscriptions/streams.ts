@@ -12,7 +12,7 @@ import { OperationAccount } from "../graph/operation-account.ts";
 import { ConnectionCaps, type ConnectionKind } from "./connection-caps.ts";
 import { createShareKeys, SharedStreams } from "./shared-streams.ts";
 import type { Results, StreamContext, StreamedOperation } from "./streamed-operation.ts";
-import type { EventOutlet } from "./streaming-response.ts";
+import type { StreamingResponse } from "./streaming-response.ts";
 import { WatchedStream } from "./watched-stream.ts";
 
 /** What all streaming transports share: who asks, whether it may be asked, and the asking. */
@@ -21,7 +21,7 @@ export type Streams = {
   /** How long a client may leave what was written to it unread. */
   readonly stallMs: number;
   /** Responses that are being streamed: they are ended with the server. */
-  readonly outlets: Set<EventOutlet>;
+  readonly responses: Set<StreamingResponse>;
   /** Connections that are open, counted by who opened them. */
   readonly caps: ConnectionCaps;
   /** Who presents this credential, as a header or as a connection parameter; it counts as a request. Throws as REST does. */
@@ -71,11 +71,11 @@ export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
   return {
     limits,
     stallMs: app.config.CLIENT_STALL_MS,
-    outlets: new Set(),
+    responses: new Set(),
     caps,
     async authenticate(authorization, hop) {
       const given = authorization === undefined ? undefined : String(authorization);
-      const principal = await app.door.enter({ authorization: given, hop });
+      const principal = await app.requestAuthenticator.authenticate({ authorization: given, hop });
       return new OperationAccount(app, principal, hop);
     },
     take(kind, principal, hop) {

@@ -45,14 +45,14 @@ export function serveWebSockets(http: Server, streams: Streams, turns: Turns): {
     const leave = streams.caps.enter();
     if (!leave) return socket.close(1013, "Try again later");
     socket.once("close", leave);
-    const leaving = new AbortController();
+    const abort = new AbortController();
     const memories = new Map<unknown, OperationMemory>();
     socket.once("close", () => {
-      leaving.abort(new ClientLeft());
+      abort.abort(new ClientLeft());
       for (const memory of memories.values()) memory.end();
     });
     const connection = new SocketConnection(socket, { ...limits, stallMs, turns, report: streams.report });
-    const closed = protocol.opened(connection, { socket, request, memories, signal: leaving.signal });
+    const closed = protocol.opened(connection, { socket, request, memories, signal: abort.signal });
     socket.once("close", (code, reason) => void closed(code, String(reason)).catch(streams.report));
   };
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {

@@ -17,7 +17,7 @@ import {
   hasConfirmed,
   insertSeen,
   listDeposits,
-  orphanConfirmed,
+  markConfirmedReverted,
   revertSeen,
   type StoredDeposit,
   withoutOrphans,
@@ -31,7 +31,7 @@ export type Deposit = StoredDeposit & {
   readonly requiredConfirmations: number;
 };
 
-type Needs = {
+type Dependencies = {
   readonly queries: Queries;
   readonly chainId: number;
   /** The vault's address and how it says that money came in. */
@@ -49,20 +49,25 @@ type Needs = {
 export class DepositsService implements LogHandler {
   readonly addresses: readonly Hex[];
   readonly topics: readonly Hex[];
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #event: VaultEvent;
 
   /** Throws a line for the operator when the configured event makes no sense. */
-  constructor(needs: Needs) {
-    this.#needs = needs;
-    this.#event = parseVaultEvent(needs.vault);
-    this.addresses = [lowerHex(needs.vault.address)];
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+    this.#event = parseVaultEvent(dependencies.vault);
+    this.addresses = [lowerHex(dependencies.vault.address)];
     this.topics = [this.#event.topic];
   }
 
   async apply(tx: Queries, logs: readonly ChainLog[]): Promise<void> {
     const deposits = logs
-      .map((log) => ({ id: newId(), chainId: this.#needs.chainId, ...log, ...this.#event.decode(log) }))
+      .map((log) => ({
+        id: newId(),
+        chainId: this.#dependencies.chainId,
+        ...log,
+        ...this.#event.decode(log),
+      }))
       .filter(({ amount }) => amount > 0n);
     const accounts = new Set(deposits.map(({ account }) => account));
     for (const account of [...accounts].sort()) await openAccount(tx, account);
@@ -71,15 +76,15 @@ export class DepositsService implements LogHandler {
 
   async revert(tx: Queries, from: bigint, reason: RevertReason): Promise<void> {
     // A development chain that began anew takes no money back: what it gave is play money.
-    if (reason === "reorg" && (await hasConfirmed(tx, this.#needs.chainId, from)))
+    if (reason === "reorg" && (await hasConfirmed(tx, this.#dependencies.chainId, from)))
       throw new CannotRevert(`a credited deposit of block ${from} or above is gone from the chain`);
     // What was credited stays credited, and must not be again should its transaction come back.
-    if (reason === "accepted") await orphanConfirmed(tx, this.#needs.chainId, from);
-    await tellOf(tx, await revertSeen(tx, this.#needs.chainId, from), "reverted");
+    if (reason === "accepted") await markConfirmedReverted(tx, this.#dependencies.chainId, from);
+    await tellOf(tx, await revertSeen(tx, this.#dependencies.chainId, from), "reverted");
   }
 
   async confirm(tx: Queries, upTo: bigint): Promise<void> {
-    const confirmed = await confirmSeen(tx, this.#needs.chainId, upTo);
+    const confirmed = await confirmSeen(tx, this.#dependencies.chainId, upTo);
     for (const { id, account, amount } of confirmed)
       await creditDeposit(tx, { account, amount, transferId: `deposit:${id}` });
     await tellOf(tx, confirmed, "confirmed");
@@ -88,16 +93,16 @@ export class DepositsService implements LogHandler {
   /** An account's deposits, newest first, reverted ones among them. */
   async list(account: Hex, page: PageRequest): Promise<Page<Deposit>> {
     const [deposits, scanned] = await Promise.all([
-      listDeposits(this.#needs.queries, lowerHex(account), page),
-      this.#needs.scannedBlock(),
+      listDeposits(this.#dependencies.queries, lowerHex(account), page),
+      this.#dependencies.scannedBlock(),
     ]);
     return { ...deposits, rows: deposits.rows.map((row) => this.#toDeposit(row, scanned)) };
   }
 
   /** One deposit, undefined if there is none with this id. */
   async byId(id: string): Promise<Deposit | undefined> {
-    const deposit = await findDeposit(this.#needs.queries, id);
-    return deposit && this.#toDeposit(deposit, await this.#needs.scannedBlock());
+    const deposit = await findDeposit(this.#dependencies.queries, id);
+    return deposit && this.#toDeposit(deposit, await this.#dependencies.scannedBlock());
   }
 
   #toDeposit(deposit: StoredDeposit, scanned: bigint | undefined): Deposit {
@@ -106,7 +111,7 @@ export class DepositsService implements LogHandler {
     return {
       ...deposit,
       confirmations: stands ? Number(scanned - blockNumber) : 0,
-      requiredConfirmations: this.#needs.confirmations,
+      requiredConfirmations: this.#dependencies.confirmations,
     };
   }
 }

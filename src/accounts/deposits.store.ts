@@ -44,7 +44,7 @@ export async function insertSeen(
   tx: Queries,
   deposits: readonly NewDeposit[],
 ): Promise<readonly DepositChange[]> {
-  const asked = deposits.map((deposit) => ({
+  const requested = deposits.map((deposit) => ({
     id: deposit.id,
     account: deposit.account,
     amount: deposit.amount.toString(),
@@ -54,7 +54,7 @@ export async function insertSeen(
     block_number: deposit.blockNumber.toString(),
     block_hash: deposit.blockHash,
   }));
-  return (await tx.rows<ChangeRow>(INSERT, [JSON.stringify(asked)])).map(toChange);
+  return (await tx.rows<ChangeRow>(INSERT, [JSON.stringify(requested)])).map(toChange);
 }
 
 /** Makes final what was seen in block `upTo` and below, in order of account, as whoever locks accounts does. */
@@ -76,7 +76,7 @@ export async function revertSeen(
 }
 
 /** Marks what was credited in block `from` and above as gone from the chain. The credit stays. */
-export async function orphanConfirmed(tx: Queries, chainId: number, from: bigint): Promise<void> {
+export async function markConfirmedReverted(tx: Queries, chainId: number, from: bigint): Promise<void> {
   await tx.rows(ORPHAN, [chainId, from.toString()]);
 }
 

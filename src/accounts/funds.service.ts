@@ -5,24 +5,24 @@ import type { Balance, BalanceService } from "./balance.service.ts";
 /** What an account has with the router, and what the vault on chain says of it. */
 export type Funds = { readonly router: Balance; readonly paymentLayer: VaultBalance };
 
-type Needs = {
+type Dependencies = {
   readonly balances: BalanceService;
   readonly vault: { balanceOf(account: Hex): Promise<VaultBalance> };
 };
 
 /** Reads the books and the chain side by side. */
 export class FundsService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** The funds of an account. Throws `vault_unavailable` when the chain does not answer in time. */
   async of(account: Hex): Promise<Funds> {
     const [router, paymentLayer] = await Promise.all([
-      this.#needs.balances.byAccount(account),
-      this.#needs.vault.balanceOf(account),
+      this.#dependencies.balances.byAccount(account),
+      this.#dependencies.vault.balanceOf(account),
     ]);
     return { router, paymentLayer };
   }

@@ -3,10 +3,10 @@ import type { Database, Queries, Transaction } from "../db/database.ts";
 import { NaturalBatch } from "../kernel/async/batch.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
-import { KeyReachChanged } from "../keys/api-keys/key-settings.ts";
+import { KeyRestrictionsChanged } from "../keys/api-keys/key-settings.ts";
 import { countOpen, findExpired, type HoldAnswer, type HoldRequest, placeHolds } from "./holds.store.ts";
+import { OrphanedHolds } from "./orphaned-holds.ts";
 import { resolveHolds, type Settlement } from "./settlements.store.ts";
-import { StrayHolds } from "./stray-holds.ts";
 
 /** Who is told how requests are admitted and billed. `outcome` is `admitted`, or the code of the refusal. */
 export type HoldsObserver = {
@@ -15,7 +15,7 @@ export type HoldsObserver = {
   settlementBatch(size: number): void;
 };
 
-type Needs = {
+type Dependencies = {
   readonly database: Database;
   readonly log: Logger;
   readonly committed: () => void;
@@ -32,31 +32,31 @@ const SWEEP_BATCH = 500;
  * a statement is in flight share the next one.
  */
 export class HoldsService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #admissions: NaturalBatch<HoldRequest, HoldAnswer>;
   readonly #settlements: NaturalBatch<Settlement, bigint | undefined>;
-  readonly #strays: StrayHolds;
+  readonly #strays: OrphanedHolds;
   readonly #spendable = new QuickLru<string, bigint>({ maxSize: REMEMBERED_KEYS });
   #sweeper: NodeJS.Timeout | undefined;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
-    const { observer } = needs;
-    this.#strays = new StrayHolds({ ...needs, queries: needs.database });
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+    const { observer } = dependencies;
+    this.#strays = new OrphanedHolds({ ...dependencies, queries: dependencies.database });
     this.#admissions = new NaturalBatch((holds) => {
       observer?.admissionBatch(holds.length);
-      return this.#commit(() => placeHolds(needs.database, holds));
+      return this.#commit(() => placeHolds(dependencies.database, holds));
     });
     this.#settlements = new NaturalBatch((ends) => {
       observer?.settlementBatch(ends.length);
-      return this.#commit(() => resolveHolds(needs.database, ends));
+      return this.#commit(() => resolveHolds(dependencies.database, ends));
     });
   }
 
   /**
    * Sets aside up to `maximum` and records the request as running; resolves with the amount held. Throws
    * `api_key_revoked` or `api_key_expired`; `insufficient_balance` or `credit_limit_exceeded` when not even `minimum`
-   * is there or left of the key's limit; and `KeyReachChanged` when the provider was chosen by what the key might
+   * is there or left of the key's limit; and `KeyRestrictionsChanged` when the provider was chosen by what the key might
    * reach before. What `alongside` writes is committed with the hold, or neither is.
    */
   async hold(
@@ -72,10 +72,10 @@ export class HoldsService {
     this.#spendable.set(request.keyId, keyAvailable < available ? keyAvailable : available);
     if (answer.granted === undefined) {
       const refusal = refusalOf(answer, request);
-      if (refusal instanceof AppError) this.#needs.observer?.admission(refusal.code);
+      if (refusal instanceof AppError) this.#dependencies.observer?.admission(refusal.code);
       throw refusal;
     }
-    this.#needs.observer?.admission("admitted");
+    this.#dependencies.observer?.admission("admitted");
     return answer.granted;
   }
 
@@ -94,7 +94,7 @@ export class HoldsService {
       throw error;
     });
     if (charged === undefined) {
-      this.#needs.log.warn({ requestId: settlement.id }, "a hold had ended before it was settled");
+      this.#dependencies.log.warn({ requestId: settlement.id }, "a hold had ended before it was settled");
       return 0n;
     }
     return charged;
@@ -111,20 +111,20 @@ export class HoldsService {
 
   /** How many holds are open, of all processes. */
   open(): Promise<number> {
-    return countOpen(this.#needs.database);
+    return countOpen(this.#dependencies.database);
   }
 
   /** Ends every hold past its expiry, without a charge. Returns how many. */
   async sweep(): Promise<number> {
-    const ids = await findExpired(this.#needs.database, SWEEP_BATCH);
+    const ids = await findExpired(this.#dependencies.database, SWEEP_BATCH);
     if (ids.length === 0) return 0;
     await this.#commit(() =>
       resolveHolds(
-        this.#needs.database,
+        this.#dependencies.database,
         ids.map((id) => ({ ...ending(id, "expired"), expired: true })),
       ),
     );
-    this.#needs.log.warn({ holds: ids.length }, "expired holds were released");
+    this.#dependencies.log.warn({ holds: ids.length }, "expired holds were released");
     return ids.length;
   }
 
@@ -132,7 +132,7 @@ export class HoldsService {
   start(): void {
     const sweep = () =>
       this.sweep().catch((error: unknown) =>
-        this.#needs.log.error({ err: error }, "sweeping expired holds failed"),
+        this.#dependencies.log.error({ err: error }, "sweeping expired holds failed"),
       );
     void sweep();
     this.#sweeper = setInterval(sweep, SWEEP_EVERY_MS);
@@ -158,7 +158,7 @@ export class HoldsService {
     alongside: (tx: Transaction, grantedNeuron: bigint) => Promise<void>,
   ): Promise<HoldAnswer> {
     return this.#commit(() =>
-      this.#needs.database.transaction(async (tx) => {
+      this.#dependencies.database.transaction(async (tx) => {
         const [answer] = await placeHolds(tx, [request]);
         if (!answer) throw new Error("an admission was not answered");
         if (answer.granted !== undefined) await alongside(tx, answer.granted);
@@ -168,21 +168,21 @@ export class HoldsService {
   }
 
   async #placeAlone(request: HoldRequest): Promise<HoldAnswer> {
-    const [answer] = await this.#commit(() => placeHolds(this.#needs.database, [request]));
+    const [answer] = await this.#commit(() => placeHolds(this.#dependencies.database, [request]));
     if (!answer) throw new Error("an admission was not answered");
     return answer;
   }
 
   async #commit<T>(work: () => Promise<T>): Promise<T> {
     const result = await work();
-    this.#needs.committed();
+    this.#dependencies.committed();
     return result;
   }
 }
 
 function isFinal(answer: HoldAnswer, request: HoldRequest): boolean {
-  const { granted, key, reach, available } = answer;
-  const isJudged = granted !== undefined || key !== "alive" || reach !== undefined;
+  const { granted, key, restrictions, available } = answer;
+  const isJudged = granted !== undefined || key !== "active" || restrictions !== undefined;
   return isJudged || available < request.minimum || isOverLimit(answer, request);
 }
 
@@ -191,9 +191,9 @@ function isOverLimit({ keyAvailable }: HoldAnswer, { minimum }: HoldRequest): bo
 }
 
 function refusalOf(answer: HoldAnswer, request: HoldRequest): Error {
-  if (answer.key === "dead") return new AppError("api_key_revoked", "This key was revoked.");
+  if (answer.key === "revoked") return new AppError("api_key_revoked", "This key was revoked.");
   if (answer.key === "expired") return new AppError("api_key_expired", "This key has expired.");
-  if (answer.reach) return new KeyReachChanged(answer.reach);
+  if (answer.restrictions) return new KeyRestrictionsChanged(answer.restrictions);
   if (isOverLimit(answer, request))
     return new AppError(
       "credit_limit_exceeded",

@@ -1,5 +1,5 @@
 import type { Queries } from "../db/database.ts";
-import type { KeyReach, TrustFloor } from "../keys/api-keys/key-settings.ts";
+import type { KeyRestrictions, TrustFloor } from "../keys/api-keys/key-settings.ts";
 import { spentSql } from "./key-spending.ts";
 import { balanceChanged } from "./ledger.store.ts";
 
@@ -17,20 +17,20 @@ export type HoldRequest = {
   readonly inputPrice: bigint;
   readonly outputPrice: bigint;
   readonly expiresInSeconds: number;
-  /** By which version of what the key may reach the provider was chosen; 0 unless told. */
-  readonly reachVersion?: number;
+  /** By which version of the restrictions of the key the provider was chosen; 0 when not given. */
+  readonly restrictionsVersion?: number;
   /** How far the provider can be trusted; `standard` unless told. */
   readonly trustMode?: "standard" | TrustFloor;
 };
 
 /**
- * What became of an admission. `reach` is there when the key may reach something else than was thought. `available`
+ * The outcome of an admission. `restrictions` is set when those of the key differ from the ones assumed. `available`
  * and `keyAvailable` are what the account and the key's limit had left after the whole batch, neuron.
  */
 export type HoldAnswer = {
   readonly granted: bigint | undefined;
-  readonly key: "alive" | "dead" | "expired";
-  readonly reach: KeyReach | undefined;
+  readonly key: "active" | "revoked" | "expired";
+  readonly restrictions: KeyRestrictions | undefined;
   readonly available: bigint;
   readonly keyAvailable: bigint | undefined;
 };
@@ -40,7 +40,7 @@ export async function placeHolds(
   queries: Queries,
   holds: readonly HoldRequest[],
 ): Promise<readonly HoldAnswer[]> {
-  const asked = holds.map((hold, n) => ({
+  const requested = holds.map((hold, n) => ({
     n,
     id: hold.id,
     account: hold.account,
@@ -53,18 +53,18 @@ export async function placeHolds(
     input_price: hold.inputPrice.toString(),
     output_price: hold.outputPrice.toString(),
     seconds: hold.expiresInSeconds,
-    reach: hold.reachVersion ?? 0,
+    restrictions: hold.restrictionsVersion ?? 0,
     trust_mode: hold.trustMode ?? "standard",
   }));
-  const rows = await queries.rows<PlacedRow>(PLACE, [JSON.stringify(asked)]);
+  const rows = await queries.rows<PlacedRow>(PLACE, [JSON.stringify(requested)]);
   return rows.map(toHoldAnswer);
 }
 
 type PlacedRow = {
   readonly amount: string | null;
   readonly key_state: HoldAnswer["key"];
-  /** JSON text of a `KeyReach`. */
-  readonly reach: string | null;
+  /** JSON text of a `KeyRestrictions`. */
+  readonly restrictions: string | null;
   readonly available: string;
   readonly key_available: string | null;
 };
@@ -73,7 +73,7 @@ function toHoldAnswer(row: PlacedRow): HoldAnswer {
   return {
     granted: row.amount === null ? undefined : BigInt(row.amount),
     key: row.key_state,
-    reach: row.reach === null ? undefined : (JSON.parse(row.reach) as KeyReach),
+    restrictions: row.restrictions === null ? undefined : (JSON.parse(row.restrictions) as KeyRestrictions),
     available: BigInt(row.available),
     keyAvailable: row.key_available === null ? undefined : BigInt(row.key_available),
   };
@@ -100,21 +100,21 @@ export async function findExpired(queries: Queries, limit: number): Promise<read
  * left of the account and of the key's limit. Credit is used before deposit.
  */
 const PLACE = `
-  with asked as (
+  with requested as (
     select * from jsonb_to_recordset($1::jsonb) as a(n int, id text, account text, key uuid, minimum numeric,
       maximum numeric, model text, provider text, service_type text, input_price numeric, output_price numeric,
-      seconds int, reach int, trust_mode text)
+      seconds int, restrictions int, trust_mode text)
   ), live as (
     select k.id, k.account, k.expires_at <= now() as expired, k.terms_version,
       jsonb_build_object('version', k.terms_version, 'models', k.allowed_models, 'providers', k.allowed_providers,
-        'trustMode', k.trust_mode)::text as reach,
+        'trustMode', k.trust_mode)::text as restrictions,
       k.credit_limit - k.held - ${spentSql("k")} as left_over
     from api_key k
-    where k.id = any(array(select key from asked)) and k.revoked_at is null order by k.id for no key update
+    where k.id = any(array(select key from requested)) and k.revoked_at is null order by k.id for no key update
   ), fit as (
     select a.*, l.left_over as key_left_over
-    from asked a join live l on l.id = a.key and l.account = a.account
-    where l.expired is not true and l.terms_version = a.reach
+    from requested a join live l on l.id = a.key and l.account = a.account
+    where l.expired is not true and l.terms_version = a.restrictions
   ), wallet as (
     select address, deposit, credit from account
     where address in (select account from fit) order by address for update
@@ -163,11 +163,11 @@ const PLACE = `
     select 'balance.changed', m.address, ${balanceChanged("m", "'hold'", "null")} from moved m
   )
   select s.amount::text as amount,
-    case when l.id is null then 'dead' when l.expired then 'expired' else 'alive' end as key_state,
-    case when l.terms_version <> a.reach then l.reach end as reach,
+    case when l.id is null then 'revoked' when l.expired then 'expired' else 'active' end as key_state,
+    case when l.terms_version <> a.restrictions then l.restrictions end as restrictions,
     coalesce(m.deposit + m.credit, w.deposit + w.credit, 0)::text as available,
     coalesce(c.left_over, l.left_over)::text as key_available
-  from asked a
+  from requested a
   left join split s on s.n = a.n
   left join live l on l.id = a.key and l.account = a.account
   left join wallet w on w.address = a.account

@@ -1,8 +1,8 @@
+import type { AppContext, Lifecycle } from "../app-context.ts";
 import type { ChainModule } from "../chain/module.ts";
 import { addressOf } from "../chain/networks.ts";
 import { VaultClient } from "../chain/vault.client.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import type { Life, Parts } from "../parts.ts";
 import { BalanceService } from "./balance.service.ts";
 import { DepositsService } from "./deposits.service.ts";
 import { FundsService } from "./funds.service.ts";
@@ -19,14 +19,14 @@ export type AccountServices = {
 };
 
 /** The services of accounts, and what they do besides answering. */
-export type AccountModule = Life & { readonly services: AccountServices };
+export type AccountModule = Lifecycle & { readonly services: AccountServices };
 
 /** The name under which deposits follow the chain. */
 const WATCHER = "deposits";
 
 /** Builds the services of accounts. */
 export function createAccountModule(
-  parts: Parts,
+  parts: AppContext,
   { services: { chain }, confirmations, follow }: ChainModule,
   observer: Metrics | undefined,
 ): AccountModule {
@@ -55,7 +55,7 @@ export function createAccountModule(
       deposits,
       holds,
     },
-    work: () => holds.start(),
+    startWork: () => holds.start(),
     stop: async () => holds.stop(),
   };
 }

@@ -39,7 +39,7 @@ export async function resolveHolds(
   queries: Queries,
   settlements: readonly Settlement[],
 ): Promise<readonly (bigint | undefined)[]> {
-  const asked = settlements.map((settlement, n) => ({
+  const requested = settlements.map((settlement, n) => ({
     n,
     id: settlement.id,
     outcome: settlement.outcome,
@@ -62,7 +62,7 @@ export async function resolveHolds(
     units: settlement.units,
     routing: settlement.routing,
   }));
-  const rows = await queries.rows<{ charged: string | null }>(RESOLVE, [JSON.stringify(asked)]);
+  const rows = await queries.rows<{ charged: string | null }>(RESOLVE, [JSON.stringify(requested)]);
   return rows.map(({ charged }) => (charged === null ? undefined : BigInt(charged)));
 }
 
@@ -81,7 +81,7 @@ export async function resolveHolds(
  * their key even then, and `|| ''` keeps the planner off the index of open holds, full of dead entries under load.
  */
 const RESOLVE = `
-  with asked as (
+  with requested as (
     select * from jsonb_to_recordset($1::jsonb) as a(n int, id text, outcome text, expired boolean,
       input_tokens bigint, output_tokens bigint, cached bigint, cache_write bigint, cache_write_1h bigint,
       estimated boolean, input_cost numeric, output_cost numeric,
@@ -90,7 +90,7 @@ const RESOLVE = `
   ), resolved as (
     update hold h set resolved_at = now(), state =
       case when a.expired then 'expired' when a.input_cost + a.output_cost > 0 then 'settled' else 'released' end
-    from asked a where h.id = a.id and h.id = any(array(select id from asked)) and h.state || '' = 'open'
+    from requested a where h.id = a.id and h.id = any(array(select id from requested)) and h.state || '' = 'open'
     returning a.n, h.id, h.account, h.api_key_id, h.amount, h.from_credit, h.state,
       a.outcome = 'completed' and a.input_tokens is not null as is_answered,
       a.input_cost + a.output_cost as cost, least(a.input_cost + a.output_cost, h.amount) as covered
@@ -154,7 +154,7 @@ const RESOLVE = `
       credit_used = s.from_credit - s.credit_back, deposit_used = s.charged - s.from_credit + s.credit_back,
       usage_number = case when s.used = 1 then m.usage_count - s.used_from_here + 1 end,
       usage_id = case when s.used = 1 then nextval('usage_id') end
-    from asked a join shares s on s.n = a.n join moved m on m.address = s.account where r.id = a.id
+    from requested a join shares s on s.n = a.n join moved m on m.address = s.account where r.id = a.id
   ), entries as (
     insert into ledger_entry (transfer_id, book, account, amount, cause)
     select 'settle:' || s.id, e.book, e.account, e.amount, s.state
@@ -168,4 +168,4 @@ const RESOLVE = `
       ${balanceChanged("m", "case when s.charged > 0 then 'settlement' else 'release' end", "s.id")}
     from shares s join moved m on m.address = s.account order by s.n
   )
-  select s.charged::text as charged from asked a left join shares s on s.n = a.n order by a.n`;
+  select s.charged::text as charged from requested a left join shares s on s.n = a.n order by a.n`;

@@ -7,7 +7,7 @@ import type { EndpointStatus } from "./rpc/rpc-endpoint.ts";
 import type { ChainBlock } from "./watcher/log-handler.ts";
 import { readStatuses, type WatcherStatus } from "./watcher/log-watcher.store.ts";
 
-type Needs = {
+type Dependencies = {
   readonly rpc: Rpc;
   readonly network: Network;
   readonly queries: Queries;
@@ -20,29 +20,29 @@ const REQUIRED_CONTRACTS = ["routerVault", "computeInference", "flow"] as const;
 
 /** The network that we serve: its parameters, its blocks, and how far each watcher has read it. */
 export class ChainService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   #head: { readonly block: Promise<ChainBlock>; readonly askedMs: number } | undefined;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** The network we serve. */
   network(): Network {
-    return this.#needs.network;
+    return this.#dependencies.network;
   }
 
   /** The network we serve, and the public ones. */
   networks(): readonly Network[] {
-    const { network } = this.#needs;
+    const { network } = this.#dependencies;
     return [network, ...[NETWORKS.testnet, NETWORKS.mainnet].filter(({ id }) => id !== network.id)];
   }
 
   /** The newest block, at most 1 s old; whoever asks meanwhile shares the answer. Throws `chain_error`. */
   head(): Promise<ChainBlock> {
-    const now = this.#needs.clock.monotonicMs();
+    const now = this.#dependencies.clock.monotonicMs();
     if (this.#head && now - this.#head.askedMs < HEAD_FRESH_MS) return this.#head.block;
-    const asked = { block: this.#needs.rpc.head(), askedMs: now };
+    const asked = { block: this.#dependencies.rpc.head(), askedMs: now };
     this.#head = asked;
     asked.block.catch(() => {
       if (this.#head === asked) this.#head = undefined;
@@ -52,12 +52,12 @@ export class ChainService {
 
   /** A block by its height, undefined if the chain has none there. Throws `chain_error`. */
   block(number: bigint): Promise<ChainBlock | undefined> {
-    return this.#needs.rpc.block(number);
+    return this.#dependencies.rpc.block(number);
   }
 
   /** How the RPC endpoints fare, in their order, as this process sees them. */
   endpoints(): readonly EndpointStatus[] {
-    return this.#needs.rpc.endpoints();
+    return this.#dependencies.rpc.endpoints();
   }
 
   /** What is wrong with the RPC endpoints in a few words, undefined when all are well. */
@@ -74,7 +74,7 @@ export class ChainService {
    * chain. Contracts that cannot be asked for are not missing: an outage must not keep the process from starting.
    */
   async requireContracts(): Promise<void> {
-    const { rpc, network } = this.#needs;
+    const { rpc, network } = this.#dependencies;
     const places = REQUIRED_CONTRACTS.flatMap((name) => {
       const { address } = network.contracts[name];
       return address ? [{ name, address }] : [];
@@ -92,6 +92,6 @@ export class ChainService {
 
   /** How far each watcher is, by its name, as of its last word; it may run in another process. */
   watchers(): Promise<ReadonlyMap<string, WatcherStatus>> {
-    return readStatuses(this.#needs.queries);
+    return readStatuses(this.#dependencies.queries);
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "../kernel/clock.ts";
 
 /** Asks once for what changes rarely, and keeps the answer for `forMs`; a failure is not kept. */
-export function kept<T>(clock: Clock, forMs: number, ask: () => Promise<T>): () => Promise<T> {
+export function memoizeFor<T>(clock: Clock, forMs: number, ask: () => Promise<T>): () => Promise<T> {
   let last: { readonly answer: Promise<T>; readonly askedMs: number } | undefined;
   return () => {
     const now = clock.monotonicMs();

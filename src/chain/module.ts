@@ -1,4 +1,4 @@
-import type { Life, Parts } from "../parts.ts";
+import type { AppContext, Lifecycle } from "../app-context.ts";
 import { type AgentServices, openAgents } from "./agents/module.ts";
 import { ChainService } from "./chain.service.ts";
 import { DirectLedgerService } from "./direct/direct-ledger.service.ts";
@@ -33,7 +33,7 @@ export type ChainServices = AgentServices &
   };
 
 /** The services of the chain, and who follows it. */
-export type ChainModule = Life & {
+export type ChainModule = Lifecycle & {
   readonly services: ChainServices;
   /** Blocks that must follow a block before what is in it is final. */
   readonly confirmations: number;
@@ -49,7 +49,7 @@ const POLL_MS = 2_000;
 const DEVNET_POLL_MS = 250;
 
 /** Builds the services of the chain. */
-export function createChainModule(parts: Parts): ChainModule {
+export function createChainModule(parts: AppContext): ChainModule {
   const { config, network, log, clock, rpc, database, committed } = parts;
   const isDevnet = network.id === "devnet";
   const confirmations = config.CONFIRMATIONS ?? (isDevnet ? 0 : CONFIRMATIONS);
@@ -101,7 +101,7 @@ export function createChainModule(parts: Parts): ChainModule {
     },
     confirmations,
     follow,
-    work() {
+    startWork() {
       for (const watcher of watchers) watcher.start();
     },
     async stop() {

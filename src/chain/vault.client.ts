@@ -8,7 +8,7 @@ import { vaultAbi } from "./abi/vault.ts";
 /** What an account has in the vault, neuron, and when the chain was asked. */
 export type VaultBalance = { readonly balance: bigint; readonly queriedAt: Date };
 
-type Needs = {
+type Dependencies = {
   readonly client: PublicClient;
   readonly vault: Hex;
   readonly clock: Clock;
@@ -21,14 +21,14 @@ const REMEMBERED_ACCOUNTS = 1_000;
 
 /** Asks the vault for balances: of what it does, `balanceOf(address)` alone is published (facts 1.6). */
 export class VaultClient {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #asked = new QuickLru<string, Promise<VaultBalance>>({
     maxSize: REMEMBERED_ACCOUNTS,
     maxAge: SHARED_MS,
   });
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -45,7 +45,7 @@ export class VaultClient {
   }
 
   async #ask(account: Hex): Promise<VaultBalance> {
-    const { client, vault, clock, deadlineMs = DEADLINE_MS } = this.#needs;
+    const { client, vault, clock, deadlineMs = DEADLINE_MS } = this.#dependencies;
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => late.reject(new Error(`no answer in ${deadlineMs} ms`)), deadlineMs);
     try {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Bus, EventStream } from "./bus.ts";
 import type { DomainEvent, Topic } from "./topics.ts";
 
-type Needs<T extends Topic> = {
+type Dependencies<T extends Topic> = {
   readonly bus: Pick<Bus, "subscribe">;
   readonly topic: T;
   /** Hears every event. It must not throw. */
@@ -18,13 +18,13 @@ const AGAIN_MS = 1_000;
  * is for those who look for themselves as well, and are only told when.
  */
 export class BusListener<T extends Topic> {
-  readonly #needs: Needs<T>;
+  readonly #dependencies: Dependencies<T>;
   readonly #stopping = new AbortController();
   #stream: EventStream<T> | undefined;
   #listening: Promise<void> | undefined;
 
-  constructor(needs: Needs<T>) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies<T>) {
+    this.#dependencies = dependencies;
   }
 
   start(): void {
@@ -38,7 +38,7 @@ export class BusListener<T extends Topic> {
   }
 
   async #listen(): Promise<void> {
-    const { bus, topic, heard, lost } = this.#needs;
+    const { bus, topic, heard, lost } = this.#dependencies;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       try {

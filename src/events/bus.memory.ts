@@ -39,16 +39,16 @@ export class MemoryBus implements Bus {
     return new ReplayedStream(past, after > droppedUpTo ? after : droppedUpTo) as EventStream<T>;
   }
 
-  keepsAll(topic: Topic, after: bigint): boolean {
+  coversSince(topic: Topic, after: bigint): boolean {
     return this.#ringOf(topic).droppedUpTo <= after;
   }
 
   /** It lives and dies with its readers. */
-  async remembers(): Promise<boolean> {
+  async isSeeded(): Promise<boolean> {
     return true;
   }
 
-  async keep(): Promise<void> {}
+  async markSeeded(): Promise<void> {}
 
   async newestPosition(): Promise<bigint> {
     return this.#newest;

@@ -95,15 +95,15 @@ export class RedisBus implements Bus {
   }
 
   /** It may have lost its memory, or be given it back just now. */
-  keepsAll(): boolean {
+  coversSince(): boolean {
     return false;
   }
 
-  async remembers(): Promise<boolean> {
+  async isSeeded(): Promise<boolean> {
     return (await this.#command((redis) => redis.exists(this.#prefix + KEPT_MARK))) > 0;
   }
 
-  async keep(): Promise<void> {
+  async markSeeded(): Promise<void> {
     await this.#command((redis) => redis.set(this.#prefix + KEPT_MARK, "1"));
   }
 

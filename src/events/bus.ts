@@ -26,11 +26,11 @@ export interface Bus {
    * Whether it is certain that `subscribe` replays everything of a topic that is published behind `after`, where that is
    * not before the bus itself. Where it is not certain, the outbox tells what may be lacking.
    */
-  keepsAll(topic: Topic, after: bigint): boolean;
+  coversSince(topic: Topic, after: bigint): boolean;
   /** Whether it remembers what was published: false when it is new, or has lost its memory since `keep`. */
-  remembers(): Promise<boolean>;
+  isSeeded(): Promise<boolean>;
   /** Says that what it should remember was published, again where need be. */
-  keep(): Promise<void>;
+  markSeeded(): Promise<void>;
   /** The greatest position ever published, over all topics; 0 when there is none. */
   newestPosition(): Promise<bigint>;
   /** Ends every reader and lets go of connections. */

@@ -2,7 +2,7 @@ import type { Queries } from "../db/database.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Bus, EventFilter, EventStream } from "./bus.ts";
 import { type EventCursors, invalidCursor } from "./event-cursors.ts";
-import { KEPT_HOURS, lastPublished, type Past } from "./outbox.ts";
+import { KEPT_HOURS, lastPublished, type ReplayWindow } from "./outbox.ts";
 import { OutboxReads } from "./outbox-reads.ts";
 import { REPLAY_PAGE, ReplayedStream, type ReplayPage } from "./replayed-stream.ts";
 import type { Topic } from "./topics.ts";
@@ -87,7 +87,7 @@ export class EventsService {
     const source = {
       page: async (last: bigint) => toPage(await this.#reads.past(filter, last), last),
       live: (last: bigint) => this.#bus.subscribe(filter, last),
-      keepsAll: (last: bigint) => this.#bus.keepsAll(filter.topic, last),
+      keepsAll: (last: bigint) => this.#bus.coversSince(filter.topic, last),
     };
     return new ReplayedStream(source, position, { onEnd, first: toPage(past, position) });
   }
@@ -97,7 +97,7 @@ export class EventsService {
  * The outbox is the truth and finds a subject by index, so the past comes from there. The bus then replays from
  * `newest`: what is behind it may be published but not committed yet, and what is before it is all committed.
  */
-function toPage({ events, newest }: Past, after: bigint): ReplayPage {
+function toPage({ events, newest }: ReplayWindow, after: bigint): ReplayPage {
   const last = events.at(-1)?.position ?? after;
   const full = events.length === REPLAY_PAGE;
   return { events, upTo: full || last > newest ? last : newest, full };

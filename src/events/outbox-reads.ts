@@ -1,7 +1,7 @@
 import type { Queries } from "../db/database.ts";
 import { NaturalBatch } from "../kernel/async/batch.ts";
 import type { EventFilter } from "./bus.ts";
-import { type Past, readPast, readPosition } from "./outbox.ts";
+import { type ReplayWindow, readPosition, readReplayWindow } from "./outbox.ts";
 import { REPLAY_PAGE } from "./replayed-stream.ts";
 import type { Topic } from "./topics.ts";
 
@@ -19,7 +19,7 @@ const MAX_BATCH = 1_000;
  */
 export class OutboxReads {
   readonly #positions: NaturalBatch<Topic, bigint>;
-  readonly #pasts: NaturalBatch<PastAsk, Past>;
+  readonly #pasts: NaturalBatch<PastAsk, ReplayWindow>;
 
   constructor(queries: Queries) {
     const sizes = { max: MAX_BATCH, lanes: LANES };
@@ -37,7 +37,7 @@ export class OutboxReads {
         onceEach(
           asks,
           ({ topic, subject, after }) => `${after} ${topic} ${subject ?? ""}`,
-          ({ after, ...filter }) => readPast(queries, filter, after, REPLAY_PAGE),
+          ({ after, ...filter }) => readReplayWindow(queries, filter, after, REPLAY_PAGE),
         ),
       sizes,
     );
@@ -49,7 +49,7 @@ export class OutboxReads {
   }
 
   /** What is published behind position `after`, a page of it. */
-  past({ topic, subject }: EventFilter, after: bigint): Promise<Past> {
+  past({ topic, subject }: EventFilter, after: bigint): Promise<ReplayWindow> {
     return this.#pasts.add({ topic, subject, after });
   }
 }

@@ -21,7 +21,7 @@ export async function appendEvents(tx: Queries, events: readonly NewEvent[]): Pr
 }
 
 /** What a reader finds who comes back: events of the past, and between which positions it may have come from. */
-export type Past<T extends Topic = Topic> = {
+export type ReplayWindow<T extends Topic = Topic> = {
   /** At most as many as were asked for, in order of position. */
   readonly events: readonly DomainEvent<T>[];
   /** The greatest position that can be read here: every event up to it is committed. 0 when there is none. */
@@ -32,12 +32,12 @@ export type Past<T extends Topic = Topic> = {
 };
 
 /** At most `limit` published events behind position `after`, and the positions that go with them, of one moment. */
-export async function readPast<T extends Topic>(
+export async function readReplayWindow<T extends Topic>(
   queries: Queries,
   filter: EventFilter<T>,
   after: bigint,
   limit: number,
-): Promise<Past<T>> {
+): Promise<ReplayWindow<T>> {
   const parameters = [filter.topic, after.toString(), limit];
   const rows = await (filter.subject === undefined
     ? queries.rows<PastRow>(READ_TOPIC, parameters)

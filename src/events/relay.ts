@@ -102,7 +102,7 @@ export class EventRelay {
       const nudged = this.#nudged;
       this.#nudged = false;
       this.#polled = false;
-      const isDue = nudged || !(await this.#bus.remembers()) || (await hasUnpublished(this.#database));
+      const isDue = nudged || !(await this.#bus.isSeeded()) || (await hasUnpublished(this.#database));
       const more = isDue && (await this.publishBatch(nudged));
       if (more) this.#nudged = true;
       else await sleep(PACE_MS);
@@ -137,11 +137,11 @@ export class EventRelay {
    * seen them go on there, and none is told twice.
    */
   async #restore(tx: Queries): Promise<void> {
-    if (await this.#bus.remembers()) return;
+    if (await this.#bus.isSeeded()) return;
     const recent = await readRecent(tx, RESTORED_SECONDS, MAX_RESTORED);
     for (let from = 0; from < recent.length; from += BATCH)
       await this.#bus.publish(recent.slice(from, from + BATCH));
-    await this.#bus.keep();
+    await this.#bus.markSeeded();
     this.#log.info({ events: recent.length }, "the bus had lost its memory, or is new");
   }
 

@@ -31,11 +31,11 @@ export type TopicPayloads = {
   /** Subject: file root. */
   "file.submitted": { root: string; txSeq: string; size: string; removed: boolean };
   /** Subject: receiver's address. */
-  "sealed-key.published": SealedKeyNews;
+  "sealed-key.published": SealedKeyPublished;
   /** Subject: the token, `<contract>:<token id>`. */
-  "token.transferred": TokenTransferNews;
+  "token.transferred": TokenTransferred;
   /** Subject: the token, `<contract>:<token id>`. */
-  "order.fulfilled": FulfilmentNews;
+  "order.fulfilled": OrderFulfilled;
   /** Subject: file root. Steps of one file are in order and numbered from 1 by `sequence`, without a gap. */
   "file.progressed": FileProgress;
   /** Subject: stream id. A transaction was committed to the stream, or taken back with its block. */
@@ -82,7 +82,7 @@ export type JobStepName =
   | "failed"
   | "cancelled";
 /** Keys were sealed for `to`, or with `removed` taken back by the chain. `keys` is null where they are long: read them. */
-export type SealedKeyNews = {
+export type SealedKeyPublished = {
   sealedKeyId: string;
   contract: string;
   tokenId: string;
@@ -99,7 +99,7 @@ export type SealedKeyNews = {
 };
 export type SealedKeyText = { dataHash: string | null; key: string; sizeBytes: number; truncated: boolean };
 /** A token moved, from the zero address when it was minted, to it when it was burned; or with `removed` it did not. */
-export type TokenTransferNews = {
+export type TokenTransferred = {
   contract: string;
   tokenId: string;
   from: string;
@@ -115,7 +115,7 @@ export type TokenTransferNews = {
  * An order of the market was fulfilled, or with `removed` taken back by the chain. The price is in the smallest unit of
  * the currency, an ERC-20 contract; null is the network's token.
  */
-export type FulfilmentNews = {
+export type OrderFulfilled = {
   market: string;
   contract: string;
   tokenId: string;

@@ -21,7 +21,7 @@ export type IdempotentRequest = {
   readonly replayKey: ReplayKey | undefined;
 };
 
-type Needs = {
+type Dependencies = {
   readonly queries: Queries;
   readonly log: Logger;
   /** After this a request that has not ended was lost with its process. */
@@ -52,12 +52,12 @@ const SWEEP_BATCH = 1_000;
  * the same which process is asked again.
  */
 export class IdempotencyService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   #sweeper: NodeJS.Timeout | undefined;
   #sweeping: Promise<unknown> = Promise.resolve();
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -72,7 +72,12 @@ export class IdempotencyService {
     if (!replayKey) throw new Error("a request with an Idempotency-Key came without its credential");
     const named = toNamed(request, replayKey);
     for (let attempt = 0; attempt < CLAIM_ATTEMPTS; attempt++) {
-      const known = await claimKey(this.#needs.queries, named, key, this.#needs.deadlineSeconds);
+      const known = await claimKey(
+        this.#dependencies.queries,
+        named,
+        key,
+        this.#dependencies.deadlineSeconds,
+      );
       if (known === undefined) continue;
       if (known === "claimed") return this.#claimOf(named, replayKey);
       if (known.bodyName !== named.bodyName)
@@ -87,7 +92,7 @@ export class IdempotencyService {
   async sweep(): Promise<number> {
     let gone = 0;
     for (;;) {
-      const batch = await forgetKeys(this.#needs.queries, SWEEP_BATCH);
+      const batch = await forgetKeys(this.#dependencies.queries, SWEEP_BATCH);
       gone += batch;
       if (batch < SWEEP_BATCH) return gone;
     }
@@ -97,7 +102,7 @@ export class IdempotencyService {
   start(): void {
     const sweep = () => {
       this.#sweeping = this.sweep().catch((error: unknown) =>
-        this.#needs.log.error({ err: error }, "deleting old idempotency keys failed"),
+        this.#dependencies.log.error({ err: error }, "deleting old idempotency keys failed"),
       );
     };
     sweep();
@@ -117,13 +122,13 @@ export class IdempotencyService {
     try {
       return openAnswer(replayKey, sealed, named);
     } catch (error) {
-      this.#needs.log.error({ err: error, requestId }, "a stored answer cannot be opened");
+      this.#dependencies.log.error({ err: error, requestId }, "a stored answer cannot be opened");
       throw notNow("lost", requestId);
     }
   }
 
   #claimOf(named: NamedRequest, replayKey: ReplayKey): Claim {
-    const { queries, log } = this.#needs;
+    const { queries, log } = this.#dependencies;
     const noted = async (note: Promise<void>) => {
       await note.catch((error: unknown) =>
         log.error({ err: error, requestId: named.requestId }, "the end of a request could not be kept"),

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
-import { bearerSecret } from "../keys/auth/secret.ts";
+import { bearerToken } from "../keys/auth/secret.ts";
 
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
@@ -25,7 +25,7 @@ export class ReplayKey {
 
   /** The key of the secret in an `Authorization` header; undefined for a header without one. */
   static ofAuthorization(authorization: unknown): ReplayKey | undefined {
-    const secret = typeof authorization === "string" ? bearerSecret(authorization) : undefined;
+    const secret = typeof authorization === "string" ? bearerToken(authorization) : undefined;
     return secret === undefined
       ? undefined
       : new ReplayKey(derive(Buffer.from(secret), "zerograph/replay/1"));

@@ -1,19 +1,19 @@
 import { privateKeyToAccount } from "viem/accounts";
 import type { HoldsService } from "../accounts/holds.service.ts";
+import type { AppContext, Lifecycle } from "../app-context.ts";
 import { CredentialsService } from "../chain/direct/credentials.service.ts";
 import { InferenceRegistry } from "../chain/direct/inference-registry.ts";
 import { addressOf } from "../chain/networks.ts";
 import type { ApiKeyService } from "../keys/api-keys/api-key.service.ts";
 import type { MemoryBudget } from "../load/memory-budget.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import type { Life, Parts } from "../parts.ts";
 import type { UploadsService } from "../storage/uploads.service.ts";
 import { AudioService } from "./audio/audio.service.ts";
 import { AdmissionService } from "./billing/admission.service.ts";
 import { TokenPriceService } from "./billing/token-price.service.ts";
 import { BodyPool } from "./body/body-pool.ts";
 import { ChatService } from "./chat/chat.service.ts";
-import { ExchangeService } from "./dispatch/dispatch.service.ts";
+import { DispatchService } from "./dispatch/dispatch.service.ts";
 import { EvidenceService } from "./evidence/evidence.service.ts";
 import { ImagesService } from "./images/images.service.ts";
 import { createImageJobModule, type ImageJobModule } from "./images/jobs/image-job.module.ts";
@@ -37,7 +37,7 @@ export type InferenceServices = {
   /** Lets requests in. */
   readonly admission: AdmissionService;
   /** Carries admitted requests to providers. */
-  readonly exchanges: ExchangeService;
+  readonly exchanges: DispatchService;
   /** Tells who would be asked. */
   readonly routing: RoutingService;
   readonly chat: ChatService;
@@ -51,13 +51,13 @@ export type InferenceServices = {
 } & ImageJobModule["services"];
 
 /** The services of inference, and what they do besides answering. */
-export type InferenceModule = Life & {
+export type InferenceModule = Lifecycle & {
   readonly services: InferenceServices;
   /** Learns which providers there are and what a token is worth, and goes on doing so. */
   start(): Promise<void>;
 };
 
-type Needs = {
+type Dependencies = {
   readonly holds: HoldsService;
   readonly apiKeys: ApiKeyService;
   readonly uploads: UploadsService;
@@ -71,17 +71,17 @@ const HOLD_GRACE_SECONDS = 60;
 const PROVIDER_TRIES = 3;
 
 /** How long a request may be under way before whoever has its money takes it for lost, seconds. */
-export function requestSeconds(config: Parts["config"]): number {
+export function requestSeconds(config: AppContext["config"]): number {
   return Math.ceil(config.PROVIDER_TOTAL_MS / 1_000) + HOLD_GRACE_SECONDS;
 }
 
 /** Builds the services of inference. */
-export function createInferenceModule(parts: Parts, needs: Needs): InferenceModule {
+export function createInferenceModule(parts: AppContext, dependencies: Dependencies): InferenceModule {
   const { config, log, clock, database } = parts;
-  const { holds, apiKeys, uploads, memory, observer } = needs;
-  const { registry, providers, source } = openProviders(parts, needs);
+  const { holds, apiKeys, uploads, memory, observer } = dependencies;
+  const { registry, providers, source } = openProviders(parts, dependencies);
   const health = new HealthService({ clock, coolDownMs: config.PROVIDER_COOL_DOWN_MS });
-  const exchanges = new ExchangeService({
+  const exchanges = new DispatchService({
     providers,
     health,
     clock,
@@ -105,12 +105,12 @@ export function createInferenceModule(parts: Parts, needs: Needs): InferenceModu
     timeoutMs: config.TEE_CHECK_MS,
     observe: (verdict) => observer?.evidence(verdict),
   });
-  const reachOf = (keyId: string) => apiKeys.reachOf(keyId);
+  const restrictionsOf = (keyId: string) => apiKeys.restrictionsOf(keyId);
   const admission = new AdmissionService({
     catalogue,
     health,
     holds,
-    reachOf,
+    restrictionsOf,
     tokenUsd: () => tokenPrice.current(),
     evidence,
     observer,
@@ -138,9 +138,9 @@ export function createInferenceModule(parts: Parts, needs: Needs): InferenceModu
   return {
     services: {
       ...{ registry, catalogue, health, admission, exchanges, requests, evidence },
-      routing: new RoutingService({ admission, catalogue, reachOf, maxCompletionTokens }),
+      routing: new RoutingService({ admission, catalogue, restrictionsOf, maxCompletionTokens }),
       chat: new ChatService({ admission, exchanges, bodies, maxCompletionTokens }),
-      messages: new MessagesService({ admission, exchanges, bodies, providers, reachOf }),
+      messages: new MessagesService({ admission, exchanges, bodies, providers, restrictionsOf }),
       images: new ImagesService({ admission, exchanges, bodies }),
       audio: new AudioService({ admission, exchanges, bodies }),
       tokenUsd: () => tokenPrice.known(),
@@ -149,7 +149,7 @@ export function createInferenceModule(parts: Parts, needs: Needs): InferenceModu
     async start() {
       await Promise.all([catalogue.start(), tokenPrice.start()]);
     },
-    work: () => jobModule.work?.(),
+    startWork: () => jobModule.startWork?.(),
     async stop() {
       await Promise.all([exchanges.drain(), jobModule.stop()]);
       catalogue.stop();
@@ -161,8 +161,8 @@ export function createInferenceModule(parts: Parts, needs: Needs): InferenceModu
 
 /** Who can be asked, on the chain and in the operator's file, and how they are spoken to. */
 function openProviders(
-  { config, network, log, clock, rpc }: Parts,
-  { variable }: Pick<Needs, "variable">,
+  { config, network, log, clock, rpc }: AppContext,
+  { variable }: Pick<Dependencies, "variable">,
 ): {
   readonly registry: InferenceRegistry;
   readonly providers: ProviderClient;

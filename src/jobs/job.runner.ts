@@ -9,7 +9,7 @@ import { JobLease, LeaseLost } from "./lease.ts";
 /** What is done with a job that was claimed. It ends the job through its lease, or throws to have it tried again. */
 type JobWork = (lease: JobLease) => Promise<void>;
 
-type Needs = {
+type Dependencies = {
   readonly database: Database;
   /** Tells of jobs that other processes took on. */
   readonly bus: Pick<Bus, "subscribe">;
@@ -41,7 +41,7 @@ const TIMING: JobTiming = { leaseSeconds: 20, renewMs: 5_000, pollMs: 1_000, res
  * for every second besides, so that a bus that is away delays them by that much at most.
  */
 export class JobRunner {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #timing: JobTiming;
   readonly #held = new Map<string, { lease: JobLease; done: Promise<void> }>();
   readonly #news: BusListener<"job.progressed">;
@@ -50,17 +50,17 @@ export class JobRunner {
   #renewing: Promise<void> | undefined;
   #again = false;
 
-  constructor(needs: Needs, timing: Partial<JobTiming> = {}) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies, timing: Partial<JobTiming> = {}) {
+    this.#dependencies = dependencies;
     this.#timing = { ...TIMING, ...timing };
     this.#news = new BusListener({
-      bus: needs.bus,
+      bus: dependencies.bus,
       topic: "job.progressed",
       heard: ({ data }) => {
         if (data.step === "queued") this.nudge();
       },
       lost: (error) =>
-        needs.log.warn({ err: error }, "new jobs are not heard of; they are looked for every second"),
+        dependencies.log.warn({ err: error }, "new jobs are not heard of; they are looked for every second"),
     });
   }
 
@@ -111,7 +111,7 @@ export class JobRunner {
   }
 
   async #claim(): Promise<void> {
-    const { database, kind, parallel, log, committed } = this.#needs;
+    const { database, kind, parallel, log, committed } = this.#dependencies;
     while (this.#again) {
       this.#again = false;
       const limit = parallel - this.#held.size;
@@ -127,7 +127,7 @@ export class JobRunner {
   }
 
   #begin(job: ClaimedJob): void {
-    const { database, clock, committed } = this.#needs;
+    const { database, clock, committed } = this.#dependencies;
     const lease = new JobLease({ database, clock, committed }, job, this.#timing.leaseSeconds * 1_000);
     // A process that lost a job and got it again has two of them for a moment, and only the newer one counts.
     this.#held.get(job.id)?.lease.interrupt();
@@ -140,7 +140,7 @@ export class JobRunner {
   }
 
   async #work(lease: JobLease): Promise<void> {
-    const { database, log, work } = this.#needs;
+    const { database, log, work } = this.#dependencies;
     const { id, fence } = lease.job;
     try {
       await work(lease);
@@ -160,12 +160,12 @@ export class JobRunner {
     const held = [...this.#held.values()].map(({ lease }) => lease);
     if (held.length === 0) return;
     const asked = held.map(({ job: { id, fence } }) => ({ id, fence }));
-    const askedAtMs = this.#needs.clock.monotonicMs();
+    const askedAtMs = this.#dependencies.clock.monotonicMs();
     try {
-      const kept = await renewLeases(this.#needs.database, asked, this.#timing.leaseSeconds);
+      const kept = await renewLeases(this.#dependencies.database, asked, this.#timing.leaseSeconds);
       for (const lease of held) if (kept.has(lease.job.id)) lease.markRenewed(askedAtMs);
     } catch (error) {
-      this.#needs.log.warn({ err: error }, "leases of jobs could not be renewed");
+      this.#dependencies.log.warn({ err: error }, "leases of jobs could not be renewed");
     }
     // Before it is over for all others, and not only at the next look.
     for (const lease of held) lease.interruptIfOver(this.#timing.renewMs);

@@ -20,16 +20,16 @@ import { findJob, type JobView, listJobs, positionOf, readResult } from "./job-v
 
 export type { JobView } from "./job-view.store.ts";
 
-type Needs = { readonly database: Database; readonly events: EventsService };
+type Dependencies = { readonly database: Database; readonly events: EventsService };
 
 const MAX_CURRENT_JOBS = 100;
 
 /** What owners see of their jobs. A job out of reach is as one that never was. */
 export class JobsService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** A job within reach. Throws `async_job_not_found`. */
@@ -41,12 +41,12 @@ export class JobsService {
 
   /** A job within reach, undefined if there is none with this id. */
   async find(reach: Reach, id: string): Promise<JobView | undefined> {
-    return isId(id) ? findJob(this.#needs.database, reach, id) : undefined;
+    return isId(id) ? findJob(this.#dependencies.database, reach, id) : undefined;
   }
 
   /** The result of a job that `get` found, while it is kept. */
   result({ id }: JobView): Promise<string | undefined> {
-    return readResult(this.#needs.database, id);
+    return readResult(this.#dependencies.database, id);
   }
 
   /** The jobs within reach, newest first; of one state or all. */
@@ -55,7 +55,7 @@ export class JobsService {
     if (after && !isId(after.id))
       throw new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
     const limit = pageLimit(page);
-    return toPage(await listJobs(this.#needs.database, reach, { limit, state, after }), page);
+    return toPage(await listJobs(this.#dependencies.database, reach, { limit, state, after }), page);
   }
 
   /**
@@ -66,11 +66,11 @@ export class JobsService {
     await this.get(reach, id);
     const source = await this.#follow(reach, after);
     return this.#orEnd(source, async () => {
-      const upTo = await this.#needs.events.position("job.progressed");
+      const upTo = await this.#dependencies.events.position("job.progressed");
       const job = await this.get(reach, id);
       if (after === undefined) return new JobStream(source, { present: [toEvent(job, upTo)], jobId: job.id });
       const stream = new JobStream(source, { present: [], jobId: job.id });
-      if (await this.#isToldBy(job, this.#needs.events.positionOf(after))) await stream.return();
+      if (await this.#isToldBy(job, this.#dependencies.events.positionOf(after))) await stream.return();
       return stream;
     });
   }
@@ -83,9 +83,9 @@ export class JobsService {
     const source = await this.#follow(reach, after);
     if (after !== undefined) return new JobStream(source, { present: [] });
     return this.#orEnd(source, async () => {
-      const upTo = await this.#needs.events.position("job.progressed");
+      const upTo = await this.#dependencies.events.position("job.progressed");
       const states = ["pending", "processing"] as const;
-      const { database } = this.#needs;
+      const { database } = this.#dependencies;
       const jobs = await Promise.all(
         states.map((state) => listJobs(database, reach, { limit: MAX_CURRENT_JOBS, state })),
       );
@@ -98,7 +98,10 @@ export class JobsService {
     { account, keyId }: Reach,
     after: string | undefined,
   ): Promise<EventStream<"job.progressed">> {
-    const stream = await this.#needs.events.follow({ topic: "job.progressed", subject: account }, after);
+    const stream = await this.#dependencies.events.follow(
+      { topic: "job.progressed", subject: account },
+      after,
+    );
     return keyId === undefined ? stream : filterStream(stream, ({ data }) => data.keyId === keyId);
   }
 
@@ -114,7 +117,7 @@ export class JobsService {
   /** Whether a reader who has all up to `position` knows a job's end. */
   async #isToldBy(job: JobView, position: bigint): Promise<boolean> {
     if (!isFinal(job.state)) return false;
-    const told = await positionOf(this.#needs.database, job);
+    const told = await positionOf(this.#dependencies.database, job);
     return told === "gone" || (told !== "waiting" && told <= position);
   }
 }

@@ -25,22 +25,22 @@ export type JobEnd =
     }
   | { readonly state: "failed"; readonly change: StepChange };
 
-type Needs = { readonly database: Database; readonly clock: Clock; readonly committed: () => void };
+type Dependencies = { readonly database: Database; readonly clock: Clock; readonly committed: () => void };
 
 /** A job while this process may work on it. Every write is refused with `LeaseLost` once another process has it. */
 export class JobLease {
   readonly job: ClaimedJob;
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #leaseMs: number;
   readonly #interrupted = new AbortController();
   readonly #claimedAtMs: number;
   #renewedAtMs: number;
 
-  constructor(needs: Needs, job: ClaimedJob, leaseMs: number) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies, job: ClaimedJob, leaseMs: number) {
+    this.#dependencies = dependencies;
     this.job = job;
     this.#leaseMs = leaseMs;
-    this.#claimedAtMs = needs.clock.monotonicMs();
+    this.#claimedAtMs = dependencies.clock.monotonicMs();
     this.#renewedAtMs = this.#claimedAtMs;
   }
 
@@ -51,33 +51,33 @@ export class JobLease {
 
   /** Milliseconds until the job's deadline, negative when that is past. */
   get leftMs(): number {
-    return this.job.leftMs - (this.#needs.clock.monotonicMs() - this.#claimedAtMs);
+    return this.job.leftMs - (this.#dependencies.clock.monotonicMs() - this.#claimedAtMs);
   }
 
   /** Milliseconds since the job was made. */
   get ageMs(): number {
-    return this.job.ageMs + (this.#needs.clock.monotonicMs() - this.#claimedAtMs);
+    return this.job.ageMs + (this.#dependencies.clock.monotonicMs() - this.#claimedAtMs);
   }
 
   /** Keeps what a worker needs that goes on from here, before something is done that must not be done again. */
   async save(checkpoint: object): Promise<void> {
-    this.#mustHold(await saveCheckpoint(this.#needs.database, this.job, checkpoint));
+    this.#mustHold(await saveCheckpoint(this.#dependencies.database, this.job, checkpoint));
   }
 
   /** Keeps a checkpoint and tells the step that led to it. */
   async advance(checkpoint: object, change: StepChange): Promise<void> {
-    this.#mustHold(await advanceJob(this.#needs.database, this.job, checkpoint, change));
-    this.#needs.committed();
+    this.#mustHold(await advanceJob(this.#dependencies.database, this.job, checkpoint, change));
+    this.#dependencies.committed();
   }
 
   /** Ends the job as `decide` says, in one transaction with whatever it does. */
   async end(decide: (tx: Transaction) => Promise<JobEnd>): Promise<void> {
-    await this.#needs.database.transaction(async (tx) => {
+    await this.#dependencies.database.transaction(async (tx) => {
       this.#mustHold(await lockLeased(tx, this.job));
       const { change, ...end } = await decide(tx);
       await endJob(tx, this.job.id, end, change);
     });
-    this.#needs.committed();
+    this.#dependencies.committed();
   }
 
   /** Notes that the lease was renewed; `askedAtMs` is monotonic. */
@@ -87,7 +87,7 @@ export class JobLease {
 
   /** Interrupts the work when the lease was not renewed and ends within `aheadMs`. */
   interruptIfOver(aheadMs: number): void {
-    const unrenewedMs = this.#needs.clock.monotonicMs() - this.#renewedAtMs;
+    const unrenewedMs = this.#dependencies.clock.monotonicMs() - this.#renewedAtMs;
     if (unrenewedMs >= this.#leaseMs - aheadMs) this.interrupt();
   }
 

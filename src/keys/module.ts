@@ -1,7 +1,7 @@
 import type { BlockList } from "node:net";
+import type { AppContext, Lifecycle } from "../app-context.ts";
 import { verifyWalletSignature } from "../chain/wallet-signature.ts";
 import type { RedisConnection } from "../events/redis-connection.ts";
-import type { Life, Parts } from "../parts.ts";
 import { ApiKeyService } from "./api-keys/api-key.service.ts";
 import { KeyUseService } from "./api-keys/key-use.service.ts";
 import { AuthenticateService } from "./auth/authenticate.service.ts";
@@ -10,12 +10,12 @@ import type { Principal } from "./auth/principal.ts";
 import { MemoryRateLimit } from "./auth/rate-limit.memory.ts";
 import { RedisRateLimit } from "./auth/rate-limit.redis.ts";
 import type { RateLimit } from "./auth/rate-limit.ts";
-import { DoorService, type RateLimits } from "./auth/request-authenticator.ts";
+import { type RateLimits, RequestAuthenticator } from "./auth/request-authenticator.ts";
 import { trustedProxies } from "./auth/source-address.ts";
 import { ManagementKeyService } from "./management-keys/management-key.service.ts";
 import { SessionService } from "./sessions/session.service.ts";
 import { SessionSweep } from "./sessions/session-sweep.runner.ts";
-import { signInPlaces } from "./sessions/sign-in-origins.ts";
+import { signInOrigins } from "./sessions/sign-in-origins.ts";
 
 /** Who may ask for what. */
 export type KeyServices = {
@@ -28,23 +28,23 @@ export type KeyServices = {
   readonly trustedProxies: BlockList;
   readonly credentialWatch: CredentialWatch;
   /** Where every request comes in, on every face. */
-  readonly door: DoorService;
+  readonly requestAuthenticator: RequestAuthenticator;
   /** Who sends this `Authorization` header. */
   authenticate(authorization: string | undefined): Promise<Principal>;
 };
 
 /** The services of keys, and what they do besides answering. */
-export type KeyModule = Life & { readonly services: KeyServices };
+export type KeyModule = Lifecycle & { readonly services: KeyServices };
 
 /** Builds the services of keys. Requests are counted in `redis` where there is one, else by this process. */
-export function createKeyModule(parts: Parts, redis: RedisConnection | undefined): KeyModule {
+export function createKeyModule(parts: AppContext, redis: RedisConnection | undefined): KeyModule {
   const { config, network, log, clock, rpc, database, bus, committed } = parts;
   const trusted = trustedProxies(config.TRUSTED_PROXIES ?? []);
   const authenticator = new AuthenticateService(database);
   const keyUse = new KeyUseService({ database, clock, log, trusted });
   const credentialWatch = new CredentialWatch({ queries: database, bus, log });
   const sweep = new SessionSweep(database, log);
-  const places = signInPlaces({
+  const places = signInOrigins({
     origins: config.SIGN_IN_ORIGINS,
     chainId: network.chainId,
     isDevnet: network.id === "devnet",
@@ -62,10 +62,14 @@ export function createKeyModule(parts: Parts, redis: RedisConnection | undefined
       keyUse,
       trustedProxies: trusted,
       credentialWatch,
-      door: new DoorService({ authenticator, limits: rateLimits(config, redis), trusted }),
+      requestAuthenticator: new RequestAuthenticator({
+        authenticator,
+        limits: rateLimits(config, redis),
+        trusted,
+      }),
       authenticate: (authorization) => authenticator.authenticate(authorization),
     },
-    work: () => sweep.start(),
+    startWork: () => sweep.start(),
     async stop() {
       await credentialWatch.stop();
       await sweep.stop();
@@ -74,7 +78,7 @@ export function createKeyModule(parts: Parts, redis: RedisConnection | undefined
   };
 }
 
-function rateLimits(config: Parts["config"], redis: RedisConnection | undefined): RateLimits {
+function rateLimits(config: AppContext["config"], redis: RedisConnection | undefined): RateLimits {
   const limitOf = (name: string, limit: number): RateLimit | undefined => {
     if (limit === 0) return undefined;
     return redis ? new RedisRateLimit(redis, name, limit) : new MemoryRateLimit(limit);

@@ -9,7 +9,7 @@ import type { Answer } from "./http/answer.ts";
  * What a repetition of a request with the same `Idempotency-Key` gets: the first answer again, or, when that shows a
  * secret, the word that it was done.
  */
-export type Repetition = "replayed" | "secret";
+export type ResumeMatcher = "replayed" | "secret";
 
 /** A request that came with a key. */
 export type KeyedRequest = {
@@ -31,7 +31,7 @@ const EVENTS_TYPE = "text/event-stream; charset=utf-8";
 export async function answerOnce(
   app: App,
   request: KeyedRequest,
-  repetition: Repetition,
+  repetition: ResumeMatcher,
   handle: () => Promise<Answer>,
 ): Promise<Answer> {
   const { account, method, url: route, key, params, body, requestId, replayKey } = request;
@@ -45,7 +45,7 @@ export async function answerOnce(
   if (answer.kind === "stream") return { kind: "stream", run: (sink) => keepStream(begun, answer.run, sink) };
   // Files are read, not made: no endpoint that is repeated answers with one.
   if (repetition === "secret" || answer.kind === "file") await begun.keepNothing();
-  else await begun.keep(kept(answer));
+  else await begun.keep(memoizeFor(answer));
   return answer;
 }
 
@@ -53,7 +53,7 @@ function replay({ status, headers, body }: KeptAnswer): Answer {
   return { kind: "bytes", status, bytes: body, headers: { ...headers, "idempotent-replayed": "true" } };
 }
 
-function kept(answer: Exclude<Answer, { kind: "stream" | "file" }>): KeptAnswer {
+function memoizeFor(answer: Exclude<Answer, { kind: "stream" | "file" }>): KeptAnswer {
   const status = answer.status ?? 200;
   if (answer.kind === "bytes")
     return { status, headers: { "content-type": JSON_TYPE, ...answer.headers }, body: answer.bytes };

@@ -5,7 +5,7 @@ import { AppError } from "../kernel/errors.ts";
 import { Slot } from "../kernel/slot.ts";
 import { permit } from "../keys/auth/permissions.ts";
 import type { Principal } from "../keys/auth/principal.ts";
-import type { Visit } from "../keys/auth/request-authenticator.ts";
+import type { AuthRequest } from "../keys/auth/request-authenticator.ts";
 import { hopOf } from "../keys/auth/source-address.ts";
 import { toAppError } from "./errors/error-body.ts";
 import { getFolder, getFolderEntry } from "./file/entry.ts";
@@ -20,7 +20,7 @@ import { unsupportedType } from "./http/headers.ts";
 import { decodedPath, KnownPaths } from "./http/known-paths.ts";
 import { quotaHeaders } from "./http/quota-headers.ts";
 import { sendAnswer, sendFailure } from "./http/reply.ts";
-import { authorizationOf, idempotencyKeyOf, leavingOf, requestIdsOf } from "./http/request-facts.ts";
+import { abortSignalOf, authorizationOf, idempotencyKeyOf, requestIdsOf } from "./http/request-facts.ts";
 import { jsonPartsPlugin } from "./json-parts/json-parts.plugin.ts";
 import { JsonParts, NO_PARTS } from "./json-parts/json-parts.ts";
 import { getNodeStatus } from "./node/status.ts";
@@ -117,7 +117,7 @@ export async function restPlugin(server: FastifyInstance, { app }: { app: App })
       url: route.url,
       bodyLimit: route.takesPrompt ? app.config.MAX_PROMPT_MIB * MIB : route.bodyLimitBytes,
       onRequest: [
-        ...(route.isOpenToPages ? [openToPages] : []),
+        ...(route.allowAnyOrigin ? [openToPages] : []),
         (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
           // A client that waits before it sends a body is told to go on only when its credential is good.
           if (!hasLargeBody(request) && request.headers.expect === undefined) return done();
@@ -212,7 +212,7 @@ function hasLargeBody({ headers }: FastifyRequest): boolean {
   );
 }
 
-function visitOf(route: Route, request: FastifyRequest): Visit {
+function visitOf(route: Route, request: FastifyRequest): AuthRequest {
   return {
     authorization: authorizationOf(request, route),
     hop: hopOf(request.raw),
@@ -221,8 +221,8 @@ function visitOf(route: Route, request: FastifyRequest): Visit {
   };
 }
 
-function enter(app: App, visit: Visit, reply: FastifyReply): Promise<Principal> {
-  return app.door.enter(visit, (quota) => reply.headers(quotaHeaders(quota)));
+function enter(app: App, visit: AuthRequest, reply: FastifyReply): Promise<Principal> {
+  return app.requestAuthenticator.authenticate(visit, (quota) => reply.headers(quotaHeaders(quota)));
 }
 
 async function handle(
@@ -248,9 +248,11 @@ async function handle(
     requestId: own,
     idempotencyKey,
     replayKey: idempotencyKey === undefined ? undefined : ReplayKey.ofAuthorization(visit.authorization),
-    signal: leavingOf(reply),
+    signal: abortSignalOf(reply),
     count: (requests) =>
-      app.door.take({ principal, hop: visit.hop }, requests, (quota) => reply.headers(quotaHeaders(quota))),
+      app.requestAuthenticator.take({ principal, hop: visit.hop }, requests, (quota) =>
+        reply.headers(quotaHeaders(quota)),
+      ),
     reserve: (bytes) => app.load.requests.of(request.raw, reply.raw).reserve(bytes),
   });
   const answer = await (visit.isAdmitted ? confirmed(app, visit, run) : run);
@@ -260,7 +262,7 @@ async function handle(
 }
 
 /** A key that was remembered and failed before its admission may be dead: then that is what its holder is told. */
-async function confirmed(app: App, { authorization }: Visit, answer: Promise<Answer>): Promise<Answer> {
+async function confirmed(app: App, { authorization }: AuthRequest, answer: Promise<Answer>): Promise<Answer> {
   const confirm = async (error: unknown): Promise<never> => {
     if (error instanceof AppError && error.status < 500 && error.status !== 401)
       await app.authenticate(authorization);

@@ -9,7 +9,7 @@ import { withClientField } from "./errors/client-field.ts";
 import type { Answer } from "./http/answer.ts";
 import { comparableBody } from "./http/comparable-body.ts";
 import { headerOf } from "./http/headers.ts";
-import { answerOnce, type Repetition } from "./idempotent.ts";
+import { answerOnce, type ResumeMatcher } from "./idempotent.ts";
 import type { JsonParts } from "./json-parts/json-parts.ts";
 
 /** Who may call a route: everyone, or callers that are permitted its action. */
@@ -62,7 +62,7 @@ export type Route = {
   /** In whose shape failures are told. */
   readonly errors: "openai" | "anthropic" | "storage" | "rpc";
   /** Whether pages of any site may call it: it is of those that look at no credential. */
-  readonly isOpenToPages: boolean;
+  readonly allowAnyOrigin: boolean;
   /** Whether every answer goes through an admission, which judges the key anew. */
   readonly isAdmitted: boolean;
   readonly bodyLimitBytes: number;
@@ -71,7 +71,7 @@ export type Route = {
   /** Whether its body is a prompt, for which the operator sets the limit (`MAX_PROMPT_MIB`). */
   readonly takesPrompt: boolean;
   /** Whether, and how, a request that comes again with its `Idempotency-Key` is answered without being done again. */
-  readonly repetition: Repetition | undefined;
+  readonly repetition: ResumeMatcher | undefined;
   /** What it reads and answers, as OpenAPI tells it. `bodies` are by media type; `failure` where it is not `ERROR_BODY`. */
   readonly query: z.ZodType;
   readonly bodies: Readonly<Record<string, z.ZodType>>;
@@ -118,12 +118,12 @@ export function defineRoute<
   answer?: AnswerShape;
   failure?: z.ZodType;
   errors?: Route["errors"];
-  isOpenToPages?: boolean;
+  allowAnyOrigin?: boolean;
   isAdmitted?: boolean;
   bodyLimitBytes?: number;
   readsParts?: Route["readsParts"];
   takesPrompt?: boolean;
-  repetition?: Repetition;
+  repetition?: ResumeMatcher;
   handle(
     app: App,
     call: RouteCall<z.output<Query>, Body extends z.ZodType ? z.output<Body> : Buffer, Headers>,
@@ -137,7 +137,7 @@ export function defineRoute<
     summary: given.summary,
     access: given.access,
     errors: given.errors ?? "openai",
-    isOpenToPages: given.isOpenToPages ?? false,
+    allowAnyOrigin: given.allowAnyOrigin ?? false,
     isAdmitted: given.isAdmitted ?? false,
     bodyLimitBytes: given.bodyLimitBytes ?? (given.takesPrompt ? PROMPT_BODY_LIMIT : DEFAULT_BODY_LIMIT),
     readsParts: given.readsParts,

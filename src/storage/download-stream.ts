@@ -55,7 +55,7 @@ type Piece = {
 export class ProvenStream implements AsyncIterableIterator<ProvenSegment> {
   readonly #node: StorageNode;
   readonly #pieces: readonly Piece[];
-  readonly #leaving = new AbortController();
+  readonly #abort = new AbortController();
   #piece = 0;
   #index: number | undefined;
 
@@ -66,7 +66,7 @@ export class ProvenStream implements AsyncIterableIterator<ProvenSegment> {
 
   async next(): Promise<IteratorResult<ProvenSegment>> {
     const piece = this.#pieces[this.#piece];
-    if (!piece || this.#leaving.signal.aborted) return { done: true, value: undefined };
+    if (!piece || this.#abort.signal.aborted) return { done: true, value: undefined };
     const { file, at, inside } = piece;
     const index = this.#index ?? Math.floor(inside.start / SEGMENT_BYTES);
     this.#index = index + 1;
@@ -74,7 +74,7 @@ export class ProvenStream implements AsyncIterableIterator<ProvenSegment> {
       this.#piece++;
       this.#index = undefined;
     }
-    const { data, proof } = await this.#node.readWithProof(file, index, this.#leaving.signal);
+    const { data, proof } = await this.#node.readWithProof(file, index, this.#abort.signal);
     const start = index * SEGMENT_BYTES;
     const value = {
       root: file.root,
@@ -87,7 +87,7 @@ export class ProvenStream implements AsyncIterableIterator<ProvenSegment> {
   }
 
   async return(): Promise<IteratorResult<ProvenSegment>> {
-    this.#leaving.abort();
+    this.#abort.abort();
     return { done: true, value: undefined };
   }
 

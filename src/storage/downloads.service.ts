@@ -21,18 +21,18 @@ export type Download = {
 /** Bytes from `start` to before `end`. */
 export type Bytes = { readonly start: number; readonly end: number };
 
-type Needs = { readonly files: FilesService; readonly node: StorageNode; readonly reader: FileReader };
+type Dependencies = { readonly files: FilesService; readonly node: StorageNode; readonly reader: FileReader };
 
 const REMEMBERED_TYPES = 10_000;
 const NO_BYTES_TYPE = "application/octet-stream";
 
 /** Gives out the bytes of files, each verified against its root before it is given. */
 export class DownloadsService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #types = new QuickLru<string, string>({ maxSize: REMEMBERED_TYPES });
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -40,7 +40,7 @@ export class DownloadsService {
    * `FilesService.readable` throws.
    */
   async ofFile(id: FileId, isRange = false): Promise<Download> {
-    const { files } = this.#needs;
+    const { files } = this.#dependencies;
     const file = await (isRange ? files.readableInPart(id) : files.readable(id));
     return { tag: file.root, name: undefined, sizeBytes: file.sizeBytes, parts: [file] };
   }
@@ -50,7 +50,7 @@ export class DownloadsService {
    * that has another size than the folder says.
    */
   async ofEntry(entry: Extract<FolderEntry, { kind: "file" }>): Promise<Download> {
-    const { files } = this.#needs;
+    const { files } = this.#dependencies;
     const parts = await files.allReadable(entry.roots.map((root) => ({ root })));
     const sizeBytes = parts.reduce((sum, part) => sum + part.sizeBytes, 0);
     if (sizeBytes !== entry.sizeBytes)
@@ -71,14 +71,14 @@ export class DownloadsService {
     const end = Math.min(SNIFFED_BYTES, first.sizeBytes);
     // Of a file that lacks its first segment the type is not known.
     if (!first.finalized) return NO_BYTES_TYPE;
-    const type = sniffType(await this.#needs.reader.read(first, { start: 0, end }));
+    const type = sniffType(await this.#dependencies.reader.read(first, { start: 0, end }));
     this.#types.set(tag, type);
     return type;
   }
 
   /** The bytes of a range, in pieces. Throws `storage_unavailable`, at first or midway; `return()` ends it at once. */
   stream({ parts }: Download, range: Bytes): AsyncIterableIterator<Buffer> {
-    const { reader } = this.#needs;
+    const { reader } = this.#dependencies;
     const pieces = cut(parts, range);
     const [only] = pieces;
     if (pieces.length === 1 && only) return reader.stream(only.file, only.inside, "present");
@@ -93,14 +93,15 @@ export class DownloadsService {
 
   /** What proves one segment of a file. Throws `invalid_parameter` for one that the file has not. */
   async proofOf(id: FileId, index: number): Promise<SegmentProof> {
-    const file = await this.#needs.files.readable(id);
-    if (index >= 0 && index < file.segments) return (await this.#needs.node.readWithProof(file, index)).proof;
+    const file = await this.#dependencies.files.readable(id);
+    if (index >= 0 && index < file.segments)
+      return (await this.#dependencies.node.readWithProof(file, index)).proof;
     throw new AppError("invalid_parameter", `The file has ${file.segments} segments.`, { param: "segment" });
   }
 
   /** The whole segments that a range touches, each with the proof that leads to its file's root. */
   proven({ parts }: Download, range: Bytes): ProvenStream {
-    return new ProvenStream(this.#needs.node, cut(parts, range));
+    return new ProvenStream(this.#dependencies.node, cut(parts, range));
   }
 }
 

@@ -19,7 +19,7 @@ export type StorageStatus = {
   readonly flowAddress: Hex;
 };
 
-type Needs = {
+type Dependencies = {
   readonly queries: Queries;
   readonly node: StorageNode;
   readonly submissions: SubmissionsService;
@@ -34,20 +34,20 @@ const NO_HASH: Hex = `0x${"0".repeat(64)}`;
 
 /** Files of the storage network, as the chain and the nodes know them. */
 export class FilesService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** For each root, in their order, the file that was submitted under it, or undefined. Asks no node. */
   byRoots(roots: readonly Hex[]): Promise<readonly (SubmittedFile | undefined)[]> {
-    return this.#needs.submissions.filesByRoots(roots);
+    return this.#dependencies.submissions.filesByRoots(roots);
   }
 
   /** The same for one submission. */
   async byTxSeq(txSeq: bigint): Promise<SubmittedFile | undefined> {
-    const submission = await this.#needs.submissions.find(txSeq);
+    const submission = await this.#dependencies.submissions.find(txSeq);
     return submission && (await this.byRoots([submission.root]))[0];
   }
 
@@ -55,7 +55,7 @@ export class FilesService {
   async find(ids: readonly FileId[]): Promise<readonly (ChainFile | undefined)[]> {
     const found: (NodeFile | undefined)[] = [];
     for (let from = 0; from < ids.length; from += FOUND_AT_ONCE)
-      found.push(...(await this.#needs.node.find(ids.slice(from, from + FOUND_AT_ONCE))));
+      found.push(...(await this.#dependencies.node.find(ids.slice(from, from + FOUND_AT_ONCE))));
     return found.map((file) => (file && isOnChain(file) ? file : undefined));
   }
 
@@ -84,17 +84,17 @@ export class FilesService {
   /** The nodes of a file's first submission, undefined when the chain has none. */
   async nodesOf(root: Hex): Promise<readonly SubmissionNode[] | undefined> {
     const [file] = await this.byRoots([root]);
-    return file && (await this.#needs.submissions.find(file.firstTxSeq))?.nodes;
+    return file && (await this.#dependencies.submissions.find(file.firstTxSeq))?.nodes;
   }
 
   /** Which nodes hold a file. */
   locations(file: NodeFile): Promise<readonly NodeLocation[]> {
-    return this.#needs.node.locations(file);
+    return this.#dependencies.node.locations(file);
   }
 
   /** How far the storage network was followed. */
   async status(): Promise<StorageStatus> {
-    const { queries, watcher, submissions, chainId, flow } = this.#needs;
+    const { queries, watcher, submissions, chainId, flow } = this.#dependencies;
     const [synced, nextTxSeq] = await Promise.all([readSynced(queries, watcher), submissions.nextTxSeq()]);
     return {
       logSyncHeight: synced?.height ?? 0n,

@@ -4,7 +4,7 @@ import { chainError } from "../chain/rpc/rpc.client.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Hex } from "../kernel/text/hex.ts";
 
-type Needs = { readonly client: PublicClient; readonly flow: Hex; readonly clock: Clock };
+type Dependencies = { readonly client: PublicClient; readonly flow: Hex; readonly clock: Clock };
 
 const SHARED_MS = 10_000;
 /** A token, so that a wallet that has nothing yet is told what it would be told with money. */
@@ -12,21 +12,21 @@ const GAS_MONEY_NEURON = 10n ** 18n;
 
 /** Asks Flow what storing costs. */
 export class FlowClient {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   #asked: { readonly price: Promise<bigint>; readonly atMs: number } | undefined;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Where submissions go. */
   get address(): Hex {
-    return this.#needs.flow;
+    return this.#dependencies.flow;
   }
 
   /** Neuron for a sector of 256 bytes. Whoever asks within 10 s shares the answer. Throws `chain_error`. */
   pricePerSector(): Promise<bigint> {
-    const nowMs = this.#needs.clock.now().getTime();
+    const nowMs = this.#dependencies.clock.now().getTime();
     if (this.#asked && nowMs - this.#asked.atMs < SHARED_MS) return this.#asked.price;
     const asked = { price: this.#ask(), atMs: nowMs };
     this.#asked = asked;
@@ -45,7 +45,7 @@ export class FlowClient {
     readonly data: Hex;
     readonly value: bigint;
   }): Promise<string | undefined> {
-    const { client, flow } = this.#needs;
+    const { client, flow } = this.#dependencies;
     const { from, data, value } = call;
     try {
       const stateOverride = [{ address: from, balance: value + GAS_MONEY_NEURON }];
@@ -59,7 +59,7 @@ export class FlowClient {
   }
 
   async #ask(): Promise<bigint> {
-    const { client, flow } = this.#needs;
+    const { client, flow } = this.#dependencies;
     try {
       const market = await client.readContract({ address: flow, abi: flowAbi, functionName: "market" });
       return await client.readContract({ address: market, abi: marketAbi, functionName: "pricePerSector" });

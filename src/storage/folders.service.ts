@@ -6,18 +6,18 @@ import { type Directory, decodeFolder, FOLDER_LIMITS, type FolderEntry, findEntr
 import type { FileReader } from "./node/file-reader.ts";
 import type { FileId } from "./node/storage-node.ts";
 
-type Needs = { readonly files: FilesService; readonly reader: FileReader };
+type Dependencies = { readonly files: FilesService; readonly reader: FileReader };
 
 /** Manifests that are kept as they were read, in bytes of their files: four of the largest, or some hundred usual ones. */
 const CACHE_BYTES = 4 * FOLDER_LIMITS.bytes;
 
 /** Folders: stored files that are manifests of others. What they hold is looked up in the manifest alone. */
 export class FoldersService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #known = new ByteLru<Promise<Directory>>({ maxBytes: CACHE_BYTES, maxShare: 1 });
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -36,7 +36,7 @@ export class FoldersService {
   }
 
   async #open(id: FileId): Promise<Directory> {
-    const { files, reader } = this.#needs;
+    const { files, reader } = this.#dependencies;
     const file = await files.readable(id);
     const known = this.#known.get(file.root);
     if (known) return known;

@@ -1,8 +1,8 @@
+import type { AppContext, Lifecycle } from "../app-context.ts";
 import type { ChainModule } from "../chain/module.ts";
 import { addressOf } from "../chain/networks.ts";
 import type { LogHandler } from "../chain/watcher/log-handler.ts";
 import type { Queries } from "../db/database.ts";
-import type { Life, Parts } from "../parts.ts";
 import { DownloadsService } from "./downloads.service.ts";
 import { FilesService } from "./files.service.ts";
 import { FlowClient } from "./flow.client.ts";
@@ -30,13 +30,16 @@ export type StorageServices = {
 } & Pick<KvModule, "kv" | "kvWrites">;
 
 /** What storage is made of, and what it does besides answering. */
-export type StorageModule = Life & { readonly services: StorageServices };
+export type StorageModule = Lifecycle & { readonly services: StorageServices };
 
 /** The name under which files follow the chain. */
 const WATCHER = "files";
 
 /** Builds the services of storage. */
-export function createStorageModule(parts: Parts, { follow }: Pick<ChainModule, "follow">): StorageModule {
+export function createStorageModule(
+  parts: AppContext,
+  { follow }: Pick<ChainModule, "follow">,
+): StorageModule {
   const { config, network, rpc, clock, database, events, log, committed } = parts;
   const { chainId } = network;
   const flow = addressOf(network, "flow");
@@ -71,10 +74,10 @@ export function createStorageModule(parts: Parts, { follow }: Pick<ChainModule, 
       ...{ submissions, files, folders, downloads, uploads, progress, segments, kv, kvWrites },
       ...{ storageNode: node, fileReader: reader },
     },
-    work() {
-      nodes.work?.();
+    startWork() {
+      nodes.startWork?.();
       progress.start();
-      kvModule.work?.();
+      kvModule.startWork?.();
     },
     async stop() {
       await progress.stop();

@@ -8,16 +8,16 @@ import { fileShape, MAX_FILE_BYTES } from "./merkle/shape.ts";
 import type { FileId, NodeFile } from "./node/storage-node.ts";
 import {
   forgetProgress,
-  noteProgress,
-  noteRemoved,
   progressPosition,
   readProgress,
+  recordProgress,
+  recordRemoved,
   type StoredProgress,
 } from "./progress.store.ts";
 import { ProgressStream } from "./progress-stream.ts";
 import type { SubmissionChange } from "./submissions.store.ts";
 
-type Needs = {
+type Dependencies = {
   readonly database: Database;
   readonly events: EventsService;
   readonly chainId: number;
@@ -37,7 +37,7 @@ const SWEPT_AT_ONCE = 1_000;
 
 /** How far files have come, from their first segment or submission to their end, and who wants to hear of it. */
 export class ProgressService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   /** How many follow a root in this process. */
   readonly #followed = new Map<Hex, number>();
   #timer: NodeJS.Timeout | undefined;
@@ -45,13 +45,13 @@ export class ProgressService {
   #sweepTimer: NodeJS.Timeout | undefined;
   #sweeping: Promise<unknown> = Promise.resolve();
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Writes how files stand now, with an event for each that is news, in the transaction that changed them. */
   note(tx: Queries, files: readonly NodeFile[]): Promise<void> {
-    return noteProgress(tx, this.#needs.chainId, files.map(toNote));
+    return recordProgress(tx, this.#dependencies.chainId, files.map(toNote));
   }
 
   /** Writes that the chain has submissions of these files, in the transaction that brings them. */
@@ -66,17 +66,17 @@ export class ProgressService {
         segments: fileShape(Number(sizeBytes)).segments,
         uploadedSegments: 0,
       }));
-    return noteProgress(tx, this.#needs.chainId, notes);
+    return recordProgress(tx, this.#dependencies.chainId, notes);
   }
 
   /** Writes that the chain took submissions of these roots back, in the transaction that did. */
   noteRemoved(tx: Queries, roots: readonly Hex[]): Promise<void> {
-    return noteRemoved(tx, this.#needs.chainId, roots);
+    return recordRemoved(tx, this.#dependencies.chainId, roots);
   }
 
   /** How a file stands by the newest event about it; undefined when there is none. */
   read(root: Hex): Promise<StoredProgress | undefined> {
-    return readProgress(this.#needs.database, this.#needs.chainId, lowerHex(root));
+    return readProgress(this.#dependencies.database, this.#dependencies.chainId, lowerHex(root));
   }
 
   /**
@@ -86,7 +86,7 @@ export class ProgressService {
    */
   async follow(given: Hex, after?: string): Promise<EventStream<typeof TOPIC>> {
     const root = lowerHex(given);
-    const { events, database } = this.#needs;
+    const { events, database } = this.#dependencies;
     const source = await events.follow({ topic: TOPIC, subject: root }, after);
     try {
       const upTo = await events.position(TOPIC);
@@ -109,7 +109,7 @@ export class ProgressService {
   /** Deletes what came to nothing. Returns how many files that were. */
   async sweep(): Promise<number> {
     for (let gone = 0; ; ) {
-      const batch = await forgetProgress(this.#needs.database, SWEPT_AT_ONCE);
+      const batch = await forgetProgress(this.#dependencies.database, SWEPT_AT_ONCE);
       gone += batch;
       if (batch < SWEPT_AT_ONCE) return gone;
     }
@@ -119,7 +119,10 @@ export class ProgressService {
   start(): void {
     const sweep = () => {
       this.#sweeping = this.sweep().catch((error: unknown) =>
-        this.#needs.log.error({ err: error }, "deleting the progress of files that came to nothing failed"),
+        this.#dependencies.log.error(
+          { err: error },
+          "deleting the progress of files that came to nothing failed",
+        ),
       );
     };
     sweep();
@@ -134,7 +137,7 @@ export class ProgressService {
   }
 
   #enter(root: Hex): void {
-    const { poll, pollMs = POLL_MS } = this.#needs;
+    const { poll, pollMs = POLL_MS } = this.#dependencies;
     this.#followed.set(root, (this.#followed.get(root) ?? 0) + 1);
     if (!poll || this.#timer) return;
     const ask = () => {
@@ -156,8 +159,8 @@ export class ProgressService {
   }
 
   /** Nodes that cannot be asked are asked again: whoever follows a file hears of it as soon as they can. */
-  async #ask(poll: NonNullable<Needs["poll"]>): Promise<void> {
-    const { database, log, committed } = this.#needs;
+  async #ask(poll: NonNullable<Dependencies["poll"]>): Promise<void> {
+    const { database, log, committed } = this.#dependencies;
     const roots = [...this.#followed.keys()];
     try {
       for (let from = 0; from < roots.length; from += POLLED_AT_ONCE) {

@@ -24,7 +24,7 @@ export type StoredProgress = {
  * Writes how files stand, and an event for each that is news: another status, another submission, or a hundredth of the
  * file more. A note that is behind what is known already (segments of a file that is finalized) is none.
  */
-export async function noteProgress(
+export async function recordProgress(
   tx: Queries,
   chainId: number,
   notes: readonly ProgressNote[],
@@ -41,7 +41,7 @@ export async function noteProgress(
 }
 
 /** Of files whose submissions were taken back, writes that those without any left are off the chain. */
-export async function noteRemoved(tx: Queries, chainId: number, roots: readonly Hex[]): Promise<void> {
+export async function recordRemoved(tx: Queries, chainId: number, roots: readonly Hex[]): Promise<void> {
   if (roots.length > 0) await tx.rows(REMOVED, [chainId, JSON.stringify(roots)]);
 }
 

@@ -7,10 +7,10 @@ const CHUNK_BYTES = 256;
 
 /** Parts of files as the network's clients ask for them: by chunks of 256 bytes, or by segments. All are verified. */
 export class SegmentsService {
-  readonly #needs: { readonly files: FilesService; readonly node: StorageNode };
+  readonly #dependencies: { readonly files: FilesService; readonly node: StorageNode };
 
-  constructor(needs: { readonly files: FilesService; readonly node: StorageNode }) {
-    this.#needs = needs;
+  constructor(dependencies: { readonly files: FilesService; readonly node: StorageNode }) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -31,7 +31,7 @@ export class SegmentsService {
     const last = Math.floor((end - 1) / SEGMENT_CHUNKS);
     const parts: Buffer[] = [];
     for (let index = first; index <= last; index++) {
-      const segment = await unlessMissing(this.#needs.node.read(file, index));
+      const segment = await unlessMissing(this.#dependencies.node.read(file, index));
       if (!segment) return undefined;
       const base = index * SEGMENT_CHUNKS;
       const from = Math.max(start - base, 0) * CHUNK_BYTES;
@@ -46,11 +46,11 @@ export class SegmentsService {
     if (!file) return undefined;
     if (index >= file.segments)
       throw new AppError("segment_refused", "index out of bound", { param: "index" });
-    return unlessMissing(this.#needs.node.readWithProof(file, index));
+    return unlessMissing(this.#dependencies.node.readWithProof(file, index));
   }
 
   async #find(id: FileId): Promise<ChainFile | undefined> {
-    const [file] = await this.#needs.files.find([id]);
+    const [file] = await this.#dependencies.files.find([id]);
     return file;
   }
 }

@@ -32,7 +32,7 @@ export type SubmissionListener = {
   went(tx: Queries, submissions: readonly SubmissionChange[]): Promise<void>;
 };
 
-type Needs = {
+type Dependencies = {
   readonly queries: Queries;
   readonly chainId: number;
   readonly flow: Hex;
@@ -46,15 +46,15 @@ export class SubmissionsService implements LogHandler {
   readonly addresses: readonly Hex[];
   readonly topics: readonly Hex[] = [SUBMIT_TOPIC];
   readonly needsSenders = true;
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
-    this.addresses = [lowerHex(needs.flow)];
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+    this.addresses = [lowerHex(dependencies.flow)];
   }
 
   async apply(tx: Queries, logs: readonly ChainLog[]): Promise<void> {
-    const { chainId, listener } = this.#needs;
+    const { chainId, listener } = this.#dependencies;
     const submissions = logs.map(({ transactionSender, ...log }) => {
       if (!transactionSender) throw new Error("a submission came without its sender");
       return { chainId, ...log, transactionSender, ...decodeSubmit(log) };
@@ -65,7 +65,7 @@ export class SubmissionsService implements LogHandler {
   }
 
   async revert(tx: Queries, from: bigint): Promise<void> {
-    const { chainId, listener } = this.#needs;
+    const { chainId, listener } = this.#dependencies;
     const went = await deleteSubmissions(tx, chainId, from);
     await listener?.went(tx, went);
     await tellOf(tx, went, true);
@@ -74,44 +74,64 @@ export class SubmissionsService implements LogHandler {
   /** For each root, in their order, the file that was submitted under it, or undefined. */
   async filesByRoots(roots: readonly Hex[]): Promise<readonly (SubmittedFile | undefined)[]> {
     const wanted = roots.map(lowerHex);
-    const found = await findFirst(this.#needs.queries, this.#needs.chainId, wanted);
+    const found = await findFirst(this.#dependencies.queries, this.#dependencies.chainId, wanted);
     const files = new Map(found.map(({ first, submissions }) => [first.root, toFile(first, submissions)]));
     return wanted.map((root) => files.get(root));
   }
 
   /** Files, newest first by their first submission; with `sender`, those that it submitted first. */
   files(page: PageRequest, sender?: Hex): Promise<Page<StoredSubmission>> {
-    return listFirst(this.#needs.queries, this.#needs.chainId, sender && lowerHex(sender), page);
+    return listFirst(
+      this.#dependencies.queries,
+      this.#dependencies.chainId,
+      sender && lowerHex(sender),
+      page,
+    );
   }
 
   /** A submission by its sequence number, undefined if there is none yet. */
   async find(txSeq: bigint): Promise<StoredSubmission | undefined> {
-    return findByTxSeq(this.#needs.queries, this.#needs.chainId, txSeq);
+    return findByTxSeq(this.#dependencies.queries, this.#dependencies.chainId, txSeq);
   }
 
   /** A file's submissions, newest first. */
   of(root: Hex, page: PageRequest): Promise<Page<StoredSubmission>> {
-    return listSubmissions(this.#needs.queries, this.#needs.chainId, { root: lowerHex(root) }, page);
+    return listSubmissions(
+      this.#dependencies.queries,
+      this.#dependencies.chainId,
+      { root: lowerHex(root) },
+      page,
+    );
   }
 
   /** The submissions whose transactions this account signed, newest first. */
   by(sender: Hex, page: PageRequest): Promise<Page<StoredSubmission>> {
-    return listSubmissions(this.#needs.queries, this.#needs.chainId, { sender: lowerHex(sender) }, page);
+    return listSubmissions(
+      this.#dependencies.queries,
+      this.#dependencies.chainId,
+      { sender: lowerHex(sender) },
+      page,
+    );
   }
 
   /** All submissions, newest first. */
   list(page: PageRequest): Promise<Page<StoredSubmission>> {
-    return listSubmissions(this.#needs.queries, this.#needs.chainId, {}, page);
+    return listSubmissions(this.#dependencies.queries, this.#dependencies.chainId, {}, page);
   }
 
   /** At most `limit` (up to 1,000) submissions from `txSeq` on, oldest first. */
   listFrom(txSeq: bigint, limit: number): Promise<readonly StoredSubmission[]> {
-    return listFrom(this.#needs.queries, this.#needs.chainId, txSeq, Math.min(limit, MAX_CONCURRENT));
+    return listFrom(
+      this.#dependencies.queries,
+      this.#dependencies.chainId,
+      txSeq,
+      Math.min(limit, MAX_CONCURRENT),
+    );
   }
 
   /** The sequence number that the next submission gets, as far as the chain was read. */
   nextTxSeq(): Promise<bigint> {
-    return nextTxSeq(this.#needs.queries, this.#needs.chainId);
+    return nextTxSeq(this.#dependencies.queries, this.#dependencies.chainId);
   }
 }
 

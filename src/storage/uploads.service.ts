@@ -24,7 +24,7 @@ export type UploadSegment = {
 };
 
 /** What is to be stored: its bytes, or its size with its root or with the nodes of its tree. */
-export type UploadAsk = {
+export type UploadRequest = {
   readonly content?: Buffer | undefined;
   readonly sizeBytes?: number | undefined;
   readonly root?: Hex | undefined;
@@ -49,7 +49,7 @@ export type PreparedUpload = UploadPlan & {
   readonly proofs: readonly SegmentProof[] | undefined;
 };
 
-type Needs = {
+type Dependencies = {
   readonly database: Database;
   readonly node: StorageNode;
   readonly files: FilesService;
@@ -65,12 +65,12 @@ const PAID_BEFORE = "The chain has a submission of this file already: this pays 
 
 /** Takes segments in, and says what submitting a file takes. */
 export class UploadsService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #keccak = new Keccak();
   readonly #finalized = new Set<(file: NodeFile) => void>();
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Has `listener` told of files that a segment of this process made whole. Returns how to stop that. */
@@ -84,7 +84,7 @@ export class UploadsService {
    * `file_not_found`, `segment_refused`, and what `StorageNode.put` throws; nothing is kept or passed on then.
    */
   async put(segment: UploadSegment): Promise<PutOutcome> {
-    const { node, committed } = this.#needs;
+    const { node, committed } = this.#dependencies;
     const { txSeq, index, data, proof, sizeBytes } = segment;
     const root = await this.#rootOf(segment);
     const outcome = await node.put({ root, index, data, proof, sizeBytes }, txSeq);
@@ -111,8 +111,8 @@ export class UploadsService {
    * What an upload takes. Asked again for a file that the chain has, there is nothing to pay. Throws
    * `invalid_parameter` for what does not fit together, `chain_error` and `storage_unavailable`.
    */
-  async prepare(ask: UploadAsk): Promise<PreparedUpload> {
-    const { node, flow, chainId } = this.#needs;
+  async prepare(ask: UploadRequest): Promise<PreparedUpload> {
+    const { node, flow, chainId } = this.#dependencies;
     const { plan, proofs } = await this.#plan(ask);
     const [file] = await node.find([{ root: plan.root }]);
     const isPaid = file?.txSeq !== undefined && !file.pruned && !ask.again;
@@ -130,8 +130,8 @@ export class UploadsService {
    * The call of `submit` that the chain would take: of a Flow that does not know today's, that of before 2026. When it
    * would take none, today's, and a warning.
    */
-  async #submissionOf(plan: UploadPlan, { tags = "0x", from, abi }: UploadAsk, fee: bigint) {
-    const { flow } = this.#needs;
+  async #submissionOf(plan: UploadPlan, { tags = "0x", from, abi }: UploadRequest, fee: bigint) {
+    const { flow } = this.#dependencies;
     const dataOf = (way: SubmitAbi) => encodeSubmit(plan, { tags, submitter: from, abi: way });
     const data = dataOf(abi ?? "current");
     const refusal = await flow.refusalOf({ from, data, value: fee });
@@ -150,20 +150,20 @@ export class UploadsService {
       if (root !== undefined) return lowerHex(root);
       throw new AppError("invalid_parameter", "Either 'root' or 'txSeq' must be provided");
     }
-    const file = await this.#needs.files.get({ txSeq });
+    const file = await this.#dependencies.files.get({ txSeq });
     if (root !== undefined && lowerHex(root) !== file.root)
       throw new AppError("segment_refused", "data root and tx seq not match", { param: "root" });
     return file.root;
   }
 
   async #note({ kind, file }: PutOutcome): Promise<void> {
-    const { database, progress, notesItself } = this.#needs;
+    const { database, progress, notesItself } = this.#dependencies;
     if (notesItself || kind !== "stored") return;
     await database.transaction((tx) => progress.note(tx, [file]));
   }
 
   async #plan(
-    ask: UploadAsk,
+    ask: UploadRequest,
   ): Promise<{ readonly plan: UploadPlan; readonly proofs?: readonly SegmentProof[] | undefined }> {
     const { content, sizeBytes, nodes } = ask;
     if (content) {
@@ -184,7 +184,7 @@ export class UploadsService {
     if (root === undefined) throw invalid("root", "Send the file's root, its nodes or its content.");
     const [height, ...more] = nodeHeights(sizeBytes);
     if (height !== undefined && more.length === 0) return [{ root, height }];
-    const known = await this.#needs.files.nodesOf(root);
+    const known = await this.#dependencies.files.nodesOf(root);
     if (known) return known;
     throw invalid(
       "nodes",
@@ -193,7 +193,7 @@ export class UploadsService {
   }
 }
 
-function requireSame(plan: UploadPlan, { root, sizeBytes }: UploadAsk): void {
+function requireSame(plan: UploadPlan, { root, sizeBytes }: UploadRequest): void {
   if (root !== undefined && lowerHex(root) !== plan.root)
     throw invalid("root", `This is the file ${plan.root}, not ${root}.`);
   if (sizeBytes !== undefined && sizeBytes !== plan.sizeBytes)

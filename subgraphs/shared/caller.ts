@@ -59,7 +59,7 @@ export type Caller = {
 };
 
 /** What a socket presents: routers differ in whether they hand headers on with the upgrade or as parameters. */
-export function presentedBySocket(parameters: unknown, upgrade: IncomingHttpHeaders): Presented {
+export function socketCredential(parameters: unknown, upgrade: IncomingHttpHeaders): Presented {
   const given = Object.entries(Object(parameters) as Presented);
   const named = given.map(([name, value]) => [name.toLowerCase(), value] as const);
   const headers = Object.fromEntries(named).headers;

@@ -4,7 +4,7 @@ import type { Hop } from "../../src/keys/auth/source-address.ts";
 import type { Caller } from "./caller.ts";
 import { requestsOf, rootFields } from "./schema/root-requests.ts";
 
-type Services = Pick<App, "door" | "keyUse">;
+type Services = Pick<App, "requestAuthenticator" | "keyUse">;
 
 /** What only serves an operation that was counted: entities for other subgraphs, and the schema. */
 const SERVING: ReadonlySet<string> = new Set(["_entities", "_service"]);
@@ -35,7 +35,7 @@ export class RoutedOperations {
   /** Counts requests against the client's rate limit. Throws `rate_limit_exceeded`. */
   async take(requests: number): Promise<void> {
     const { principal, isGateway } = this.#caller;
-    if (!isGateway) await this.#services.door.take({ principal, hop: this.#hop }, requests);
+    if (!isGateway) await this.#services.requestAuthenticator.take({ principal, hop: this.#hop }, requests);
   }
 
   /** Notes that the client's key was of use, if this result says so. */

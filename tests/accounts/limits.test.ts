@@ -8,7 +8,7 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { newRequestId } from "../../src/kernel/text/ids.ts";
 import { ApiKeyService } from "../../src/keys/api-keys/api-key.service.ts";
-import type { KeyTerms } from "../../src/keys/api-keys/key-settings.ts";
+import type { KeySettings } from "../../src/keys/api-keys/key-settings.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 
@@ -21,7 +21,7 @@ function keysOn(database: Database): ApiKeyService {
 }
 
 /** An account with plenty of money, and a second key of it with these terms. */
-async function seedLimited(database: Database, terms: Partial<KeyTerms>): Promise<Seeded> {
+async function seedLimited(database: Database, terms: Partial<KeySettings>): Promise<Seeded> {
   const seeded = await seedAccount(database, 1_000_000n);
   const { key, secret } = await keysOn(database).create(seeded.account, "limited", terms);
   return { account: seeded.account, keyId: key.id, secret };
@@ -212,19 +212,19 @@ describeDatabases("the limits of a key", (kind) => {
     expect(await keysOn(database).byIds([seeded.keyId])).toMatchObject([{ status: "expired" }]);
   });
 
-  test("a provider that was chosen by an older reach of the key is not paid", async () => {
+  test("a provider that was chosen by older restrictions of the key is not paid", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedLimited(database, { allowedModels: ["m"] });
     const holds = holdsOn(database);
-    await holds.hold(asking(seeded, 1n, { reachVersion: 1 }));
+    await holds.hold(asking(seeded, 1n, { restrictionsVersion: 1 }));
     await keysOn(database).update(seeded.account, seeded.keyId, {
       allowedModels: ["n"],
       trustMode: "private",
     });
-    await expect(holds.hold(asking(seeded, 1n, { reachVersion: 1 }))).rejects.toMatchObject({
-      reach: { version: 2, models: ["n"], providers: [], trustMode: "private" },
+    await expect(holds.hold(asking(seeded, 1n, { restrictionsVersion: 1 }))).rejects.toMatchObject({
+      restrictions: { version: 2, models: ["n"], providers: [], trustMode: "private" },
     });
-    await holds.hold(asking(seeded, 1n, { reachVersion: 2 }));
+    await holds.hold(asking(seeded, 1n, { restrictionsVersion: 2 }));
   });
 
   test("while admissions, settlements and changes of the key race, the limit holds and nobody waits forever", async () => {

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { MemoryBus } from "../../src/events/bus.memory.ts";
 import type { Bus } from "../../src/events/bus.ts";
-import { appendEvents, forgetEvents, readPast } from "../../src/events/outbox.ts";
+import { appendEvents, forgetEvents, readReplayWindow } from "../../src/events/outbox.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
 import { collect, fileEvent, noteOf, publishedFile, startRelay } from "../support/events.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
@@ -25,10 +25,10 @@ describeDatabases("outbox", (kind) => {
     expect(seen[0]?.at.getTime()).toBeGreaterThan(Date.now() - 60_000);
     const newest = seen[1]?.position;
     const bounds = { newest, oldestCursor: 0n, newestCursor: newest };
-    expect(await readPast(database, { topic: TOPIC }, 0n, 10)).toEqual({ ...bounds, events: seen });
+    expect(await readReplayWindow(database, { topic: TOPIC }, 0n, 10)).toEqual({ ...bounds, events: seen });
     const ofOne = { topic: TOPIC, subject: "0xbb" } as const;
-    expect(await readPast(database, ofOne, 0n, 10)).toEqual({ ...bounds, events: seen.slice(1) });
-    expect(await readPast(database, ofOne, newest ?? 0n, 10)).toEqual({ ...bounds, events: [] });
+    expect(await readReplayWindow(database, ofOne, 0n, 10)).toEqual({ ...bounds, events: seen.slice(1) });
+    expect(await readReplayWindow(database, ofOne, newest ?? 0n, 10)).toEqual({ ...bounds, events: [] });
   });
 
   test("two relays publish every event of 200 concurrent transactions once, each subject in order of commit", async () => {
@@ -114,7 +114,7 @@ describeDatabases("outbox", (kind) => {
     expect(await forgetEvents(database, 1)).toBe(1);
     expect(await forgetEvents(database, 10)).toBe(1);
     expect(await forgetEvents(database, 10)).toBe(0);
-    expect((await readPast(database, { topic: TOPIC }, 0n, 10)).events.map(noteOf)).toEqual(["3"]);
+    expect((await readReplayWindow(database, { topic: TOPIC }, 0n, 10)).events.map(noteOf)).toEqual(["3"]);
     expect(await database.rows("select 1 from outbox where position is null")).toHaveLength(1);
   });
 

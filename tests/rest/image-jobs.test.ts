@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { drawPicture, sizeOfPng } from "../../src/devnet/provider/image.ts";
+import { drawImage, sizeOfPng } from "../../src/devnet/provider/image.ts";
 import { type RestFailure, rest } from "../support/clients/rest-client.ts";
 import { requireBooks } from "../support/inference/bill.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
@@ -83,7 +83,7 @@ describe("an image job", () => {
 
   test("edits a picture that is sent as a form", async () => {
     const form = new FormData();
-    const picture = drawPicture(Buffer.from("x"), { width: 6, height: 4 });
+    const picture = drawImage(Buffer.from("x"), { width: 6, height: 4 });
     for (const [name, value] of Object.entries({ model: SERVICES.edits.model, prompt: "bluer" }))
       form.set(name, value);
     form.set("image", new Blob([new Uint8Array(picture)], { type: "image/png" }), "sea.png");

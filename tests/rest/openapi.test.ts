@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { beforeAll, describe, expect, test } from "vitest";
-import { drawPicture } from "../../src/devnet/provider/image.ts";
+import { drawImage } from "../../src/devnet/provider/image.ts";
 import { SCOPES } from "../../src/keys/auth/principal.ts";
 import { toOpenApi } from "../../src/rest/openapi/openapi.ts";
 import { routes } from "../../src/rest/rest.plugin.ts";
@@ -286,7 +286,7 @@ function editForm(): FormData {
   const form = new FormData();
   form.set("model", SERVICES.edits.model);
   form.set("prompt", "a storm");
-  form.set("image", new Blob([new Uint8Array(drawPicture("a sea", { width: 16, height: 8 }))]), "sea.png");
+  form.set("image", new Blob([new Uint8Array(drawImage("a sea", { width: 16, height: 8 }))]), "sea.png");
   return form;
 }
 

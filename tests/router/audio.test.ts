@@ -6,7 +6,7 @@ import { type Seeded, seedAccount } from "../support/seed.ts";
 import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
 
-type Transcript = {
+type DeliveredText = {
   readonly text: string;
   readonly x_0g_trace: { readonly billing: { readonly total_cost: string } };
 };
@@ -55,11 +55,11 @@ test("the form goes to the provider byte for byte, and nothing of the client's h
 
 test("JSON with base64 is the same transcription", async () => {
   const wav = toWav(3);
-  const form = (await (await send({ language: "de" }, wav)).json()) as Transcript;
+  const form = (await (await send({ language: "de" }, wav)).json()) as DeliveredText;
   const body = { model, file_base64: wav.toString("base64"), filename: "a.wav", language: "de" };
   const reply = await post(Buffer.from(JSON.stringify(body)), "application/json");
   expect(reply.status).toBe(200);
-  const { text, x_0g_trace } = (await reply.json()) as Transcript;
+  const { text, x_0g_trace } = (await reply.json()) as DeliveredText;
   expect([text, x_0g_trace.billing.total_cost]).toEqual([form.text, "90"]);
   await requireBooks(stack().app, owner, { available: 10_000n - 180n });
 });
@@ -77,7 +77,7 @@ test("a data: URL is the audio that it carries, and names its kind; base64 may h
     [lines, "audio.wav"],
   ] as const) {
     const reply = await post(Buffer.from(JSON.stringify({ model, file_base64 })), "application/json");
-    const { x_0g_trace } = (await reply.json()) as Transcript;
+    const { x_0g_trace } = (await reply.json()) as DeliveredText;
     expect([reply.status, x_0g_trace.billing.total_cost]).toEqual([200, "90"]);
     const form = sent.pop() ?? "";
     expect(form).toContain(`filename="${name}"`);
@@ -112,7 +112,8 @@ test("where the sound does not prove its length, what the answer states is charg
       body: JSON.stringify({ text: "hm", ...fields }),
     },
   });
-  const cost = async () => ((await (await send({}, MP3)).json()) as Transcript).x_0g_trace.billing.total_cost;
+  const cost = async () =>
+    ((await (await send({}, MP3)).json()) as DeliveredText).x_0g_trace.billing.total_cost;
   services().speech.behaviour = answer({ duration: 2.1 });
   expect(await cost()).toBe("90");
   services().speech.behaviour = answer({ usage: { type: "duration", seconds: 4 } });
@@ -147,7 +148,7 @@ test("the usage of an answer is what was billed, whatever the provider states", 
         body: JSON.stringify({ text: '"usage":1', usage: stated, words: [{ usage: 1 }] }),
       },
     };
-    const { x_0g_trace, ...answer } = (await (await send({}, file)).json()) as Transcript;
+    const { x_0g_trace, ...answer } = (await (await send({}, file)).json()) as DeliveredText;
     expect(answer).toEqual({
       text: '"usage":1',
       usage: { type: "duration", seconds },

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { drawPicture, sizeOfPng } from "../../src/devnet/provider/image.ts";
+import { drawImage, sizeOfPng } from "../../src/devnet/provider/image.ts";
 import { type RestFailure, rest } from "../support/clients/rest-client.ts";
 import { requireBooks } from "../support/inference/bill.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
@@ -177,7 +177,7 @@ async function edit<T>(fields: Readonly<Record<string, string | Blob | undefined
 }
 
 function formOf(fields: Readonly<Record<string, string | Blob | undefined>> = {}): FormData {
-  const image = new Blob([new Uint8Array(drawPicture("x", { width: 8, height: 4 }))], { type: "image/png" });
+  const image = new Blob([new Uint8Array(drawImage("x", { width: 8, height: 4 }))], { type: "image/png" });
   const form = new FormData();
   for (const [name, value] of Object.entries({ model: EDIT.model, prompt: "a tree", image, ...fields }))
     if (value !== undefined) form.set(name, value);

@@ -1,6 +1,6 @@
 import type { HoldsService } from "../../src/accounts/holds.service.ts";
 import type { Database } from "../../src/db/database.ts";
-import { ExchangeService } from "../../src/inference/dispatch/dispatch.service.ts";
+import { DispatchService } from "../../src/inference/dispatch/dispatch.service.ts";
 import type { ProviderClient } from "../../src/inference/providers/provider.client.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 
@@ -13,7 +13,7 @@ export type Plant = {
   readonly prepare?: (database: Database) => Promise<void>;
   readonly holds?: (holds: HoldsService, database: Database) => HoldsService;
   readonly providers?: (client: ProviderClient) => ProviderClient;
-  readonly exchanges?: typeof ExchangeService;
+  readonly exchanges?: typeof DispatchService;
   /** How often providers are asked for one chat. */
   readonly tries?: number;
 };
@@ -22,9 +22,9 @@ export type Plant = {
 export const NO_BUG: Plant = { name: "no bug" };
 
 /** Asks another provider also behind what was written. */
-class Stutterer extends ExchangeService {
-  override tryEach: ExchangeService["tryEach"] = (admitted, signal, run) =>
-    super.tryEach(admitted, signal, run);
+class Stutterer extends DispatchService {
+  override withFailover: DispatchService["withFailover"] = (admitted, signal, run) =>
+    super.withFailover(admitted, signal, run);
 }
 
 /** The bugs that a simulation of money must find (promises P6). */

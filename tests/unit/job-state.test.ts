@@ -2,24 +2,24 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
   isFinal,
-  JOB_MOVES,
   JOB_STATES,
-  type JobMove,
+  JOB_TRANSITIONS,
   type JobState,
-  moveJob,
+  type JobTransition,
   statesBefore,
+  transitionJob,
 } from "../../src/jobs/job.state.ts";
 
 const RANK: Record<JobState, number> = { pending: 0, processing: 1, completed: 2, failed: 2, cancelled: 2 };
 
-const moves = fc.array(fc.constantFrom<JobMove>(...JOB_MOVES), { maxLength: 30 });
+const moves = fc.array(fc.constantFrom<JobTransition>(...JOB_TRANSITIONS), { maxLength: 30 });
 
 /** Every state that a job passes through; moves that are not possible leave it where it is. */
-function walk(sequence: readonly JobMove[]): JobState[] {
+function walk(sequence: readonly JobTransition[]): JobState[] {
   const states: JobState[] = ["pending"];
   for (const move of sequence) {
     const state = states.at(-1) as JobState;
-    states.push(moveJob(state, move) ?? state);
+    states.push(transitionJob(state, move) ?? state);
   }
   return states;
 }
@@ -50,8 +50,8 @@ test("only a job that no worker took can be taken back, and only one that a work
 
 test("a state is final if and only if no move leads out of it, and every move has a state to begin in", () => {
   for (const state of JOB_STATES)
-    expect(isFinal(state)).toBe(JOB_MOVES.every((move) => moveJob(state, move) === undefined));
-  expect(JOB_MOVES.map(statesBefore)).toEqual([
+    expect(isFinal(state)).toBe(JOB_TRANSITIONS.every((move) => transitionJob(state, move) === undefined));
+  expect(JOB_TRANSITIONS.map(statesBefore)).toEqual([
     "('pending', 'processing')",
     "('processing')",
     "('processing')",

@@ -111,7 +111,7 @@ class Compiler {
     const use = this.#prices.listSize.get(coordinate);
     if (!use) return undefined;
     const slicing = textsOf(use.slicingArguments).map((path) =>
-      compileSlice(path.split("../../policy"), field.args, node),
+      compileSlice(path.split("."), field.args, node),
     );
     const assumed = typeof use.assumedSize === "number" ? use.assumedSize : this.#prices.defaultListSize;
     const size: Cost = (variables) => {

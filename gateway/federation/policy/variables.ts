@@ -62,8 +62,7 @@ export function findVariableFaults(
     }
     for (const { path, error } of coercionFaults(value, type)) {
       const place = path.length > 0 ? ` at "${name}${path.map(toText).join("")}"` : "";
-      const reason =
-        hidesNames && error.extensions.code === undefined ? "../../policy" : `: ${error.message}`;
+      const reason = hidesNames && error.extensions.code === undefined ? "." : `: ${error.message}`;
       faults.push(fault(`Variable "$${name}" has an invalid value${place}${reason}`));
     }
     if (faults.length >= MAX_FAULTS) break;

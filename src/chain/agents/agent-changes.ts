@@ -5,14 +5,14 @@ import type { AgentEvent, IntelligentData, PlacedAgentEvent, SealedKeyEntry } fr
 export type Place = { readonly block_number: string; readonly log_index: number };
 type Origin = Place & { readonly block_hash: Hex; readonly transaction_hash: Hex };
 /** A row that holds until its end; an end of null is open. */
-type Lasting = Origin & { ended_block: string | null; ended_log: number | null };
+type TemporalRow = Origin & { ended_block: string | null; ended_log: number | null };
 
-type TransferRow = Lasting & { token_id: string; sender: Hex; receiver: Hex; with_key: boolean };
-type DataRow = Lasting & { token_id: string; datas: readonly IntelligentData[] };
-type CreatorRow = Lasting & { token_id: string; creator: Hex };
-type DelegationRow = Lasting & { user_address: Hex; assistant: Hex };
+type TransferRow = TemporalRow & { token_id: string; sender: Hex; receiver: Hex; with_key: boolean };
+type DataRow = TemporalRow & { token_id: string; datas: readonly IntelligentData[] };
+type CreatorRow = TemporalRow & { token_id: string; creator: Hex };
+type DelegationRow = TemporalRow & { user_address: Hex; assistant: Hex };
 export type AuthorizationEnd = "revoked" | "cleared" | "transferred";
-type AuthorizationRow = Lasting & {
+type AuthorizationRow = TemporalRow & {
   token_id: string;
   authorized_by: Hex;
   user_address: Hex;
@@ -72,13 +72,13 @@ export function toChanges(
   events: readonly PlacedAgentEvent[],
   known: ReadonlyMap<bigint, readonly IntelligentData[]>,
 ): AgentChanges {
-  const fold = new Fold(known);
+  const fold = new LogReducer(known);
   for (const event of events) fold.take(event);
   return fold.changes();
 }
 
 /** Rows of which one at a time holds, by key: each ends where the next begins. */
-class Succession<Row extends Lasting> {
+class VersionedRows<Row extends TemporalRow> {
   readonly rows: Row[] = [];
   readonly #newest = new Map<string, Row>();
   /** Where what was there before the page ends. */
@@ -93,11 +93,11 @@ class Succession<Row extends Lasting> {
   }
 }
 
-class Fold {
-  readonly #transfers = new Succession<TransferRow>();
-  readonly #datas = new Succession<DataRow>();
-  readonly #creators = new Succession<CreatorRow>();
-  readonly #delegations = new Succession<DelegationRow>();
+class LogReducer {
+  readonly #transfers = new VersionedRows<TransferRow>();
+  readonly #datas = new VersionedRows<DataRow>();
+  readonly #creators = new VersionedRows<CreatorRow>();
+  readonly #delegations = new VersionedRows<DelegationRow>();
   readonly #grants: AuthorizationRow[] = [];
   readonly #openGrants = new Map<string, Map<Hex, AuthorizationRow>>();
   readonly #grantEnds = new Map<string, GrantEnd>();
@@ -282,11 +282,11 @@ function toOrigin({ log }: PlacedAgentEvent): Origin {
   };
 }
 
-function lasting(origin: Origin): Lasting {
+function lasting(origin: Origin): TemporalRow {
   return { ...origin, ended_block: null, ended_log: null };
 }
 
-function end(row: Lasting, at: Place): void {
+function end(row: TemporalRow, at: Place): void {
   row.ended_block = at.block_number;
   row.ended_log = at.log_index;
 }

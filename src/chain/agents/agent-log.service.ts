@@ -9,17 +9,17 @@ import type { LogReaders, PlacedAgentEvent } from "./agent-event.ts";
 import { agentNftReaders } from "./agent-nft-events.ts";
 import { agenticIdReaders } from "./agentic-id-events.ts";
 import {
+  type AppliedChanges,
   type ContractKey,
   forgetRemovedKeys,
   readDatas,
   revertChanges,
   type SealedKeyChange,
-  type Told,
   type TransferChange,
   writeChanges,
 } from "./agents.store.ts";
 
-type Needs = { readonly chainId: number; readonly contract: AgentContract };
+type Dependencies = { readonly chainId: number; readonly contract: AgentContract };
 
 const READERS = { "agent-nft": agentNftReaders, "agentic-id": agenticIdReaders } as const;
 
@@ -36,7 +36,7 @@ export class AgentLogService implements LogHandler {
   readonly #readers: LogReaders;
   readonly #key: ContractKey;
 
-  constructor({ chainId, contract }: Needs) {
+  constructor({ chainId, contract }: Dependencies) {
     this.#readers = READERS[contract.generation];
     this.#key = { chainId, contract: contract.address };
     this.addresses = [contract.address];
@@ -69,7 +69,7 @@ export class AgentLogService implements LogHandler {
     });
   }
 
-  async #tell(tx: Queries, { transfers, keys }: Told, removed: boolean): Promise<void> {
+  async #tell(tx: Queries, { transfers, keys }: AppliedChanges, removed: boolean): Promise<void> {
     const { contract } = this.#key;
     const events = [
       ...transfers.map((row) => ({ row, event: toTransferEvent(contract, row, removed) })),

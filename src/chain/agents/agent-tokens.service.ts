@@ -32,7 +32,7 @@ export type { TokenKey } from "./token-rows.ts";
 /** An agent token as it stands, as far as the chain was read. */
 export type AgentToken = StoredToken & { readonly generation: AgentGeneration };
 
-type Needs = {
+type Dependencies = {
   readonly queries: Queries;
   readonly client: PublicClient;
   readonly chainId: number;
@@ -44,23 +44,23 @@ const VERIFIER_FRESH_MS = 10_000;
 
 /** Finds agent tokens and what became of them. All of it is public, as the chain is. */
 export class AgentTokensService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #contracts: ReadonlyMap<Hex, AgentContract>;
   readonly #verifiers = new Map<Hex, { readonly address: Promise<Hex>; readonly askedMs: number }>();
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
-    this.#contracts = new Map(needs.contracts.map((contract) => [contract.address, contract]));
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+    this.#contracts = new Map(dependencies.contracts.map((contract) => [contract.address, contract]));
   }
 
   /** The contracts that are read. */
   contracts(): readonly AgentContract[] {
-    return this.#needs.contracts;
+    return this.#dependencies.contracts;
   }
 
   /** For each key, in their order, its token; undefined for one that was never minted, or whose contract is not read. */
   async byKeys(keys: readonly TokenKey[]): Promise<readonly (AgentToken | undefined)[]> {
-    const found = await findTokens(this.#needs.queries, this.#needs.chainId, keys.map(lower));
+    const found = await findTokens(this.#dependencies.queries, this.#dependencies.chainId, keys.map(lower));
     const tokens = new Map(found.map((token) => [nameOf(token), this.#withGeneration(token)]));
     return keys.map((key) => tokens.get(nameOf(lower(key))));
   }
@@ -70,7 +70,7 @@ export class AgentTokensService {
     filter: { readonly contract?: Hex | undefined; readonly owner?: Hex | undefined },
     page: PageRequest,
   ): Promise<Page<AgentToken>> {
-    const { queries, chainId } = this.#needs;
+    const { queries, chainId } = this.#dependencies;
     const rows = await listTokens(
       queries,
       chainId,
@@ -88,37 +88,50 @@ export class AgentTokensService {
 
   /** For each token, in their order, who may use it now, in the order in which they were authorised. */
   async usersOf(keys: readonly TokenKey[]): Promise<readonly (readonly Hex[])[]> {
-    const found = await findUsers(this.#needs.queries, this.#needs.chainId, keys.map(lower));
+    const found = await findUsers(this.#dependencies.queries, this.#dependencies.chainId, keys.map(lower));
     const users = Map.groupBy(found, nameOf);
     return keys.map((key) => users.get(nameOf(lower(key)))?.map(({ user }) => user) ?? []);
   }
 
   /** For each user, in their order, the delegates that may sign access proofs, by contract. */
   async delegationsOf(users: readonly Hex[]): Promise<readonly (readonly Delegation[])[]> {
-    const found = await findDelegations(this.#needs.queries, this.#needs.chainId, users.map(lowerHex));
+    const found = await findDelegations(
+      this.#dependencies.queries,
+      this.#dependencies.chainId,
+      users.map(lowerHex),
+    );
     const delegations = Map.groupBy(found, ({ user }) => user);
     return users.map((user) => delegations.get(lowerHex(user)) ?? []);
   }
 
   /** A token's moves, newest first. */
   async transfers(key: TokenKey, page: PageRequest): Promise<Page<TokenTransfer>> {
-    return toPage(await listTransfers(this.#needs.queries, this.#needs.chainId, lower(key), page), page);
+    return toPage(
+      await listTransfers(this.#dependencies.queries, this.#dependencies.chainId, lower(key), page),
+      page,
+    );
   }
 
   /** Who was ever authorised to use a token, and until when, newest first. */
   async authorizations(key: TokenKey, page: PageRequest): Promise<Page<Authorization>> {
-    return toPage(await listAuthorizations(this.#needs.queries, this.#needs.chainId, lower(key), page), page);
+    return toPage(
+      await listAuthorizations(this.#dependencies.queries, this.#dependencies.chainId, lower(key), page),
+      page,
+    );
   }
 
   /** What was cloned from a token, newest first. */
   async clones(key: TokenKey, page: PageRequest): Promise<Page<TokenClone>> {
-    return toPage(await listClones(this.#needs.queries, this.#needs.chainId, lower(key), page), page);
+    return toPage(
+      await listClones(this.#dependencies.queries, this.#dependencies.chainId, lower(key), page),
+      page,
+    );
   }
 
   /** The contract that judges proofs for this one, as the chain says, at most 10 s old. Throws `chain_error`. */
   verifierOf(contract: Hex): Promise<Hex> {
     const address = lowerHex(contract);
-    const { client, clock } = this.#needs;
+    const { client, clock } = this.#dependencies;
     const known = this.#verifiers.get(address);
     if (known && clock.monotonicMs() - known.askedMs < VERIFIER_FRESH_MS) return known.address;
     const asked = client

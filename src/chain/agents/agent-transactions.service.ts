@@ -19,7 +19,7 @@ import {
   toProofArguments,
 } from "./transfer-proof.ts";
 
-type Needs = {
+type Dependencies = {
   readonly client: PublicClient;
   readonly transactions: TransactionBuilder;
   readonly contracts: readonly AgentContract[];
@@ -51,10 +51,10 @@ const REPLAYABLE =
  * would refuse is not given out: the failure says which error it would be and why.
  */
 export class AgentTransactionsService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -97,7 +97,7 @@ export class AgentTransactionsService {
   /** Delegates the signing of access proofs for all of the sender's tokens of a contract; the zero address ends the delegation. */
   async delegateAccess(contract: Hex, assistant: Hex, from?: Hex): Promise<PreparedTransaction> {
     const { address: to, generation } = this.#contract(contract);
-    const { transactions } = this.#needs;
+    const { transactions } = this.#dependencies;
     const args = [lowerHex(assistant)] as const;
     return generation === "agent-nft"
       ? transactions.prepare({ to, abi: agentNftAbi, functionName: "delegateAccess", args, from })
@@ -117,7 +117,7 @@ export class AgentTransactionsService {
     const move = toMove(request);
     const args = [move.from, move.to, request.tokenId, toProofArguments(move.proofs)] as const;
     try {
-      return await this.#needs.transactions.prepare({
+      return await this.#dependencies.transactions.prepare({
         to: address,
         abi: agentNftAbi,
         functionName,
@@ -143,7 +143,7 @@ export class AgentTransactionsService {
   }
 
   async #factsOf({ address, tokenId }: { address: Hex; tokenId: bigint }, to: Hex): Promise<TransferFacts> {
-    const { client } = this.#needs;
+    const { client } = this.#dependencies;
     const token = { address, abi: agentNftAbi } as const;
     const [owner, datas, delegate] = await Promise.all([
       this.#ownerOf(address, tokenId),
@@ -165,7 +165,7 @@ export class AgentTransactionsService {
     const { address } = this.#contract(contract);
     const call = { address, abi: agentNftAbi, functionName: "authorizedUsersOf", args: [tokenId] } as const;
     // Of a token that is not there the move itself says so.
-    const users = await asked("the authorised users", this.#needs.client.readContract(call)).catch(
+    const users = await asked("the authorised users", this.#dependencies.client.readContract(call)).catch(
       (error: AppError) => {
         if (error.code === "contract_refused") return [];
         throw error;
@@ -182,7 +182,7 @@ export class AgentTransactionsService {
   ): Promise<PreparedTransaction> {
     const { address } = this.#contract(contract);
     const owner = from ?? (await this.#ownerOf(address, tokenId));
-    return this.#needs.transactions.prepare({
+    return this.#dependencies.transactions.prepare({
       to: address,
       abi: agentNftAbi,
       functionName,
@@ -193,17 +193,17 @@ export class AgentTransactionsService {
 
   #ownerOf(address: Hex, tokenId: bigint): Promise<Hex> {
     const call = { address, abi: agentNftAbi, functionName: "ownerOf", args: [tokenId] } as const;
-    return asked("the token's owner", this.#needs.client.readContract(call));
+    return asked("the token's owner", this.#dependencies.client.readContract(call));
   }
 
   #datasOf(address: Hex, tokenId: bigint) {
     const call = { address, abi: agentNftAbi, functionName: "intelligentDatasOf", args: [tokenId] } as const;
-    return asked("the token's data", this.#needs.client.readContract(call));
+    return asked("the token's data", this.#dependencies.client.readContract(call));
   }
 
   #contract(address: Hex): AgentContract {
     const wanted = lowerHex(address);
-    const contract = this.#needs.contracts.find((known) => known.address === wanted);
+    const contract = this.#dependencies.contracts.find((known) => known.address === wanted);
     if (contract) return contract;
     throw new AppError("not_found", "This contract is not among those that are read: see agentContracts.", {
       param: "contract",

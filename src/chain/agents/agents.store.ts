@@ -25,7 +25,7 @@ export type SealedKeyChange = Place & {
   readonly block_hash: Hex;
   readonly transaction_hash: Hex;
 };
-export type Told = {
+export type AppliedChanges = {
   readonly transfers: readonly TransferChange[];
   readonly keys: readonly SealedKeyChange[];
 };
@@ -43,7 +43,11 @@ export async function readDatas(
 }
 
 /** Writes a page of changes, and returns what of it was not there yet. */
-export async function writeChanges(tx: Queries, key: ContractKey, changes: AgentChanges): Promise<Told> {
+export async function writeChanges(
+  tx: Queries,
+  key: ContractKey,
+  changes: AgentChanges,
+): Promise<AppliedChanges> {
   const write = <Row>(sql: string, rows: readonly object[]) =>
     rows.length === 0
       ? Promise.resolve([])
@@ -66,7 +70,7 @@ export async function writeChanges(tx: Queries, key: ContractKey, changes: Agent
 }
 
 /** Takes back what came from block `from` on, lets last what ended there, and returns what went, the newest first. */
-export async function revertChanges(tx: Queries, key: ContractKey, from: bigint): Promise<Told> {
+export async function revertChanges(tx: Queries, key: ContractKey, from: bigint): Promise<AppliedChanges> {
   const parameters = [key.chainId, key.contract, from.toString()];
   const transfers = await tx.rows<TransferChange>(DELETE_TRANSFERS, parameters);
   for (const table of ["agent_data", "agent_creator", "agent_delegation", "agent_authorization"] as const)

@@ -1,5 +1,5 @@
+import type { AppContext } from "../../app-context.ts";
 import { lowerHex } from "../../kernel/text/hex.ts";
-import type { Parts } from "../../parts.ts";
 import type { TransactionBuilder } from "../transactions/transaction-builder.ts";
 import type { LogHandler } from "../watcher/log-handler.ts";
 import { AgentContractsService } from "./agent-contracts.service.ts";
@@ -21,7 +21,7 @@ export type AgentServices = {
 
 /** Builds the services of agent tokens, and has each contract followed under a cursor of its own. */
 export function openAgents(
-  { config, network, database, events, rpc, clock }: Parts,
+  { config, network, database, events, rpc, clock }: AppContext,
   {
     transactions,
     follow,

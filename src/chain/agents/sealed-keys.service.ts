@@ -9,19 +9,19 @@ import { findSealedKeys, listSealedKeys, type SealedKey, type SealedKeyFilter } 
 
 export type { SealedKey } from "./sealed-keys.store.ts";
 
-type Needs = { readonly queries: Queries; readonly events: EventsService; readonly chainId: number };
+type Dependencies = { readonly queries: Queries; readonly events: EventsService; readonly chainId: number };
 
 /** The keys that were sealed for receivers of agent tokens: an inbox, and news of it. Public, as the chain is. */
 export class SealedKeysService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Sealed keys that stand, newest first: a receiver's, a contract's or a token's. */
   async list(filter: SealedKeyFilter, page: PageRequest): Promise<Page<SealedKey>> {
-    const { queries, chainId } = this.#needs;
+    const { queries, chainId } = this.#dependencies;
     const lowered = {
       to: filter.to && lowerHex(filter.to),
       contract: filter.contract && lowerHex(filter.contract),
@@ -32,7 +32,7 @@ export class SealedKeysService {
 
   /** For each id, in their order, its sealed key, also one that the chain took back in the last day. */
   async byIds(ids: readonly string[]): Promise<readonly (SealedKey | undefined)[]> {
-    const found = await findSealedKeys(this.#needs.queries, ids);
+    const found = await findSealedKeys(this.#dependencies.queries, ids);
     const keys = new Map(found.map((key) => [key.id, key]));
     return ids.map((id) => keys.get(id));
   }
@@ -43,7 +43,7 @@ export class SealedKeysService {
    */
   async follow(filter: SealedKeyFilter, after?: string): Promise<EventStream<"sealed-key.published">> {
     const subject = filter.to && lowerHex(filter.to);
-    const stream = await this.#needs.events.follow({ topic: "sealed-key.published", subject }, after);
+    const stream = await this.#dependencies.events.follow({ topic: "sealed-key.published", subject }, after);
     const contract = filter.contract && lowerHex(filter.contract);
     const tokenId = filter.tokenId?.toString();
     if (contract === undefined && tokenId === undefined) return stream;
@@ -63,7 +63,7 @@ export class SealedKeysService {
     const contract = filter.contract && lowerHex(filter.contract);
     const { tokenId } = filter;
     const subject = contract && tokenId !== undefined ? tokenSubject(contract, tokenId) : undefined;
-    const stream = await this.#needs.events.follow({ topic: "token.transferred", subject }, after);
+    const stream = await this.#dependencies.events.follow({ topic: "token.transferred", subject }, after);
     if (subject !== undefined || (contract === undefined && tokenId === undefined)) return stream;
     return filterStream(
       stream,

@@ -7,7 +7,7 @@ import type { Hex } from "../../kernel/text/hex.ts";
 import { inferenceServingAbi } from "../abi/inference-serving.ts";
 import { createAppSecret } from "./app-secret.ts";
 
-type Needs = {
+type Dependencies = {
   readonly client: PublicClient;
   readonly registry: Hex;
   readonly wallet: LocalAccount;
@@ -23,16 +23,16 @@ const EPHEMERAL = 255;
  * life of 23 h and renewed an hour before the end (SPEC 5.7, facts 2.1).
  */
 export class CredentialsService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #kept = new Map<string, { secret: Promise<string>; renewAt: number }>();
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** The bearer for this provider. Throws `no_available_provider` when the chain cannot tell, and then asks again next time. */
   secretFor(provider: Hex): Promise<string> {
-    const now = this.#needs.clock.now().getTime();
+    const now = this.#dependencies.clock.now().getTime();
     const kept = this.#kept.get(provider);
     if (kept && now < kept.renewAt) return kept.secret;
     const secret = this.#sign(provider, now);
@@ -47,7 +47,7 @@ export class CredentialsService {
   }
 
   async #sign(provider: Hex, now: number): Promise<string> {
-    const { client, registry, wallet } = this.#needs;
+    const { client, registry, wallet } = this.#dependencies;
     const account = await client
       .readContract({
         address: registry,

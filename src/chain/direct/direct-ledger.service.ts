@@ -4,7 +4,7 @@ import type { Page, PageRequest } from "../../kernel/page.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { inferenceServingAbi } from "../abi/inference-serving.ts";
 import { ledgerManagerAbi } from "../abi/ledger-manager.ts";
-import { kept } from "../memoize-for.ts";
+import { memoizeFor } from "../memoize-for.ts";
 import { addressOf, type Network } from "../networks.ts";
 import { contractError } from "../rpc/contract-error.ts";
 import { refusedWith } from "../rpc/refused-with.ts";
@@ -50,7 +50,7 @@ export type DirectRules = {
   readonly refundLockSeconds: bigint;
 };
 
-type Needs = { readonly client: PublicClient; readonly network: Network; readonly clock: Clock };
+type Dependencies = { readonly client: PublicClient; readonly network: Network; readonly clock: Clock };
 
 const RULES_KEPT_MS = 60_000;
 const EPHEMERAL_TOKEN_ID = 255;
@@ -61,23 +61,25 @@ const EPHEMERAL_TOKEN_ID = 255;
  * where the network has no such contract, and `chain_error` when the RPC fails.
  */
 export class DirectLedgerService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   /** What the contracts ask of their users, at most a minute old. */
   readonly rules: () => Promise<DirectRules>;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
-    this.rules = kept(needs.clock, RULES_KEPT_MS, () => this.#readRules());
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+    this.rules = memoizeFor(dependencies.clock, RULES_KEPT_MS, () => this.#readRules());
   }
 
   /** A user's ledger, undefined for one who has none. */
   async ledger(user: Hex): Promise<DirectLedger | undefined> {
     try {
-      const { availableBalance, totalBalance, additionalInfo } = await this.#needs.client.readContract({
-        ...this.#ledger(),
-        functionName: "getLedger",
-        args: [user],
-      });
+      const { availableBalance, totalBalance, additionalInfo } = await this.#dependencies.client.readContract(
+        {
+          ...this.#ledger(),
+          functionName: "getLedger",
+          args: [user],
+        },
+      );
       return {
         user: lowerHex(user),
         available: availableBalance,
@@ -96,7 +98,7 @@ export class DirectLedgerService {
     const { refundLockSeconds } = await this.rules();
     return readOffsetPage(page, async (offset, limit) => {
       try {
-        const [rows, total] = await this.#needs.client.readContract({
+        const [rows, total] = await this.#dependencies.client.readContract({
           ...this.#serving(),
           functionName: "getAccountsByUser",
           args: [user, offset, limit],
@@ -113,7 +115,7 @@ export class DirectLedgerService {
     const { refundLockSeconds } = await this.rules();
     try {
       const call = { ...this.#serving(), functionName: "getAccount", args: [user, provider] } as const;
-      return toSubAccount(await this.#needs.client.readContract(call), refundLockSeconds);
+      return toSubAccount(await this.#dependencies.client.readContract(call), refundLockSeconds);
     } catch (error) {
       if (refusedWith(error, "AccountNotExists")) return undefined;
       throw contractError("the sub-accounts of the direct path", error);
@@ -121,7 +123,7 @@ export class DirectLedgerService {
   }
 
   async #readRules(): Promise<DirectRules> {
-    const { client } = this.#needs;
+    const { client } = this.#dependencies;
     const ledger = this.#ledger();
     try {
       const [minimumLedger, minimumTransfer, perRetrieval, perService, refundLockSeconds] = await Promise.all(
@@ -146,11 +148,17 @@ export class DirectLedgerService {
   }
 
   #ledger() {
-    return { address: addressOf(this.#needs.network, "computeLedger"), abi: ledgerManagerAbi } as const;
+    return {
+      address: addressOf(this.#dependencies.network, "computeLedger"),
+      abi: ledgerManagerAbi,
+    } as const;
   }
 
   #serving() {
-    return { address: addressOf(this.#needs.network, "computeInference"), abi: inferenceServingAbi } as const;
+    return {
+      address: addressOf(this.#dependencies.network, "computeInference"),
+      abi: inferenceServingAbi,
+    } as const;
   }
 }
 

@@ -25,7 +25,7 @@ type Wanted = {
   readonly expiresAt?: Date | null | undefined;
 };
 
-type Needs = { readonly ledger: DirectLedgerService; readonly clock: Clock };
+type Dependencies = { readonly ledger: DirectLedgerService; readonly clock: Clock };
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
@@ -34,10 +34,10 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
  * secret is made of what the wallet signed, is given back once and not kept.
  */
 export class DirectSecretsService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -51,7 +51,7 @@ export class DirectSecretsService {
     tokenId = EPHEMERAL_TOKEN_ID,
     expiresAt,
   }: Wanted): Promise<PreparedSecret> {
-    const subAccount = await this.#needs.ledger.subAccount(account, provider);
+    const subAccount = await this.#dependencies.ledger.subAccount(account, provider);
     if (!subAccount)
       throw new AppError(
         "not_found",
@@ -68,7 +68,7 @@ export class DirectSecretsService {
           param: "tokenId",
         },
       );
-    const timestamp = this.#needs.clock.now().getTime();
+    const timestamp = this.#dependencies.clock.now().getTime();
     const longest = tokenId === EPHEMERAL_TOKEN_ID ? timestamp + DAY_MS : 0;
     const claims = {
       address: getAddress(account),

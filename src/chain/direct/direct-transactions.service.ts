@@ -12,7 +12,7 @@ import type { ServiceNames } from "./service-names.ts";
 /** A service of the direct path: inference, or fine-tuning in the current version or in the old one. */
 export type DirectServiceName = "inference" | "fine-tuning" | "fine-tuning-v1.0";
 
-type Needs = {
+type Dependencies = {
   readonly transactions: TransactionBuilder;
   readonly network: Network;
   readonly names: ServiceNames;
@@ -32,15 +32,15 @@ const OTHER_POOL =
  * `contract_not_found` where the network lacks the contract, and with a sender what `TransactionBuilder` throws.
  */
 export class DirectTransactions {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Opens the sender's ledger with `amount` neuron. */
   addLedger({ amount, additionalInfo = "", from }: Sender & { amount: bigint; additionalInfo?: string }) {
-    return this.#needs.transactions.prepare({
+    return this.#dependencies.transactions.prepare({
       ...this.#ledger(),
       functionName: "addLedger",
       args: [additionalInfo],
@@ -54,13 +54,13 @@ export class DirectTransactions {
   depositFund({ amount, recipient, from }: Sender & { amount: bigint; recipient?: Hex | undefined }) {
     const money = { value: positive(amount), from, warnings: [OTHER_POOL] };
     return recipient === undefined
-      ? this.#needs.transactions.prepare({
+      ? this.#dependencies.transactions.prepare({
           ...this.#ledger(),
           functionName: "depositFund",
           args: [],
           ...money,
         })
-      : this.#needs.transactions.prepare({
+      : this.#dependencies.transactions.prepare({
           ...this.#ledger(),
           functionName: "depositFundFor",
           args: [recipient],
@@ -75,7 +75,7 @@ export class DirectTransactions {
     amount,
     from,
   }: Sender & { provider: Hex; service: DirectServiceName; amount: bigint }): Promise<PreparedTransaction> {
-    return this.#needs.transactions.prepare({
+    return this.#dependencies.transactions.prepare({
       ...this.#ledger(),
       functionName: "transferFund",
       args: [provider, await this.#nameOf(service), positive(amount)],
@@ -92,7 +92,7 @@ export class DirectTransactions {
   }: Sender & { providers: readonly Hex[]; service: DirectServiceName }): Promise<PreparedTransaction> {
     if (providers.length < 1 || providers.length > MAX_PROVIDERS)
       throw refused("providers", `Retrieve from 1 to ${MAX_PROVIDERS} providers at once.`);
-    return this.#needs.transactions.prepare({
+    return this.#dependencies.transactions.prepare({
       ...this.#ledger(),
       functionName: "retrieveFund",
       args: [providers, await this.#nameOf(service)],
@@ -103,7 +103,7 @@ export class DirectTransactions {
 
   /** Pays `amount` neuron out of the sender's ledger to its wallet. */
   refund({ amount, from }: Sender & { amount: bigint }) {
-    return this.#needs.transactions.prepare({
+    return this.#dependencies.transactions.prepare({
       ...this.#ledger(),
       functionName: "refund",
       args: [positive(amount)],
@@ -132,7 +132,7 @@ export class DirectTransactions {
       from,
       warnings,
     } as const;
-    const { transactions } = this.#needs;
+    const { transactions } = this.#dependencies;
     return service === "inference"
       ? transactions.prepare({ ...this.#inference(), ...call })
       : transactions.prepare({ ...this.#fineTuning(versionOf(service)), ...call });
@@ -151,7 +151,7 @@ export class DirectTransactions {
   }): Promise<PreparedTransaction> {
     if (id.length < 1 || id.length > MAX_ID_LENGTH)
       throw refused("id", `A deliverable's id has 1 to ${MAX_ID_LENGTH} characters.`);
-    return this.#needs.transactions.prepare({
+    return this.#dependencies.transactions.prepare({
       ...this.#fineTuning(version),
       functionName: "acknowledgeDeliverable",
       args: [provider, id],
@@ -172,13 +172,13 @@ export class DirectTransactions {
       throw refused("tokenIds", "Name token ids from 0 to 254; ephemeral secrets end with their generation.");
     const [first] = ids;
     return ids.length === 1 && first !== undefined
-      ? this.#needs.transactions.prepare({
+      ? this.#dependencies.transactions.prepare({
           ...this.#inference(),
           functionName: "revokeToken",
           args: [provider, first],
           from,
         })
-      : this.#needs.transactions.prepare({
+      : this.#dependencies.transactions.prepare({
           ...this.#inference(),
           functionName: "revokeTokens",
           args: [provider, ids],
@@ -188,7 +188,7 @@ export class DirectTransactions {
 
   /** Ends every secret at one inference provider, ephemeral ones too, by a new generation. */
   revokeAllTokens({ provider, from }: Sender & { provider: Hex }): Promise<PreparedTransaction> {
-    return this.#needs.transactions.prepare({
+    return this.#dependencies.transactions.prepare({
       ...this.#inference(),
       functionName: "revokeAllTokens",
       args: [provider],
@@ -200,21 +200,24 @@ export class DirectTransactions {
   }
 
   #nameOf(service: DirectServiceName): Promise<string> {
-    const { network, names } = this.#needs;
+    const { network, names } = this.#dependencies;
     if (service === "inference") return names.nameOf(addressOf(network, "computeInference"));
     return names.nameOf(chooseFineTuning(network, { version: versionOf(service) }).address);
   }
 
   #ledger() {
-    return { to: addressOf(this.#needs.network, "computeLedger"), abi: ledgerManagerAbi } as const;
+    return { to: addressOf(this.#dependencies.network, "computeLedger"), abi: ledgerManagerAbi } as const;
   }
 
   #inference() {
-    return { to: addressOf(this.#needs.network, "computeInference"), abi: inferenceServingAbi } as const;
+    return {
+      to: addressOf(this.#dependencies.network, "computeInference"),
+      abi: inferenceServingAbi,
+    } as const;
   }
 
   #fineTuning(version: FineTuningVersion | undefined) {
-    const { address } = chooseFineTuning(this.#needs.network, { version });
+    const { address } = chooseFineTuning(this.#dependencies.network, { version });
     return { to: address, abi: fineTuningServingAbi } as const;
   }
 }

@@ -3,7 +3,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Page, PageRequest } from "../../kernel/page.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { fineTuningServingAbi } from "../abi/fine-tuning-serving.ts";
-import { kept } from "../memoize-for.ts";
+import { memoizeFor } from "../memoize-for.ts";
 import type { Network } from "../networks.ts";
 import { contractError } from "../rpc/contract-error.ts";
 import { refusedWith } from "../rpc/refused-with.ts";
@@ -60,7 +60,7 @@ export type Deliverable = {
   readonly deliveredAt: Date;
 };
 
-type Needs = { readonly client: PublicClient; readonly network: Network; readonly clock: Clock };
+type Dependencies = { readonly client: PublicClient; readonly network: Network; readonly clock: Clock };
 
 const OFFERS_KEPT_MS = 5_000;
 const LOCK_KEPT_MS = 60_000;
@@ -70,32 +70,32 @@ const LOCK_KEPT_MS = 60_000;
  * Every read throws `contract_not_found` where the network has no such version, and `chain_error` when the RPC fails.
  */
 export class FineTuningService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #offers = new Map<Hex, () => Promise<readonly FineTuningOffer[]>>();
   readonly #locks = new Map<Hex, () => Promise<bigint>>();
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
-    for (const { address } of fineTuningContracts(needs.network)) {
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+    for (const { address } of fineTuningContracts(dependencies.network)) {
       this.#offers.set(
         address,
-        kept(needs.clock, OFFERS_KEPT_MS, () => this.#readOffers(address)),
+        memoizeFor(dependencies.clock, OFFERS_KEPT_MS, () => this.#readOffers(address)),
       );
       this.#locks.set(
         address,
-        kept(needs.clock, LOCK_KEPT_MS, () => this.#readLock(address)),
+        memoizeFor(dependencies.clock, LOCK_KEPT_MS, () => this.#readLock(address)),
       );
     }
   }
 
   /** The versions that the network has, the current one first. */
   contracts(): readonly FineTuningContract[] {
-    return fineTuningContracts(this.#needs.network);
+    return fineTuningContracts(this.#dependencies.network);
   }
 
   /** The version that is meant. */
   contract(choice: FineTuningChoice): FineTuningContract {
-    return chooseFineTuning(this.#needs.network, choice);
+    return chooseFineTuning(this.#dependencies.network, choice);
   }
 
   /** Every offer of a contract, by provider; at most 5 s old. */
@@ -122,7 +122,7 @@ export class FineTuningService {
   ): Promise<Page<Listed<FineTuningAccount>>> {
     return readOffsetPage(page, async (offset, limit) => {
       try {
-        const [rows, total] = await this.#needs.client.readContract({
+        const [rows, total] = await this.#dependencies.client.readContract({
           ...contractAt(address),
           functionName: "getAccountsByUser",
           args: [user, offset, limit],
@@ -160,7 +160,7 @@ export class FineTuningService {
     provider: Hex,
   ): Promise<readonly Deliverable[]> {
     try {
-      const rows = await this.#needs.client.readContract({
+      const rows = await this.#dependencies.client.readContract({
         ...contractAt(address),
         functionName: "getDeliverables",
         args: [user, provider],
@@ -181,7 +181,7 @@ export class FineTuningService {
 
   async #accountRow({ address }: FineTuningContract, user: Hex, provider: Hex) {
     try {
-      return await this.#needs.client.readContract({
+      return await this.#dependencies.client.readContract({
         ...contractAt(address),
         functionName: "getAccount",
         args: [user, provider],
@@ -195,7 +195,7 @@ export class FineTuningService {
   async #readOffers(address: Hex): Promise<readonly FineTuningOffer[]> {
     try {
       const call = { ...contractAt(address), functionName: "getAllServices" } as const;
-      const rows = await this.#needs.client.readContract(call);
+      const rows = await this.#dependencies.client.readContract(call);
       return rows
         .map((row) => ({
           provider: lowerHex(row.provider),
@@ -215,7 +215,10 @@ export class FineTuningService {
 
   async #readLock(address: Hex): Promise<bigint> {
     try {
-      return await this.#needs.client.readContract({ ...contractAt(address), functionName: "lockTime" });
+      return await this.#dependencies.client.readContract({
+        ...contractAt(address),
+        functionName: "lockTime",
+      });
     } catch (error) {
       throw contractError("the rules of fine-tuning", error);
     }

@@ -2,7 +2,7 @@ import type { PublicClient } from "viem";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { inferenceServingAbi } from "../abi/inference-serving.ts";
-import { kept } from "../memoize-for.ts";
+import { memoizeFor } from "../memoize-for.ts";
 import { refusedWith } from "../rpc/refused-with.ts";
 import { chainError } from "../rpc/rpc.client.ts";
 
@@ -40,7 +40,7 @@ export class InferenceRegistry {
   constructor(client: PublicClient, address: Hex, clock: Clock = systemClock) {
     this.#client = client;
     this.#contract = { address, abi: inferenceServingAbi };
-    this.recent = kept(clock, RECENT_MS, async () =>
+    this.recent = memoizeFor(clock, RECENT_MS, async () =>
       [...(await this.all())].sort((first, second) => (first.address < second.address ? -1 : 1)),
     );
   }

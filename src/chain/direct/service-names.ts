@@ -3,11 +3,11 @@ import type { Clock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { ledgerManagerAbi } from "../abi/ledger-manager.ts";
-import { kept } from "../memoize-for.ts";
+import { memoizeFor } from "../memoize-for.ts";
 import { addressOf, type Network } from "../networks.ts";
 import { contractError } from "../rpc/contract-error.ts";
 
-type Needs = { readonly client: PublicClient; readonly network: Network; readonly clock: Clock };
+type Dependencies = { readonly client: PublicClient; readonly network: Network; readonly clock: Clock };
 
 const KEPT_MS = 60_000;
 
@@ -18,8 +18,8 @@ const KEPT_MS = 60_000;
 export class ServiceNames {
   readonly #rows: () => Promise<ReadonlyMap<Hex, string>>;
 
-  constructor({ client, network, clock }: Needs) {
-    this.#rows = kept(clock, KEPT_MS, async () => {
+  constructor({ client, network, clock }: Dependencies) {
+    this.#rows = memoizeFor(clock, KEPT_MS, async () => {
       try {
         const rows = await client.readContract({
           address: addressOf(network, "computeLedger"),

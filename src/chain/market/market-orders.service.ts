@@ -42,7 +42,7 @@ export type SignatureCheck = {
   readonly warnings: readonly string[];
 };
 
-type Needs = {
+type Dependencies = {
   readonly client: MarketClient;
   readonly market: MarketService;
   readonly chainId: number;
@@ -55,15 +55,15 @@ const NONCE_BYTES = 32;
  * has no list of them, and neither have we. Throws what `MarketClient` throws.
  */
 export class MarketOrdersService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** An order as its seller signs it. Throws `invalid_parameter` for one that is over already. */
   async order(wanted: NewOrder): Promise<Signable> {
-    const [place, now] = await Promise.all([this.place(), this.#needs.client.nowSeconds()]);
+    const [place, now] = await Promise.all([this.place(), this.#dependencies.client.nowSeconds()]);
     const order = toOrder({ ...wanted, nonce: wanted.nonce ?? newNonce() });
     requireFuture(order.expireTime, now);
     const warnings = [...versionWarnings(place.version), ...orderWarnings(order, now)];
@@ -72,7 +72,7 @@ export class MarketOrdersService {
 
   /** An offer as its buyer signs it. Throws `invalid_parameter` for one that is over already. */
   async offer(wanted: NewOffer): Promise<Signable> {
-    const [place, now] = await Promise.all([this.place(), this.#needs.client.nowSeconds()]);
+    const [place, now] = await Promise.all([this.place(), this.#dependencies.client.nowSeconds()]);
     const offer = toOffer({ ...wanted, nonce: wanted.nonce ?? newNonce() });
     requireFuture(offer.expireTime, now);
     const warnings = [...versionWarnings(place.version), ...offerWarnings(offer, now)];
@@ -82,7 +82,7 @@ export class MarketOrdersService {
   /** Whether the market would take a signed order now; the market itself is asked. */
   async checkOrder(asked: MarketOrder, signature: Hex): Promise<SignatureCheck> {
     const order = toOrder(asked);
-    const { client, market } = this.#needs;
+    const { client, market } = this.#dependencies;
     const [place, token] = await Promise.all([this.place(), market.token()]);
     const hash = typedDataHash(orderTypedData(place, order));
     const [signer, refusal, owner, nowSeconds] = await Promise.all([
@@ -109,7 +109,7 @@ export class MarketOrdersService {
    */
   async checkOffer(asked: MarketOffer, signature: Hex, currency?: Hex | null): Promise<SignatureCheck> {
     const offer = toOffer(asked);
-    const { client } = this.#needs;
+    const { client } = this.#dependencies;
     const place = await this.place();
     const hash = typedDataHash(offerTypedData(place, offer));
     const [signer, nowSeconds] = await Promise.all([signerOf(hash, signature), client.nowSeconds()]);
@@ -143,13 +143,13 @@ export class MarketOrdersService {
 
   /** Where signatures are good: the version is as the contract says it, of which its domain is made. */
   async place(): Promise<MarketPlace> {
-    const { address, version } = await this.#needs.market.state();
-    return { chainId: this.#needs.chainId, market: address, version };
+    const { address, version } = await this.#dependencies.market.state();
+    return { chainId: this.#dependencies.chainId, market: address, version };
   }
 
   /** What the market would say of a buyer who has not enough. */
   async #lackOf(buyer: Hex, price: bigint, currency: Hex | null): Promise<readonly string[]> {
-    const { client, market } = this.#needs;
+    const { client, market } = this.#dependencies;
     if (currency === null) return (await market.balanceOf(buyer)) < price ? ["Insufficient balance"] : [];
     const { balance, allowance } = await client.fundsOf(buyer, currency);
     return [

@@ -37,7 +37,7 @@ export type Match = {
   readonly from?: Hex | undefined;
 };
 
-type Needs = {
+type Dependencies = {
   readonly transactions: TransactionBuilder;
   readonly client: MarketClient;
   readonly market: MarketService;
@@ -50,15 +50,15 @@ type Needs = {
  * throws what `MarketClient` throws.
  */
 export class MarketTransactionsService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Fulfils an order with an offer: the token moves, with its keys where the offer needs them, and the price is paid. */
   async fulfill(match: Match): Promise<PreparedTransaction> {
-    const { transactions, orders, market } = this.#needs;
+    const { transactions, orders, market } = this.#dependencies;
     const [order, offer] = [toOrder(match.order), toOffer(match.offer)];
     const place = await orders.place();
     const [seller, buyer] = await Promise.all([
@@ -105,7 +105,7 @@ export class MarketTransactionsService {
     amount: bigint;
     from?: Hex | undefined;
   }): Promise<PreparedTransaction> {
-    const { transactions, client } = this.#needs;
+    const { transactions, client } = this.#dependencies;
     return transactions.prepare({
       to: client.contract().address,
       abi: agentMarketAbi,
@@ -119,7 +119,7 @@ export class MarketTransactionsService {
 
   /** Takes money out of an account's balance in the market, neuron; the account itself sends it. */
   async withdraw({ account, amount }: { account: Hex; amount: bigint }): Promise<PreparedTransaction> {
-    const { transactions, client } = this.#needs;
+    const { transactions, client } = this.#dependencies;
     return transactions.prepare({
       to: client.contract().address,
       abi: agentMarketAbi,
@@ -137,7 +137,7 @@ export class MarketTransactionsService {
     partner: Hex;
     currency: Hex | null;
   }): Promise<PreparedTransaction> {
-    const { transactions, client } = this.#needs;
+    const { transactions, client } = this.#dependencies;
     return transactions.prepare({
       to: client.contract().address,
       abi: agentMarketAbi,
@@ -149,7 +149,7 @@ export class MarketTransactionsService {
 
   /** Lets the market move one token, as every order needs. Its owner sends it. */
   async approveToken(tokenId: bigint): Promise<PreparedTransaction> {
-    const { transactions, client, market } = this.#needs;
+    const { transactions, client, market } = this.#dependencies;
     const token = await market.token();
     const owner = await client.ownerOf(token, tokenId);
     if (owner === undefined) throw new AppError("not_found", "There is no such token.", { param: "tokenId" });
@@ -173,7 +173,7 @@ export class MarketTransactionsService {
     amount: bigint;
     from: Hex;
   }): Promise<PreparedTransaction> {
-    const { transactions, client } = this.#needs;
+    const { transactions, client } = this.#dependencies;
     return transactions.prepare({
       to: currency,
       abi: erc20Abi,
@@ -189,7 +189,7 @@ export class MarketTransactionsService {
   async #explained(error: unknown, known: Omit<Deal, "owner" | "nowSeconds">): Promise<unknown> {
     const refusal = error instanceof AppError ? refusalOf(error.cause) : undefined;
     if (refusal === undefined) return error;
-    const { client, market } = this.#needs;
+    const { client, market } = this.#dependencies;
     try {
       const token = await market.token();
       const [owner, nowSeconds] = await Promise.all([

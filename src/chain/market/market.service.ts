@@ -6,7 +6,7 @@ import { filterStream } from "../../events/filtered-stream.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Page, PageRequest } from "../../kernel/page.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
-import { kept } from "../memoize-for.ts";
+import { memoizeFor } from "../memoize-for.ts";
 import type { MarketClient, MarketTerms } from "./market.client.ts";
 import {
   type FillFilter,
@@ -28,7 +28,7 @@ export type MarketState = MarketTerms & {
 /** An order that was fulfilled, and what of its price was a fee; the rate is in hundredths of a percent. */
 export type MarketFill = StoredFill & { readonly feeRate: number; readonly fee: bigint };
 
-type Needs = {
+type Dependencies = {
   readonly client: MarketClient;
   readonly queries: Queries;
   readonly events: EventsService;
@@ -45,12 +45,12 @@ const WHOLE = 10_000n;
  * `MarketClient` throws. Public, as the chain is.
  */
 export class MarketService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #terms: () => Promise<MarketTerms>;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
-    this.#terms = kept(needs.clock, TERMS_KEPT_MS, () => needs.client.terms());
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+    this.#terms = memoizeFor(dependencies.clock, TERMS_KEPT_MS, () => dependencies.client.terms());
   }
 
   /** Its terms are at most 2 s old. */
@@ -63,33 +63,33 @@ export class MarketService {
   /** The contract of the tokens that it trades: as it last told, or as it is configured. */
   async token(): Promise<Hex> {
     const key = this.#key();
-    return (await latestToken(this.#needs.queries, key)) ?? key.contract.token;
+    return (await latestToken(this.#dependencies.queries, key)) ?? key.contract.token;
   }
 
   /** What an account has in the market, neuron: buyers may pay from it. */
   balanceOf(account: Hex): Promise<bigint> {
-    return this.#needs.client.read("getBalance", [account]);
+    return this.#dependencies.client.read("getBalance", [account]);
   }
 
   /** The platform's fees that wait, in the smallest unit of a currency; null is the network's token. */
   feeBalance(currency: Hex | null): Promise<bigint> {
-    return this.#needs.client.read("getFeeBalance", [currency ?? zeroAddress]);
+    return this.#dependencies.client.read("getFeeBalance", [currency ?? zeroAddress]);
   }
 
   /** A partner's share of the fees on tokens that it created, in hundredths of a percent. */
   async partnerRate(partner: Hex): Promise<number> {
-    return Number(await this.#needs.client.read("getPartnerFeeRate", [partner]));
+    return Number(await this.#dependencies.client.read("getPartnerFeeRate", [partner]));
   }
 
   /** A partner's fees that wait, in the smallest unit of a currency. */
   partnerFeeBalance(partner: Hex, currency: Hex | null): Promise<bigint> {
-    return this.#needs.client.read("getPartnerFeeBalance", [partner, currency ?? zeroAddress]);
+    return this.#dependencies.client.read("getPartnerFeeBalance", [partner, currency ?? zeroAddress]);
   }
 
   /** Orders that were fulfilled, newest first: a token's, an account's as seller or buyer, or all. */
   async fills(filter: FillFilter, page: PageRequest): Promise<Page<MarketFill>> {
     const lowered = { tokenId: filter.tokenId, account: filter.account && lowerHex(filter.account) };
-    const found = await listFills(this.#needs.queries, this.#key(), lowered, page);
+    const found = await listFills(this.#dependencies.queries, this.#key(), lowered, page);
     // Where no event ever told of a rate, it is still the one that it began with.
     const isKnown = found.rows.every(({ feeRate }) => feeRate !== undefined);
     const current = isKnown ? 0 : (await this.#terms()).feeRate;
@@ -98,7 +98,7 @@ export class MarketService {
 
   /** What moved an account's balance in the market, newest first. What was bought from it is among the fills. */
   async moves(account: Hex, page: PageRequest): Promise<Page<MarketMove>> {
-    return listMoves(this.#needs.queries, this.#key(), lowerHex(account), page);
+    return listMoves(this.#dependencies.queries, this.#key(), lowerHex(account), page);
   }
 
   /**
@@ -109,7 +109,7 @@ export class MarketService {
     const { address } = this.#key().contract;
     const account = filter.account && lowerHex(filter.account);
     const tokenId = filter.tokenId?.toString();
-    const stream = await this.#needs.events.follow({ topic: "order.fulfilled" }, after);
+    const stream = await this.#dependencies.events.follow({ topic: "order.fulfilled" }, after);
     return filterStream(
       stream,
       ({ data }) =>
@@ -120,7 +120,7 @@ export class MarketService {
   }
 
   #key(): MarketKey {
-    return { chainId: this.#needs.chainId, contract: this.#needs.client.contract() };
+    return { chainId: this.#dependencies.chainId, contract: this.#dependencies.client.contract() };
   }
 }
 

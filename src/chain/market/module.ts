@@ -1,5 +1,5 @@
+import type { AppContext } from "../../app-context.ts";
 import { lowerHex } from "../../kernel/text/hex.ts";
-import type { Parts } from "../../parts.ts";
 import type { Network } from "../networks.ts";
 import type { TransactionBuilder } from "../transactions/transaction-builder.ts";
 import type { LogHandler } from "../watcher/log-handler.ts";
@@ -19,7 +19,7 @@ export type MarketServices = {
 
 /** Builds the services of the market, and has it followed where there is one. */
 export function openMarket(
-  { config, network, database, events, rpc, clock }: Parts,
+  { config, network, database, events, rpc, clock }: AppContext,
   {
     transactions,
     follow,

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { type Unread, unset } from "./part-state.ts";
+import { type NotRead, unset } from "./part-state.ts";
 import { plainText, readJson } from "./read-json.ts";
 
 /** How the consensus client stands, by its `GET /status` (SPEC 4.5). */
 export type ConsensusStatus =
-  | Unread
+  | NotRead
   | {
       readonly state: "answering";
       readonly nodeId: string;

@@ -1,10 +1,10 @@
 import { engineToken, type JwtFile } from "./jwt-secret.ts";
-import { type Unread, unset } from "./part-state.ts";
+import { type NotRead, unset } from "./part-state.ts";
 import { readJson } from "./read-json.ts";
 
 /** How the engine API stands (SPEC 4.5). `undefined`: could not be tried. */
 export type EngineStatus =
-  | Unread
+  | NotRead
   | {
       readonly state: "answering";
       /** Whether it takes calls with the consensus client's secret. */

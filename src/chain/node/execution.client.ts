@@ -1,4 +1,4 @@
-import { type Unread, unset } from "./part-state.ts";
+import { type NotRead, unset } from "./part-state.ts";
 import { plainText, readJson } from "./read-json.ts";
 
 /** The kinds of execution client that a node may run (SPEC 9.4). */
@@ -7,7 +7,7 @@ export type ExecutionClientName = (typeof EXECUTION_CLIENTS)[number];
 
 /** How the execution client stands, by its JSON-RPC (SPEC 4.5). */
 export type ExecutionStatus =
-  | Unread
+  | NotRead
   | {
       readonly state: "answering";
       readonly clientVersion: string;

@@ -1,6 +1,6 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
-import { kept } from "../memoize-for.ts";
+import { memoizeFor } from "../memoize-for.ts";
 import { type ConsensusStatus, readConsensus } from "./consensus.client.ts";
 import { type Diagnosis, diagnose } from "./diagnosis.ts";
 import type { EngineStatus } from "./engine.client.ts";
@@ -10,7 +10,7 @@ import { observeSurroundings, readEngine, type Surroundings } from "./observatio
 import { type PreflightCheck, preflight } from "./preflight.ts";
 import { type SwitchPlan, switchPlan } from "./switch-plan.ts";
 
-type Needs = { readonly settings: NodeSettings; readonly chainId: number; readonly clock: Clock };
+type Dependencies = { readonly settings: NodeSettings; readonly chainId: number; readonly clock: Clock };
 
 const STATUS_KEPT_MS = 1_000;
 const SURROUNDINGS_KEPT_MS = 5_000;
@@ -20,28 +20,28 @@ const SURROUNDINGS_KEPT_MS = 5_000;
  * only ever read, at places that the configuration names; whoever asks at once shares one look.
  */
 export class NodeService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #execution: () => Promise<ExecutionStatus>;
   readonly #consensus: () => Promise<ConsensusStatus>;
   readonly #engine: () => Promise<EngineStatus>;
   readonly #surroundings: () => Promise<Surroundings>;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
-    const { settings, clock } = needs;
-    this.#consensus = kept(clock, STATUS_KEPT_MS, () =>
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+    const { settings, clock } = dependencies;
+    this.#consensus = memoizeFor(clock, STATUS_KEPT_MS, () =>
       readConsensus(settings.consensusUrl, "NODE_CONSENSUS_URL"),
     );
-    this.#execution = kept(clock, STATUS_KEPT_MS, () => readExecution(settings.executionUrl));
-    this.#engine = kept(clock, STATUS_KEPT_MS, () => readEngine(settings, clock.now()));
-    this.#surroundings = kept(clock, SURROUNDINGS_KEPT_MS, async () =>
+    this.#execution = memoizeFor(clock, STATUS_KEPT_MS, () => readExecution(settings.executionUrl));
+    this.#engine = memoizeFor(clock, STATUS_KEPT_MS, () => readEngine(settings, clock.now()));
+    this.#surroundings = memoizeFor(clock, SURROUNDINGS_KEPT_MS, async () =>
       observeSurroundings(settings, await this.#consensus()),
     );
   }
 
   /** Lets operators pass, whose accounts NODE_OPERATORS lists; throws `access_denied` for everyone else. */
   requireOperator(account: string): void {
-    if (this.#needs.settings.operators.includes(account.toLowerCase())) return;
+    if (this.#dependencies.settings.operators.includes(account.toLowerCase())) return;
     throw new AppError(
       "access_denied",
       "Only an operator of this service may read its node (NODE_OPERATORS).",
@@ -74,7 +74,7 @@ export class NodeService {
       this.#engine(),
       this.#surroundings(),
     ]);
-    return preflight({ consensus, execution, engine, ...surroundings }, this.#needs.chainId);
+    return preflight({ consensus, execution, engine, ...surroundings }, this.#dependencies.chainId);
   }
 
   /** What a message of a node means; undefined for one that it does not know. Throws `invalid_parameter` for a long one. */

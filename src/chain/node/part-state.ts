@@ -5,9 +5,9 @@
 export type PartState = "unset" | "unreachable" | "malformed" | "answering";
 
 /** A part of the node that was not read, and why. */
-export type Unread = { readonly state: Exclude<PartState, "answering">; readonly detail: string };
+export type NotRead = { readonly state: Exclude<PartState, "answering">; readonly detail: string };
 
 /** For a part whose setting is missing. */
-export function unset(setting: string): Unread {
+export function unset(setting: string): NotRead {
   return { state: "unset", detail: `${setting} is not set.` };
 }

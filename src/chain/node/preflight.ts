@@ -1,6 +1,6 @@
 import type { JwtFile } from "./jwt-secret.ts";
 import type { Observation, OtherMachine } from "./observation.ts";
-import type { Unread } from "./part-state.ts";
+import type { NotRead } from "./part-state.ts";
 
 /** The rules of operating a node (SPEC 4.5 and 8), in the order in which they are looked at. */
 const PREFLIGHT_RULES = [
@@ -272,7 +272,7 @@ function judgeEthereum({ ethChainId }: Observation): Judged {
   );
 }
 
-function notRead({ state, detail }: Unread): Judged {
+function notRead({ state, detail }: NotRead): Judged {
   const next =
     state === "unset" ? "Set NODE_EXECUTION_URL." : "Start the execution client, or look at its port 8545.";
   return unknown(detail, next);

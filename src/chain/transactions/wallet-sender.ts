@@ -7,19 +7,19 @@ import { rpcReason } from "../rpc/rpc-endpoint.ts";
 /** A transaction that was signed: sent once or often, it happens once at the most. */
 export type SignedTransaction = { readonly raw: Hex; readonly hash: Hex };
 
-type Needs = { readonly client: PublicClient; readonly chainId: number; readonly privateKey: Hex };
+type Dependencies = { readonly client: PublicClient; readonly chainId: number; readonly privateKey: Hex };
 
 /**
  * Sends transactions of one wallet, in two steps: sign and note down, then send. Whoever died between the two sends the
  * same bytes again, and pays once. Every failure of the chain is a `chain_error`.
  */
 export class WalletSender {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #account: PrivateKeyAccount;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
-    this.#account = privateKeyToAccount(needs.privateKey);
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+    this.#account = privateKeyToAccount(dependencies.privateKey);
   }
 
   /** The wallet's address, in lower case. */
@@ -33,7 +33,7 @@ export class WalletSender {
     readonly data: Hex;
     readonly value: bigint;
   }): Promise<SignedTransaction> {
-    const { client, chainId } = this.#needs;
+    const { client, chainId } = this.#dependencies;
     const { address } = this.#account;
     try {
       const [nonce, gas, fees] = await Promise.all([
@@ -55,7 +55,7 @@ export class WalletSender {
   /** Sends a signed transaction, again and again if need be. `outdated`: another one took its nonce. */
   async send({ raw }: SignedTransaction): Promise<"sent" | "outdated"> {
     try {
-      await this.#needs.client.sendRawTransaction({ serializedTransaction: raw });
+      await this.#dependencies.client.sendRawTransaction({ serializedTransaction: raw });
       return "sent";
     } catch (error) {
       const reason = rpcReason(error);
@@ -68,7 +68,7 @@ export class WalletSender {
   /** What became of a transaction; undefined while no block has it. */
   async outcome(hash: Hex): Promise<"success" | "reverted" | undefined> {
     try {
-      return (await this.#needs.client.getTransactionReceipt({ hash })).status;
+      return (await this.#dependencies.client.getTransactionReceipt({ hash })).status;
     } catch (error) {
       if (error instanceof TransactionReceiptNotFoundError) return undefined;
       throw chainError("a receipt", error);

@@ -5,9 +5,9 @@ import type { Hex } from "../../kernel/text/hex.ts";
 import type { Rpc } from "../rpc/rpc.client.ts";
 import { rpcReason } from "../rpc/rpc-endpoint.ts";
 import type { ChainBlock } from "./log-handler.ts";
-import { Pulse } from "./poll-timer.ts";
+import { PollTimer } from "./poll-timer.ts";
 
-type Needs = { readonly rpc: Rpc; readonly log: Logger; readonly pollMs: number };
+type Dependencies = { readonly rpc: Rpc; readonly log: Logger; readonly pollMs: number };
 
 const MAX_READERS = 10_000;
 /** A reader is not told of more blocks than this at once: after an outage the newest are what matters. */
@@ -18,16 +18,16 @@ const KEPT = 64;
  * the blocks that took the place of others are told too; each names the one before it.
  */
 export class BlockFeedService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #readers = new Set<PushIterator<ChainBlock>>();
   /** The newest blocks that were told, the highest last. */
   #told: readonly ChainBlock[] = [];
-  #pulse: Pulse | undefined;
+  #pulse: PollTimer | undefined;
   #polling: Promise<void> | undefined;
   #closed = false;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** The newest block, then each one that comes. Throws `unavailable` beyond the most readers. */
@@ -50,8 +50,8 @@ export class BlockFeedService {
     await this.#polling;
   }
 
-  #start(): Pulse {
-    const pulse = new Pulse();
+  #start(): PollTimer {
+    const pulse = new PollTimer();
     this.#told = [];
     this.#polling = this.#poll(pulse);
     return pulse;
@@ -64,8 +64,8 @@ export class BlockFeedService {
     this.#pulse = undefined;
   }
 
-  async #poll(pulse: Pulse): Promise<void> {
-    const { log, pollMs } = this.#needs;
+  async #poll(pulse: PollTimer): Promise<void> {
+    const { log, pollMs } = this.#dependencies;
     while (!pulse.stopped) {
       try {
         const news = await pulse.orStop(this.#news());
@@ -83,7 +83,7 @@ export class BlockFeedService {
 
   /** From the head back to a block that was told, at most 64. */
   async #news(): Promise<readonly ChainBlock[]> {
-    const { rpc } = this.#needs;
+    const { rpc } = this.#dependencies;
     const known = new Set<Hex>(this.#told.map(({ hash }) => hash));
     const news: ChainBlock[] = [];
     let block: ChainBlock | undefined = await rpc.head();

@@ -20,7 +20,7 @@ import {
   readCursor,
   readMarks,
 } from "./log-watcher.store.ts";
-import type { Pulse } from "./poll-timer.ts";
+import type { PollTimer } from "./poll-timer.ts";
 
 /** What and how to scan: see `LogWatcherOptions`. */
 export type ScanOptions = {
@@ -65,14 +65,14 @@ const REORG_BLOCKS = 64;
 /** One look at the chain and at most one transaction at a time; `LogWatcher` repeats it. */
 export class LogScanner {
   readonly #options: ScanOptions;
-  readonly #pulse: Pulse;
+  readonly #pulse: PollTimer;
   readonly #wanted: Pick<LogHandler, "addresses" | "topics">;
   readonly #senders = new TransactionSenders();
   /** How many blocks below the head are read one by one. */
   readonly nearBlocks: bigint;
   readonly #keptBlocks: bigint;
 
-  constructor(options: ScanOptions, pulse: Pulse) {
+  constructor(options: ScanOptions, pulse: PollTimer) {
     this.#options = options;
     this.#pulse = pulse;
     this.#keptBlocks = BigInt(options.confirmations + (options.reorgBlocks ?? REORG_BLOCKS));

@@ -74,7 +74,7 @@ export async function moveCursor(
 }
 
 /** Says how the watcher fares, for other processes. */
-export async function noteState(queries: Queries, name: string, status: WatcherStatus): Promise<void> {
+export async function recordState(queries: Queries, name: string, status: WatcherStatus): Promise<void> {
   await queries.rows(
     `update watcher_cursor set state = $2, head_number = coalesce($3::bigint, head_number),
        last_reorg_depth = $4::int, note = $5, updated_at = now()
@@ -189,7 +189,7 @@ export async function clearAccepted(tx: Queries, name: string): Promise<void> {
 }
 
 /** Notes an acceptance for a watcher of this chain that halted, and answers whether there is such a one. */
-export async function noteAccepted(queries: Queries, name: string, chainId: number): Promise<boolean> {
+export async function recordAccepted(queries: Queries, name: string, chainId: number): Promise<boolean> {
   const rows = await queries.rows(
     `update watcher_cursor set accepted_at = now()
      where name = $1 and chain_id = $2::bigint and state = 'halted_deep_reorg' returning name`,

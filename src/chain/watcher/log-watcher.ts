@@ -2,8 +2,8 @@ import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { rpcReason } from "../rpc/rpc-endpoint.ts";
 import { LogScanner, type ScanOptions, type Step } from "./log-scanner.ts";
-import { noteState, toStatus, type WatcherState, type WatcherStatus } from "./log-watcher.store.ts";
-import { Pulse } from "./poll-timer.ts";
+import { recordState, toStatus, type WatcherState, type WatcherStatus } from "./log-watcher.store.ts";
+import { PollTimer } from "./poll-timer.ts";
 
 /** What a watcher needs. Its handlers share one cursor and so one fate: what may halt apart gets its own watcher. */
 export type LogWatcherOptions = ScanOptions & {
@@ -27,7 +27,7 @@ export class LogWatcher {
   readonly name: string;
   readonly #options: LogWatcherOptions;
   readonly #scanner: LogScanner;
-  readonly #pulse = new Pulse();
+  readonly #pulse = new PollTimer();
   #status: WatcherStatus = toStatus("backfilling", undefined, undefined, 0);
   #loop: Promise<void> | undefined;
   #behindSinceMs: number | undefined;
@@ -50,7 +50,7 @@ export class LogWatcher {
 
   /** Scans now instead of at the next poll. */
   poke(): void {
-    this.#pulse.poke();
+    this.#pulse.wake();
   }
 
   /** Ends a wait or a call to the chain at once, lets an open transaction finish, and resolves then. */
@@ -145,7 +145,7 @@ export class LogWatcher {
     this.#status = toStatus(state, place.scannedBlock, place.headBlock, place.lastReorgDepth, note);
     if (before.state !== state) this.#say(state, why);
     if (before.state !== state || before.lastReorgDepth !== place.lastReorgDepth)
-      await noteState(this.#options.database, this.name, this.#status);
+      await recordState(this.#options.database, this.name, this.#status);
   }
 
   #say(state: WatcherState, why: string | undefined): void {

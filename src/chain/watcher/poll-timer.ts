@@ -1,5 +1,5 @@
 /** The waits of a background loop: they end early when poked, and for good when stopped. */
-export class Pulse {
+export class PollTimer {
   readonly #stop = new AbortController();
   #poked = false;
   #wake: () => void = () => {};
@@ -9,7 +9,7 @@ export class Pulse {
   }
 
   /** Ends the present wait, or the next one if none is under way. */
-  poke(): void {
+  wake(): void {
     this.#poked = true;
     this.#wake();
   }

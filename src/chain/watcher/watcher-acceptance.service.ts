@@ -1,6 +1,6 @@
 import type { Queries } from "../../db/database.ts";
 import { StartupError } from "../../kernel/errors.ts";
-import { noteAccepted, readStatuses, type WatcherStatus } from "./log-watcher.store.ts";
+import { readStatuses, recordAccepted, type WatcherStatus } from "./log-watcher.store.ts";
 
 /** The way out of a halt: an operator accepts that the chain which was read is gone. */
 export class WatcherAcceptanceService {
@@ -24,7 +24,7 @@ export class WatcherAcceptanceService {
       const known = [...statuses].map(([other, { state }]) => `  ${other}: ${state}\n`).join("");
       throw new StartupError(`There is no watcher ${name || "without a name"}. There are:\n${known}`);
     }
-    if (!(await noteAccepted(this.#queries, name, this.#chainId)))
+    if (!(await recordAccepted(this.#queries, name, this.#chainId)))
       throw new StartupError(
         status.state === "halted_deep_reorg"
           ? `The watcher ${name} is of another chain than ${this.#chainId}: each chain needs a database of its own. Nothing was done.`

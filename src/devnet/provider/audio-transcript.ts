@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { audioDuration } from "../../inference/audio/audio-duration.ts";
-import { inventWords } from "./completion.ts";
+import { generateWords } from "./completion.ts";
 import type { Form } from "./form.ts";
 
 /** What a transcription is asked with, read from its form. */
@@ -57,7 +57,7 @@ function toSegments(audio: Buffer, seconds: number): readonly Segment[] {
     id,
     start: (id * seconds) / count,
     end: ((id + 1) * seconds) / count,
-    text: inventWords(digest.readUInt32LE(id % 29) + id, WORDS_PER_SEGMENT).join(""),
+    text: generateWords(digest.readUInt32LE(id % 29) + id, WORDS_PER_SEGMENT).join(""),
   }));
 }
 
@@ -66,7 +66,7 @@ function toSrt({ id, start, end, text }: Segment): string {
 }
 
 function toVtt({ start, end, text }: Segment): string {
-  return `${stamp(start, "..")} --> ${stamp(end, "..")}\n${text}\n`;
+  return `${stamp(start, ".")} --> ${stamp(end, ".")}\n${text}\n`;
 }
 
 function stamp(seconds: number, separator: string): string {

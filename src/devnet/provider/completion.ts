@@ -78,7 +78,7 @@ export function composeCompletion(request: ChatRequest, promptTokens: number): C
   const structured = structuredAnswer(request);
   if (structured !== undefined) return { pieces: [structured], finishReason: "stop", choices, usageJson };
   return {
-    pieces: inventWords(seedOf(request.messages), tokens),
+    pieces: generateWords(seedOf(request.messages), tokens),
     finishReason: tokens === wanted ? "length" : "stop",
     choices,
     usageJson,
@@ -128,7 +128,7 @@ function indexesOf({ choices = 1 }: Completion): readonly number[] {
 }
 
 /** Words of one token each, the same for the same seed; all but the first begin with a space. */
-export function inventWords(seed: number, count: number): string[] {
+export function generateWords(seed: number, count: number): string[] {
   let state = seed >>> 0;
   return Array.from({ length: count }, (_, index) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

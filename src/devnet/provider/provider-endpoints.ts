@@ -5,7 +5,7 @@ import { readTranscriptionRequest, transcribe } from "./audio-transcript.ts";
 import { toEvents, toPlainAnswer } from "./completion.ts";
 import { Composer } from "./composer.ts";
 import { type Form, readForm } from "./form.ts";
-import { drawPicture, type PictureSize, sizeOfPng } from "./image.ts";
+import { drawImage, type ImageSize, sizeOfPng } from "./image.ts";
 import {
   composeMessage,
   conversationOf,
@@ -158,24 +158,24 @@ function transcriptionsOf(offer: Offer): Endpoint {
 
 function pictures(
   { prompt, n }: z.infer<typeof imageRequest>,
-  pixels: PictureSize,
+  pixels: ImageSize,
   image: Buffer = Buffer.alloc(0),
 ): EndpointAnswer {
   const data = Array.from({ length: n }, (_, index) => {
     const seed = Buffer.concat([Buffer.from(`${prompt}\n${index}\n`), image]);
-    return { b64_json: drawPicture(seed, pixels).toString("base64") };
+    return { b64_json: drawImage(seed, pixels).toString("base64") };
   });
   return whole(JSON.stringify({ created: Math.floor(Date.now() / 1_000), data }));
 }
 
-function sizeOf(text: string | undefined): PictureSize {
+function sizeOf(text: string | undefined): ImageSize {
   const [width = DEFAULT_SIDE, height = DEFAULT_SIDE] = text?.includes("x")
     ? text.split("x").map(Number)
     : [];
   return bounded({ width, height });
 }
 
-function bounded({ width, height }: PictureSize): PictureSize {
+function bounded({ width, height }: ImageSize): ImageSize {
   const side = (pixels: number) => Math.min(MAX_SIDE_PIXELS, Math.max(1, pixels));
   return { width: side(width), height: side(height) };
 }

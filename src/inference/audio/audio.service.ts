@@ -1,10 +1,10 @@
-import type { AdmissionService, Ask } from "../billing/admission.service.ts";
+import type { AdmissionRequest, AdmissionService } from "../billing/admission.service.ts";
 import type { Caller, Trace } from "../billing/admitted.ts";
 import { quoteUnits } from "../billing/pricing.ts";
 import type { Bodies, BodyPool } from "../body/body-pool.ts";
 import { shownAnswer } from "../chat/answer-edits.ts";
 import { audioUnits, isJson, readTranscript } from "../chat/delivered-answer.ts";
-import type { ExchangeService } from "../dispatch/dispatch.service.ts";
+import type { DispatchService } from "../dispatch/dispatch.service.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 import { type TranscriptionRequest, transcriptionOf } from "./audio-request.ts";
 
@@ -17,14 +17,14 @@ const TYPES = {
   vtt: "text/vtt; charset=utf-8",
 } as const;
 
-type Needs = {
+type Dependencies = {
   readonly admission: AdmissionService;
-  readonly exchanges: ExchangeService;
+  readonly exchanges: DispatchService;
   readonly bodies: Bodies & Pick<BodyPool, "readTranscription">;
 };
 
 /** What was said: the provider's own bytes, in JSON with the `usage` that was billed and `x_0g_trace`. */
-export type Transcript = {
+export type DeliveredText = {
   readonly body: Buffer;
   readonly contentType: string;
   readonly trace: Trace;
@@ -33,15 +33,15 @@ export type Transcript = {
 
 /** Has sound transcribed. One call is one charge, by the second of sound. */
 export class AudioService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Reads a transcription that is asked for in JSON. Throws `invalid_body`, `body_too_large` and `unavailable`. */
   async readJson(body: Buffer): Promise<TranscriptionRequest> {
-    return transcriptionOf(await this.#needs.bodies.readTranscription(body));
+    return transcriptionOf(await this.#dependencies.bodies.readTranscription(body));
   }
 
   /**
@@ -52,8 +52,8 @@ export class AudioService {
     request: TranscriptionRequest,
     caller: Caller,
     { signal, preferences }: { readonly signal: AbortSignal; readonly preferences: RoutingPreferences },
-  ): Promise<Transcript> {
-    return this.#needs.exchanges.track(this.#transcribe(request, caller, signal, preferences));
+  ): Promise<DeliveredText> {
+    return this.#dependencies.exchanges.track(this.#transcribe(request, caller, signal, preferences));
   }
 
   async #transcribe(
@@ -61,8 +61,8 @@ export class AudioService {
     caller: Caller,
     signal: AbortSignal,
     preferences: RoutingPreferences,
-  ): Promise<Transcript> {
-    const { admission, exchanges, bodies } = this.#needs;
+  ): Promise<DeliveredText> {
+    const { admission, exchanges, bodies } = this.#dependencies;
     const admitted = await admission.admit(askFor(request, preferences), caller);
     const { answer, reading, trace } = await exchanges.collect(admitted, TRANSCRIPTIONS_PATH, {
       contentType: request.contentType,
@@ -79,7 +79,7 @@ export class AudioService {
   }
 }
 
-function askFor(request: TranscriptionRequest, preferences: RoutingPreferences): Ask {
+function askFor(request: TranscriptionRequest, preferences: RoutingPreferences): AdmissionRequest {
   return {
     model: request.model,
     serviceType: "speech-to-text",

@@ -3,7 +3,11 @@ import type { HoldsService } from "../../accounts/holds.service.ts";
 import type { Transaction } from "../../db/database.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
-import { type KeyReach, KeyReachChanged, UNRESTRICTED } from "../../keys/api-keys/key-settings.ts";
+import {
+  type KeyRestrictions,
+  KeyRestrictionsChanged,
+  UNRESTRICTED,
+} from "../../keys/api-keys/key-settings.ts";
 import type { EvidenceService } from "../evidence/evidence.service.ts";
 import type { CatalogueService } from "../providers/catalogue.service.ts";
 import type { HealthService } from "../providers/health.service.ts";
@@ -16,12 +20,12 @@ import type { RoutingPreferences, Usd } from "../routing/routing-preferences.ts"
 import { Admitted, type Bill, type Caller } from "./admitted.ts";
 import { type Quote, ratesFor } from "./pricing.ts";
 
-type Needs = {
+type Dependencies = {
   readonly catalogue: CatalogueService;
   readonly health: Pick<HealthService, "of">;
   readonly holds: HoldsService;
   /** Reads what a key may reach, now. Throws `api_key_revoked` and `api_key_expired`. */
-  readonly reachOf: (keyId: string) => Promise<KeyReach>;
+  readonly restrictionsOf: (keyId: string) => Promise<KeyRestrictions>;
   /** Dollars for one token of the network; undefined when that is not known. Throws `unavailable`. */
   readonly tokenUsd: () => Usd | undefined;
   readonly evidence: Pick<EvidenceService, "check">;
@@ -32,7 +36,7 @@ type Needs = {
 };
 
 /** A request before it is let in. */
-export type Ask = {
+export type AdmissionRequest = {
   readonly model: string;
   readonly serviceType: ServiceType;
   /** The format of the endpoint that was called; `openai` for all that is no `/v1/messages`. */
@@ -44,7 +48,7 @@ export type Ask = {
   /** The most tokens that the client allows for the answer, if it says so. */
   readonly answerTokens?: number | undefined;
   /** The same request with its question counted, where `quote` has only a bound for it. Never rejects. */
-  readonly counted?: (() => Promise<Ask>) | undefined;
+  readonly counted?: (() => Promise<AdmissionRequest>) | undefined;
   /** Whether `counted` takes less than a few milliseconds. */
   readonly isShort?: boolean | undefined;
   /** Whether the provider's signature of the answer is to be checked. */
@@ -54,11 +58,11 @@ export type Ask = {
   /** What is sent to this provider, for which so much is held, neuron. Called once for every try. */
   body(provider: Provider, heldNeuron: bigint): Buffer;
   /** For what outlives this request. */
-  readonly job?: JobAsk;
+  readonly job?: JobAdmission;
 };
 
 /** A request that goes on as a job: its id in the books, and what is committed with its hold, or neither is. */
-type JobAsk = {
+type JobAdmission = {
   requestIdOf(first: Provider): string;
   insert(tx: Transaction, placed: { readonly requestId: string } & Choice): Promise<void>;
 };
@@ -74,25 +78,25 @@ const MAX_CHOICES = 5;
 
 /** Lets requests in: chooses who may serve them, fixes the price, and sets the money aside before anything is sent. */
 export class AdmissionService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   /**
    * What keys might reach when last heard of, for the first choice only: the admission statement compares the version
    * and refuses a choice by an old one, and no request is refused by it before it was read anew.
    */
-  readonly #reaches = new QuickLru<string, KeyReach>({ maxSize: REMEMBERED_KEYS });
+  readonly #restrictions = new QuickLru<string, KeyRestrictions>({ maxSize: REMEMBERED_KEYS });
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Admits a request. Throws what `choose` and `HoldsService.hold` throw, and then nothing was held. */
-  async admit(ask: Ask, caller: Caller): Promise<Admitted> {
-    const trace = RequestTrace.open(ask.serviceType, ask.model);
-    if (!trace) return this.#admit(ask, caller);
+  async admit(request: AdmissionRequest, caller: Caller): Promise<Admitted> {
+    const trace = RequestTrace.open(request.serviceType, request.model);
+    if (!trace) return this.#admit(request, caller);
     try {
-      const admitted = await trace.run(() => this.#admit(ask, caller, trace));
+      const admitted = await trace.run(() => this.#admit(request, caller, trace));
       // A worker settles it.
-      if (ask.job) trace.handOver();
+      if (request.job) trace.handOver();
       return admitted;
     } catch (error) {
       trace.refuse(error);
@@ -100,37 +104,37 @@ export class AdmissionService {
     }
   }
 
-  async #admit(given: Ask, caller: Caller, trace?: RequestTrace): Promise<Admitted> {
-    const startedMs = this.#needs.clock.monotonicMs();
-    let ask = given;
-    let reach = this.#reaches.get(caller.keyId) ?? UNRESTRICTED;
+  async #admit(given: AdmissionRequest, caller: Caller, trace?: RequestTrace): Promise<Admitted> {
+    const startedMs = this.#dependencies.clock.monotonicMs();
+    let request = given;
+    let restrictions = this.#restrictions.get(caller.keyId) ?? UNRESTRICTED;
     for (let choices = 1; ; choices++) {
       try {
-        const choice = this.choose(ask, reach);
-        ask = await this.#countedIfScarce(ask, choice, caller);
-        return await this.#hold(ask, caller, { choice, reach, startedMs, trace });
+        const choice = this.choose(request, restrictions);
+        request = await this.#countedIfScarce(request, choice, caller);
+        return await this.#hold(request, caller, { choice, restrictions, startedMs, trace });
       } catch (error) {
-        if (isUncovered(error) && ask.counted) {
-          ask = await ask.counted();
+        if (isUncovered(error) && request.counted) {
+          request = await request.counted();
           continue;
         }
-        const current = await this.#newReach(error, reach, caller.keyId);
+        const current = await this.#newRestrictions(error, restrictions, caller.keyId);
         if (!current || choices === MAX_CHOICES) throw unchosen(error);
-        reach = current;
+        restrictions = current;
       }
     }
   }
 
   /** Chooses as an admission does, and holds nothing. Throws what `choose` throws. */
   choose(
-    ask: Pick<
-      Ask,
+    request: Pick<
+      AdmissionRequest,
       "model" | "serviceType" | "format" | "preferences" | "inputTokens" | "outputTokens" | "answerTokens"
     >,
-    reach: KeyReach,
+    restrictions: KeyRestrictions,
   ): Choice {
-    const { catalogue, health, tokenUsd } = this.#needs;
-    const { model, serviceType, format, preferences, inputTokens, outputTokens, answerTokens } = ask;
+    const { catalogue, health, tokenUsd } = this.#dependencies;
+    const { model, serviceType, format, preferences, inputTokens, outputTokens, answerTokens } = request;
     return choose(catalogue.model(model, serviceType), {
       model,
       serviceType,
@@ -139,7 +143,7 @@ export class AdmissionService {
       inputTokens,
       outputTokens,
       answerTokens,
-      reach,
+      restrictions,
       stateOf: (provider) => health.of(provider),
       tokenUsd: preferences.caps && tokenUsd(),
       isKnown: (provider) => catalogue.provider(provider) !== undefined,
@@ -147,13 +151,20 @@ export class AdmissionService {
   }
 
   /** What the key may reach now, if that is not what a choice failed by. */
-  async #newReach(error: unknown, tried: KeyReach, keyId: string): Promise<KeyReach | undefined> {
-    const isByReach = error instanceof KeyReachChanged;
-    if (!isByReach && !(error instanceof AppError && BY_REACH.has(error.code))) return undefined;
-    const reach = isByReach ? error.reach : await this.#needs.reachOf(keyId);
-    if (reach.version === tried.version) return undefined;
-    this.#reaches.set(keyId, reach);
-    return reach;
+  async #newRestrictions(
+    error: unknown,
+    tried: KeyRestrictions,
+    keyId: string,
+  ): Promise<KeyRestrictions | undefined> {
+    const isByRestrictions = error instanceof KeyRestrictionsChanged;
+    if (!isByRestrictions && !(error instanceof AppError && BY_RESTRICTIONS.has(error.code)))
+      return undefined;
+    const restrictions = isByRestrictions
+      ? error.restrictions
+      : await this.#dependencies.restrictionsOf(keyId);
+    if (restrictions.version === tried.version) return undefined;
+    this.#restrictions.set(keyId, restrictions);
+    return restrictions;
   }
 
   /**
@@ -161,27 +172,27 @@ export class AdmissionService {
    * them. Candidates that the hold does not cover are not tried.
    */
   async #hold(
-    ask: Ask,
+    request: AdmissionRequest,
     caller: Caller,
     {
       choice,
-      reach,
+      restrictions,
       startedMs,
       trace,
-    }: { choice: Choice; reach: KeyReach; startedMs: number; trace: RequestTrace | undefined },
+    }: { choice: Choice; restrictions: KeyRestrictions; startedMs: number; trace: RequestTrace | undefined },
   ): Promise<Admitted> {
-    const { clock, holds, holdSeconds } = this.#needs;
+    const { clock, holds, holdSeconds } = this.#dependencies;
     const [first] = choice.candidates;
     if (!first) throw new Error("a choice without a candidate");
-    const quotes = choice.candidates.map((provider) => ask.quote(provider));
-    const requestId = ask.job?.requestIdOf(first) ?? caller.requestId;
-    const affordable = (heldNeuron: bigint, by: Ask = ask) =>
-      heldNeuron >= request.maximum
+    const quotes = choice.candidates.map((provider) => request.quote(provider));
+    const requestId = request.job?.requestIdOf(first) ?? caller.requestId;
+    const affordable = (heldNeuron: bigint, by: AdmissionRequest = request) =>
+      heldNeuron >= holdRequest.maximum
         ? choice.candidates
         : choice.candidates.filter((provider) => by.quote(provider).minimum <= heldNeuron);
-    const { job } = ask;
-    const rates = ratesFor(first, inputTokensAt(first, ask.inputTokens ?? 0));
-    const request = {
+    const { job } = request;
+    const rates = ratesFor(first, inputTokensAt(first, request.inputTokens ?? 0));
+    const holdRequest = {
       id: requestId,
       account: caller.account,
       keyId: caller.keyId,
@@ -190,40 +201,44 @@ export class AdmissionService {
         quotes[0]?.minimum ?? 0n,
       ),
       maximum: quotes.reduce((most, { maximum }) => (maximum > most ? maximum : most), 0n),
-      model: ask.model,
+      model: request.model,
       provider: first.address,
       serviceType: first.serviceType,
       inputPrice: rates.input,
       outputPrice: rates.output,
       expiresInSeconds: holdSeconds,
-      reachVersion: reach.version,
+      restrictionsVersion: restrictions.version,
       trustMode: trustModeOf(first),
     };
     const held = await holds.hold(
-      request,
+      holdRequest,
       job && ((tx, granted) => job.insert(tx, { requestId, ...choice, candidates: affordable(granted) })),
     );
     // What is left for the answer is known exactly only with the count.
-    const asked = held < request.maximum && ask.counted ? await ask.counted() : ask;
+    const asked = held < holdRequest.maximum && request.counted ? await request.counted() : request;
     return new Admitted({
       requestId,
       candidates: affordable(held, asked),
       refused: choice.refused,
       body: (provider) => asked.body(provider, held),
       sinceStart: () => Math.round(clock.monotonicMs() - startedMs),
-      write: (bill) => this.#write(requestId, ask.model, bill),
+      write: (bill) => this.#write(requestId, request.model, bill),
       trace: job ? undefined : trace,
-      ...(ask.verifyTee && {
-        verify: (provider, answerId) => this.#needs.evidence.check({ requestId, provider, answerId }),
+      ...(request.verifyTee && {
+        verify: (provider, answerId) => this.#dependencies.evidence.check({ requestId, provider, answerId }),
       }),
     });
   }
 
   /** With its prompt counted where that is quick and the key might not have enough for the bounds of many requests. */
-  async #countedIfScarce(ask: Ask, { candidates: [first] }: Choice, { keyId }: Caller): Promise<Ask> {
-    if (!first || !ask.counted || !ask.isShort) return ask;
-    const spendable = this.#needs.holds.lastSpendable(keyId) ?? 0n;
-    return spendable > ask.quote(first).maximum * PLENTY ? ask : ask.counted();
+  async #countedIfScarce(
+    request: AdmissionRequest,
+    { candidates: [first] }: Choice,
+    { keyId }: Caller,
+  ): Promise<AdmissionRequest> {
+    if (!first || !request.counted || !request.isShort) return request;
+    const spendable = this.#dependencies.holds.lastSpendable(keyId) ?? 0n;
+    return spendable > request.quote(first).maximum * PLENTY ? request : request.counted();
   }
 
   #write(id: string, model: string, bill: Bill): Promise<bigint> {
@@ -232,7 +247,7 @@ export class AdmissionService {
     const tokens = usage && "inputTokens" in usage ? usage : undefined;
     const units = usage && "inputUnits" in usage ? usage : undefined;
     const rates = ratesFor(provider, tokens?.inputTokens ?? 0);
-    this.#needs.observer?.ended({
+    this.#dependencies.observer?.ended({
       serviceType: provider.serviceType,
       model,
       outcome: outcome === "failed" ? (errorCode ?? outcome) : outcome,
@@ -242,7 +257,7 @@ export class AdmissionService {
       firstByteMs,
       durationMs,
     });
-    return this.#needs.holds.settle({
+    return this.#dependencies.holds.settle({
       id,
       outcome,
       inputTokens: tokens?.inputTokens,
@@ -266,8 +281,8 @@ export class AdmissionService {
   }
 }
 
-/** Failures of a choice that another reach of the key might cure. */
-const BY_REACH: ReadonlySet<string> = new Set([
+/** Failures of a choice that other restrictions of the key might cure. */
+const BY_RESTRICTIONS: ReadonlySet<string> = new Set([
   "access_denied",
   "model_not_found",
   "no_available_provider",
@@ -287,7 +302,7 @@ function isUncovered(error: unknown): boolean {
 }
 
 function unchosen(error: unknown): unknown {
-  if (!(error instanceof KeyReachChanged)) return error;
+  if (!(error instanceof KeyRestrictionsChanged)) return error;
   return new AppError("unavailable", "What this key may reach is being changed. Try again.", {
     cause: error,
   });

@@ -34,7 +34,7 @@ export type Trace = {
 };
 
 /** One provider that was asked, and what came of it. */
-export type Attempt = {
+export type AttemptRecord = {
   readonly provider: Hex;
   readonly outcome: "answered" | "failed" | "aborted";
   /** Why it failed: a kind of failure. */
@@ -45,7 +45,7 @@ export type Attempt = {
 };
 
 /** How a request found its provider: who was asked, in order, and who was not, and why. Kept with the request. */
-export type Routing = { readonly attempts: readonly Attempt[]; readonly refused: readonly Refused[] };
+export type Routing = { readonly attempts: readonly AttemptRecord[]; readonly refused: readonly Refused[] };
 
 /** What is written when a request ends. */
 export type Bill = {
@@ -73,7 +73,7 @@ export class Admitted {
   readonly #sinceStart: () => number;
   readonly #trace: RequestTrace | undefined;
   readonly #refused: readonly Refused[];
-  readonly #attempts: Attempt[] = [];
+  readonly #attempts: AttemptRecord[] = [];
   #open: { readonly provider: Provider; readonly sinceMs: number } | undefined;
   #last: Provider | undefined;
   #firstByteMs: number | undefined;
@@ -128,7 +128,7 @@ export class Admitted {
   }
 
   /** Notes what came of the provider that is being asked. Nothing, when that was noted already. */
-  endAttempt(outcome: Attempt["outcome"], error?: unknown): void {
+  endAttempt(outcome: AttemptRecord["outcome"], error?: unknown): void {
     if (!this.#open) return;
     const { provider, sinceMs } = this.#open;
     this.#open = undefined;

@@ -3,7 +3,7 @@ import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { readUsd, type Usd } from "../routing/routing-preferences.ts";
 
-type Needs = {
+type Dependencies = {
   /** A decimal, or a URL that tells one; without it the price is not known. */
   readonly setting: string | undefined;
   readonly clock: Clock;
@@ -19,20 +19,21 @@ const FIELDS = ["usd", "price", "usd_price"] as const;
 
 /** Knows what one token of the network costs in dollars: a fixed price, or one that is read again every minute. */
 export class TokenPriceService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #fixed: Usd | undefined;
   #read: { readonly usd: Usd; readonly atMs: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
-    this.#fixed = needs.setting === undefined ? undefined : readUsd(needs.setting);
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+    this.#fixed = dependencies.setting === undefined ? undefined : readUsd(dependencies.setting);
   }
 
   /** Dollars for one token; undefined when the operator named no price. Throws `unavailable` while it cannot be read. */
   current(): Usd | undefined {
-    if (this.#needs.setting === undefined || this.#fixed !== undefined) return this.#fixed;
-    if (this.#read && this.#needs.clock.monotonicMs() - this.#read.atMs < FRESH_MS) return this.#read.usd;
+    if (this.#dependencies.setting === undefined || this.#fixed !== undefined) return this.#fixed;
+    if (this.#read && this.#dependencies.clock.monotonicMs() - this.#read.atMs < FRESH_MS)
+      return this.#read.usd;
     throw new AppError("unavailable", "The price of the token in dollars is not known now.");
   }
 
@@ -47,10 +48,10 @@ export class TokenPriceService {
 
   /** Reads the price now, and again every minute until `stop`. A failed read is logged and tried again. */
   async start(): Promise<void> {
-    if (this.#needs.setting === undefined || this.#fixed !== undefined) return;
+    if (this.#dependencies.setting === undefined || this.#fixed !== undefined) return;
     const refresh = () =>
       this.refresh().catch((error: unknown) =>
-        this.#needs.log.warn({ err: error }, "reading the price of the token failed"),
+        this.#dependencies.log.warn({ err: error }, "reading the price of the token failed"),
       );
     await refresh();
     this.#timer = setInterval(refresh, REFRESH_MS);
@@ -62,7 +63,7 @@ export class TokenPriceService {
 
   /** Reads the price from its URL. An error leaves the last one as it was. */
   async refresh(): Promise<void> {
-    const { setting, clock } = this.#needs;
+    const { setting, clock } = this.#dependencies;
     const answer = await fetch(setting ?? "", { signal: AbortSignal.timeout(ANSWER_MS), redirect: "error" });
     if (!answer.ok || !answer.body) throw new Error(`status ${answer.status}`);
     const text = await readText(answer.body);

@@ -5,7 +5,7 @@ import type { ProviderAnswer } from "../providers/provider-answer.ts";
 import { carriesContent } from "./answer-text.ts";
 import type { ChatRequest } from "./chat-request.ts";
 import { lacksReasoningContent } from "./reasoning.ts";
-import { answerIdOf, noAnswer, readAnswerObject } from "./whole-answer.ts";
+import { answerIdOf, emptyAnswer, readAnswerObject } from "./whole-answer.ts";
 
 /**
  * Judges a whole answer to a chat, and says what is billed: of each side the provider's count where it makes sense, else our
@@ -25,8 +25,8 @@ export async function readChat(
   const fields = await readAnswerObject(answer, bodies);
   const { choices, usage: stated } = fields;
   if (!Array.isArray(choices) || choices.length === 0 || !choices.every(isAnswer))
-    throw noAnswer("The provider's answer is not a chat completion.");
-  if (choices.length < request.choices) throw noAnswer("The provider's answer lacks choices.");
+    throw emptyAnswer("The provider's answer is not a chat completion.");
+  if (choices.length < request.choices) throw emptyAnswer("The provider's answer lacks choices.");
   const usage = readUsage(stated, limits);
   const count = {
     input: () => bodies.countRequest(bytes),

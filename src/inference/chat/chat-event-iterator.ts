@@ -30,18 +30,18 @@ const MAX_WAITING = 64;
  * Answers a chat piece by piece; the last piece is the bill. `request` must ask for the usage. Ending the iteration
  * cuts the provider off, and what was delivered is billed. A reader that is slow slows the provider down.
  */
-export function feedChat(
+export function chatEvents(
   chat: Pick<ChatService, "stream">,
   request: ChatRequest,
   caller: Caller,
   preferences: RoutingPreferences,
 ): AsyncIterableIterator<ChatPiece> {
-  const feed = new ChatFeed();
+  const feed = new ChatEventIterator();
   chat.stream(request, caller, feed, preferences).catch((error: unknown) => feed.fail(error));
   return feed;
 }
 
-class ChatFeed implements StreamSink, AsyncIterableIterator<ChatPiece> {
+class ChatEventIterator implements StreamSink, AsyncIterableIterator<ChatPiece> {
   readonly #scanner = new EventScanner();
   readonly #pieces: ChatPiece[] = [];
   readonly #readers: PromiseWithResolvers<IteratorResult<ChatPiece>>[] = [];

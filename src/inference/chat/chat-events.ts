@@ -16,7 +16,7 @@ import type { EventKind, StreamReader } from "../dispatch/stream-options.ts";
 import { statedFailure } from "../providers/provider-answer.ts";
 import { ProviderFailure } from "../providers/provider-failure.ts";
 import { answerText, carriesContent } from "./answer-text.ts";
-import { chunkPieces, retoldChoices } from "./chat-pieces.ts";
+import { chunkPieces, renderChoices } from "./chat-pieces.ts";
 import type { Piece } from "./delivered-text.ts";
 import { lacksReasoningContent, withReasoningContent } from "./reasoning.ts";
 import type { TextMeter } from "./text-meter.ts";
@@ -80,7 +80,7 @@ export class ChatEvents implements StreamReader {
     return typeof id === "string" ? id : undefined;
   }
 
-  get said(): readonly Piece[] | undefined {
+  get parts(): readonly Piece[] | undefined {
     return chunkPieces(choicesOf(this.#chunk));
   }
 
@@ -120,8 +120,8 @@ export class ChatEvents implements StreamReader {
     return isAsShown ? event : this.#toEvent(this.#chunk);
   }
 
-  retell(texts: readonly string[]): Buffer {
-    return this.#toEvent({ ...this.#chunk, choices: retoldChoices(choicesOf(this.#chunk), texts) });
+  render(texts: readonly string[]): Buffer {
+    return this.#toEvent({ ...this.#chunk, choices: renderChoices(choicesOf(this.#chunk), texts) });
   }
 
   meter(countInput: () => Promise<number>): Promise<Metered> {

@@ -25,7 +25,7 @@ export function chunkPieces(choices: readonly unknown[]): readonly Piece[] | und
 }
 
 /** The choices of a chunk, saying these texts in place of the pieces that `chunkPieces` found, in the same order. */
-export function retoldChoices(choices: readonly unknown[], texts: readonly string[]): readonly unknown[] {
+export function renderChoices(choices: readonly unknown[], texts: readonly string[]): readonly unknown[] {
   let at = 0;
   return choices.map((choice) => {
     const fields = fieldsOf(choice);

@@ -1,13 +1,13 @@
 import QuickLru from "quick-lru";
 import type { AppError } from "../../kernel/errors.ts";
-import type { AdmissionService, Ask } from "../billing/admission.service.ts";
+import type { AdmissionRequest, AdmissionService } from "../billing/admission.service.ts";
 import type { Caller } from "../billing/admitted.ts";
 import { affordableTokens } from "../billing/pricing.ts";
 import { promptTokensOf, quotePrompt } from "../billing/prompt-bound.ts";
 import { usageLimits } from "../billing/usage.ts";
 import type { Bodies } from "../body/body-pool.ts";
 import { requestedModel } from "../body/request-fields.ts";
-import type { ExchangeService } from "../dispatch/dispatch.service.ts";
+import type { DispatchService } from "../dispatch/dispatch.service.ts";
 import type { StreamSink } from "../dispatch/stream-options.ts";
 import type { Provider } from "../providers/provider.ts";
 import { ProviderFailure } from "../providers/provider-failure.ts";
@@ -22,9 +22,9 @@ import { TextMeter } from "./text-meter.ts";
 const REMEMBERED_PROVIDERS = 1_000;
 const CHAT_PATH = "/chat/completions";
 
-type Needs = {
+type Dependencies = {
   readonly admission: AdmissionService;
-  readonly exchanges: ExchangeService;
+  readonly exchanges: DispatchService;
   readonly bodies: Bodies;
   /** What an answer may have when the client sets no limit, tokens. */
   readonly maxCompletionTokens: number;
@@ -35,12 +35,12 @@ export type ChatCompletion = { readonly body: Buffer; readonly responseKey: stri
 
 /** Runs chat completions: hold, forward, settle. One call is one charge, whatever happens in between. */
 export class ChatService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   /** Providers that refuse to be asked for their usage in streams. */
   readonly #tellsNoUsage = new QuickLru<string, true>({ maxSize: REMEMBERED_PROVIDERS });
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -53,7 +53,7 @@ export class ChatService {
     signal: AbortSignal,
     preferences?: RoutingPreferences,
   ): Promise<ChatCompletion> {
-    return this.#needs.exchanges.track(this.#complete(request, caller, signal, preferences));
+    return this.#dependencies.exchanges.track(this.#complete(request, caller, signal, preferences));
   }
 
   /**
@@ -67,7 +67,7 @@ export class ChatService {
     sink: StreamSink,
     preferences?: RoutingPreferences,
   ): Promise<void> {
-    return this.#needs.exchanges.track(this.#stream(request, caller, sink, preferences));
+    return this.#dependencies.exchanges.track(this.#stream(request, caller, sink, preferences));
   }
 
   async #complete(
@@ -76,12 +76,12 @@ export class ChatService {
     signal: AbortSignal,
     preferences: RoutingPreferences | undefined,
   ): Promise<ChatCompletion> {
-    const { admission, exchanges, bodies } = this.#needs;
+    const { admission, exchanges, bodies } = this.#dependencies;
     const admitted = await admission.admit(this.#askOf(request, preferences), caller);
     const { bytes, choices } = request;
     const { answer, reading, trace } = await exchanges.collect(admitted, CHAT_PATH, {
       signal,
-      answerTokens: request.maxTokens ?? this.#needs.maxCompletionTokens,
+      answerTokens: request.maxTokens ?? this.#dependencies.maxCompletionTokens,
       read: (whole, by) =>
         readChat(
           whole,
@@ -98,7 +98,7 @@ export class ChatService {
     sink: StreamSink,
     preferences: RoutingPreferences | undefined,
   ): Promise<void> {
-    const { admission, exchanges, bodies } = this.#needs;
+    const { admission, exchanges, bodies } = this.#dependencies;
     const admitted = await admission.admit(this.#askOf(request, preferences), caller);
     const { wantsUsage, choices, bytes } = request;
     await exchanges.stream(admitted, CHAT_PATH, {
@@ -114,7 +114,10 @@ export class ChatService {
   }
 
   /** An answer without a limit of the client's is sent with ours. */
-  #limitsOf({ maxTokens = this.#needs.maxCompletionTokens, choices }: ChatRequest, provider: Provider) {
+  #limitsOf(
+    { maxTokens = this.#dependencies.maxCompletionTokens, choices }: ChatRequest,
+    provider: Provider,
+  ) {
     return usageLimits(provider, maxTokens * choices);
   }
 
@@ -130,8 +133,12 @@ export class ChatService {
     return new ProviderFailure("field", { message: refusal.message, cause: refusal });
   }
 
-  #askOf(request: ChatRequest, preferences: RoutingPreferences | undefined, counted?: number): Ask {
-    const { bodies, maxCompletionTokens: modelLimit } = this.#needs;
+  #askOf(
+    request: ChatRequest,
+    preferences: RoutingPreferences | undefined,
+    counted?: number,
+  ): AdmissionRequest {
+    const { bodies, maxCompletionTokens: modelLimit } = this.#dependencies;
     const { model, prompt, maxTokens, choices } = request;
     const size = { prompt, counted, maxTokens, choices, modelLimit };
     return {

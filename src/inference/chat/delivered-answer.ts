@@ -4,7 +4,7 @@ import type { UnitUsage } from "../billing/pricing.ts";
 import type { Bodies } from "../body/body-pool.ts";
 import type { Edit } from "../body/json-member.ts";
 import { type ProviderAnswer, refusalOf } from "../providers/provider-answer.ts";
-import { answerIdOf, noAnswer, readAnswerObject } from "./whole-answer.ts";
+import { answerIdOf, emptyAnswer, readAnswerObject } from "./whole-answer.ts";
 
 /** The assumed bit rate of audio of unknown length: 128 kbit/s. */
 const USUAL_BYTES_PER_SECOND = 16_000;
@@ -80,7 +80,7 @@ export function audioUnits(seconds: number): UnitUsage {
 async function readJsonTranscript(answer: ProviderAnswer, bodies: Bodies) {
   const fields = await readAnswerObject(answer, bodies);
   const { text, duration, usage } = fields;
-  if (typeof text !== "string") throw noAnswer("The provider's answer is not a transcription.");
+  if (typeof text !== "string") throw emptyAnswer("The provider's answer is not a transcription.");
   const used = typeof usage === "object" && usage !== null && "seconds" in usage ? usage.seconds : undefined;
   const seconds = [duration, used].map(Number).find((stated) => Number.isFinite(stated) && stated > 0);
   return { seconds, answerId: answerIdOf(fields), usage };
@@ -91,9 +91,10 @@ function secondsOfText(answer: ProviderAnswer, format: TranscriptFormat): number
   if (status !== 200) throw refusalOf(answer, body);
   const text = body.toString("utf8");
   if (contentType.includes("html") || (contentType.includes("json") && text.startsWith("{")))
-    throw noAnswer("The provider's answer is not a transcription.");
+    throw emptyAnswer("The provider's answer is not a transcription.");
   if (format === "text") return undefined;
-  if (format === "vtt" && !text.startsWith("WEBVTT")) throw noAnswer("The provider's answer is not WebVTT.");
+  if (format === "vtt" && !text.startsWith("WEBVTT"))
+    throw emptyAnswer("The provider's answer is not WebVTT.");
   const ends = [...text.slice(-MAX_SEARCHED).matchAll(STAMP)].map(
     ([, hours = "0", minutes, seconds, ms]) =>
       Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds) + Number(ms) / 1_000,

@@ -7,7 +7,7 @@ export type Piece = { readonly channel: string; readonly text: string };
 const MAX_CHARACTERS = 1_048_576;
 
 /** What a client was given of a streamed answer, kept so that another provider's can be compared with it. */
-export class Transcript {
+export class DeliveredText {
   readonly #channels = new Map<string, string[]>();
   #characters = 0;
   #isRepeatable = true;
@@ -41,10 +41,10 @@ export class Transcript {
  * Compares what a provider says with what the client was given by the one before, and lets through only what goes on
  * from there: not a character twice, and nothing of an answer that is another one.
  */
-export class Repetition {
+export class ResumeMatcher {
   readonly #left: Map<string, string>;
 
-  constructor(transcript: Transcript) {
+  constructor(transcript: DeliveredText) {
     this.#left = new Map([...transcript.texts()].filter(([, text]) => text !== ""));
   }
 

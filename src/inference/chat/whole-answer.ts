@@ -14,16 +14,16 @@ export async function readAnswerObject(
   bodies: Pick<Bodies, "parseAnswer">,
 ): Promise<Readonly<Record<string, unknown>>> {
   if (answer.status !== 200) throw refusalOf(answer, answer.body);
-  if (!answer.contentType.includes("json")) throw noAnswer("The provider's answer is not JSON.");
+  if (!answer.contentType.includes("json")) throw emptyAnswer("The provider's answer is not JSON.");
   let object: unknown;
   try {
     object = await bodies.parseAnswer(answer.body);
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    throw noAnswer("The provider's answer could not be read.", cause);
+    throw emptyAnswer("The provider's answer could not be read.", cause);
   }
   if (typeof object !== "object" || object === null || Array.isArray(object))
-    throw noAnswer("The provider's answer is not an object.");
+    throw emptyAnswer("The provider's answer is not an object.");
   const fields = object as Readonly<Record<string, unknown>>;
   if (fields.error !== undefined && fields.error !== null) throw statedFailure(fields.error);
   return fields;
@@ -35,6 +35,6 @@ export function answerIdOf({ id }: Readonly<Record<string, unknown>>): string | 
 }
 
 /** The failure of a provider whose answer is none. */
-export function noAnswer(message: string, cause?: unknown): ProviderFailure {
+export function emptyAnswer(message: string, cause?: unknown): ProviderFailure {
   return new ProviderFailure("malformed", { message, cause });
 }

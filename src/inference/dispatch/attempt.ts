@@ -1,7 +1,7 @@
 import type { Provider } from "../providers/provider.ts";
 
 /** One try of a request, as whoever carries it out sees it. */
-export type Try = {
+export type AttemptOptions = {
   readonly provider: Provider;
   /** Whether another provider can still be asked after this one. */
   readonly hasOther: boolean;

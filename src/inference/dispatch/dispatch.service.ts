@@ -11,11 +11,11 @@ import type { Provider } from "../providers/provider.ts";
 import { gatherAnswer, type ProviderAnswer } from "../providers/provider-answer.ts";
 import { ProviderFailure } from "../providers/provider-failure.ts";
 import { keepLarger, pauseAfter, restEndMs, takeNext } from "../routing/retry-plan.ts";
-import type { Try } from "./attempt.ts";
-import type { StreamTerms } from "./stream-options.ts";
+import type { AttemptOptions } from "./attempt.ts";
+import type { StreamOptions } from "./stream-options.ts";
 import { StreamRelay } from "./stream-relay.ts";
 
-type Needs = {
+type Dependencies = {
   readonly providers: ProviderClient;
   readonly health: HealthService;
   readonly clock: WaitingClock;
@@ -65,12 +65,12 @@ const MS_PER_TOKEN = 8;
  * one deadline, under one hold and for one charge (promises F32). Where no candidate is left that was not asked, one
  * whose failure may pass is asked again, after what it asks for or a growing pause with jitter.
  */
-export class ExchangeService {
-  readonly #needs: Needs;
+export class DispatchService {
+  readonly #dependencies: Dependencies;
   readonly #running = new Set<Promise<unknown>>();
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -91,20 +91,20 @@ export class ExchangeService {
   ): Promise<Collected<R>> {
     const { signal } = given;
     try {
-      const collected = await this.tryEach(admitted, signal, async (attempt) => {
+      const collected = await this.withFailover(admitted, signal, async (attempt) => {
         const { provider, totalMs, hasOther } = attempt;
         const body = admitted.bodyFor(provider);
-        const { firstTokenMs, silenceMs } = this.#needs;
+        const { firstTokenMs, silenceMs } = this.#dependencies;
         const firstByteMs = hasOther ? Math.min(totalMs, this.#wholeAnswerMs(given.answerTokens)) : totalMs;
         const options = { ...given, totalMs, firstByteMs, silenceMs: 0 };
         const answer = await gatherAnswer(
-          (listener) => this.#needs.providers.post(provider, path, body, listener, options),
+          (listener) => this.#dependencies.providers.post(provider, path, body, listener, options),
           {
             signal,
             maxBytes: given.maxBytes,
             firstTokenMs: hasOther ? firstTokenMs : undefined,
             silenceMs,
-            memory: this.#needs.memory,
+            memory: this.#dependencies.memory,
             onHead: () => attempt.firstByte(),
           },
         );
@@ -124,13 +124,13 @@ export class ExchangeService {
    * Calls `run` for one candidate after the other until it resolves. Throws the client's own failure at once, and the
    * last provider's when none is left or `mayGoOn` says that there is to be no other.
    */
-  async tryEach<T>(
+  async withFailover<T>(
     admitted: Admitted,
     signal: AbortSignal,
-    run: (attempt: Try) => Promise<T>,
+    run: (attempt: AttemptOptions) => Promise<T>,
     mayGoOn: () => boolean = () => true,
   ): Promise<T> {
-    const { clock, health, tries, totalMs } = this.#needs;
+    const { clock, health, tries, totalMs } = this.#dependencies;
     const untilMs = clock.monotonicMs() + totalMs;
     const queue = admitted.candidates.map((provider) => ({
       provider,
@@ -148,7 +148,7 @@ export class ExchangeService {
       const { provider } = next;
       const trial = health.begin(provider);
       admitted.beginAttempt(provider);
-      const attempt: Try = {
+      const attempt: AttemptOptions = {
         provider,
         hasOther: queue.some((other) => other.failures === 0) && n + 1 < tries,
         totalMs: Math.max(1, Math.ceil(untilMs - clock.monotonicMs())),
@@ -168,9 +168,9 @@ export class ExchangeService {
           trial.drop();
           throw error;
         }
-        last = failureOfTry(error);
+        last = failureOfAttempt(error);
         if (signal.aborted) trial.drop();
-        else noteOn(trial, last);
+        else recordOutcome(trial, last);
         admitted.endAttempt(signal.aborted ? "aborted" : "failed", last);
         if (signal.aborted) throw last;
         if (last.code === "context_length_exceeded" && mayGoOn() && keepLarger(queue, provider)) continue;
@@ -182,7 +182,7 @@ export class ExchangeService {
           queue.push({ provider, notBeforeMs: clock.monotonicMs() + pauseMs, failures: next.failures + 1 });
       }
     }
-    throw exhausted(last);
+    throw allProvidersFailed(last);
   }
 
   /**
@@ -194,19 +194,19 @@ export class ExchangeService {
     admitted: Admitted,
     path: `/${string}`,
     given: PostOptions &
-      Pick<StreamTerms, "sink" | "newReader" | "countInput"> & {
+      Pick<StreamOptions, "sink" | "newReader" | "countInput"> & {
         /** What a refusal is, where it is not the client's fault but ours. */
         ourFault?(refusal: AppError, provider: Provider): ProviderFailure | undefined;
       },
   ): Promise<void> {
-    const { firstTokenMs, silenceMs, stallMs, resumesStreams: resumes } = this.#needs;
+    const { firstTokenMs, silenceMs, stallMs, resumesStreams: resumes } = this.#dependencies;
     const relay = new StreamRelay({ ...given, admitted, firstTokenMs, silenceMs, stallMs, resumes });
-    const run = async (attempt: Try) => {
+    const run = async (attempt: AttemptOptions) => {
       const { provider, totalMs } = attempt;
       try {
         await relay.run(attempt, (listener) => {
           const body = admitted.bodyFor(provider);
-          return this.#needs.providers.post(provider, path, body, listener, {
+          return this.#dependencies.providers.post(provider, path, body, listener, {
             ...given,
             totalMs,
             silenceMs: 0,
@@ -217,7 +217,7 @@ export class ExchangeService {
       }
     };
     try {
-      await this.tryEach(admitted, relay.left, run, () => relay.mayGoOn);
+      await this.withFailover(admitted, relay.left, run, () => relay.mayGoOn);
     } catch (error) {
       if (relay.isSettled) throw error;
       if (relay.isBegun) await relay.breakOff(error);
@@ -247,11 +247,11 @@ export class ExchangeService {
 
   /** How long a whole answer may take while another provider can be asked: longer ones may have more tokens to make. */
   #wholeAnswerMs(tokens = 0): number {
-    return this.#needs.firstByteMs + tokens * MS_PER_TOKEN;
+    return this.#dependencies.firstByteMs + tokens * MS_PER_TOKEN;
   }
 
   #logFailure({ requestId }: Admitted, { address }: Provider, failure: ProviderFailure): void {
-    this.#needs.log.warn(
+    this.#dependencies.log.warn(
       {
         requestId,
         provider: address,
@@ -264,7 +264,7 @@ export class ExchangeService {
   }
 }
 
-function noteOn(trial: Trial, failure: AppError): void {
+function recordOutcome(trial: Trial, failure: AppError): void {
   if (failure instanceof ProviderFailure) trial.fail(failure);
   // It answered: that the request was at fault is no fault of its.
   else trial.succeed();
@@ -280,13 +280,13 @@ async function readAs<T>(read: () => Promise<T>): Promise<T> {
 }
 
 /** What a try failed by; without an account with the provider, there is no credential for it. */
-function failureOfTry(error: AppError): AppError {
+function failureOfAttempt(error: AppError): AppError {
   if (error.code !== "no_available_provider") return error;
   return new ProviderFailure("credential", { message: error.message, cause: error });
 }
 
 /** What the client gets when no provider answered: all being busy is not an error of its own, and may be retried. */
-function exhausted(last: AppError | undefined): AppError {
+function allProvidersFailed(last: AppError | undefined): AppError {
   if (!last) return new AppError("no_available_provider", "No provider of this model is available now.");
   if (!(last instanceof ProviderFailure)) return last;
   if (last.cause instanceof AppError) return last.cause;

@@ -6,7 +6,7 @@ import { ProviderFailure } from "../providers/provider-failure.ts";
 const MAX_BYTES = 65_536;
 
 /** What a provider answers in place of a stream. */
-export class StreamRefusal {
+export class ErrorBodyCollector {
   readonly #chunks: Buffer[] = [];
   #sizeBytes = 0;
 

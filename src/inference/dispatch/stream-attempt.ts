@@ -1,23 +1,23 @@
 import { AppError } from "../../kernel/errors.ts";
 import type { Ending, Trace } from "../billing/admitted.ts";
 import type { Metered } from "../billing/usage.ts";
-import { differs, type Piece, Repetition, type Transcript } from "../chat/delivered-text.ts";
+import { type DeliveredText, differs, type Piece, ResumeMatcher } from "../chat/delivered-text.ts";
 import type { ProviderExchange, ProviderHead, ProviderListener } from "../providers/provider.client.ts";
 import type { Provider } from "../providers/provider.ts";
 import { failureOf } from "../providers/provider-answer.ts";
 import { ProviderFailure } from "../providers/provider-failure.ts";
 import { SilenceTimer } from "../providers/silence-timer.ts";
-import type { Try } from "./attempt.ts";
-import { StreamRefusal } from "./error-body-collector.ts";
+import type { AttemptOptions } from "./attempt.ts";
+import { ErrorBodyCollector } from "./error-body-collector.ts";
 import { EventScanner } from "./event-scanner.ts";
-import type { EventKind, StreamReader, StreamTerms } from "./stream-options.ts";
+import type { EventKind, StreamOptions, StreamReader } from "./stream-options.ts";
 
 /** What a client was given of one answer, over all tries. */
 export type Delivery = {
   /** Whose words were written last; undefined while nothing was written. */
   by: { readonly provider: Provider; readonly reader: StreamReader; usage(): Promise<Metered> } | undefined;
   /** What was written, where another try may go on from there. */
-  readonly transcript: Transcript | undefined;
+  readonly transcript: DeliveredText | undefined;
   /** What the answer was cut off by at first. */
   failure?: AppError;
 };
@@ -36,17 +36,17 @@ const BLANK_LINE = Buffer.from("\n\n");
 export const LEFT = new AppError("provider_error", "The client left.");
 
 /** One try of a streamed answer: hears what one provider sends, and writes what the client is to have. */
-export class StreamTry implements ProviderListener {
-  readonly #terms: StreamTerms;
-  readonly #attempt: Try;
+export class StreamAttempt implements ProviderListener {
+  readonly #terms: StreamOptions;
+  readonly #attempt: AttemptOptions;
   readonly #delivery: Delivery;
-  readonly #repetition: Repetition | undefined;
+  readonly #repetition: ResumeMatcher | undefined;
   readonly #reader: StreamReader;
   readonly #scanner = new EventScanner();
   readonly #over = Promise.withResolvers<void>();
   #exchange: ProviderExchange | undefined;
   #head: ProviderHead | undefined;
-  readonly #refusal = new StreamRefusal();
+  readonly #refusal = new ErrorBodyCollector();
   #preamble: { readonly event: Buffer; readonly said: readonly Piece[] | undefined }[] = [];
   #preambleBytes = 0;
   #streamBytes = 0;
@@ -59,11 +59,11 @@ export class StreamTry implements ProviderListener {
   #ending: NodeJS.Timeout | undefined;
   #lingering: NodeJS.Timeout | undefined;
 
-  constructor(terms: StreamTerms, attempt: Try, delivery: Delivery) {
+  constructor(terms: StreamOptions, attempt: AttemptOptions, delivery: Delivery) {
     this.#terms = terms;
     this.#attempt = attempt;
     this.#delivery = delivery;
-    this.#repetition = delivery.by && delivery.transcript && new Repetition(delivery.transcript);
+    this.#repetition = delivery.by && delivery.transcript && new ResumeMatcher(delivery.transcript);
     this.#reader = terms.newReader(attempt.provider);
   }
 
@@ -178,15 +178,15 @@ export class StreamTry implements ProviderListener {
   }
 
   /** Writes only what goes on from where the try before was cut off. */
-  #compare(kind: EventKind, repetition: Repetition): void {
+  #compare(kind: EventKind, repetition: ResumeMatcher): void {
     if (kind === "end") throw differs();
     if (kind !== "content" && kind !== "preamble") return;
     if (kind === "content") this.#hear();
-    const { said } = this.#reader;
+    const { parts: said } = this.#reader;
     const texts = repetition.take(said);
     if (texts.every((text) => text === "")) return;
     this.#take();
-    this.#write(this.#reader.retell(texts));
+    this.#write(this.#reader.render(texts));
     this.#delivery.transcript?.add(said?.map(({ channel }, at) => ({ channel, text: texts[at] ?? "" })));
   }
 
@@ -201,7 +201,7 @@ export class StreamTry implements ProviderListener {
   }
 
   #hold(event: Buffer): void {
-    const said = this.#delivery.transcript ? this.#reader.said : undefined;
+    const said = this.#delivery.transcript ? this.#reader.parts : undefined;
     this.#preamble.push({ event: this.#reader.shown(event), said });
     this.#preambleBytes += event.length;
     if (this.#preambleBytes > MAX_PREAMBLE_BYTES) throw malformed("The provider's stream says nothing.");
@@ -239,7 +239,7 @@ export class StreamTry implements ProviderListener {
 
   #pass(event: Buffer): void {
     if (this.#delivery.by?.reader !== this.#reader) this.#take();
-    this.#delivery.transcript?.add(this.#reader.said);
+    this.#delivery.transcript?.add(this.#reader.parts);
     this.#write(this.#reader.shown(event));
   }
 

@@ -27,11 +27,11 @@ export type StreamReader = {
   /** Judges an event. Throws a `ProviderFailure` for one that is broken, and what an error event says. */
   read(event: Buffer): EventKind;
   /** What the event that was read last says; undefined when it says what no other provider could repeat. */
-  readonly said: readonly Piece[] | undefined;
+  readonly parts: readonly Piece[] | undefined;
   /** What a client is shown of the event that was read last: `event` itself where nothing has to be changed. */
   shown(event: Buffer): Buffer;
   /** The event that was read last, saying these texts in place of its pieces. */
-  retell(texts: readonly string[]): Buffer;
+  render(texts: readonly string[]): Buffer;
   /** What the provider says it used, once it has stated both sides and they make sense. */
   readonly usage: TokenUsage | undefined;
   /** The provider's own id of the answer, as its events have it. */
@@ -50,7 +50,7 @@ export type StreamReader = {
 };
 
 /** What a relay is made of. */
-export type StreamTerms = {
+export type StreamOptions = {
   readonly admitted: Admitted;
   readonly sink: StreamSink;
   readonly newReader: (provider: Provider) => StreamReader;

@@ -1,9 +1,9 @@
 import { AppError } from "../../kernel/errors.ts";
-import { Transcript } from "../chat/delivered-text.ts";
+import { DeliveredText } from "../chat/delivered-text.ts";
 import type { ProviderExchange, ProviderListener } from "../providers/provider.client.ts";
-import type { Try } from "./attempt.ts";
-import { type Delivery, LEFT, StreamTry } from "./stream-attempt.ts";
-import type { StreamTerms } from "./stream-options.ts";
+import type { AttemptOptions } from "./attempt.ts";
+import { type Delivery, LEFT, StreamAttempt } from "./stream-attempt.ts";
+import type { StreamOptions } from "./stream-options.ts";
 
 /**
  * Passes the events of one try after the other on to a client, byte for byte, and meters beside it. Until the first
@@ -12,15 +12,15 @@ import type { StreamTerms } from "./stream-options.ts";
  * when the bill is committed.
  */
 export class StreamRelay {
-  readonly #terms: StreamTerms;
-  readonly #leaving = new AbortController();
+  readonly #terms: StreamOptions;
+  readonly #abort = new AbortController();
   readonly #delivery: Delivery;
-  #current: StreamTry | undefined;
+  #current: StreamAttempt | undefined;
   #isBroken = false;
 
-  constructor(terms: StreamTerms) {
+  constructor(terms: StreamOptions) {
     this.#terms = terms;
-    this.#delivery = { by: undefined, transcript: terms.resumes ? new Transcript() : undefined };
+    this.#delivery = { by: undefined, transcript: terms.resumes ? new DeliveredText() : undefined };
     const { sink } = terms;
     sink.onClose(() => this.#onClientLeft());
     sink.onDrain(() => this.#current?.onDrain());
@@ -29,7 +29,7 @@ export class StreamRelay {
 
   /** Aborts when the client leaves. */
   get left(): AbortSignal {
-    return this.#leaving.signal;
+    return this.#abort.signal;
   }
 
   /** Whether the bill was made, or is being made. */
@@ -48,8 +48,11 @@ export class StreamRelay {
   }
 
   /** One try. Resolves when it is over and billed; rejects with what it failed by. */
-  async run(attempt: Try, post: (listener: ProviderListener) => Promise<ProviderExchange>): Promise<void> {
-    const current = new StreamTry(this.#terms, attempt, this.#delivery);
+  async run(
+    attempt: AttemptOptions,
+    post: (listener: ProviderListener) => Promise<ProviderExchange>,
+  ): Promise<void> {
+    const current = new StreamAttempt(this.#terms, attempt, this.#delivery);
     this.#current = current;
     const exchange = await post(current);
     if (this.left.aborted) exchange.abort(LEFT);
@@ -75,7 +78,7 @@ export class StreamRelay {
   }
 
   #onClientLeft(): void {
-    this.#leaving.abort();
+    this.#abort.abort();
     this.#current?.onClientLeft();
   }
 }

@@ -15,7 +15,7 @@ import {
   type Verdict,
 } from "./tee-signature.ts";
 
-type Needs = {
+type Dependencies = {
   readonly queries: Queries;
   readonly providers: Pick<ProviderClient, "get">;
   readonly clock: Clock;
@@ -39,10 +39,10 @@ const PAUSE_MS = 200;
 
 /** Asks providers for the signatures of their answers, judges them and keeps them with the request (SPEC 2.5). */
 export class EvidenceService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -50,7 +50,7 @@ export class EvidenceService {
    * `timeoutMs` and never throws: an answer that cannot be verified is an answer still.
    */
   async check(answer: CheckedAnswer): Promise<boolean> {
-    const { queries, log, observe } = this.#needs;
+    const { queries, log, observe } = this.#dependencies;
     const { requestId, provider, answerId } = answer;
     const expectedSigner = signerOf(provider);
     const judged = await this.#judge(answer, expectedSigner);
@@ -76,7 +76,7 @@ export class EvidenceService {
 
   /** The evidence of these requests in their order; undefined for one that is not this account's, or not checked. */
   async byRequests(account: string, ids: readonly string[]): Promise<readonly (Evidence | undefined)[]> {
-    const found = await readEvidence(this.#needs.queries, account, ids);
+    const found = await readEvidence(this.#dependencies.queries, account, ids);
     const byId = new Map(found.map((evidence) => [evidence.requestId, evidence]));
     return ids.map((id) => byId.get(id));
   }
@@ -87,7 +87,7 @@ export class EvidenceService {
   ): Promise<JudgedSignature> {
     if (expected === undefined) return nothing("not_acknowledged");
     if (answerId === undefined) return nothing("missing");
-    const { clock, timeoutMs } = this.#needs;
+    const { clock, timeoutMs } = this.#dependencies;
     const untilMs = clock.monotonicMs() + timeoutMs;
     const signal = AbortSignal.timeout(timeoutMs);
     const path =
@@ -95,7 +95,7 @@ export class EvidenceService {
     for (;;) {
       try {
         const { status, body } = await gatherAnswer(
-          (listener) => this.#needs.providers.get(provider, path, listener, { totalMs: timeoutMs }),
+          (listener) => this.#dependencies.providers.get(provider, path, listener, { totalMs: timeoutMs }),
           { signal, maxBytes: MAX_SIGNATURE_BYTES },
         );
         if (status === 200) return await judgeSignature(body, expected);

@@ -7,14 +7,14 @@ import type { PreparedUpload, UploadsService } from "../../storage/uploads.servi
 import {
   keepTransaction,
   newResults,
-  noteImages,
+  recordImages,
   settleImage,
   takeLease,
   type WaitingImage,
   waitingImages,
 } from "./image-files.store.ts";
 
-type Needs = {
+type Dependencies = {
   readonly queries: Queries;
   readonly uploads: Pick<UploadsService, "prepare" | "put" | "rootOf">;
   /** Who pays. */
@@ -37,19 +37,19 @@ const CHUNK_BYTES = 256;
  * the chain has it. An image that is stored already is not paid for again, whoever stored it.
  */
 export class ImageFilesRunner {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #id = newId();
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #stopped = false;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Looks for images every 2 s until `stop`. */
   start(): void {
-    const { pollMs = POLL_MS } = this.#needs;
+    const { pollMs = POLL_MS } = this.#dependencies;
     this.#timer ??= setInterval(() => {
       this.#running ??= this.#run().finally(() => {
         this.#running = undefined;
@@ -65,14 +65,14 @@ export class ImageFilesRunner {
   }
 
   async #run(): Promise<void> {
-    const { queries, log } = this.#needs;
+    const { queries, log } = this.#dependencies;
     try {
       if (!(await takeLease(queries, this.#id, LEASE_SECONDS))) return;
       for (const { jobId, result } of await newResults(queries, AT_ONCE))
-        await noteImages(
+        await recordImages(
           queries,
           jobId,
-          await Promise.all(imagesOf(result).map((image) => this.#needs.uploads.rootOf(image))),
+          await Promise.all(imagesOf(result).map((image) => this.#dependencies.uploads.rootOf(image))),
         );
       for (const image of await waitingImages(queries, AT_ONCE)) {
         if (this.#stopped || !(await takeLease(queries, this.#id, LEASE_SECONDS))) return;
@@ -84,7 +84,7 @@ export class ImageFilesRunner {
   }
 
   async #try(image: WaitingImage): Promise<void> {
-    const { queries, log } = this.#needs;
+    const { queries, log } = this.#dependencies;
     try {
       const state = await this.#step(image);
       await settleImage(queries, image, { state, seconds: SOON_SECONDS, failed: false });
@@ -101,7 +101,7 @@ export class ImageFilesRunner {
 
   /** One step on the way: pay, wait until the chain has it, upload. */
   async #step(image: WaitingImage): Promise<"waiting" | "stored" | "failed"> {
-    const { uploads, sender } = this.#needs;
+    const { uploads, sender } = this.#dependencies;
     const content = image.result === undefined ? undefined : imagesOf(image.result)[image.ordinal];
     if (!content) return "failed";
     const upload = await uploads.prepare({ content, from: sender.address });
@@ -112,7 +112,7 @@ export class ImageFilesRunner {
   }
 
   async #pay(image: WaitingImage, call: NonNullable<PreparedUpload["transaction"]>): Promise<void> {
-    const { queries, sender } = this.#needs;
+    const { queries, sender } = this.#dependencies;
     const known = image.transaction;
     const outcome = known && (await sender.outcome(known.hash));
     // The chain has it, and its watcher will: this is not the time to pay again.
@@ -135,7 +135,7 @@ export class ImageFilesRunner {
       const bytes = content.subarray(index * SEGMENT_BYTES, (index + 1) * SEGMENT_BYTES);
       const data = Buffer.alloc(Math.ceil(bytes.length / CHUNK_BYTES) * CHUNK_BYTES);
       bytes.copy(data);
-      const { file } = await this.#needs.uploads.put({ root, index, data, proof, sizeBytes });
+      const { file } = await this.#dependencies.uploads.put({ root, index, data, proof, sizeBytes });
       isWhole = file.finalized;
     }
     return isWhole;

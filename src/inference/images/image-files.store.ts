@@ -27,7 +27,7 @@ export async function newResults(queries: Queries, limit: number): Promise<reado
 }
 
 /** Notes the images of a job by their roots, in their order. */
-export async function noteImages(queries: Queries, jobId: string, roots: readonly Hex[]): Promise<void> {
+export async function recordImages(queries: Queries, jobId: string, roots: readonly Hex[]): Promise<void> {
   await queries.rows(NOTE_IMAGES, [jobId, JSON.stringify(roots)]);
 }
 

@@ -1,10 +1,10 @@
-import type { AdmissionService, Ask } from "../billing/admission.service.ts";
+import type { AdmissionRequest, AdmissionService } from "../billing/admission.service.ts";
 import type { Caller } from "../billing/admitted.ts";
 import { quoteUnits, type UnitUsage } from "../billing/pricing.ts";
 import type { Bodies, BodyPool } from "../body/body-pool.ts";
 import { appendFields } from "../body/request-fields.ts";
-import { answerIdOf, noAnswer, readAnswerObject } from "../chat/whole-answer.ts";
-import type { ExchangeService, Reading } from "../dispatch/dispatch.service.ts";
+import { answerIdOf, emptyAnswer, readAnswerObject } from "../chat/whole-answer.ts";
+import type { DispatchService, Reading } from "../dispatch/dispatch.service.ts";
 import type { ProviderAnswer } from "../providers/provider-answer.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 import type { AnsweredImages } from "./image-answer.ts";
@@ -13,9 +13,9 @@ import type { ImageRequest } from "./image-request.ts";
 const PATHS = { "text-to-image": "/images/generations", "image-editing": "/images/edits" } as const;
 const MAX_ANSWER_BYTES = 64 * 1_048_576;
 
-type Needs = {
+type Dependencies = {
   readonly admission: AdmissionService;
-  readonly exchanges: ExchangeService;
+  readonly exchanges: DispatchService;
   readonly bodies: Bodies & Pick<BodyPool, "readImages">;
 };
 
@@ -24,10 +24,10 @@ export type ImageAnswer = { readonly body: Buffer; readonly responseKey: string 
 
 /** Makes images while the client waits. Each image that comes is charged once, at the price of one. */
 export class ImagesService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -39,12 +39,12 @@ export class ImagesService {
     caller: Caller,
     { signal, preferences }: { readonly signal: AbortSignal; readonly preferences: RoutingPreferences },
   ): Promise<ImageAnswer> {
-    return this.#needs.exchanges.track(this.#create(request, caller, signal, preferences));
+    return this.#dependencies.exchanges.track(this.#create(request, caller, signal, preferences));
   }
 
   /** The images of an answer that `create` gave. Throws `unavailable`. */
   read(body: Buffer): Promise<AnsweredImages> {
-    return this.#needs.bodies.readImages(body.toString("utf8"));
+    return this.#dependencies.bodies.readImages(body.toString("utf8"));
   }
 
   async #create(
@@ -53,7 +53,7 @@ export class ImagesService {
     signal: AbortSignal,
     preferences: RoutingPreferences,
   ): Promise<ImageAnswer> {
-    const { admission, exchanges, bodies } = this.#needs;
+    const { admission, exchanges, bodies } = this.#dependencies;
     const admitted = await admission.admit(askForImages(request, preferences), caller);
     const { answer, trace } = await exchanges.collect(admitted, PATHS[request.serviceType], {
       contentType: request.contentType,
@@ -66,7 +66,7 @@ export class ImagesService {
 }
 
 /** The admission of a request for images: each is held for at the price of one. */
-export function askForImages(request: ImageRequest, preferences: RoutingPreferences): Ask {
+export function askForImages(request: ImageRequest, preferences: RoutingPreferences): AdmissionRequest {
   const { model, serviceType, count } = request;
   return {
     model,
@@ -92,7 +92,7 @@ async function readImages(answer: ProviderAnswer, asked: number, bodies: Bodies)
   const fields = await readAnswerObject(answer, bodies);
   const { data } = fields;
   if (!Array.isArray(data) || data.length === 0 || !data.every(isImage))
-    throw noAnswer("The provider's answer has no images.");
+    throw emptyAnswer("The provider's answer has no images.");
   const usage = imageUnits(Math.min(data.length, asked));
   return { usage, estimated: false, answerId: answerIdOf(fields) };
 }

@@ -1,6 +1,6 @@
 import { meterUsage, type UsageLimits } from "../billing/usage.ts";
 import type { Bodies } from "../body/body-pool.ts";
-import { answerIdOf, noAnswer, readAnswerObject } from "../chat/whole-answer.ts";
+import { answerIdOf, emptyAnswer, readAnswerObject } from "../chat/whole-answer.ts";
 import type { Reading } from "../dispatch/dispatch.service.ts";
 import type { ProviderAnswer } from "../providers/provider-answer.ts";
 import type { MessagesRequest } from "./messages-request.ts";
@@ -23,7 +23,7 @@ export async function readMessage(
   const fields = await readAnswerObject(answer, bodies);
   const { type, content, stop_reason: reason, usage: stated } = fields;
   if (type !== "message" || !Array.isArray(content) || (content.length === 0 && typeof reason !== "string"))
-    throw noAnswer("The provider's answer is not a message.");
+    throw emptyAnswer("The provider's answer is not a message.");
   const input = readInputUsage(stated, limits.maxInputTokens);
   const outputTokens = readOutputUsage(stated, limits.maxOutputTokens);
   const count = {

@@ -4,11 +4,11 @@ import { type Metered, meterUsage, NOTHING_STATED, type UsageLimits, wholeUsage 
 import { blockText } from "../chat/answer-text.ts";
 import type { Piece } from "../chat/delivered-text.ts";
 import type { TextMeter } from "../chat/text-meter.ts";
-import { noAnswer } from "../chat/whole-answer.ts";
+import { emptyAnswer } from "../chat/whole-answer.ts";
 import { eventData } from "../dispatch/event-scanner.ts";
 import type { EventKind, StreamReader } from "../dispatch/stream-options.ts";
 import { statedFailure } from "../providers/provider-answer.ts";
-import { messagePieces, retoldEvent } from "./message-pieces.ts";
+import { messagePieces, renderEvent } from "./message-pieces.ts";
 import {
   isMessageCacheShown,
   messageUsage,
@@ -59,7 +59,7 @@ export class MessageEvents implements StreamReader {
     return wholeUsage(this.#stated);
   }
 
-  get said(): readonly Piece[] | undefined {
+  get parts(): readonly Piece[] | undefined {
     return messagePieces(this.#event);
   }
 
@@ -109,9 +109,9 @@ export class MessageEvents implements StreamReader {
     return Buffer.from(`event: ${type}\ndata: ${JSON.stringify(shown)}\n\n`);
   }
 
-  retell([text = ""]: readonly string[]): Buffer {
+  render([text = ""]: readonly string[]): Buffer {
     const { type } = this.#event;
-    return Buffer.from(`event: ${type}\ndata: ${JSON.stringify(retoldEvent(this.#event, text))}\n\n`);
+    return Buffer.from(`event: ${type}\ndata: ${JSON.stringify(renderEvent(this.#event, text))}\n\n`);
   }
 
   meter(countInput: () => Promise<number>): Promise<Metered> {
@@ -168,10 +168,10 @@ function parse(data: string): Fields {
   try {
     fields = JSON.parse(data);
   } catch (cause) {
-    throw noAnswer("The provider's stream is broken.", cause);
+    throw emptyAnswer("The provider's stream is broken.", cause);
   }
   if (typeof fields !== "object" || fields === null || Array.isArray(fields))
-    throw noAnswer("The provider's stream is broken.");
+    throw emptyAnswer("The provider's stream is broken.");
   return fields as Fields;
 }
 

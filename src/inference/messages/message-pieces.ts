@@ -32,7 +32,7 @@ export function messagePieces(event: Fields): readonly Piece[] | undefined {
 }
 
 /** The same event saying this text in place of the piece that `messagePieces` found. */
-export function retoldEvent(event: Fields, text: string): Fields {
+export function renderEvent(event: Fields, text: string): Fields {
   const delta = fieldsOf(event.delta);
   const name = event.type === "content_block_delta" ? TEXTS[String(delta.type)] : undefined;
   return name === undefined ? event : { ...event, delta: { ...delta, [name]: text } };

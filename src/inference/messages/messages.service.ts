@@ -1,5 +1,5 @@
-import type { KeyReach } from "../../keys/api-keys/key-settings.ts";
-import type { AdmissionService, Ask } from "../billing/admission.service.ts";
+import type { KeyRestrictions } from "../../keys/api-keys/key-settings.ts";
+import type { AdmissionRequest, AdmissionService } from "../billing/admission.service.ts";
 import type { Caller } from "../billing/admitted.ts";
 import { quotePrompt } from "../billing/prompt-bound.ts";
 import { usageLimits } from "../billing/usage.ts";
@@ -8,7 +8,7 @@ import { requestedModel } from "../body/request-fields.ts";
 import { shownAnswer } from "../chat/answer-edits.ts";
 import { TextMeter } from "../chat/text-meter.ts";
 import { readAnswerObject } from "../chat/whole-answer.ts";
-import type { ExchangeService } from "../dispatch/dispatch.service.ts";
+import type { DispatchService } from "../dispatch/dispatch.service.ts";
 import type { StreamSink } from "../dispatch/stream-options.ts";
 import type { ProviderClient } from "../providers/provider.client.ts";
 import { gatherAnswer } from "../providers/provider-answer.ts";
@@ -21,12 +21,12 @@ const MESSAGES_PATH = "/messages";
 const COUNT_PATH = "/messages/count_tokens";
 const COUNT_MS = 5_000;
 
-type Needs = {
+type Dependencies = {
   readonly admission: AdmissionService;
-  readonly exchanges: ExchangeService;
+  readonly exchanges: DispatchService;
   readonly bodies: Bodies;
   readonly providers: Pick<ProviderClient, "post">;
-  readonly reachOf: (keyId: string) => Promise<KeyReach>;
+  readonly restrictionsOf: (keyId: string) => Promise<KeyRestrictions>;
 };
 
 /** How a request for a message is carried: which version of the format it is in, and who may be asked. */
@@ -40,10 +40,10 @@ export type MessageAnswer = { readonly body: Buffer; readonly responseKey: strin
 
 /** Runs messages in Anthropic's format, on the providers that list it. One call is one charge. */
 export class MessagesService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -55,7 +55,7 @@ export class MessagesService {
     caller: Caller,
     terms: MessagesTerms & { readonly signal: AbortSignal },
   ): Promise<MessageAnswer> {
-    return this.#needs.exchanges.track(this.#create(request, caller, terms));
+    return this.#dependencies.exchanges.track(this.#create(request, caller, terms));
   }
 
   /**
@@ -63,7 +63,7 @@ export class MessagesService {
    * written yet; later failures are told in the stream.
    */
   stream(request: MessagesRequest, caller: Caller, sink: StreamSink, terms: MessagesTerms): Promise<void> {
-    return this.#needs.exchanges.track(this.#stream(request, caller, sink, terms));
+    return this.#dependencies.exchanges.track(this.#stream(request, caller, sink, terms));
   }
 
   /** The tokens of a prompt: as the provider counts them where it has that, else by our own tokenizer. Not billed. */
@@ -72,8 +72,8 @@ export class MessagesService {
     caller: Pick<Caller, "keyId">,
     { headers, preferences, signal }: MessagesTerms & { readonly signal: AbortSignal },
   ): Promise<number> {
-    const { admission, providers, reachOf, bodies } = this.#needs;
-    const choice = admission.choose(askFor(prompt, preferences), await reachOf(caller.keyId));
+    const { admission, providers, restrictionsOf, bodies } = this.#dependencies;
+    const choice = admission.choose(askFor(prompt, preferences), await restrictionsOf(caller.keyId));
     const [provider] = choice.candidates;
     if (!provider) return bodies.countRequest(prompt.bytes);
     try {
@@ -98,7 +98,7 @@ export class MessagesService {
     caller: Caller,
     { headers, preferences, signal }: MessagesTerms & { readonly signal: AbortSignal },
   ): Promise<MessageAnswer> {
-    const { admission, exchanges, bodies } = this.#needs;
+    const { admission, exchanges, bodies } = this.#dependencies;
     const admitted = await admission.admit(billedAsk(request, preferences, bodies), caller);
     const { bytes, maxTokens } = request;
     const { answer, reading, trace } = await exchanges.collect(admitted, MESSAGES_PATH, {
@@ -117,7 +117,7 @@ export class MessagesService {
     sink: StreamSink,
     { headers, preferences }: MessagesTerms,
   ): Promise<void> {
-    const { admission, exchanges, bodies } = this.#needs;
+    const { admission, exchanges, bodies } = this.#dependencies;
     const admitted = await admission.admit(billedAsk(request, preferences, bodies), caller);
     await exchanges.stream(admitted, MESSAGES_PATH, {
       headers,
@@ -148,7 +148,7 @@ function billedAsk(
   preferences: RoutingPreferences,
   bodies: Bodies,
   counted?: number,
-): Ask {
+): AdmissionRequest {
   const { prompt, maxTokens, bytes } = request;
   const size = { prompt, counted, maxTokens, modelLimit: maxTokens, choices: 1 };
   return {

@@ -5,7 +5,7 @@ import { byPrice, type Model, type Provider, SERVICE_TYPES, type ServiceType } f
 /** Where offers are read from: the chain's registry, or a file. */
 export type ProviderSource = { load(): Promise<readonly Provider[]> };
 
-type Needs = { readonly source: ProviderSource; readonly log: Logger; readonly refreshMs: number };
+type Dependencies = { readonly source: ProviderSource; readonly log: Logger; readonly refreshMs: number };
 type Snapshot = {
   readonly providers: ReadonlyMap<string, Provider>;
   readonly models: ReadonlyMap<string, Model>;
@@ -15,17 +15,17 @@ const EMPTY: Snapshot = { providers: new Map(), models: new Map() };
 
 /** The offers of all providers, kept in memory and read again every `refreshMs`. */
 export class CatalogueService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   #snapshot = EMPTY;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Reads the offers now. An error leaves the snapshot as it was. */
   async refresh(): Promise<void> {
-    this.#snapshot = toSnapshot(await this.#needs.source.load());
+    this.#snapshot = toSnapshot(await this.#dependencies.source.load());
   }
 
   /**
@@ -38,7 +38,7 @@ export class CatalogueService {
       if (error instanceof StartupError) throw error;
       this.#warn(error);
     });
-    this.#timer = setInterval(refresh, this.#needs.refreshMs);
+    this.#timer = setInterval(refresh, this.#dependencies.refreshMs);
   }
 
   stop(): void {
@@ -46,7 +46,7 @@ export class CatalogueService {
   }
 
   #warn(error: unknown): void {
-    this.#needs.log.warn({ err: error }, "reading the providers failed");
+    this.#dependencies.log.warn({ err: error }, "reading the providers failed");
   }
 
   /** All models, by id. */

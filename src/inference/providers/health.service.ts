@@ -4,7 +4,7 @@ import type { ProviderState } from "../routing/choice.ts";
 import type { Provider } from "./provider.ts";
 import type { FailureKind, ProviderFailure } from "./provider-failure.ts";
 
-type Needs = {
+type Dependencies = {
   readonly clock: Clock;
   /** How long a circuit stays open at first, milliseconds; it doubles with every failed probe, up to four times that. */
   readonly coolDownMs: number;
@@ -57,18 +57,18 @@ const HARMLESS: ReadonlySet<FailureKind> = new Set(["busy", "field", "differs"])
  * requests that was answered and how many run. In memory and of this process; a provider that moves begins anew.
  */
 export class HealthService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #circuits = new QuickLru<string, Circuit>({ maxSize: REMEMBERED_PROVIDERS });
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** How a provider fares now. */
   of(provider: Provider): ProviderHealth {
     const known = this.#circuits.get(keyOf(provider));
     if (!known) return UNKNOWN;
-    const nowMs = this.#needs.clock.monotonicMs();
+    const nowMs = this.#dependencies.clock.monotonicMs();
     const isFresh = nowMs - known.latencyAtMs < LATENCY_FRESH_MS;
     return {
       circuit: circuitOf(known, nowMs),
@@ -83,7 +83,7 @@ export class HealthService {
   /** Notes that a provider is asked now. */
   begin(provider: Provider): Trial {
     const circuit = this.#circuitOf(provider);
-    const sinceMs = this.#needs.clock.monotonicMs();
+    const sinceMs = this.#dependencies.clock.monotonicMs();
     const isProbe = circuit.openUntilMs !== undefined;
     if (isProbe) circuit.isProbing = true;
     circuit.inFlight++;
@@ -123,13 +123,13 @@ export class HealthService {
   }
 
   #noteLatency(circuit: Circuit, sinceMs: number): void {
-    const nowMs = this.#needs.clock.monotonicMs();
+    const nowMs = this.#dependencies.clock.monotonicMs();
     circuit.latencyMs = moved(circuit.latencyMs, nowMs - sinceMs, LATENCY_WEIGHT);
     circuit.latencyAtMs = nowMs;
   }
 
   #noteFailure(circuit: Circuit, { kind, retryAfterMs }: ProviderFailure): void {
-    const nowMs = this.#needs.clock.monotonicMs();
+    const nowMs = this.#dependencies.clock.monotonicMs();
     if (retryAfterMs !== undefined) circuit.restUntilMs = nowMs + Math.min(retryAfterMs, MAX_REST_MS);
     if (HARMLESS.has(kind)) return;
     circuit.uptime = moved(circuit.uptime, 0, UPTIME_WEIGHT);
@@ -139,7 +139,7 @@ export class HealthService {
     // Requests that began before the circuit opened fail one by one: they do not prolong it.
     if (isKnownBad && nowMs < (circuit.openUntilMs ?? 0)) return;
     if (isKnownBad) circuit.coolDowns = Math.min(circuit.coolDowns * 2, MAX_COOL_DOWNS);
-    circuit.openUntilMs = nowMs + this.#needs.coolDownMs * circuit.coolDowns;
+    circuit.openUntilMs = nowMs + this.#dependencies.coolDownMs * circuit.coolDowns;
   }
 }
 

@@ -5,7 +5,7 @@ import type { ProviderSource } from "./catalogue.service.ts";
 import type { Provider } from "./provider.ts";
 import { readProvidersFile } from "./providers-file.ts";
 
-type Needs = {
+type Dependencies = {
   readonly path: string;
   /** Reads an environment variable. */
   readonly variable: (name: string) => string | undefined;
@@ -16,16 +16,16 @@ const HEADER_TEXT = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
 /** The offers of PROVIDERS_FILE, read anew whenever they are asked for, and the keys of their servers. */
 export class FileProviders implements ProviderSource {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   #keys: ReadonlyMap<string, string> = new Map();
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Throws a `StartupError` that names the file and its fault. */
   async load(): Promise<readonly Provider[]> {
-    const { path, variable } = this.#needs;
+    const { path, variable } = this.#dependencies;
     try {
       const [text, { mtime }] = await Promise.all([readFile(path, "utf8"), stat(path)]);
       const servers = readProvidersFile(text, mtime);

@@ -52,7 +52,7 @@ type ProviderDeadlines = {
 /** The router's credentials towards providers. `forget` drops one that its provider refused. */
 type Credentials = { secretFor(provider: Hex): Promise<string>; forget(provider: Hex): void };
 
-type Needs = {
+type Dependencies = {
   readonly credentials: Credentials;
   readonly deadlines: ProviderDeadlines;
   readonly connections: number;
@@ -73,12 +73,12 @@ const RESPONSE_KEY = /^[\x21-\x7e]{1,256}$/;
  * comes back (promises F28).
  */
 export class ProviderClient {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #pools = new Map<string, Pool>();
   readonly #spellings = new QuickLru<string, readonly Buffer[]>({ maxSize: REMEMBERED_SECRETS });
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Posts to the endpoint `path` of OpenAI's API, such as `/chat/completions`, at a provider. */
@@ -114,7 +114,7 @@ export class ProviderClient {
     listener: ProviderListener,
     { body, contentType, headers, totalMs, firstByteMs, silenceMs }: PostOptions & { readonly body?: Buffer },
   ): Promise<ProviderExchange> {
-    const { credentials, deadlines } = this.#needs;
+    const { credentials, deadlines } = this.#dependencies;
     const secret = await credentials.secretFor(provider.address);
     const url = new URL(endpoint);
     const exchange = new Exchange(listener, {
@@ -122,7 +122,7 @@ export class ProviderClient {
       mask: new SecretMask(this.#spellingsOf(secret)),
       onRefused: () => credentials.forget(provider.address),
     });
-    this.#poolOf(url.origin, this.#needs.allowsPrivate || provider.source === "file").dispatch(
+    this.#poolOf(url.origin, this.#dependencies.allowsPrivate || provider.source === "file").dispatch(
       {
         method,
         path: url.pathname + url.search,
@@ -153,10 +153,12 @@ export class ProviderClient {
     const key = allowsPrivate ? `private ${origin}` : origin;
     const known = this.#pools.get(key);
     if (known) return known;
-    const { connectMs, firstByteMs, silenceMs } = this.#needs.deadlines;
+    const { connectMs, firstByteMs, silenceMs } = this.#dependencies.deadlines;
     const pool = new Pool(origin, {
-      connections: this.#needs.connections,
-      connect: allowsPrivate ? { timeout: connectMs } : publicConnector(connectMs, this.#needs.resolve),
+      connections: this.#dependencies.connections,
+      connect: allowsPrivate
+        ? { timeout: connectMs }
+        : publicConnector(connectMs, this.#dependencies.resolve),
       headersTimeout: firstByteMs,
       bodyTimeout: silenceMs,
       maxHeaderSize: MAX_HEADER_BYTES,

@@ -114,7 +114,7 @@ export function readProvidersFile(json: string, updatedAt: Date): readonly FileS
   const result = ProvidersFile.safeParse(parse(json));
   if (!result.success) {
     const [issue] = result.error.issues;
-    throw new Error(`${issue?.path.join("..") || "the file"}: ${issue?.message ?? "malformed"}`);
+    throw new Error(`${issue?.path.join(".") || "the file"}: ${issue?.message ?? "malformed"}`);
   }
   const servers = result.data.providers.map((server) => ({
     keyVariable: server.api_key_env,

@@ -1,6 +1,6 @@
 import { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
-import type { KeyReach } from "../../keys/api-keys/key-settings.ts";
+import type { KeyRestrictions } from "../../keys/api-keys/key-settings.ts";
 import { costOf, ratesFor } from "../billing/pricing.ts";
 import type { ApiFormat } from "../providers/profile.ts";
 import {
@@ -48,7 +48,7 @@ export type Refused = { readonly provider: Hex; readonly reason: RefusalReason }
 export type Choice = { readonly candidates: readonly Provider[]; readonly refused: readonly Refused[] };
 
 /** All that a choice depends on. */
-export type Situation = {
+export type ChoiceContext = {
   readonly model: string;
   readonly serviceType: ServiceType;
   readonly format: ApiFormat;
@@ -59,7 +59,7 @@ export type Situation = {
   /** The most tokens that the client allows for the answer, if it says so. */
   readonly answerTokens?: number | undefined;
   /** What the key may reach. */
-  readonly reach: KeyReach;
+  readonly restrictions: KeyRestrictions;
   readonly stateOf: (provider: Provider) => ProviderState;
   /** Dollars for one token of the network; undefined when the router does not know. */
   readonly tokenUsd: Usd | undefined;
@@ -80,35 +80,35 @@ const MAX_CANDIDATES = 3;
  * `no_provider_within_max_price` or `pinned_provider_exceeds_max_price`; `invalid_max_price_usd` when the router has
  * no rate to compare by.
  */
-export function choose(offered: Model | undefined, situation: Situation): Choice {
-  const { model, serviceType, reach, preferences } = situation;
-  if (reach.models.length > 0 && !reach.models.includes(model))
+export function choose(offered: Model | undefined, context: ChoiceContext): Choice {
+  const { model, serviceType, restrictions, preferences } = context;
+  if (restrictions.models.length > 0 && !restrictions.models.includes(model))
     throw denied(`This key may not use the model ${JSON.stringify(model)}.`);
   const offers = offered?.providers.filter((offer) => offer.serviceType === serviceType) ?? [];
-  if (offers.length === 0) throw notFound(situation);
+  if (offers.length === 0) throw notFound(context);
   const refused: Refused[] = [];
   let eligible: readonly Provider[] = offers;
   for (const rule of RULES) {
     const kept: Provider[] = [];
     for (const offer of eligible) {
-      const reason = rule.reason(offer, situation);
+      const reason = rule.reason(offer, context);
       if (reason === undefined) kept.push(offer);
       else refused.push({ provider: offer.address, reason });
     }
-    if (kept.length === 0) throw rule.failure(situation, eligible);
+    if (kept.length === 0) throw rule.failure(context, eligible);
     eligible = kept;
   }
-  const fitting = eligible.filter((offer) => mayFit(offer, situation));
+  const fitting = eligible.filter((offer) => mayFit(offer, context));
   if (fitting.length > 0 && fitting.length < eligible.length) {
     for (const offer of eligible)
       if (!fitting.includes(offer)) refused.push({ provider: offer.address, reason: "context_too_short" });
     eligible = fitting;
   }
-  const states = new Map(eligible.map((offer) => [offer, situation.stateOf(offer)]));
+  const states = new Map(eligible.map((offer) => [offer, context.stateOf(offer)]));
   const healthy = eligible.filter((offer) => isHealthy(states.get(offer)));
-  const ranked = (healthy.length > 0 ? healthy : eligible).toSorted(byPreferences(situation, states));
+  const ranked = (healthy.length > 0 ? healthy : eligible).toSorted(byPreferences(context, states));
   const isAlone = preferences.pin !== undefined || preferences.allowFallbacks === false;
-  const candidates = isAlone ? ranked.slice(0, 1) : firstAndLongest(ranked, situation);
+  const candidates = isAlone ? ranked.slice(0, 1) : firstAndLongest(ranked, context);
   if (healthy.length > 0)
     for (const offer of eligible)
       if (!isHealthy(states.get(offer)))
@@ -131,7 +131,7 @@ const LIKELY_SHORTAGE = 4;
  * Whether a request probably fits into the context of an offer. The count of its tokens is an estimate, so an offer is
  * left out only when it is clearly too short; one that refuses the request is followed by a longer one.
  */
-function mayFit({ profile }: Provider, { inputTokens = 0, answerTokens = 0 }: Situation): boolean {
+function mayFit({ profile }: Provider, { inputTokens = 0, answerTokens = 0 }: ChoiceContext): boolean {
   const { contextLength } = profile;
   return contextLength === undefined || inputTokens / LIKELY_EXCESS + answerTokens <= contextLength;
 }
@@ -139,7 +139,7 @@ function mayFit({ profile }: Provider, { inputTokens = 0, answerTokens = 0 }: Si
 /** The first offers; in place of the last of them the one with the longest context, when none may be long enough. */
 function firstAndLongest(
   ranked: readonly Provider[],
-  { inputTokens = 0, answerTokens = 0 }: Situation,
+  { inputTokens = 0, answerTokens = 0 }: ChoiceContext,
 ): readonly Provider[] {
   const first = ranked.slice(0, MAX_CANDIDATES);
   const lengthOf = ({ profile }: Provider) => profile.contextLength ?? 0;
@@ -152,8 +152,8 @@ function firstAndLongest(
 
 /** A ground for leaving offers out, and the failure when it leaves none. */
 type Rule = {
-  reason(offer: Provider, situation: Situation): RefusalReason | undefined;
-  failure(situation: Situation, left: readonly Provider[]): AppError;
+  reason(offer: Provider, context: ChoiceContext): RefusalReason | undefined;
+  failure(context: ChoiceContext, left: readonly Provider[]): AppError;
 };
 
 const RULES: readonly Rule[] = [
@@ -169,7 +169,7 @@ const RULES: readonly Rule[] = [
         : new AppError("provider_not_found", `provider not found: ${pin}`),
   },
   {
-    reason: ({ address }, { reach: { providers } }) =>
+    reason: ({ address }, { restrictions: { providers } }) =>
       providers.length === 0 || providers.includes(address) ? undefined : "not_allowed_for_key",
     failure: () => denied("This key may not use any of the providers of this model."),
   },
@@ -194,18 +194,18 @@ const RULES: readonly Rule[] = [
     failure: () => new AppError("no_available_provider", "No provider of this model is available now."),
   },
   {
-    reason: (offer, { reach, preferences }) =>
-      meetsFloor(offer, reach.trustMode) && meetsFloor(offer, preferences.trustMode ?? null)
+    reason: (offer, { restrictions, preferences }) =>
+      meetsFloor(offer, restrictions.trustMode) && meetsFloor(offer, preferences.trustMode ?? null)
         ? undefined
         : "below_trust_mode",
-    failure: ({ reach, preferences }) =>
+    failure: ({ restrictions, preferences }) =>
       new AppError(
         "no_provider_for_trust_mode",
-        `No provider of this model has the trust mode that is asked for, ${[preferences.trustMode ?? reach.trustMode]}.`,
+        `No provider of this model has the trust mode that is asked for, ${[preferences.trustMode ?? restrictions.trustMode]}.`,
       ),
   },
   {
-    reason: (offer, situation) => (isWithinCaps(offer, situation) ? undefined : "above_max_price"),
+    reason: (offer, context) => (isWithinCaps(offer, context) ? undefined : "above_max_price"),
     failure: ({ preferences: { pin } }) =>
       pin === undefined
         ? new AppError("no_provider_within_max_price", "No provider of this model is as cheap as that.")
@@ -213,15 +213,15 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-function meetsFloor(offer: Provider, floor: KeyReach["trustMode"]): boolean {
+function meetsFloor(offer: Provider, floor: KeyRestrictions["trustMode"]): boolean {
   if (floor === null) return true;
   const offered = trustModeOf(offer);
   return offered === "private" || offered === floor;
 }
 
 /** Caps are dollars for a million tokens, or for one image; 10^18 neuron are one token of the network. */
-function isWithinCaps(offer: Provider, situation: Situation): boolean {
-  const { preferences, tokenUsd, inputTokens = 0 } = situation;
+function isWithinCaps(offer: Provider, context: ChoiceContext): boolean {
+  const { preferences, tokenUsd, inputTokens = 0 } = context;
   const { caps } = preferences;
   if (caps === undefined) return true;
   if (tokenUsd === undefined)
@@ -250,7 +250,7 @@ function isHealthy(state: ProviderState | undefined): boolean {
  * fastest. A provider without recent requests counts as fast, so that it is tried and its latency measured.
  */
 function byPreferences(
-  { preferences: { sort }, serviceType, inputTokens = 1, outputTokens = 1 }: Situation,
+  { preferences: { sort }, serviceType, inputTokens = 1, outputTokens = 1 }: ChoiceContext,
   states: ReadonlyMap<Provider, ProviderState>,
 ) {
   const latency = (offer: Provider) => states.get(offer)?.latencyMs ?? 0;
@@ -265,7 +265,7 @@ function byPreferences(
   };
 }
 
-function notFound({ model, serviceType }: Situation): AppError {
+function notFound({ model, serviceType }: ChoiceContext): AppError {
   const kind = serviceType === "chatbot" ? "chat" : serviceType;
   return new AppError("model_not_found", `There is no ${kind} model ${JSON.stringify(model)}.`, {
     param: "model",

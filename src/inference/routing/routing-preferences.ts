@@ -23,7 +23,7 @@ export type RoutingPreferences = {
 };
 
 /** A client that leaves everything to the router. */
-export const NO_WISHES: RoutingPreferences = {};
+export const NO_PREFERENCES: RoutingPreferences = {};
 
 const DECIMAL = /^(0|[1-9]\d{0,11})(?:\.(\d{1,18}))?$/;
 const USD_DIGITS = 18;

@@ -1,5 +1,5 @@
 import { AppError } from "../../kernel/errors.ts";
-import type { KeyReach } from "../../keys/api-keys/key-settings.ts";
+import type { KeyRestrictions } from "../../keys/api-keys/key-settings.ts";
 import type { AdmissionService } from "../billing/admission.service.ts";
 import { likelySize, type PlannedChat } from "../chat/chat-size.ts";
 import type { CatalogueService } from "../providers/catalogue.service.ts";
@@ -7,10 +7,10 @@ import type { Provider, ServiceType } from "../providers/provider.ts";
 import type { Refused } from "./choice.ts";
 import type { RoutingPreferences } from "./routing-preferences.ts";
 
-type Needs = {
+type Dependencies = {
   readonly admission: AdmissionService;
   readonly catalogue: CatalogueService;
-  readonly reachOf: (keyId: string) => Promise<KeyReach>;
+  readonly restrictionsOf: (keyId: string) => Promise<KeyRestrictions>;
   /** The limit of an answer for which the client sets none. */
   readonly maxCompletionTokens: number;
 };
@@ -23,10 +23,10 @@ export type RoutingPreview = {
 
 /** Tells who would be asked for a request, without asking or billing anything. */
 export class RoutingService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -43,8 +43,8 @@ export class RoutingService {
     preferences: RoutingPreferences,
     keyId: string,
   ): Promise<RoutingPreview> {
-    const { admission, catalogue, reachOf, maxCompletionTokens } = this.#needs;
-    const reach = await reachOf(keyId);
+    const { admission, catalogue, restrictionsOf, maxCompletionTokens } = this.#dependencies;
+    const reach = await restrictionsOf(keyId);
     const { serviceType, chat = {} } = asked;
     const size = serviceType === "chatbot" ? likelySize(chat, maxCompletionTokens) : {};
     const look = (model: string) => {

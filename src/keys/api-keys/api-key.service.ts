@@ -16,8 +16,8 @@ import {
 import { isId, newId } from "../../kernel/text/ids.ts";
 import { hashSecret, newSecret, previewSecret } from "../auth/secret.ts";
 import { ApiKeyRow } from "./api-key.row.ts";
-import { checkTerms } from "./check-key-settings.ts";
-import type { KeyReach, KeyTerms } from "./key-settings.ts";
+import { checkKeySettings } from "./check-key-settings.ts";
+import type { KeyRestrictions, KeySettings } from "./key-settings.ts";
 import { periodStart } from "./reset-period.ts";
 
 /** Whether a key may be used. */
@@ -25,7 +25,7 @@ export const KEY_STATUSES = ["active", "revoked", "expired"] as const;
 export type KeyStatus = (typeof KEY_STATUSES)[number];
 
 /** An `sk-` key as its holder may see it (SPEC 2.2, facts 1.3). */
-export type ApiKey = KeyTerms & {
+export type ApiKey = KeySettings & {
   readonly id: string;
   readonly account: string;
   readonly preview: string;
@@ -37,14 +37,14 @@ export type ApiKey = KeyTerms & {
   readonly used: bigint;
 };
 
-type Needs = { readonly database: Database; readonly clock: Clock; readonly committed: () => void };
+type Dependencies = { readonly database: Database; readonly clock: Clock; readonly committed: () => void };
 
 /** Issues, lists, changes and revokes `sk-` keys. */
 export class ApiKeyService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -54,10 +54,10 @@ export class ApiKeyService {
   async create(
     account: string,
     name: string,
-    terms: Partial<Omit<KeyTerms, "name">> = {},
+    terms: Partial<Omit<KeySettings, "name">> = {},
   ): Promise<{ key: ApiKey; secret: string }> {
-    const now = this.#needs.clock.now();
-    const given = checkTerms({ name, ...terms }, now);
+    const now = this.#dependencies.clock.now();
+    const given = checkKeySettings({ name, ...terms }, now);
     const secret = newSecret("sk-");
     const row = await this.#commit(async (tx) => {
       await openAccount(tx, account);
@@ -91,8 +91,8 @@ export class ApiKeyService {
   /** The keys of an account, oldest first; of one status, or all. */
   async list(account: string, page: PageRequest, status?: KeyStatus): Promise<Page<ApiKey>> {
     const newer: FilterQuery<ApiKeyRow> = page.after === undefined ? {} : newerThan(page.after);
-    const wanted = status === undefined ? {} : withStatus(status, this.#needs.clock.now());
-    const rows = await this.#needs.database
+    const wanted = status === undefined ? {} : withStatus(status, this.#dependencies.clock.now());
+    const rows = await this.#dependencies.database
       .em()
       .find(
         ApiKeyRow,
@@ -107,7 +107,7 @@ export class ApiKeyService {
 
   /** The keys with these ids, in their order; undefined where there is none. */
   async byIds(ids: readonly string[]): Promise<readonly (ApiKey | undefined)[]> {
-    const rows = await this.#needs.database.em().find(ApiKeyRow, { id: { $in: ids.filter(isId) } });
+    const rows = await this.#dependencies.database.em().find(ApiKeyRow, { id: { $in: ids.filter(isId) } });
     const byId = new Map(rows.map((row) => [row.id, this.#view(row)]));
     return ids.map((id) => byId.get(id.toLowerCase()));
   }
@@ -116,8 +116,8 @@ export class ApiKeyService {
    * Changes what is given and leaves the rest. It counts from the next admission on, in every process. Throws
    * `api_key_not_found`, `duplicate_name`, `key_revoked`, and `invalid_parameter` for terms that are none.
    */
-  async update(account: string, id: string, changes: Partial<KeyTerms>): Promise<ApiKey> {
-    const given = checkTerms(changes, this.#needs.clock.now());
+  async update(account: string, id: string, changes: Partial<KeySettings>): Promise<ApiKey> {
+    const given = checkKeySettings(changes, this.#dependencies.clock.now());
     await this.#commit(async (tx) => {
       const row = await lockKey(tx, account, id);
       if (row.revokedAt) throw new AppError("key_revoked", "This key was revoked: it cannot be changed.");
@@ -141,7 +141,7 @@ export class ApiKeyService {
     const row = await this.#commit(async (tx) => {
       const found = await lockKey(tx, account, id);
       if (found.revokedAt) return found;
-      found.revokedAt = this.#needs.clock.now();
+      found.revokedAt = this.#dependencies.clock.now();
       await tx.em.flush();
       await appendEvents(tx, [keyChanged(found, "revoked")]);
       return found;
@@ -150,10 +150,10 @@ export class ApiKeyService {
   }
 
   /** What a key may reach, read now. Throws `api_key_revoked` and `api_key_expired` for one of no use any more. */
-  async reachOf(id: string): Promise<KeyReach> {
-    const row = await this.#needs.database.em().findOne(ApiKeyRow, { id });
+  async restrictionsOf(id: string): Promise<KeyRestrictions> {
+    const row = await this.#dependencies.database.em().findOne(ApiKeyRow, { id });
     if (!row || row.revokedAt) throw new AppError("api_key_revoked", "This key was revoked.");
-    if (statusOf(row, this.#needs.clock.now()) === "expired")
+    if (statusOf(row, this.#dependencies.clock.now()) === "expired")
       throw new AppError("api_key_expired", "This key has expired.");
     const { termsVersion, allowedModels, allowedProviders, trustMode } = row;
     return {
@@ -165,13 +165,13 @@ export class ApiKeyService {
   }
 
   async #commit<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const result = await this.#needs.database.transaction(work);
-    this.#needs.committed();
+    const result = await this.#dependencies.database.transaction(work);
+    this.#dependencies.committed();
     return result;
   }
 
   #view(row: ApiKeyRow): ApiKey {
-    const now = this.#needs.clock.now();
+    const now = this.#dependencies.clock.now();
     const start = periodStart(row.resetPeriod, now);
     const isOfThisPeriod = start === null || (row.spentAt != null && row.spentAt >= start);
     return {
@@ -221,7 +221,7 @@ function statusOf(row: ApiKeyRow, now: Date): KeyStatus {
   return row.expiresAt && row.expiresAt <= now ? "expired" : "active";
 }
 
-function limitsReach({ allowedModels, allowedProviders, trustMode }: Partial<KeyTerms>): boolean {
+function limitsReach({ allowedModels, allowedProviders, trustMode }: Partial<KeySettings>): boolean {
   return allowedModels !== undefined || allowedProviders !== undefined || trustMode !== undefined;
 }
 

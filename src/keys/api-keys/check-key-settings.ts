@@ -2,7 +2,7 @@ import { AppError } from "../../kernel/errors.ts";
 import { MAX_NEURON } from "../../kernel/text/amount.ts";
 import { isAddress, lowerHex } from "../../kernel/text/hex.ts";
 import { readKeyName } from "./key-name.ts";
-import type { KeyTerms } from "./key-settings.ts";
+import type { KeySettings } from "./key-settings.ts";
 
 const MAX_MODEL_ID = 256;
 const MAX_LISTED = 100;
@@ -12,7 +12,7 @@ const LATEST = new Date("9999-12-31T23:59:59.999Z");
  * Checks the terms of a key and puts them into their one spelling: lists without doubles, addresses in lower case.
  * What is not given stays away. Throws `invalid_parameter` naming the field at fault.
  */
-export function checkTerms(given: Partial<KeyTerms>, now: Date): Partial<KeyTerms> {
+export function checkKeySettings(given: Partial<KeySettings>, now: Date): Partial<KeySettings> {
   const { name, expiresAt, creditLimit, resetPeriod, allowedModels, allowedProviders, trustMode } = given;
   if (expiresAt && !(expiresAt > now && expiresAt <= LATEST))
     throw refused("expires_at", "A key expires in the future.");

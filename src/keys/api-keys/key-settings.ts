@@ -5,7 +5,7 @@ export const TRUST_FLOORS = ["verified", "private"] as const;
 export type TrustFloor = (typeof TRUST_FLOORS)[number];
 
 /** Which models and providers a key may reach. An empty list is no limit; addresses are in lower case. */
-export type KeyReach = {
+export type KeyRestrictions = {
   /** Grows with every change; 0 for a key that never was restricted. */
   readonly version: number;
   readonly models: readonly string[];
@@ -14,10 +14,10 @@ export type KeyReach = {
 };
 
 /** What most keys may reach: everything. */
-export const UNRESTRICTED: KeyReach = { version: 0, models: [], providers: [], trustMode: null };
+export const UNRESTRICTED: KeyRestrictions = { version: 0, models: [], providers: [], trustMode: null };
 
 /** What the holder of a key decides about it. */
-export type KeyTerms = {
+export type KeySettings = {
   readonly name: string;
   readonly expiresAt: Date | null;
   /** The most that may be spent in a period, neuron; null is no limit. */
@@ -32,12 +32,12 @@ export type KeyTerms = {
  * An admission was asked for by what the key might reach before its holder changed that. Nothing was held; `reach`
  * is what holds now, to choose by again.
  */
-export class KeyReachChanged extends Error {
-  override readonly name = "KeyReachChanged";
-  readonly reach: KeyReach;
+export class KeyRestrictionsChanged extends Error {
+  override readonly name = "KeyRestrictionsChanged";
+  readonly restrictions: KeyRestrictions;
 
-  constructor(reach: KeyReach) {
+  constructor(restrictions: KeyRestrictions) {
     super("the key may reach other models or providers now");
-    this.reach = reach;
+    this.restrictions = restrictions;
   }
 }

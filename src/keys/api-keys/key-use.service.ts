@@ -6,7 +6,7 @@ import type { Logger } from "../../kernel/log.ts";
 import type { Principal } from "../auth/principal.ts";
 import { type Hop, sourceAddress } from "../auth/source-address.ts";
 
-type Needs = {
+type Dependencies = {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Logger;
@@ -22,24 +22,24 @@ const QUIET_MS = 60_500;
  * and however many processes (SPEC 8). Requests do not wait for it.
  */
 export class KeyUseService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #lastMs = new QuickLru<string, number>({ maxSize: REMEMBERED_KEYS });
   readonly #writes = new Set<Promise<void>>();
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Notes a request that succeeded. Sessions and the anonymous leave no trace. */
   record(principal: Principal, hop: Hop): void {
     if (principal.kind !== "api-key" && principal.kind !== "management-key") return;
     const { keyId } = principal;
-    const nowMs = this.#needs.clock.monotonicMs();
+    const nowMs = this.#dependencies.clock.monotonicMs();
     if (nowMs - (this.#lastMs.get(keyId) ?? Number.NEGATIVE_INFINITY) < QUIET_MS) return;
     this.#lastMs.set(keyId, nowMs);
     const write = this.#write(principal, hop).catch((error: unknown) => {
       this.#lastMs.delete(keyId);
-      this.#needs.log.error({ err: error, keyId }, "the use of a key could not be written down");
+      this.#dependencies.log.error({ err: error, keyId }, "the use of a key could not be written down");
     });
     this.#writes.add(write);
     write.finally(() => this.#writes.delete(write));
@@ -51,7 +51,7 @@ export class KeyUseService {
   }
 
   async #write({ kind, keyId }: Used, hop: Hop): Promise<void> {
-    const { database, trusted } = this.#needs;
+    const { database, trusted } = this.#dependencies;
     if (kind === "api-key") await database.rows(USE_API_KEY, [keyId]);
     else await database.rows(USE_MANAGEMENT_KEY, [keyId, sourceAddress(hop, trusted) ?? null]);
   }

@@ -11,7 +11,7 @@ import {
   findSessions,
 } from "./credential.store.ts";
 import { ANONYMOUS, type Principal } from "./principal.ts";
-import { bearerSecret, hashSecret, readSecret } from "./secret.ts";
+import { bearerToken, hashSecret, readSecret } from "./secret.ts";
 
 const CACHED_KEYS = 10_000;
 const CACHED_MS = 10_000;
@@ -50,7 +50,7 @@ export class AuthenticateService {
     { isAdmitted = false }: { isAdmitted?: boolean } = {},
   ): Promise<Principal> {
     if (authorization === undefined) return ANONYMOUS;
-    const secret = bearerSecret(authorization);
+    const secret = bearerToken(authorization);
     const prefix = secret === undefined ? undefined : readSecret(secret);
     if (secret === undefined || !prefix) throw invalid();
     const hash = hashSecret(secret);

@@ -5,7 +5,7 @@ import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import type { Principal } from "./principal.ts";
 
-type Needs = { readonly queries: Queries; readonly bus: Pick<Bus, "subscribe">; readonly log: Logger };
+type Dependencies = { readonly queries: Queries; readonly bus: Pick<Bus, "subscribe">; readonly log: Logger };
 
 type Watched = {
   readonly kind: Principal["kind"];
@@ -32,7 +32,7 @@ const REASONS = {
  * is watched is looked up in the database, so that a missed change is late by that much at most.
  */
 export class CredentialWatch {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #watched = new Map<string, Watched>();
   readonly #changes: BusListener<"key.changed">;
   #isStopped = false;
@@ -40,16 +40,16 @@ export class CredentialWatch {
   #checking: Promise<void> | undefined;
   #again = false;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
     this.#changes = new BusListener({
-      bus: needs.bus,
+      bus: dependencies.bus,
       topic: "key.changed",
       heard: ({ data }) => {
         if (data.change !== "created" && this.#isWatched(data.keyId)) this.#check();
       },
       lost: (error) =>
-        needs.log.warn({ err: error }, "changes of keys are not heard; they are looked up every 3 s"),
+        dependencies.log.warn({ err: error }, "changes of keys are not heard; they are looked up every 3 s"),
     });
   }
 
@@ -106,10 +106,13 @@ export class CredentialWatch {
       const watched = [...this.#watched.values()];
       const asked = watched.map(({ kind, id, scopes }, n) => ({ n, kind, id, scopes }));
       try {
-        const ended = await this.#needs.queries.rows<EndedRow>(ENDED, [JSON.stringify(asked)]);
+        const ended = await this.#dependencies.queries.rows<EndedRow>(ENDED, [JSON.stringify(asked)]);
         for (const { n, why } of ended) this.#tell(watched[n], why);
       } catch (error) {
-        this.#needs.log.error({ err: error }, "the credentials of open connections could not be looked up");
+        this.#dependencies.log.error(
+          { err: error },
+          "the credentials of open connections could not be looked up",
+        );
       }
     }
   }

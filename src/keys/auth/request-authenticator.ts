@@ -15,14 +15,14 @@ export type RateLimits = {
   readonly failures: RateLimit | undefined;
 };
 
-type Needs = {
+type Dependencies = {
   readonly authenticator: AuthenticateService;
   readonly limits: RateLimits;
   readonly trusted: BlockList;
 };
 
 /** A request at the door. */
-export type Visit = {
+export type AuthRequest = {
   readonly authorization: string | undefined;
   readonly hop: Hop;
   /** Whether an admission judges the key anew, so that a key may be known from memory. */
@@ -33,20 +33,20 @@ export type Visit = {
 export type RateLimited = { readonly principal: Principal; readonly hop: Hop };
 
 /** Every request passes here, on every face: who sends it, and whether that was too often. */
-export class DoorService {
-  readonly #needs: Needs;
+export class RequestAuthenticator {
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
    * Who sends the request, which counts as one; `tell` receives what they have left before anything is thrown. Throws
    * what `identify` and `take` throw.
    */
-  async enter(visit: Visit, tell: (quota: Quota) => void = () => {}): Promise<Principal> {
-    const principal = await this.identify(visit, tell);
-    await this.take({ principal, hop: visit.hop }, 1, tell);
+  async authenticate(request: AuthRequest, tell: (quota: Quota) => void = () => {}): Promise<Principal> {
+    const principal = await this.identify(request, tell);
+    await this.take({ principal, hop: request.hop }, 1, tell);
     return principal;
   }
 
@@ -55,13 +55,13 @@ export class DoorService {
    * address are refused as `rate_limit_exceeded`; a valid one never is for them, as one address may be that of many
    * clients.
    */
-  async identify(visit: Visit, tell: (quota: Quota) => void = () => {}): Promise<Principal> {
-    const { authorization, isAdmitted = false } = visit;
+  async identify(request: AuthRequest, tell: (quota: Quota) => void = () => {}): Promise<Principal> {
+    const { authorization, isAdmitted = false } = request;
     if (authorization === undefined) return ANONYMOUS;
     try {
-      return await this.#needs.authenticator.authenticate(authorization, { isAdmitted });
+      return await this.#dependencies.authenticator.authenticate(authorization, { isAdmitted });
     } catch (error) {
-      if (error instanceof AppError && error.status === 401) await this.#countFailure(visit.hop, tell);
+      if (error instanceof AppError && error.status === 401) await this.#countFailure(request.hop, tell);
       throw error;
     }
   }
@@ -76,7 +76,7 @@ export class DoorService {
     requests: number,
     tell: (quota: Quota) => void = () => {},
   ): Promise<void> {
-    const { perKey, perAddress } = this.#needs.limits;
+    const { perKey, perAddress } = this.#dependencies.limits;
     const isAnonymous = principal.kind === "anonymous";
     const limit = isAnonymous ? perAddress : perKey;
     if (!limit || requests <= 0) return;
@@ -84,14 +84,14 @@ export class DoorService {
   }
 
   async #countFailure(hop: Hop, tell: (quota: Quota) => void): Promise<void> {
-    const { failures } = this.#needs.limits;
+    const { failures } = this.#dependencies.limits;
     if (!failures) return;
     const quota = await failures.take(this.#networkOf(hop));
     if (quota.isOver) judge(quota, tell);
   }
 
   #networkOf(hop: Hop): string {
-    return networkOf(sourceAddress(hop, this.#needs.trusted) ?? "");
+    return networkOf(sourceAddress(hop, this.#dependencies.trusted) ?? "");
   }
 }
 

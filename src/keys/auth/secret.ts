@@ -28,7 +28,7 @@ export function readSecret(secret: string): KeyPrefix | undefined {
 }
 
 /** The secret in an `Authorization` header, whatever its form; undefined for a header that is not `Bearer <secret>`. */
-export function bearerSecret(authorization: string): string | undefined {
+export function bearerToken(authorization: string): string | undefined {
   return /^bearer +([^\s,]{1,512})$/i.exec(authorization)?.[1];
 }
 

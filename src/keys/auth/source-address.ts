@@ -54,7 +54,7 @@ export function normaliseAddress(text: string): string | undefined {
   const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(short) ?? [];
   if (high === undefined || low === undefined) return short;
   const [first, second] = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
-  return [first >> 8, first & 255, second >> 8, second & 255].join("..");
+  return [first >> 8, first & 255, second >> 8, second & 255].join(".");
 }
 
 /** What of a normalised address stands for one client: of IPv6 its first 64 bits, as a network has all that follow. */

@@ -36,14 +36,14 @@ export type ManagementKey = {
 /** What may be changed of a key; what is undefined stays as it is. */
 export type ManagementKeyChange = ScopeChoice & { readonly name?: string | undefined };
 
-type Needs = { readonly database: Database; readonly clock: Clock; readonly committed: () => void };
+type Dependencies = { readonly database: Database; readonly clock: Clock; readonly committed: () => void };
 
 /** Issues, lists, changes and revokes `mk-` keys. Whoever asks must have a wallet session: the faces see to that. */
 export class ManagementKeyService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -65,7 +65,7 @@ export class ManagementKeyService {
         secretHash: hashSecret(secret),
         preview: previewSecret(secret),
         scopes: chooseScopes({ scopes }) ?? [],
-        createdAt: this.#needs.clock.now(),
+        createdAt: this.#dependencies.clock.now(),
         lastUsedAt: null,
         lastSourceIp: null,
         revokedAt: null,
@@ -84,7 +84,7 @@ export class ManagementKeyService {
   ): Promise<Page<ManagementKey>> {
     const newer = page.after === undefined ? {} : newerThan(page.after);
     const revokedAt = status === undefined ? {} : { revokedAt: status === "active" ? null : { $ne: null } };
-    const rows = await this.#needs.database
+    const rows = await this.#dependencies.database
       .em()
       .find(
         ManagementKeyRow,
@@ -117,7 +117,7 @@ export class ManagementKeyService {
     const row = await this.#write(async (tx) => {
       const found = await lockKey(tx, account, id);
       if (found.revokedAt) return found;
-      found.revokedAt = this.#needs.clock.now();
+      found.revokedAt = this.#dependencies.clock.now();
       await commitChange(tx, found, "revoked");
       return found;
     });
@@ -126,8 +126,8 @@ export class ManagementKeyService {
 
   async #write(work: (tx: Transaction) => Promise<ManagementKeyRow>): Promise<ManagementKeyRow> {
     try {
-      const row = await this.#needs.database.transaction(work);
-      this.#needs.committed();
+      const row = await this.#dependencies.database.transaction(work);
+      this.#dependencies.committed();
       return row;
     } catch (error) {
       if (!(error instanceof UniqueConstraintViolationException)) throw error;

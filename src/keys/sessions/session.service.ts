@@ -15,7 +15,7 @@ import {
   type SessionRow,
   takeNonce,
 } from "./session.store.ts";
-import { readSignInMessage, refuseSignIn, type SignInPlaces } from "./sign-in-message.ts";
+import { readSignInMessage, refuseSignIn, type SignInOrigins } from "./sign-in-message.ts";
 
 /** An open session, as its holder may see it. */
 export type Session = SessionRow;
@@ -25,10 +25,10 @@ export type OpenedSession = { readonly token: string; readonly account: Hex; rea
 
 type SignedText = { readonly address: Hex; readonly message: string; readonly signature: Hex };
 
-type Needs = {
+type Dependencies = {
   readonly database: Database;
   readonly clock: Clock;
-  readonly places: SignInPlaces;
+  readonly places: SignInOrigins;
   /** Whether this wallet signed this text. */
   readonly verify: (signed: SignedText) => Promise<boolean>;
 };
@@ -39,16 +39,16 @@ const SESSION_SECONDS = 12 * 3_600;
 
 /** Opens and ends wallet sessions by Sign-In with Ethereum (SPEC 5.9 leaves how to us; promises F49-F54). */
 export class SessionService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** A nonce of 128 random bits for one sign-in within 5 minutes. */
   async createNonce(): Promise<{ nonce: string; expiresAt: Date }> {
     const nonce = randomBytes(NONCE_BYTES).toString("hex");
-    return { nonce, expiresAt: await keepNonce(this.#needs.database, nonce, NONCE_SECONDS) };
+    return { nonce, expiresAt: await keepNonce(this.#dependencies.database, nonce, NONCE_SECONDS) };
   }
 
   /**
@@ -56,7 +56,7 @@ export class SessionService {
    * Throws `sign_in_refused`. The nonce is used up before the signature is looked at: it is good for one attempt.
    */
   async signIn({ message, signature }: { message: string; signature: Hex }): Promise<OpenedSession> {
-    const { database, clock, places, verify } = this.#needs;
+    const { database, clock, places, verify } = this.#dependencies;
     const { address, nonce } = readSignInMessage(message, places, clock.now());
     if (!(await takeNonce(database, nonce)))
       throw refuseSignIn("Its nonce is unknown, used or expired: ask for a new one.");
@@ -70,7 +70,7 @@ export class SessionService {
 
   /** An open session by its id; undefined once it has ended. */
   find(id: string): Promise<Session | undefined> {
-    return findOpenSession(this.#needs.database, id);
+    return findOpenSession(this.#dependencies.database, id);
   }
 
   /** The session that asks. Throws `session_ended` when it ended meanwhile, `insufficient_scope` for any other caller. */
@@ -86,7 +86,7 @@ export class SessionService {
    */
   async signOut(principal: Principal, { everywhere }: { everywhere: boolean }): Promise<number> {
     const { account } = permit(principal, "session.end");
-    return endSessions(this.#needs.database, account, everywhere ? null : sessionOf(principal));
+    return endSessions(this.#dependencies.database, account, everywhere ? null : sessionOf(principal));
   }
 }
 

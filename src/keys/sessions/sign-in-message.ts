@@ -3,7 +3,7 @@ import { AppError } from "../../kernel/errors.ts";
 import { type Hex, isAddress } from "../../kernel/text/hex.ts";
 
 /** What a sign-in message must be made for: the sites that may ask for it, and the chain (EIP-4361). */
-export type SignInPlaces = {
+export type SignInOrigins = {
   /** Whether a page of this URL's origin may ask a wallet to sign in. */
   hasOrigin(url: URL): boolean;
   readonly chainId: number;
@@ -20,7 +20,7 @@ const SKEW_MS = 60_000;
  * malformed, for another site or chain, not yet or no longer valid, or dated more than 60 s ahead. Whether its nonce
  * is ours and who signed it is not looked at here.
  */
-export function readSignInMessage(text: string, places: SignInPlaces, now: Date): SignInMessage {
+export function readSignInMessage(text: string, places: SignInOrigins, now: Date): SignInMessage {
   const { address, nonce, ...message } = parse(text);
   const nowMs = now.getTime();
   const times = {
@@ -62,7 +62,7 @@ function parse(text: string): ParsedMessage {
 /** The domain is a bare host with its port, spelled as browsers do; without a scheme it may be of http or https. */
 function isOwnDomain(
   { domain, scheme }: Pick<ParsedMessage, "domain" | "scheme">,
-  places: SignInPlaces,
+  places: SignInOrigins,
 ): boolean {
   const schemes = scheme === undefined ? ["https", "http"] : [scheme];
   return schemes.some((name) => {
@@ -71,7 +71,7 @@ function isOwnDomain(
   });
 }
 
-function isOwnUri(uri: string, places: SignInPlaces): boolean {
+function isOwnUri(uri: string, places: SignInOrigins): boolean {
   if (!URL.canParse(uri)) return false;
   const url = new URL(uri);
   return url.username === "" && url.password === "" && places.hasOrigin(url);

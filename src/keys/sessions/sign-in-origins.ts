@@ -1,10 +1,10 @@
-import type { SignInPlaces } from "./sign-in-message.ts";
+import type { SignInOrigins } from "./sign-in-message.ts";
 
 /**
  * Where wallets may sign in: on the pages of these origins (`https://app.example.com`). Where none are listed it is
  * nowhere, except that a development network takes every page on this machine.
  */
-export function signInPlaces({
+export function signInOrigins({
   origins,
   chainId,
   isDevnet,
@@ -12,7 +12,7 @@ export function signInPlaces({
   readonly origins: readonly string[] | undefined;
   readonly chainId: number;
   readonly isDevnet: boolean;
-}): SignInPlaces {
+}): SignInOrigins {
   const listed = new Set(origins?.map((origin) => new URL(origin).origin));
   const isOpen = origins === undefined && isDevnet;
   return {

@@ -43,7 +43,7 @@ export const downloadMedia = Object.fromEntries(
   ].map((type) => [type, z.string().meta({ format: "binary" })]),
 );
 
-type Ask = {
+type AdmissionRequest = {
   readonly isHead: boolean;
   readonly rawHeaders: readonly string[];
   readonly query: {
@@ -66,7 +66,7 @@ const FOR_EVER = "public, max-age=31536000, immutable";
 const ASK_AGAIN = "public, no-cache";
 
 /** The answer to who asks for a download: all of it, a range, only its head, or that the client has it already. */
-export async function answerDownload(app: App, ask: Ask, download: Download): Promise<Answer> {
+export async function answerDownload(app: App, ask: AdmissionRequest, download: Download): Promise<Answer> {
   await requireUnchanged(app, ask, download);
   if (ask.query.withProof === "true" || ask.query.proof === "true") return answerProven(app, ask, download);
   const { tag, sizeBytes } = download;
@@ -93,7 +93,11 @@ export async function answerDownload(app: App, ask: Ask, download: Download): Pr
  * Throws `precondition_failed` when the file is not the one that `If-Match` names, or was first seen on the chain after
  * `If-Unmodified-Since`. A file that was not seen there, and one that is made of several, has no date of its own.
  */
-async function requireUnchanged(app: App, { rawHeaders }: Ask, { tag, parts }: Download): Promise<void> {
+async function requireUnchanged(
+  app: App,
+  { rawHeaders }: AdmissionRequest,
+  { tag, parts }: Download,
+): Promise<void> {
   const ifMatch = headerOf(rawHeaders, "if-match");
   if (ifMatch !== undefined) {
     if (isMatched(ifMatch, `"${tag}"`)) return;
@@ -116,7 +120,7 @@ function toSeconds(date: Date): number {
  * Every segment that is asked for as one part, whole, with its proof in the part's head: whoever does not trust us
  * verifies each part against the root as it comes. A `Range` is widened to whole segments.
  */
-function answerProven(app: App, ask: Ask, download: Download): Answer {
+function answerProven(app: App, ask: AdmissionRequest, download: Download): Answer {
   const { sizeBytes } = download;
   const range = rangeOf(ask.isHead ? undefined : headerOf(ask.rawHeaders, "range"), sizeBytes);
   if (!range) requireWhole(download);
@@ -135,7 +139,10 @@ function answerProven(app: App, ask: Ask, download: Download): Answer {
   return { kind: "file", status: range ? 206 : 200, headers, body };
 }
 
-function headersOf({ query, isImmutable }: Ask, { name, tag, parts }: Download): Record<string, string> {
+function headersOf(
+  { query, isImmutable }: AdmissionRequest,
+  { name, tag, parts }: Download,
+): Record<string, string> {
   const [only, ...others] = parts;
   return {
     ...HARMLESS,

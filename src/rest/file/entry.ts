@@ -18,7 +18,7 @@ const shared = {
   method: "GET",
   access: "public",
   errors: "storage",
-  isOpenToPages: true,
+  allowAnyOrigin: true,
   query: z.object(downloadQuery),
   answer: { json: envelopeOf(z.union([listing, link])), media: downloadMedia },
 } as const;

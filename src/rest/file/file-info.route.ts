@@ -10,7 +10,7 @@ export const getFileInfo = defineRoute({
   summary: "Read what is known of a file",
   access: "public",
   errors: "storage",
-  isOpenToPages: true,
+  allowAnyOrigin: true,
   answer: { json: envelopeOf(FILE_INFO) },
   async handle(app, { params }) {
     return json(envelope(toFileInfo(await app.files.get(readCid(params.cid?.trim() ?? "")))));

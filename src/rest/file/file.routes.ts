@@ -11,7 +11,7 @@ export const getFile = defineRoute({
   summary: "Download a file by its root or its txSeq",
   access: "public",
   errors: "storage",
-  isOpenToPages: true,
+  allowAnyOrigin: true,
   query: z.object({ root: z.string().optional(), txSeq: z.string().optional(), ...downloadQuery }),
   answer: { media: downloadMedia },
   async handle(app, call) {

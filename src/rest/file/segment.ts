@@ -52,7 +52,7 @@ export const uploadSegment = defineRoute({
   summary: "Upload a segment of a file",
   access: "public",
   errors: "storage",
-  isOpenToPages: true,
+  allowAnyOrigin: true,
   bodyLimitBytes: BODY_LIMIT_BYTES,
   body,
   answer: { json: envelopeOf(z.literal(DONE)) },

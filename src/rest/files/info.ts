@@ -15,7 +15,7 @@ export const listFileInfos = defineRoute({
   summary: "Read what is known of up to 100 files",
   access: "public",
   errors: "storage",
-  isOpenToPages: true,
+  allowAnyOrigin: true,
   query: z.object({
     cid: z.union([z.string().transform((one) => [one]), z.array(z.string())]).optional(),
   }),

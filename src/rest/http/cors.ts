@@ -13,7 +13,7 @@ export function openToPages(_request: FastifyRequest, reply: FastifyReply, done:
 
 /** Answers what browsers ask before they send a request of a page of another site. */
 export function servePreflights(server: FastifyInstance, routes: readonly Route[]): void {
-  const open = routes.filter(({ isOpenToPages }) => isOpenToPages);
+  const open = routes.filter(({ allowAnyOrigin }) => allowAnyOrigin);
   for (const url of new Set(open.map((route) => route.url))) {
     const methods = new Set(open.filter((route) => route.url === url).map(({ method }) => method));
     const allowed = [...methods, ...(methods.has("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");

@@ -43,10 +43,10 @@ export function idempotencyKeyOf({ headers }: FastifyRequest): string | undefine
 }
 
 /** Aborts when the client leaves before its answer was written. */
-export function leavingOf(reply: FastifyReply): AbortSignal {
-  const leaving = new AbortController();
+export function abortSignalOf(reply: FastifyReply): AbortSignal {
+  const abort = new AbortController();
   reply.raw.once("close", () => {
-    if (!reply.raw.writableEnded) leaving.abort();
+    if (!reply.raw.writableEnded) abort.abort();
   });
-  return leaving.signal;
+  return abort.signal;
 }

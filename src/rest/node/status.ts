@@ -27,7 +27,7 @@ export const getNodeStatus = defineRoute({
   summary: "Read how far the storage network was followed",
   access: "public",
   errors: "storage",
-  isOpenToPages: true,
+  allowAnyOrigin: true,
   answer: { json: envelopeOf(NODE_STATUS) },
   async handle(app) {
     return json(envelope(toNodeStatus(await app.files.status())));

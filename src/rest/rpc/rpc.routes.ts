@@ -47,7 +47,7 @@ export const callRpc = defineRoute({
   errors: "rpc",
   // The URL of an RPC endpoint often carries what its provider wants there.
   query: z.looseObject({}),
-  isOpenToPages: true,
+  allowAnyOrigin: true,
   bodyLimitBytes: BODY_LIMIT_BYTES,
   body: "bytes",
   readsParts: { maxTextLength: MAX_DATA_CHARACTERS },

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { formatToken, parseToken, plainDecimal } from "../../kernel/text/amount.ts";
 import { type ApiKey, apiKeyCursor, KEY_STATUSES } from "../../keys/api-keys/api-key.service.ts";
-import { type KeyTerms, TRUST_FLOORS } from "../../keys/api-keys/key-settings.ts";
+import { type KeySettings, TRUST_FLOORS } from "../../keys/api-keys/key-settings.ts";
 import { RESET_PERIODS } from "../../keys/api-keys/reset-period.ts";
 import { defineRoute, json } from "../route.ts";
 import { instant } from "../wire.ts";
@@ -119,7 +119,7 @@ export const revokeApiKey = defineRoute({
 
 type Terms = z.output<z.ZodObject<typeof terms>>;
 
-function toTerms(body: Terms): Partial<Omit<KeyTerms, "name">> {
+function toTerms(body: Terms): Partial<Omit<KeySettings, "name">> {
   const { credit_limit, reset_period, expiration, allowed_models, allowed_providers, trust_mode } = body;
   return {
     ...(credit_limit != null && { creditLimit: credit_limit === "" ? null : parseToken(credit_limit) }),

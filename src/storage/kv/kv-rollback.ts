@@ -2,7 +2,7 @@ import type { LogHandler } from "../../chain/watcher/log-handler.ts";
 import type { Queries } from "../../db/database.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { SUBMIT_TOPIC } from "../submission.ts";
-import { tellCommitted } from "./replay.service.ts";
+import { publishCommitted } from "./replay.service.ts";
 import { forgetFrom, lockSubmissions } from "./replay.store.ts";
 import { decodeTags } from "./stream-tags.ts";
 
@@ -20,7 +20,7 @@ export function kvRollback({ chainId, flow }: { readonly chainId: number; readon
       const first = await lockSubmissions(tx, chainId, from);
       if (first === undefined) return;
       for (const gone of await forgetFrom(tx, chainId, first))
-        await tellCommitted(tx, gone, decodeTags(gone.tags) ?? [], true);
+        await publishCommitted(tx, gone, decodeTags(gone.tags) ?? [], true);
     },
   };
 }

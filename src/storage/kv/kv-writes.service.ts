@@ -7,7 +7,7 @@ import { encodeStreamData, MAX_U64, type StreamData, streamsOf } from "./stream-
 import { encodeTags } from "./stream-tags.ts";
 
 /** A transaction on streams that is to be made, and who will send it. */
-export type KvWriteAsk = Omit<StreamData, "version"> & {
+export type KvWriteRequest = Omit<StreamData, "version"> & {
   /** The newest version that was seen; without one nothing is a conflict. */
   readonly version?: bigint | undefined;
   readonly from: Hex;
@@ -37,7 +37,7 @@ export class KvWritesService {
    * twice is submitted twice, since each time it writes at another version. Throws `invalid_parameter` for what the
    * format cannot carry or more than 4 MiB, and what preparing an upload throws.
    */
-  async prepare({ version = MAX_U64, from, recipient, ...data }: KvWriteAsk): Promise<PreparedKvWrite> {
+  async prepare({ version = MAX_U64, from, recipient, ...data }: KvWriteRequest): Promise<PreparedKvWrite> {
     const streamIds = streamsOf(data);
     if (streamIds.length === 0)
       throw new AppError("invalid_parameter", "A transaction writes or controls at least one stream.");

@@ -41,7 +41,7 @@ export type KvRights = {
   readonly hasWritePermission: boolean;
 };
 
-type Needs = {
+type Dependencies = {
   readonly queries: Queries;
   readonly chainId: number;
   readonly held: HeldStreams;
@@ -58,31 +58,31 @@ const MAX_STREAMS = 10_000;
 
 /** Key-value streams as the chain has them: every key at every version, who may write, and the result of each transaction. */
 export class KvService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** A key as of `version` (latest without), also a deleted one; undefined when it was not written by then. */
   async entry(streamId: Hex, key: Buffer, version = MAX_U64): Promise<KvEntry | undefined> {
     requireKey(key);
     await this.#settled();
-    return findEntry(this.#needs.queries, this.#needs.chainId, { streamId, key, version });
+    return findEntry(this.#dependencies.queries, this.#dependencies.chainId, { streamId, key, version });
   }
 
   /** The nearest key that is not deleted, up or down from one, or the first or last of all. */
   async neighbour(where: Neighbourhood): Promise<KvEntry | undefined> {
     if (where.from) requireKey(where.from.key);
     await this.#settled();
-    return (await findNeighbours(this.#needs.queries, this.#needs.chainId, where, 1))[0];
+    return (await findNeighbours(this.#dependencies.queries, this.#dependencies.chainId, where, 1))[0];
   }
 
   /** A page of a stream's keys that are not deleted, in the order of their bytes or against it. Throws `invalid_cursor`. */
   async entries(where: Omit<Neighbourhood, "from">, page: PageRequest): Promise<Page<KvEntry>> {
     requireLength(where.prefix, "prefix");
     await this.#settled();
-    return listEntries(this.#needs.queries, this.#needs.chainId, where, page);
+    return listEntries(this.#dependencies.queries, this.#dependencies.chainId, where, page);
   }
 
   /**
@@ -94,7 +94,7 @@ export class KvService {
     const end = Math.min(start + length, sizeBytes);
     if (end <= start) return Buffer.alloc(0);
     if (value) return value.subarray(start, end);
-    const { fileOf, keys } = this.#needs;
+    const { fileOf, keys } = this.#dependencies;
     const plaintext = reopenPlaintext(await fileOf(version), encryptionHeader, keys);
     const bytes = await plaintext.read(
       offset + start,
@@ -108,29 +108,29 @@ export class KvService {
   /** What became of transactions; undefined for those that are not decided, or are none of streams. */
   async transactions(txSeqs: readonly bigint[]): Promise<readonly (KvTransaction | undefined)[]> {
     await this.#settled();
-    return findTransactions(this.#needs.queries, this.#needs.chainId, txSeqs);
+    return findTransactions(this.#dependencies.queries, this.#dependencies.chainId, txSeqs);
   }
 
   /** A stream, undefined while nothing was written to it. */
   async stream(streamId: Hex): Promise<KvStream | undefined> {
     await this.#settled();
-    return findStream(this.#needs.queries, this.#needs.chainId, streamId);
+    return findStream(this.#dependencies.queries, this.#dependencies.chainId, streamId);
   }
 
   /** The streams that something was written to, in the order of their ids. */
   streams(page: PageRequest): Promise<Page<KvStream>> {
-    return listStreams(this.#needs.queries, this.#needs.chainId, page);
+    return listStreams(this.#dependencies.queries, this.#dependencies.chainId, page);
   }
 
   /** The streams that are held here: those of the setting, or of all at most 10,000 that were written to. Ascending. */
   async heldStreams(): Promise<readonly Hex[]> {
-    const { held, queries, chainId } = this.#needs;
+    const { held, queries, chainId } = this.#dependencies;
     return held === "all" ? listStreamIds(queries, chainId, MAX_STREAMS) : [...new Set(held)].sort();
   }
 
   /** How far the replay is. */
   async progress(): Promise<ReplayProgress> {
-    const { queries, chainId, submissions } = this.#needs;
+    const { queries, chainId, submissions } = this.#dependencies;
     await this.#settled();
     const { nextSeq } = await readPlace(queries, chainId);
     const [pending] = await listPending(queries, chainId, { from: nextSeq, limit: 1 });
@@ -144,7 +144,7 @@ export class KvService {
     { streamId, key = Buffer.alloc(0) }: { readonly streamId: Hex; readonly key?: Buffer | undefined },
     version = MAX_U64,
   ): Promise<KvRights> {
-    const { queries, chainId } = this.#needs;
+    const { queries, chainId } = this.#dependencies;
     requireLength(key, "key");
     await this.#settled();
     const at: StreamKey = { streamId, key };
@@ -170,7 +170,7 @@ export class KvService {
   }
 
   #settled(): Promise<void> {
-    return this.#needs.recent.settled();
+    return this.#dependencies.recent.settled();
   }
 }
 

@@ -1,7 +1,7 @@
+import type { AppContext, Lifecycle } from "../../app-context.ts";
 import type { LogHandler } from "../../chain/watcher/log-handler.ts";
 import { BusListener } from "../../events/bus-listener.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
-import type { Life, Parts } from "../../parts.ts";
 import type { ReaderKeys } from "../encryption/file-encryption.ts";
 import { fileFailure } from "../file-failures.ts";
 import type { FileReader } from "../node/file-reader.ts";
@@ -17,13 +17,13 @@ import { ReplayRunner } from "./replay.runner.ts";
 import { ReplayService } from "./replay.service.ts";
 
 /** The services of key-value. `handler` follows the logs of Flow, before whoever keeps the submissions. */
-export type KvModule = Life & {
+export type KvModule = Lifecycle & {
   readonly kv: KvService;
   readonly kvWrites: KvWritesService;
   readonly handler: LogHandler;
 };
 
-type Needs = {
+type Dependencies = {
   readonly node: Pick<StorageNode, "find">;
   readonly reader: Pick<FileReader, "read">;
   readonly uploads: Pick<UploadsService, "prepare" | "onFinalized">;
@@ -32,7 +32,10 @@ type Needs = {
 };
 
 /** Builds the services of key-value. */
-export function createKvModule(parts: Parts, { node, reader, uploads, submissions, flow }: Needs): KvModule {
+export function createKvModule(
+  parts: AppContext,
+  { node, reader, uploads, submissions, flow }: Dependencies,
+): KvModule {
   const { config, network, database, bus, clock, log, committed } = parts;
   const { chainId } = network;
   const held = config.KV_STREAMS ?? (network.id === "devnet" ? "all" : []);
@@ -89,7 +92,7 @@ export function createKvModule(parts: Parts, { node, reader, uploads, submission
     kv,
     kvWrites: new KvWritesService(uploads),
     handler: kvRollback({ chainId, flow }),
-    work() {
+    startWork() {
       runner.start();
       watch.start();
     },

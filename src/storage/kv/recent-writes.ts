@@ -12,25 +12,25 @@ const MOST = 100;
  * those transactions are decided, wherever that happens, and at the most for a second. At other times it costs nothing.
  */
 export class RecentWrites {
-  readonly #needs: { readonly queries: Queries; readonly chainId: number; readonly clock: Clock };
+  readonly #dependencies: { readonly queries: Queries; readonly chainId: number; readonly clock: Clock };
   /** Until when each is waited for. */
   readonly #noted = new Map<bigint, number>();
 
-  constructor(needs: { readonly queries: Queries; readonly chainId: number; readonly clock: Clock }) {
-    this.#needs = needs;
+  constructor(dependencies: { readonly queries: Queries; readonly chainId: number; readonly clock: Clock }) {
+    this.#dependencies = dependencies;
   }
 
   /** Notes a submission whose file became whole here. Of too many the newest count. */
   note(txSeq: bigint): void {
     this.#noted.delete(txSeq);
-    this.#noted.set(txSeq, this.#needs.clock.monotonicMs() + PATIENCE_MS);
+    this.#noted.set(txSeq, this.#dependencies.clock.monotonicMs() + PATIENCE_MS);
     const [oldest] = this.#noted.keys();
     if (this.#noted.size > MOST && oldest !== undefined) this.#noted.delete(oldest);
   }
 
   /** Resolves when those that were noted are decided, or waited for long enough. */
   async settled(): Promise<void> {
-    const { queries, chainId, clock } = this.#needs;
+    const { queries, chainId, clock } = this.#dependencies;
     for (;;) {
       const now = clock.monotonicMs();
       for (const [txSeq, until] of this.#noted) if (until <= now) this.#noted.delete(txSeq);

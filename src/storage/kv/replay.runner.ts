@@ -1,4 +1,4 @@
-import { Pulse } from "../../chain/watcher/poll-timer.ts";
+import { PollTimer } from "../../chain/watcher/poll-timer.ts";
 import type { Database } from "../../db/database.ts";
 import type { Logger } from "../../kernel/log.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
@@ -18,7 +18,7 @@ import { decodeTags } from "./stream-tags.ts";
 /** Finds for each of at most 100 submissions, in their order, its file when it is whole here. */
 type FindFiles = (txSeqs: readonly bigint[]) => Promise<readonly (KvFile | undefined)[]>;
 
-type Needs = {
+type Dependencies = {
   readonly database: Database;
   readonly chainId: number;
   readonly held: HeldStreams;
@@ -43,13 +43,13 @@ type Wait = { readonly root: Hex; readonly until: number; readonly ms: number };
  * and what it is decided by is the same for all.
  */
 export class ReplayRunner {
-  readonly #needs: Needs;
-  readonly #pulse = new Pulse();
+  readonly #dependencies: Dependencies;
+  readonly #pulse = new PollTimer();
   readonly #waits = new Map<bigint, Wait>();
   #loop: Promise<void> | undefined;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Begins to replay, in the background, until `stop`. */
@@ -61,7 +61,7 @@ export class ReplayRunner {
   nudge(root: Hex): void {
     if (!this.#loop || this.#pulse.stopped) return;
     for (const [txSeq, wait] of this.#waits) if (wait.root === root) this.#waits.delete(txSeq);
-    this.#pulse.poke();
+    this.#pulse.wake();
   }
 
   /** Lets a decision under way finish, and resolves then. */
@@ -72,7 +72,7 @@ export class ReplayRunner {
 
   /** Decides all that can be decided now. */
   async pass(): Promise<void> {
-    const { database, chainId } = this.#needs;
+    const { database, chainId } = this.#dependencies;
     const place = await readPlace(database, chainId);
     const waiting = new Set<Hex>();
     let from = place.nextSeq;
@@ -92,7 +92,7 @@ export class ReplayRunner {
   async #decideAll(pending: readonly PendingTransaction[], waiting: Set<Hex>): Promise<bigint | undefined> {
     const now = performance.now();
     const due = pending.filter(({ txSeq }) => (this.#waits.get(txSeq)?.until ?? 0) <= now);
-    const found = due.length > 0 ? await this.#needs.find(due.map(({ txSeq }) => txSeq)) : [];
+    const found = due.length > 0 ? await this.#dependencies.find(due.map(({ txSeq }) => txSeq)) : [];
     const files = new Map(due.map(({ txSeq }, at) => [txSeq, found[at]]));
     let first: bigint | undefined;
     for (const transaction of pending) {
@@ -100,7 +100,7 @@ export class ReplayRunner {
       if (this.#pulse.stopped) return first ?? txSeq;
       const isDue = files.has(txSeq);
       const outcome = isDue
-        ? await this.#needs.replay.decide(transaction, files.get(txSeq), waiting)
+        ? await this.#dependencies.replay.decide(transaction, files.get(txSeq), waiting)
         : "waits";
       if (outcome === "decided" || outcome === "gone") this.#waits.delete(txSeq);
       else {
@@ -118,12 +118,12 @@ export class ReplayRunner {
   }
 
   async #move(place: ReplayPlace, nextSeq: bigint): Promise<void> {
-    const { database, chainId } = this.#needs;
+    const { database, chainId } = this.#dependencies;
     if (nextSeq > place.nextSeq) await movePlace(database, chainId, { ...place, nextSeq });
   }
 
   async #run(): Promise<void> {
-    const { database, chainId, held, log, pollMs = 1_000 } = this.#needs;
+    const { database, chainId, held, log, pollMs = 1_000 } = this.#dependencies;
     let failures = 0;
     let isOpen = false;
     while (!this.#pulse.stopped) {

@@ -32,7 +32,7 @@ import { decodeTags } from "./stream-tags.ts";
 const INLINE_BYTES = 16_384;
 const INLINE_TOTAL_BYTES = 1_048_576;
 
-type Needs = {
+type Dependencies = {
   readonly database: Database;
   readonly chainId: number;
   readonly held: HeldStreams;
@@ -53,10 +53,10 @@ export type Outcome = "decided" | "waits" | "behind" | "gone";
 
 /** Decides what becomes of one transaction on streams, as the network's key-value nodes do (facts: storage section 5.3). */
 export class ReplayService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -68,7 +68,7 @@ export class ReplayService {
     file: KvFile | undefined,
     waiting: ReadonlySet<Hex>,
   ): Promise<Outcome> {
-    const { database, chainId, held } = this.#needs;
+    const { database, chainId, held } = this.#dependencies;
     const streamIds = decodeTags(pending.tags) ?? [];
     if (streamIds.length === 0 || streamIds.some((id) => !isHeld(held, id)))
       return this.#keep(pending, { result: null });
@@ -86,7 +86,7 @@ export class ReplayService {
       if (error instanceof StreamDataError)
         return this.#keep(pending, { result: `DataParseError: ${error.message}` });
       if (!(error instanceof AppError)) throw error;
-      this.#needs.log.warn(
+      this.#dependencies.log.warn(
         { txSeq: pending.txSeq.toString(), code: error.code },
         "the file of a key-value transaction cannot be read now",
       );
@@ -100,7 +100,7 @@ export class ReplayService {
     streamIds: readonly Hex[],
     waiting: ReadonlySet<Hex>,
   ): Promise<Outcome> {
-    const { database, chainId, held, keys } = this.#needs;
+    const { database, chainId, held, keys } = this.#dependencies;
     const plaintext = await openPlaintext(file, keys);
     const head = await readStreamData(plaintext);
     if (head.reads.some(({ streamId }) => waiting.has(streamId))) return "behind";
@@ -122,7 +122,7 @@ export class ReplayService {
     streamIds: readonly Hex[],
     plaintext: KvPlaintext,
   ): Promise<Outcome> {
-    const { chainId } = this.#needs;
+    const { chainId } = this.#dependencies;
     const { txSeq } = pending;
     const writes = await withValues(verdict.writes, plaintext);
     const { encryptionHeader } = plaintext;
@@ -131,25 +131,25 @@ export class ReplayService {
       await insertStreams(tx, chainId, txSeq, streamIds);
       await insertWrites(tx, chainId, txSeq, writes);
       await insertControls(tx, chainId, txSeq, verdict.controls);
-      await tellCommitted(tx, pending, streamIds, false);
+      await publishCommitted(tx, pending, streamIds, false);
     });
   }
 
   #keep(pending: PendingTransaction, { result }: { readonly result: string | null }): Promise<Outcome> {
-    const { chainId } = this.#needs;
+    const { chainId } = this.#dependencies;
     return this.#take(pending, (tx) =>
       keepDecision(tx, chainId, pending.txSeq, { result, isCommitted: false, encryptionHeader: undefined }),
     );
   }
 
   async #missing(pending: PendingTransaction): Promise<Outcome> {
-    const { clock, dataWaitMs } = this.#needs;
+    const { clock, dataWaitMs } = this.#dependencies;
     const waitedMs = clock.now().getTime() - pending.seenAt.getTime();
     return waitedMs < dataWaitMs ? "waits" : this.#keep(pending, { result: "DownloadFailed" });
   }
 
   async #take(pending: PendingTransaction, work: (tx: Transaction) => Promise<void>): Promise<Outcome> {
-    const { database, chainId, committed } = this.#needs;
+    const { database, chainId, committed } = this.#dependencies;
     const isOurs = await database.transaction(async (tx) => {
       if (!(await takeDecision(tx, chainId, pending))) return false;
       await work(tx);
@@ -161,7 +161,7 @@ export class ReplayService {
 }
 
 /** Tells of a transaction that was committed, or taken back, to who follows one of its streams. */
-export async function tellCommitted(
+export async function publishCommitted(
   tx: Transaction | Parameters<typeof appendEvents>[0],
   { txSeq, root, sender }: Pick<PendingTransaction, "txSeq" | "root" | "sender">,
   streamIds: readonly Hex[],

@@ -14,14 +14,14 @@ import { DiskReader, type FileOnDisk } from "./disk-reader.ts";
 import { DiskWriter } from "./disk-writer.ts";
 import { FinalizedFiles } from "./finalized-files.ts";
 import {
-  adoptFiles,
-  adoptOverlooked,
-  disownFiles,
   dropSegments,
   forgetUnsubmitted,
   type HeldBytes,
   heldBytes,
   holdFile,
+  linkOverlooked,
+  linkSubmissions,
+  unlinkSubmissions,
 } from "./held-changes.store.ts";
 import {
   type FoundFile,
@@ -42,7 +42,7 @@ import type {
   UploadedSegment,
 } from "./storage-node.ts";
 
-type Needs = {
+type Dependencies = {
   readonly database: Database;
   readonly chainId: number;
   readonly log: Logger;
@@ -80,7 +80,7 @@ const SWEEP_BATCH = 100;
  * segment that was damaged on the disk is missing from then on.
  */
 export class DiskNode implements StorageNode {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #disk = new DiskFiles();
   readonly #reader: DiskReader;
   readonly #writer: DiskWriter;
@@ -95,9 +95,9 @@ export class DiskNode implements StorageNode {
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<unknown> = Promise.resolve();
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
-    const { database, chainId } = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+    const { database, chainId } = dependencies;
     this.#finalized = new FinalizedFiles(() => heldGeneration(database));
     this.#finds = new NaturalBatch((wanted) => findHeld(database, chainId, wanted), { max: 100, lanes: 2 });
     this.#looks = new NaturalBatch(async (waiting) => {
@@ -105,12 +105,12 @@ export class DiskNode implements StorageNode {
       return waiting.map(() => held);
     });
     this.#writer = new DiskWriter({
-      ...needs,
+      ...dependencies,
       disk: this.#disk,
       lost: (file) => this.#drop(file, ALL),
     });
     this.#reader = new DiskReader({
-      ...needs,
+      ...dependencies,
       disk: this.#disk,
       damaged: (file, index) =>
         this.#repairs.run(file.id, async () => {
@@ -162,7 +162,7 @@ export class DiskNode implements StorageNode {
 
   async locations(file: NodeFile): Promise<readonly NodeLocation[]> {
     if (!file.finalized) return [];
-    return [{ url: this.#needs.url(), shardId: 0, numShard: 1, latencyMs: 0 }];
+    return [{ url: this.#dependencies.url(), shardId: 0, numShard: 1, latencyMs: 0 }];
   }
 
   /** To be told of submissions in the transaction that brings them. Returns the files that are finalized with them. */
@@ -170,20 +170,20 @@ export class DiskNode implements StorageNode {
     tx: Queries,
     submissions: readonly { readonly root: Hex; readonly sectors: bigint }[],
   ): Promise<readonly NodeFile[]> {
-    return heldById(tx, this.#needs.chainId, await adoptFiles(tx, submissions));
+    return heldById(tx, this.#dependencies.chainId, await linkSubmissions(tx, submissions));
   }
 
   /** To be told of roots whose submissions went, in the transaction that takes them away. */
   async reverted(tx: Queries, roots: readonly Hex[]): Promise<void> {
     for (const root of roots) this.#finalized.forget(root);
-    await disownFiles(tx, this.#needs.chainId, roots);
+    await unlinkSubmissions(tx, this.#dependencies.chainId, roots);
   }
 
   /** Deletes files that were not submitted in time. Returns how many. */
   async sweep(): Promise<number> {
-    const { database, chainId, unsubmittedHours: hours, progressed, committed } = this.#needs;
+    const { database, chainId, unsubmittedHours: hours, progressed, committed } = this.#dependencies;
     await database.transaction(async (tx) => {
-      const adopted = await adoptOverlooked(tx, chainId);
+      const adopted = await linkOverlooked(tx, chainId);
       if (adopted.length > 0) await progressed?.(tx, await heldById(tx, chainId, adopted));
     });
     committed?.();
@@ -198,7 +198,7 @@ export class DiskNode implements StorageNode {
   start(): void {
     const sweep = () => {
       this.#sweeping = this.sweep().catch((error: unknown) =>
-        this.#needs.log.error({ err: error }, "deleting files that were not submitted failed"),
+        this.#dependencies.log.error({ err: error }, "deleting files that were not submitted failed"),
       );
     };
     sweep();
@@ -212,7 +212,7 @@ export class DiskNode implements StorageNode {
   }
 
   async #put(segment: UploadedSegment, txSeq: bigint | undefined): Promise<PutOutcome> {
-    const { keccak, hasher } = this.#needs;
+    const { keccak, hasher } = this.#dependencies;
     const file = await this.#target(segment, txSeq);
     const shape = checkedShape(file.sizeBytes);
     if (shape.paddedChunks !== file.sectors) refuseSegment("root", "data root and tx seq not match");
@@ -272,7 +272,7 @@ export class DiskNode implements StorageNode {
 
   /** Looked at before anything is written; what is written at the same time may go beyond it, 64 MiB a process. */
   async #requireRoom({ txSeq }: HeldFile, bytes: number): Promise<void> {
-    const { quotaBytes } = this.#needs;
+    const { quotaBytes } = this.#dependencies;
     const held = await this.#looks.add(undefined);
     if (held.all + bytes > quotaBytes)
       throw new AppError("storage_full", "This storage node has no room left.", { retryAfterSeconds: 3_600 });
@@ -283,7 +283,7 @@ export class DiskNode implements StorageNode {
   }
 
   #hold({ root, sectors, sizeBytes }: HeldFile, isSubmitted: boolean): Promise<string> {
-    return holdFile(this.#needs.database, { root, sectors, sizeBytes, isSubmitted });
+    return holdFile(this.#dependencies.database, { root, sectors, sizeBytes, isSubmitted });
   }
 
   #known(file: FoundFile | undefined): HeldFile | undefined {
@@ -297,7 +297,7 @@ export class DiskNode implements StorageNode {
     if (!file?.finalized || file.heldId === undefined) return file;
     const until = this.#presentUntil.get(file.heldId) ?? 0;
     if (performance.now() < until) return file;
-    const sizeBytes = await this.#disk.sizeOf(dataPath(this.#needs.folder, file.root, file.heldId));
+    const sizeBytes = await this.#disk.sizeOf(dataPath(this.#dependencies.folder, file.root, file.heldId));
     if (sizeBytes <= (file.heldSegments - 1) * SEGMENT_BYTES) {
       const uploadedSegments = Math.floor(sizeBytes / SEGMENT_BYTES);
       return { ...file, finalized: false, uploadedSegments };
@@ -323,7 +323,7 @@ export class DiskNode implements StorageNode {
 
   /** Drops a segment that cannot be read, and those behind the end of the file, which may have been cut off. */
   async #dropMissing(file: FileOnDisk, index: number): Promise<void> {
-    const sizeBytes = await this.#disk.sizeOf(dataPath(this.#needs.folder, file.root, file.id));
+    const sizeBytes = await this.#disk.sizeOf(dataPath(this.#dependencies.folder, file.root, file.id));
     await this.#drop(file, { index, from: Math.ceil(sizeBytes / SEGMENT_BYTES) });
   }
 
@@ -331,7 +331,7 @@ export class DiskNode implements StorageNode {
     this.#finalized.forget(root);
     this.#heldIds.delete(keyOf(root, shape.paddedChunks));
     this.#presentUntil.delete(id);
-    await dropSegments(this.#needs.database, id, which);
+    await dropSegments(this.#dependencies.database, id, which);
   }
 }
 

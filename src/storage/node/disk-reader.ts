@@ -12,7 +12,7 @@ import { type DiskFiles, dataPath, rootsPath } from "./disk-files.ts";
 /** A complete file on the disk. `id` is part of its name there. */
 export type FileOnDisk = { readonly id: string; readonly root: Hex; readonly shape: FileShape };
 
-type Needs = {
+type Dependencies = {
   readonly disk: DiskFiles;
   readonly folder: string;
   readonly keccak: Keccak;
@@ -28,20 +28,20 @@ const TREE_CACHE_BYTES = 32 * 2 ** 20;
 
 /** Reads segments from the disk and verifies each against the root of its file, as bits do rot. */
 export class DiskReader {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #trees = new ByteLru<SegmentTree>({ maxBytes: TREE_CACHE_BYTES, maxShare: 1 });
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** The whole chunks of a segment. Throws `storage_unavailable`, and tells of the damage, when they are not right. */
   async read(file: FileOnDisk, index: number): Promise<Buffer> {
     const { shape, root } = file;
-    if (!this.#needs.verifies) return this.#bytes(file, index);
+    if (!this.#dependencies.verifies) return this.#bytes(file, index);
     const expected = shape.paddedSegments === 1 ? toHash(root) : (await this.tree(file)).hash(0, index);
     const data = await this.#bytes(file, index);
-    const found = await this.#needs.hasher.rootOfChunks(data, segmentLeaves(shape, index));
+    const found = await this.#dependencies.hasher.rootOfChunks(data, segmentLeaves(shape, index));
     if (found.equals(expected)) return data;
     return this.#fail(file, index, new Error("its bytes do not lead to its root"));
   }
@@ -58,7 +58,7 @@ export class DiskReader {
 
   /** The whole chunks of a segment, undefined when they are not on the disk or do not have this padded root. */
   async intact(file: FileOnDisk, index: number, segmentRoot: Buffer): Promise<Buffer | undefined> {
-    const { disk, folder, hasher } = this.#needs;
+    const { disk, folder, hasher } = this.#dependencies;
     const { id, root, shape } = file;
     const path = dataPath(folder, root, id);
     const length = segmentBytes(shape, index);
@@ -72,7 +72,7 @@ export class DiskReader {
     const known = this.#trees.get(file.id);
     if (known) return known;
     const noted = await this.#readRoots(file);
-    const tree = noted && (await SegmentTree.buildInParts(this.#needs.keccak, noted));
+    const tree = noted && (await SegmentTree.buildInParts(this.#dependencies.keccak, noted));
     if (tree?.root !== file.root) return undefined;
     this.#trees.set(file.id, tree, tree.sizeBytes);
     return tree;
@@ -89,7 +89,7 @@ export class DiskReader {
 
   /** The segment roots that were written beside the bytes. Where none was written, there is padding. */
   async #readRoots({ id, root, shape }: FileOnDisk): Promise<Buffer | undefined> {
-    const { disk, folder, keccak } = this.#needs;
+    const { disk, folder, keccak } = this.#dependencies;
     const path = rootsPath(folder, root, id);
     const roots = await disk.read(path, 0, shape.paddedSegments * HASH_BYTES).catch(() => undefined);
     const emptyRootOf = emptyRoots(keccak);
@@ -103,7 +103,7 @@ export class DiskReader {
 
   /** The segment roots can be had from the bytes as well: what was written of them is written anew. */
   async #rebuilt(file: FileOnDisk): Promise<SegmentTree> {
-    const { disk, folder, keccak, hasher, log } = this.#needs;
+    const { disk, folder, keccak, hasher, log } = this.#dependencies;
     const { id, root, shape } = file;
     const roots = Buffer.alloc(shape.paddedSegments * HASH_BYTES);
     const emptyRootOf = emptyRoots(keccak);
@@ -124,7 +124,7 @@ export class DiskReader {
   }
 
   #bytes(file: FileOnDisk, index: number): Promise<Buffer> {
-    const { disk, folder } = this.#needs;
+    const { disk, folder } = this.#dependencies;
     const path = dataPath(folder, file.root, file.id);
     return disk
       .read(path, index * SEGMENT_BYTES, segmentBytes(file.shape, index))
@@ -132,7 +132,7 @@ export class DiskReader {
   }
 
   async #fail(file: FileOnDisk, index: number | undefined, cause: unknown): Promise<never> {
-    const { log, damaged } = this.#needs;
+    const { log, damaged } = this.#dependencies;
     log.error({ err: cause, root: file.root, index }, "a file on the disk is damaged: upload it again");
     this.#trees.delete(file.id);
     // What cannot be opened for want of file handles is not damaged.

@@ -4,7 +4,7 @@ import { HASH_BYTES } from "../keccak/keccak.ts";
 import { SEGMENT_BYTES } from "../merkle/shape.ts";
 import { type DiskFiles, dataPath, rootsPath } from "./disk-files.ts";
 import type { FileOnDisk } from "./disk-reader.ts";
-import { noteSegments, type WrittenSegment } from "./held-changes.store.ts";
+import { recordSegments, type WrittenSegment } from "./held-changes.store.ts";
 import { type HeldFile, heldById } from "./held-files.store.ts";
 import type { NodeFile, UploadedSegment } from "./storage-node.ts";
 
@@ -23,7 +23,7 @@ type Dependencies = {
 type Verified = { readonly segmentRoot: Buffer; readonly isLast: boolean; readonly noted: number };
 
 /** A segment that is on the disk and in the database; undefined when its file is gone from the database. */
-export type Noted = { readonly isNew: boolean; readonly file: HeldFile } | undefined;
+export type Recorded = { readonly isNew: boolean; readonly file: HeldFile } | undefined;
 
 /** What the smallest segment takes of a disk. */
 const DISK_BLOCK_BYTES = 4_096;
@@ -31,7 +31,7 @@ const DISK_BLOCK_BYTES = 4_096;
 /** Writes verified segments: to the disk first, and flushed, then into the database. */
 export class DiskWriter {
   readonly #dependencies: Dependencies;
-  readonly #notes: NaturalBatch<WrittenSegment, Noted>;
+  readonly #notes: NaturalBatch<WrittenSegment, Recorded>;
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
@@ -43,7 +43,7 @@ export class DiskWriter {
     place: FileOnDisk,
     { index, data }: UploadedSegment,
     { segmentRoot, isLast, noted }: Verified,
-  ): Promise<Noted> {
+  ): Promise<Recorded> {
     const { disk, folder, lost } = this.#dependencies;
     const { id, root, shape } = place;
     // Where the file has to be made again, the segments that were noted before went with the old one.
@@ -63,10 +63,10 @@ export class DiskWriter {
     await Promise.all([disk.remove(dataPath(folder, root, id)), disk.remove(rootsPath(folder, root, id))]);
   }
 
-  async #note(written: readonly WrittenSegment[]): Promise<readonly Noted[]> {
+  async #note(written: readonly WrittenSegment[]): Promise<readonly Recorded[]> {
     const { database, chainId, progressed, committed } = this.#dependencies;
     const { isNew, files } = await database.transaction(async (tx) => {
-      const isNew = await noteSegments(tx, written);
+      const isNew = await recordSegments(tx, written);
       const files = await heldById(tx, chainId, [...new Set(written.map(({ heldId }) => heldId))]);
       const changed = new Set([...isNew].map((key) => key.slice(0, key.indexOf(":"))));
       const told = files.filter(({ heldId }) => heldId !== undefined && changed.has(heldId));

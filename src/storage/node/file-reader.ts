@@ -7,7 +7,7 @@ import type { NodeFile, StorageNode } from "./storage-node.ts";
 /** Bytes of a file from `start` up to and without `end`. */
 export type ByteRange = { readonly start: number; readonly end: number };
 
-type Needs = {
+type Dependencies = {
   readonly node: Pick<StorageNode, "read">;
   /** What verified segments may take in memory for whoever asks next, bytes. */
   readonly cacheBytes: number;
@@ -31,7 +31,7 @@ export class FileReader {
   readonly #maxKeptBytes: number;
   readonly #reading = new Map<string, SharedRead>();
 
-  constructor({ node, cacheBytes }: Needs) {
+  constructor({ node, cacheBytes }: Dependencies) {
     this.#node = node;
     this.#cache = new ByteLru({ maxBytes: cacheBytes, maxShare: 1 });
     this.#maxKeptBytes = cacheBytes / 4;

@@ -39,7 +39,7 @@ export async function heldBytes(queries: Queries): Promise<HeldBytes> {
  * Notes segments that are on the disk, in one transaction with whatever is told of them, and which files are complete
  * with them. Returns which segments are new, as `id:index`; none is of a file that is gone.
  */
-export async function noteSegments(
+export async function recordSegments(
   tx: Queries,
   segments: readonly WrittenSegment[],
 ): Promise<ReadonlySet<string>> {
@@ -54,7 +54,7 @@ export async function noteSegments(
   return new Set(added.map(({ file_id, index }) => `${file_id}:${index}`));
 }
 /** The chain has submissions of these files: they are kept. Returns the ids of those that are complete. */
-export async function adoptFiles(
+export async function linkSubmissions(
   tx: Queries,
   files: readonly { readonly root: Hex; readonly sectors: bigint }[],
 ): Promise<readonly string[]> {
@@ -63,12 +63,12 @@ export async function adoptFiles(
 }
 
 /** Adopts what the chain has and the transaction of its submission could not see. Returns the ids of complete files. */
-export async function adoptOverlooked(tx: Queries, chainId: number): Promise<readonly string[]> {
+export async function linkOverlooked(tx: Queries, chainId: number): Promise<readonly string[]> {
   return idsOf(await tx.rows<{ id: string }>(ADOPT_OVERLOOKED, [chainId]));
 }
 
 /** The chain took submissions back: files without any other begin to wait for one. */
-export async function disownFiles(tx: Queries, chainId: number, roots: readonly Hex[]): Promise<void> {
+export async function unlinkSubmissions(tx: Queries, chainId: number, roots: readonly Hex[]): Promise<void> {
   await tx.rows(DISOWN, [chainId, JSON.stringify(roots)]);
 }
 

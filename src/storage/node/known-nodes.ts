@@ -15,7 +15,7 @@ export type KnownNode = Shard & {
   readonly isOwn: boolean;
 };
 
-type Needs = {
+type Dependencies = {
   readonly rpc: NodeRpc;
   readonly indexers: readonly string[];
   readonly nodes: readonly string[];
@@ -50,20 +50,20 @@ type Conduct = { latencyMs: number; coolUntilMs: number };
  * each of them fares as this process sees it. Known nodes are kept while none answers.
  */
 export class KnownNodes {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #bySource = new Map<string, readonly KnownNode[]>();
   readonly #records = new Map<string, Conduct>();
   #refreshed: Promise<void> | undefined;
   #nextRefreshMs = 0;
   #hasBegun = false;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** All nodes, the best first: healthy, trusted, quick. Waits for answers in the beginning only. */
   async all(): Promise<readonly KnownNode[]> {
-    const now = this.#needs.clock.monotonicMs();
+    const now = this.#dependencies.clock.monotonicMs();
     if (now >= this.#nextRefreshMs) this.refresh();
     if (!this.#hasBegun || this.#bySource.size === 0) await this.#refreshed;
     this.#hasBegun = true;
@@ -77,7 +77,7 @@ export class KnownNodes {
 
   /** Nodes that indexers know to have a file; none when no indexer answers. Their word on it does not count. */
   async locate(root: Hex): Promise<readonly KnownNode[]> {
-    const { rpc, indexers } = this.#needs;
+    const { rpc, indexers } = this.#dependencies;
     const answers = await Promise.all(
       indexers.map(async (url) => {
         const params = { timeoutMs: ASK_MS, isOwn: true };
@@ -94,7 +94,7 @@ export class KnownNodes {
 
   /** The same nodes, the best first. */
   ordered(nodes: readonly KnownNode[]): readonly KnownNode[] {
-    const now = this.#needs.clock.monotonicMs();
+    const now = this.#dependencies.clock.monotonicMs();
     const isCooling = ({ url }: KnownNode) => (this.#records.get(url)?.coolUntilMs ?? 0) > now;
     return [...nodes].sort(
       (a, b) =>
@@ -111,7 +111,7 @@ export class KnownNodes {
 
   /** Runs a call to a node and remembers how it went. */
   async asking<T>(node: KnownNode, ask: () => Promise<T>): Promise<T> {
-    const { clock, log } = this.#needs;
+    const { clock, log } = this.#dependencies;
     const startedMs = clock.monotonicMs();
     try {
       const answer = await ask();
@@ -133,8 +133,8 @@ export class KnownNodes {
 
   /** Asks everybody anew, unless that is under way. */
   refresh(): void {
-    this.#nextRefreshMs = this.#needs.clock.monotonicMs() + REFRESH_MS;
-    const { indexers, nodes } = this.#needs;
+    this.#nextRefreshMs = this.#dependencies.clock.monotonicMs() + REFRESH_MS;
+    const { indexers, nodes } = this.#dependencies;
     const asked = [
       ...indexers.map((url) => this.#ask(url, () => this.#askIndexer(url))),
       ...nodes.map((url) => this.#ask(url, () => this.#askNode(url))),
@@ -150,7 +150,7 @@ export class KnownNodes {
       () => {},
     );
     first.catch(() => {
-      this.#nextRefreshMs = this.#needs.clock.monotonicMs() + RETRY_MS;
+      this.#nextRefreshMs = this.#dependencies.clock.monotonicMs() + RETRY_MS;
     });
     void all.then(() => this.#forgetOld());
   }
@@ -159,13 +159,13 @@ export class KnownNodes {
     try {
       this.#bySource.set(url, await ask());
     } catch (error) {
-      this.#needs.log.warn({ err: error, url }, "storage nodes could not be listed");
+      this.#dependencies.log.warn({ err: error, url }, "storage nodes could not be listed");
       throw error;
     }
   }
 
   async #askIndexer(url: string): Promise<readonly KnownNode[]> {
-    const answer = await this.#needs.rpc.call(url, "indexer_getShardedNodes", [], {
+    const answer = await this.#dependencies.rpc.call(url, "indexer_getShardedNodes", [], {
       timeoutMs: ASK_MS,
       isOwn: true,
     });
@@ -180,7 +180,7 @@ export class KnownNodes {
   }
 
   async #askNode(url: string): Promise<readonly KnownNode[]> {
-    const answer = await this.#needs.rpc.call(url, "zgs_getShardConfig", [], {
+    const answer = await this.#dependencies.rpc.call(url, "zgs_getShardConfig", [], {
       timeoutMs: ASK_MS,
       isOwn: true,
     });

@@ -1,9 +1,9 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import type { AppContext, Lifecycle } from "../../app-context.ts";
 import type { Queries, Transaction } from "../../db/database.ts";
 import { StartupError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
-import type { Life, Parts } from "../../parts.ts";
 import { HashPool } from "../keccak/hash-pool.ts";
 import { Keccak } from "../keccak/keccak.ts";
 import { DiskNode } from "./disk-node.ts";
@@ -14,7 +14,7 @@ import { RemoteNode } from "./remote-node.ts";
 import type { NodeFile, StorageNode } from "./storage-node.ts";
 
 /** What keeps files and reads them. */
-export type NodeModule = Life & {
+export type NodeModule = Lifecycle & {
   readonly node: StorageNode;
   readonly reader: FileReader;
   readonly keccak: Keccak;
@@ -44,7 +44,7 @@ type Options = {
 const CONNECT_MS = 3_000;
 
 /** Builds what keeps files: a node of our own on disk, or the nodes of the network. */
-export function createNodeModule(parts: Parts, options: Options): NodeModule {
+export function createNodeModule(parts: AppContext, options: Options): NodeModule {
   const { config, network } = parts;
   const keccak = new Keccak();
   const threads = config.STORAGE_HASH_THREADS ?? Math.min(4, Math.max(1, availableParallelism() - 1));
@@ -58,7 +58,7 @@ export function createNodeModule(parts: Parts, options: Options): NodeModule {
     reader: new FileReader({ node, cacheBytes: config.STORAGE_CACHE_MIB * 2 ** 20 }),
     keccak,
     hasher,
-    work: () => node.start(),
+    startWork: () => node.start(),
     async stop() {
       await node.close();
       await hasher.close();
@@ -69,7 +69,7 @@ export function createNodeModule(parts: Parts, options: Options): NodeModule {
 type Hashing = { readonly keccak: Keccak; readonly hasher: HashPool };
 
 function openDisk(
-  { config, network, database, log, committed }: Parts,
+  { config, network, database, log, committed }: AppContext,
   options: Options,
   hashing: Hashing,
 ): DiskNode {
@@ -87,7 +87,7 @@ function openDisk(
   });
 }
 
-function openNetwork({ config, network, database, log, clock }: Parts, hashing: Hashing): RemoteNode {
+function openNetwork({ config, network, database, log, clock }: AppContext, hashing: Hashing): RemoteNode {
   const nodes = config.STORAGE_NODES ?? [];
   const fallback = nodes.length > 0 || network.indexerUrl === null ? [] : [network.indexerUrl];
   const indexers = config.STORAGE_INDEXERS ?? fallback;

@@ -5,7 +5,7 @@ import { NodeFailure } from "./node-rpc.client.ts";
 import type { Segment, UploadedSegment } from "./storage-node.ts";
 
 /** A file as another node tells of it (facts: storage section 1.5). */
-export type ToldFile = {
+export type FileInfoAnswer = {
   readonly root: Hex;
   readonly sizeBytes: number;
   readonly txSeq: bigint;
@@ -38,7 +38,7 @@ const segment = z
   .nullable();
 
 /** Reads the answer to `zgs_getFileInfo`; undefined when the node knows no such file. Throws a `NodeFailure`. */
-export function readFileInfo(answer: unknown): ToldFile | undefined {
+export function readFileInfo(answer: unknown): FileInfoAnswer | undefined {
   const { success, data } = fileInfo.safeParse(answer);
   if (!success) throw new NodeFailure("malformed", "this is no file info");
   if (!data) return undefined;

@@ -16,7 +16,7 @@ export class NodeFailure extends Error {
   }
 }
 
-type Needs = {
+type Dependencies = {
   /** Whether nodes that others named may live on private addresses, as on the development network. */
   readonly allowsPrivate: boolean;
   readonly connectMs: number;
@@ -43,11 +43,11 @@ const MAX_POOLS = 512;
  * named them. Redirects are not followed.
  */
 export class NodeRpc {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #pools = new Map<string, Pool>();
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** The result of a call. Throws a `NodeFailure`, or the reason of `signal`. */
@@ -92,7 +92,7 @@ export class NodeRpc {
     const parsed = URL.parse(url);
     if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username !== "" || parsed.password !== "")
       throw new NodeFailure("forbidden", `not an address of a node: ${url}`);
-    const isFree = isOwn || this.#needs.allowsPrivate;
+    const isFree = isOwn || this.#dependencies.allowsPrivate;
     const key = `${isFree ? "any" : "public"} ${parsed.origin}`;
     const pool = this.#pools.get(key) ?? this.#open(parsed.origin, isFree);
     this.#pools.delete(key);
@@ -106,7 +106,7 @@ export class NodeRpc {
   }
 
   #open(origin: string, isFree: boolean): Pool {
-    const { connectMs, resolve } = this.#needs;
+    const { connectMs, resolve } = this.#dependencies;
     return new Pool(origin, {
       connections: CONNECTIONS,
       connect: isFree ? { timeout: connectMs } : publicConnector(connectMs, resolve),

@@ -5,12 +5,12 @@ import { lowerHex } from "../../kernel/text/hex.ts";
 import { SEGMENT_BYTES } from "../merkle/shape.ts";
 import { findHeld } from "./held-files.store.ts";
 import type { KnownNode, KnownNodes } from "./known-nodes.ts";
-import { readFileInfo, type ToldFile } from "./node-answers.ts";
+import { type FileInfoAnswer, readFileInfo } from "./node-answers.ts";
 import type { NodeRpc } from "./node-rpc.client.ts";
 import { selectNodes } from "./shards.ts";
 import type { FileId, NodeFile } from "./storage-node.ts";
 
-export type RemoteFilesNeeds = {
+export type RemoteFilesDependencies = {
   /** What the chain's watcher has of submissions; its word on a file counts before a node's. */
   readonly queries: Queries;
   readonly chainId: number;
@@ -28,19 +28,19 @@ const LOCATED_MS = 15_000;
 
 /** What the network's storage nodes know of files, made one answer, and which of them have a file. */
 export class RemoteFiles {
-  readonly #needs: RemoteFilesNeeds;
+  readonly #dependencies: RemoteFilesDependencies;
   readonly #finalized = new QuickLRU<string, NodeFile>({ maxSize: KNOWN_FILES, maxAge: KNOWN_MS });
   readonly #holders = new QuickLRU<string, ReadonlySet<string>>({ maxSize: KNOWN_FILES, maxAge: HOLDERS_MS });
   /** Files that indexers were asked for lately. */
   readonly #located = new QuickLRU<string, true>({ maxSize: KNOWN_FILES, maxAge: LOCATED_MS });
 
-  constructor(needs: RemoteFilesNeeds) {
-    this.#needs = needs;
+  constructor(dependencies: RemoteFilesDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** For each id, in their order, its file. Throws `storage_unavailable` when no node answers. */
   async find(ids: readonly FileId[]): Promise<readonly (NodeFile | undefined)[]> {
-    const { queries, chainId } = this.#needs;
+    const { queries, chainId } = this.#dependencies;
     const wanted = ids.map((id) => ("root" in id ? { root: lowerHex(id.root) } : id));
     const onChain = await findHeld(queries, chainId, wanted);
     return Promise.all(wanted.map((id, at) => this.#find(id, onChain[at])));
@@ -63,7 +63,7 @@ export class RemoteFiles {
 
   /** Asks trusted nodes; where they have not all of it, also those that indexers know to have it. */
   async #ask(id: FileId, onChain: NodeFile | undefined): Promise<NodeFile | undefined> {
-    const { nodes } = this.#needs;
+    const { nodes } = this.#dependencies;
     const all = await nodes.all();
     const trusted = all.filter(({ isTrusted }) => isTrusted).slice(0, MAX_ASKED);
     const heard = await this.#hear(trusted.length > 0 ? trusted : all.slice(0, MAX_ASKED), id);
@@ -95,7 +95,7 @@ export class RemoteFiles {
     id: FileId,
     onChain: NodeFile | undefined,
   ): Promise<readonly Telling[]> {
-    const { queries, chainId } = this.#needs;
+    const { queries, chainId } = this.#dependencies;
     const telling = heard.flatMap(({ node, told }) =>
       told && ("root" in id ? told.root === id.root : told.txSeq === id.txSeq) ? [{ node, told }] : [],
     );
@@ -117,8 +117,8 @@ export class RemoteFiles {
     });
   }
 
-  async #askOne(node: KnownNode, id: FileId): Promise<ToldFile | undefined> {
-    const { rpc, nodes } = this.#needs;
+  async #askOne(node: KnownNode, id: FileId): Promise<FileInfoAnswer | undefined> {
+    const { rpc, nodes } = this.#dependencies;
     const [method, params] =
       "root" in id ? ["zgs_getFileInfo", [id.root, true]] : ["zgs_getFileInfoByTxSeq", [Number(id.txSeq)]];
     return nodes.asking(node, async () =>
@@ -159,5 +159,5 @@ export class RemoteFiles {
   }
 }
 
-type Heard = { readonly node: KnownNode; readonly told: ToldFile | undefined };
-type Telling = { readonly node: KnownNode; readonly told: ToldFile };
+type Heard = { readonly node: KnownNode; readonly told: FileInfoAnswer | undefined };
+type Telling = { readonly node: KnownNode; readonly told: FileInfoAnswer };

@@ -9,7 +9,7 @@ import { hedged } from "./hedged.ts";
 import type { KnownNode } from "./known-nodes.ts";
 import { readSegment, toWire } from "./node-answers.ts";
 import { NodeFailure } from "./node-rpc.client.ts";
-import { RemoteFiles, type RemoteFilesNeeds } from "./remote-files.ts";
+import { RemoteFiles, type RemoteFilesDependencies } from "./remote-files.ts";
 import { checkedShape, checkSegment, refuseSegment } from "./segment-check.ts";
 import { holds } from "./shards.ts";
 import type {
@@ -22,7 +22,7 @@ import type {
   UploadedSegment,
 } from "./storage-node.ts";
 
-type Needs = RemoteFilesNeeds & { readonly keccak: Keccak; readonly hasher: SegmentHasher };
+type Dependencies = RemoteFilesDependencies & { readonly keccak: Keccak; readonly hasher: SegmentHasher };
 
 const SEGMENT_MS = 10_000;
 const READ_MS = 30_000;
@@ -40,13 +40,13 @@ const MAX_EARLY_BYTES = 10 * 2 ** 20;
  * verified before any node sees it.
  */
 export class RemoteNode implements StorageNode {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #files: RemoteFiles;
   #writing = 0;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
-    this.#files = new RemoteFiles(needs);
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+    this.#files = new RemoteFiles(dependencies);
   }
 
   find(ids: readonly FileId[]): Promise<readonly (NodeFile | undefined)[]> {
@@ -73,7 +73,7 @@ export class RemoteNode implements StorageNode {
     const shape = checkedShape(file.sizeBytes);
     if (!(index >= 0 && index < shape.segments)) throw new RangeError(`no segment ${index}`);
     const candidates = await this.#holdersOf(file, index);
-    const quickest = candidates[0] ? this.#needs.nodes.latencyMs(candidates[0]) : 0;
+    const quickest = candidates[0] ? this.#dependencies.nodes.latencyMs(candidates[0]) : 0;
     const times = {
       hedgeMs: Math.min(MAX_HEDGE_MS, Math.max(MIN_HEDGE_MS, 3 * quickest)),
       deadlineMs: READ_MS,
@@ -90,7 +90,7 @@ export class RemoteNode implements StorageNode {
   }
 
   async locations({ root }: NodeFile): Promise<readonly NodeLocation[]> {
-    const { nodes } = this.#needs;
+    const { nodes } = this.#dependencies;
     const holders = this.#files.holders(root);
     return (await nodes.all()).flatMap((node) =>
       holders?.has(node.url)
@@ -107,17 +107,17 @@ export class RemoteNode implements StorageNode {
   }
 
   start(): void {
-    this.#needs.nodes.refresh();
+    this.#dependencies.nodes.refresh();
   }
 
   async close(): Promise<void> {
-    await this.#needs.rpc.close();
+    await this.#dependencies.rpc.close();
   }
 
   /** The nodes that have a segment by the rule of shards: those that said so first. */
   async #holdersOf(file: NodeFile, index: number): Promise<readonly KnownNode[]> {
     const { root, startEntryIndex } = file;
-    const all = await this.#needs.nodes.all();
+    const all = await this.#dependencies.nodes.all();
     const right = all.filter((node) => startEntryIndex === undefined || holds(node, startEntryIndex, index));
     const holders = this.#files.holders(root);
     return [
@@ -133,7 +133,7 @@ export class RemoteNode implements StorageNode {
     index: number,
     signal: AbortSignal,
   ): Promise<Segment> {
-    const { rpc, nodes, keccak, hasher } = this.#needs;
+    const { rpc, nodes, keccak, hasher } = this.#dependencies;
     const { root, sizeBytes, txSeq } = file;
     const [method, params] =
       txSeq === undefined
@@ -167,7 +167,7 @@ export class RemoteNode implements StorageNode {
         param: "fileSize",
       });
     const shape = checkedShape(size);
-    await checkSegment(segment, shape, this.#needs);
+    await checkSegment(segment, shape, this.#dependencies);
     const early = file ?? earlyFile(segment, shape);
     const kind = await this.#push(segment, early);
     const [after] = await this.find([txSeq === undefined ? { root } : { txSeq }]);
@@ -176,7 +176,7 @@ export class RemoteNode implements StorageNode {
 
   /** Gives a segment to one node that holds its shard; the next one is asked when it does not take it. */
   async #push(segment: UploadedSegment, file: NodeFile): Promise<PutOutcome["kind"]> {
-    const { nodes } = this.#needs;
+    const { nodes } = this.#dependencies;
     const right = (await this.#holdersOf(file, segment.index)).filter(({ isTrusted }) => isTrusted);
     const ask = (node: KnownNode, signal: AbortSignal) =>
       nodes.asking(node, () => this.#pushTo(node, segment, file, signal));
@@ -203,7 +203,7 @@ export class RemoteNode implements StorageNode {
         : ["zgs_uploadSegmentsByTxSeq", [wire, Number(txSeq)]];
     try {
       const options = { timeoutMs: SEGMENT_MS, signal, isOwn: node.isOwn };
-      await this.#needs.rpc.call(node.url, method as string, params as unknown[], options);
+      await this.#dependencies.rpc.call(node.url, method as string, params as unknown[], options);
       return "stored";
     } catch (error) {
       if (!(error instanceof NodeFailure) || error.kind !== "refused") throw error;

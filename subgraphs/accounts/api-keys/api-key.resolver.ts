@@ -1,7 +1,7 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, ID, Mutation, Resolver, Root } from "type-graphql";
 import { type ApiKey, apiKeyCursor } from "../../../src/keys/api-keys/api-key.service.ts";
-import type { KeyTerms } from "../../../src/keys/api-keys/key-settings.ts";
+import type { KeySettings } from "../../../src/keys/api-keys/key-settings.ts";
 import { permit, permitOn } from "../../../src/keys/auth/permissions.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
@@ -13,8 +13,8 @@ import {
   CreatedApiKeyType,
   type KeyLimit,
   KeyLimitType,
+  KeySettingsArgs,
   KeyStatus,
-  KeyTermsArgs,
 } from "./api-key.type.ts";
 
 /** The account's `sk-` keys. */
@@ -45,7 +45,7 @@ export class ApiKeyResolver {
   async createApiKey(
     @Arg("name", () => String, { description: "What to call it; no other live one has that name." })
     name: string,
-    @Args(() => KeyTermsArgs) args: KeyTermsArgs,
+    @Args(() => KeySettingsArgs) args: KeySettingsArgs,
     @Ctx() { services, principal }: Context,
   ): Promise<CreatedApiKeyType> {
     const account = permit(principal, "api-key.create").account;
@@ -63,7 +63,7 @@ export class ApiKeyResolver {
   async updateApiKey(
     @Arg("id", () => ID, { description: "The key's id." }) id: string,
     @Arg("name", () => String, { nullable: true, description: "Its new name." }) name: string | null,
-    @Args(() => KeyTermsArgs) args: KeyTermsArgs,
+    @Args(() => KeySettingsArgs) args: KeySettingsArgs,
     @Arg("clear", () => [KeyLimitType], { nullable: true, description: "The limits to take away." })
     clear: readonly KeyLimit[] | null,
     @Ctx() { services, principal }: Context,
@@ -87,7 +87,7 @@ export class ApiKeyResolver {
   }
 }
 
-function toTerms(args: KeyTermsArgs): Partial<Omit<KeyTerms, "name">> {
+function toTerms(args: KeySettingsArgs): Partial<Omit<KeySettings, "name">> {
   const { expiresAt, creditLimit, resetPeriod, allowedModels, allowedProviders, trustMode } = args;
   return {
     ...(typeof expiresAt === "string" && { expiresAt: new Date(expiresAt) }),

@@ -116,7 +116,7 @@ export class CreatedApiKeyType {
 
 /** What may be decided about a key. Amounts and moments come as text. */
 @ArgsType()
-export class KeyTermsArgs {
+export class KeySettingsArgs {
   @Field(() => DateTimeScalar, { nullable: true, description: "When it ends by itself." })
   expiresAt!: string | null | undefined;
 

@@ -1,6 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Field, ObjectType } from "type-graphql";
-import type { DomainEvent, SealedKeyNews } from "../../../src/events/topics.ts";
+import type { DomainEvent, SealedKeyPublished } from "../../../src/events/topics.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import { type CursorSource, EventType, toEvent } from "../../shared/events/event.type.ts";
 import type { SealedKey } from "./sealed-key.type.ts";
@@ -19,7 +19,7 @@ export class SealedKeyEventType extends EventType {
   removed!: boolean;
 
   /** The published event. */
-  news!: SealedKeyNews;
+  news!: SealedKeyPublished;
 }
 
 /** News of sealed keys as the graph tells of it. */

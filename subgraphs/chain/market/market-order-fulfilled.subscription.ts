@@ -1,7 +1,7 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Ctx, Field, FieldResolver, ObjectType, Resolver, Root, Subscription } from "type-graphql";
 import type { EventStream } from "../../../src/events/bus.ts";
-import type { DomainEvent, FulfilmentNews } from "../../../src/events/topics.ts";
+import type { DomainEvent, OrderFulfilled } from "../../../src/events/topics.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import type { Context } from "../../shared/context.ts";
 import { AFTER_DESCRIPTION, EventType, FollowsLive, toEvent } from "../../shared/events/event.type.ts";
@@ -53,7 +53,7 @@ export class OrderFulfilledEventType extends EventType {
   transactionHash!: string;
 
   /** The published event. */
-  news!: FulfilmentNews;
+  news!: OrderFulfilled;
 }
 
 /** Tells of orders that are fulfilled. */

@@ -1,6 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Resolver, Root, Subscription } from "type-graphql";
-import { type ChatPiece, feedChat } from "../../../src/inference/chat/chat-event-iterator.ts";
+import { type ChatPiece, chatEvents } from "../../../src/inference/chat/chat-event-iterator.ts";
 import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { permitSpender } from "../../../src/keys/auth/permissions.ts";
 import type { Context } from "../../shared/context.ts";
@@ -48,7 +48,7 @@ async function openChat({
 }: Subscribing): Promise<AsyncIterableIterator<ChatPiece>> {
   const { services, principal } = context;
   const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
-  return feedChat(
+  return chatEvents(
     services.chat,
     await toChatRequest(input, { stream: true }),
     caller,

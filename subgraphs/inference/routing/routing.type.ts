@@ -1,6 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Field, InputType, Int, ObjectType } from "type-graphql";
-import type { Attempt } from "../../../src/inference/billing/admitted.ts";
+import type { AttemptRecord } from "../../../src/inference/billing/admitted.ts";
 import type { Provider, TrustMode as Trust } from "../../../src/inference/providers/provider.ts";
 import type { RefusalReason as Reason, Refused } from "../../../src/inference/routing/choice.ts";
 import {
@@ -40,7 +40,7 @@ const RefusalReason = defineEnum<Reason>("RefusalReason", "Why a provider is not
 });
 
 /** The outcome of an attempt with a provider. */
-const AttemptOutcome = defineEnum<Attempt["outcome"]>(
+const AttemptOutcome = defineEnum<AttemptRecord["outcome"]>(
   "AttemptOutcome",
   "The outcome of an attempt with a provider.",
   {
@@ -135,7 +135,7 @@ class RoutingAttemptType {
   provider!: Hex;
 
   @Field(() => AttemptOutcome, { description: "What came of it." })
-  outcome!: Attempt["outcome"];
+  outcome!: AttemptRecord["outcome"];
 
   @Field(() => String, {
     nullable: true,
@@ -154,7 +154,7 @@ class RoutingAttemptType {
 @ObjectType("RequestRouting", { description: "How a request found its provider.", simpleResolvers: true })
 export class RequestRoutingType {
   @Field(() => [RoutingAttemptType], { description: "The attempts, in order." })
-  tried!: readonly Attempt[];
+  tried!: readonly AttemptRecord[];
 
   @Field(() => [RefusedProviderType], { description: "Who was not, and why." })
   refused!: readonly Refused[];

@@ -4,7 +4,7 @@ import { toGraphFailure } from "../failures.ts";
 import type { RoutedOperations } from "../routed-operations.ts";
 
 /** What a subscription's source failed of, as its last event: to resolve it is to throw it. */
-export class ToldFailure {
+export class SubscriptionError {
   readonly failure: GraphQLError;
 
   constructor(reason: unknown) {
@@ -85,7 +85,7 @@ class ToldSource implements AsyncIterableIterator<unknown> {
     } catch (reason) {
       if (this.#isOver) return DONE;
       this.#finish();
-      return { done: false, value: new ToldFailure(reason) };
+      return { done: false, value: new SubscriptionError(reason) };
     }
   }
 

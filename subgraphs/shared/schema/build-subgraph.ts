@@ -16,7 +16,7 @@ import {
   createResolversMap,
   getMetadataStorage,
 } from "type-graphql";
-import { type RoutedSocket, ToldFailure } from "../events/errors-as-events.ts";
+import { type RoutedSocket, SubscriptionError } from "../events/errors-as-events.ts";
 import { guard, guardReference, guardSource } from "../failures.ts";
 import { keepDefaults } from "./default-values.ts";
 
@@ -175,7 +175,7 @@ function follow(subscribe: Resolve): Resolve {
 
 function tell(resolve: Resolve): Resolve {
   return (event, ...rest) => {
-    if (event instanceof ToldFailure) throw event.failure;
+    if (event instanceof SubscriptionError) throw event.failure;
     return resolve(event, ...rest);
   };
 }

@@ -58,7 +58,7 @@ export function defineConnection<T extends object>(
   type: () => ClassType<T>,
 ): ClassType<Connection<T>> {
   @ObjectType(`${name}Edge`, {
-    description: `A row of a list of \`${name}\`..`,
+    description: `A row of a list of \`${name}\`.`,
     simpleResolvers: true,
   })
   class Edge {
@@ -70,7 +70,7 @@ export function defineConnection<T extends object>(
   }
 
   @ObjectType(`${name}Connection`, {
-    description: `A page of a list of \`${name}\`..`,
+    description: `A page of a list of \`${name}\`.`,
     simpleResolvers: true,
   })
   class NodeConnection {

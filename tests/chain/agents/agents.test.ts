@@ -11,7 +11,7 @@ import type { Database } from "../../../src/db/database.ts";
 import { DEPLOYER } from "../../../src/devnet/chain/accounts.ts";
 import { MemoryBus } from "../../../src/events/bus.memory.ts";
 import { EventsService } from "../../../src/events/events.service.ts";
-import type { SealedKeyNews, TokenTransferNews } from "../../../src/events/topics.ts";
+import type { SealedKeyPublished, TokenTransferred } from "../../../src/events/topics.ts";
 import { type Hex, lowerHex } from "../../../src/kernel/text/hex.ts";
 import {
   type AgentChain,
@@ -364,7 +364,7 @@ async function toldOf(database: Database) {
   );
   const [keys, moves] = [new Set<string>(), new Set<string>()];
   for (const { topic, data } of rows) {
-    const news = JSON.parse(data) as SealedKeyNews & TokenTransferNews;
+    const news = JSON.parse(data) as SealedKeyPublished & TokenTransferred;
     const [told, name] =
       topic === "sealed-key.published"
         ? [keys, news.sealedKeyId]

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { Turns } from "../../../gateway/http/turns.ts";
 import { ConnectionCaps } from "../../../gateway/subscriptions/connection-caps.ts";
-import { EventOutlet } from "../../../gateway/subscriptions/streaming-response.ts";
+import { StreamingResponse } from "../../../gateway/subscriptions/streaming-response.ts";
 import type { Streams } from "../../../gateway/subscriptions/streams.ts";
 import { serveWebSockets } from "../../../gateway/subscriptions/streams.ws.ts";
 import { GRAPH_LIMITS } from "../../../src/graph-limits.ts";
@@ -591,8 +591,13 @@ test("a client that reads nothing is given up, and nothing piles up for it", asy
   let written = 0;
   let gone = 0;
   const server = createServer(async (_request, response) => {
-    const options = { stallMs: 300, heartbeat: ":\n\n", heartbeatMs: 50, among: new Set<EventOutlet>() };
-    const outlet = new EventOutlet(response, {}, options, () => {
+    const options = {
+      stallMs: 300,
+      heartbeat: ":\n\n",
+      heartbeatMs: 50,
+      among: new Set<StreamingResponse>(),
+    };
+    const outlet = new StreamingResponse(response, {}, options, () => {
       gone += 1;
     });
     const chunk = "x".repeat(65_536);

@@ -53,10 +53,10 @@ const WRONG: Readonly<Record<string, Asked & { readonly hidden: readonly string[
   "the schema": { query: "{ __schema { types { name } } }", hidden: ["ChatInput"] },
 };
 
-type Ask = (origin: string, asked: Asked) => Promise<string>;
+type AdmissionRequest = (origin: string, asked: Asked) => Promise<string>;
 
 const post =
-  (path: string, accept: string): Ask =>
+  (path: string, accept: string): AdmissionRequest =>
   async (origin, asked) => {
     const reply = await fetch(origin + path, {
       method: "POST",
@@ -66,7 +66,7 @@ const post =
     return reply.text();
   };
 
-const TRANSPORTS: Readonly<Record<string, Ask>> = {
+const TRANSPORTS: Readonly<Record<string, AdmissionRequest>> = {
   HTTP: post("/graphql", "application/json"),
   "HTTP, negotiated": post("/graphql", "application/graphql-response+json"),
   GET: async (origin, { query, variables }) => {

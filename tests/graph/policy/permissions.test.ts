@@ -340,7 +340,7 @@ test("the directives of the supergraph say what the permission of each field's a
 
 /** The scope or the policy that a field names. */
 function directiveOf(supergraph: string, coordinate: string): string | undefined {
-  const [typeName, fieldName] = coordinate.split("..");
+  const [typeName, fieldName] = coordinate.split(".");
   const type = parse(supergraph).definitions.find(
     (definition) => definition.kind === "ObjectTypeDefinition" && definition.name.value === typeName,
   );

@@ -1,6 +1,6 @@
 import OpenAI, { toFile } from "openai";
 import { beforeEach, describe, expect, test } from "vitest";
-import { drawPicture, sizeOfPng } from "../../../src/devnet/provider/image.ts";
+import { drawImage, sizeOfPng } from "../../../src/devnet/provider/image.ts";
 import { countPromptTokens } from "../../../src/inference/billing/tokens.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../../support/chain/network.ts";
 import { requireBooks } from "../../support/inference/bill.ts";
@@ -162,7 +162,7 @@ describe("images and sound", () => {
   });
 
   test("images are edited, one or several at once", async () => {
-    const png = drawPicture("x", { width: 8, height: 4 });
+    const png = drawImage("x", { width: 8, height: 4 });
     const image = () => toFile(png, "image.png", { type: "image/png" });
     const { model } = SERVICES.edits;
     const one = await client.images.edit({ model, prompt: "a tree", image: await image() });

@@ -4,7 +4,7 @@ import { DEFAULT_VAULT_EVENT } from "../../../src/accounts/vault-event.ts";
 import type { Rpc } from "../../../src/chain/rpc/rpc.client.ts";
 import { LogScanner } from "../../../src/chain/watcher/log-scanner.ts";
 import { readCursor } from "../../../src/chain/watcher/log-watcher.store.ts";
-import { Pulse } from "../../../src/chain/watcher/poll-timer.ts";
+import { PollTimer } from "../../../src/chain/watcher/poll-timer.ts";
 import type { Database } from "../../../src/db/database.ts";
 import type { Bus } from "../../../src/events/bus.ts";
 import { EventsService } from "../../../src/events/events.service.ts";
@@ -13,7 +13,7 @@ import { AdmissionService } from "../../../src/inference/billing/admission.servi
 import type { Admitted } from "../../../src/inference/billing/admitted.ts";
 import { type Bodies, BodyPool } from "../../../src/inference/body/body-pool.ts";
 import { ChatService } from "../../../src/inference/chat/chat.service.ts";
-import { ExchangeService } from "../../../src/inference/dispatch/dispatch.service.ts";
+import { DispatchService } from "../../../src/inference/dispatch/dispatch.service.ts";
 import { ImageJobClient } from "../../../src/inference/images/jobs/image-job.client.ts";
 import { imageJobWork } from "../../../src/inference/images/jobs/image-job.runner.ts";
 import { IMAGE_JOB, ImageJobsService } from "../../../src/inference/images/jobs/image-jobs.service.ts";
@@ -98,7 +98,7 @@ export function bootRouter(given: {
     holds,
     clock,
     health,
-    reachOf: async () => UNRESTRICTED,
+    restrictionsOf: async () => UNRESTRICTED,
     tokenUsd: () => undefined,
     evidence,
     holdSeconds: HOLD_SECONDS,
@@ -111,7 +111,7 @@ export function bootRouter(given: {
   };
   const providers = plant.providers?.(client) ?? client;
   const memory = new MemoryBudget(memoryLimits(2 ** 30));
-  const exchanges = new (plant.exchanges ?? ExchangeService)({
+  const exchanges = new (plant.exchanges ?? DispatchService)({
     ...{ providers, health, clock, log, memory, tries: plant.tries ?? TRIES, totalMs: TOTAL_MS },
     ...{
       firstByteMs: TOTAL_MS,
@@ -155,7 +155,7 @@ export function bootRouter(given: {
       },
       TIMING,
     ),
-    scanner: new LogScanner({ ...scan, handlers: [depositsOn(database)] }, new Pulse()),
+    scanner: new LogScanner({ ...scan, handlers: [depositsOn(database)] }, new PollTimer()),
     relay: new EventRelay(database, bus, log),
     busy: new Set(),
   };

@@ -297,9 +297,9 @@ export class World {
         }
         if (this.busFails) throw new LineBroke("the bus took the events and did not answer");
       },
-      keepsAll: () => false,
-      remembers: async () => true,
-      keep: async () => {},
+      coversSince: () => false,
+      isSeeded: async () => true,
+      markSeeded: async () => {},
       newestPosition: async () => this.#newestPosition,
       subscribe: () => Promise.reject(new Error("nobody subscribes")),
       close: async () => {},

@@ -175,7 +175,7 @@ function commitOf(signers: readonly string[]): object {
 
 /** Checks a token as an engine API does, on its own: HS256, and not older than a minute. */
 function isToken(authorization: string | undefined, secret: string): boolean {
-  const [head = "", payload = "", signature] = (authorization ?? "").replace(/^Bearer /, "").split("..");
+  const [head = "", payload = "", signature] = (authorization ?? "").replace(/^Bearer /, "").split(".");
   const { alg } = JSON.parse(Buffer.from(head, "base64url").toString() || "{}") as { alg?: string };
   const wanted = createHmac("sha256", Buffer.from(secret, "hex"))
     .update(`${head}.${payload}`)

@@ -9,7 +9,7 @@ import { ImageJobClient } from "../../../src/inference/images/jobs/image-job.cli
 import { imageJobWork } from "../../../src/inference/images/jobs/image-job.runner.ts";
 import {
   IMAGE_JOB,
-  type ImageJobAsk,
+  type ImageJobRequest,
   ImageJobsService,
 } from "../../../src/inference/images/jobs/image-jobs.service.ts";
 import { CatalogueService } from "../../../src/inference/providers/catalogue.service.ts";
@@ -17,7 +17,7 @@ import { HealthService } from "../../../src/inference/providers/health.service.t
 import { ProviderClient } from "../../../src/inference/providers/provider.client.ts";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
 import { RequestsService } from "../../../src/inference/requests/requests.service.ts";
-import { NO_WISHES } from "../../../src/inference/routing/routing-preferences.ts";
+import { NO_PREFERENCES } from "../../../src/inference/routing/routing-preferences.ts";
 import { JobRunner, type JobTiming } from "../../../src/jobs/job.runner.ts";
 import { JobsService } from "../../../src/jobs/jobs.service.ts";
 import { systemClock } from "../../../src/kernel/clock.ts";
@@ -43,7 +43,7 @@ export type JobWorld = {
   readonly imageJobs: ImageJobsService;
   readonly addresses: readonly Hex[];
   seed(neuron?: bigint): Promise<Seeded>;
-  submit(seeded: Seeded, more?: Partial<ImageJobAsk> & { readonly images?: number }): Promise<string>;
+  submit(seeded: Seeded, more?: Partial<ImageJobRequest> & { readonly images?: number }): Promise<string>;
   /** A worker at work, as in a process of its own; it is stopped when the test is finished. */
   startWorker(timing?: Partial<JobTiming>, parallel?: number): JobRunner;
 };
@@ -82,7 +82,7 @@ export async function openJobWorld(
     catalogue,
     health,
     holds,
-    reachOf: (keyId) => apiKeys.reachOf(keyId),
+    restrictionsOf: (keyId) => apiKeys.restrictionsOf(keyId),
     tokenUsd: () => undefined,
     evidence,
     clock,
@@ -120,11 +120,11 @@ export async function openJobWorld(
     addresses: offers.map(({ address }) => address),
     seed: (neuron = 10_000n) => seedAccount(database, neuron),
     async submit({ account, keyId }, { images = 1, ...more } = {}) {
-      const ask: ImageJobAsk = {
+      const ask: ImageJobRequest = {
         operation: "generations",
         body: Buffer.from(JSON.stringify({ model: IMAGE_MODEL, prompt: "the sea", n: images })),
         contentType: "application/json",
-        preferences: NO_WISHES,
+        preferences: NO_PREFERENCES,
         ...more,
       };
       return (await imageJobs.submit(ask, { account, keyId })).id;

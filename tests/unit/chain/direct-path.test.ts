@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readOffsetPage } from "../../../src/chain/direct/offset-page.ts";
 import { pendingRefunds } from "../../../src/chain/direct/refunds.ts";
-import { kept } from "../../../src/chain/memoize-for.ts";
+import { memoizeFor } from "../../../src/chain/memoize-for.ts";
 import { encodeCursor } from "../../../src/kernel/page.ts";
 
 describe("a contract's list", () => {
@@ -59,7 +59,7 @@ test("pending refunds leave out what a contract only keeps for later, and unlock
 test("what is kept is asked once for its time, and a failure is asked again", async () => {
   let nowMs = 0;
   let asked = 0;
-  const read = kept({ now: () => new Date(), monotonicMs: () => nowMs }, 1_000, async () => {
+  const read = memoizeFor({ now: () => new Date(), monotonicMs: () => nowMs }, 1_000, async () => {
     if (++asked === 2) throw new Error("gone");
     return asked;
   });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { feedChat } from "../../../src/inference/chat/chat-event-iterator.ts";
+import { chatEvents } from "../../../src/inference/chat/chat-event-iterator.ts";
 import { readChatRequest } from "../../../src/inference/chat/chat-request.ts";
 import type { StreamSink } from "../../../src/inference/dispatch/stream-options.ts";
 import { AppError } from "../../../src/kernel/errors.ts";
@@ -15,7 +15,7 @@ const token = (content: string) => event({ choices: [{ index: 0, delta: { conten
 function newFeed() {
   const { promise, reject } = Promise.withResolvers<void>();
   let sink: StreamSink | undefined;
-  const feed = feedChat(
+  const feed = chatEvents(
     {
       stream: (_request, _caller, given) => {
         sink = given;

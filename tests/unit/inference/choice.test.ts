@@ -3,12 +3,12 @@ import { expect, test } from "vitest";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
 import {
   type Choice,
+  type ChoiceContext,
   choose,
   type ProviderState,
-  type Situation,
 } from "../../../src/inference/routing/choice.ts";
 import {
-  NO_WISHES,
+  NO_PREFERENCES,
   type RoutingPreferences,
   readUsd,
 } from "../../../src/inference/routing/routing-preferences.ts";
@@ -45,7 +45,7 @@ function addressOf(n: number): Hex {
 
 function chosen(
   offers: readonly Provider[],
-  given: Partial<Situation> = {},
+  given: Partial<ChoiceContext> = {},
   states: ReadonlyMap<string, ProviderState> = new Map(),
 ): Choice {
   return choose(
@@ -54,8 +54,8 @@ function chosen(
       model: MODEL,
       serviceType: "chatbot",
       format: "openai",
-      preferences: NO_WISHES,
-      reach: UNRESTRICTED,
+      preferences: NO_PREFERENCES,
+      restrictions: UNRESTRICTED,
       stateOf: ({ address }) => states.get(address) ?? IDLE,
       tokenUsd: undefined,
       isKnown: (address) => offers.some((known) => known.address === address),
@@ -220,8 +220,8 @@ test("between offers of one price the least busy is asked", () => {
 test.each<[string, () => unknown]>([
   ["model_not_found", () => chosen([])],
   ["model_not_found", () => chosen([offer(1, { serviceType: "text-to-image" })])],
-  ["access_denied", () => chosen([ONE], { reach: { ...UNRESTRICTED, models: ["other"] } })],
-  ["access_denied", () => chosen([ONE], { reach: { ...UNRESTRICTED, providers: [TWO.address] } })],
+  ["access_denied", () => chosen([ONE], { restrictions: { ...UNRESTRICTED, models: ["other"] } })],
+  ["access_denied", () => chosen([ONE], { restrictions: { ...UNRESTRICTED, providers: [TWO.address] } })],
   ["provider_not_found", () => chosen([ONE], { preferences: { pin: TWO.address } })],
   [
     "provider_model_mismatch",
@@ -236,7 +236,8 @@ test.each<[string, () => unknown]>([
   ],
   [
     "no_provider_for_trust_mode",
-    () => chosen([offer(1, { verifiability: "" })], { reach: { ...UNRESTRICTED, trustMode: "verified" } }),
+    () =>
+      chosen([offer(1, { verifiability: "" })], { restrictions: { ...UNRESTRICTED, trustMode: "verified" } }),
   ],
   ["invalid_max_price_usd", () => chosen([ONE], { preferences: { caps: { prompt: 1n } } })],
   [

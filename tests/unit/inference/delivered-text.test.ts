@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { countTokens } from "../../../src/inference/billing/tokens.ts";
 import { ChatEvents } from "../../../src/inference/chat/chat-events.ts";
-import { Repetition, Transcript } from "../../../src/inference/chat/delivered-text.ts";
+import { DeliveredText, ResumeMatcher } from "../../../src/inference/chat/delivered-text.ts";
 import { TextMeter } from "../../../src/inference/chat/text-meter.ts";
 import type { StreamReader } from "../../../src/inference/dispatch/stream-options.ts";
 import { MessageEvents } from "../../../src/inference/messages/message-events.ts";
@@ -19,14 +19,14 @@ const textDelta = (text: string) =>
 
 /** What of these events goes to a client who was given `before`; undefined when it is not the same answer. */
 function resumed(newReader: () => StreamReader, before: readonly Buffer[], after: readonly Buffer[]) {
-  const transcript = new Transcript();
+  const transcript = new DeliveredText();
   const first = newReader();
   for (const event of before) {
     first.read(event);
-    transcript.add(first.said);
+    transcript.add(first.parts);
   }
   if (!transcript.isRepeatable) return undefined;
-  const repetition = new Repetition(transcript);
+  const repetition = new ResumeMatcher(transcript);
   const second = newReader();
   const written: string[] = [];
   try {
@@ -34,8 +34,8 @@ function resumed(newReader: () => StreamReader, before: readonly Buffer[], after
       second.read(event);
       if (repetition.isOver) written.push(event.toString());
       else {
-        const texts = repetition.take(second.said);
-        if (texts.some((text) => text !== "")) written.push(second.retell(texts).toString());
+        const texts = repetition.take(second.parts);
+        if (texts.some((text) => text !== "")) written.push(second.render(texts).toString());
       }
     }
   } catch {
@@ -142,7 +142,7 @@ test("a message in Anthropic's format goes on in the midst of a block; signature
 });
 
 test("a very long answer is not kept for it", () => {
-  const transcript = new Transcript();
+  const transcript = new DeliveredText();
   for (let n = 0; n < 11; n++) transcript.add([{ channel: "0 content", text: "x".repeat(100_000) }]);
   expect(transcript.isRepeatable).toBe(false);
   expect(transcript.texts().size).toBe(0);

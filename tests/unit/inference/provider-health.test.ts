@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Admitted } from "../../../src/inference/billing/admitted.ts";
-import { ExchangeService } from "../../../src/inference/dispatch/dispatch.service.ts";
+import { DispatchService } from "../../../src/inference/dispatch/dispatch.service.ts";
 import { HealthService } from "../../../src/inference/providers/health.service.ts";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
 import { type FailureKind, ProviderFailure } from "../../../src/inference/providers/provider-failure.ts";
@@ -120,13 +120,13 @@ test("of requests that were admitted at once with a half-open provider first, on
   expect(circuit()).toBe("half-open");
   const clock = systemClock;
   const needs = { providers: {}, health, clock, log: {}, tries: 3, totalMs: 60_000 } as const;
-  const exchanges = new ExchangeService(needs as unknown as ConstructorParameters<typeof ExchangeService>[0]);
+  const exchanges = new DispatchService(needs as unknown as ConstructorParameters<typeof DispatchService>[0]);
   const other = { ...PROVIDER, address: "0x02", url: "https://b.example.com" } as Provider;
   const probed = Promise.withResolvers<void>();
   const admitted = (candidates: readonly Provider[]) =>
     ({ candidates, beginAttempt() {}, endAttempt() {}, markFirstByte() {} }) as unknown as Admitted;
   const ask = (candidates: readonly Provider[]) =>
-    exchanges.tryEach(admitted(candidates), new AbortController().signal, async ({ provider }) => {
+    exchanges.withFailover(admitted(candidates), new AbortController().signal, async ({ provider }) => {
       if (provider === PROVIDER) await probed.promise;
       return provider.address;
     });

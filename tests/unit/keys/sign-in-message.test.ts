@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { readSignInMessage } from "../../../src/keys/sessions/sign-in-message.ts";
-import { signInPlaces } from "../../../src/keys/sessions/sign-in-origins.ts";
+import { signInOrigins } from "../../../src/keys/sessions/sign-in-origins.ts";
 import { type SignInFields, signInText } from "../../support/chain/sign-in.ts";
 
 // The cases follow the classes of the test vectors that the standard's reference library publishes, with data of ours.
@@ -17,7 +17,7 @@ const GOOD = {
   issuedAt: "2026-05-04T09:59:30.250Z",
 } as const satisfies SignInFields;
 
-const places = signInPlaces({
+const places = signInOrigins({
   origins: [
     "https://router.example",
     "http://127.0.0.1:8080",
@@ -180,7 +180,7 @@ describe("where nothing is listed", () => {
   const at = (isDevnet: boolean, domain: string, uri: string) => () =>
     readSignInMessage(
       signInText({ ...GOOD, domain, uri }),
-      signInPlaces({ origins: undefined, chainId: 16_602, isDevnet }),
+      signInOrigins({ origins: undefined, chainId: 16_602, isDevnet }),
       NOW,
     );
 

@@ -12,7 +12,7 @@ type Vector = {
   readonly sectorsCharged: number;
 };
 
-const read = (name: string) => readFileSync(new URL(`../fixtures/${name}`, import.meta.url), "utf8");
+const read = (name: string) => readFileSync(new URL(`../../fixtures/${name}`, import.meta.url), "utf8");
 const vectors = (JSON.parse(read("merkle-vectors.json")) as { vectors: readonly Vector[] }).vectors.map(
   (vector) => ({
     ...vector,

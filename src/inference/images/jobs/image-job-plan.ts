@@ -1,6 +1,6 @@
 import { redact } from "../../../kernel/log.ts";
 import type { Hex } from "../../../kernel/text/hex.ts";
-import type { Attempt } from "../../billing/admitted.ts";
+import type { AttemptRecord } from "../../billing/admitted.ts";
 import { type ProviderAnswer, refusalOf } from "../../providers/provider-answer.ts";
 import { ProviderFailure } from "../../providers/provider-failure.ts";
 import type { Refused } from "../../routing/choice.ts";
@@ -46,7 +46,7 @@ export type ImageJobCheckpoint = {
   readonly providerJobId: string | null;
   readonly lastFailure: JobFailure | null;
   /** Those that were asked, in order. */
-  readonly attempts: readonly Attempt[];
+  readonly attempts: readonly AttemptRecord[];
   /** The provider's own id of the result, by which it vouches for it. */
   readonly answerId: string | null;
 };

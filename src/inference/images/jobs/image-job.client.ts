@@ -9,7 +9,7 @@ import { ProviderFailure } from "../../providers/provider-failure.ts";
 import type { ImageRequest } from "../image-request.ts";
 import type { ImageOperation } from "./image-job-plan.ts";
 
-type Needs = {
+type Dependencies = {
   readonly providers: ProviderClient;
   readonly catalogue: Pick<CatalogueService, "provider">;
   readonly health: Pick<HealthService, "begin">;
@@ -17,7 +17,7 @@ type Needs = {
 };
 
 /** What a provider answered; undefined when it could not be asked or did not answer. */
-export type Told = ProviderAnswer | undefined;
+export type JobAnswer = ProviderAnswer | undefined;
 
 const POLL_MS = 30_000;
 const MAX_IMAGES_BYTES = 64 * 1_048_576;
@@ -26,10 +26,10 @@ const HAS_NO_JOBS: ReadonlySet<number> = new Set([404, 405, 501]);
 
 /** Speaks with providers about image jobs (facts 2.1). It never throws for what a provider does. */
 export class ImageJobClient {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -40,16 +40,16 @@ export class ImageJobClient {
     address: string,
     operation: ImageOperation,
     given: { readonly request: ImageRequest; readonly key: string; readonly signal: AbortSignal },
-  ): Promise<Told> {
-    const provider = this.#needs.catalogue.provider(address);
+  ): Promise<JobAnswer> {
+    const provider = this.#dependencies.catalogue.provider(address);
     if (!provider) return undefined;
     const { request, key } = given;
     const body = request.bodyFor(provider);
     const options = { contentType: request.contentType, headers: { "idempotency-key": key } };
-    const trial = this.#needs.health.begin(provider);
+    const trial = this.#dependencies.health.begin(provider);
     const post = (path: `/${string}`, more: PostOptions = {}) =>
       this.#gather(given.signal, (listener) =>
-        this.#needs.providers.post(provider, path, body, listener, { ...options, ...more }),
+        this.#dependencies.providers.post(provider, path, body, listener, { ...options, ...more }),
       );
     try {
       const answer = hasJobs(provider) ? await post(`/async/images/${operation}`) : undefined;
@@ -71,18 +71,18 @@ export class ImageJobClient {
     address: string,
     providerJobId: string,
     { model, signal }: { readonly model: string; readonly signal: AbortSignal },
-  ): Promise<Told> {
-    const provider = this.#needs.catalogue.provider(address);
+  ): Promise<JobAnswer> {
+    const provider = this.#dependencies.catalogue.provider(address);
     if (!provider) return undefined;
     const path =
       `/async/jobs/${encodeURIComponent(providerJobId)}?model=${encodeURIComponent(model)}` as const;
     const get = (listener: ProviderListener) =>
-      this.#needs.providers.get(provider, path, listener, { totalMs: POLL_MS });
+      this.#dependencies.providers.get(provider, path, listener, { totalMs: POLL_MS });
     return this.#gather(signal, get).catch(nothingFrom);
   }
 
   #gather(signal: AbortSignal, begin: Parameters<typeof gatherAnswer>[0]): Promise<ProviderAnswer> {
-    return gatherAnswer(begin, { signal, maxBytes: MAX_IMAGES_BYTES, memory: this.#needs.memory });
+    return gatherAnswer(begin, { signal, maxBytes: MAX_IMAGES_BYTES, memory: this.#dependencies.memory });
   }
 }
 

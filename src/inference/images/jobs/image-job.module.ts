@@ -1,10 +1,10 @@
 import type { HoldsService } from "../../../accounts/holds.service.ts";
+import type { AppContext, Lifecycle } from "../../../app-context.ts";
 import { WalletSender } from "../../../chain/transactions/wallet-sender.ts";
 import { JobRunner } from "../../../jobs/job.runner.ts";
 import { JobsService } from "../../../jobs/jobs.service.ts";
 import { ResultSweep } from "../../../jobs/result-sweep.runner.ts";
 import type { MemoryBudget } from "../../../load/memory-budget.ts";
-import type { Life, Parts } from "../../../parts.ts";
 import type { UploadsService } from "../../../storage/uploads.service.ts";
 import type { AdmissionService } from "../../billing/admission.service.ts";
 import type { BodyPool } from "../../body/body-pool.ts";
@@ -19,7 +19,7 @@ import { ImageJobClient } from "./image-job.client.ts";
 import { imageJobWork } from "./image-job.runner.ts";
 import { IMAGE_JOB, ImageJobsService } from "./image-jobs.service.ts";
 
-type Needs = {
+type Dependencies = {
   readonly providers: ProviderClient;
   readonly catalogue: CatalogueService;
   readonly health: HealthService;
@@ -35,15 +35,15 @@ type Needs = {
 };
 
 /** Image jobs, and their work in workers. */
-export type ImageJobModule = Life & {
+export type ImageJobModule = Lifecycle & {
   readonly services: { readonly jobs: JobsService; readonly imageJobs: ImageJobsService };
 };
 
 /** Builds the services of image jobs. */
-export function createImageJobModule(parts: Parts, needs: Needs): ImageJobModule {
+export function createImageJobModule(parts: AppContext, dependencies: Dependencies): ImageJobModule {
   const { config, log, clock, database, bus, events, committed } = parts;
   const { providers, catalogue, health, admission, evidence, requests, holds, memory, bodies, observer } =
-    needs;
+    dependencies;
   const jobs = new JobsService({ database, events });
   const runner = new JobRunner({
     database,
@@ -78,10 +78,10 @@ export function createImageJobModule(parts: Parts, needs: Needs): ImageJobModule
     deadlineSeconds: Math.ceil(config.JOB_TOTAL_MS / 1_000),
   });
   const resultSweep = new ResultSweep(database, log);
-  const files = openFiles(parts, needs);
+  const files = openFiles(parts, dependencies);
   return {
     services: { jobs, imageJobs },
-    work() {
+    startWork() {
       runner.start();
       resultSweep.start();
       files?.start();
@@ -96,8 +96,8 @@ export function createImageJobModule(parts: Parts, needs: Needs): ImageJobModule
 
 /** Stores results as files, where that is enabled and there is a wallet to pay for it. */
 function openFiles(
-  { config, network, rpc, database, log }: Parts,
-  { uploads }: Needs,
+  { config, network, rpc, database, log }: AppContext,
+  { uploads }: Dependencies,
 ): ImageFilesRunner | undefined {
   const privateKey = config.ROUTER_PRIVATE_KEY;
   if (config.STORE_JOB_IMAGES !== "on" || !privateKey) return undefined;

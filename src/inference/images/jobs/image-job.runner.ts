@@ -1,7 +1,7 @@
 import type { HoldsService } from "../../../accounts/holds.service.ts";
 import type { JobLease } from "../../../jobs/lease.ts";
 import type { WaitingClock } from "../../../kernel/clock.ts";
-import type { Attempt } from "../../billing/admitted.ts";
+import type { AttemptRecord } from "../../billing/admitted.ts";
 import type { BodyPool } from "../../body/body-pool.ts";
 import { readWhenRoom } from "../../chat/answer-reads.ts";
 import type { EvidenceService } from "../../evidence/evidence.service.ts";
@@ -22,7 +22,7 @@ import {
   resultPath,
 } from "./image-job-plan.ts";
 
-type Needs = {
+type Dependencies = {
   readonly client: ImageJobClient;
   readonly holds: Pick<HoldsService, "settleIn">;
   readonly catalogue: Pick<CatalogueService, "provider">;
@@ -46,15 +46,15 @@ const EXPIRED: JobFailure = { code: "provider_error", message: "The job was not 
 type Candidate = Extract<ImageJobAction, { candidate: ImageCandidate }>;
 
 /** Brings one image job to its end: sends it to a provider, polls it there, keeps the result and bills it, once. */
-export function imageJobWork(needs: Needs): (lease: JobLease) => Promise<void> {
+export function imageJobWork(dependencies: Dependencies): (lease: JobLease) => Promise<void> {
   return async (lease) => {
     const request = await readJobRequest(lease.job.spec as ImageJobSpec, lease.job.body);
-    await new Work(needs, lease, request).run();
+    await new Work(dependencies, lease, request).run();
   };
 }
 
 class Work {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
   readonly #lease: JobLease;
   readonly #spec: ImageJobSpec;
   readonly #request: ImageRequest;
@@ -62,8 +62,8 @@ class Work {
   #fraction: number | null;
   #isRunning: boolean;
 
-  constructor(needs: Needs, lease: JobLease, request: ImageRequest) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies, lease: JobLease, request: ImageRequest) {
+    this.#dependencies = dependencies;
     this.#lease = lease;
     this.#spec = lease.job.spec as ImageJobSpec;
     this.#request = request;
@@ -87,7 +87,7 @@ class Work {
   }
 
   async #submit(action: Candidate): Promise<boolean> {
-    const { client } = this.#needs;
+    const { client } = this.#dependencies;
     const { job, signal } = this.#lease;
     const { submissions } = this.#checkpoint;
     await this.#save({ ...this.#checkpoint, submissions: submissions + 1 });
@@ -124,11 +124,14 @@ class Work {
     const { signal } = this.#lease;
     const { address } = action.candidate;
     const jobId = this.#checkpoint.providerJobId ?? "";
-    const { clock } = this.#needs;
+    const { clock } = this.#dependencies;
     let knownAtMs = clock.monotonicMs();
     while (!signal.aborted) {
       if (this.#lease.leftMs <= 0) return this.#fail(TOOK_TOO_LONG, action);
-      const answer = await this.#needs.client.poll(address, jobId, { model: this.#spec.model, signal });
+      const answer = await this.#dependencies.client.poll(address, jobId, {
+        model: this.#spec.model,
+        signal,
+      });
       const report = await this.#read((bodies) => bodies.readReport(answer));
       if (!report || signal.aborted) return false;
       if (report.kind === "done") return this.#complete(action, report, answer?.responseKey ?? jobId);
@@ -148,9 +151,9 @@ class Work {
     return false;
   }
 
-  #read<T>(read: (bodies: Needs["bodies"]) => Promise<T>): Promise<T | undefined> {
+  #read<T>(read: (bodies: Dependencies["bodies"]) => Promise<T>): Promise<T | undefined> {
     const pause = (ms: number) => this.#pause(ms);
-    return readWhenRoom(this.#lease, () => read(this.#needs.bodies), pause);
+    return readWhenRoom(this.#lease, () => read(this.#dependencies.bodies), pause);
   }
 
   /** Tells that the provider is at it: at first, and when it has come further. */
@@ -198,7 +201,7 @@ class Work {
     { result, images }: { readonly result: Uint8Array; readonly images: number },
     answerId: string | null,
   ): Promise<boolean> {
-    const { holds, keptSeconds } = this.#needs;
+    const { holds, keptSeconds } = this.#dependencies;
     const { job } = this.#lease;
     const attempts = this.#attempted(candidate, "answered");
     await this.#save({ ...this.#checkpoint, answerId });
@@ -233,7 +236,7 @@ class Work {
 
   /** Ends the job without a charge. */
   async #fail(failure: JobFailure, action?: Candidate): Promise<boolean> {
-    const { holds } = this.#needs;
+    const { holds } = this.#dependencies;
     const { attempts } = this.#checkpoint;
     const routing = {
       attempts: action ? this.#attempted(action.candidate, "failed") : attempts,
@@ -251,20 +254,21 @@ class Work {
 
   /** Asks the provider to vouch for its result; what is found is kept with the request. */
   async #verify({ address }: ImageCandidate, answerId: string | null): Promise<void> {
-    const provider = this.#needs.catalogue.provider(address);
+    const provider = this.#dependencies.catalogue.provider(address);
     const { requestId } = this.#lease.job;
-    if (provider) await this.#needs.evidence.check({ requestId, provider, answerId: answerId ?? undefined });
+    if (provider)
+      await this.#dependencies.evidence.check({ requestId, provider, answerId: answerId ?? undefined });
   }
 
-  #attempted({ address }: ImageCandidate, outcome: Attempt["outcome"]): readonly Attempt[] {
+  #attempted({ address }: ImageCandidate, outcome: AttemptRecord["outcome"]): readonly AttemptRecord[] {
     const { attempts } = this.#checkpoint;
     const beforeMs = attempts.reduce((sum, { durationMs }) => sum + durationMs, 0);
     const durationMs = Math.max(0, Math.round(this.#lease.ageMs - beforeMs));
     return [...attempts, { provider: address, outcome, durationMs }];
   }
 
-  #observe(outcome: string, attempts: readonly Attempt[]): void {
-    this.#needs.observer?.ended({
+  #observe(outcome: string, attempts: readonly AttemptRecord[]): void {
+    this.#dependencies.observer?.ended({
       serviceType: this.#request.serviceType,
       model: this.#spec.model,
       outcome,
@@ -299,6 +303,6 @@ class Work {
   async #pause(ms: number): Promise<void> {
     const { signal, leftMs } = this.#lease;
     const pauseMs = Math.max(0, Math.min(ms, MAX_PAUSE_MS, leftMs));
-    await this.#needs.clock.sleep(pauseMs, signal);
+    await this.#dependencies.clock.sleep(pauseMs, signal);
   }
 }

@@ -24,7 +24,7 @@ import {
   UNTRIED,
 } from "./image-job-plan.ts";
 
-type Needs = {
+type Dependencies = {
   readonly database: Database;
   readonly admission: AdmissionService;
   readonly holds: HoldsService;
@@ -45,7 +45,7 @@ type Needs = {
 export const IMAGE_JOB = "image";
 
 /** What is asked of an image job: the client's own body, and the preferences in its headers. */
-export type ImageJobAsk = {
+export type ImageJobRequest = {
   readonly operation: ImageOperation;
   readonly body: Buffer;
   readonly contentType: string;
@@ -66,18 +66,18 @@ const GRACE_SECONDS = 60;
 
 /** Takes image jobs on and tells of them; `imageJobWork` does them. */
 export class ImageJobsService {
-  readonly #needs: Needs;
+  readonly #dependencies: Dependencies;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
    * Takes a job on: its hold and its row are committed together, before anything is sent. Answers how it stood then,
    * pending. Throws `invalid_body` and what `AdmissionService.admit` throws, and then there is neither.
    */
-  async submit(ask: ImageJobAsk, caller: Omit<Caller, "requestId">): Promise<JobView> {
-    const { admission, submitted, deadlineSeconds } = this.#needs;
+  async submit(ask: ImageJobRequest, caller: Omit<Caller, "requestId">): Promise<JobView> {
+    const { admission, submitted, deadlineSeconds } = this.#dependencies;
     const { operation, contentType, body, preferences } = ask;
     const request = await readJobRequest(ask, body);
     const id = newId();
@@ -131,7 +131,7 @@ export class ImageJobsService {
     id: string,
     { verifyTee = false, reserve = () => {} }: { verifyTee?: boolean; reserve?(bytes: number): void } = {},
   ): Promise<ImageJobOutcome> {
-    const { jobs, requests } = this.#needs;
+    const { jobs, requests } = this.#dependencies;
     const job = await jobs.get(reach, id);
     if (job.resultBytes !== null) reserve(job.resultBytes);
     if (job.state !== "completed") return { job, result: undefined, trace: undefined };
@@ -147,7 +147,7 @@ export class ImageJobsService {
 
   /** The images of a job that `JobsService` found; undefined when they are not kept. Throws `unavailable`. */
   async images(job: JobView): Promise<readonly AnsweredImage[] | undefined> {
-    const { jobs, bodies } = this.#needs;
+    const { jobs, bodies } = this.#dependencies;
     const result = await jobs.result(job);
     return result === undefined ? undefined : (await bodies.readImages(result)).images;
   }
@@ -164,7 +164,7 @@ export class ImageJobsService {
 
   /** Whether a result is verified; undefined when that was not requested. */
   async #verdict(job: JobView, isAsked: boolean): Promise<boolean | undefined> {
-    const { evidence, catalogue } = this.#needs;
+    const { evidence, catalogue } = this.#dependencies;
     const { requestId, account } = job;
     if (!isAsked && !(job.spec as ImageJobSpec).verifyTee) return undefined;
     const [known] = await evidence.byRequests(account, [requestId]);
@@ -180,7 +180,7 @@ export class ImageJobsService {
    * Throws `async_job_not_found` and, for one that was begun, `async_job_not_pending`.
    */
   async cancel(reach: Reach, id: string): Promise<JobView> {
-    const { database, holds, jobs, committed } = this.#needs;
+    const { database, holds, jobs, committed } = this.#dependencies;
     const { id: known, account, requestId } = await jobs.get(reach, id);
     await database.transaction(async (tx) => {
       const state = await lockOwned(tx, account, known);

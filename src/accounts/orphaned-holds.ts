@@ -2,7 +2,7 @@ import type { Queries } from "../db/database.ts";
 import type { Logger } from "../kernel/log.ts";
 import { resolveHolds, type Settlement } from "./settlements.store.ts";
 
-type Needs = { readonly queries: Queries; readonly log: Logger; readonly committed: () => void };
+type Dependencies = { readonly queries: Queries; readonly log: Logger; readonly committed: () => void };
 
 const ROUND_MS = 500;
 /** So many looks may find nothing once the database answers again: then what was sent to it never arrived. */
@@ -15,13 +15,13 @@ const BATCH = 500;
  * had reached it, also for a client that is gone, and a hold that no request knows of would keep a customer's money until
  * it expires. So they are ended here, as soon as they are found; a hold ends only once, so that trying again is safe.
  */
-export class StrayHolds {
-  readonly #needs: Needs;
+export class OrphanedHolds {
+  readonly #dependencies: Dependencies;
   readonly #strays = new Map<string, { readonly end: Settlement; looks: number }>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(needs: Needs) {
-    this.#needs = needs;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Takes charge of a hold. The last word on it counts. Beyond 10,000 of them a hold is left to its expiry. */
@@ -43,7 +43,7 @@ export class StrayHolds {
     let charged: readonly (bigint | undefined)[];
     try {
       charged = await resolveHolds(
-        this.#needs.queries,
+        this.#dependencies.queries,
         batch.map(({ end }) => end),
       );
     } catch {
@@ -57,8 +57,8 @@ export class StrayHolds {
       return isFound;
     });
     if (found.length > 0) {
-      this.#needs.committed();
-      this.#needs.log.warn({ holds: found.length }, "holds that an outage had left were ended");
+      this.#dependencies.committed();
+      this.#dependencies.log.warn({ holds: found.length }, "holds that an outage had left were ended");
     }
     if (this.#strays.size === 0) this.stop();
   }

@@ -8,7 +8,7 @@ import type { WaitingClock } from "./kernel/clock.ts";
 import type { Logger } from "./kernel/log.ts";
 
 /** What every module of the product is built from. */
-export type Parts = {
+export type AppContext = {
   readonly config: Config;
   readonly network: Network;
   readonly log: Logger;
@@ -22,9 +22,9 @@ export type Parts = {
 };
 
 /** What a module does besides answering. */
-export type Life = {
+export type Lifecycle = {
   /** Begins the work of a worker process. */
-  work?(): void;
+  startWork?(): void;
   /** Ends all work, and resolves when nothing is under way any more. */
   stop(): Promise<void>;
 };
