@@ -3,21 +3,21 @@ import { createServer } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { StartupError } from "../src/kernel/errors.ts";
 
-/** Metrics are for this machine alone. */
+/** Metrics are served to this machine only. */
 export const METRICS_HOST = "127.0.0.1";
 
-/** Where a process is to listen, and the setting that says the port. */
+/** Where a process listens, and the setting that names the port. */
 type Place = {
   readonly host: string;
   readonly port: number;
   readonly setting: "PORT" | "SUBGRAPH_PORT" | "METRICS_PORT";
-  /** Whether others that share it too may listen there beside this process: its successor, or more of its kind. */
+  /** Whether other processes that share the port may listen on it too: a successor, or more instances. */
   readonly isShared?: boolean;
 };
 
 /**
- * Throws a `StartupError` where `listenAt` would, before anything else is started. A port that is shared is not tried:
- * connections of those who listen there could come to this try.
+ * Throws a `StartupError` where `listenAt` would, before anything else starts. A shared port is not probed: the
+ * probe could receive connections meant for the processes that listen there.
  */
 export async function requireFreePort(place: Place): Promise<void> {
   const { host, port, isShared = false } = place;
@@ -33,11 +33,11 @@ export async function requireFreePort(place: Place): Promise<void> {
   await once(trial, "close");
 }
 
-/** Begins to listen. Throws a `StartupError` that names the setting at fault when the address cannot be had. */
+/** Starts listening. Throws a `StartupError` that names the setting at fault when the address is unavailable. */
 export async function listenAt(server: FastifyInstance, place: Place): Promise<void> {
   const { host, port, isShared = false } = place;
   try {
-    // Passed on to Node, though Fastify's types do not know it.
+    // Fastify passes this on to Node, although its types do not declare it.
     await server.listen({ host, port, ...(isShared && { reusePort: true }) });
   } catch (cause) {
     throw explained(cause, place);

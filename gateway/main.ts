@@ -11,8 +11,8 @@ import type { Ends, Start } from "./roles/start.ts";
 const SHUTDOWN_MS = 45_000;
 
 /**
- * What a process can be: everything in one (`all`, the default), or one of several. Each is loaded when it is asked
- * for, so that none takes the time and the memory of the others.
+ * The roles of a process: everything in one (`all`, the default), or one of several. A role is loaded on demand, so
+ * that a process does not spend time and memory on the others.
  */
 const ROLES: Readonly<Record<string, () => Promise<(start: Start) => Promise<void>>>> = {
   all: async () => (await import("./roles/all.ts")).startAll,
@@ -31,10 +31,10 @@ await runOrExplain(async () => {
   const ends: Ends = [];
   if (config.METRICS_PORT !== undefined)
     await requireFreePort({ host: METRICS_HOST, port: config.METRICS_PORT, setting: "METRICS_PORT" });
-  // Before the role is loaded, which takes seconds.
+  // Printed before the role is loaded, which takes seconds.
   console.log(`zerograph is starting: ${[role, name].join(" ").trim()}, NETWORK=${config.NETWORK} ...`);
   const endTraces = await startTraces(config, serviceName(role, name));
-  // Begun first, it ends last.
+  // Tracing started first, so it stops last.
   if (endTraces) ends.unshift(endTraces);
   try {
     await (await load())({ name, config, log, ends });
@@ -43,7 +43,7 @@ await runOrExplain(async () => {
     throw error;
   }
   closeWithGrace({ delay: SHUTDOWN_MS, logger: false }, async ({ err }) => {
-    if (err) log.error({ err }, "the process ends because of an error");
+    if (err) log.error({ err }, "the process is shutting down because of an error");
     await endAll(ends);
   });
 });

@@ -38,17 +38,17 @@ import { createStreams } from "./subscriptions/streams.ts";
 import { isGraphHandshake, serveWebSockets } from "./subscriptions/streams.ws.ts";
 
 const HEADERS_MS = 15_000;
-/** Behind the deadlines of bodies, for what no route reads. */
+/** Added to the body deadlines, for bodies that no route reads. */
 const REQUEST_GRACE_MS = 10_000;
 const KEEP_ALIVE_MS = 65_000;
-/** Answers under way have this long; then they are cut off, and billed for what was delivered. */
+/** Responses in progress have this long to finish; then they are cut off, and billed for what was delivered. */
 const DRAIN_MS = 30_000;
 const MAX_HEADER_BYTES = 16_384;
 const MAX_HEADERS = 100;
 
 /**
- * The door: REST, the graph, its streams and the dashboard on one Fastify server, which does not listen yet. Closing it stops taking
- * requests, ends the streams of the graph, and waits for the answers under way.
+ * Creates the Fastify server for REST, GraphQL, its streams and the dashboard. It does not listen yet. Closing it
+ * stops accepting requests, ends the GraphQL streams, and waits for responses in progress.
  */
 export async function createServer(
   app: App,
@@ -66,9 +66,9 @@ export async function createServer(
       headersTimeout: Math.min(HEADERS_MS, requestTimeout),
       requestTimeout,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // Any other request for an upgrade is answered as if it asked for none (RFC 9110, 7.8).
+      // Any other upgrade request is answered as a request without `Upgrade` (RFC 9110, 7.8).
       shouldUpgradeCallback: isGraphHandshake,
-      // A missing `Host` is refused with the body of every failure, and by Node without one.
+      // Our hook refuses a missing `Host` with the common error body; Node would send none.
       requireHostHeader: false,
     }),
     forceCloseConnections: "idle",
@@ -99,7 +99,7 @@ export async function createServer(
   });
   const streams = createStreams(app, graph, policy);
   const sockets = serveWebSockets(server.server, streams, turns);
-  // A connection that was busy when the closing began would stay open, idle, until its keep-alive ends.
+  // A connection that is busy when closing begins would otherwise stay open, idle, until its keep-alive expires.
   let closing = false;
   server.server.on("request", ({ socket }, response) => {
     response.once("finish", () => closing && socket.destroySoon());
@@ -108,7 +108,7 @@ export async function createServer(
     closing = true;
     setTimeout(() => server.server.closeAllConnections(), DRAIN_MS).unref();
     await sockets.close();
-    for (const outlet of streams.responses) outlet.end();
+    for (const response of streams.responses) response.end();
   });
   const known = knownPaths(server);
   const answerLost = (request: FastifyRequest, reply: FastifyReply) =>
@@ -121,7 +121,7 @@ export async function createServer(
     known,
     answerUnknown: (request, reply) => answerUnknown(app, known, request, reply),
   });
-  // Before its body is read, which would be refused for its type.
+  // Before the body is read, which could be refused for its type.
   server.addHook("onRequest", async (request, reply) => {
     if (request.is404) return answerLost(request, reply);
   });
@@ -137,7 +137,7 @@ export async function createServer(
   return server;
 }
 
-/** Gathers the paths of every route that is mounted from now on. OPTIONS is answered everywhere. */
+/** Collects the paths of every route registered from now on. OPTIONS is answered everywhere. */
 function knownPaths(server: FastifyInstance): KnownPaths {
   const known = new KnownPaths();
   server.addHook("onRoute", ({ url, method }) => {

@@ -1,10 +1,10 @@
 import { composeServices } from "@theguild/federation-composition";
 import { parse } from "graphql";
 
-/** A subgraph as composition sees it. `url` is written into the supergraph for other routers; ours is configured. */
+/** A subgraph to compose. `url` is written into the supergraph for other routers; ours has it from its settings. */
 export type ComposedSubgraph = { readonly name: string; readonly sdl: string; readonly url?: string };
 
-/** Composes subgraphs into one supergraph. Throws with every error of composition, one on a line. */
+/** Composes subgraphs into one supergraph. Throws with every composition error, one per line. */
 export function composeSupergraph(subgraphs: readonly ComposedSubgraph[]): string {
   const services = subgraphs.map(({ name, sdl, url }) => {
     return { name, typeDefs: parse(sdl, { noLocation: true }), url: url ?? `http://${name}` };

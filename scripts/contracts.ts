@@ -7,13 +7,13 @@ import solc from "solc";
 const SOURCES = fileURLToPath(new URL("../src/devnet/contracts/", import.meta.url));
 const ARTIFACTS = fileURLToPath(new URL("../src/devnet/artifacts/", import.meta.url));
 const PACKAGES = fileURLToPath(new URL("../node_modules/", import.meta.url));
-/** The hash of sources, settings, packages and artifacts as they were when the artifacts were written. */
-const NOTE = fileURLToPath(new URL("../src/devnet/contracts/compiled.sha256", import.meta.url));
+/** Hash of the sources, settings, packages and artifacts at the time the artifacts were written. */
+const HASH_FILE = fileURLToPath(new URL("../src/devnet/contracts/compiled.sha256", import.meta.url));
 const SETTINGS = {
-  // What both the public network and anvil run, so that one bytecode serves anywhere.
+  // Supported by both the public network and anvil, so that one bytecode runs on either.
   evmVersion: "cancun",
   optimizer: { enabled: true, runs: 200 },
-  // No hash of sources in the bytecode: it, and with it every CREATE2 address, changes only when the code does.
+  // No metadata hash in the bytecode: it, and with it every CREATE2 address, changes only with the code.
   metadata: { bytecodeHash: "none", appendCBOR: false },
   outputSelection: { "*": { "*": ["evm.bytecode.object"] } },
 };
@@ -24,8 +24,8 @@ type Output = {
 };
 
 /**
- * Compiles every contract of src/devnet/contracts and returns the text of its artifact by file name. Warnings about
- * them count as errors. Throws with what the compiler says.
+ * Compiles every contract of src/devnet/contracts and returns the text of each artifact by file name. Compiler
+ * warnings about them count as errors. Throws with the compiler's messages.
  */
 function compileContracts(): Map<string, string> {
   const files = readdirSync(SOURCES).filter((name) => name.endsWith(".sol"));
@@ -46,20 +46,20 @@ function compileContracts(): Map<string, string> {
   );
 }
 
-/** What the sources import from packages, OpenZeppelin's contracts. */
+/** Reads the sources' imports from packages: OpenZeppelin's contracts. */
 function readPackage(path: string): { contents: string } | { error: string } {
   const file = join(PACKAGES, path);
   if (!path.startsWith("@") || !file.startsWith(PACKAGES))
-    return { error: `nothing is imported from ${path}` };
+    return { error: `imports from ${path} are not supported` };
   return { contents: readFileSync(file, "utf8") };
 }
 
 /**
- * Whether the committed artifacts are what the committed sources compile to. To compile keeps a processor busy for
- * 15 s, so this compares a hash of everything that went in and came out with the one that was noted then.
+ * Whether the committed artifacts match the committed sources. Compiling keeps a core busy for 15 s, so this
+ * compares a hash of all inputs and outputs with the stored one.
  */
 export function areArtifactsCurrent(): boolean {
-  return readFileSync(NOTE, "utf8").trim() === hashOfAll();
+  return readFileSync(HASH_FILE, "utf8").trim() === hashOfAll();
 }
 
 function hashOfAll(): string {
@@ -75,12 +75,12 @@ function hashOfAll(): string {
   return hash.digest("hex");
 }
 
-/** Compiles, and writes every artifact anew; what no source compiles to any more goes. */
+/** Compiles, rewrites every artifact, and deletes artifacts without a source. */
 function writeArtifacts(): void {
   const compiled = compileContracts();
   for (const name of readdirSync(ARTIFACTS)) if (!compiled.has(name)) rmSync(join(ARTIFACTS, name));
   for (const [name, text] of compiled) writeFileSync(join(ARTIFACTS, name), text);
-  writeFileSync(NOTE, `${hashOfAll()}\n`);
+  writeFileSync(HASH_FILE, `${hashOfAll()}\n`);
 }
 
 function artifactText(name: string, bytecode: string): string {

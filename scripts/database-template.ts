@@ -5,8 +5,8 @@ import { openDatabase } from "../src/db/open.ts";
 import { keepTemplate, templateFolder } from "../src/db/template.ts";
 
 /**
- * Makes what `npm start` copies instead of making a database; see src/db/template.ts. A folder of migrations that were
- * just built from ours may be named, for a template of the built product.
+ * Builds the database template that `npm start` copies instead of creating a database; see src/db/template.ts. An
+ * argument names another migrations folder, such as the freshly built one, for the template of the built product.
  */
 if (!existsSync(templateFolder())) {
   const folder = mkdtempSync(join(tmpdir(), "zerograph-template-"));

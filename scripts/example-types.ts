@@ -9,11 +9,11 @@ import config from "../examples/live-job/codegen.ts";
 const EXAMPLE = fileURLToPath(new URL("../examples/live-job/", import.meta.url));
 
 /**
- * What GraphQL Code Generator writes for the example with its own configuration, by path under it. Its command line does
- * the same and is not needed here: it brings as many packages as all else that we test with.
+ * The output of GraphQL Code Generator for the example, with the example's own configuration, by path. Its command
+ * line would do the same, but needs as many packages as all our other test dependencies.
  */
 export async function exampleTypes(schemaText: string): Promise<ReadonlyMap<string, string>> {
-  // Sorted, as its command line has it.
+  // Sorted, as the command line does.
   const schema = parse(printSchema(lexicographicSortSchema(buildSchema(schemaText))));
   const outputs = Object.entries(config.generates).map(async ([folder, output]) => {
     const files = await preset.buildGeneratesSection({
@@ -30,7 +30,7 @@ export async function exampleTypes(schemaText: string): Promise<ReadonlyMap<stri
   return new Map((await Promise.all(outputs)).flat());
 }
 
-/** Writes them beside the example's code. */
+/** Writes the types beside the example's code. */
 export async function writeExampleTypes(schemaText: string): Promise<void> {
   for (const [path, text] of await exampleTypes(schemaText)) {
     const file = join(EXAMPLE, path);

@@ -4,10 +4,10 @@ import { type GraphQLSchema, getOperationAST, parse, print, validate } from "gra
 
 const FOLDER = new URL("../schema/examples/", import.meta.url);
 
-/** One operation that shows a feature: `file` is its file's name without the ending, `name` the same as GraphQL spells it. */
+/** An operation that shows a feature: `file` is the file name without extension, `name` its GraphQL spelling. */
 export type Example = { readonly file: string; readonly name: string; readonly text: string };
 
-/** The example operations, by file. Throws for one that the schema does not answer, or that is not named as its file. */
+/** The example operations, by file. Throws if one is invalid against the schema or not named after its file. */
 export function readExamples(schema: GraphQLSchema): readonly Example[] {
   return readdirSync(FOLDER)
     .sort()
@@ -16,16 +16,13 @@ export function readExamples(schema: GraphQLSchema): readonly Example[] {
       const document = parse(readFileSync(new URL(path, FOLDER), "utf8"), { noLocation: true });
       const faults = validate(schema, document).map(({ message }) => message);
       const name = getOperationAST(document)?.name?.value ?? "";
-      if (name !== toName(file)) faults.push(`its one operation is to be named ${toName(file)}`);
+      if (name !== toName(file)) faults.push(`its only operation must be named ${toName(file)}`);
       if (faults.length > 0) throw new Error(`schema/examples/${path}: ${faults.join("; ")}`);
       return { file, name, text: print(document) };
     });
 }
 
-/**
- * The examples as trusted documents: Apollo's manifest, which `TRUSTED_DOCUMENTS` takes. An id is the SHA-256 of the
- * text.
- */
+/** The examples as trusted documents in Apollo's manifest format, for `TRUSTED_DOCUMENTS`. Ids are SHA-256 of the text. */
 export function toManifest(examples: readonly Example[]): string {
   const operations = examples.map(({ name, text }) => ({
     id: createHash("sha256").update(text).digest("hex"),

@@ -9,19 +9,19 @@ import { chromium } from "playwright-core";
 import { findChromium } from "../tests/support/clients/find-chromium.ts";
 
 /**
- * `npm run first-minutes`: what a newcomer waits for, from an empty folder to a live dashboard. It clones what is committed,
- * with an empty npm cache and with nothing on PATH but Node, npm and the shell's own tools, and writes the times into
- * docs/first-five-minutes.md.
+ * `npm run first-minutes`: measures a newcomer's waiting times, from an empty folder to a live dashboard. It clones
+ * the committed state, with an empty npm cache and only Node, npm and the shell's own tools on PATH, and writes the
+ * times into docs/first-five-minutes.md.
  */
 const run = promisify(execFile);
 const REPOSITORY = fileURLToPath(new URL("..", import.meta.url));
 const PAGE = join(REPOSITORY, "docs/first-five-minutes.md");
 const TABLE = /(<!-- measured -->\n).*(<!-- \/measured -->)/s;
 const TOOLS = ["node", "npm", "sh", "env", "dirname", "sleep", "uname", "cp", "rm", "cat"];
-/** How this machine reaches its registry. */
+/** Variables through which this machine reaches its npm registry. */
 const NETWORK =
   /^(?:HOME|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|(?:https?|no)_proxy|npm_config_(?:registry|userconfig|globalconfig|cafile))$/i;
-const PATIENCE_MS = 900_000;
+const TIMEOUT_MS = 900_000;
 
 type Step = { readonly what: string; readonly ms: number };
 type Status = {
@@ -34,15 +34,15 @@ const clone = join(folder, "zerograph");
 const steps: Step[] = [];
 
 async function measure<T>(what: string, act: () => Promise<T>): Promise<T> {
-  const begun = performance.now();
+  const startedMs = performance.now();
   const value = await act();
-  const ms = performance.now() - begun;
+  const ms = performance.now() - startedMs;
   steps.push({ what, ms });
   console.log(`${clock(ms).padStart(8)}  ${what}`);
   return value;
 }
 
-/** A PATH of these tools and nothing else, and npm's own configuration with a cache that is empty. */
+/** An environment whose PATH has these tools only, with npm's own configuration and an empty cache. */
 async function bareEnvironment(): Promise<NodeJS.ProcessEnv> {
   const bin = join(folder, "bin");
   mkdirSync(bin);
@@ -50,8 +50,13 @@ async function bareEnvironment(): Promise<NodeJS.ProcessEnv> {
     const { stdout } = await run("sh", ["-c", `command -v ${tool}`], { env: outerEnvironment() });
     symlinkSync(stdout.trim(), join(bin, tool));
   }
-  const kept = Object.entries(process.env).filter(([name]) => NETWORK.test(name));
-  return { ...Object.fromEntries(kept), PATH: bin, npm_config_cache: join(folder, "npm-cache"), PORT: "0" };
+  const inherited = Object.entries(process.env).filter(([name]) => NETWORK.test(name));
+  return {
+    ...Object.fromEntries(inherited),
+    PATH: bin,
+    npm_config_cache: join(folder, "npm-cache"),
+    PORT: "0",
+  };
 }
 
 /** Without node_modules/.bin, whose Node a newcomer does not have yet. */
@@ -70,7 +75,7 @@ async function main(): Promise<void> {
     run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
       cwd: clone,
       env,
-      timeout: PATIENCE_MS,
+      timeout: TIMEOUT_MS,
     }),
   );
   const product = spawn("npm", ["start"], {
@@ -91,7 +96,7 @@ async function main(): Promise<void> {
   }
   const { stdout: version } = await run("node", ["--version"], { env });
   writeTable(
-    `${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${version.trim()} on PATH, load ${load.toFixed(1)} when it began`,
+    `${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${version.trim()} on PATH, load ${load.toFixed(1)} at the start`,
   );
 }
 
@@ -113,10 +118,10 @@ async function whenReady(output: NodeJS.ReadableStream): Promise<Status> {
     };
     return { urls, keys: { apiKey, managementKey } };
   }
-  throw new Error(`npm start ended, and said:\n${text}`);
+  throw new Error(`npm start exited with this output:\n${text}`);
 }
 
-/** Asks, and waits for the first piece with text in it. */
+/** Sends a chat and waits for the first chunk that contains text. */
 async function firstWord({ urls, keys }: Status): Promise<void> {
   const body = {
     model: "devnet-chat",
@@ -126,7 +131,7 @@ async function firstWord({ urls, keys }: Status): Promise<void> {
   await readUntil(`${urls.openai}/chat/completions`, keys.apiKey, body, /"content":"[^"]/);
 }
 
-/** Subscribes, has a chat answered, and waits for what that does to the balance. */
+/** Subscribes, sends a chat, and waits for the resulting balance event. */
 async function firstEvent(status: Status): Promise<void> {
   const query = "subscription { balanceChanged { cause balance { available } } }";
   const event = readUntil(status.urls.sse, status.keys.managementKey, { query }, /"cause":"(?:HOLD|SETTLE)/);
@@ -154,7 +159,7 @@ async function readUntil(url: string, key: string, body: object, seen: RegExp): 
   throw new Error(`${url} answered ${reply.status}: ${text}`);
 }
 
-/** As a person does: opens it, signs in with one click, and waits for the chart. */
+/** Opens the dashboard as a person does, signs in with one click, and waits for the chart. */
 async function openDashboard({ urls }: Status): Promise<void> {
   const executablePath = await findChromium();
   const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });

@@ -5,20 +5,20 @@ import { Kind, parse, print, visit } from "graphql";
 import { composeSupergraph } from "./compose.ts";
 
 /**
- * `npm run schema:router -- DIR accounts=URL inference=URL storage=URL chain=URL` writes what a router that is not ours
- * is given: DIR/supergraph.graphql with these URLs, and DIR/subgraphs/*.graphql for routers that compose by themselves
- * (docs/routers.md).
+ * `npm run schema:router -- DIR accounts=URL inference=URL storage=URL chain=URL` writes the schemas for a
+ * third-party router: DIR/supergraph.graphql with these URLs, and DIR/subgraphs/*.graphql for routers that compose
+ * by themselves (docs/routers.md).
  */
 const FOLDER = new URL("../schema/subgraphs/", import.meta.url);
 const USAGE = "npm run schema:router -- DIR accounts=URL inference=URL storage=URL chain=URL";
 
 /**
- * A router would enforce these by tokens of its own, which ours are not; the subgraphs decide for themselves who may ask
- * for a field. Some routers refuse a graph that has them.
+ * A router would enforce these directives with its own tokens, which ours are not; the subgraphs authorize access to
+ * fields themselves. Some routers reject a graph that contains them.
  */
 const GUARDS: ReadonlySet<string> = new Set(["authenticated", "requiresScopes", "policy"]);
 
-/** The schemas for routers, by their path. `urls` has one for each subgraph; throws for one that is missing. */
+/** The router schemas, by path. `urls` has one entry per subgraph; throws if one is missing. */
 export function routerSchemas(urls: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
   const subgraphs = readdirSync(FOLDER).map((file) => {
     const name = file.replace(".graphql", "");

@@ -9,7 +9,7 @@ import {
   isSpecifiedScalarType,
 } from "graphql";
 
-/** Something that has a name of its own within the public schema. */
+/** A named element of the public schema. */
 type Named = {
   readonly kind: "type" | "field" | "argument" | "value";
   readonly path: string;
@@ -25,8 +25,8 @@ const SPELLINGS = {
 } as const;
 
 /**
- * What is wrong with a public schema in the eyes of who reads it: a name in another spelling than the rest, or something
- * without a sentence that says what it is. Root types need none.
+ * Style faults of a public schema: names that break the spelling rules, and elements without a sentence that
+ * describes them. Root types need no description.
  */
 export function lintSchema(schema: GraphQLSchema): readonly string[] {
   const roots = new Set<unknown>([
@@ -41,7 +41,7 @@ export function lintSchema(schema: GraphQLSchema): readonly string[] {
     const self: Named = { kind: "type", path: type.name, name: type.name, description: type.description };
     const isRoot = roots.has(type);
     return [
-      ...faultsOf(isRoot ? { ...self, description: "A root." } : self),
+      ...faultsOf(isRoot ? { ...self, description: "A root type." } : self),
       ...membersOf(type).flatMap(faultsOf),
     ];
   });
@@ -49,8 +49,8 @@ export function lintSchema(schema: GraphQLSchema): readonly string[] {
 
 function faultsOf({ kind, path, name, description }: Named): readonly string[] {
   const faults: string[] = [];
-  if (!SPELLINGS[kind].test(name)) faults.push(`${path} is not spelt as a ${kind}`);
-  if (!description?.trim().endsWith(".")) faults.push(`${path} has no sentence that says what it is`);
+  if (!SPELLINGS[kind].test(name)) faults.push(`${path} does not follow the ${kind} naming rule`);
+  if (!description?.trim().endsWith(".")) faults.push(`${path} has no description that ends with a period`);
   return faults;
 }
 

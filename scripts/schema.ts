@@ -20,7 +20,9 @@ const SUBGRAPHS = "subgraphs";
 const API = "api.graphql";
 const TRUSTED = "trusted-documents.json";
 
-/** The text of every file that this script writes, by its path under `schema/`. Throws when the graph does not compose. */
+/**
+ * The text of every file that this script writes, by path under `schema/`. Throws when the graph does not compose.
+ */
 export function generateSchema(): ReadonlyMap<string, string> {
   const subgraphs = modules.map(({ build }) => build());
   const supergraph = composeSupergraph(subgraphs);
@@ -35,7 +37,7 @@ export function generateSchema(): ReadonlyMap<string, string> {
   ]);
 }
 
-/** Which committed files differ from what the code says, by path under `schema/`; also those of subgraphs that are gone. */
+/** Committed files that differ from the generated ones, by path under `schema/`, and those of removed subgraphs. */
 export function staleFiles(): readonly string[] {
   const generated = generateSchema();
   const different = [...generated].filter(([path, text]) => readCommitted(path) !== text);
@@ -52,7 +54,7 @@ function committedSubgraphs(): readonly string[] {
   return existsSync(folder) ? readdirSync(folder).map((name) => join(SUBGRAPHS, name)) : [];
 }
 
-/** Every subscription: what it takes, and what its events are made of. */
+/** Every subscription: its arguments, and the fields of its events. */
 function subscriptionsOf(api: GraphQLSchema): object {
   const fields = Object.values(api.getSubscriptionType()?.getFields() ?? {});
   return Object.fromEntries(
@@ -73,8 +75,8 @@ function toText(body: string): string {
 }
 
 /**
- * What stands against writing this schema over the committed one: names and descriptions, and changes that would break
- * clients of the committed API. `--breaking` lets the latter pass, for a change that was meant and is in the changelog.
+ * Reasons not to replace the committed schema by this one: faults in names and descriptions, and changes that break
+ * clients of the committed API. `--breaking` allows breaking changes that are intended and in the changelog.
  */
 export function objectionsTo(
   generated: ReadonlyMap<string, string>,
@@ -94,7 +96,7 @@ async function write(): Promise<void> {
   const objections = objectionsTo(generated, { allowBreaking });
   if (objections.length > 0) {
     console.error(`Nothing was written:\n${objections.map((objection) => `  ${objection}`).join("\n")}`);
-    console.error("If clients are meant to break: npm run schema -- --breaking");
+    console.error("If the breaking changes are intended: npm run schema -- --breaking");
     process.exitCode = 1;
     return;
   }
@@ -112,7 +114,7 @@ function check(): void {
   const stale = staleFiles();
   if (stale.length === 0) return;
   console.error(
-    `Not current, run \`npm run schema\`:\n${stale.map((path) => `  schema/${path}`).join("\n")}`,
+    `Out of date, run \`npm run schema\`:\n${stale.map((path) => `  schema/${path}`).join("\n")}`,
   );
   process.exitCode = 1;
 }

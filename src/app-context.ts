@@ -7,7 +7,7 @@ import type { EventsService } from "./events/events.service.ts";
 import type { WaitingClock } from "./kernel/clock.ts";
 import type { Logger } from "./kernel/log.ts";
 
-/** What every module of the product is built from. */
+/** The shared dependencies that every module is created with. */
 export type AppContext = {
   readonly config: Config;
   readonly network: Network;
@@ -17,14 +17,14 @@ export type AppContext = {
   readonly database: Database;
   readonly bus: Bus;
   readonly events: EventsService;
-  /** Says that events were committed. */
+  /** Signals that events were committed. */
   readonly committed: () => void;
 };
 
-/** What a module does besides answering. */
+/** The background work of a module. */
 export type Lifecycle = {
-  /** Begins the work of a worker process. */
+  /** Starts the background work of a worker process. */
   startWork?(): void;
-  /** Ends all work, and resolves when nothing is under way any more. */
+  /** Stops all work; resolves when nothing is in progress. */
   stop(): Promise<void>;
 };

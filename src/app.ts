@@ -27,7 +27,7 @@ import { Metrics } from "./metrics/metrics.ts";
 import { NotReadyError, type Readiness, readinessOf } from "./metrics/readiness.ts";
 import { createStorageModule, type StorageServices } from "./storage/module.ts";
 
-/** Every service of the product, as both faces use them. */
+/** Every service of the product, as the REST and GraphQL APIs use them. */
 export type App = KeyServices &
   AccountServices &
   InferenceServices &
@@ -40,19 +40,19 @@ export type App = KeyServices &
     readonly database: Database;
     readonly events: EventsService;
     readonly idempotency: IdempotencyService;
-    /** What this process counts; undefined without a METRICS_PORT. */
+    /** The metrics of this process; undefined without METRICS_PORT. */
     readonly metrics: Metrics | undefined;
-    /** Whether this process can serve, and which part of it cannot. */
+    /** Whether this process can serve requests, and which of its dependencies fail. */
     readiness(): Promise<Readiness>;
-    /** Begins the work of this process: publishing events and reading providers; a worker also watches the chain. */
+    /** Starts the work of this process: publishing events and reading providers; a worker also watches the chain. */
     start(role: { readonly worker: boolean }): Promise<void>;
-    /** Waits for the requests under way to be billed, ends all work and lets go of every connection. */
+    /** Waits until the requests in flight are billed, stops all work and closes every connection. */
     close(): Promise<void>;
   };
 
 /**
- * Creates the modules by hand, in the order in which they need each other. It never listens. `open` opens the database,
- * where the configuration is not to say which.
+ * Creates the modules by hand, in the order of their dependencies. It never listens. `open` opens the database and
+ * replaces the one that the configuration names.
  */
 export async function createApp(
   config: Config,
@@ -78,7 +78,7 @@ export async function createApp(
   }
 }
 
-function wire(given: {
+function wire(dependencies: {
   config: Config;
   network: Network;
   log: Logger;
@@ -88,7 +88,7 @@ function wire(given: {
   redis: RedisConnection | undefined;
   cursors: EventCursors;
 }): App {
-  const { config, network, log, rpc, database, bus, redis, cursors } = given;
+  const { config, network, log, rpc, database, bus, redis, cursors } = dependencies;
   const relay = new EventRelay(database, bus, log);
   const committed = () => relay.nudge();
   const events = new EventsService(database, bus, cursors);
@@ -143,7 +143,7 @@ function wire(given: {
       for (const module of [accounts, keys, inference, chain, storage]) module.startWork?.();
     },
     async close() {
-      // What is under way is billed first, and its events are published last.
+      // Requests in flight are billed first; their events are published last.
       await inference.stop();
       await idempotency.stop();
       await Promise.all([accounts, keys, chain, storage].map((module) => module.stop()));
@@ -157,7 +157,7 @@ function wire(given: {
 
 type Services = Pick<App, "holds" | "chain" | "catalogue" | "health" | "load">;
 
-/** What metrics look up when they are asked for. */
+/** The gauges that are read when metrics are scraped. */
 function samplesOf(
   { holds, chain, catalogue, health, load }: Services,
   relay: EventRelay,
@@ -180,7 +180,7 @@ function samplesOf(
   };
 }
 
-/** What this process cannot serve without, and what else is worth a word. */
+/** The readiness checks of this process: those that it requires, and those that it only reports. */
 function checksOf(
   { catalogue, chain }: Services,
   database: Database,
@@ -203,7 +203,7 @@ function checksOf(
   };
 }
 
-/** Which database this configuration means. Statements may be given another time limit on a server; 0 is none. */
+/** The database that this configuration selects. On a server, `statementTimeoutMs` may be overridden; 0 disables it. */
 export function databaseOf(
   config: Config,
   {
@@ -223,7 +223,7 @@ export function databaseOf(
   return { kind: "folder", path: config.DATA_DIR } as const;
 }
 
-/** The connection that requests are counted by. It may break and come back: counting goes on without it. */
+/** The connection of the shared rate-limit counters. It may break and reconnect: requests are served without it. */
 async function openCounters(url: string, log: Logger): Promise<RedisConnection> {
   const redis = openRedis(url, (error) => log.debug({ err: error }, "requests are not counted in Redis now"));
   return redis.connect();

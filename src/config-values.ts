@@ -6,9 +6,9 @@ import { readUsd } from "./inference/routing/routing-preferences.ts";
 import { type Hex, lowerHex } from "./kernel/text/hex.ts";
 import { isAddressRange } from "./keys/auth/source-address.ts";
 
-/** A port; 0 takes a free one. */
+/** A port; 0 picks a free one. */
 export const port = z.coerce.number().int().min(0).max(65_535);
-/** Milliseconds, an hour at the most. */
+/** Milliseconds, at most an hour. */
 export const ms = z.coerce.number().int().min(1).max(3_600_000);
 /** Requests a minute; 0 for no limit. */
 export const requestsPerMinute = z.coerce.number().int().min(0).max(1_000_000_000);
@@ -40,11 +40,11 @@ export const addressRanges = list.pipe(
   z.array(z.string().refine(isAddressRange, "must be IP addresses or CIDR ranges")).min(1),
 );
 
-/** Words of letters and digits, separated by commas. */
+/** Alphanumeric words, separated by commas. */
 export const words = list.pipe(
   z.array(z.string().regex(/^[A-Za-z0-9]{1,32}$/, "must be words of letters and digits")).min(1),
 );
-/** Contracts of agent tokens with their generation and first block, separated by commas. */
+/** Agent token contracts with their generation and first block, separated by commas. */
 export const agentContracts = list.pipe(
   z
     .array(
@@ -57,26 +57,26 @@ export const agentContracts = list.pipe(
     )
     .max(MAX_AGENT_CONTRACTS, `must be at most ${MAX_AGENT_CONTRACTS} contracts`),
 );
-/** A market of agent tokens, the token that it trades, and its first block. */
+/** An agent token market, the token contract that it trades, and its first block. */
 export const marketContract = z.string().transform((text, context) => {
   const contract = parseMarketContract(text);
   if (contract) return contract;
   context.addIssue("must be a market and the token it trades, such as 0x.../0x...@1000");
   return z.NEVER;
 });
-/** Which key-value streams are followed: ids separated by commas, or all or none. */
+/** The key-value streams to follow: ids separated by commas, or `all` or `none`. */
 export const streamIds = z
   .string()
   .refine(
     (text) => text === "all" || text === "none" || /^0x[0-9a-fA-F]{64}(,0x[0-9a-fA-F]{64})*$/.test(text),
     {
-      message: "must be all, none, or ids of streams separated by commas",
+      message: "must be all, none, or stream ids separated by commas",
     },
   )
   .transform((text): "all" | readonly Hex[] =>
     text === "all" ? text : text === "none" ? [] : text.split(",").map(lowerHex),
   );
-/** A price in dollars, or where it is told. */
+/** A price in dollars, or the URL that reports it. */
 export const tokenUsd = z
   .string()
   .refine(

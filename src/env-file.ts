@@ -6,15 +6,15 @@ type Environment = Record<string, string | undefined>;
 
 const DEFAULT_FILE = ".env";
 
-/** Shorter names are too much alike. */
+/** Shorter names are too similar to each other. */
 const MIN_COMPARED = 5;
 const MAX_DIFFERENCES = 2;
 
 /**
- * Adds the settings of `.env` in the working directory to `environment`; a variable that is set there already wins.
- * `ENV_FILE` names another file, and no file when it is empty. Throws `StartupError` for a file that is named and
- * missing, for one that cannot be read, for lines that are not `NAME=value`, and for names that look like a misspelled
- * one of `settings`; other names are left to libraries.
+ * Adds the settings of `.env` in the working directory to `environment`; a variable that is already set there wins.
+ * `ENV_FILE` names another file, or none when it is empty. Throws `StartupError` when a named file is missing, when the
+ * file cannot be read, for lines that are not `NAME=value`, and for names that look like a misspelling of one of
+ * `settings`; other names are left to libraries.
  */
 export function loadEnvFile(environment: Environment, settings: readonly string[]): void {
   const path = environment.ENV_FILE ?? DEFAULT_FILE;
@@ -40,7 +40,7 @@ export function loadEnvFile(environment: Environment, settings: readonly string[
   if (misspelled.length > 0) throw new StartupError(`${path}: ${misspelled.join("; ")}.`);
 }
 
-/** Whether two names differ by at most two characters that are missing, added or replaced, or two that are swapped. */
+/** Whether two names are at most two edits apart: missing, added or replaced characters, or one swapped pair. */
 function isNear(name: string, setting: string): boolean {
   if (Math.min(name.length, setting.length) < MIN_COMPARED) return false;
   if (Math.abs(name.length - setting.length) > MAX_DIFFERENCES) return false;
@@ -68,7 +68,7 @@ function readText(path: string, isOptional: boolean): string | undefined {
 
 const ASSIGNMENT = /^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*)$/;
 
-/** Line by line: Node's parser skips lines that it cannot read, and an unclosed quote takes in the lines after it. */
+/** Parses line by line: Node's parser skips lines that it cannot read, and an unclosed quote swallows later lines. */
 function readVariable(line: string): { readonly name: string; readonly value: string } | undefined {
   const [, name = "", rest = ""] = ASSIGNMENT.exec(line) ?? [];
   const quote = /^["'`]/.exec(rest)?.[0];

@@ -5,10 +5,12 @@ import { build as buildInference } from "./inference/module.ts";
 import type { Subgraph } from "./shared/schema/build-subgraph.ts";
 import { build as buildStorage } from "./storage/module.ts";
 
-/** A subgraph of the product, and how to make it. Making it needs no service: those come with each request. */
+/**
+ * A subgraph of the product, and its factory. Building it needs no services: those come with each request's context.
+ */
 export type SubgraphModule = { readonly name: string; readonly build: () => Subgraph };
 
-/** The subgraphs of the product, in the order in which the supergraph names them. */
+/** The subgraphs of the product, in the order of the supergraph. */
 export const modules = [
   { name: "accounts", build: once(buildAccounts) },
   { name: "inference", build: once(buildInference) },

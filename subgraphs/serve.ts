@@ -18,17 +18,17 @@ import type { Subgraph } from "./shared/schema/build-subgraph.ts";
 const BODY_LIMIT_BYTES = 8 * 1_048_576;
 const KEEP_ALIVE_MS = 10_000;
 const FORBIDDEN = 4403;
-/** For the events that tell why, before a socket is closed. */
-const LAST_WORDS_MS = 1_000;
-/** Longer than a gateway keeps an idle connection, so that it is the gateway who ends it. */
+/** Time to deliver the events that carry the reason, before a socket is closed. */
+const FINAL_EVENTS_MS = 1_000;
+/** Longer than a gateway keeps an idle connection, so that the gateway closes it first. */
 const HTTP_KEEP_ALIVE_MS = 65_000;
-/** Answers under way have this long when the process ends. */
+/** Responses in progress have this long to finish when the process stops. */
 const DRAIN_MS = 30_000;
 
 /**
- * Hosts one subgraph as a process of its own, by Mercurius: GraphQL over HTTP and graphql-transport-ws at `/graphql`,
- * a Federation 2 service for any router. It answers only our gateways, which sign who asks, and routers that show
- * `routerSecret` and hand on the client's `Authorization`.
+ * Hosts one subgraph as a process of its own with Mercurius: GraphQL over HTTP and graphql-transport-ws at
+ * `/graphql`, a Federation 2 service for any router. It serves only our gateways, which sign the caller's principal,
+ * and routers that send `routerSecret` and forward the client's `Authorization`.
  */
 export async function createSubgraphServer(
   app: App,
@@ -41,13 +41,13 @@ export async function createSubgraphServer(
     return503OnClosing: false,
     keepAliveTimeout: HTTP_KEEP_ALIVE_MS,
   });
-  // Who may not ask is refused before anything is done for them.
+  // Unauthorized requests are refused before any work is done for them.
   traceRequests(server, () => true);
   drainOnClose(server);
   const callers = new WeakMap<FastifyRequest, Caller>();
   server.addHook("preValidation", async (request, reply) => {
     if (request.url === "/healthz" || request.headers.upgrade) return;
-    // Mercurius' own serializer would write the positions in an error's path as text, which no other router expects.
+    // Mercurius' own serializer writes the indices in an error's path as strings, which no other router expects.
     reply.serializer(JSON.stringify);
     try {
       const caller = await identifyCaller(app, trust, request.headers);
@@ -71,7 +71,7 @@ export async function createSubgraphServer(
     subscription: {
       fullWsTransport: true,
       keepAlive: KEEP_ALIVE_MS,
-      // What it returns becomes part of the connection, which `onConnect` is called on.
+      // The returned object becomes part of the connection, on which `onConnect` is called.
       context: (socket, request) => ({ upgraded: { socket, request } }),
       async onConnect(this: unknown, { payload }: { payload?: unknown }) {
         const { socket, request } = (this as Connection).context.upgraded;
@@ -79,11 +79,14 @@ export async function createSubgraphServer(
           const caller = await identifyCaller(app, trust, socketCredential(payload, request.headers));
           const context = contextOf(app, caller, hopOf(request.raw));
           if (caller.isGateway) return { ...context };
-          return { ...context, routed: watched(app, caller, { socket, operations: context.operations }) };
+          return {
+            ...context,
+            routed: watchCredential(app, caller, { socket, operations: context.operations }),
+          };
         } catch (error) {
           if (error instanceof AppError && !(error instanceof UnknownRouter))
             return { ...createContext(app, { principal: ANONYMOUS }), routed: new RoutedSocket(error) };
-          if (!(error instanceof AppError)) app.log.error({ err: error }, "a socket could not be opened");
+          if (!(error instanceof AppError)) app.log.error({ err: error }, "opening a socket failed");
           return false;
         }
       },
@@ -97,13 +100,13 @@ export async function createSubgraphServer(
     });
   });
   server.graphql.addHook("onResolution", async (execution, context) => {
-    (context as Partial<Context>).operations?.noteResult(execution);
+    (context as Partial<Context>).operations?.recordResult(execution);
   });
   server.get("/healthz", async () => ({ status: "ok", subgraph: subgraph.name }));
   return server;
 }
 
-/** Lets answers under way be given when the server closes, and ends each connection behind its last answer. */
+/** Lets responses in progress finish when the server closes, and ends each connection after its last response. */
 function drainOnClose(server: FastifyInstance): void {
   const upgraded = new Set<Socket>();
   let isClosing = false;
@@ -112,18 +115,18 @@ function drainOnClose(server: FastifyInstance): void {
     response.once("finish", () => isClosing && socket.destroySoon());
   });
   server.server.on("upgrade", (_request, socket: Socket) => {
-    // Nothing would end one that comes now, and closing waits for all.
+    // Nothing would end a socket opened now, and closing waits for all sockets.
     if (isClosing) return socket.destroy();
     upgraded.add(socket);
     socket.once("close", () => upgraded.delete(socket));
   });
   server.addHook("preClose", async () => {
     isClosing = true;
-    // Gateways resume subscriptions from their cursor, at whoever listens next.
+    // Gateways resume subscriptions from their cursor, on whichever process listens next.
     for (const socket of upgraded) socket.destroySoon();
     const cutOff = () => {
       server.server.closeAllConnections();
-      // Which leaves those out that are no longer HTTP's, such as one that its peer does not read.
+      // `closeAllConnections` skips upgraded sockets, such as one whose peer does not read.
       for (const socket of upgraded) socket.destroy();
     };
     setTimeout(cutOff, DRAIN_MS).unref();
@@ -145,22 +148,24 @@ function contextOf(
   return caller.isGateway ? context : { ...context, operations: new RoutedOperations(app, caller, hop) };
 }
 
-/** Our gateways watch the credentials of their clients; for other routers it is done here. */
-function watched(
+/** Our gateways watch the credentials of their clients; for third-party routers it is done here. */
+function watchCredential(
   app: App,
   { principal }: Caller,
   { socket, operations }: { readonly socket: WebSocket; readonly operations: RoutedOperations | undefined },
 ): RoutedSocket {
   const routed = new RoutedSocket(undefined, operations);
-  const stop = app.credentialWatch.watch(principal, (why) => {
-    routed.end(why);
-    setTimeout(() => socket.close(FORBIDDEN, why.message), LAST_WORDS_MS).unref();
+  const stop = app.credentialWatch.watch(principal, (reason) => {
+    routed.end(reason);
+    setTimeout(() => socket.close(FORBIDDEN, reason.message), FINAL_EVENTS_MS).unref();
   });
   socket.once("close", stop);
   return routed;
 }
 
-/** A client's wrong credential is an answer of GraphQL, which routers hand on as it is; the rest is none. */
+/**
+ * A client's invalid credential is a GraphQL response, which routers forward unchanged; an unknown router gets a 401.
+ */
 function refusal(error: unknown): { readonly status: number; readonly body: object } {
   if (!(error instanceof AppError)) throw error;
   const errors = [{ message: error.message, extensions: { code: error.code } }];

@@ -6,8 +6,9 @@ import { openDatabase } from "../../src/db/open.ts";
 import { runOrExplain } from "./run-or-explain.ts";
 
 /**
- * `npm run watcher:accept -- NAME`: accepts a reorganisation so deep that it halted a watcher. A worker that runs on
- * the same database goes on within 10 s; the embedded database has to be stopped first, and goes on when it starts.
+ * `npm run watcher:accept -- NAME`: accepts a reorg that was deep enough to halt a watcher. A worker on the same
+ * database resumes within 10 s. With the embedded database, stop the product first; the watcher resumes when it
+ * starts again.
  */
 await runOrExplain(async () => {
   const [name = ""] = process.argv.slice(2);
@@ -18,7 +19,7 @@ await runOrExplain(async () => {
     const { scannedBlock, note } = await new WatcherAcceptanceService(database, chainId).accept(name);
     console.log(
       `Accepted. The watcher ${name} had read block ${scannedBlock} and halted because ${note ?? "the chain changed"}.\n` +
-        "It takes back what is gone and goes on, within 10 s or when the product starts. What was credited stays credited.",
+        "It rolls back the reorged blocks and resumes, within 10 s or when the product starts. Credited deposits stay credited.",
     );
   } finally {
     await database.close();

@@ -11,9 +11,11 @@ import { AppError, StartupError } from "../../src/kernel/errors.ts";
 import { runOrExplain } from "./run-or-explain.ts";
 
 /**
- * `npm run node:doctor`: how the operator's own node stands and whether it keeps the rules of SPEC 4.5; exits 1 when one
- * is broken. `-- --message "..."` explains a message, `-- --switch geth reth` lists the steps of a switch; `--json` gives
- * each as data. All of it only reads; `-- --trim 1 chain.rlp trimmed.rlp` writes a chain's export anew from a block on. Where nothing is configured, the node is this machine's, on its usual ports.
+ * `npm run node:doctor`: reports the state of the operator's own node and whether it complies with SPEC 4.5; exits 1
+ * when a rule is broken. `-- --message "..."` explains a message, `-- --switch geth reth` lists the steps of a
+ * client switch, and `--json` prints either as data. These only read. `-- --trim 1 chain.rlp trimmed.rlp` rewrites a
+ * chain export so that it starts at a block. Without configuration the node is on this machine, at its default
+ * ports.
  */
 const USAGE =
   'npm run node:doctor [-- [--json] [--message "..." | --switch geth reth | --trim BLOCK EXPORT NEW_FILE]]';
@@ -27,7 +29,7 @@ await runOrExplain(async () => {
   const network = NETWORKS[config.NETWORK];
   const settings = nodeSettings(config, network.rpcUrls);
   const node = new NodeService({
-    // Undefined settings are those of this machine, on the ports of SPEC 4.5.
+    // Undefined settings default to this machine, on the ports of SPEC 4.5.
     settings: {
       ...settings,
       consensusUrl: settings.consensusUrl ?? "http://127.0.0.1:26657",
@@ -37,25 +39,25 @@ await runOrExplain(async () => {
     chainId: network.chainId,
     clock: systemClock,
   });
-  const say = (data: unknown, text: () => string) => console.log(asJson ? toJson(data) : text());
-  if (what === undefined) process.exitCode = await examine(node, say);
-  else if (what === "--message" && given.length === 1) explain(node, given[0] ?? "", say);
-  else if (what === "--switch" && given.length === 2) plan(node, given, say);
-  else if (what === "--trim" && given.length === 3) await trim(given, say);
+  const print = (data: unknown, text: () => string) => console.log(asJson ? toJson(data) : text());
+  if (what === undefined) process.exitCode = await examine(node, print);
+  else if (what === "--message" && given.length === 1) explain(node, given[0] ?? "", print);
+  else if (what === "--switch" && given.length === 2) plan(node, given, print);
+  else if (what === "--trim" && given.length === 3) await trim(given, print);
   else throw new StartupError(USAGE);
 });
 
-type Say = (data: unknown, text: () => string) => void;
+type Print = (data: unknown, text: () => string) => void;
 
-async function examine(node: NodeService, say: Say): Promise<0 | 1> {
+async function examine(node: NodeService, print: Print): Promise<0 | 1> {
   const [consensus, execution, engine, preflight] = await Promise.all([
     node.consensus(),
     node.execution(),
     node.engine(),
     node.preflight(),
   ]);
-  say({ consensus, execution, engine, preflight }, () => {
-    const stands = [
+  print({ consensus, execution, engine, preflight }, () => {
+    const states = [
       consensus.state === "answering"
         ? `consensus: block ${consensus.latestHeight}, ${consensus.catchingUp ? "catching up" : "synced"}`
         : `consensus: ${consensus.detail}`,
@@ -64,15 +66,15 @@ async function examine(node: NodeService, say: Say): Promise<0 | 1> {
         : `execution: ${execution.detail}`,
       `engine: ${engine.detail}`,
     ];
-    return [...stands, "", ...preflight.flatMap(toLines)].join("\n");
+    return [...states, "", ...preflight.flatMap(toLines)].join("\n");
   });
   return preflight.some(({ verdict }) => verdict === "fail") ? 1 : 0;
 }
 
-function explain(node: NodeService, message: string, say: Say): void {
+function explain(node: NodeService, message: string, print: Print): void {
   const found = orExplain(() => node.diagnose(message));
-  if (!found) throw new StartupError("This message is not known. Known are those of SPEC section 7.");
-  say(found, () =>
+  if (!found) throw new StartupError("Unknown message. The known messages are listed in SPEC section 7.");
+  print(found, () =>
     [
       found.cause,
       ...found.next.map((step, index) => `  ${index + 1}. ${step}`),
@@ -81,30 +83,30 @@ function explain(node: NodeService, message: string, say: Say): void {
   );
 }
 
-function plan(node: NodeService, given: readonly string[], say: Say): void {
+function plan(node: NodeService, given: readonly string[], print: Print): void {
   const [from, to] = given.map(clientOf);
   if (!from || !to) throw new StartupError(USAGE);
   const found = orExplain(() => node.switchPlan(from, to));
-  say(found, () =>
+  print(found, () =>
     [
       ...found.notes.map((note) => `- ${note}`),
       "",
       ...found.steps.flatMap(toStepLines),
       "",
-      "The way back:",
+      "Rollback:",
       ...found.rollback.flatMap(toStepLines),
     ].join("\n"),
   );
 }
 
-/** Writes a chain's export anew, beginning with a block. */
-async function trim([block = "", path = "", to = ""]: readonly string[], say: Say): Promise<void> {
+/** Writes a copy of a chain export that starts at the given block. */
+async function trim([block = "", path = "", to = ""]: readonly string[], print: Print): Promise<void> {
   if (!/^\d{1,18}$/.test(block)) throw new StartupError(USAGE);
   try {
     const trimmed = await trimExport(path, BigInt(block), to);
-    say(
+    print(
       trimmed,
-      () => `${to} begins with block ${trimmed.from}: ${trimmed.skippedBlocks} blocks were left out.`,
+      () => `${to} begins with block ${trimmed.from}: ${trimmed.skippedBlocks} blocks were skipped.`,
     );
   } catch (error) {
     if (error instanceof BadExport || (error instanceof Error && "syscall" in error))
@@ -117,9 +119,9 @@ function clientOf(word: string): ExecutionClientName | undefined {
   return EXECUTION_CLIENTS.find((name) => name === word);
 }
 
-function orExplain<T>(ask: () => T): T {
+function orExplain<T>(run: () => T): T {
   try {
-    return ask();
+    return run();
   } catch (error) {
     if (error instanceof AppError) throw new StartupError(error.message, { cause: error });
     throw error;
@@ -133,7 +135,7 @@ function toLines({ rule, verdict, detail, next }: PreflightCheck): readonly stri
 
 function toStepLines({ order, title, why, command, checks, isDestructive }: SwitchStep): readonly string[] {
   return [
-    `${order}. ${title}${isDestructive ? " (only a backup brings it back)" : ""}`,
+    `${order}. ${title}${isDestructive ? " (only a backup can undo this)" : ""}`,
     `   ${why}`,
     ...(command === undefined ? [] : [`   $ ${command}`]),
     ...checks.map(({ subject, expected }) => `   [ ] ${subject}: ${expected}`),

@@ -1,6 +1,8 @@
 import { StartupError } from "../../src/kernel/errors.ts";
 
-/** Runs a command. What the operator can put right is said in one line, what is a bug with its stack; exit code 1. */
+/**
+ * Runs a command. Exits with code 1 on failure: prints one line for an operator error, and the stack for a bug.
+ */
 export async function runOrExplain(command: () => Promise<void>): Promise<void> {
   try {
     await command();
@@ -14,6 +16,6 @@ export async function runOrExplain(command: () => Promise<void>): Promise<void> 
 function explain(error: unknown): string | undefined {
   if (error instanceof StartupError) return error.message;
   if (error instanceof Error && "syscall" in error && error.syscall === "mkdir" && "path" in error)
-    return `DATA_DIR: the folder ${String(error.path)} cannot be made (${error.message}).`;
+    return `DATA_DIR: the folder ${String(error.path)} cannot be created (${error.message}).`;
   return undefined;
 }

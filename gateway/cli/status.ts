@@ -2,7 +2,7 @@ import { readPartialConfig } from "../../src/config.ts";
 import { runOrExplain } from "./run-or-explain.ts";
 import { readStatus, toBanner } from "./welcome.ts";
 
-/** `npm run status`: what runs on this machine's data folder, as the banner or, with `--json`, as data. */
+/** `npm run status`: what is running on this machine's data folder, as the banner or, with `--json`, as data. */
 await runOrExplain(async () => {
   const status = readStatus(readPartialConfig().DATA_DIR);
   const isUp =
@@ -14,6 +14,8 @@ await runOrExplain(async () => {
   if (process.argv.includes("--json"))
     console.log(JSON.stringify(isUp ? { running: true, ...status } : { running: false }));
   else
-    console.log(isUp && status ? toBanner(status) : "zerograph does not run here. Start it with: npm start");
+    console.log(
+      isUp && status ? toBanner(status) : "zerograph is not running here. Start it with: npm start",
+    );
   process.exitCode = isUp ? 0 : 1;
 });

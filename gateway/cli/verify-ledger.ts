@@ -4,9 +4,9 @@ import { readConfig } from "../../src/config.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { runOrExplain } from "./run-or-explain.ts";
 
-/** `npm run ledger:verify`: checks every row of the books; exits 1 and names each fault if they do not agree. */
+/** `npm run ledger:verify`: checks every row of the ledger. Prints each fault, and exits 1 if there is one. */
 await runOrExplain(async () => {
-  // It reads every row there is, which takes as long as it takes.
+  // Reads every row, so the statement has no timeout.
   const database = await openDatabase(databaseOf(readConfig(), { statementTimeoutMs: 0 }));
   try {
     const { faults, entries, openHolds } = await new LedgerService(database).verify();

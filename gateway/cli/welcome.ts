@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** What a running process tells about itself: for people as the banner, for programs as `npm run status -- --json`. */
+/** The status of a running process: the banner for people, `npm run status -- --json` for programs. */
 export type Status = {
   readonly network: string;
   readonly development: boolean;
@@ -9,13 +9,13 @@ export type Status = {
   readonly urls: Readonly<
     Record<"origin" | "dashboard" | "openai" | "graphql" | "websocket" | "sse" | "indexer", string>
   >;
-  /** The development network's chain, for wallets and for uploads to the storage. */
+  /** The development network's chain, for wallets and for storage uploads. */
   readonly chain?: { readonly rpcUrl: string; readonly id: number };
   readonly keys?: { readonly apiKey: string; readonly managementKey: string };
   readonly commands?: Readonly<Record<"chat" | "query" | "subscribe", string>>;
 };
 
-/** What a development network has for those who try it. */
+/** The keys, the model and the chain of a development network, for trying the product. */
 export type Demo = {
   readonly apiKey: string;
   readonly managementKey: string;
@@ -27,7 +27,7 @@ const QUERY =
   "{ viewer { account { address balance { available held } requests(first: 3) { edges { node { id status cost { total } provider { address } } } } } } }";
 const SUBSCRIPTION = "subscription { balanceChanged { cursor cause balance { available held } } }";
 
-/** The status of a gateway at `origin`, with the demo's keys and ready-made commands where there is a demo. */
+/** The status of a gateway at `origin`. A demo adds its keys and ready-to-run commands. */
 export function toStatus(given: { network: string; origin: string; demo?: Demo }): Status {
   const { network, origin, demo } = given;
   const urls = {
@@ -55,7 +55,7 @@ export function toStatus(given: { network: string; origin: string; demo?: Demo }
   };
 }
 
-/** The banner: first that this is no real network, then addresses, keys, and commands to paste. */
+/** The banner: first a warning on a development network, then addresses, keys, and commands to paste. */
 export function toBanner({ network, development, urls, chain, keys, commands }: Status): string {
   const lines = development
     ? [
@@ -80,20 +80,20 @@ export function toBanner({ network, development, urls, chain, keys, commands }: 
       "A query that joins account, requests, costs and providers:",
       commands.query,
       "",
-      "A subscription, until you end it (run the chat beside it):",
+      "A subscription, until you stop it (run the chat meanwhile):",
       commands.subscribe,
     );
   return `\n${lines.join("\n")}\n`;
 }
 
-/** Leaves the status for `npm run status` in the data folder, readable by this user only. */
+/** Writes the status for `npm run status` into the data folder, readable by this user only. */
 export function writeStatus(folder: string, status: Status): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(fileIn(folder), JSON.stringify(status, null, 2), { mode: 0o600 });
   chmodSync(fileIn(folder), 0o600);
 }
 
-/** What the process that uses this data folder left, if one did. */
+/** The status written by the process that uses this data folder; undefined if there is none. */
 export function readStatus(folder: string): Status | undefined {
   try {
     return JSON.parse(readFileSync(fileIn(folder), "utf8")) as Status;
@@ -102,7 +102,7 @@ export function readStatus(folder: string): Status | undefined {
   }
 }
 
-/** Takes the status away when the process ends. */
+/** Deletes the status when the process ends. */
 export function removeStatus(folder: string): void {
   rmSync(fileIn(folder), { force: true });
 }

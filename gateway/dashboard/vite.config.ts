@@ -5,7 +5,7 @@ import { defineConfig, type Plugin } from "vite";
 
 const OUT = join(import.meta.dirname, "../../dist/dashboard");
 
-/** Leaves each text compressed beside itself, so that serving it costs nothing. */
+/** Writes a compressed copy beside each text file, so that serving it costs nothing. */
 const compressed: Plugin = {
   name: "compressed",
   closeBundle() {
@@ -27,7 +27,7 @@ export default defineConfig({
   build: {
     outDir: OUT,
     emptyOutDir: true,
-    // The page's policy allows no inline content.
+    // The page's CSP allows no inline content.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },

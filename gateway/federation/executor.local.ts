@@ -20,26 +20,26 @@ import {
   type SubgraphResult,
 } from "./engine/subgraph-executor.ts";
 
-/** A subgraph that lives in this process. `C` is the gateway's context, `S` the subgraph's. */
+/** A subgraph in this process. `C` is the gateway's context, `S` the subgraph's. */
 export type LocalExecutorOptions<C, S> = {
   readonly schema: GraphQLSchema;
   /**
-   * Called once per client request and per event of a subscription: loaders made here are fresh for each. `signal`
-   * aborts when the client has left.
+   * Called once per client request and per event of a subscription: each gets fresh loaders. `signal` aborts when
+   * the client disconnects.
    */
   readonly contextOf: (context: C, signal?: AbortSignal) => S;
-  /** Hears of what resolvers threw unexpectedly: clients are not told. */
+  /** Receives unexpected errors of resolvers, which are not shown to clients. */
   readonly reportBug?: (error: unknown) => void;
-  /** How many operations stay compiled. */
+  /** The number of compiled operations to cache. */
   readonly compiledLimit?: number;
 };
 
 const DEFAULT_COMPILED_LIMIT = 2_000;
 const MAX_COMPILED_BYTES = 64 * 1_048_576;
-/** A compiled operation takes about so many bytes for each of its characters. */
+/** A compiled operation takes about this many bytes per character. */
 const BYTES_PER_CHARACTER = 40;
 
-/** Runs a subgraph's operations in this process, compiled to JavaScript once for each text. */
+/** Runs a subgraph's operations in this process, compiled to JavaScript once per text. */
 export function createLocalExecutor<C, S>(options: LocalExecutorOptions<C, S>): SubgraphExecutor<C> {
   const { schema, contextOf, reportBug = () => {} } = options;
   const compile = createCompiler(schema, options.compiledLimit ?? DEFAULT_COMPILED_LIMIT);
@@ -89,8 +89,9 @@ type Runnable = Pick<CompiledQuery, "query">;
 type Compiled = Runnable | ExecutionResult;
 
 /**
- * Compiles an operation where graphql-jit is right: it never ends compiling a variable whose type contains itself, and
- * writes null for a variable in an object or a list that is not given. graphql-js runs these.
+ * Compiles an operation with graphql-jit where that is correct. graphql-jit never finishes compiling a variable
+ * whose type contains itself, and writes null for an undefined variable inside an object or a list: graphql-js runs
+ * those operations.
  */
 function compileOperation(schema: GraphQLSchema, document: DocumentNode): Compiled {
   const interpreted: Runnable = {
@@ -109,7 +110,7 @@ function compileOperation(schema: GraphQLSchema, document: DocumentNode): Compil
   };
 }
 
-/** Compiled operations, by the identity of the document and then by its text: many plans send the same one. */
+/** Compiled operations, by document object and then by text: many plans send the same one. */
 function createCompiler(
   schema: GraphQLSchema,
   limit: number,
@@ -126,7 +127,7 @@ function createCompiler(
   };
 }
 
-/** The last event of a source that failed in a way that clients are told. */
+/** The last event of a source that failed with an error shown to clients. */
 class Failure {
   readonly result: SubgraphResult;
 
@@ -135,7 +136,7 @@ class Failure {
   }
 }
 
-/** A source that fails by name ends with that failure; one that just breaks is lost, and throws. */
+/** Turns a named error of a source into its last event; any other error means that it is lost, and is thrown. */
 function endWithFailure(source: AsyncIterator<unknown>): AsyncIterator<unknown> {
   let failed = false;
   return {
@@ -151,7 +152,7 @@ function endWithFailure(source: AsyncIterator<unknown>): AsyncIterator<unknown> 
   };
 }
 
-/** What was thrown at the bottom of an error, unless it is a failure that we name. */
+/** The original error of a GraphQLError, unless it is an expected error. */
 function bugBehind(error: GraphQLError): Error | undefined {
   let cause: Error = error;
   while (cause instanceof GraphQLError && cause.originalError) cause = cause.originalError;

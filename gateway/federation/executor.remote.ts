@@ -13,25 +13,29 @@ import { RestartRetry } from "./restart-retry.ts";
 
 /** A subgraph in another process: GraphQL over HTTP, and graphql-transport-ws for subscriptions. */
 export type RemoteExecutorOptions<C> = {
-  /** The subgraph's GraphQL endpoint, `http:` or `https:`; the WebSocket has the same address. */
+  /** The subgraph's GraphQL endpoint, `http:` or `https:`; the WebSocket uses the same address. */
   readonly url: string;
-  /** Who asks, on every request; `text` is what is asked. */
+  /** The headers that identify the caller, for every request; `text` is the operation. */
   readonly headers: (context: C, text: string) => Readonly<Record<string, string>>;
-  /** Who asks, for one subscription: every subscription has a socket of its own. */
+  /** The parameters that identify the caller of one subscription: every subscription has its own socket. */
   readonly connectionParams: (context: C) => JsonObject;
-  /** How long a request may take, and the opening of a subscription. */
+  /** The longest that a request, or the opening of a subscription, may take. */
   readonly timeoutMs?: number;
-  /** How long a mutation may take, where that is longer: one that waits for a provider is billed when it comes. */
+  /**
+   * The limit for mutations, where it is longer: one that waits for a provider is billed when the answer arrives.
+   */
   readonly mutationTimeoutMs?: number | undefined;
   readonly maxAnswerBytes?: number;
-  /** Told of the size of each answer that came. */
+  /** Called with the size of each response. */
   readonly answered?: (context: C, bytes: number) => void;
   readonly maxConnections?: number;
-  /** So long after it was last reached a subgraph counts as one that restarts, and is waited for; 0 unless told. */
+  /**
+   * For this long after its last response, an unreachable subgraph counts as restarting and is retried; default 0.
+   */
   readonly restartMs?: number;
-  /** A subscription's peer is asked this often whether it is there ... */
+  /** The interval of pings to a subscription's peer ... */
   readonly pingMs?: number;
-  /** ... and is given up when it does not say so in this time. */
+  /** ... which is disconnected when no pong arrives within this time. */
   readonly pongTimeoutMs?: number;
 };
 
@@ -43,7 +47,7 @@ const DEFAULTS = {
   pongTimeoutMs: 2_000,
 } as const;
 
-/** Asks a subgraph over the network. An answer that is no GraphQL is no answer. */
+/** Sends operations to a subgraph over the network. A response that is not GraphQL counts as a failure. */
 export function createRemoteExecutor<C>(options: RemoteExecutorOptions<C>): SubgraphExecutor<C> {
   const { url, headers, connectionParams, mutationTimeoutMs } = options;
   const { timeoutMs, maxAnswerBytes, maxConnections, pingMs, pongTimeoutMs } = { ...DEFAULTS, ...options };
@@ -51,11 +55,11 @@ export function createRemoteExecutor<C>(options: RemoteExecutorOptions<C>): Subg
   const pool = new Pool(origin, {
     connections: maxConnections,
     connect: { timeout: timeoutMs },
-    // Every request has a deadline of its own.
+    // Every request has its own deadline.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  const patience = new RestartRetry(options.restartMs ?? 0);
+  const restartRetry = new RestartRetry(options.restartMs ?? 0);
   const fixed = { path: pathname + search, maxBytes: maxAnswerBytes };
   const deadlineOf = (document: DocumentNode) =>
     mutationTimeoutMs !== undefined && getOperationAST(document)?.operation === "mutation"
@@ -73,7 +77,7 @@ export function createRemoteExecutor<C>(options: RemoteExecutorOptions<C>): Subg
       const mutates = getOperationAST(document)?.operation === "mutation";
       const post = (timeoutMs: number) =>
         httpPost(pool, { ...fixed, timeoutMs, headers: sent, body, signal });
-      const answer = await patience.reach(post, { timeoutMs: deadlineOf(document), mutates, signal });
+      const answer = await restartRetry.reach(post, { timeoutMs: deadlineOf(document), mutates, signal });
       options.answered?.(context, answer.text.length);
       return readResult(answer.text, answer.status);
     },
@@ -97,10 +101,10 @@ function readResult(text: string, status: number): SubgraphResult {
   try {
     body = JSON.parse(text);
   } catch {
-    throw new Error(`status ${status}, and no JSON`);
+    throw new Error(`status ${status} with a body that is not JSON`);
   }
   if (!isObject(body) || !(isObject(body.data) || Array.isArray(body.errors))) {
-    throw new Error(`status ${status}, and no GraphQL result`);
+    throw new Error(`status ${status} with a body that is not a GraphQL result`);
   }
   return {
     data: isObject(body.data) ? body.data : null,
@@ -112,7 +116,7 @@ function isError(error: unknown): error is SubgraphError {
   return isObject(error) && typeof error.message === "string";
 }
 
-/** Mercurius writes list positions as text over HTTP; no response key is a number. */
+/** Mercurius sends list positions as strings over HTTP; no response key is a number. */
 function withPositions(error: SubgraphError): SubgraphError {
   const path = error.path?.map((key) => (/^\d+$/.test(String(key)) ? Number(key) : key));
   return { ...error, path };

@@ -28,44 +28,44 @@ import { type Observed, observeEngine, observeExecutor, observePlanner } from ".
 import { ProcessPlanner } from "./planner/process-planner.ts";
 import { createGuards } from "./policy/access.ts";
 
-/** What an operation carries through the engine: who asks. */
+/** The context of an operation in the engine: its caller. */
 export type GraphContext = Observed & {
   readonly principal: Principal;
-  /** Derives the key under which answers to the caller's credential are stored, where they may be. */
+  /** Derives the key under which responses to the caller's credential may be stored. */
   readonly replayKey?: (() => ReplayKey | undefined) | undefined;
-  /** What the result holds of the memory budget until it was sent. Subscriptions that are shared have none. */
+  /** The memory budget of the result until it is sent. Shared subscriptions have none. */
   readonly memory?: AnswerMemory | undefined;
 };
 
-/** The whole graph: its engine, and how to let go of it. */
+/** The whole graph: its engine, and how to close it. */
 export type Graph = {
   readonly engine: Engine<GraphContext>;
   readonly apiSchema: GraphQLSchema;
-  /** What stands before its fields. */
+  /** The guards of its fields. */
   readonly guardOf: GuardOf<GraphContext>;
   readonly supergraphSdl: string;
-  /** Introspection takes turns of its own, one query in each. */
+  /** Introspection queries take separate turns, one query per turn. */
   readonly introspections: Turns;
-  /** Starts what the first operation would wait for otherwise. */
+  /** Starts in advance what the first operation would otherwise wait for. */
   warmUp(): void;
   close(): Promise<void>;
 };
 
-/** Where the subgraphs are: in this process, or behind a URL by name. */
+/** The location of the subgraphs: in this process, or at URLs by name. */
 export type SubgraphPlaces =
   | { readonly kind: "local"; readonly app: App }
   | { readonly kind: "remote"; readonly urls: Readonly<Record<string, string>>; readonly secret: string };
 
 type Executors = Record<string, SubgraphExecutor<GraphContext>>;
 
-/** Opens the graph of the committed supergraph over its subgraphs, wherever they are. */
+/** Opens the graph of the committed supergraph over its subgraphs, wherever they run. */
 export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph> {
   const supergraphSdl = await readFile(new URL("../../schema/supergraph.graphql", import.meta.url), "utf8");
   const { metrics, log } = app;
-  const asked =
+  const unobserved =
     places.kind === "local" ? localExecutors(places.app) : remoteExecutors(places, waitOf(app.config));
   const executors = Object.fromEntries(
-    Object.entries(asked).map(([name, executor]) => [name, observeExecutor(name, executor)]),
+    Object.entries(unobserved).map(([name, executor]) => [name, observeExecutor(name, executor)]),
   );
   const guardOf = createGuards(supergraphSdl, readSupergraph(supergraphSdl).api);
   const planner = new ProcessPlanner({ supergraphSdl, log, observer: metrics });
@@ -79,7 +79,7 @@ export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph
     resumeMs: (app.config.GRAPH_LIMITS ?? GRAPH_LIMITS).resumeMs,
     reportFailure(subgraph, reason) {
       if (reason instanceof ClientLeft) return;
-      app.log.error({ err: reason, subgraph }, "a subgraph did not answer");
+      app.log.error({ err: reason, subgraph }, "a subgraph request failed");
     },
   });
   const engine = observeEngine(bare, { metrics, log, slowMs: app.config.SLOW_OPERATION_MS });
@@ -113,23 +113,27 @@ function localExecutors(app: App): Executors {
 
 /** The subgraph whose mutations wait for providers. */
 const INFERENCE = "inference";
-/** The argument of mutations whose answers are stored: without it no subgraph is given the key of stored answers. */
+/** The argument of mutations whose responses are stored: only these pass the replay key to a subgraph. */
 const IDEMPOTENCY_ARGUMENT = "idempotencyKey";
 const GRACE_MS = 5_000;
-/** How long a process takes to be replaced by its successor. Failures are told within 5 s (promises F37). */
+/** How long replacing a process takes. Failures are reported within 5 s (promises F37). */
 const RESTART_MS = 4_500;
-/** What a provider may answer with: images in base64. */
+/** The largest response of a provider: images in base64. */
 const MAX_IMAGES_BYTES = 64 * 1_048_576;
-/** From here on answers of subgraphs are counted: as they came, as they are read and on their way to the client. */
+/**
+ * Subgraph responses from this size on are counted in the budget: as received, as parsed and as sent to the client.
+ */
 const COUNTED_BYTES = 65_536;
 const ANSWER_COPIES = 3;
 
-/** How long an operation may take: a mutation as long as a provider's answer, as it is billed. */
+/**
+ * The longest that an operation may take: for a mutation, as long as a provider's response, since that is billed.
+ */
 export function deadlinesOf(config: Config): { readonly queryMs: number; readonly mutationMs: number } {
   return { queryMs: config.GRAPH_QUERY_MS, mutationMs: waitOf(config) };
 }
 
-/** The longest that an answer may take: a provider's own deadline, and the look at its signature. */
+/** The longest wait for a response: the provider's own deadline, and the verification of its signature. */
 function waitOf({ PROVIDER_TOTAL_MS, TEE_CHECK_MS }: Config): number {
   return PROVIDER_TOTAL_MS + TEE_CHECK_MS + GRACE_MS;
 }

@@ -5,18 +5,18 @@ export type HttpPost = {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** From the call to the last byte of the answer. */
+  /** From the call to the last byte of the response. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
   readonly signal: AbortSignal | undefined;
 };
 
-/** What came back, whatever its status. */
+/** The response, whatever its status. */
 export type HttpAnswer = { readonly status: number; readonly text: string };
 
 /**
- * Posts and reads the answer. Rejects when there is none in time, when it is too large, when the connection fails
- * and when the signal aborts. `dispatch` is the cheapest way through undici: no stream is made for the body.
+ * Posts and reads the response. Rejects when it is late or too large, when the connection fails and when the signal
+ * aborts. `dispatch` is the cheapest API of undici: it creates no stream for the body.
  */
 export function httpPost(dispatcher: Dispatcher, post: HttpPost): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
@@ -42,7 +42,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   constructor(post: HttpPost, settle: Settle) {
     this.#post = post;
     this.#settle = settle;
-    const late = () => this.#fail(new Error(`no answer within ${post.timeoutMs} ms`));
+    const late = () => this.#fail(new Error(`no response within ${post.timeoutMs} ms`));
     this.#timer = setTimeout(late, post.timeoutMs);
     if (post.signal?.aborted) this.#onAbort();
     else post.signal?.addEventListener("abort", this.#onAbort, { once: true });
@@ -60,7 +60,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#sizeBytes += chunk.length;
     if (this.#sizeBytes <= this.#post.maxBytes) this.#chunks.push(chunk);
-    else this.#fail(new Error(`the answer is larger than ${this.#post.maxBytes} bytes`));
+    else this.#fail(new Error(`the response is larger than ${this.#post.maxBytes} bytes`));
   }
 
   onResponseEnd(): void {

@@ -10,21 +10,21 @@ import { isPromise, type MaybePromise, type SubgraphExecutor } from "./engine/su
 /** A fetch of a plan: its subgraph, its start within the operation and its duration, in milliseconds. */
 type Fetch = { readonly subgraph: string; readonly atMs: number; readonly durationMs: number };
 
-/** What an operation notes of itself for the log of slow ones. */
+/** The record that an operation keeps for the slow log. */
 export type Observed = { fetches?: FetchLog };
 type FetchLog = { readonly sinceMs: number; readonly fetches: Fetch[]; dropped: number };
 
 type Observing = {
   readonly metrics: Metrics | undefined;
   readonly log: Logger;
-  /** Operations that take longer are logged; 0 for none. */
+  /** Operations that take longer are logged; 0 disables the log. */
   readonly slowMs: number;
 };
 
 const MAX_FETCHES = 50;
 const SLOW_PLAN_MS = 100;
 
-/** An engine whose operations are counted, traced, and logged with their plan when they are slow. */
+/** An engine whose operations are counted, traced, and logged with their plan when slow. */
 export function observeEngine<C extends object>(
   engine: Engine<C & Observed>,
   observing: Observing,
@@ -38,7 +38,7 @@ export function observeEngine<C extends object>(
       const sinceMs = performance.now();
       const fetches: FetchLog | undefined = slowMs > 0 ? { sinceMs, fetches: [], dropped: 0 } : undefined;
       const observed = fetches ? { ...request, context: { ...request.context, fetches } } : request;
-      const note = (result: ExecutionResult) => {
+      const observe = (result: ExecutionResult) => {
         const durationMs = performance.now() - sinceMs;
         metrics?.graphOperation({ ...namesOf(operation), outcome: outcomeOf(result), durationMs });
         if (fetches && durationMs > slowMs && operation)
@@ -47,7 +47,7 @@ export function observeEngine<C extends object>(
       };
       const run = () => engine.execute(observed);
       const result = isTracing() && operation ? traced(operation, run) : run();
-      return isPromise(result) ? result.then(note) : note(result);
+      return isPromise(result) ? result.then(observe) : observe(result);
     },
     async subscribe(request) {
       const operation = getOperationAST(request.document, request.operationName);
@@ -74,7 +74,7 @@ function traced(
   });
 }
 
-/** A subgraph whose requests are noted for the log, and have spans. */
+/** A subgraph whose requests are recorded for the slow log, and traced. */
 export function observeExecutor<C extends Observed>(
   subgraph: string,
   executor: SubgraphExecutor<C>,
@@ -101,8 +101,8 @@ export function observeExecutor<C extends Observed>(
         throw error;
       };
       try {
-        const ask = () => executor.execute(request);
-        const result = span ? span.run(ask) : ask();
+        const run = () => executor.execute(request);
+        const result = span ? span.run(run) : run();
         if (isPromise(result))
           return result.then((answer) => {
             end();
@@ -119,7 +119,7 @@ export function observeExecutor<C extends Observed>(
   };
 }
 
-/** A planner whose plans are timed; those that took long are logged. */
+/** A planner whose plans are timed; slow ones are logged. */
 export function observePlanner(planner: Planner, { metrics, log }: Omit<Observing, "slowMs">): Planner {
   return {
     async plan(text, name, overrides) {
@@ -132,7 +132,7 @@ export function observePlanner(planner: Planner, { metrics, log }: Omit<Observin
         if (durationMs > SLOW_PLAN_MS)
           log.warn(
             { operation: name ?? "anonymous", planMs: Math.round(durationMs), characters: text.length },
-            "an operation took long to plan",
+            "an operation was slow to plan",
           );
       }
     },
@@ -152,14 +152,14 @@ function namesOf(operation: OperationDefinitionNode | null | undefined): {
   };
 }
 
-/** `ok`, or the code of the first failure. */
+/** `ok`, or the code of the first error. */
 function outcomeOf({ errors }: ExecutionResult): string {
   if (!errors || errors.length === 0) return "ok";
   const code = errors[0]?.extensions.code;
   return typeof code === "string" ? code : "error";
 }
 
-/** The text itself may have what people ask of models in it: its hash tells which operation it was. */
+/** Logs the hash of the text: the text itself may contain people's prompts. */
 function logSlow(
   { log }: Observing,
   operation: OperationDefinitionNode,

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** One request, as far as it matters to whether it may be sent again. */
+/** The properties of a request that decide whether it may be sent again. */
 type Sending = {
   readonly timeoutMs: number;
-  /** Whether it changes something: then it is sent again only when it cannot have arrived. */
+  /** Whether it has side effects: then it is sent again only when it cannot have arrived. */
   readonly mutates: boolean;
   readonly signal: AbortSignal | undefined;
 };
@@ -11,15 +11,15 @@ type Sending = {
 const FIRST_PAUSE_MS = 25;
 const MAX_PAUSE_MS = 400;
 
-/** The connection was never made. */
+/** The connection was never established. */
 const UNSENT = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENOTFOUND", "EAI_AGAIN"]);
-/** The connection broke before there was an answer. */
+/** The connection broke before the response. */
 const CUT = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
 /**
- * Carries requests over the moment in which a process is replaced: what finds no listener is sent again, within its own
- * deadline, until the subgraph listens. Who has been out of reach for longer than `windowMs` is not waited for any more:
- * requests then fail at once, and the first that gets through ends that.
+ * Retries requests while a process is being replaced: a request that finds no listener is sent again, within its own
+ * deadline, until the subgraph listens. A subgraph unreachable for longer than `windowMs` is no longer retried:
+ * requests then fail at once, until the first one that succeeds.
  */
 export class RestartRetry {
   readonly #windowMs: number;
@@ -29,13 +29,13 @@ export class RestartRetry {
     this.#windowMs = windowMs;
   }
 
-  /** Sends with `post`, which is told how much time is left. Throws what its last try threw. */
+  /** Sends with `post`, which receives the remaining time. Throws the error of the last attempt. */
   async reach<T>(
     post: (timeoutMs: number) => Promise<T>,
     { timeoutMs, mutates, signal }: Sending,
   ): Promise<T> {
     const deadline = performance.now() + timeoutMs;
-    for (let tries = 0; ; tries++) {
+    for (let attempts = 0; ; attempts++) {
       try {
         const answer = await post(Math.max(1, Math.ceil(deadline - performance.now())));
         this.#lostAtMs = undefined;
@@ -46,7 +46,7 @@ export class RestartRetry {
         const now = performance.now();
         this.#lostAtMs ??= now;
         const until = Math.min(deadline, this.#lostAtMs + this.#windowMs);
-        const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries) * (0.5 + Math.random() / 2);
+        const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempts) * (0.5 + Math.random() / 2);
         if (!mayRepeat || now + pauseMs >= until || signal?.aborted) throw reason;
         await sleep(pauseMs, undefined, signal && { signal }).catch(() => {
           throw reason;

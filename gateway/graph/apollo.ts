@@ -14,7 +14,7 @@ import type { CacheHints } from "./cache-hints.ts";
 import { refusalHeaders } from "./graph-errors.ts";
 import type { OperationAccount } from "./operation-account.ts";
 
-/** What an operation carries through Apollo Server. */
+/** The context of an operation in Apollo Server. */
 export type RequestContext = BaseContext & {
   readonly account: OperationAccount;
   readonly replayKey: GraphContext["replayKey"];
@@ -22,7 +22,7 @@ export type RequestContext = BaseContext & {
   readonly abort: RequestAbort;
 };
 
-/** From the end of its parsing, so long may an operation take. */
+/** The longest an operation may take, counted from the end of parsing. */
 type Deadlines = { readonly queryMs: number; readonly mutationMs: number };
 
 type Apollo = {
@@ -35,8 +35,8 @@ type Apollo = {
 };
 
 /**
- * Apollo Server over our engine: media types, CSRF protection, persisted queries and error shapes are Apollo's; what may
- * be asked is decided by the policy of all transports, and planned and run by the engine.
+ * Apollo Server over our engine. Media types, CSRF protection, persisted queries and error shapes are Apollo's; the
+ * policy shared by all transports decides which operations are allowed, and the engine plans and runs them.
  */
 export function createApollo({
   graph,
@@ -56,11 +56,11 @@ export function createApollo({
     formatError: showError,
     stopOnTerminationSignals: false,
     ...(policy.trusted.only && { persistedQueries: false as const }),
-    // The policy validates: with limits, in the order of cost, and as on every other transport.
+    // The policy validates: with limits, cheapest checks first, and the same on every transport.
     dangerouslyDisableValidation: true,
     parseOptions: { maxTokens: policy.limits.tokens, noLocation: true },
     plugins: [
-      // It loads scripts of another host into the origin of the session cookie.
+      // Apollo's page would load scripts of another host into the origin of the session cookie.
       ApolloServerPluginLandingPageDisabled(),
       guardedBy(policy, admitted),
       hinted(hints, admitted),
@@ -74,7 +74,7 @@ export function createApollo({
   });
 }
 
-/** Answers a request that Fastify read. A trusted document is put in the place of its id. */
+/** Answers a request that Fastify parsed. The id of a trusted document is replaced by its text. */
 export async function answerByApollo(
   apollo: ApolloServer<RequestContext>,
   policy: Policy,
@@ -85,7 +85,7 @@ export async function answerByApollo(
   for (const [name, value] of Object.entries(request.headers))
     if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
   const search = new URL(request.url, "http://gateway").search;
-  // Its answer is sent without a body.
+  // Fastify sends the response without a body.
   const method = request.method === "HEAD" ? "GET" : request.method;
   const answer = await apollo.executeHTTPGraphQLRequest({
     httpGraphQLRequest: {
@@ -99,13 +99,13 @@ export async function answerByApollo(
   for (const [name, value] of answer.headers) reply.header(name, value);
   if (answer.body.kind !== "complete") throw new Error("the engine delivers results whole");
   const status = answer.status ?? 200;
-  // What Apollo itself refuses, and what failed before anything was run.
+  // Requests that Apollo refused, and failures before execution.
   if (status >= 400 && !answer.headers.has("x-should-retry"))
     reply.headers({ "cache-control": "no-store", ...refusalHeaders(codeOf(answer.body.string)) });
   return reply.code(status).send(answer.body.string);
 }
 
-/** The code of the first error in a failure as it is sent; undefined where Apollo answers with a line of text. */
+/** The code of the first error in an error response; undefined where Apollo answers with plain text. */
 function codeOf(text: string): unknown {
   try {
     const { errors } = JSON.parse(text) as {
@@ -139,7 +139,7 @@ function withTrustedSearch(policy: Policy, search: string): string {
   return `?${given}`;
 }
 
-/** The extensions in the search of a GET; none where they cannot be read, which Apollo Server refuses. */
+/** The extensions in the query string of a GET; empty if they cannot be parsed, which Apollo Server refuses. */
 export function readExtensions(text: string | null): Readonly<Record<string, unknown>> {
   try {
     return Object(JSON.parse(text ?? "{}"));
@@ -150,7 +150,7 @@ export function readExtensions(text: string | null): Readonly<Record<string, unk
 
 type Refusal = { readonly errors: readonly GraphQLError[]; readonly failure?: AppError };
 
-/** The policy, between parsing and execution. */
+/** Applies the policy between parsing and execution. */
 function guardedBy(policy: Policy, admitted: WeakMap<object, Admitted>): ApolloServerPlugin<RequestContext> {
   const refused = new WeakMap<object, Refusal>();
   return {
@@ -164,7 +164,7 @@ function guardedBy(policy: Policy, admitted: WeakMap<object, Admitted>): ApolloS
             admitted.set(contextValue, verdict);
             return;
           }
-          // What is refused is not remembered as a persisted query either.
+          // A refused document is not registered as a persisted query either.
           metrics.persistedQueryRegister = false;
           refused.set(contextValue, refusal ?? { errors: [] });
         },
@@ -186,7 +186,7 @@ function guardedBy(policy: Policy, admitted: WeakMap<object, Admitted>): ApolloS
   };
 }
 
-/** Why an operation is not run: the policy, its kind, or the rate limit. */
+/** The reason why an operation is refused: the policy, its kind, or the rate limit. Undefined if it is allowed. */
 async function refusalOf(
   verdict: ReturnType<Policy["admit"]>,
   operation: OperationDefinitionNode | undefined,
@@ -196,7 +196,7 @@ async function refusalOf(
   const streamed = refuseSubscription(operation);
   if (streamed) return { errors: [streamed] };
   try {
-    // The request that brought it was counted.
+    // The HTTP request itself is already counted.
     await account.take(verdict.requests - 1);
     return undefined;
   } catch (error) {
@@ -205,7 +205,7 @@ async function refusalOf(
   }
 }
 
-/** Says in `Cache-Control` how long an answer holds: only one without a failure, and else not at all. */
+/** Sets `Cache-Control`: the lifetime of a response without errors, `no-store` for any other. */
 function hinted(hints: CacheHints, admitted: WeakMap<object, Admitted>): ApolloServerPlugin<RequestContext> {
   return {
     async requestDidStart() {
@@ -227,7 +227,7 @@ function hinted(hints: CacheHints, admitted: WeakMap<object, Admitted>): ApolloS
 
 type Gateway = NonNullable<ConstructorParameters<typeof ApolloServer>[0]["gateway"]>;
 
-/** Our engine, in the interface that Apollo Server knows a gateway by. */
+/** Our engine behind the gateway interface of Apollo Server. */
 function asGateway(
   { engine, apiSchema, supergraphSdl }: Graph,
   deadlines: Deadlines,
@@ -245,7 +245,7 @@ function asGateway(
           const admitted = admittedOf(context);
           abort.within(operation?.operation === "mutation" ? deadlines.mutationMs : deadlines.queryMs);
           const result = await engine.execute({
-            // One text is one object in the policy's memory, and so found at once by the engine.
+            // The policy caches one document object per text, so the engine finds its plan at once.
             document: admitted?.document ?? (document as DocumentNode),
             operationName,
             variables: admitted?.variables ?? {},

@@ -13,18 +13,18 @@ import type { GuardOf } from "../federation/engine/guards.ts";
 import type { Admitted } from "../federation/policy/policy.ts";
 import { readDirectiveUses } from "../federation/policy/schema-directives.ts";
 
-/** How long answers hold. */
+/** The cache lifetime of responses. */
 export interface CacheHints {
-  /** The value of `Cache-Control` for an answer without failures. */
+  /** The value of `Cache-Control` for a response without errors. */
   of(operation: Admitted, principal: Principal): string;
 }
 
 const NOT_AT_ALL = "no-store";
 
 /**
- * Reads `@cacheControl(maxAge:)` of the supergraph. An answer holds as long as the part that holds the least: a root
- * field without a hint and a guarded field not at all, and what says nothing as long as what it is in. What was asked
- * with a credential is for who asked.
+ * Reads `@cacheControl(maxAge:)` of the supergraph. A response lives as long as its shortest-lived field: a root
+ * field without a hint and a guarded field are not cached, and any other field without a hint inherits from its
+ * parent. A response to a request with a credential is `private`.
  */
 export function createCacheHints(
   supergraphSdl: string,
@@ -48,7 +48,7 @@ export function createCacheHints(
   };
 }
 
-/** Of all operations of the document: with several, the strictest counts. Seconds. */
+/** Over all operations of the document: the strictest counts. Seconds. */
 function leastAge(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -62,7 +62,7 @@ function leastAge(
     schema.getSubscriptionType(),
   ]);
   let least = Number.POSITIVE_INFINITY;
-  const hear = (maxAge: number | undefined) => {
+  const apply = (maxAge: number | undefined) => {
     if (maxAge !== undefined) least = Math.min(least, maxAge);
   };
   visit(
@@ -74,7 +74,7 @@ function leastAge(
         if (!parent || !field || node.name.value.startsWith("__")) return;
         const type = getNamedType(field.type).name;
         const hint = hintOf(`${parent.name}.${field.name}`) ?? hintOf(type);
-        hear(guardOf(parent.name, field.name, type) ? 0 : (hint ?? (roots.has(parent) ? 0 : undefined)));
+        apply(guardOf(parent.name, field.name, type) ? 0 : (hint ?? (roots.has(parent) ? 0 : undefined)));
       },
     }),
   );

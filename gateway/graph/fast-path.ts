@@ -8,7 +8,7 @@ import type { CacheHints } from "./cache-hints.ts";
 import type { IntrospectionAnswers } from "./introspection-answers.ts";
 import type { OperationAccount } from "./operation-account.ts";
 
-/** What ordinary requests are answered with. */
+/** The dependencies of the fast path. */
 type Plain = {
   readonly graph: Graph;
   readonly policy: Policy;
@@ -17,7 +17,7 @@ type Plain = {
   readonly introspection: IntrospectionAnswers;
 };
 
-/** An answer as it is sent. */
+/** A response body and its `Cache-Control`. */
 export type FastPathAnswer = { readonly text: string | Buffer; readonly cacheControl: string };
 
 const MEMBERS: ReadonlySet<string> = new Set(["query", "variables", "operationName"]);
@@ -25,10 +25,10 @@ const JSON_TYPE = /^application\/json(?: *; *charset=utf-8)?$/i;
 const ACCEPTED: ReadonlySet<string | undefined> = new Set([undefined, "*/*", "application/json"]);
 
 /**
- * Answers the request that nearly all clients send: a POST of JSON that names a query and takes JSON, of an operation
- * that may be asked. Apollo Server would answer it to the letter the same, at twice the cost of the way through our
- * door; all that has to be negotiated, looked up or refused is left to it. Undefined when the request is not such a
- * one: then nothing was asked of a subgraph yet. Throws `rate_limit_exceeded`.
+ * Answers the request that nearly all clients send: a JSON POST that contains a query and accepts JSON, for an
+ * operation that is allowed. Apollo Server would give byte for byte the same response at twice the cost of our own
+ * path; requests that need negotiation, a lookup or a refusal are left to it. Returns undefined for those, before
+ * any subgraph request is sent. Throws `rate_limit_exceeded`.
  */
 export async function executeFastPath(
   { graph, policy, hints, deadlines, introspection }: Plain,
@@ -51,7 +51,7 @@ export async function executeFastPath(
   const { variables, requests } = admitted;
   const known = introspection.find(payload, admitted);
   if (known) return { text: known, cacheControl: hints.of(admitted, principal) };
-  // The request that brought it was counted.
+  // The HTTP request itself is already counted.
   await account.take(requests - 1);
   const { operationName } = payload;
   abort.within(admitted.operation.operation === "mutation" ? deadlines.mutationMs : deadlines.queryMs);
@@ -59,7 +59,7 @@ export async function executeFastPath(
     ...{ document: admitted.document, operationName, variables },
     ...{ context: { principal, replayKey, memory }, signal: abort.signal },
   });
-  // The engine refused the request before it asked anybody: which status that has is negotiated.
+  // The engine refused the operation before any subgraph request: Apollo negotiates the status.
   if (result.data === undefined) return undefined;
   account.noteResult(result);
   const text = result.errors ? toText(result) : introspection.keep(payload, admitted, toText(result));
@@ -83,7 +83,7 @@ function isAbsent(value: unknown): value is null | undefined {
   return value === undefined || value === null;
 }
 
-/** With the members in Apollo's order, and its line's end. */
+/** With the members in Apollo's order, and its trailing newline. */
 function toText(result: ExecutionResult): string {
   const { errors, data } = showResult(result);
   return `${JSON.stringify({ errors, data })}\n`;

@@ -9,20 +9,20 @@ import { weightOf } from "../http/media-types.ts";
 const GRAPHQL_TYPE = "application/graphql-response+json";
 const JSON_TYPE = "application/json";
 
-/** Answers what fails before GraphQL is reached in GraphQL's shape, with the status that REST gives it. */
+/** Answers failures before GraphQL execution in GraphQL's shape, with the same status as REST. */
 export function answerFailures(server: FastifyInstance, app: App): void {
   server.setErrorHandler((error, _request, reply) => {
     const failure = toAppError(error);
-    if (failure.code === "internal_error") app.log.error({ err: error }, "a graph request failed");
+    if (failure.code === "internal_error") app.log.error({ err: error }, "a GraphQL request failed");
     reply.headers(failureHeaders(failure));
     return sendErrors(reply, failure.status, [toGraphFailure(failure).toJSON()]);
   });
 }
 
 /**
- * Answers a request with errors and without data. The media type is negotiated as for every other answer of GraphQL
- * over HTTP: clients read errors of `application/graphql-response+json` at any status, and those of `application/json`
- * only at 200. Its headers are those of every failure, unless they were set before.
+ * Sends a response with errors and without data. The media type is negotiated as for every other GraphQL response
+ * over HTTP: clients read errors of `application/graphql-response+json` at any status, and those of
+ * `application/json` only at 200. Its headers are those of every error response, unless they are already set.
  */
 export function sendErrors(
   reply: FastifyReply,
@@ -38,7 +38,7 @@ export function sendErrors(
     .send(JSON.stringify({ errors }));
 }
 
-/** The headers of a failure that is known by its code alone; one of another library is a refusal. */
+/** The headers of an error known only by its code; a code of another library counts as a refusal. */
 export function refusalHeaders(code: unknown): Readonly<Record<string, string>> {
   return failureHeaders(new AppError(isErrorCode(code) ? code : "graphql_refused", ""));
 }
@@ -47,7 +47,7 @@ function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === "string" && Object.hasOwn(FAILURES, code);
 }
 
-/** GraphQL's own type where the client names it and does not prefer plain JSON. */
+/** GraphQL's own type if the client lists it and does not prefer plain JSON. */
 function mediaTypeFor(accept: string): string {
   const weight = weightOf(accept, GRAPHQL_TYPE);
   return weight > 0 && weight >= weightOf(accept, JSON_TYPE) ? GRAPHQL_TYPE : JSON_TYPE;

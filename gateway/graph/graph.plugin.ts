@@ -32,8 +32,8 @@ type Options = {
 };
 
 /**
- * Answers /graphql over HTTP: queries and mutations by Apollo Server, subscriptions as the client asks for them, by
- * multipart (Apollo Client) or by server-sent events (urql).
+ * Answers /graphql over HTTP: queries and mutations through Apollo Server, subscriptions in the format the client
+ * accepts, multipart (Apollo Client) or server-sent events (urql).
  */
 export async function graphPlugin(server: FastifyInstance, options: Options): Promise<void> {
   const { app, graph, policy, streams, introspection } = options;
@@ -50,16 +50,16 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
     method: ["GET", "POST"],
     url: "/graphql",
     bodyLimit: policy.limits.bodyBytes,
-    // Before the body is read: a wrong credential is answered with the status that REST gives it.
+    // Before the body is read: an invalid credential gets the same status as on REST.
     onRequest: async (request, reply) => {
       const hop = hopOf(request.raw);
-      const tell = (quota: Quota) => void reply.headers(quotaHeaders(quota));
+      const setQuotaHeaders = (quota: Quota) => void reply.headers(quotaHeaders(quota));
       const principal = await app.requestAuthenticator.authenticate(
         { authorization: request.headers.authorization, hop },
-        tell,
+        setQuotaHeaders,
       );
       app.load.requests.identified(request.raw, principal);
-      accounts.set(request, new OperationAccount(app, principal, hop, tell));
+      accounts.set(request, new OperationAccount(app, principal, hop, setQuotaHeaders));
     },
     async handler(request, reply) {
       const account = accounts.get(request) ?? new OperationAccount(app, ANONYMOUS, hopOf(request.raw));
@@ -73,7 +73,7 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
       const answer = await executeFastPath(plain, request, { account, replayKey, memory, abort });
       if (answer) return sendPlain(reply, answer);
       reply.header("cache-control", "no-store");
-      // Apollo parses before it asks the policy.
+      // Apollo parses before it calls the policy.
       const refusal = refuseText(textOf(request), policy.limits) ?? refusePersisted(policy, request);
       if (refusal) return sendErrors(reply, 400, [refusal.toJSON()]);
       return answerByApollo(apollo, policy, { request, reply }, { account, replayKey, memory, abort });
@@ -81,13 +81,13 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
   });
 }
 
-/** The document of a request; empty where there is none. */
+/** The document of a request; empty if there is none. */
 function textOf({ method, body, query }: FastifyRequest): string {
   const { query: text } = Object(method === "POST" ? body : query) as { readonly query?: unknown };
   return typeof text === "string" ? text : "";
 }
 
-/** What is wrong with the persisted query that a request names; a trusted document is known by its id alone. */
+/** The error in the persisted query that a request names; a trusted document needs only its id. */
 function refusePersisted(policy: Policy, { method, body, query }: FastifyRequest): GraphQLError | undefined {
   const payload =
     method === "POST"

@@ -3,23 +3,23 @@ import { ByteLru } from "../../src/kernel/byte-lru.ts";
 import { isIntrospection } from "../federation/engine/document/introspection.ts";
 import type { Admitted, OperationPayload } from "../federation/policy/policy.ts";
 
-/** What all kept answers may take; the answer to the usual query of tools is half a megabyte. */
-const MAX_KEPT_BYTES = 16 * 1_048_576;
+/** Size limit of the cache; the response to the usual query of tools is half a megabyte. */
+const MAX_CACHED_BYTES = 16 * 1_048_576;
 
 /**
- * Answers to introspection as bytes, by the text of the query: they never change while the process lives, and making one
+ * Introspection responses as bytes, by query text: they do not change while the process lives, and computing one
  * takes longer than answering a hundred ordinary queries.
  */
 export class IntrospectionAnswers {
-  readonly #answers = new ByteLru<Buffer>({ maxBytes: MAX_KEPT_BYTES });
+  readonly #answers = new ByteLru<Buffer>({ maxBytes: MAX_CACHED_BYTES });
 
-  /** The answer that was kept for a request; undefined when there is none. */
+  /** The cached response to a request; undefined if there is none. */
   find(payload: OperationPayload, { operation }: Pick<Admitted, "operation">): Buffer | undefined {
     const key = asksSchemaAlone(operation) ? keyOf(payload) : undefined;
     return key === undefined ? undefined : this.#answers.get(key);
   }
 
-  /** The answer as bytes, kept when the operation asks for the schema and for nothing else. */
+  /** The response as bytes, cached if the operation selects only introspection fields. */
   keep(payload: OperationPayload, { operation }: Pick<Admitted, "operation">, text: string): Buffer | string {
     const key = asksSchemaAlone(operation) ? keyOf(payload) : undefined;
     if (key === undefined) return text;
@@ -29,7 +29,7 @@ export class IntrospectionAnswers {
   }
 }
 
-/** Undefined for a request whose answer depends on more than its text. */
+/** Undefined for a request whose response depends on more than its text. */
 function keyOf({ query, operationName, variables }: OperationPayload): string | undefined {
   if (!query || Object.keys(variables ?? {}).length > 0) return undefined;
   return `${operationName ?? ""}\n${query}`;

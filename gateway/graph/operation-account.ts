@@ -6,7 +6,7 @@ import type { Hop } from "../../src/keys/auth/source-address.ts";
 
 type Services = Pick<App, "requestAuthenticator" | "keyUse">;
 
-/** Codes of errors that refuse a credential what it asked for. */
+/** Error codes that deny a credential access to a resource. */
 const DENIALS: ReadonlySet<unknown> = new Set([
   "missing_authorization",
   "insufficient_scope",
@@ -14,19 +14,24 @@ const DENIALS: ReadonlySet<unknown> = new Set([
   "rate_limit_exceeded",
 ]);
 
-/** Who sends operations, what those count for, and whether they were of use: the same on every transport. */
+/** The caller of operations: its rate limit, and the use of its credential. Shared by every transport. */
 export class OperationAccount {
   readonly principal: Principal;
   readonly #services: Services;
   readonly #hop: Hop;
-  readonly #tell: (quota: Quota) => void;
+  readonly #reportQuota: (quota: Quota) => void;
 
-  /** `tell` receives what the caller has left whenever something is counted. */
-  constructor(services: Services, principal: Principal, hop: Hop, tell: (quota: Quota) => void = () => {}) {
+  /** `reportQuota` receives the caller's remaining quota whenever something is counted. */
+  constructor(
+    services: Services,
+    principal: Principal,
+    hop: Hop,
+    reportQuota: (quota: Quota) => void = () => {},
+  ) {
     this.#services = services;
     this.principal = principal;
     this.#hop = hop;
-    this.#tell = tell;
+    this.#reportQuota = reportQuota;
   }
 
   /** Counts requests against the caller's rate limit. Throws `rate_limit_exceeded`. */
@@ -35,24 +40,24 @@ export class OperationAccount {
       await this.#services.requestAuthenticator.take(
         { principal: this.principal, hop: this.#hop },
         requests,
-        this.#tell,
+        this.#reportQuota,
       );
   }
 
-  /** Notes that the credential was of use, if the result of an operation says so. */
+  /** Records a use of the credential if the result counts as a success. */
   noteResult(result: ExecutionResult | FormattedExecutionResult): void {
     if (isSuccess(result)) this.noteUse();
   }
 
-  /** Notes that the credential was of use. */
+  /** Records a use of the credential. */
   noteUse(): void {
     this.#services.keyUse.record(this.principal, this.#hop);
   }
 }
 
 /**
- * Whether an operation succeeded, as a request over REST does that is answered below 400: it was answered, nothing in it
- * was refused to its credential, and where parts of it failed, another root field did not.
+ * Whether an operation succeeded, comparable to a REST status below 400: it returned data, no error denies access to
+ * the credential, and if parts failed, at least one root field did not.
  */
 function isSuccess({ data, errors = [] }: ExecutionResult | FormattedExecutionResult): boolean {
   if (data === undefined || data === null) return false;

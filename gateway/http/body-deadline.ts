@@ -3,12 +3,12 @@ import { AppError } from "../../src/kernel/errors.ts";
 import { Slot } from "../../src/kernel/slot.ts";
 import { hasBody } from "./body-guards.ts";
 
-/** Routes that take more than this wait longer for it. */
+/** Routes that accept larger bodies than this have a longer deadline. */
 const LARGE_BYTES = 4 * 1_048_576;
 
 /**
- * Answers 408 `body_timeout` to a request whose body is not there in time, and ends its connection: after `bodyMs`, or
- * after `uploadMs` where a route takes large ones (promises P8).
+ * Answers 408 `body_timeout` and closes the connection when a request body is not complete in time: after `bodyMs`,
+ * or after `uploadMs` on routes that accept large bodies (promises P8).
  */
 export function limitBodyTime(
   server: FastifyInstance,
@@ -34,11 +34,11 @@ export function limitBodyTime(
   server.addHook("onResponse", clear);
 }
 
-/** Whoever reads the body hears of the failure as if the line had broken, and answers it like any other. */
+/** The body's reader sees the failure as a broken connection and answers it like any other error. */
 function refuse({ raw }: FastifyRequest, reply: FastifyReply): void {
   if (raw.complete || reply.sent) return;
   reply.header("connection", "close");
-  const failure = new AppError("body_timeout", "The body did not come in time.");
+  const failure = new AppError("body_timeout", "The body did not arrive in time.");
   if (raw.listenerCount("error") > 0) raw.emit("error", failure);
   else raw.destroy();
 }

@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { AppError } from "../../src/kernel/errors.ts";
 import { toFailureText } from "./client-error.ts";
 
-/** Refuses every body that is compressed: 415 `unsupported_media_type`, on every route, before it is read. */
+/** Refuses compressed bodies: 415 `unsupported_media_type`, on every route, before the body is read. */
 export function refuseEncodedBodies(server: FastifyInstance): void {
   server.addHook("onRequest", ({ headers }, reply, done) => {
     const encoding = headers["content-encoding"]?.trim().toLowerCase() || "identity";
@@ -18,9 +18,9 @@ export function refuseEncodedBodies(server: FastifyInstance): void {
 }
 
 /**
- * Answers `Expect: 100-continue` when a handler begins to read the body: until then the request may be refused, for its
- * credential or its size, without a byte of it. A connection on which a body was announced and never asked for is
- * closed behind the answer, since that body cannot be told from the next request.
+ * Answers `Expect: 100-continue` when a handler starts to read the body. Until then the request can be refused, for
+ * its credential or its size, without receiving a byte of the body. When an announced body was never read, the
+ * connection is closed after the response: the body would be indistinguishable from the next request.
  */
 export function continueWhenRead(http: Server): void {
   http.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
@@ -35,7 +35,7 @@ export function continueWhenRead(http: Server): void {
   });
 }
 
-/** Refuses a request of HTTP/1.1 without a `Host`, as RFC 9112 (3.2) requires. */
+/** Refuses an HTTP/1.1 request without a `Host`, as RFC 9112 (3.2) requires. */
 export function requireHost(server: FastifyInstance): void {
   server.addHook("onRequest", ({ raw }, reply, done) => {
     if (raw.headers.host !== undefined || raw.httpVersion !== "1.1") return done();
@@ -44,10 +44,10 @@ export function requireHost(server: FastifyInstance): void {
   });
 }
 
-/** Answers 417 to an `Expect` that is not `100-continue`. Its body is not read, and its connection is closed. */
+/** Answers 417 to an `Expect` other than `100-continue`. The body is not read, and the connection is closed. */
 export function refuseUnknownExpectations(http: Server): void {
   http.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {
-    const failure = new AppError("invalid_parameter", "No Expect but 100-continue can be met.", {
+    const failure = new AppError("invalid_parameter", "The only supported Expect is 100-continue.", {
       param: "Expect",
     });
     const { status, headers, text } = toFailureText(failure, 417);

@@ -5,8 +5,8 @@ import { newRequestId } from "../../src/kernel/text/ids.ts";
 import { toErrorAnswer } from "../../src/rest/errors/error-body.ts";
 
 /**
- * Answers what is no HTTP request, or not in time, with the body and headers of every failure, and ends its connection.
- * Node reports it with the socket alone: there is no request yet.
+ * Answers a malformed or late HTTP request with the common error body and headers, and closes its connection. Node
+ * reports it with the socket only: there is no request object yet.
  */
 export function answerClientError(error: Error, socket: Socket): void {
   const code = "code" in error ? error.code : undefined;
@@ -18,19 +18,19 @@ export function answerClientError(error: Error, socket: Socket): void {
 
 function failureOf(code: unknown): AppError {
   if (code === "ERR_HTTP_REQUEST_TIMEOUT")
-    return new AppError("body_timeout", "The request did not come in time.");
+    return new AppError("body_timeout", "The request did not arrive in time.");
   if (code === "HPE_HEADER_OVERFLOW") return new AppError("invalid_parameter", "The headers are too large.");
   return new AppError("invalid_parameter", "The request is not well-formed HTTP.");
 }
 
-/** A failure on the wire, without Fastify. */
+/** An error response as text, without Fastify. */
 type FailureText = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
 };
 
-/** A failure as it is sent where Fastify does not answer. `knownStatus` is one that no code of ours has. */
+/** An error response where Fastify does not answer. `knownStatus` is a status that none of our codes has. */
 export function toFailureText(failure: AppError, knownStatus?: number): FailureText {
   const requestId = newRequestId();
   const { status, headers, body } = toErrorAnswer(failure, requestId);

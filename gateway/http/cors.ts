@@ -17,7 +17,7 @@ const HEADERS = [
   "X-Request-ID",
   "Apollo-Require-Preflight",
   "X-GraphQL-Event-Stream-Token",
-  // What the official SDKs send from pages.
+  // Sent by the official SDKs from browsers.
   "Anthropic-Beta",
   "Anthropic-Dangerous-Direct-Browser-Access",
   "Anthropic-Version",
@@ -34,17 +34,17 @@ function stainless(name: string): string {
 type Pages = {
   readonly origins: readonly string[] | undefined;
   readonly isDevnet: boolean;
-  /** The words of the routing headers. */
+  /** The words in the routing header names. */
   readonly platformWords: readonly string[];
   readonly known: KnownPaths;
-  /** Answers a request of an unknown path. */
+  /** Answers a request to an unknown path. */
   answerUnknown(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
 };
 
 /**
- * Lets pages of these origins read answers, with a credential that they send themselves: never with cookies, and no
- * other origin, however alike it looks. On a development network pages of this machine may as well. (Files are open to
- * every page, and say so themselves.)
+ * Lets pages of these origins read responses, with a credential that they send themselves: never with cookies.
+ * Origins must match exactly. On a development network, pages of this machine are allowed too. (Files are open to
+ * every page, and set their own headers.)
  */
 export function allowPages(server: FastifyInstance, pages: Pages): void {
   const { origins, isDevnet, platformWords } = pages;
@@ -64,12 +64,12 @@ export function allowPages(server: FastifyInstance, pages: Pages): void {
     raw.setHeader("access-control-allow-headers", allowedHeaders);
     raw.setHeader("access-control-max-age", PREFLIGHT_SECONDS);
   });
-  // A route that varies by other headers would take ours away; a stream is on its way without asking again.
+  // A route that sets its own `Vary` would overwrite ours, and a stream sends its headers without this hook.
   server.addHook("onSend", async ({ headers }, reply) => {
     if (headers.origin === undefined) return;
     reply.header("vary", withOrigin(reply.getHeader("vary")));
   });
-  // Below the routes that answer it themselves.
+  // Has lower precedence than routes with their own OPTIONS handler.
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
     const allowed = pages.known.methodsOf(request.url.split("?", 1)[0] ?? "/");
     if (allowed.length === 0) return pages.answerUnknown(request, reply);
@@ -80,17 +80,17 @@ export function allowPages(server: FastifyInstance, pages: Pages): void {
       .header("allow", [...allowed, "OPTIONS"].join(", "))
       .send();
   };
-  // Before its body is read, which is not needed: one that is announced by its type and empty would be refused.
+  // Before the body is read: it is not needed, and an empty body with a declared type would be refused.
   server.options("/*", { onRequest: answer }, answer);
 }
 
-/** Whether a browser asks if a page of another site may send a request. */
+/** Whether this is a CORS preflight request. */
 function isPreflight(method: string, headers: IncomingHttpHeaders): boolean {
   const { origin, "access-control-request-method": wanted } = headers;
   return method === "OPTIONS" && origin !== undefined && wanted !== undefined;
 }
 
-/** A `Vary` that names the origin, once. */
+/** Adds the origin to a `Vary` value, once. */
 function withOrigin(vary: number | string | readonly string[] | undefined): string {
   const names = String(vary ?? "")
     .split(",")

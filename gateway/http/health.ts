@@ -3,7 +3,7 @@ import type { App } from "../../src/app.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import { failureHeaders } from "../../src/rest/errors/error-body.ts";
 
-/** `/healthz`: the process lives. `/readyz`: it can serve, else 503; each part is named with how it is. */
+/** `/healthz`: the process is alive. `/readyz`: it can serve, else 503, with the state of each component. */
 export function serveHealth(server: FastifyInstance, app: App): void {
   server.get("/healthz", async (_request, reply) => {
     reply.header("cache-control", "no-store");

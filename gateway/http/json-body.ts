@@ -4,8 +4,8 @@ import { AppError } from "../../src/kernel/errors.ts";
 import { BODY_LIMITS, BYTE_ORDER_MARK, measureJson } from "../../src/kernel/text/json-shape.ts";
 
 /**
- * Has a server read bodies of JSON: at most `maxDepth` levels deep, and nothing that could touch a prototype (promises
- * F9), else 400 `invalid_body`. A body of another type is read and left out.
+ * Parses JSON bodies: at most `maxDepth` levels deep, and nothing that could touch a prototype (promises F9), else
+ * 400 `invalid_body`. A body of another type is read and discarded.
  */
 export function readJsonBodies(server: FastifyInstance, maxDepth: number): void {
   server.removeAllContentTypeParsers();

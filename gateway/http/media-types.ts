@@ -1,4 +1,4 @@
-/** The weight that an `Accept` header gives a media type by its own name, 0 to 1 (RFC 9110, 12.5.1). 0 where it is not listed. */
+/** The weight of a media type named in an `Accept` header, 0 to 1 (RFC 9110, 12.5.1). 0 if it is not listed. */
 export function weightOf(accept: string, type: string): number {
   const ranges = accept.toLowerCase().split(",").map(readRange);
   return ranges.find((range) => range.type === type)?.weight ?? 0;

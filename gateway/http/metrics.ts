@@ -4,7 +4,7 @@ import type { Metrics } from "../../src/metrics/metrics.ts";
 import { listenAt, METRICS_HOST } from "../listen.ts";
 import { serveHealth } from "./health.ts";
 
-/** Serves `/metrics` and the health of this process on a port of their own, which only this machine reaches (F60). */
+/** Serves `/metrics` and the health checks on a separate port, reachable only from this machine (F60). */
 export async function startMetrics(
   app: App,
   metrics: Metrics,
@@ -20,7 +20,7 @@ export async function startMetrics(
   return { origin: server.listeningOrigin, close: () => server.close() };
 }
 
-/** Counts every request of a server by its route; a path of no route counts as `unknown`. */
+/** Counts every request by route; a path without a route counts as `unknown`. */
 export function countRequests(server: FastifyInstance, metrics: Metrics): void {
   server.addHook("onResponse", async (request: FastifyRequest, reply) => {
     metrics.http({

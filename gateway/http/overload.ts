@@ -5,18 +5,18 @@ import { JsonParts } from "../../src/rest/json-parts/json-parts.ts";
 import { RequestGate } from "./request-gate.ts";
 import { overloaded, Turns } from "./turns.ts";
 
-/** Smaller bodies and answers are bounded by the number of connections, and not worth counting. */
+/** Smaller bodies and responses are bounded by the number of connections, and not worth counting. */
 const MIN_COUNTED_BYTES = 16_384;
-/** A body is held as the chunks that came, then as one piece, then as text or values. */
+/** A body is held as the received chunks, then as one buffer, then as text or values. */
 const BODY_FACTOR = 3;
-/** To read a larger body takes milliseconds: one is read in a turn of the event loop. */
+/** Parsing a larger body takes milliseconds: one is parsed per turn of the event loop. */
 const LARGE_BODY_BYTES = 262_144;
-/** So much of a body is reserved at a time. */
+/** Memory for a body is reserved in steps of this size. */
 const STEP_BYTES = 65_536;
 
 const HEALTH = /^\/(?:healthz|readyz)(?:\?|$)/;
 
-/** The HTTP server of the gateway: requests pass its gate, and take turns, before Fastify sees them. */
+/** The HTTP server of the gateway: requests pass the gate and wait for their turn before Fastify handles them. */
 export function gatedServer(
   turns: Turns,
   options: Parameters<typeof createServer>[0] = {},
@@ -30,10 +30,10 @@ export function gatedServer(
 }
 
 /**
- * Keeps the process from being overloaded. While the event loop is late or memory is near its limit, requests are refused
- * with `overloaded` (503 with `Retry-After`) before anything is done for them, except health checks; what is under way
- * goes on. Bodies are reserved in the memory budget as they come, and answers are counted until their client has read
- * them; a client that reads nothing of an answer for `CLIENT_STALL_MS` is disconnected.
+ * Protects the process from overload. While the event loop is late or memory is near its limit, requests are refused
+ * with `overloaded` (503 with `Retry-After`) before any work is done, except health checks; requests in progress
+ * continue. Bodies are reserved in the memory budget as they arrive, and responses are counted until the client has
+ * read them; a client that reads nothing of a response for `CLIENT_STALL_MS` is disconnected.
  */
 export function limitLoad(server: FastifyInstance, app: App): void {
   const { load, metrics } = app;
@@ -59,7 +59,7 @@ export function limitLoad(server: FastifyInstance, app: App): void {
     const bytes = typeof payload === "string" || Buffer.isBuffer(payload) ? payload.length : 0;
     if (bytes > MIN_COUNTED_BYTES) {
       load.requests.of(request.raw, reply.raw).charge(bytes);
-      // Counted anew whenever some of it is read; Node takes the time-out away when all of it was.
+      // Node restarts this timeout whenever the client reads some of the response, and clears it at the end.
       reply.raw.setTimeout(app.config.CLIENT_STALL_MS, () => reply.raw.destroy());
     }
     done(null, payload);
@@ -75,15 +75,15 @@ function isHealthCheck({ url = "" }: IncomingMessage): boolean {
   return HEALTH.test(url);
 }
 
-/** A body that comes in chunks does not announce its length. */
+/** A chunked body does not announce its length. */
 function mayBeLarge({ headers }: FastifyRequest): boolean {
   if (headers["transfer-encoding"] !== undefined) return true;
   return Number(headers["content-length"] ?? 0) > MIN_COUNTED_BYTES;
 }
 
 /**
- * Reserves a step ahead of what was read, since what is only announced costs nothing: else a few connections that
- * announce large bodies could keep out all others. When there is no room, whoever reads the body sees it fail.
+ * Reserves one step ahead of the bytes read. Announced bytes cost nothing: otherwise a few connections that announce
+ * large bodies could block all others. When memory runs out, the body's reader receives the error.
  */
 function reserveAsItComes({ raw }: FastifyRequest, reserve: (bytes: number) => void): void {
   let reserved = MIN_COUNTED_BYTES;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/** The client went before it had its answer: no failure of anybody. */
+/** The client disconnected before it received its response. Not an error. */
 export class ClientLeft extends Error {
   override readonly name = "ClientLeft";
 
@@ -9,7 +9,7 @@ export class ClientLeft extends Error {
   }
 }
 
-/** When a request is given up: the client leaves before it has its answer, or a deadline passes. */
+/** Aborts a request when the client disconnects before its response is complete, or when a deadline passes. */
 export class RequestAbort {
   readonly #controller = new AbortController();
   #deadline: NodeJS.Timeout | undefined;
@@ -21,12 +21,12 @@ export class RequestAbort {
     });
   }
 
-  /** Aborts when the request is given up. */
+  /** Aborts when the request is abandoned. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** Sets the deadline, from now. */
+  /** Sets the deadline, counted from now. */
   within(ms: number): void {
     clearTimeout(this.#deadline);
     const late = () => this.#controller.abort(new Error(`the operation took longer than ${ms} ms`));

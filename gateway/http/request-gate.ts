@@ -3,19 +3,21 @@ import type { Socket } from "node:net";
 import { Slot } from "../../src/kernel/slot.ts";
 import type { Turns } from "./turns.ts";
 
-/** Requests of one connection that wait for the one before them; a client that pipelines more is disconnected. */
+/** Requests of one connection that wait for the previous one; a client that pipelines more is disconnected. */
 const MAX_PIPELINED = 64;
-/** Pipelined requests of all connections that wait; each keeps its head in memory. The connection of one more is closed. */
+/**
+ * Pipelined requests of all connections that wait; each keeps its headers in memory. One more closes its connection.
+ */
 const MAX_WAITING = 5_000;
 
 type Waiting = { readonly request: IncomingMessage; readonly response: ServerResponse };
 
-/** Of a connection: whether a request of it is worked on, and those that wait for it. */
+/** State of a connection: whether one of its requests is in progress, and the requests that wait for it. */
 type Pipeline = { isBusy: boolean; readonly waiting: Waiting[] };
 
 /**
- * Stands before the whole server and decides when a request begins. Of one connection one request is worked on at a
- * time, so that a client that pipelines holds one answer and not all of them; and requests take turns, so that other
+ * Runs before the server and decides when a request begins. Each connection has one request in progress at a time,
+ * so that a client that pipelines holds one response and not all of them; and requests take turns, so that other
  * events are handled in between. `isUrgent` requests, such as health checks, do not wait for a turn.
  */
 export class RequestGate {
@@ -31,7 +33,7 @@ export class RequestGate {
     this.#turns = turns;
   }
 
-  /** Takes a request as it arrived. It begins now or later, or its connection is closed. */
+  /** Accepts an incoming request. It begins now or later, or its connection is closed. */
   enter(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
     if (socket.destroyed) return;

@@ -8,9 +8,9 @@ const PATH = "/dashboard/session";
 const SESSION_SECONDS = 12 * 3_600;
 
 /**
- * Lets pages of this origin keep a wallet session where no script can read it: the page trades its token for a cookie
- * at `/dashboard/session`, and the cookie stands for the token at `/graphql`. It counts only for requests that a page of
- * this same origin makes, so that no other site can use it; a credential that is sent counts before it.
+ * Stores a wallet session for pages of this origin where no script can read it: the page exchanges its token for a
+ * cookie at `/dashboard/session`, and the cookie replaces the token at `/graphql`. The cookie is only accepted from
+ * pages of this origin, so that no other site can use it; an `Authorization` header takes precedence.
  */
 export function serveSessionCookie(server: FastifyInstance, app: App): void {
   server.addHook("onRequest", async ({ raw }) => applyCookie(raw));
@@ -20,7 +20,7 @@ export function serveSessionCookie(server: FastifyInstance, app: App): void {
     const { authorization } = request.headers;
     const principal = await app.authenticate(authorization);
     if (principal.kind !== "wallet-session")
-      throw new AppError("insufficient_scope", "Only a wallet session is kept here.");
+      throw new AppError("insufficient_scope", "Only a wallet session can be stored here.");
     return reply
       .header("set-cookie", cookie((authorization ?? "").replace(/^\S+\s+/, ""), SESSION_SECONDS, request))
       .code(204)
@@ -35,10 +35,10 @@ export function serveSessionCookie(server: FastifyInstance, app: App): void {
   });
 }
 
-/** Throws `insufficient_scope` unless a page of this origin asks. */
+/** Throws `insufficient_scope` unless the request comes from a page of this origin. */
 export function requireOwnPage(request: FastifyRequest): void {
   if (!isOwnPage(request.raw))
-    throw new AppError("insufficient_scope", "Only pages of this origin may ask for this.");
+    throw new AppError("insufficient_scope", "Only pages of this origin may send this request.");
 }
 
 function applyCookie(request: IncomingMessage): void {
@@ -49,7 +49,7 @@ function applyCookie(request: IncomingMessage): void {
   if (token !== undefined) headers.authorization = `Bearer ${token}`;
 }
 
-/** Browsers name the page's origin, except when a page reads from its own; then they say so in another header. */
+/** Browsers send the page's `Origin`, except for same-origin reads; those have `Sec-Fetch-Site` instead. */
 function isOwnPage({ headers }: IncomingMessage): boolean {
   const { origin, host } = headers;
   if (origin === undefined) return headers["sec-fetch-site"] === "same-origin";

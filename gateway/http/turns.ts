@@ -1,20 +1,20 @@
 import { AppError } from "../../src/kernel/errors.ts";
 
-/** How long a turn of the event loop should take while something waits for the next. */
+/** Target duration of an event loop turn while something waits for the next one. */
 const MAX_TURN_MS = 8;
-/** How long a run of new connections may delay what waits. */
+/** The longest that a run of new connections may delay the queue. */
 const MAX_ACCEPTING_MS = 50;
-/** The most that begin in one turn. */
+/** The most tasks that begin in one turn. */
 const MAX_PER_TURN = 16;
-/** What waits for its turn, such as a request or a handshake. */
+/** Tasks that wait for a turn, such as requests or handshakes. */
 const MAX_WAITING = 5_000;
 const RETRY_AFTER_SECONDS = 1;
 
 /**
- * Spreads what arrives at once over turns of the event loop. How many begin in a turn follows from how long turns take:
- * sixteen chats that begin together are admitted in one batch, while costly requests begin one by one, so that health
- * checks and answers under way come in between. Connections come first: libuv accepts one per turn, so the last of 300
- * clients that connect at once would otherwise wait for 300 turns of work.
+ * Spreads bursts over turns of the event loop. The number of tasks per turn adapts to the duration of turns: sixteen
+ * chats that arrive together are admitted in one batch, while expensive requests begin one by one, so that health
+ * checks and responses in progress run in between. Connections come first: libuv accepts one per turn, so the last
+ * of 300 clients that connect at once would otherwise wait for 300 turns of work.
  */
 export class Turns {
   readonly #maxPerTurn: number;
@@ -31,14 +31,14 @@ export class Turns {
     this.#perTurn = maxPerTurn;
   }
 
-  /** Runs now or in a later turn, in order. False when too many wait already: then it does not run. */
+  /** Runs `run` now or in a later turn, in order. Returns false, without running it, when the queue is full. */
   take(run: () => void): boolean {
     if (!this.mayBegin()) return this.wait(run);
     run();
     return true;
   }
 
-  /** Whether something may begin at once, which is counted as begun then. */
+  /** Whether a task may begin now. If so, it is counted as begun. */
   mayBegin(): boolean {
     this.#open();
     if (this.#hasAccepted || this.#waiting.length > 0 || !this.#hasRoom()) return false;
@@ -46,34 +46,36 @@ export class Turns {
     return true;
   }
 
-  /** Runs in a later turn what may not begin now. False when too many wait already. */
+  /** Queues `run` for a later turn. Returns false when the queue is full. */
   wait(run: () => void): boolean {
     if (this.#waiting.length >= MAX_WAITING) return false;
     this.#waiting.push(run);
     return true;
   }
 
-  /** Notes a new connection: no request begins while connections keep coming, for at most `MAX_ACCEPTING_MS`. */
+  /**
+   * Records a new connection: no request begins while connections keep arriving, for at most `MAX_ACCEPTING_MS`.
+   */
   accepted(): void {
     this.#open();
     this.#hasAccepted = true;
   }
 
-  /** What began may itself have taken long: then the rest waits, however many this turn might have had. */
+  /** A task may itself have taken long: then the rest waits, whatever is left of this turn's quota. */
   #hasRoom(): boolean {
-    return this.#begun < this.#perTurn && performance.now() - this.#startedMs < MAX_TURN_MS;
+    return this.#begun < this.#perTurn && threadMs() - this.#startedMs < MAX_TURN_MS;
   }
 
   #open(): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
-    this.#startedMs = performance.now();
+    this.#startedMs = threadMs();
     setImmediate(() => this.#endTurn());
   }
 
-  /** An immediate does not let the event loop wait for anything, so the turn took as long as what it did. */
+  /** `setImmediate` does not make the event loop wait, so the time measured is the time the turn's work took. */
   #endTurn(): void {
-    const nowMs = performance.now();
+    const nowMs = threadMs();
     this.#isOpen = false;
     this.#begun = 0;
     if (this.#isAccepting(nowMs)) {
@@ -102,16 +104,21 @@ export class Turns {
   }
 }
 
-/** Resolves when it is this one's turn. Throws `overloaded` when too many wait already. */
+/** Resolves when the caller's turn comes. Throws `overloaded` when the queue is full. */
 export function takeTurn(turns: Turns): Promise<void> {
   return new Promise((resolve, reject) => {
     if (!turns.take(resolve)) reject(overloaded());
   });
 }
 
-/** How a request is refused for which this process has no capacity now. */
+/** The error for a request that this process has no capacity for. */
 export function overloaded(): AppError {
-  return new AppError("overloaded", "This server has too much to do. Try again later.", {
+  return new AppError("overloaded", "This server is overloaded. Try again later.", {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
+}
+
+function threadMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
 }

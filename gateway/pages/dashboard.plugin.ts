@@ -8,15 +8,15 @@ import { toErrorAnswer } from "../../src/rest/errors/error-body.ts";
 import { requestIdsOf } from "../../src/rest/http/request-facts.ts";
 import { requireOwnPage } from "../http/session-cookie.ts";
 
-/** A wallet that signs for whoever asks on this machine. It exists on a development network alone. */
+/** A wallet that signs for any caller on this machine. It exists on a development network only. */
 export type DevelopmentWallet = {
   readonly address: string;
   sign(text: string): Promise<string>;
-  /** Sends a transaction, waits until it is mined, and answers its hash. `value` is in neuron. */
+  /** Sends a transaction, waits until it is mined, and returns its hash. `value` is in neuron. */
   send(transaction: { to: string; data: string; value: bigint }): Promise<string>;
 };
 
-/** Where it is built to, seen from the sources and from what they were compiled to. */
+/** The build output, relative to the sources and to the compiled files. */
 const BUILT = ["../../dist/dashboard", "../../dashboard"]
   .map((path) => fileURLToPath(new URL(path, import.meta.url)))
   .find((path) => existsSync(path));
@@ -33,8 +33,8 @@ const POLICY = [
 ].join("; ");
 
 /**
- * The dashboard at `/dashboard/`: the files that `npm run build:dashboard` made (`npm ci` does so), under a policy that
- * lets them speak to this origin only, and what its pages need besides the graph.
+ * Serves the dashboard at `/dashboard/`: the files built by `npm run build:dashboard` (`npm ci` runs it), with a CSP
+ * that allows connections to this origin only, and the endpoints its pages need besides GraphQL.
  */
 export async function dashboardPlugin(
   server: FastifyInstance,
@@ -43,7 +43,7 @@ export async function dashboardPlugin(
   server.setErrorHandler((error, request, reply) => {
     const { status, headers, body } = toErrorAnswer(error, requestIdsOf(request).shown);
     const { code } = body.error;
-    if (code === "internal_error") app.log.error({ err: error }, "a request of the dashboard failed");
+    if (code === "internal_error") app.log.error({ err: error }, "a dashboard request failed");
     return reply
       .code(status)
       .headers({ "cache-control": "no-store", "x-request-id": body.request_id, ...headers })
@@ -72,10 +72,10 @@ export async function dashboardPlugin(
     },
   });
   server.get("/dashboard", async (_, reply) => reply.redirect("/dashboard/", 308));
-  // Every page of it is one file: the address says which page it is to show.
+  // A single-page app: every page is the same file, and the URL selects the page.
   server.get("/dashboard/*", async (request, reply) => {
     if (request.url.startsWith("/dashboard/assets/"))
-      throw new AppError("not_found", "There is no such file of the dashboard.");
+      throw new AppError("not_found", "The dashboard has no such file.");
     return reply.sendFile("index.html");
   });
 }

@@ -18,7 +18,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** The page has no dark look of its own: colours are turned round, and those of code turned back. */
+/** The page has no dark theme: its colours are inverted, and those of code blocks inverted back. */
 const DARK = `@media (prefers-color-scheme: dark) {
   html { background: #16181d }
   body { background: none }
@@ -27,8 +27,8 @@ const DARK = `@media (prefers-color-scheme: dark) {
 }`;
 
 /**
- * Pages of the REST contract at `/docs/`, and, where clients may see it, the graph's contract as text; `/openapi.json`
- * is REST's own.
+ * Serves the REST documentation at `/docs/` and, where clients may see it, the GraphQL schema as text;
+ * `/openapi.json` belongs to REST.
  */
 export async function docsPlugin(
   server: FastifyInstance,
@@ -40,7 +40,7 @@ export async function docsPlugin(
   }
   const document = JSON.parse(readFileSync(OPENAPI, "utf8"));
   await server.register(swagger, { mode: "static", specification: { document } });
-  // Swagger UI would write the document anew for each request.
+  // Swagger UI would serialise the document again for each request.
   const texts = new Map([
     ["/docs/json", { type: "application/json; charset=utf-8", bytes: Buffer.from(JSON.stringify(document)) }],
     ["/docs/yaml", { type: "application/x-yaml", bytes: Buffer.from(server.swagger({ yaml: true })) }],
@@ -53,11 +53,11 @@ export async function docsPlugin(
   await server.register(swaggerUi, {
     routePrefix: "/docs",
     staticCSP: true,
-    // Its own policy lets in styles of every host, and a validator of another one.
+    // Its default policy allows styles of every host, and the validator of another host.
     transformStaticCSP: () => POLICY,
     uiHooks: { onRequest: sendText },
     theme: { title: "zerograph REST", css: [{ filename: "dark.css", content: DARK }] },
-    // Without its bar, in which any other address could be typed.
+    // Hides the top bar, into which any other URL could be typed.
     uiConfig: {
       layout: "BaseLayout",
       docExpansion: "list",

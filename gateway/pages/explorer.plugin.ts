@@ -5,11 +5,11 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 
 const compress = promisify(brotliCompress);
 
-/** What its tabs show first: some of the examples that are tested against the schema. */
+/** The initial tabs: some of the examples that are tested against the schema. */
 const TABS = ["account-page", "models", "balance-live"];
 const EXAMPLES = new URL("../../schema/examples/", import.meta.url);
 
-// Its editor makes workers of its own text, and writes styles as one types.
+// The editor creates workers from its own source, and adds inline styles while the user types.
 const POLICY = [
   "default-src 'none'",
   "script-src 'self' 'unsafe-inline' blob:",
@@ -23,7 +23,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** GraphiQL for browsers that open /graphql: one page with everything in it, which sends requests to this origin only. */
+/** Serves GraphiQL to browsers at /graphql: one self-contained page that sends requests to this origin only. */
 export function serveExplorer(server: FastifyInstance): void {
   let page: Promise<{ readonly plain: Buffer; readonly small: Buffer }> | undefined;
   server.addHook("onRequest", async (request, reply) => {
@@ -45,15 +45,15 @@ export function serveExplorer(server: FastifyInstance): void {
   });
 }
 
-/** Whether a person has opened this address in a browser, rather than a program asked there. */
+/** Whether this is a page navigation in a browser rather than a request of a program. */
 export function isBrowserAt({ method, url, headers }: FastifyRequest, path?: string): boolean {
-  const [asked, query = ""] = url.split("?");
-  if (path !== undefined && (asked !== path || /(?:^|&)(?:query|extensions)=/.test(query))) return false;
+  const [pathname, query = ""] = url.split("?");
+  if (path !== undefined && (pathname !== path || /(?:^|&)(?:query|extensions)=/.test(query))) return false;
   return (method === "GET" || method === "HEAD") && /^[^;,]*text\/html/.test(headers.accept ?? "");
 }
 
 async function render() {
-  // Named at run time, since its types would bring those of a browser into the whole program.
+  // Imported by a computed name, since its types would add the DOM types to the whole program.
   const name = "@graphql-yoga/render-graphiql";
   const { renderGraphiQL } = (await import(name)) as { renderGraphiQL(options: object): string };
   const tabs = TABS.map((name) => readFile(new URL(`${name}.graphql`, EXAMPLES), "utf8"));

@@ -6,8 +6,8 @@ import { isBrowserAt } from "./explorer.plugin.ts";
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
 
 /**
- * Tells a person at an address without a page where the pages are. Programs hear `not_found` as ever: undefined.
- * `hasExplorer` says whether the graph has a page.
+ * Sends a browser at an unknown URL a page that links to the existing pages. Returns undefined for programs, which
+ * get `not_found`. `hasExplorer` says whether GraphQL has a page.
  */
 export function sendLandingPage(
   request: FastifyRequest,
@@ -25,7 +25,7 @@ export function sendLandingPage(
     .send(page(origin, request.url === "/", hasExplorer));
 }
 
-/** Answers a browser at `/graphql` where the explorer is off: the endpoint is of programs. */
+/** Answers a browser at `/graphql` where the explorer is off: the endpoint is for programs only. */
 export function serveNoExplorer(server: FastifyInstance): void {
   server.addHook("onRequest", async (request, reply) => {
     if (isBrowserAt(request, "/graphql")) return sendLandingPage(request, reply, false);
@@ -33,7 +33,7 @@ export function serveNoExplorer(server: FastifyInstance): void {
 }
 
 const EXPLORER =
-  '<li><a href="/graphql">Explorer</a>The graph, its documentation, queries and subscriptions</li>';
+  '<li><a href="/graphql">Explorer</a>The GraphQL API: documentation, queries and subscriptions</li>';
 
 function page(origin: string, isRoot: boolean, hasExplorer: boolean): string {
   return `<!doctype html>
@@ -51,7 +51,7 @@ li, p { color: var(--quiet) }
 pre { overflow-x: auto; font: 0.85rem/1.6 ui-monospace, monospace }
 </style>
 <main>
-<h1>${isRoot ? "zerograph" : "There is no page here"}</h1>
+<h1>${isRoot ? "zerograph" : "Page not found"}</h1>
 <ul>
 <li><a href="/dashboard/">Dashboard</a>Keys, money, requests, jobs and a playground</li>
 ${hasExplorer ? EXPLORER : ""}

@@ -7,7 +7,7 @@ import { placeOf, serve } from "./gateway.ts";
 import { onDevnet, onKnownNetwork, openApp } from "./open-app.ts";
 import type { Start } from "./start.ts";
 
-/** Everything in one process. On NETWORK=devnet without an RPC_URL it brings the network along. */
+/** Everything in one process. On NETWORK=devnet without an RPC_URL it also runs the network. */
 export async function startAll(start: Start): Promise<void> {
   const { config, ends } = start;
   await requireFreePort(placeOf(config));
@@ -17,12 +17,12 @@ export async function startAll(start: Start): Promise<void> {
   await serve(app, { kind: "local", app }, ends);
 }
 
-/** Only this function loads the development network whole. */
+/** The only function that loads the whole development network. */
 async function startWithDevnet(start: Start): Promise<void> {
   const { config, log, ends } = start;
   const { startDevnet } = await import("../../src/devnet/devnet.ts");
   const { DEVNET_MODEL } = await import("../../src/devnet/provider/offers.ts");
-  // Taken before anything is opened, and let go when the chain has written its last: two of them share no file.
+  // Locked before anything is opened, released after the chain's last write: two devnets never share a file.
   const folder = join(config.DATA_DIR, "devnet");
   const lock = lockFolder(folder);
   ends.unshift(async () => lock.release());

@@ -9,7 +9,7 @@ import { onKnownNetwork, openApp } from "./open-app.ts";
 import { requireSettings } from "./required-settings.ts";
 import type { Ends, Start } from "./start.ts";
 
-/** A process that serves REST and the graph, over subgraphs that are processes of their own. */
+/** A process that serves REST and GraphQL over subgraphs that run as separate processes. */
 export async function startGateway(start: Start): Promise<void> {
   const { config, ends } = start;
   const names = ["INTERNAL_SECRET", "ACCOUNTS_URL", "INFERENCE_URL", "STORAGE_URL", "CHAIN_URL"] as const;
@@ -26,7 +26,7 @@ export async function startGateway(start: Start): Promise<void> {
   await serve(app, { kind: "remote", urls, secret: known.INTERNAL_SECRET }, ends);
 }
 
-/** Opens the door, and says where it is. With a demo, also its keys. */
+/** Starts the server and prints its addresses. A demo adds its keys. */
 export async function serve(
   app: App,
   places: SubgraphPlaces,
@@ -48,7 +48,7 @@ export async function serve(
   console.log(toBanner(status));
 }
 
-/** Where a gateway listens. */
+/** The address a gateway listens on. */
 export function placeOf({ HOST: host, PORT: port, SHARE_PORT }: Config) {
   return { host, port, setting: "PORT", isShared: SHARE_PORT === "on" } as const;
 }

@@ -6,17 +6,17 @@ import type { Devnet } from "../../src/devnet/devnet.ts";
 import { startMetrics } from "../http/metrics.ts";
 import type { Start } from "./start.ts";
 
-/** The settings of a process, and the network that it works on. */
+/** The settings of a process, and its network. */
 export type Placed = { readonly config: Config; readonly network: App["network"] };
 
-/** A process that joins a network which runs already; on devnet its addresses follow from the code. */
+/** Config and network for a process that joins a running network; devnet addresses are derived from the code. */
 export async function onKnownNetwork(config: Config): Promise<Placed> {
   if (config.NETWORK !== "devnet") return { config, network: NETWORKS[config.NETWORK] };
   const { knownDevnet } = await import("../../src/devnet/devnet.ts");
   return onDevnet(config, { ...knownDevnet(), rpcUrls: config.RPC_URL ?? [] });
 }
 
-/** A process on a development network that is at these addresses. */
+/** Config and network for a process on a development network at these addresses. */
 export function onDevnet(
   config: Config,
   { networkContracts: contracts, routerKey, rpcUrls }: KnownDevnet,
@@ -27,7 +27,7 @@ export function onDevnet(
 
 type KnownDevnet = Pick<Devnet, "networkContracts" | "routerKey"> & { readonly rpcUrls: readonly string[] };
 
-/** Makes the services, and serves their metrics where METRICS_PORT says so. Both end with the process. */
+/** Creates the services, and serves their metrics on METRICS_PORT if it is set. Both end with the process. */
 export async function openApp(
   { config, network }: Placed,
   { log, ends }: Pick<Start, "log" | "ends">,

@@ -4,8 +4,8 @@ import { StartupError } from "../../src/kernel/errors.ts";
 type Setting = keyof Config & keyof typeof SETTINGS;
 
 /**
- * What a process that is one of several has to be told, before anything is opened: where the common database and bus
- * are, and what its role needs besides. Throws one `StartupError` that names every setting which is missing.
+ * Checks, before anything is opened, the settings that a process needs when it is one of several: the shared
+ * database and bus, and the settings of its role. Throws one `StartupError` that names every missing setting.
  */
 export function requireSettings<Name extends Setting = never>(
   role: string,

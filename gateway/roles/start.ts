@@ -1,10 +1,10 @@
 import type { Config } from "../../src/config.ts";
 import type { Logger } from "../../src/kernel/log.ts";
 
-/** What was started, newest first: it is ended in this order. */
+/** Shutdown functions of everything started, newest first. They run in this order. */
 export type Ends = (() => Promise<unknown>)[];
 
-/** What a role is started with; `name` is the subgraph's. */
+/** The arguments of a role; `name` is the subgraph's name. */
 export type Start = {
   readonly name: string;
   readonly config: Config;

@@ -6,7 +6,7 @@ import { onKnownNetwork, openApp } from "./open-app.ts";
 import { requireSettings } from "./required-settings.ts";
 import type { Start } from "./start.ts";
 
-/** A process that answers gateways, and routers that are trusted, for one subgraph. */
+/** A process that serves one subgraph to gateways and trusted routers. */
 export async function startSubgraph(start: Start): Promise<void> {
   const { name, config, ends } = start;
   const module = modules.find((known) => known.name === name);

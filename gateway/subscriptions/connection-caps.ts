@@ -1,6 +1,6 @@
 import type { GraphLimits } from "../../src/graph-limits.ts";
 
-/** What kind of connection: a socket carries many operations, a stream one or a few. */
+/** The kind of connection: a socket carries many operations, a stream one or a few. */
 export type ConnectionKind = "sockets" | "streams";
 
 type ConnectionLimits = Pick<
@@ -18,12 +18,12 @@ export class ConnectionCaps {
     this.#limits = limits;
   }
 
-  /** How many connections are open. */
+  /** The number of open connections. */
   get open(): number {
     return this.#open;
   }
 
-  /** Takes a place among all connections. Undefined when there is none; else it is given back by the function. */
+  /** Acquires a connection slot of the process. Returns the function that releases it; undefined if none is free. */
   enter(): (() => void) | undefined {
     if (this.#open >= this.#limits.connections) return undefined;
     this.#open += 1;
@@ -32,13 +32,13 @@ export class ConnectionCaps {
     });
   }
 
-  /** Takes a place among the connections of a credential, by their kind, in the same way. */
+  /** Acquires a slot of a credential for this kind of connection, in the same way. */
   takeOfKey(kind: ConnectionKind, keyId: string): (() => void) | undefined {
     const { socketsPerKey, streamsPerKey } = this.#limits;
     return this.#take(`${kind} ${keyId}`, kind === "sockets" ? socketsPerKey : streamsPerKey);
   }
 
-  /** Takes a place among those from one network address without a credential, in the same way. */
+  /** Acquires a slot of a network address, for clients without a credential, in the same way. */
   takeOfAddress(address: string): (() => void) | undefined {
     return this.#take(`address ${address}`, this.#limits.connectionsPerAddress);
   }

@@ -9,12 +9,12 @@ import type { Results, StreamedOperation } from "./streamed-operation.ts";
 import type { StreamingResponse } from "./streaming-response.ts";
 import type { Streams } from "./streams.ts";
 
-/** A stream that was reserved must be opened in this time. */
+/** A reserved stream must be opened within this time. */
 const OPEN_WITHIN_MS = 30_000;
-/** Messages that are kept for a stream that was not opened yet. */
+/** Messages buffered for a stream that is not open yet. */
 const MAX_WAITING = 100;
 
-/** Event streams that carry several operations each, by their tokens. */
+/** Event streams that carry several operations each, by token. */
 export class EventStreams {
   readonly #streams: Streams;
   readonly #reserved = new Map<string, EventStream>();
@@ -23,17 +23,19 @@ export class EventStreams {
     this.#streams = streams;
   }
 
-  /** Reserves a stream for who asks, and returns its token. Throws when they have, or this process has, no place. */
+  /**
+   * Reserves a stream for the caller and returns its token. Throws when the caller or this process has no free slot.
+   */
   reserve(principal: Principal, hop: Hop): string {
-    const give = this.#streams.take("sockets", principal, hop);
-    if (!give)
-      throw new AppError("rate_limit_exceeded", "Too many streams are reserved. Close one first.", {
+    const release = this.#streams.take("sockets", principal, hop);
+    if (!release)
+      throw new AppError("rate_limit_exceeded", "Too many reserved streams. Close one first.", {
         retryAfterSeconds: 1,
       });
     const token = randomBytes(24).toString("base64url");
     const stream = new EventStream(this.#streams, principal, () => {
       this.#reserved.delete(token);
-      give();
+      release();
     });
     this.#reserved.set(token, stream);
     return token;
@@ -43,11 +45,11 @@ export class EventStreams {
   find(token: string | undefined, principal: Principal): EventStream {
     const stream = token === undefined ? undefined : this.#reserved.get(token);
     if (!stream?.isOf(principal))
-      throw new AppError("not_found", "There is no such stream: reserve one by PUT.");
+      throw new AppError("not_found", "There is no such stream. Reserve one with PUT.");
     return stream;
   }
 
-  /** Ends all of them. */
+  /** Closes all streams. */
   close(): void {
     for (const stream of [...this.#reserved.values()]) stream.close();
   }
@@ -55,7 +57,7 @@ export class EventStreams {
 
 type Operation = { readonly abort: AbortController; results: Results | undefined };
 
-/** One connection for several operations, which may begin before it is opened. */
+/** One connection for several operations, which may start before it is opened. */
 class EventStream {
   readonly #streams: Streams;
   readonly #owner: string;
@@ -64,14 +66,14 @@ class EventStream {
   readonly #onEnd: () => void;
   readonly #deadline: NodeJS.Timeout;
   #waiting: string[] = [];
-  #outlet: StreamingResponse | undefined;
+  #response: StreamingResponse | undefined;
   #isOver = false;
 
   constructor(streams: Streams, principal: Principal, onEnd: () => void) {
     this.#streams = streams;
     this.#owner = JSON.stringify(principal);
     this.#onEnd = onEnd;
-    // The operations hear of the end of the credential first, and say so.
+    // The operations receive the credential's end first, and report it to the client.
     this.#stopWatching = streams.watch(principal, () => setImmediate(() => this.close()));
     this.#deadline = setTimeout(() => this.close(), OPEN_WITHIN_MS).unref();
   }
@@ -80,26 +82,27 @@ class EventStream {
     return this.#owner === JSON.stringify(principal);
   }
 
-  /** Opens the connection. Throws `duplicate_name` when it is open, and what `toOutlet` throws. */
-  open(toOutlet: (onClose: () => void) => StreamingResponse): void {
-    if (this.#outlet) throw new AppError("duplicate_name", "This stream is open.");
-    this.#outlet = toOutlet(() => this.close());
+  /** Opens the connection. Throws `duplicate_name` if it is already open, and what `toResponse` throws. */
+  open(toResponse: (onClose: () => void) => StreamingResponse): void {
+    if (this.#response) throw new AppError("duplicate_name", "This stream is already open.");
+    this.#response = toResponse(() => this.close());
     clearTimeout(this.#deadline);
-    for (const text of this.#waiting.splice(0)) void this.#outlet.write(text);
+    for (const text of this.#waiting.splice(0)) void this.#response.write(text);
   }
 
-  /** Takes a place for an operation; its signal aborts when it is ended. Throws when the id, or every place, is taken. */
+  /** Registers an operation; its signal aborts when it is stopped. Throws when the id is taken or the stream full. */
   begin(id: string): AbortSignal {
-    if (this.#operations.has(id)) throw new AppError("duplicate_name", "An operation has this id already.");
+    if (this.#operations.has(id))
+      throw new AppError("duplicate_name", "An operation with this id already exists.");
     const most = this.#streams.limits.subscriptionsPerSocket;
     if (this.#operations.size >= most)
-      throw new AppError("rate_limit_exceeded", `A stream carries ${most} operations at the most.`);
+      throw new AppError("rate_limit_exceeded", `A stream carries at most ${most} operations.`);
     const abort = new AbortController();
     this.#operations.set(id, { abort, results: undefined });
     return abort.signal;
   }
 
-  /** Runs an operation that has its place. */
+  /** Runs a registered operation. */
   async run(id: string, operation: StreamedOperation): Promise<void> {
     try {
       await this.#run(id, operation);
@@ -123,7 +126,7 @@ class EventStream {
     await this.#write(`event: complete\ndata: {"id":${JSON.stringify(id)}}\n\n`);
   }
 
-  /** Ends an operation, without a further word. */
+  /** Stops an operation without sending anything further. */
   stop(id: string): void {
     const operation = this.#operations.get(id);
     this.#operations.delete(id);
@@ -137,13 +140,13 @@ class EventStream {
     clearTimeout(this.#deadline);
     this.#stopWatching();
     for (const id of [...this.#operations.keys()]) this.stop(id);
-    this.#outlet?.end();
+    this.#response?.end();
     this.#onEnd();
   }
 
   async #write(text: string): Promise<boolean> {
     if (this.#isOver) return false;
-    if (this.#outlet) return this.#outlet.write(text);
+    if (this.#response) return this.#response.write(text);
     if (this.#waiting.length < MAX_WAITING) this.#waiting.push(text);
     else this.close();
     return !this.#isOver;

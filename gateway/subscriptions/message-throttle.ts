@@ -1,9 +1,9 @@
-/** How fast messages may come. */
+/** Limits on the rate of messages. */
 type ThrottleOptions = {
-  /** What is handled without a delay; it fills up again at `perSecond`. */
+  /** Messages handled without delay; refilled at `perSecond`. */
   readonly burst: number;
   readonly perSecond: number;
-  /** Messages, and their bytes, that wait for their turn. */
+  /** Limits on waiting messages and their bytes. */
   readonly maxWaiting: number;
   readonly maxWaitingBytes: number;
 };
@@ -13,8 +13,8 @@ type Waiting = { readonly run: () => void; readonly sizeBytes: number };
 const SECOND_MS = 1_000;
 
 /**
- * Spreads messages over time, in their order: a burst is handled at once, what comes faster than the rate waits, and
- * only when too much waits is it a flood (a token bucket with a queue).
+ * Spreads messages over time, in order (a token bucket with a queue): a burst is handled at once, messages above the
+ * rate wait, and only a full queue counts as a flood.
  */
 export class MessageThrottle {
   readonly #options: ThrottleOptions;
@@ -30,7 +30,7 @@ export class MessageThrottle {
     this.#tokens = options.burst;
   }
 
-  /** Handles a message now or in its turn. False says that it is one of a flood, and is not handled. */
+  /** Handles a message now or in its turn. Returns false, without handling it, when the queue is full. */
   add(sizeBytes: number, run: () => void): boolean {
     if (this.#isOver) return true;
     this.#fill();
@@ -47,7 +47,7 @@ export class MessageThrottle {
     return true;
   }
 
-  /** Drops the queue: the client has left. */
+  /** Drops the queue: the client has disconnected. */
   stop(): void {
     this.#isOver = true;
     this.#waiting.length = 0;

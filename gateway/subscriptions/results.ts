@@ -4,13 +4,13 @@ import type { Results } from "./streamed-operation.ts";
 
 const texts = new WeakMap<ExecutionResult, string>();
 
-/** A result as clients see it. */
+/** A result in the form clients see. */
 export function showResult(result: ExecutionResult): FormattedExecutionResult {
   const { errors, ...rest } = result;
   return errors ? { ...rest, errors: errors.map((error) => showError(error.toJSON())) } : rest;
 }
 
-/** A result as JSON: written once, however many read it. */
+/** A result as JSON: serialized once, however many clients receive it. */
 export function resultText(result: ExecutionResult): string {
   const known = texts.get(result);
   if (known !== undefined) return known;
@@ -19,7 +19,7 @@ export function resultText(result: ExecutionResult): string {
   return text;
 }
 
-/** What a client is told of a stream that is lost. */
+/** The result that reports a lost stream to the client. */
 export function lossResult(reason: unknown, report: (error: unknown) => void): ExecutionResult {
   if (reason instanceof GraphQLError) return { errors: [reason] };
   report(reason);
@@ -27,8 +27,8 @@ export function lossResult(reason: unknown, report: (error: unknown) => void): E
 }
 
 /**
- * Hands results on one by one, each when the one before was taken, until the client has gone (`deliver` says false).
- * How a lost stream ends is for `lost` to say. The source is let go of in every case.
+ * Delivers results one by one, each after the previous one was accepted, until the client disconnects (`deliver`
+ * returns false). `lost` reports a failed stream. The source is always closed.
  */
 export async function pump(
   results: Results | ExecutionResult,

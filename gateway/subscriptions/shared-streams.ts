@@ -12,12 +12,12 @@ import { readFragments } from "../federation/engine/document/fragments.ts";
 import { readDirectiveUses } from "../federation/policy/schema-directives.ts";
 import type { Results, StreamedOperation } from "./streamed-operation.ts";
 
-/** Subscriptions with this tag only tell what happens from now on, so that a late reader lacks nothing. */
+/** Subscriptions with this tag only publish events from now on, so a late reader misses nothing. */
 const LIVE = "live";
 
 /**
- * Which subscriptions are the same: of one live field, with the same text and variables, by the same credential, and
- * without a cursor to resume from. Undefined for one that cannot be shared.
+ * The key under which equal subscriptions are shared: one live field, the same text and variables, the same
+ * credential, and no cursor to resume from. Undefined for a subscription that cannot be shared.
  */
 export function createShareKeys(supergraphSdl: string): (operation: StreamedOperation) => string | undefined {
   const { tag = new Map() } = readDirectiveUses(supergraphSdl, ["tag"]);
@@ -50,12 +50,14 @@ function rootField(document: DocumentNode, { selections }: SelectionSetNode): Fi
 type Opened = Results | ExecutionResult;
 type Reader = PushIterator<ExecutionResult>;
 
-/** Results that a reader may fall behind the others; then it is ended with `unavailable`, and resumes by its cursor. */
+/**
+ * How many results a reader may fall behind; beyond that it ends with `unavailable`, and resumes from its cursor.
+ */
 const MAX_BEHIND = 1_000;
 
 /**
- * Subscriptions that are the same are opened once, and their results handed to every reader, each with a queue of its
- * own: a slow one delays no other. The source is let go of with its last reader.
+ * Opens equal subscriptions once and hands their results to every reader. Each reader has its own queue, so a slow
+ * one delays no other. The source closes with its last reader.
  */
 export class SharedStreams {
   readonly #byDocument = new WeakMap<DocumentNode, Map<string, SharedStream>>();

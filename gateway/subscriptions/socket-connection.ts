@@ -4,31 +4,32 @@ import { BODY_LIMITS, measureJson } from "../../src/kernel/text/json-shape.ts";
 import type { Turns } from "../http/turns.ts";
 import { MessageThrottle } from "./message-throttle.ts";
 
-/** How a socket is kept and given up. */
+/** When a socket is given up, and how its messages are limited. */
 type ConnectionOptions = {
   readonly messagesPerSecond: number;
   readonly subscriptionsPerSocket: number;
   readonly jsonDepth: number;
   readonly heartbeatMs: number;
-  /** How long what was sent may stay unread. */
+  /** How long sent data may stay unread. */
   readonly stallMs: number;
-  /** Messages of all connections take turns. */
+  /** The turns shared by the messages of all connections. */
   readonly turns: Turns;
   readonly report: (error: unknown) => void;
 };
 
 /** Four of the largest messages. */
 const MAX_WAITING_BYTES = 262_144;
-/** A message carries an operation two levels deep, and its variables may have all of theirs. */
+/** The message envelope adds two levels around an operation; its variables may use their full depth. */
 const ENVELOPE_DEPTH = 2;
-/** The close code of WebSocket for a server that has too much to do (RFC 6455's registry). */
+/** The WebSocket close code of an overloaded server (RFC 6455's registry). */
 const TRY_AGAIN_LATER = 1013;
 
 /**
- * A socket as graphql-ws wants it. Who sends waits until it is on its way, so that nothing piles up here. A client that
- * does not answer a ping by the next one, or leaves what was sent unread for `stallMs`, is given up. A client that
- * reconnects ends and opens all of its subscriptions at once: so many messages, and a second's worth more, are handled
- * without a delay, what comes faster than `messagesPerSecond` behind them waits, and a flood is closed with 4429.
+ * A socket as graphql-ws expects it. A sender waits until its message is written, so that nothing piles up here. A
+ * client that does not answer a ping before the next one, or leaves data unread for `stallMs`, is disconnected. A
+ * client that reconnects stops and starts all of its subscriptions at once: that many messages, plus one second's
+ * worth, are handled without delay. Messages above `messagesPerSecond` after that wait, and a flood closes the
+ * socket with 4429.
  */
 export class SocketConnection implements ProtocolSocket {
   readonly protocol: string;
@@ -54,15 +55,15 @@ export class SocketConnection implements ProtocolSocket {
       maxWaitingBytes: MAX_WAITING_BYTES,
     });
     this.protocol = socket.protocol;
-    const pulse = setInterval(() => this.#beat(), Math.min(options.heartbeatMs, options.stallMs));
+    const heartbeat = setInterval(() => this.#beat(), Math.min(options.heartbeatMs, options.stallMs));
     socket.once("close", () => {
-      clearInterval(pulse);
+      clearInterval(heartbeat);
       this.#throttle.stop();
     });
     socket.on("pong", () => {
       this.#isAlive = true;
     });
-    // `ws` closes a socket that breaks the protocol by itself; what is left is to not let that end the process.
+    // `ws` itself closes a socket that violates the protocol; without a listener, the error would end the process.
     socket.on("error", () => {});
   }
 
@@ -75,7 +76,7 @@ export class SocketConnection implements ProtocolSocket {
       socket.send(text, () => {
         this.#sending -= 1;
         this.#sentAt = Date.now();
-        // One that cannot be sent is for a socket that closes.
+        // A message that cannot be sent belongs to a closing socket.
         resolve();
       });
     });
@@ -94,7 +95,7 @@ export class SocketConnection implements ProtocolSocket {
     });
   }
 
-  /** One message of a connection is handled in a turn, so that many connections do not hold up everything else. */
+  /** Handles one message of a connection per turn, so that many connections do not block everything else. */
   #receive(bytes: Buffer, take: (text: string) => Promise<void>): void {
     this.#inbox.push(bytes);
     this.#inboxBytes += bytes.length;

@@ -3,7 +3,7 @@ import WebSocket from "ws";
 import { PushIterator } from "../../src/kernel/async/push-iterator.ts";
 import type { JsonObject, SubgraphError, SubgraphResult } from "../federation/engine/subgraph-executor.ts";
 
-/** One subscription, and how long its peer may keep silent. */
+/** One subscription, and how long its peer may be silent. */
 export type SocketSubscription = {
   readonly url: string;
   readonly payload: { readonly query: string; readonly variables: JsonObject };
@@ -16,9 +16,9 @@ export type SocketSubscription = {
 };
 
 /**
- * Subscribes over a socket of its own, graphql-transport-ws. A source that is lost throws: also one that closes the
- * socket politely (the client would dial again and miss events), or that is gone without a word (no pong). A
- * failure that the subgraph names is a last event.
+ * Subscribes over its own graphql-transport-ws socket. A lost source throws: also one that closes the socket cleanly
+ * (the client would reconnect and miss events), or that disappears silently (no pong). An error reported by the
+ * subgraph is delivered as a last event.
  */
 export function openSocketSubscription(options: SocketSubscription): AsyncIterableIterator<SubgraphResult> {
   const watch = new PeerWatch(options.pongTimeoutMs);
@@ -55,7 +55,7 @@ export function openSocketSubscription(options: SocketSubscription): AsyncIterab
   return events;
 }
 
-/** Gives up a peer that does not answer pings: its end of the connection may be gone without a word. */
+/** Disconnects from a peer that does not answer pings: it may have disappeared silently. */
 class PeerWatch {
   readonly #pongTimeoutMs: number;
   #socket: WebSocket | undefined;
@@ -84,13 +84,13 @@ class PeerWatch {
 
 type SocketClass = new (url: string | URL, protocols?: string | string[]) => WebSocket;
 
-/** graphql-ws makes the socket itself, so that its limits have to come with the class. */
+/** graphql-ws creates the socket itself, so the limits are set in the socket class. */
 function socketClass({ timeoutMs, maxBytes }: SocketSubscription): SocketClass {
   return class extends WebSocket {
     constructor(url: string | URL, protocols?: string | string[]) {
       const limits = { handshakeTimeout: timeoutMs, maxPayload: maxBytes, perMessageDeflate: false };
       super(url, protocols, limits);
-      // A socket that is closed while it opens still emits an error, when no listener is left.
+      // A socket closed during its handshake still emits an error, when no other listener is left.
       this.on("error", () => {});
     }
   };
@@ -100,7 +100,7 @@ function toResult({ data, errors }: FormattedExecutionResult<JsonObject>): Subgr
   return { data: data ?? null, ...(errors && { errors }) };
 }
 
-/** What the subgraph says in so many words; a bug over there is a source that is lost. */
+/** The errors that the subgraph reports; a bug in the subgraph counts as a lost source. */
 function namedFailures(reason: unknown): SubgraphError[] | undefined {
   if (!Array.isArray(reason)) return undefined;
   const errors: SubgraphError[] = reason;

@@ -4,19 +4,20 @@ import type { Hop } from "../../src/keys/auth/source-address.ts";
 import type { Streams } from "./streams.ts";
 
 /**
- * A place for one more stream over HTTP; the function returned gives it back. Throws `unavailable` when this process has
- * no place, `rate_limit_exceeded` when the owner has taken all of theirs.
+ * Acquires a slot for one more stream over HTTP and returns the function that releases it. Throws `unavailable` when
+ * this process has no free slot, `rate_limit_exceeded` when the owner has none.
  */
 export function acquireStreamSlot(streams: Streams, principal: Principal, hop: Hop): () => void {
-  const leave = streams.caps.enter();
-  if (!leave) throw new AppError("unavailable", "Too many streams are open here. Try again later.");
-  const give = streams.take("streams", principal, hop);
-  if (give)
+  const releaseProcessSlot = streams.caps.enter();
+  if (!releaseProcessSlot)
+    throw new AppError("unavailable", "Too many streams are open here. Try again later.");
+  const releaseCallerSlot = streams.take("streams", principal, hop);
+  if (releaseCallerSlot)
     return () => {
-      give();
-      leave();
+      releaseCallerSlot();
+      releaseProcessSlot();
     };
-  leave();
+  releaseProcessSlot();
   throw new AppError("rate_limit_exceeded", "Too many streams are open. Close one first.", {
     retryAfterSeconds: 1,
   });

@@ -3,15 +3,15 @@ import type { OperationMemory } from "../../src/load/operation-memory.ts";
 import type { GraphContext } from "../federation/graph.ts";
 import type { OperationAccount } from "../graph/operation-account.ts";
 
-/** Who asks, and until when. */
+/** The caller, and the signal that aborts the operation. */
 export type StreamContext = Pick<GraphContext, "replayKey"> & {
   readonly account: OperationAccount;
-  /** What its results hold of the memory budget. The transport ends it when the operation is over. */
+  /** The memory budget of its results. The transport ends it when the operation is over. */
   readonly memory: OperationMemory;
   readonly signal?: AbortSignal | undefined;
 };
 
-/** One admitted operation, in the form that graphql-ws hands around. */
+/** One admitted operation, in the form that graphql-ws passes around. */
 export type StreamedOperation = {
   readonly schema: GraphQLSchema;
   readonly document: DocumentNode;
@@ -20,5 +20,5 @@ export type StreamedOperation = {
   readonly contextValue: StreamContext;
 };
 
-/** Results as they come. `return()` ends them at once. A source that is lost makes `next()` throw. */
+/** Results as they arrive. `return()` ends them at once. `next()` throws when the source is lost. */
 export type Results = AsyncIterableIterator<ExecutionResult>;

@@ -1,27 +1,27 @@
 import type { ServerResponse } from "node:http";
 
-/** How a connection that streams is kept and given up. */
+/** How a streaming connection is kept alive and given up. */
 export type StreamingResponseOptions = {
-  /** How long what was written may stay unread. */
+  /** How long written data may stay unread. */
   readonly stallMs: number;
-  /** What is written how often, so that a quiet connection is seen to live. */
+  /** Written at regular intervals to keep a quiet connection alive. */
   readonly heartbeat: string;
   readonly heartbeatMs: number;
-  /** What stands before the first heartbeat. */
+  /** Sent before the first heartbeat. */
   readonly first?: string;
 };
 
 /**
- * A response that is written piece by piece. Who writes waits until the client reads, so that nothing piles up here; a
- * client that reads nothing for `stallMs` is given up.
+ * A response that is written in pieces. A writer waits until the client reads, so that nothing piles up here; a
+ * client that reads nothing for `stallMs` is disconnected.
  */
 export class StreamingResponse {
   readonly #response: ServerResponse;
   readonly #options: StreamingResponseOptions;
-  readonly #pulse: NodeJS.Timeout;
+  readonly #heartbeat: NodeJS.Timeout;
   #isClosed = false;
 
-  /** Begins the response, which is one of `among` until it ends. `onClose` runs once, however it ends. */
+  /** Starts the response and adds it to `among` until it ends. `onClose` runs once, however it ends. */
   constructor(
     response: ServerResponse,
     headers: Readonly<Record<string, string>>,
@@ -34,26 +34,26 @@ export class StreamingResponse {
     response.once("close", () => {
       options.among.delete(this);
       this.#isClosed = true;
-      clearInterval(this.#pulse);
+      clearInterval(this.#heartbeat);
       onClose();
     });
     response.writeHead(200, { "cache-control": "no-store", "x-accel-buffering": "no", ...headers });
-    this.#pulse = setInterval(() => {
+    this.#heartbeat = setInterval(() => {
       if (!response.writableNeedDrain) response.write(options.heartbeat);
     }, options.heartbeatMs);
-    // Some browsers hand out the response with its first byte only.
+    // Some browsers deliver the response only with its first byte.
     response.write((options.first ?? "") + options.heartbeat);
   }
 
-  /** Writes, and resolves when more may be written; with false when the client has left. */
+  /** Writes; resolves with true when more may be written, with false when the client has disconnected. */
   async write(text: string): Promise<boolean> {
     if (this.#isClosed || this.#response.writableEnded) return false;
     return this.#response.write(text) || this.#drained();
   }
 
-  /** Ends the response behind what was written. */
+  /** Ends the response after the data written so far. */
   end(text = ""): void {
-    clearInterval(this.#pulse);
+    clearInterval(this.#heartbeat);
     if (!this.#isClosed) this.#response.end(text);
   }
 

@@ -15,35 +15,35 @@ const HEAD = "\r\ncontent-type: application/json\r\n\r\n";
 const END = "--\r\n";
 const CONTENT_TYPE = 'multipart/mixed;boundary="graphql";subscriptionSpec=1.0';
 
-/** Whether a client takes a subscription as parts of one response, as Apollo Client asks for it. */
+/** Whether a client accepts a subscription as a multipart response, as Apollo Client does. */
 export function wantsMultipart({ method, headers }: FastifyRequest): boolean {
   const accept = headers.accept ?? "";
   return method === "POST" && /multipart\/mixed\b[^,]*;\s*subscriptionSpec="?1\.0"?/i.test(accept);
 }
 
 /**
- * Answers a subscription by Apollo's multipart protocol, version 1.0: every result is a part with a `payload`, a
- * heartbeat is `{}`, and `errors` beside a `payload` of null say that the stream was lost. False for an operation that
- * is no subscription, which is left to the common answer. Throws `rate_limit_exceeded` before anything is sent.
+ * Answers a subscription with version 1.0 of Apollo's multipart protocol: every result is a part with a `payload`, a
+ * heartbeat is `{}`, and `errors` beside a null `payload` report a lost stream. Returns false for an operation that
+ * is not a subscription, which gets the ordinary response. Throws `rate_limit_exceeded` before anything is sent.
  */
 export async function streamMultipart(
   streams: Streams,
-  asked: {
+  call: {
     readonly request: FastifyRequest;
     readonly reply: FastifyReply;
     readonly account: OperationAccount;
   },
 ): Promise<boolean> {
-  const { request, reply, account } = asked;
+  const { request, reply, account } = call;
   const payload = (request.body ?? {}) as OperationPayload;
   if (streams.kindOf(payload) === "unary") return false;
   const memory = streams.memoryOf(request.raw, account.principal);
   const operation = await streams.admit(payload, { account, memory });
   if (!("document" in operation)) return refuse(reply, operation);
-  const leave = acquireStreamSlot(streams, account.principal, hopOf(request.raw));
+  const release = acquireStreamSlot(streams, account.principal, hopOf(request.raw));
   reply.hijack();
   const { heartbeatMs } = streams.limits;
-  const outlet = new StreamingResponse(
+  const response = new StreamingResponse(
     reply.raw,
     { "content-type": CONTENT_TYPE },
     {
@@ -53,7 +53,7 @@ export async function streamMultipart(
       heartbeatMs,
       among: streams.responses,
     },
-    leave,
+    release,
   );
   reply.raw.once("close", () => memory.end());
   const results = await streams.run(operation).catch((error: unknown) => lossResult(error, streams.report));
@@ -61,17 +61,17 @@ export async function streamMultipart(
   if (reply.raw.destroyed && Symbol.asyncIterator in results) void results.return?.();
   await pump(
     results,
-    (result) => outlet.write(part(`{"payload":${resultText(result)}}`)),
+    (result) => response.write(part(`{"payload":${resultText(result)}}`)),
     (reason) => {
       const { errors } = showResult(lossResult(reason, streams.report));
-      return outlet.write(part(JSON.stringify({ payload: null, errors })));
+      return response.write(part(JSON.stringify({ payload: null, errors })));
     },
   );
-  outlet.end(END);
+  response.end(END);
   return true;
 }
 
-/** A part with the boundary behind it: clients read a part when they see that it ends. */
+/** A part followed by the boundary: clients handle a part once they see its end. */
 function part(json: string): string {
   return HEAD + json + BOUNDARY;
 }

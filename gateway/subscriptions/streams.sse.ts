@@ -22,22 +22,22 @@ import { StreamingResponse } from "./streaming-response.ts";
 import type { Streams } from "./streams.ts";
 
 const STREAM_HEADERS = { "content-type": "text/event-stream; charset=utf-8", connection: "keep-alive" };
-/** What a client that takes JSON may accept. */
+/** Media ranges that accept JSON. */
 const JSON_RANGES = ["application/graphql-response+json", "application/json", "application/*", "*/*"];
 const TOKEN_HEADER = "x-graphql-event-stream-token";
 
-/** A request, who sends it, and where its answer goes. */
+/** A request, its caller, and its reply. */
 type Call = Pick<StreamContext, "account" | "replayKey"> & {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 };
 
 /**
- * GraphQL over server-sent events at /graphql/stream, by the protocol of graphql-sse: a connection for each operation
- * (subscriptions have it at /graphql as well), or one for several that is reserved first (PUT). On its own connection
- * the errors of a refused operation are a result; on a shared one they are status 400. The credential is the
- * `Authorization` header of every request; a wrong one is answered with the status that REST gives it. A stream that was
- * reserved is found by its token together with the credential that reserved it.
+ * GraphQL over server-sent events at /graphql/stream, by the protocol of graphql-sse: a connection per operation
+ * (for subscriptions at /graphql as well), or one connection for several operations, reserved with PUT. On its own
+ * connection, the errors of a refused operation are a result; on a shared connection they are status 400. The
+ * credential is the `Authorization` header of every request; an invalid one gets the same status as on REST. A
+ * reserved stream is found by its token together with the credential that reserved it.
  */
 export async function ssePlugin(
   server: FastifyInstance,
@@ -69,47 +69,47 @@ export async function ssePlugin(
       if (request.method === "DELETE") return end(reserved, token, call);
       if (!wantsEvents(request)) return add(streams, reserved, token, call);
       if (token === undefined) return streamEvents(streams, call);
-      reserved.find(token, account.principal).open((onClose) => openOutlet(streams, call, onClose));
+      reserved.find(token, account.principal).open((onClose) => openResponse(streams, call, onClose));
       return reply;
     },
   });
 }
 
-/** Answers one operation on its connection. Throws `rate_limit_exceeded` before anything is sent. */
+/** Answers one operation on its own connection. Throws `rate_limit_exceeded` before anything is sent. */
 export async function streamEvents(streams: Streams, call: Call): Promise<FastifyReply> {
   const { request, reply } = call;
   const abort = new AbortController();
   const operation = await admit(streams, call, payloadOf(request), abort.signal);
   if (operation === "answered") return reply;
   const isAdmitted = "document" in operation;
-  const outlet = openOutlet(streams, call, () => {
+  const response = openResponse(streams, call, () => {
     abort.abort(new ClientLeft());
     if (isAdmitted) operation.contextValue.memory.end();
   });
-  // The protocol reports a refusal as a result: its client retries after a status that is not 200.
+  // The protocol reports a refusal as a result: its client retries on a status other than 200.
   const results = isAdmitted
     ? await streams.run(operation).catch((error: unknown) => lossResult(error, streams.report))
     : { errors: operation };
   const letGo = () => void (Symbol.asyncIterator in results && results.return?.());
   abort.signal.addEventListener("abort", letGo);
   if (abort.signal.aborted) letGo();
-  const deliver = (result: ExecutionResult) => outlet.write(`event: next\ndata: ${resultText(result)}\n\n`);
+  const deliver = (result: ExecutionResult) => response.write(`event: next\ndata: ${resultText(result)}\n\n`);
   await pump(results, deliver, (reason) => deliver(lossResult(reason, streams.report)));
-  outlet.end("event: complete\ndata:\n\n");
+  response.end("event: complete\ndata:\n\n");
   return reply;
 }
 
-function openOutlet(
+function openResponse(
   streams: Streams,
   { request, reply, account }: Call,
   onClose: () => void,
 ): StreamingResponse {
   const { stallMs, responses: among, limits } = streams;
-  const leave = acquireStreamSlot(streams, account.principal, hopOf(request.raw));
+  const release = acquireStreamSlot(streams, account.principal, hopOf(request.raw));
   reply.hijack();
   const beat = { stallMs, heartbeat: ":\n\n", heartbeatMs: limits.heartbeatMs, among };
   return new StreamingResponse(reply.raw, STREAM_HEADERS, beat, () => {
-    leave();
+    release();
     onClose();
   });
 }
@@ -117,7 +117,9 @@ function openOutlet(
 function reserve(reserved: EventStreams, { request, reply, account }: Call): FastifyReply {
   const accept = request.headers.accept ?? "*/*";
   if (!/\*\/\*|text\/(plain|\*)/.test(accept))
-    return sendErrors(reply, 406, [refuse("The token of a stream is text/plain: accept that.").toJSON()]);
+    return sendErrors(reply, 406, [
+      refuse("The token of a stream is sent as text/plain: accept text/plain.").toJSON(),
+    ]);
   const token = reserved.reserve(account.principal, hopOf(request.raw));
   return reply.code(201).type("text/plain; charset=utf-8").send(token);
 }
@@ -129,12 +131,14 @@ function end(
 ): FastifyReply {
   const { operationId } = request.query as { operationId?: unknown };
   if (typeof operationId !== "string" || operationId === "")
-    throw new AppError("invalid_parameter", "Name the operation by `operationId`.", { param: "operationId" });
+    throw new AppError("invalid_parameter", "Identify the operation with `operationId`.", {
+      param: "operationId",
+    });
   reserved.find(token, account.principal).stop(operationId);
   return reply.code(200).send();
 }
 
-/** Adds an operation to a stream that was reserved. */
+/** Adds an operation to a reserved stream. */
 async function add(
   streams: Streams,
   reserved: EventStreams,
@@ -146,7 +150,7 @@ async function add(
   const payload = payloadOf(request);
   const id: unknown = payload.extensions?.operationId;
   if (typeof id !== "string" || id === "")
-    throw new AppError("invalid_parameter", "Name the operation by `extensions.operationId`.", {
+    throw new AppError("invalid_parameter", "Identify the operation with `extensions.operationId`.", {
       param: "extensions",
     });
   const signal = stream.begin(id);
@@ -167,7 +171,7 @@ async function add(
   );
 }
 
-/** What may be run, or why it is refused. Throws `rate_limit_exceeded`. */
+/** The admitted operation, or the errors that refuse it. Throws `rate_limit_exceeded`. */
 async function admit(
   streams: Streams,
   { request, reply, account, replayKey }: Call,
@@ -179,15 +183,15 @@ async function admit(
   if (!("document" in operation)) return operation;
   const kind = getOperationAST(operation.document, operation.operationName)?.operation;
   if (kind === "mutation" && request.method === "GET") {
-    sendErrors(reply.header("allow", "POST"), 405, [refuse("Send mutations by POST.").toJSON()]);
+    sendErrors(reply.header("allow", "POST"), 405, [refuse("Send mutations with POST.").toJSON()]);
     return "answered";
   }
   return operation;
 }
 
 /**
- * Whether a request to /graphql is answered as server-sent events: a subscription whose client takes them, and what is
- * refused where the client takes no JSON.
+ * Whether a request to /graphql is answered with server-sent events: a subscription whose client accepts them, or a
+ * refused operation whose client does not accept JSON.
  */
 export function isEventStream(streams: Streams, request: FastifyRequest): boolean {
   if (!wantsEvents(request)) return false;
@@ -250,5 +254,5 @@ function isMembers(value: unknown): value is Readonly<Record<string, unknown>> |
 }
 
 function malformed(param: string): AppError {
-  return new AppError("invalid_body", `${param} is not what GraphQL over HTTP has there.`, { param });
+  return new AppError("invalid_body", `${param} is not valid in GraphQL over HTTP.`, { param });
 }

@@ -15,43 +15,45 @@ import type { Results, StreamContext, StreamedOperation } from "./streamed-opera
 import type { StreamingResponse } from "./streaming-response.ts";
 import { WatchedStream } from "./watched-stream.ts";
 
-/** What all streaming transports share: who asks, whether it may be asked, and the asking. */
+/** The operations shared by all streaming transports: authentication, admission and execution. */
 export type Streams = {
   readonly limits: GraphLimits;
-  /** How long a client may leave what was written to it unread. */
+  /** How long a client may leave written data unread. */
   readonly stallMs: number;
-  /** Responses that are being streamed: they are ended with the server. */
+  /** Responses being streamed; they end with the server. */
   readonly responses: Set<StreamingResponse>;
-  /** Connections that are open, counted by who opened them. */
+  /** Open connections, counted by owner. */
   readonly caps: ConnectionCaps;
-  /** Who presents this credential, as a header or as a connection parameter; it counts as a request. Throws as REST does. */
+  /** Authenticates the credential of a header or connection parameter; counts as a request. Throws like REST. */
   authenticate(authorization: unknown, hop: Hop): Promise<OperationAccount>;
-  /** Takes a place for one more connection of who asks; undefined when all of theirs are taken. The function gives it back. */
+  /**
+   * Acquires a connection slot of the caller and returns the function that releases it; undefined if none is free.
+   */
   take(kind: ConnectionKind, principal: Principal, hop: Hop): (() => void) | undefined;
-  /** Calls `ended` when the credential of who asks ends, unless the function returned was called before. */
+  /** Calls `ended` when the caller's credential ends, unless the returned function was called before. */
   watch(principal: Principal, ended: (why: AppError) => void): () => void;
-  /** What the results of an operation hold of the memory budget, for who sent it. */
+  /** The memory budget of an operation's results, charged to the caller. */
   memoryOf(request: IncomingMessage, principal: Principal): OperationMemory;
-  /** What an operation is by the rules of every transport. Nothing is counted. */
+  /** Classifies an operation by the rules of every transport. Nothing is counted. */
   kindOf(payload: OperationPayload): "unary" | "subscription" | "refused";
   /**
-   * Admits an operation, by the rules of every transport, and counts what it is beyond the request or message that
-   * brought it. Throws `rate_limit_exceeded`.
+   * Admits an operation by the rules of every transport, and counts its cost beyond the request or message that
+   * carried it. Throws `rate_limit_exceeded`.
    */
   admit(
     payload: OperationPayload,
     context: StreamContext,
   ): Promise<StreamedOperation | readonly GraphQLError[]>;
   /**
-   * Runs an admitted operation: a stream for a subscription, one result for the rest. A stream ends, with a failure,
-   * when the credential does that it was opened with.
+   * Runs an admitted operation: a subscription returns a stream, any other operation one result. A stream ends with
+   * an error when the credential that opened it ends.
    */
   run(operation: StreamedOperation): Promise<Results | ExecutionResult>;
-  /** A bug of ours on the way to a client, for the log. */
+  /** Logs a bug of ours on the way to a client. */
   report(error: unknown): void;
 };
 
-/** Makes what the streaming transports share. */
+/** Creates the operations shared by the streaming transports. */
 export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
   const { engine, apiSchema, supergraphSdl } = graph;
   const { limits } = policy;

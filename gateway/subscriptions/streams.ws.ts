@@ -19,13 +19,13 @@ import type { Streams } from "./streams.ts";
 
 const PATH = "/graphql";
 
-/** What is known of one socket. */
+/** The state of one socket. */
 type Extra = {
   readonly socket: WebSocket;
   readonly request: IncomingMessage;
   /** Aborts when the socket is closed. */
   readonly signal: AbortSignal;
-  /** What its operations hold, each by the message that began it. */
+  /** Memory budgets of its operations, by the message that started them. */
   readonly memories: Map<unknown, OperationMemory>;
   account?: OperationAccount;
   replayKey?: StreamContext["replayKey"];
@@ -33,18 +33,18 @@ type Extra = {
 
 /**
  * graphql-transport-ws at /graphql. The credential is the connection parameter `authorization`, or the header of the
- * upgrade; a wrong one closes the socket with 4403, and so does one that ends while the socket is open. A frame that is
- * too large closes it with 1009; too many sockets, streams or messages, and a socket beyond the rate limit, with 4429.
- * An operation beyond the rate limit is refused alone.
+ * upgrade request; an invalid credential closes the socket with 4403, and so does one that ends while the socket is
+ * open. An oversized frame closes it with 1009; too many sockets, streams or messages, and a socket beyond the rate
+ * limit, with 4429. An operation beyond the rate limit is refused without closing the socket.
  */
 export function serveWebSockets(http: Server, streams: Streams, turns: Turns): { close(): Promise<void> } {
   const { limits, stallMs } = streams;
   const sockets = new WebSocketServer({ noServer: true, maxPayload: limits.frameBytes, handleProtocols });
   const protocol = createProtocol(streams);
   const accept = (socket: WebSocket, request: IncomingMessage) => {
-    const leave = streams.caps.enter();
-    if (!leave) return socket.close(1013, "Try again later");
-    socket.once("close", leave);
+    const release = streams.caps.enter();
+    if (!release) return socket.close(1013, "Try again later");
+    socket.once("close", release);
     const abort = new AbortController();
     const memories = new Map<unknown, OperationMemory>();
     socket.once("close", () => {
@@ -57,7 +57,7 @@ export function serveWebSockets(http: Server, streams: Streams, turns: Turns): {
   };
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (!isGraphHandshake(request)) return socket.destroy();
-    // Node has let go of the socket: while it waits, nothing else would notice that it broke.
+    // Node has released the socket: while it waits in the queue, nothing else would notice a connection error.
     socket.on("error", () => socket.destroy());
     const isLate = !turns.take(() => {
       if (!socket.destroyed)
@@ -75,7 +75,7 @@ export function serveWebSockets(http: Server, streams: Streams, turns: Turns): {
   };
 }
 
-/** Whether a request is a handshake of WebSocket at /graphql: no other upgrade is offered. */
+/** Whether a request is a WebSocket handshake at /graphql: no other upgrade is supported. */
 export function isGraphHandshake({ method, url = "/", headers }: IncomingMessage): boolean {
   return (
     method === "GET" && url.split("?", 1)[0] === PATH && headers.upgrade?.trim().toLowerCase() === "websocket"
@@ -84,7 +84,7 @@ export function isGraphHandshake({ method, url = "/", headers }: IncomingMessage
 
 function createProtocol(streams: Streams) {
   const { limits } = streams;
-  // What fails is that operation alone: the other subscriptions of the socket go on.
+  // A failure ends that operation only: the other subscriptions of the socket continue.
   const run = (operation: ExecutionArgs) =>
     streams.run(operation as StreamedOperation).catch((error: unknown) => lossResult(error, streams.report));
   return makeServer<Record<string, unknown>, Extra>({
@@ -103,7 +103,7 @@ function createProtocol(streams: Streams) {
       }
     },
     async onSubscribe({ extra, subscriptions }, _id, payload) {
-      // The one that is asked for has its place among them already.
+      // The new subscription is already among them.
       if (Object.keys(subscriptions).length > limits.subscriptionsPerSocket)
         extra.socket.close(CloseCode.TooManyInitialisationRequests, "Too many subscriptions on one socket");
       const { account, replayKey, signal, memories } = extra;
@@ -130,18 +130,18 @@ function createProtocol(streams: Streams) {
   });
 }
 
-/** Says who opened the socket, counts it as theirs, and closes it with their credential. */
+/** Authenticates the socket, acquires the caller's slot, and closes the socket when the credential ends. */
 async function enter(streams: Streams, extra: Extra, authorization: unknown): Promise<void> {
   const { socket, request } = extra;
   const hop = hopOf(request);
   const account = await streams.authenticate(authorization, hop);
   const { principal } = account;
   if (socket.readyState !== socket.OPEN) return;
-  const leave = streams.take("sockets", principal, hop);
-  if (!leave) throw new AppError("rate_limit_exceeded", "Too many sockets of one key");
+  const release = streams.take("sockets", principal, hop);
+  if (!release) throw new AppError("rate_limit_exceeded", "Too many sockets for one key");
   const stopWatching = streams.watch(principal, ({ message }) => socket.close(CloseCode.Forbidden, message));
   socket.once("close", () => {
-    leave();
+    release();
     stopWatching();
   });
   extra.account = account;

@@ -4,9 +4,9 @@ import { AppError } from "../../src/kernel/errors.ts";
 type Results = AsyncIterableIterator<ExecutionResult>;
 
 /**
- * A subscription that ends with the credential it was opened with: its last result is the failure that says so.
- * `watch` takes a callback and returns a function that unregisters it; the source's `return()` must end it at once. `taken` is
- * called when the next result is asked for, and so the one before was sent.
+ * A subscription that ends when the credential that opened it ends; its last result is the error that says so.
+ * `watch` takes a callback and returns a function that unregisters it; the source's `return()` must end it at once.
+ * `taken` is called when the next result is requested, which means the previous one was sent.
  */
 export class WatchedStream implements Results {
   readonly #source: Results;
@@ -44,7 +44,7 @@ export class WatchedStream implements Results {
     return (await this.#source.return?.()) ?? { done: true, value: undefined };
   }
 
-  /** graphql-sse lets go of streams that have it, and of no others. */
+  /** graphql-sse only closes streams that have this method. */
   async throw(reason?: unknown): Promise<never> {
     await this.return();
     throw reason;

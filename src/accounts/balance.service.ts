@@ -1,6 +1,6 @@
 import type { Database } from "../db/database.ts";
 
-/** What an account has, neuron. `held` is part of `deposit` and `credit`; `available` is what may be spent. */
+/** The balance of an account, neuron. `held` is part of `deposit` and `credit`; `available` can be spent. */
 export type Balance = {
   readonly deposit: bigint;
   readonly credit: bigint;
@@ -34,14 +34,14 @@ export class BalanceService {
     return balance;
   }
 
-  /** Since when we know an account; null for one that never signed in, paid in or had a key. */
+  /** When an account was created; null for one that never signed in, deposited or had a key. */
   async openedAt(address: string): Promise<Date | null> {
     const [row] = await this.#database.rows<{ opened_ms: string }>(OPENED, [address]);
     return row ? new Date(Number(row.opened_ms)) : null;
   }
 }
 
-/** A balance out of its three independent figures, as an event or a row carries them. */
+/** Builds a balance from its three independent amounts, as an event or a row has them. */
 export function toBalance(
   row: { deposit: string; credit: string; held: string } | undefined,
   asOf: Date,

@@ -25,7 +25,7 @@ import {
 import { creditDeposit, openAccount } from "./ledger.store.ts";
 import { parseVaultEvent, type VaultEvent, type VaultEventConfig } from "./vault-event.ts";
 
-/** A deposit for its account to see. `confirmations` is how many blocks that were read follow its own. */
+/** A deposit as its account sees it. `confirmations` is the number of scanned blocks after its own. */
 export type Deposit = StoredDeposit & {
   readonly confirmations: number;
   readonly requiredConfirmations: number;
@@ -34,17 +34,17 @@ export type Deposit = StoredDeposit & {
 type Dependencies = {
   readonly queries: Queries;
   readonly chainId: number;
-  /** The vault's address and how it says that money came in. */
+  /** The vault's address and its deposit event. */
   readonly vault: VaultEventConfig & { readonly address: Hex };
-  /** How many blocks must follow a deposit's before it is credited; the watcher's own number. */
+  /** How many blocks must follow a deposit's before it is credited; the same number as the watcher's. */
   readonly confirmations: number;
-  /** The newest block whose deposits are here. */
+  /** The newest block whose deposits are stored. */
   readonly scannedBlock: () => Promise<bigint | undefined>;
 };
 
 /**
- * Takes deposits from the logs of the router's vault and credits each exactly once, when it is deep enough. Until
- * then it is shown as `seen`, and a reorganisation makes it `reverted`. What was credited is never taken back.
+ * Reads deposits from the logs of the router's vault and credits each exactly once, when it has enough confirmations.
+ * Until then its status is `seen`, and a reorg makes it `reverted`. A credited deposit is never debited again.
  */
 export class DepositsService implements LogHandler {
   readonly addresses: readonly Hex[];
@@ -52,7 +52,7 @@ export class DepositsService implements LogHandler {
   readonly #dependencies: Dependencies;
   readonly #event: VaultEvent;
 
-  /** Throws a line for the operator when the configured event makes no sense. */
+  /** Throws a message for the operator if the configured event is invalid. */
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
     this.#event = parseVaultEvent(dependencies.vault);
@@ -71,26 +71,26 @@ export class DepositsService implements LogHandler {
       .filter(({ amount }) => amount > 0n);
     const accounts = new Set(deposits.map(({ account }) => account));
     for (const account of [...accounts].sort()) await openAccount(tx, account);
-    await tellOf(tx, await insertSeen(tx, await withoutOrphans(tx, deposits)), "seen");
+    await publishDeposits(tx, await insertSeen(tx, await withoutOrphans(tx, deposits)), "seen");
   }
 
   async revert(tx: Queries, from: bigint, reason: RevertReason): Promise<void> {
-    // A development chain that began anew takes no money back: what it gave is play money.
+    // A restarted development chain reverts no credit: its money is worthless.
     if (reason === "reorg" && (await hasConfirmed(tx, this.#dependencies.chainId, from)))
       throw new CannotRevert(`a credited deposit of block ${from} or above is gone from the chain`);
-    // What was credited stays credited, and must not be again should its transaction come back.
+    // A credited deposit stays credited, and must not be credited again if its transaction is mined again.
     if (reason === "accepted") await markConfirmedReverted(tx, this.#dependencies.chainId, from);
-    await tellOf(tx, await revertSeen(tx, this.#dependencies.chainId, from), "reverted");
+    await publishDeposits(tx, await revertSeen(tx, this.#dependencies.chainId, from), "reverted");
   }
 
   async confirm(tx: Queries, upTo: bigint): Promise<void> {
     const confirmed = await confirmSeen(tx, this.#dependencies.chainId, upTo);
     for (const { id, account, amount } of confirmed)
       await creditDeposit(tx, { account, amount, transferId: `deposit:${id}` });
-    await tellOf(tx, confirmed, "confirmed");
+    await publishDeposits(tx, confirmed, "confirmed");
   }
 
-  /** An account's deposits, newest first, reverted ones among them. */
+  /** An account's deposits, newest first, including reverted ones. */
   async list(account: Hex, page: PageRequest): Promise<Page<Deposit>> {
     const [deposits, scanned] = await Promise.all([
       listDeposits(this.#dependencies.queries, lowerHex(account), page),
@@ -99,7 +99,7 @@ export class DepositsService implements LogHandler {
     return { ...deposits, rows: deposits.rows.map((row) => this.#toDeposit(row, scanned)) };
   }
 
-  /** One deposit, undefined if there is none with this id. */
+  /** One deposit; undefined for an unknown id. */
   async byId(id: string): Promise<Deposit | undefined> {
     const deposit = await findDeposit(this.#dependencies.queries, id);
     return deposit && this.#toDeposit(deposit, await this.#dependencies.scannedBlock());
@@ -116,7 +116,11 @@ export class DepositsService implements LogHandler {
   }
 }
 
-async function tellOf(tx: Queries, changes: readonly DepositChange[], status: DepositStatus): Promise<void> {
+async function publishDeposits(
+  tx: Queries,
+  changes: readonly DepositChange[],
+  status: DepositStatus,
+): Promise<void> {
   await appendEvents(
     tx,
     changes.map(({ id, account, amount }) => ({

@@ -12,7 +12,7 @@ import type { Hex } from "../kernel/text/hex.ts";
 
 export type DepositStatus = "seen" | "confirmed" | "reverted";
 
-/** A deposit as the chain tells of it. Amounts are neuron. */
+/** A deposit as read from the chain. Amounts are neuron. */
 export type NewDeposit = {
   readonly id: string;
   readonly account: Hex;
@@ -24,7 +24,7 @@ export type NewDeposit = {
   readonly blockHash: Hex;
 };
 
-/** A deposit as it is kept. `cursor` is its place in its account's list. */
+/** A stored deposit. `cursor` is its position in the account's list. */
 export type StoredDeposit = NewDeposit & {
   readonly status: DepositStatus;
   readonly seenAt: Date;
@@ -32,13 +32,13 @@ export type StoredDeposit = NewDeposit & {
   readonly cursor: string;
 };
 
-/** What moved: enough to book it and to tell of it. */
+/** A deposit whose status changed, with the fields needed to book and publish it. */
 export type DepositChange = { readonly id: string; readonly account: string; readonly amount: bigint };
 
 /**
- * Inserts deposits as `seen` and returns those that are new; one that is told twice is one. One that was reverted is
- * seen again in its new block; one that stands is left as it is. After a reorganisation a transaction's logs may be
- * numbered otherwise, so a reverted row may come to stand for another log of the same transaction.
+ * Inserts deposits as `seen` and returns the new ones. Idempotent: a deposit that is already stored is left unchanged,
+ * and a reverted one becomes `seen` again in its new block. A reorg may renumber the logs of a transaction, so a
+ * reverted row may be reused for another log of the same transaction.
  */
 export async function insertSeen(
   tx: Queries,
@@ -57,7 +57,7 @@ export async function insertSeen(
   return (await tx.rows<ChangeRow>(INSERT, [JSON.stringify(requested)])).map(toChange);
 }
 
-/** Makes final what was seen in block `upTo` and below, in order of account, as whoever locks accounts does. */
+/** Confirms the deposits seen up to block `upTo`, ordered by account, as accounts are locked everywhere. */
 export async function confirmSeen(
   tx: Queries,
   chainId: number,
@@ -66,7 +66,7 @@ export async function confirmSeen(
   return (await tx.rows<ChangeRow>(CONFIRM, [chainId, upTo.toString()])).map(toChange);
 }
 
-/** Takes back what was seen in block `from` and above; what is confirmed stays. */
+/** Reverts the deposits seen from block `from` on; confirmed ones are unchanged. */
 export async function revertSeen(
   tx: Queries,
   chainId: number,
@@ -75,14 +75,14 @@ export async function revertSeen(
   return (await tx.rows<ChangeRow>(REVERT, [chainId, from.toString()])).map(toChange);
 }
 
-/** Marks what was credited in block `from` and above as gone from the chain. The credit stays. */
+/** Marks credited deposits from block `from` on as orphaned. The credit stays. */
 export async function markConfirmedReverted(tx: Queries, chainId: number, from: bigint): Promise<void> {
   await tx.rows(ORPHAN, [chainId, from.toString()]);
 }
 
 /**
- * Of these deposits, those that are not orphans back in another block: an orphan's transaction that was mined again is
- * the deposit that was credited, whatever its block and log are now, and takes its new place.
+ * Filters out orphans that were mined again: such a transaction is the deposit that was already credited, whatever its
+ * block and log index are now, and its row moves to the new position.
  */
 export async function withoutOrphans(
   tx: Queries,
@@ -110,18 +110,18 @@ export async function withoutOrphans(
     block_number: deposit.blockNumber.toString(),
     block_hash: deposit.blockHash,
   }));
-  // Orphans give up their places, which other logs of their transaction may have now.
+  // Orphans free their positions first, since other logs of their transaction may have them now.
   await tx.rows(LIFT_ORPHANS, [chainId, JSON.stringify(hashes)]);
   await tx.rows(PLACE_ORPHANS, [JSON.stringify(moved)]);
   return news;
 }
 
-/** Whether something in block `from` and above is confirmed already. */
+/** Whether any deposit from block `from` on is confirmed. */
 export async function hasConfirmed(tx: Queries, chainId: number, from: bigint): Promise<boolean> {
   return (await tx.rows(CONFIRMED_FROM, [chainId, from.toString()])).length > 0;
 }
 
-/** An account's deposits, newest first, reverted ones among them. */
+/** An account's deposits, newest first, including reverted ones. */
 export async function listDeposits(
   queries: Queries,
   account: string,
@@ -133,7 +133,7 @@ export async function listDeposits(
   return toPage(rows.map(toDeposit), page);
 }
 
-/** One deposit, undefined if there is none with this id. */
+/** One deposit; undefined for an unknown id. */
 export async function findDeposit(queries: Queries, id: string): Promise<StoredDeposit | undefined> {
   return (await queries.rows<DepositRow>(FIND, [id])).map(toDeposit)[0];
 }
@@ -182,7 +182,7 @@ function toDeposit(row: DepositRow): StoredDeposit {
   };
 }
 
-// Times travel as text with all six digits: a `Date` has three, and a cursor made from it would skip rows.
+// Times are read as text with all six digits: a `Date` has three, and a cursor made from it would skip rows.
 const ISO = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
 const COLUMNS = `id, account, amount::text as amount, status, chain_id::text as chain_id, transaction_hash, log_index,
   block_number::text as block_number, block_hash, to_char(seen_at at time zone 'UTC', ${ISO}) as seen_at,

@@ -2,7 +2,7 @@ import type { VaultBalance } from "../chain/vault.client.ts";
 import type { Hex } from "../kernel/text/hex.ts";
 import type { Balance, BalanceService } from "./balance.service.ts";
 
-/** What an account has with the router, and what the vault on chain says of it. */
+/** The balance of an account with the router, and its balance in the vault on chain. */
 export type Funds = { readonly router: Balance; readonly paymentLayer: VaultBalance };
 
 type Dependencies = {
@@ -10,7 +10,7 @@ type Dependencies = {
   readonly vault: { balanceOf(account: Hex): Promise<VaultBalance> };
 };
 
-/** Reads the books and the chain side by side. */
+/** Reads the ledger and the chain side by side. */
 export class FundsService {
   readonly #dependencies: Dependencies;
 
@@ -18,7 +18,7 @@ export class FundsService {
     this.#dependencies = dependencies;
   }
 
-  /** The funds of an account. Throws `vault_unavailable` when the chain does not answer in time. */
+  /** The funds of an account. Throws `vault_unavailable` if the chain does not respond in time. */
   async of(account: Hex): Promise<Funds> {
     const [router, paymentLayer] = await Promise.all([
       this.#dependencies.balances.byAccount(account),

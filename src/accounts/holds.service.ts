@@ -1,6 +1,7 @@
 import QuickLru from "quick-lru";
 import type { Database, Queries, Transaction } from "../db/database.ts";
 import { NaturalBatch } from "../kernel/async/batch.ts";
+import { PeriodicTask } from "../kernel/async/periodic-task.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import { KeyRestrictionsChanged } from "../keys/api-keys/key-settings.ts";
@@ -8,7 +9,7 @@ import { countOpen, findExpired, type HoldAnswer, type HoldRequest, placeHolds }
 import { OrphanedHolds } from "./orphaned-holds.ts";
 import { resolveHolds, type Settlement } from "./settlements.store.ts";
 
-/** Who is told how requests are admitted and billed. `outcome` is `admitted`, or the code of the refusal. */
+/** Observes how requests are admitted and billed. `outcome` is `admitted`, or the error code of the refusal. */
 export type HoldsObserver = {
   admission(outcome: string): void;
   admissionBatch(size: number): void;
@@ -22,27 +23,31 @@ type Dependencies = {
   readonly observer?: HoldsObserver | undefined;
 };
 
-/** Of so many keys it is remembered what they could spend. */
+/** The number of keys whose spendable amount is cached. */
 const REMEMBERED_KEYS = 10_000;
 const SWEEP_EVERY_MS = 10_000;
 const SWEEP_BATCH = 500;
 
 /**
- * Sets money aside before a request and takes what it cost afterwards (promises P1-P3). Requests that come in while
- * a statement is in flight share the next one.
+ * Holds money before a request and charges its cost afterwards (promises P1-P3). Requests that arrive while a statement
+ * is in flight share the next one.
  */
 export class HoldsService {
   readonly #dependencies: Dependencies;
   readonly #admissions: NaturalBatch<HoldRequest, HoldAnswer>;
   readonly #settlements: NaturalBatch<Settlement, bigint | undefined>;
-  readonly #strays: OrphanedHolds;
+  readonly #orphans: OrphanedHolds;
   readonly #spendable = new QuickLru<string, bigint>({ maxSize: REMEMBERED_KEYS });
-  #sweeper: NodeJS.Timeout | undefined;
+  readonly #sweeps = new PeriodicTask({
+    everyMs: SWEEP_EVERY_MS,
+    work: () => this.sweep(),
+    failed: (error) => this.#dependencies.log.error({ err: error }, "sweeping expired holds failed"),
+  });
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
     const { observer } = dependencies;
-    this.#strays = new OrphanedHolds({ ...dependencies, queries: dependencies.database });
+    this.#orphans = new OrphanedHolds({ ...dependencies, queries: dependencies.database });
     this.#admissions = new NaturalBatch((holds) => {
       observer?.admissionBatch(holds.length);
       return this.#commit(() => placeHolds(dependencies.database, holds));
@@ -54,18 +59,18 @@ export class HoldsService {
   }
 
   /**
-   * Sets aside up to `maximum` and records the request as running; resolves with the amount held. Throws
-   * `api_key_revoked` or `api_key_expired`; `insufficient_balance` or `credit_limit_exceeded` when not even `minimum`
-   * is there or left of the key's limit; and `KeyRestrictionsChanged` when the provider was chosen by what the key might
-   * reach before. What `alongside` writes is committed with the hold, or neither is.
+   * Holds up to `maximum` and records the request as running; resolves with the amount held. Throws `api_key_revoked`
+   * or `api_key_expired`; `insufficient_balance` or `credit_limit_exceeded` if the balance or the key's limit does not
+   * cover `minimum`; and `KeyRestrictionsChanged` if the provider was chosen by outdated restrictions of the key. The
+   * writes of `alongside` are committed together with the hold.
    */
   async hold(
     request: HoldRequest,
     alongside?: (tx: Transaction, grantedNeuron: bigint) => Promise<void>,
   ): Promise<bigint> {
     const answer = await this.#place(request, alongside).catch((error: unknown) => {
-      // It may or may not have been placed; no request will use it.
-      if (isOutage(error)) this.#strays.note(ending(request.id, "unavailable"));
+      // The hold may or may not have been placed; no request will use it.
+      if (isOutage(error)) this.#orphans.note(ending(request.id, "unavailable"));
       throw error;
     });
     const { available, keyAvailable = available } = answer;
@@ -80,8 +85,8 @@ export class HoldsService {
   }
 
   /**
-   * What the key could spend beside its open holds when it was last admitted in this process, neuron; undefined when that
-   * is not remembered. A hint and no promise: it may have been spent since.
+   * What the key could spend beyond its open holds when it was last admitted in this process, neuron; undefined if that
+   * is not cached. Only a hint: the amount may have been spent since.
    */
   lastSpendable(keyId: string): bigint | undefined {
     return this.#spendable.get(keyId);
@@ -90,31 +95,34 @@ export class HoldsService {
   /** Ends a hold and records the request's outcome. Resolves with the neuron charged; a hold ends only once. */
   async settle(settlement: Settlement): Promise<bigint> {
     const charged = await this.#settlements.add(settlement).catch((error: unknown) => {
-      if (isOutage(error)) this.#strays.note(settlement);
+      if (isOutage(error)) this.#orphans.note(settlement);
       throw error;
     });
     if (charged === undefined) {
-      this.#dependencies.log.warn({ requestId: settlement.id }, "a hold had ended before it was settled");
+      this.#dependencies.log.warn(
+        { requestId: settlement.id },
+        "a hold had already ended when it was settled",
+      );
       return 0n;
     }
     return charged;
   }
 
   /**
-   * Ends a hold in a transaction of the caller's, who says when it is committed. Resolves with the neuron charged;
-   * undefined when the hold had ended before.
+   * Ends a hold in the caller's transaction; the caller signals the commit. Resolves with the neuron charged; undefined
+   * if the hold had already ended.
    */
   async settleIn(tx: Queries, settlement: Settlement): Promise<bigint | undefined> {
     const [charged] = await resolveHolds(tx, [settlement]);
     return charged;
   }
 
-  /** How many holds are open, of all processes. */
+  /** The number of open holds, across all processes. */
   open(): Promise<number> {
     return countOpen(this.#dependencies.database);
   }
 
-  /** Ends every hold past its expiry, without a charge. Returns how many. */
+  /** Releases every expired hold, without a charge. Returns their number. */
   async sweep(): Promise<number> {
     const ids = await findExpired(this.#dependencies.database, SWEEP_BATCH);
     if (ids.length === 0) return 0;
@@ -130,17 +138,12 @@ export class HoldsService {
 
   /** Sweeps now and every 10 s until `stop`. */
   start(): void {
-    const sweep = () =>
-      this.sweep().catch((error: unknown) =>
-        this.#dependencies.log.error({ err: error }, "sweeping expired holds failed"),
-      );
-    void sweep();
-    this.#sweeper = setInterval(sweep, SWEEP_EVERY_MS);
+    this.#sweeps.start();
   }
 
-  stop(): void {
-    clearInterval(this.#sweeper);
-    this.#strays.stop();
+  async stop(): Promise<void> {
+    this.#orphans.stop();
+    await this.#sweeps.stop();
   }
 
   async #place(
@@ -149,7 +152,7 @@ export class HoldsService {
   ): Promise<HoldAnswer> {
     if (alongside) return this.#placeWith(request, alongside);
     const first = await this.#admissions.add(request);
-    // In a batch a hold counts those before it at their maximum, so a refusal in company may be too strict: ask alone.
+    // In a batch, earlier holds count at their maximum, so a refusal may be too strict: the request is retried alone.
     return isFinal(first, request) ? first : this.#placeAlone(request);
   }
 
@@ -197,16 +200,19 @@ function refusalOf(answer: HoldAnswer, request: HoldRequest): Error {
   if (isOverLimit(answer, request))
     return new AppError(
       "credit_limit_exceeded",
-      "What is left of this key's credit limit does not cover this request.",
+      "The remaining credit limit of this key does not cover this request.",
     );
-  return new AppError("insufficient_balance", "The balance does not cover this request. Deposit to go on.");
+  return new AppError(
+    "insufficient_balance",
+    "The balance does not cover this request. Deposit funds to continue.",
+  );
 }
 
 function isOutage(error: unknown): boolean {
   return error instanceof AppError && error.code === "unavailable";
 }
 
-/** The end of a hold that nothing is charged for. */
+/** A settlement that ends a hold without a charge. */
 function ending(id: string, errorCode: string): Settlement {
   return {
     id,

@@ -3,12 +3,14 @@ import type { KeyRestrictions, TrustFloor } from "../keys/api-keys/key-settings.
 import { spentSql } from "./key-spending.ts";
 import { balanceChanged } from "./ledger.store.ts";
 
-/** What an admission asks for: money to be set aside, and the request that it is for. */
+/** The input of an admission: the amount to hold, and the request that the hold is for. */
 export type HoldRequest = {
   readonly id: string;
   readonly account: string;
   readonly keyId: string;
-  /** Less than this is a refusal; up to `maximum` is taken as the balance allows. Neuron. */
+  /**
+   * If less than this is available, the admission is refused; up to `maximum` is held as the balance allows. Neuron.
+   */
   readonly minimum: bigint;
   readonly maximum: bigint;
   readonly model: string;
@@ -17,15 +19,15 @@ export type HoldRequest = {
   readonly inputPrice: bigint;
   readonly outputPrice: bigint;
   readonly expiresInSeconds: number;
-  /** By which version of the restrictions of the key the provider was chosen; 0 when not given. */
+  /** The version of the key's restrictions by which the provider was chosen; 0 by default. */
   readonly restrictionsVersion?: number;
-  /** How far the provider can be trusted; `standard` unless told. */
+  /** The trust mode of the provider; `standard` by default. */
   readonly trustMode?: "standard" | TrustFloor;
 };
 
 /**
- * The outcome of an admission. `restrictions` is set when those of the key differ from the ones assumed. `available`
- * and `keyAvailable` are what the account and the key's limit had left after the whole batch, neuron.
+ * The outcome of an admission. `restrictions` is set if those of the key differ from the version in the request.
+ * `available` and `keyAvailable` are what the account and the key's limit had left after the whole batch, neuron.
  */
 export type HoldAnswer = {
   readonly granted: bigint | undefined;
@@ -35,7 +37,7 @@ export type HoldAnswer = {
   readonly keyAvailable: bigint | undefined;
 };
 
-/** Admits a batch in one statement and in its order. See `PLACE`. */
+/** Admits a batch in one statement, in order. See `PLACE`. */
 export async function placeHolds(
   queries: Queries,
   holds: readonly HoldRequest[],
@@ -79,7 +81,7 @@ function toHoldAnswer(row: PlacedRow): HoldAnswer {
   };
 }
 
-/** How many holds are open. */
+/** The number of open holds. */
 export async function countOpen(queries: Queries): Promise<number> {
   const [row] = await queries.rows<{ open: string }>(
     "select count(*)::text as open from hold where state = 'open'",
@@ -94,10 +96,10 @@ export async function findExpired(queries: Queries, limit: number): Promise<read
 }
 
 /**
- * Key rows are locked and read under that lock, so that no cache can bill a key that is revoked, expired, at its limit
- * or kept from this provider: a change either waits for this statement or is seen by it. Then the accounts are locked
- * in order of address (always keys before accounts), and each hold takes from what the ones before it in the batch
- * left of the account and of the key's limit. Credit is used before deposit.
+ * Key rows are locked and read under that lock, so that no cached key is billed after it was revoked, expired, reached
+ * its limit or lost access to this provider: a change either waits for this statement or is visible to it. Then the
+ * accounts are locked in order of address (always keys before accounts), and each hold is taken from what the earlier
+ * holds of the batch left of the account and of the key's limit. Credit is used before deposit.
  */
 const PLACE = `
   with requested as (

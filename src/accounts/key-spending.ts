@@ -1,17 +1,17 @@
 import type { Queries } from "../db/database.ts";
 
-/** SQL for when the period of a key's row began, `-infinity` for `never`. The same as `periodStart`. */
+/** SQL for the start of a key row's period, `-infinity` for `never`. The same as `periodStart`. */
 const PERIOD_START = (key: string) => `coalesce(date_trunc(case ${key}.reset_period when 'daily' then 'day'
       when 'weekly' then 'week' when 'monthly' then 'month' end, now(), 'UTC'), '-infinity')`;
 
-/** SQL for what a key has been charged in its present period, neuron. `key` is the name of its row, ours alone. */
+/** SQL for what a key has been charged in its current period, neuron. `key` is the row's alias, never user input. */
 export function spentSql(key: string): string {
   return `case when ${key}.spent_at >= ${PERIOD_START(key)} then ${key}.used else 0 end`;
 }
 
 /**
- * Counts anew what a key was charged in its period, after that became another one. The caller has locked the key's
- * row, so no settlement is under way.
+ * Recomputes what a key was charged in its period, after the period was changed. The caller has locked the key's row,
+ * so no settlement is in progress.
  */
 export async function recountSpending(tx: Queries, keyId: string): Promise<void> {
   await tx.rows(RECOUNT, [keyId]);

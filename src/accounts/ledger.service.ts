@@ -1,10 +1,10 @@
 import type { Database } from "../db/database.ts";
 import { findLedgerFaults } from "./ledger.store.ts";
 
-/** Where the books do not agree: what is wrong, and with which transfer, account, deposit or request. */
+/** An inconsistency of the ledger: what is wrong, and with which transfer, account, deposit or request. */
 export type LedgerFault = { readonly fault: string; readonly subject: string };
 
-/** Looks at the books as a whole. */
+/** Verifies the ledger as a whole. */
 export class LedgerService {
   readonly #database: Database;
 
@@ -12,7 +12,7 @@ export class LedgerService {
     this.#database = database;
   }
 
-  /** Checks every promise of the ledger (P1, P2) against every row. No fault means that the books are exact. */
+  /** Checks every promise of the ledger (P1, P2) against every row. No fault means that the ledger is exact. */
   async verify(): Promise<{
     readonly faults: readonly LedgerFault[];
     readonly entries: number;

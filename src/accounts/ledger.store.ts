@@ -1,30 +1,30 @@
 import type { Queries } from "../db/database.ts";
 
-/** Money that came in from the chain, or left again because its block did. */
+/** A deposit from the chain to be credited. */
 export type DepositMove = { readonly account: string; readonly amount: bigint; readonly transferId: string };
 
 /**
- * Books a confirmed deposit: the account's `deposit` book up, the outside's `deposits-in` down. The unique index over
- * (transfer, book, account) makes a second booking of one transfer an error instead of money.
+ * Books a confirmed deposit: credits the account's `deposit` book and debits the outside's `deposits-in`. The unique
+ * index over (transfer, book, account) makes a second booking of one transfer fail.
  */
 export async function creditDeposit(tx: Queries, move: DepositMove): Promise<void> {
   const rows = await tx.rows(MOVE, [move.account, move.amount.toString(), move.transferId, "deposit"]);
   if (rows.length !== 1) throw new Error(`deposit ${move.transferId} has no account ${move.account}`);
 }
 
-/** Makes sure that an account exists. Its address is in lower case. */
+/** Creates an account if it does not exist. Its address is in lower case. */
 export async function openAccount(tx: Queries, address: string): Promise<void> {
   await tx.rows("insert into account (address) values ($1) on conflict (address) do nothing", [address]);
 }
 
-/** What `npm run ledger:verify` looks at: every row is a fault, none means that the books are exact. */
+/** The query of `npm run ledger:verify`: every row is a fault; no rows mean that the ledger is exact. */
 export function findLedgerFaults(queries: Queries): Promise<readonly { fault: string; subject: string }[]> {
   return queries.rows(FAULTS);
 }
 
 /**
- * SQL for the payload of `balance.changed` out of an account row: what is held counts with the book it came from, so
- * that `deposit + credit` is the whole and `deposit + credit - held` what may be spent. Arguments are SQL, ours alone.
+ * SQL for the payload of `balance.changed` from an account row: a held amount counts with the book it came from, so
+ * that `deposit + credit` is the total and `deposit + credit - held` is available. Arguments are SQL, never user input.
  */
 export function balanceChanged(row: string, cause: string, requestId: string): string {
   return `jsonb_build_object('account', ${row}.address, 'cause', ${cause}, 'requestId', ${requestId},

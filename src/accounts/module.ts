@@ -9,7 +9,7 @@ import { FundsService } from "./funds.service.ts";
 import { HoldsService } from "./holds.service.ts";
 import { UsageService } from "./usage.service.ts";
 
-/** Whose money is where. */
+/** The services of accounts. */
 export type AccountServices = {
   readonly balances: BalanceService;
   readonly funds: FundsService;
@@ -18,13 +18,13 @@ export type AccountServices = {
   readonly holds: HoldsService;
 };
 
-/** The services of accounts, and what they do besides answering. */
+/** The services of accounts and their background work. */
 export type AccountModule = Lifecycle & { readonly services: AccountServices };
 
-/** The name under which deposits follow the chain. */
+/** The name of the watcher that reads deposits from the chain. */
 const WATCHER = "deposits";
 
-/** Builds the services of accounts. */
+/** Creates the services of accounts. */
 export function createAccountModule(
   parts: AppContext,
   { services: { chain }, confirmations, follow }: ChainModule,
@@ -56,6 +56,6 @@ export function createAccountModule(
       holds,
     },
     startWork: () => holds.start(),
-    stop: async () => holds.stop(),
+    stop: () => holds.stop(),
   };
 }

@@ -4,8 +4,8 @@ import { spentSql } from "./key-spending.ts";
 import { balanceChanged } from "./ledger.store.ts";
 
 /**
- * How a hold ends. A cost of zero releases it. A cost above the hold takes the rest from what the account and the key's
- * limit have left; only what is not there is the router's loss.
+ * How a hold ends. A cost of zero releases it. If the cost exceeds the hold, the rest is charged to what the account
+ * and the key's limit have left; only what they do not cover is the router's loss.
  */
 export type Settlement = {
   readonly id: string;
@@ -21,20 +21,20 @@ export type Settlement = {
   readonly errorCode: string | undefined;
   readonly firstByteMs: number | undefined;
   readonly durationMs: number | undefined;
-  /** Who answered, at which price, where that is known better than at the admission. */
+  /** The provider that answered, and its prices, if they differ from those of the admission. */
   readonly answeredBy?: {
     readonly provider: string;
     readonly inputPrice: bigint;
     readonly outputPrice: bigint;
     readonly trustMode: "standard" | TrustFloor;
   };
-  /** What was used that is not counted in tokens. */
+  /** Usage that is not counted in tokens. */
   readonly units?: number | undefined;
-  /** How the request found its provider, as JSON. */
+  /** How the request was routed to its provider, as JSON. */
   readonly routing?: unknown;
 };
 
-/** Ends a batch of holds in one statement. Answers per hold what was charged, undefined if it was not open. */
+/** Ends a batch of holds in one statement. Returns the amount charged per hold, undefined if it was not open. */
 export async function resolveHolds(
   queries: Queries,
   settlements: readonly Settlement[],
@@ -67,18 +67,20 @@ export async function resolveHolds(
 }
 
 /**
- * A hold leaves the state `open` once: whoever comes second finds no row. What was not charged goes back to where it
- * came from. Revenue is the full cost; what was not charged of it is balanced by the book `loss`.
- * Keys are locked before accounts, as in `holds.store.ts`, so that the two never wait for each other.
- * A cost above its hold is charged to what the key's limit (`limited`) and then the account (`taken`) have left under
- * those locks, with what this batch gives back to them, in the order of the batch; credit before deposit.
- * A request was used when it was charged, or completed at a price of zero: tokens of one that failed and cost nothing
- * stand in its row alone. Requests that were used are numbered by the account's `usage_count`, in the order of the
- * batch. `moved` holds the lock of the account's row, so the numbers of an account grow in the order of its commits.
- * (`usage_id` numbers those of all accounts, for processes of the version before; no client sees it.)
+ * A hold leaves the state `open` once: a second settlement finds no row. The amount that is not charged returns to the
+ * book it came from. Revenue is the full cost; the uncharged part of it is balanced by the book `loss`.
  *
- * A plan is kept as long as its connection, also one made while the tables were empty: `any` has holds looked up by
- * their key even then, and `|| ''` keeps the planner off the index of open holds, full of dead entries under load.
+ * Keys are locked before accounts, as in `holds.store.ts`, so that the two never wait for each other. The part of a
+ * cost that exceeds its hold is charged to what the key's limit (`limited`) and then the account (`taken`) have left
+ * under those locks, including what this batch returns to them, in the order of the batch; credit before deposit.
+ *
+ * A request counts as usage if it was charged, or completed at a price of zero: the tokens of a failed request without
+ * a cost are only in its row. Usage is numbered by the account's `usage_count`, in the order of the batch. `moved`
+ * holds the lock of the account's row, so the numbers of an account increase in the order of its commits. (`usage_id`
+ * numbers usage across all accounts, for processes of the previous version; clients never see it.)
+ *
+ * A plan is cached as long as its connection, even one made while the tables were empty: `any` makes the plan look up
+ * holds by their key even then, and `|| ''` prevents the index of open holds, which is full of dead entries under load.
  */
 const RESOLVE = `
   with requested as (

@@ -21,12 +21,12 @@ import {
 export type { TrustMode, UsageDay, UsageFilter, UsageRow, UsageSource, UsageTotals } from "./usage.store.ts";
 
 const MAX_USAGE_ID = 2n ** 63n - 1n;
-/** Not "usage", whose numbers were those of the whole router: a cursor of that kind would name another place. */
+/** Not "usage", the kind of older cursors, whose numbers were those of the whole router. */
 const CURSOR_KIND = "account-usage";
 
 /**
- * What an account used: the requests that were charged, and those completed at a price of zero. Their costs add up to
- * what the account paid. Every method throws what `AccountReads` throws, and stops when `signal` aborts.
+ * The usage of an account: the requests that were charged, and those completed at a price of zero. Their costs add up
+ * to what the account paid. Every method throws what `AccountReads` throws, and stops when `signal` aborts.
  */
 export class UsageService {
   readonly #reads: AccountReads;
@@ -35,12 +35,12 @@ export class UsageService {
     this.#reads = reads;
   }
 
-  /** Sums over all requests that `filter` lets through. */
+  /** Totals over all requests that match `filter`. */
   stats(account: string, filter: UsageFilter, signal?: AbortSignal): Promise<UsageTotals> {
     return sumUsage({ reads: this.#reads, account, filter, signal });
   }
 
-  /** Sums by day of UTC and model, newest day first; with `byTrustMode`, by trust mode too. */
+  /** Totals by UTC day and model, newest day first; with `byTrustMode`, by trust mode too. */
   daily(
     account: string,
     filter: UsageFilter,
@@ -53,8 +53,8 @@ export class UsageService {
   }
 
   /**
-   * The requests one by one, newest first, without the first `skip`. A request that ends meanwhile comes before the
-   * first page and shifts no later one, when pages are asked for by cursor.
+   * Individual requests, newest first, without the first `skip`. A request that ends meanwhile sorts before the first
+   * page and shifts no later one if pages are requested by cursor.
    */
   async history(
     account: string,
@@ -68,7 +68,7 @@ export class UsageService {
   }
 }
 
-/** Where a history goes on after this request. */
+/** The cursor after which a history resumes. */
 export function usageCursor({ id }: Pick<UsageRow, "id">): string {
   return encodeCursor(CURSOR_KIND, id.toString());
 }

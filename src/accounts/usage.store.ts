@@ -1,10 +1,10 @@
 import type { AccountReads } from "../db/account-reads.ts";
 
 export type TrustMode = "standard" | "verified" | "private";
-/** By what a request was paid: through an `sk-` key, or by the wallet itself. */
+/** How a request was paid: through an `sk-` key, or by the wallet itself. */
 export type UsageSource = "api_key" | "wallet";
 
-/** Which requests of an account count. `from` is included, `before` is not. */
+/** Filters the requests of an account. `from` is inclusive, `before` is exclusive. */
 export type UsageFilter = {
   readonly apiKeyId?: string | undefined;
   readonly source?: UsageSource | undefined;
@@ -14,7 +14,7 @@ export type UsageFilter = {
   readonly modelId?: string | undefined;
 };
 
-/** Sums over requests. Tokens are counts, the cost is neuron. */
+/** Totals over requests. The cost is in neuron. */
 export type UsageTotals = {
   readonly requests: bigint;
   readonly inputTokens: bigint;
@@ -25,14 +25,14 @@ export type UsageTotals = {
   readonly cost: bigint;
 };
 
-/** What a model was used on one day of UTC, `date` as YYYY-MM-DD. `trustMode` is null when days are not told apart by it. */
+/** The usage of a model on one UTC day, `date` as YYYY-MM-DD. `trustMode` is null unless days are grouped by it. */
 export type UsageDay = UsageTotals & {
   readonly date: string;
   readonly model: string;
   readonly trustMode: TrustMode | null;
 };
 
-/** One request that was used. `id` numbers those of its account from 1, in the order of payment; amounts are neuron. */
+/** One request that counts as usage. `id` numbers those of its account from 1, in the order of payment; amounts are neuron. */
 export type UsageRow = {
   readonly id: bigint;
   readonly requestId: string;
@@ -51,7 +51,7 @@ export type UsageRow = {
   readonly trustMode: TrustMode;
 };
 
-/** Whose usage is read, through what, and until when anybody waits for it. */
+/** A read of usage: the connection, the account, the filter, and a signal that cancels it. */
 export type UsageRead = {
   readonly reads: AccountReads;
   readonly account: string;
@@ -59,7 +59,7 @@ export type UsageRead = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** Sums over everything that `filter` lets through. */
+/** Totals over every request that matches `filter`. */
 export async function sumUsage(read: UsageRead): Promise<UsageTotals> {
   const { text, values } = used(read);
   const [row] = await run<TotalsRow>(read, `select ${SUMS} from ${text}`, values);
@@ -67,7 +67,7 @@ export async function sumUsage(read: UsageRead): Promise<UsageTotals> {
   return toTotals(row);
 }
 
-/** Sums by day and model, newest day first; with `byTrustMode`, also by trust mode. */
+/** Totals by day and model, newest day first; with `byTrustMode`, also by trust mode. */
 export async function sumUsageByDay(read: UsageRead, byTrustMode: boolean): Promise<readonly UsageDay[]> {
   type Row = TotalsRow & { date: string; model: string; trust_mode: TrustMode | null };
   const { text, values } = used(read);
@@ -96,7 +96,7 @@ export async function listUsage(
   const { text, values } = used(read, page.before);
   const limit = values.push(page.limit);
   const skip = values.push(page.skip);
-  // The index alone says which rows are on the page, however many are filtered out or skipped before it.
+  // The index alone selects the rows of the page, however many are filtered out or skipped before it.
   const rows = await run<HistoryRow>(
     read,
     `select r.* from (
@@ -140,8 +140,8 @@ function run<Row>({ reads, account, signal }: UsageRead, text: string, values: r
 }
 
 /**
- * The requests that a filter lets through, as `from` has them. Each shape of filter is a statement of its own, made of
- * constants, so that the planner sees only the conditions that are there; the account is always `$1`.
+ * The `from` clause for the requests that match a filter. Each shape of filter is a separate statement, built from
+ * constants, so that the planner sees only the conditions that apply; the account is always `$1`.
  */
 function used({ account, filter }: UsageRead, before?: bigint): { text: string; values: unknown[] } {
   const values: unknown[] = [account];

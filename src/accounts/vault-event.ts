@@ -1,33 +1,33 @@
 import { type AbiEvent, decodeEventLog, parseAbiItem, toEventSelector } from "viem";
 import { type Hex, isAddress, lowerHex } from "../kernel/text/hex.ts";
 
-/** How the vault says that money came in. The public network's vault ABI is not published, hence configuration. */
+/** The vault's deposit event. The public network's vault ABI is not published, hence configuration. */
 export type VaultEventConfig = {
-  /** As Solidity writes it, with names: `event Deposited(address indexed account, uint256 amount)`. */
+  /** In Solidity syntax, with names: `event Deposited(address indexed account, uint256 amount)`. */
   readonly event: string;
-  /** Which of its arguments is who is credited, and which is how much in neuron. */
+  /** The arguments that hold the credited account and the amount in neuron. */
   readonly accountArgument: string;
   readonly amountArgument: string;
 };
 
-/** What our own vault emits. */
+/** The event of our own vault. */
 export const DEFAULT_VAULT_EVENT: VaultEventConfig = {
   event: "event Deposited(address indexed account, uint256 amount)",
   accountArgument: "account",
   amountArgument: "amount",
 };
 
-/** The event as logs are matched and read by it. */
+/** The parsed event, which matches and decodes logs. */
 export type VaultEvent = {
   readonly topic: Hex;
-  /** Throws for a log that the configured event does not fit, such as one with other arguments indexed. */
+  /** Throws for a log that does not match the configured event, such as one with other arguments indexed. */
   decode(log: { readonly topics: readonly Hex[]; readonly data: Hex }): {
     readonly account: Hex;
     readonly amount: bigint;
   };
 };
 
-/** Reads the configuration. Throws a line for the operator when it is no event with these two arguments. */
+/** Parses the configuration. Throws a message for the operator if it is not an event with these two arguments. */
 export function parseVaultEvent({ event, accountArgument, amountArgument }: VaultEventConfig): VaultEvent {
   const item = parseEvent(event);
   requireArgument(item, accountArgument, /^address$/);
@@ -41,7 +41,7 @@ export function parseVaultEvent({ event, accountArgument, amountArgument }: Vaul
       const account = args.get(accountArgument);
       const amount = args.get(amountArgument);
       if (typeof account !== "string" || !isAddress(account) || typeof amount !== "bigint")
-        throw new Error(`a log does not fit the vault event '${event}'`);
+        throw new Error(`a log does not match the vault event '${event}'`);
       return { account: lowerHex(account), amount };
     },
   };

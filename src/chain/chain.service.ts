@@ -15,52 +15,52 @@ type Dependencies = {
 };
 
 const HEAD_FRESH_MS = 1_000;
-/** The contracts without which nothing can be deposited, routed or stored. */
+/** The contracts that deposits, routing and storage require. */
 const REQUIRED_CONTRACTS = ["routerVault", "computeInference", "flow"] as const;
 
-/** The network that we serve: its parameters, its blocks, and how far each watcher has read it. */
+/** The served network: its parameters, its blocks, and the progress of each watcher. */
 export class ChainService {
   readonly #dependencies: Dependencies;
-  #head: { readonly block: Promise<ChainBlock>; readonly askedMs: number } | undefined;
+  #head: { readonly block: Promise<ChainBlock>; readonly requestedMs: number } | undefined;
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** The network we serve. */
+  /** The served network. */
   network(): Network {
     return this.#dependencies.network;
   }
 
-  /** The network we serve, and the public ones. */
+  /** The served network, followed by the public ones. */
   networks(): readonly Network[] {
     const { network } = this.#dependencies;
     return [network, ...[NETWORKS.testnet, NETWORKS.mainnet].filter(({ id }) => id !== network.id)];
   }
 
-  /** The newest block, at most 1 s old; whoever asks meanwhile shares the answer. Throws `chain_error`. */
+  /** The newest block, at most 1 s old; concurrent callers share one request. Throws `chain_error`. */
   head(): Promise<ChainBlock> {
     const now = this.#dependencies.clock.monotonicMs();
-    if (this.#head && now - this.#head.askedMs < HEAD_FRESH_MS) return this.#head.block;
-    const asked = { block: this.#dependencies.rpc.head(), askedMs: now };
-    this.#head = asked;
-    asked.block.catch(() => {
-      if (this.#head === asked) this.#head = undefined;
+    if (this.#head && now - this.#head.requestedMs < HEAD_FRESH_MS) return this.#head.block;
+    const request = { block: this.#dependencies.rpc.head(), requestedMs: now };
+    this.#head = request;
+    request.block.catch(() => {
+      if (this.#head === request) this.#head = undefined;
     });
-    return asked.block;
+    return request.block;
   }
 
-  /** A block by its height, undefined if the chain has none there. Throws `chain_error`. */
+  /** The block at a height, undefined if the chain has none. Throws `chain_error`. */
   block(number: bigint): Promise<ChainBlock | undefined> {
     return this.#dependencies.rpc.block(number);
   }
 
-  /** How the RPC endpoints fare, in their order, as this process sees them. */
+  /** The status of each RPC endpoint, in configured order, as this process sees it. */
   endpoints(): readonly EndpointStatus[] {
     return this.#dependencies.rpc.endpoints();
   }
 
-  /** What is wrong with the RPC endpoints in a few words, undefined when all are well. */
+  /** A short description of the RPC outage, undefined when every endpoint is ready. */
   outage(): string | undefined {
     const states = this.endpoints().map(({ state }) => state);
     const ready = states.filter((state) => state === "ready").length;
@@ -70,8 +70,8 @@ export class ChainService {
   }
 
   /**
-   * Throws a line for the operator on a chain that has none of the network's contracts, such as a fresh development
-   * chain. Contracts that cannot be asked for are not missing: an outage must not keep the process from starting.
+   * Throws a `StartupError` on a chain that has none of the network's contracts, such as a fresh development chain. A
+   * contract whose code cannot be read does not count as missing: an outage must not prevent startup.
    */
   async requireContracts(): Promise<void> {
     const { rpc, network } = this.#dependencies;
@@ -90,7 +90,7 @@ export class ChainService {
     );
   }
 
-  /** How far each watcher is, by its name, as of its last word; it may run in another process. */
+  /** The last recorded status of each watcher, by name; the watcher may run in another process. */
   watchers(): Promise<ReadonlyMap<string, WatcherStatus>> {
     return readStatuses(this.#dependencies.queries);
   }

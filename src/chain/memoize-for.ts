@@ -1,16 +1,16 @@
 import type { Clock } from "../kernel/clock.ts";
 
-/** Asks once for what changes rarely, and keeps the answer for `forMs`; a failure is not kept. */
-export function memoizeFor<T>(clock: Clock, forMs: number, ask: () => Promise<T>): () => Promise<T> {
-  let last: { readonly answer: Promise<T>; readonly askedMs: number } | undefined;
+/** Caches the result of `load` for `forMs`, and shares one pending call; a failure is not cached. */
+export function memoizeFor<T>(clock: Clock, forMs: number, load: () => Promise<T>): () => Promise<T> {
+  let last: { readonly result: Promise<T>; readonly startedMs: number } | undefined;
   return () => {
     const now = clock.monotonicMs();
-    if (last && now - last.askedMs < forMs) return last.answer;
-    const asked = { answer: ask(), askedMs: now };
-    last = asked;
-    asked.answer.catch(() => {
-      if (last === asked) last = undefined;
+    if (last && now - last.startedMs < forMs) return last.result;
+    const call = { result: load(), startedMs: now };
+    last = call;
+    call.result.catch(() => {
+      if (last === call) last = undefined;
     });
-    return asked.answer;
+    return call.result;
   };
 }

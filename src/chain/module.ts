@@ -16,14 +16,14 @@ import { BlockFeedService } from "./watcher/block-feed.service.ts";
 import type { LogHandler } from "./watcher/log-handler.ts";
 import { LogWatcher } from "./watcher/log-watcher.ts";
 
-/** What the faces ask of the chain; the app has each by its name. */
+/** The chain services that the APIs use; the app exposes each by its name. */
 export type ChainServices = AgentServices &
   MarketServices & {
     readonly chain: ChainService;
     readonly blocks: BlockFeedService;
     readonly daSigners: DaSignersClient;
     readonly wrappedBase: WrappedBaseClient;
-    /** Money of the direct path, which is not the router's. */
+    /** Funds of the direct path, separate from the router's ledger. */
     readonly directLedger: DirectLedgerService;
     readonly directTransactions: DirectTransactions;
     readonly directSecrets: DirectSecretsService;
@@ -32,14 +32,15 @@ export type ChainServices = AgentServices &
     readonly node: NodeService;
   };
 
-/** The services of the chain, and who follows it. */
+/** The chain services, and the watchers that follow the chain. */
 export type ChainModule = Lifecycle & {
   readonly services: ChainServices;
-  /** Blocks that must follow a block before what is in it is final. */
+  /** The number of blocks that must follow a block before its content is final. */
   readonly confirmations: number;
   /**
-   * Has `handler` follow the chain, in workers, under a cursor of its own: what may halt apart has its own name. It
-   * reads from the network's first block, or from `startBlock`.
+   * Registers `handler` to follow the chain, in worker processes, with a cursor under `name`. Handlers that must be
+   * able to halt independently need different names. Reading starts at `startBlock`, by default the network's first
+   * block.
    */
   follow(name: string, handler: LogHandler, startBlock?: bigint): void;
 };
@@ -48,7 +49,7 @@ const CONFIRMATIONS = 12;
 const POLL_MS = 2_000;
 const DEVNET_POLL_MS = 250;
 
-/** Builds the services of the chain. */
+/** Creates the chain services. */
 export function createChainModule(parts: AppContext): ChainModule {
   const { config, network, log, clock, rpc, database, committed } = parts;
   const isDevnet = network.id === "devnet";

@@ -1,7 +1,7 @@
 import { AppError } from "../kernel/errors.ts";
 import type { Hex } from "../kernel/text/hex.ts";
 
-/** The networks that `NETWORK` may name. `devnet` is the one on this machine; its addresses are known when it runs. */
+/** The values of `NETWORK`. `devnet` is the local development chain; its addresses are known once it runs. */
 export const NETWORK_NAMES = ["testnet", "mainnet", "devnet"] as const;
 export type NetworkName = (typeof NETWORK_NAMES)[number];
 
@@ -23,39 +23,39 @@ export const CONTRACT_NAMES = [
 ] as const;
 export type ContractName = (typeof CONTRACT_NAMES)[number];
 
-/** Where a contract is. Without an address the note says why. */
+/** A contract's address. Where there is none, `note` gives the reason. */
 export type ContractPlace = { readonly address: Hex | null; readonly note: string | null };
 
 /**
- * A form of the network's token: the gas token itself, which has no contract, the wrapped one on the network, and those
- * that were bridged to other chains.
+ * A form of the network's token: the native gas token, which has no contract, the wrapped token on the same network,
+ * or a token bridged to another chain.
  */
 export type NetworkToken = {
   readonly kind: "native" | "wrapped" | "bridged";
-  /** The chain on which it is. */
+  /** The chain that the token lives on. */
   readonly chainId: number;
   readonly symbol: string;
   readonly decimals: number;
   readonly address: Hex | null;
 };
 
-/** What SPEC 2.1 says of a network, and its public addresses. Block numbers are `null` where there is none. */
+/** A network's parameters (SPEC 2.1) and its public addresses. Block numbers are `null` where none applies. */
 export type Network = {
   readonly id: NetworkName;
   readonly chainId: number;
-  /** Spelled as SPEC spells it. */
+  /** In the spelling of SPEC. */
   readonly chainIdHex: Hex;
   readonly name: string;
   readonly symbol: string;
   readonly decimals: number;
-  /** The testnet's is for development only; in production use a third party's (SPEC 2.1). */
+  /** The testnet URL is for development only; production needs a third-party endpoint (SPEC 2.1). */
   readonly rpcUrls: readonly string[];
   readonly explorerUrl: string | null;
   readonly storageExplorerUrl: string | null;
   readonly indexerUrl: string | null;
   readonly storageStartBlock: bigint;
   readonly daStartBlock: bigint | null;
-  /** Tokens a day, as a decimal string. */
+  /** Tokens per day, as a decimal string. */
   readonly faucetPerDay: string | null;
   readonly tokens: readonly NetworkToken[];
   readonly contracts: Readonly<Record<ContractName, ContractPlace>>;
@@ -72,8 +72,8 @@ const PRECOMPILES = {
   wrappedBase: at("0x0000000000000000000000000000000000001002"),
 } as const;
 
-const NO_AGENT_NFT = "No address is published: the contracts that are read are those of AGENT_CONTRACTS.";
-const NO_AGENT_MARKET = "No address is published: the market that is read is that of AGENT_MARKET.";
+const NO_AGENT_NFT = "No address is published: set AGENT_CONTRACTS to choose the contracts to read.";
+const NO_AGENT_MARKET = "No address is published: set AGENT_MARKET to choose the market to read.";
 
 /** Every network's parameters (SPEC 2.1; addresses from facts: router-and-chain sections 1.6, 2 and 5). */
 export const NETWORKS = {
@@ -120,7 +120,7 @@ export const NETWORKS = {
     storageStartBlock: 2_387_557n,
     daStartBlock: null,
     faucetPerDay: null,
-    // The network's own page of token addresses, 2026-09-16.
+    // From the network's page of token addresses, 2026-09-16.
     tokens: [
       native(16_661),
       {
@@ -143,7 +143,7 @@ export const NETWORKS = {
       computeFineTuning: at("0x4e3474095518883744ddf135b7E0A23301c7F9c0"),
       computeFineTuningV10: {
         address: "0x4e3474095518883744ddf135b7E0A23301c7F9c0",
-        note: "The current one is version 1.0.",
+        note: "The current version is 1.0.",
       },
       daEntrance: none("Data availability is not listed for mainnet."),
       agentNft: none(NO_AGENT_NFT),
@@ -182,7 +182,7 @@ export const NETWORKS = {
   },
 } as const satisfies Record<NetworkName, Network>;
 
-/** A network of the table with what is only known at run time: the devnet's addresses, an operator's own RPC. */
+/** A network of the table plus what is known only at run time: devnet addresses, the operator's RPC URLs. */
 export function withAddresses(
   network: Network,
   known: {
@@ -204,7 +204,7 @@ export function withAddresses(
   };
 }
 
-/** Where a contract is. Throws `contract_not_found`, and says why, on a network that has none. */
+/** A contract's address. Throws `contract_not_found`, with the reason, on a network without the contract. */
 export function addressOf(network: Network, name: ContractName): Hex {
   const { address, note } = network.contracts[name];
   if (address) return address;

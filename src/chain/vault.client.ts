@@ -5,7 +5,7 @@ import { AppError } from "../kernel/errors.ts";
 import type { Hex } from "../kernel/text/hex.ts";
 import { vaultAbi } from "./abi/vault.ts";
 
-/** What an account has in the vault, neuron, and when the chain was asked. */
+/** An account's balance in the vault, neuron, and when it was read. */
 export type VaultBalance = { readonly balance: bigint; readonly queriedAt: Date };
 
 type Dependencies = {
@@ -17,13 +17,13 @@ type Dependencies = {
 
 const DEADLINE_MS = 3_000;
 const SHARED_MS = 2_000;
-const REMEMBERED_ACCOUNTS = 1_000;
+const MAX_CACHED_ACCOUNTS = 1_000;
 
-/** Asks the vault for balances: of what it does, `balanceOf(address)` alone is published (facts 1.6). */
+/** Reads balances from the vault: `balanceOf(address)` is its only published function (facts 1.6). */
 export class VaultClient {
   readonly #dependencies: Dependencies;
-  readonly #asked = new QuickLru<string, Promise<VaultBalance>>({
-    maxSize: REMEMBERED_ACCOUNTS,
+  readonly #recent = new QuickLru<string, Promise<VaultBalance>>({
+    maxSize: MAX_CACHED_ACCOUNTS,
     maxAge: SHARED_MS,
   });
 
@@ -32,19 +32,19 @@ export class VaultClient {
   }
 
   /**
-   * An account's balance in the vault. Whoever asks within 2 s shares the answer. Throws `vault_unavailable` when the
-   * chain does not answer within 3 s.
+   * An account's balance in the vault. Calls within 2 s share one result. Throws `vault_unavailable` when the chain
+   * does not answer within 3 s.
    */
   balanceOf(account: Hex): Promise<VaultBalance> {
-    const known = this.#asked.get(account);
-    if (known) return known;
-    const asked = this.#ask(account);
-    this.#asked.set(account, asked);
-    asked.catch(() => this.#asked.delete(account));
-    return asked;
+    const cached = this.#recent.get(account);
+    if (cached) return cached;
+    const balance = this.#read(account);
+    this.#recent.set(account, balance);
+    balance.catch(() => this.#recent.delete(account));
+    return balance;
   }
 
-  async #ask(account: Hex): Promise<VaultBalance> {
+  async #read(account: Hex): Promise<VaultBalance> {
     const { client, vault, clock, deadlineMs = DEADLINE_MS } = this.#dependencies;
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => late.reject(new Error(`no answer in ${deadlineMs} ms`)), deadlineMs);
@@ -57,7 +57,9 @@ export class VaultClient {
       });
       return { balance: await Promise.race([read, late.promise]), queriedAt: clock.now() };
     } catch (cause) {
-      throw new AppError("vault_unavailable", "The vault could not be read from the chain now.", { cause });
+      throw new AppError("vault_unavailable", "The vault cannot be read from the chain at the moment.", {
+        cause,
+      });
     } finally {
       clearTimeout(timer);
     }

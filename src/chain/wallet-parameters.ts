@@ -10,7 +10,7 @@ export type WalletParameters = {
   readonly blockExplorerUrls?: readonly string[];
 };
 
-/** What a wallet needs to add the network. A wallet refuses an empty explorer list, so without one it is left out. */
+/** The parameters that add the network to a wallet. Wallets reject an empty explorer list, so it is omitted. */
 export function walletParameters(network: Network): WalletParameters {
   return {
     chainId: network.chainIdHex,

@@ -13,22 +13,23 @@ import {
 import { type Hex, lowerHex } from "../kernel/text/hex.ts";
 import { chainError } from "./rpc/rpc.client.ts";
 
-/** A text, and what is said to be a wallet's signature of it. */
+/** A message, the address that claims to have signed it, and the signature. */
 export type SignedText = { readonly address: Hex; readonly message: string; readonly signature: Hex };
 
 const WALLET = parseAbi(["function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)"]);
-/** What `isValidSignature` returns for a good signature, as the word it is on the wire (EIP-1271). */
-const TAKEN = `0x1626ba7e${"0".repeat(56)}`;
+/** The result of `isValidSignature` for a valid signature, as an ABI-encoded word (EIP-1271). */
+const MAGIC_VALUE = `0x1626ba7e${"0".repeat(56)}`;
 const GAS_CAP = 5_000_000n;
 const DEADLINE_MS = 5_000;
 const MAX_SIGNATURE_LENGTH = 32_768;
-/** Half of the order of secp256k1: of a signature and its mirror image, the lower is the one that counts (EIP-2). */
+/** Half of the order of secp256k1: of two equivalent signatures only the one with the lower `s` is valid (EIP-2). */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
 /**
- * Whether a wallet signed this text by `personal_sign`: an ordinary wallet by recovery, else the contract at its
- * address by EIP-1271, deployed or not yet (ERC-6492). A contract has 5 M gas and 5 s; one that reverts, burns its gas
- * or answers nonsense has not signed. Throws `chain_error` when the chain cannot be asked.
+ * Whether a wallet signed this message with `personal_sign`. Checks an ordinary wallet by key recovery, else the
+ * contract at its address by EIP-1271, deployed or not yet (ERC-6492). The contract call is limited to 5 M gas and 5
+ * s; a revert, out of gas or an invalid result means not signed. Throws `chain_error` when the chain cannot be
+ * reached.
  */
 export async function verifyWalletSignature(client: PublicClient, signed: SignedText): Promise<boolean> {
   const hash = hashMessage(signed.message);
@@ -37,7 +38,7 @@ export async function verifyWalletSignature(client: PublicClient, signed: Signed
   return (await withDeadline(isSignedByContract(client, hash, signed))) ?? false;
 }
 
-/** 65 bytes with a low `s` and 0, 1, 27 or 28 behind. Anything else may still mean something to a contract. */
+/** Accepts 65 bytes: `r`, a low `s`, and a `v` of 0, 1, 27 or 28. A contract may accept other forms. */
 async function isSignedByKey(hash: Hex, { address, signature }: SignedText): Promise<boolean> {
   const [, r, s, v] = /^0x([0-9a-f]{64})([0-9a-f]{64})(00|01|1b|1c)$/i.exec(signature) ?? [];
   if (r === undefined || s === undefined || BigInt(`0x${s}`) > HALF_ORDER) return false;
@@ -52,7 +53,7 @@ async function isSignedByKey(hash: Hex, { address, signature }: SignedText): Pro
 
 async function isSignedByContract(client: PublicClient, hash: Hex, signed: SignedText): Promise<boolean> {
   const { address, signature } = signed;
-  const ask = (call: { to?: Hex; data: Hex }) =>
+  const ethCall = (call: { to?: Hex; data: Hex }) =>
     client.request(
       { method: "eth_call", params: [{ ...call, gas: toHex(GAS_CAP) }, "latest"] },
       { retryCount: 0 },
@@ -64,23 +65,23 @@ async function isSignedByContract(client: PublicClient, hash: Hex, signed: Signe
         bytecode: erc6492SignatureValidatorByteCode,
         args: [address, hash, signature],
       });
-      return (await ask({ data })) === "0x01";
+      return (await ethCall({ data })) === "0x01";
     }
-    // Without code there, the call would succeed and answer nothing.
-    const answer = await ask({
+    // At an address without code the call succeeds with empty data, which does not match.
+    const result = await ethCall({
       to: address,
       data: encodeFunctionData({ abi: WALLET, args: [hash, signature] }),
     });
-    return answer.startsWith(TAKEN);
+    return result.startsWith(MAGIC_VALUE);
   } catch (error) {
     if (isRefusedByContract(error)) return false;
-    throw chainError("the wallet's contract was not asked", error);
+    throw chainError("the wallet's contract could not be called", error);
   }
 }
 
 /**
- * Whether the node ran the call and the contract failed it: 3 is a revert, -32000 how most nodes say out of gas, -32003
- * and -32015 how some say revert. -32603 is anything; then its text tells.
+ * Whether the node ran the call and the contract failed. Code 3 is a revert, -32000 is out of gas on most nodes,
+ * -32003 and -32015 are a revert on some. -32603 may be anything, so its message decides.
  */
 function isRefusedByContract(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
@@ -101,7 +102,7 @@ async function withDeadline<T>(work: Promise<T>): Promise<T | undefined> {
     return await Promise.race([work, late]);
   } finally {
     clearTimeout(timer);
-    // A late failure has no caller left.
+    // After the deadline no caller handles a rejection.
     work.catch(() => {});
   }
 }

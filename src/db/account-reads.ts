@@ -1,15 +1,15 @@
-/** A statement with `$1` parameters, and their values. */
+/** A statement with `$1` parameters and their values. */
 export type Statement = { readonly text: string; readonly values: readonly unknown[] };
 
 /**
- * Expensive reads, each on behalf of an account: sums and lists over a whole history. They have turns and connections of
- * their own, so that they hold up nothing else, and a limit of time.
+ * Expensive reads, each on behalf of an account: totals and lists over a whole history. They have a separate queue,
+ * separate connections and a time limit, so that they block nothing else.
  */
 export type AccountReads = {
   /**
-   * The rows of one statement, planned with its values. Throws `rate_limit_exceeded` when too many reads of the account
-   * wait, and `unavailable` when too many wait in all, when it takes too long, when the database is out of reach, or
-   * when `signal` aborts, which also cancels the statement.
+   * The rows of one statement, planned with its values. Throws `rate_limit_exceeded` if too many reads of the account
+   * are waiting, and `unavailable` if too many are waiting in total, the read takes too long, the database is
+   * unreachable, or `signal` aborts, which also cancels the statement.
    */
   rows<Row>(account: string, statement: Statement, signal?: AbortSignal): Promise<readonly Row[]>;
 };

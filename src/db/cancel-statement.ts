@@ -1,10 +1,10 @@
 import pg, { type PoolClient } from "pg";
 import type { ServerAddress } from "./server-address.ts";
 
-/** When the server hangs, the statement then ends by its time limit. */
+/** If the server hangs, the statement ends by its time limit. */
 const CANCEL_MS = 1_000;
 
-/** What `pg` knows of a connection; its types do not tell it. */
+/** Internals of a `pg` connection that its types do not declare. */
 type Session = { readonly processID: number | null; readonly secretKey: unknown };
 type Connection = {
   readonly stream: { destroy(): void };
@@ -15,13 +15,13 @@ type Connection = {
 };
 
 /**
- * Tells the server to give up what `client` does, by the protocol's own request on a connection of its own: a pooler
- * passes that on to whichever server process runs the statement. Resolves when the server has taken it.
+ * Cancels the statement of `client` by the protocol's cancel request on a separate connection: a pooler forwards it to
+ * the server process that runs the statement. Resolves when the server has received it.
  */
 export async function cancelStatement(client: PoolClient, address: ServerAddress): Promise<void> {
   const { processID, secretKey } = client as unknown as Session;
   if (processID === null) return;
-  // Its connection alone is used, which follows the address as any other does.
+  // Only the client's connection is used, which resolves the address like any other.
   const { connection } = new pg.Client({ ...address }) as unknown as { readonly connection: Connection };
   const { host = "localhost", port = 5432, ssl, sslnegotiation } = address;
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -10,17 +10,17 @@ import type { ServerReads } from "./server-reads.ts";
 import { outageOf, type ServerWatch } from "./server-watch.ts";
 import { timeoutOf } from "./statement-timeout.ts";
 
-/** How often one statement is tried that others were preferred to (promises F46). */
+/** Attempts of a statement that the database aborted in favour of others (promises F46). */
 const MAX_ATTEMPTS = 5;
 const MAX_PAUSE_MS = 20;
 
-/** Behind a pooler in transaction mode: the time limit, which goes with each statement. 0 is none. */
+/** The time limit per statement behind a pooler in transaction mode; 0 for none. */
 type Pooled = { readonly statementTimeoutMs: number };
 
 /** 144 bits of a hash, so that no two statements share a name. */
 const NAME_CHARACTERS = 24;
 
-/** Runs SQL with `$1` parameters. A list parameter is passed as JSON text and unfolded by `jsonb_to_recordset`. */
+/** Runs SQL with `$1` parameters. A list parameter is passed as JSON text and expanded by `jsonb_to_recordset`. */
 export type Queries = {
   rows<Row>(sql: string, parameters?: readonly unknown[]): Promise<readonly Row[]>;
 };
@@ -29,25 +29,25 @@ export type Queries = {
 export type Transaction = Queries & { readonly em: EntityManager };
 
 /**
- * The one door to PostgreSQL, embedded (PGlite) or a server, on one dialect. Entities go through `em`; the few hot
+ * The only access to PostgreSQL, embedded (PGlite) or a server, in one dialect. Entities go through `em`; the few hot
  * statements go through `rows` as prepared statements, so that they are planned once: planning takes longer than
  * running them.
  *
- * PGlite has one connection: a query on the database while a transaction of the same flow is open would wait for
- * itself, so code inside `transaction` uses the transaction it was given and nothing else.
+ * PGlite has one connection: a query on the database inside an open transaction of the same flow would deadlock, so
+ * code inside `transaction` uses only the transaction it receives.
  */
 export class Database implements Queries {
   readonly orm: MikroORM;
-  /** Its connections, of which the embedded database has one. */
+  /** The connections; the embedded database has one. */
   readonly pool: Pool;
   readonly #watch: ServerWatch | undefined;
   readonly #names = new Map<string, string>();
-  /** False where connections change between statements, and none knows what another one prepared. */
+  /** False if connections change between statements, so that prepared statements are not available on all of them. */
   #isPrepared: boolean;
   readonly #pooled: Pooled | undefined;
   readonly #serverReads: ServerReads | undefined;
   readonly #onClose: () => void | Promise<void>;
-  /** Expensive reads, apart from all other statements. */
+  /** Expensive reads, separate from all other statements. */
   readonly reads: AccountReads;
 
   constructor(
@@ -76,14 +76,14 @@ export class Database implements Queries {
     this.#onClose = onClose;
   }
 
-  /** A fresh unit of work. */
+  /** A new unit of work. */
   em(): EntityManager {
     return this.orm.em.fork() as EntityManager;
   }
 
   /**
-   * Runs one statement in a transaction of its own, and again where the database undid it for the sake of another.
-   * Throws `unavailable` when the database is out of reach.
+   * Runs one statement in its own transaction, and retries it if the database aborted it in favour of another. Throws
+   * `unavailable` if the database is unreachable.
    */
   rows<Row>(sql: string, parameters: readonly unknown[] = []): Promise<readonly Row[]> {
     if (!isTracing()) return this.#rows(sql, parameters);
@@ -92,7 +92,7 @@ export class Database implements Queries {
 
   async #rows<Row>(sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
     const query = { text: sql, values: [...parameters], ...this.#waitLimit() };
-    for (let tries = 1; ; tries++) {
+    for (let attempt = 1; ; attempt++) {
       this.#watch?.requireServer();
       const name = this.#isPrepared ? this.#nameOf(sql) : undefined;
       try {
@@ -102,15 +102,15 @@ export class Database implements Queries {
           this.#isPrepared = false;
           continue;
         }
-        if (tries === MAX_ATTEMPTS || !isUndone(error)) throw this.#failureOf(error);
-        await sleep(Math.random() * MAX_PAUSE_MS * tries);
+        if (attempt === MAX_ATTEMPTS || !isAborted(error)) throw this.#failureOf(error);
+        await sleep(Math.random() * MAX_PAUSE_MS * attempt);
       }
     }
   }
 
   /**
-   * Runs `work` in one transaction: all of it is committed, or nothing. Throws `unavailable` when the database is out
-   * of reach; when that happens during the commit, it may be either.
+   * Runs `work` in one transaction: all of it is committed, or nothing. Throws `unavailable` if the database is
+   * unreachable; if that happens during the commit, the outcome is unknown.
    */
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     this.#watch?.requireServer();
@@ -136,8 +136,8 @@ export class Database implements Queries {
   }
 
   /**
-   * Whether the database answers but takes no writes, as a standby does. The connection that says so is let go: another
-   * one may lead to a server that was made the primary meanwhile. Throws `unavailable` when it does not answer.
+   * Whether the database responds but is read-only, like a standby. A read-only connection is closed: another one may
+   * lead to a server that was promoted meanwhile. Throws `unavailable` if the database does not respond.
    */
   async isReadOnly(): Promise<boolean> {
     this.#watch?.requireServer();
@@ -158,7 +158,7 @@ export class Database implements Queries {
     }
   }
 
-  /** Throws `unavailable` unless the database answers. */
+  /** Throws `unavailable` unless the database responds. */
   async ping(): Promise<void> {
     await this.rows("select 1");
   }
@@ -175,7 +175,7 @@ export class Database implements Queries {
     return outageOf(timeoutOf(error));
   }
 
-  /** Where the server cannot be told a time limit, the wait for its answer has it, and the connection is then let go. */
+  /** If the server cannot be given a time limit, the client's wait has it, and the connection is closed on timeout. */
   #waitLimit(): { readonly query_timeout?: number } {
     const { statementTimeoutMs = 0 } = this.#pooled ?? {};
     return statementTimeoutMs > 0 ? { query_timeout: statementTimeoutMs } : {};
@@ -184,14 +184,14 @@ export class Database implements Queries {
   #nameOf(sql: string): string {
     const known = this.#names.get(sql);
     if (known) return known;
-    // By its text, since the connections of several processes may lead to one server process.
+    // Named by its text, since connections of several processes may lead to one server process.
     const name = `zg_${createHash("sha256").update(sql).digest("base64url").slice(0, NAME_CHARACTERS)}`;
     this.#names.set(sql, name);
     return name;
   }
 }
 
-/** Only inside a request or a job: the looks that processes take by themselves would bury all else. */
+/** Only inside a request or a job: the periodic queries of processes would drown out everything else. */
 const IN_DATABASE: SpanOptions = {
   kind: "client",
   onlyInside: true,
@@ -199,7 +199,7 @@ const IN_DATABASE: SpanOptions = {
 };
 const MAX_TEXT_LENGTH = 1_000;
 
-/** Statements are constants of ours, with their values apart. */
+/** The statement text is safe to trace: it is a constant, with its values separate. */
 function statementSpan(sql: string): [string, SpanOptions] {
   const text = sql.replaceAll(/\s+/g, " ").trim();
   const operation = /^\w+/.exec(text)?.[0].toUpperCase() ?? "SQL";
@@ -212,16 +212,16 @@ function statementSpan(sql: string): [string, SpanOptions] {
 }
 
 /**
- * A prepared statement that this connection does not have, or has from another process: a pooler is between. Nothing of
- * the statement happened.
+ * A prepared statement that this connection does not have, or has from another process: there is a pooler in between.
+ * The statement had no effect.
  */
 function isForeignName(error: unknown): boolean {
   const { code } = Object(error);
   return code === "26000" || code === "42P05";
 }
 
-/** A serialization failure or a deadlock: nothing of the statement happened. */
-function isUndone(error: unknown): boolean {
+/** A serialization failure or a deadlock: the statement had no effect. */
+function isAborted(error: unknown): boolean {
   const { code } = Object(error);
   return code === "40001" || code === "40P01";
 }

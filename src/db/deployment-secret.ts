@@ -3,13 +3,13 @@ import type { Queries } from "./database.ts";
 
 const SECRET_BYTES = 32;
 
-/** A secret and when it was made. */
+/** A secret and its creation time. */
 export type DeploymentSecret = { readonly secret: string; readonly createdAt: Date };
 
 /**
- * A secret of this deployment, 32 random bytes as hexadecimal text: the same in every process on the database, and for
- * as long as the database lives. It is made by whoever asks first, never by a migration, since databases are also made
- * as copies of a template.
+ * A secret of this deployment, 32 random bytes as hexadecimal text: the same in every process on the database, for the
+ * lifetime of the database. It is created on first use, never by a migration, since databases are also created as
+ * copies of a template.
  */
 export async function readDeploymentSecret(queries: Queries, name: string): Promise<DeploymentSecret> {
   await queries.rows(INSERT, [name, randomBytes(SECRET_BYTES).toString("hex")]);

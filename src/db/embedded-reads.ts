@@ -6,12 +6,12 @@ const MAX_WAITING_PER_ACCOUNT = 16;
 const MAX_WAITING = 1_000;
 const WAIT_MS = 5_000;
 
-/** The database itself, as `Queries` has it. */
+/** The database itself, as in `Queries`. */
 type Source = { rows<Row>(sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> };
 
 /**
- * Expensive reads of the embedded database, one at a time. It has one connection, so that all other statements wait for
- * the one read that runs, and come before the next; it cannot cancel a statement, nor end it by time.
+ * Expensive reads of the embedded database, one at a time. It has one connection, so all other statements wait for the
+ * running read, and run before the next one; it can neither cancel a statement nor time it out.
  */
 export class EmbeddedReads implements AccountReads {
   readonly #source: Source;

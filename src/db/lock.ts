@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StartupError } from "../kernel/errors.ts";
 
-/** Held while this process may use the data folder. The operating system frees it when the process ends, however. */
+/** Held while this process may use the data folder. The operating system releases it however the process ends. */
 export type FolderLock = { release(): void };
 
 /**
- * Takes the data folder for this process alone, or throws a `StartupError` at once: PGlite does not notice a second process in its
- * folder and corrupts it. The lock is SQLite's own lock on a side file, because it does not survive a kill -9.
+ * Locks the data folder for this process, or throws a `StartupError` at once: PGlite does not notice a second process
+ * in its folder and corrupts it. The lock is SQLite's own lock on a side file, because it does not survive a kill -9.
  */
 export function lockFolder(folder: string): FolderLock {
   mkdirSync(folder, { recursive: true });

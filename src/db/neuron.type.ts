@@ -1,6 +1,6 @@
 import { Type } from "@mikro-orm/core";
 
-/** Maps an amount of neuron, `bigint` in the domain, to NUMERIC(78,0), exactly. */
+/** Maps an amount of neuron, a `bigint` in the domain, to NUMERIC(78,0), exactly. */
 export class NeuronType extends Type<bigint, string> {
   override convertToDatabaseValue(value: bigint): string {
     return value == null ? value : value.toString();

@@ -18,8 +18,8 @@ import { limitStatements, requireTimeLimits } from "./statement-timeout.ts";
 import { copyTemplate } from "./template.ts";
 
 /**
- * Where the data lives: a PostgreSQL server, a folder of this machine (on a thread of its own), or nowhere (`memory`,
- * for tests: in the calling thread, and in the session that is given, if one is).
+ * Where the data is stored: a PostgreSQL server, a folder on this machine (on a worker thread), or memory (for tests:
+ * in the calling thread, or in the given session).
  */
 export type DatabaseConfig =
   | ServerConfig
@@ -27,9 +27,9 @@ export type DatabaseConfig =
   | { readonly kind: "memory"; readonly session?: PostgresSession };
 
 /**
- * A PostgreSQL server. `statementTimeoutMs` limits every statement but expensive reads, which have `readPoolSize`
- * connections of their own and `readTimeoutMs`; 0 is no limit. Behind a `pooler` in transaction mode nothing is left with
- * a connection: neither statements nor settings.
+ * A PostgreSQL server. `statementTimeoutMs` limits every statement except expensive reads, which have `readPoolSize`
+ * separate connections and `readTimeoutMs`; 0 for no limit. Behind a `pooler` in transaction mode connections have no
+ * state: neither prepared statements nor settings.
  */
 type ServerConfig = {
   readonly kind: "server";
@@ -41,15 +41,15 @@ type ServerConfig = {
   readonly pooler?: "none" | "transaction";
 };
 
-/** Processes that start together on one server migrate one after the other. */
+/** Processes that start at the same time on one server migrate one after another. */
 const MIGRATION_LOCK = 7_260_814_003n;
-/** Until a connection of the pool is there, also when all are in use (promises F46). */
+/** Deadline to get a connection of the pool, also if all are in use (promises F46). */
 const CONNECT_MS = 4_000;
-/** Until it is a statement's turn in the embedded database, which has one connection. */
+/** Maximum wait of a statement for the embedded database's only connection. */
 const MAX_WAIT_MS = 15_000;
-/** What may wait for that turn. */
+/** Maximum queue for that connection. */
 const MAX_WAITING = { maxStatements: 20_000, maxCharacters: 256 * 1_048_576 } as const;
-/** A statement of the embedded database that takes longer is ended, together with its thread. */
+/** A statement of the embedded database that takes longer is terminated together with its thread. */
 const MAX_STATEMENT_MS = 60_000;
 /** The defaults of the settings of the same names. */
 const DEFAULT_STATEMENT_TIMEOUT_MS = 30_000;
@@ -57,8 +57,8 @@ const DEFAULT_READ_TIMEOUT_MS = 5_000;
 const DEFAULT_READ_POOL_SIZE = 2;
 
 /**
- * Opens the database and brings its schema up to date. Throws `StartupError` for a folder that another process uses
- * and for a server that cannot be reached.
+ * Opens the database and migrates its schema. Throws `StartupError` for a folder that another process uses and for an
+ * unreachable server.
  */
 export async function openDatabase(config: DatabaseConfig): Promise<Database> {
   if (config.kind === "server") return openServer(config);
@@ -72,18 +72,18 @@ async function openServer(config: ServerConfig): Promise<Database> {
   const orm = await Server.init({
     ...common(),
     dbName: String(address.database),
-    // All of the address: of a URL the ORM takes the host, port, user, password and name alone.
+    // The whole address: from a URL the ORM reads only the host, port, user, password and database name.
     driverOptions: { user: "", password: "", ...address, min: 0, max: config.poolSize },
   });
   try {
     const pool = await orm.em.getConnection().getNativeClient();
     const { rows } = await pool.query<{ name: string }>("select current_database() as name");
-    // A pooler may know it by another name, under which the ORM would look for it and make it.
+    // A pooler may use another name for the database, under which the ORM would look for it and create it.
     orm.config.set("dbName", rows[0]?.name ?? "");
     await migrate(orm);
     // A connection that breaks while it is idle is removed by the pool itself.
     pool.on("error", () => {});
-    // Not before: a migration of a large table takes as long as it takes.
+    // Only now: a migration of a large table has no time limit.
     const statementTimeoutMs = config.statementTimeoutMs ?? DEFAULT_STATEMENT_TIMEOUT_MS;
     const isPooled = config.pooler === "transaction";
     if (!isPooled) {
@@ -111,11 +111,11 @@ async function openServer(config: ServerConfig): Promise<Database> {
 }
 
 /**
- * Brings the schema up to date. The lock is that of the transaction in which all migrations run: one of a session would
- * stay with the server's connection behind a pooler, where a second connection may not be there either.
+ * Migrates the schema. The lock belongs to the transaction in which all migrations run: behind a pooler, a session lock
+ * would stay with the server's connection, and a second connection may not be available.
  */
 async function migrate({ em, migrator }: PostgresOrm): Promise<void> {
-  // Makes the table of migrations, outside of the transaction, which only one of several processes can.
+  // Creates the table of migrations outside the transaction; only one of several processes succeeds.
   await migrator.getPending().catch((error: unknown) => {
     if (!isDuplicate(error)) throw error;
   });
@@ -128,7 +128,7 @@ async function migrate({ em, migrator }: PostgresOrm): Promise<void> {
   });
 }
 
-/** A table or its type that is there already, also when another transaction has just made it. */
+/** A table or its type that already exists, even if another transaction has just created it. */
 function isDuplicate(error: unknown): boolean {
   return ["42P07", "42710", "23505"].includes(Object(error).code);
 }
@@ -152,7 +152,7 @@ async function openFolder(path: string): Promise<Database> {
   }
 }
 
-/** `pg` speaks to an embedded PostgreSQL as to a server that has one connection. */
+/** `pg` treats an embedded PostgreSQL like a server with one connection. */
 async function openSession(
   session: PostgresSession,
   { onClose = () => {} }: { readonly onClose?: () => void } = {},

@@ -1,6 +1,6 @@
 import { AppError, ClientLeftError } from "../kernel/errors.ts";
 
-/** How many expensive reads may run and wait in this process. `waitMs` is the longest wait for a turn. */
+/** How many expensive reads may run and wait in this process. `waitMs` is the maximum time in the queue. */
 export type ReadLimits = {
   readonly maxRunning: number;
   readonly maxRunningPerAccount: number;
@@ -14,13 +14,13 @@ type Start = () => void;
 const RETRY_SECONDS = 1;
 
 /**
- * Gives turns to expensive reads: a few run at once, one account never takes all turns, and waiting is bounded in
- * number and in time. Accounts that wait take turns, however many reads each has waiting.
+ * Schedules expensive reads: a few run at once, one account never occupies all slots, and the queue is bounded in
+ * length and time. Waiting accounts are served round-robin, however many reads each has waiting.
  */
 export class ReadLimiter {
   readonly #limits: ReadLimits;
   readonly #running = new Map<string, number>();
-  /** By account, the one whose turn is next first. None is empty. */
+  /** By account, the next one first. No set is empty. */
   readonly #waiting = new Map<string, Set<Start>>();
   #runningCount = 0;
   #waitingCount = 0;
@@ -30,18 +30,18 @@ export class ReadLimiter {
   }
 
   /**
-   * Runs `read` when it is the account's turn. Throws `rate_limit_exceeded` when too many reads of the account wait
-   * already, `unavailable` when too many wait in all, when the turn does not come in time, or when `signal` aborts
-   * before it comes: the read is then never started.
+   * Runs `read` when it is the account's turn. Throws `rate_limit_exceeded` if too many reads of the account are
+   * waiting, `unavailable` if too many are waiting in total, the turn does not come in time, or `signal` aborts before:
+   * the read is then never started.
    */
   async run<T>(account: string, read: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (signal?.aborted) throw new ClientLeftError();
-    if (this.#mayRun(account)) this.#enter(account);
+    if (this.#mayRun(account)) this.#acquire(account);
     else await this.#turn(account, signal);
     try {
       return await read();
     } finally {
-      this.#leave(account);
+      this.#release(account);
     }
   }
 
@@ -50,12 +50,12 @@ export class ReadLimiter {
     return this.#runningCount < maxRunning && (this.#running.get(account) ?? 0) < maxRunningPerAccount;
   }
 
-  #enter(account: string): void {
+  #acquire(account: string): void {
     this.#runningCount++;
     this.#running.set(account, (this.#running.get(account) ?? 0) + 1);
   }
 
-  #leave(account: string): void {
+  #release(account: string): void {
     this.#runningCount--;
     const left = (this.#running.get(account) ?? 1) - 1;
     if (left > 0) this.#running.set(account, left);
@@ -67,17 +67,17 @@ export class ReadLimiter {
     for (const [account, starts] of this.#waiting) {
       const [start] = starts;
       if (!start || !this.#mayRun(account)) continue;
-      this.#forget(account, start);
-      // Behind all others that wait.
+      this.#dequeue(account, start);
+      // To the end of the queue.
       if (this.#waiting.delete(account)) this.#waiting.set(account, starts);
-      this.#enter(account);
+      this.#acquire(account);
       start();
       return;
     }
   }
 
-  /** False for one that does not wait any more. */
-  #forget(account: string, start: Start): boolean {
+  /** Returns false if the read is no longer waiting. */
+  #dequeue(account: string, start: Start): boolean {
     const starts = this.#waiting.get(account);
     if (!starts?.delete(start)) return false;
     this.#waitingCount--;
@@ -92,7 +92,7 @@ export class ReadLimiter {
     if (this.#waitingCount >= maxWaiting) throw tooBusy();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const giveUp = (reason: AppError) => {
-      if (this.#forget(account, resolve)) reject(reason);
+      if (this.#dequeue(account, resolve)) reject(reason);
     };
     const onAbort = () => giveUp(new ClientLeftError());
     const timer = setTimeout(() => giveUp(tooBusy()), waitMs);
@@ -107,13 +107,13 @@ export class ReadLimiter {
 }
 
 function tooManyOfAccount(): AppError {
-  return new AppError("rate_limit_exceeded", "Too many reads of this account's usage wait already.", {
+  return new AppError("rate_limit_exceeded", "Too many reads of this account's usage are waiting.", {
     retryAfterSeconds: RETRY_SECONDS,
   });
 }
 
 function tooBusy(): AppError {
-  return new AppError("unavailable", "Too many reads of usage are under way. Try again later.", {
+  return new AppError("unavailable", "Too many reads of usage are in progress. Try again later.", {
     retryAfterSeconds: RETRY_SECONDS,
   });
 }

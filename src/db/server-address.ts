@@ -3,7 +3,7 @@ import { checkServerIdentity, getCACertificates } from "node:tls";
 import type { ClientConfig } from "pg";
 import { StartupError } from "../kernel/errors.ts";
 
-/** How to reach a PostgreSQL server, for `pg`. */
+/** The connection options of a PostgreSQL server, for `pg`. */
 export type ServerAddress = Pick<
   ClientConfig,
   | "host"
@@ -23,7 +23,7 @@ export type ServerAddress = Pick<
 
 type Parameters = ReadonlyMap<string, string>;
 
-/** The connection parameters of libpq that are supported, and the values that they may have. */
+/** The supported connection parameters of libpq, and their allowed values. */
 const PARAMETERS: Readonly<Record<string, RegExp>> = {
   host: /^[^,]+$/,
   port: /^\d{1,5}$/,
@@ -49,7 +49,7 @@ const PARAMETERS: Readonly<Record<string, RegExp>> = {
   keepalives_idle: /^\d{1,5}$/,
 };
 
-/** What may be written in place of a value that is not supported. */
+/** Alternatives to an unsupported value. */
 const HINTS: Readonly<Record<string, string>> = {
   host: "several hosts are not supported; name one that leads to the primary",
   sslmode: "must be disable, require, verify-ca or verify-full; others may connect without encryption",
@@ -58,9 +58,8 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads a connection URL as libpq does. Throws `StartupError`, naming the parameter, for everything that would not be
- * carried out as it is written: a connection is never weaker than asked for. Files of certificates are read by
- * `serverAddress`.
+ * Parses a connection URL like libpq. Throws `StartupError`, naming the parameter, for anything that would not be
+ * applied as written: a connection is never weaker than requested. Certificate files are read by `serverAddress`.
  */
 export function parseServerUrl(text: string): Parameters {
   if (/^postgres(?:ql)?:\/\/(?:[^@/?#]*@)?[^/?#]*,/.test(text)) throw refuse("host");
@@ -88,77 +87,81 @@ export function parseServerUrl(text: string): Parameters {
   return parameters;
 }
 
-/** The options of `pg` for a connection URL. Throws `StartupError` also for a certificate file that cannot be read. */
+/** The `pg` options for a connection URL. Throws `StartupError`, also for a certificate file that cannot be read. */
 export function serverAddress(url: string): ServerAddress {
-  const given = parseServerUrl(url);
-  const host = given.get("host") ?? "localhost";
-  const seconds = Number(given.get("connect_timeout") ?? 0);
-  const idleSeconds = Number(given.get("keepalives_idle") ?? 0);
-  const ssl = tlsOptions(given, host);
+  const parameters = parseServerUrl(url);
+  const host = parameters.get("host") ?? "localhost";
+  const seconds = Number(parameters.get("connect_timeout") ?? 0);
+  const idleSeconds = Number(parameters.get("keepalives_idle") ?? 0);
+  const ssl = tlsOptions(parameters, host);
   return {
     host,
-    port: Number(given.get("port") ?? 5432),
-    ...text(given, "user"),
-    ...text(given, "password"),
-    ...text(given, "application_name"),
-    ...text(given, "fallback_application_name"),
-    ...text(given, "options"),
-    database: given.get("dbname") ?? "",
+    port: Number(parameters.get("port") ?? 5432),
+    ...text(parameters, "user"),
+    ...text(parameters, "password"),
+    ...text(parameters, "application_name"),
+    ...text(parameters, "fallback_application_name"),
+    ...text(parameters, "options"),
+    database: parameters.get("dbname") ?? "",
     ...(ssl !== undefined && { ssl }),
-    ...(given.get("sslnegotiation") === "direct" && { sslnegotiation: "direct" as const }),
+    ...(parameters.get("sslnegotiation") === "direct" && { sslnegotiation: "direct" as const }),
     ...(seconds > 0 && { connectionTimeoutMillis: seconds * 1_000 }),
-    keepAlive: given.get("keepalives") !== "0",
+    keepAlive: parameters.get("keepalives") !== "0",
     ...(idleSeconds > 0 && { keepAliveInitialDelayMillis: idleSeconds * 1_000 }),
   };
 }
 
-function text<Name extends keyof ServerAddress>(given: Parameters, name: Name): { [N in Name]?: string } {
-  const value = given.get(name);
+function text<Name extends keyof ServerAddress>(
+  parameters: Parameters,
+  name: Name,
+): { [N in Name]?: string } {
+  const value = parameters.get(name);
   return (value === undefined ? {} : { [name]: value }) as { [N in Name]?: string };
 }
 
-function requireConsistentTls(given: Parameters): void {
-  const mode = modeOf(given);
+function requireConsistentTls(parameters: Parameters): void {
+  const mode = modeOf(parameters);
   const isEncrypted = mode !== undefined && mode !== "disable";
-  if (given.has("ssl") && mode === "disable") throw refuse("ssl", "contradicts sslmode=disable");
-  if (isEncrypted && given.get("host")?.startsWith("/"))
+  if (parameters.has("ssl") && mode === "disable") throw refuse("ssl", "contradicts sslmode=disable");
+  if (isEncrypted && parameters.get("host")?.startsWith("/"))
     throw refuse("sslmode", `${mode} is not possible over a Unix socket`);
   for (const name of ["sslrootcert", "sslcert", "sslkey", "sslpassword", "sslnegotiation"])
-    if (given.has(name) && !isEncrypted)
+    if (parameters.has(name) && !isEncrypted)
       throw refuse(name, "needs sslmode=require, verify-ca or verify-full");
-  if (given.has("sslcert") !== given.has("sslkey")) throw refuse("sslcert", "and sslkey need each other");
-  const root = given.get("sslrootcert");
+  if (parameters.has("sslcert") !== parameters.has("sslkey"))
+    throw refuse("sslcert", "and sslkey need each other");
+  const root = parameters.get("sslrootcert");
   if (mode === "verify-ca" && root === undefined) throw refuse("sslmode", "verify-ca needs sslrootcert");
   if (root === "system" && mode !== "verify-full")
     throw refuse("sslrootcert", "system needs sslmode=verify-full");
 }
 
-/** `require` verifies nothing, except where a root certificate is given: then the chain, as libpq does. */
-function tlsOptions(given: Parameters, host: string): ClientConfig["ssl"] {
-  const mode = modeOf(given);
+/** Like libpq, `require` verifies nothing, unless a root certificate is given: then it verifies the chain. */
+function tlsOptions(parameters: Parameters, host: string): ClientConfig["ssl"] {
+  const mode = modeOf(parameters);
   // PGSSLMODE then decides.
   if (mode === undefined) return undefined;
   if (mode === "disable") return false;
-  const root = given.get("sslrootcert");
+  const root = parameters.get("sslrootcert");
   const isVerified = mode !== "require" || root !== undefined;
   return {
     rejectUnauthorized: isVerified,
     ...(root !== undefined && {
       ca: root === "system" ? getCACertificates("system") : readPem("sslrootcert", root),
     }),
-    ...(given.has("sslcert") && {
-      cert: readPem("sslcert", given.get("sslcert") ?? ""),
-      key: readPem("sslkey", given.get("sslkey") ?? ""),
+    ...(parameters.has("sslcert") && {
+      cert: readPem("sslcert", parameters.get("sslcert") ?? ""),
+      key: readPem("sslkey", parameters.get("sslkey") ?? ""),
     }),
-    ...(given.has("sslpassword") && { passphrase: given.get("sslpassword") }),
-    // Where the host is an IP address, Node would compare the certificate with "localhost".
+    ...(parameters.has("sslpassword") && { passphrase: parameters.get("sslpassword") }),
+    // If the host is an IP address, Node would compare the certificate with "localhost".
     checkServerIdentity: (_, certificate) =>
       mode === "verify-full" ? checkServerIdentity(host, certificate) : undefined,
   };
 }
 
-function modeOf(given: Parameters): string | undefined {
-  return given.get("sslmode") ?? (given.has("ssl") ? "require" : undefined);
+function modeOf(parameters: Parameters): string | undefined {
+  return parameters.get("sslmode") ?? (parameters.has("ssl") ? "require" : undefined);
 }
 
 function readPem(parameter: string, path: string): string {

@@ -14,16 +14,16 @@ type Options = {
   readonly timeoutMs: number;
 };
 
-/** One account leaves the other connections to others. */
+/** Leaves the other connections to other accounts. */
 const MAX_RUNNING_PER_ACCOUNT = 1;
 const MAX_WAITING_PER_ACCOUNT = 16;
 const MAX_WAITING = 1_000;
-/** The server ends a statement by itself; when it hangs, callers do not wait much longer. */
+/** The server times out a statement itself; if it hangs, callers wait only this much longer. */
 const GRACE_MS = 1_000;
 
 /**
- * Expensive reads on a PostgreSQL server: on a small pool of their own, read-only, without parallel workers, each
- * planned with its values, since a plan that is kept for all values fits none.
+ * Expensive reads on a PostgreSQL server: on a small separate pool, read-only, without parallel workers, each planned
+ * with its values, since a generic plan fits none of them.
  */
 export class ServerReads implements AccountReads {
   readonly #address: ServerAddress;
@@ -55,7 +55,7 @@ export class ServerReads implements AccountReads {
     return this.#limiter.run(account, () => this.#read<Row>(statement, signal), signal);
   }
 
-  /** Lets go of every connection, once no read is under way. */
+  /** Closes every connection once no read is in progress. */
   async close(): Promise<void> {
     if (!this.#pool.ending) await this.#pool.end();
   }
@@ -70,14 +70,14 @@ export class ServerReads implements AccountReads {
       cancelling = cancelStatement(client, this.#address);
     };
     signal?.addEventListener("abort", cancel, { once: true });
-    let isFit = false;
+    let isReusable = false;
     try {
       if (signal?.aborted) throw new ClientLeftError();
       await client.query(`begin read only; set local statement_timeout = ${this.#timeoutMs};
         set local max_parallel_workers_per_gather = 0`);
       const { rows } = await client.query({ text: statement.text, values: [...statement.values] });
       await client.query("commit");
-      isFit = cancelling === undefined;
+      isReusable = cancelling === undefined;
       return rows as Row[];
     } catch (error) {
       if (signal?.aborted) throw new ClientLeftError();
@@ -85,8 +85,8 @@ export class ServerReads implements AccountReads {
     } finally {
       signal?.removeEventListener("abort", cancel);
       await cancelling;
-      // A connection on which anything failed is not used again: its transaction, or a cancellation, may be under way.
-      client.release(!isFit);
+      // A connection with a failure is not reused: its transaction, or a cancellation, may still be in progress.
+      client.release(!isReusable);
     }
   }
 }
@@ -94,7 +94,7 @@ export class ServerReads implements AccountReads {
 function tookTooLong(timeoutMs: number, cause: unknown): AppError {
   return new AppError(
     "unavailable",
-    `This read took longer than ${timeoutMs / 1_000} s. Narrow it by a filter.`,
+    `This read took longer than ${timeoutMs / 1_000} s. Use a narrower filter.`,
     {
       cause,
       retryAfterSeconds: Math.ceil(timeoutMs / 1_000),

@@ -2,20 +2,20 @@ import pg, { type Pool } from "pg";
 import { AppError } from "../kernel/errors.ts";
 import type { ServerAddress } from "./server-address.ts";
 
-const LOOK_MS = 250;
-/** So long no statement may end, while some are under way, before the server is asked whether it is there ... */
+const CHECK_MS = 250;
+/** If no statement ends for this long while some are in progress, the server is probed ... */
 const QUIET_MS = 800;
-/** ... and so long it may take to say so, from the dialling on. */
+/** ... and must respond within this time, including the connection. */
 const PING_MS = 2_000;
 
 /**
- * Notices a server that hangs: connections stay open and nothing is answered, so that statements would wait for ever
- * and hold their connections (promises F46). Whenever statements are under way and none ends, the server is asked over
- * a connection of its own, which tells a slow statement from a server that is gone. When it does not answer, all
- * connections are cut, which fails what waits on them, and nobody is let wait until it answers again.
+ * Detects a hanging server: connections stay open without responses, so that statements would wait forever and occupy
+ * their connections (promises F46). If statements are in progress and none ends, the server is probed over a separate
+ * connection, which distinguishes a slow statement from an unresponsive server. If it does not respond, all connections
+ * are cut, which fails their statements, and new statements fail at once until it responds again.
  *
- * A server that takes no writes is asked in the same way until it does: its old connections may stay read-only, or lead
- * to a server that is no primary any more, so all of them are then replaced.
+ * A read-only server is probed in the same way until it accepts writes: its old connections may stay read-only, or lead
+ * to a server that is no longer the primary, so all of them are then replaced.
  */
 export class ServerWatch {
   readonly #pool: Pool;
@@ -24,47 +24,47 @@ export class ServerWatch {
   #progressAtMs = performance.now();
   #isAway = false;
   #isReadOnly = false;
-  #looking: Promise<void> | undefined;
+  #checking: Promise<void> | undefined;
 
-  /** Watches the server at `address`, to which the connections of `pool` lead. */
+  /** Watches the server at `address`, to which `pool` connects. */
   constructor(pool: Pool, address: ServerAddress) {
     this.#pool = pool;
     this.#address = address;
     pool.on("release", this.#noteProgress);
-    // Not when they are made: some were before anybody watched.
+    // Not on "connect": some connections were opened before the watch started.
     const known = new WeakSet<object>();
     pool.on("acquire", (client) => {
       if (known.has(client)) return;
       known.add(client);
-      client.once("end", () => takeOut(pool as Internals, client));
+      client.once("end", () => removeClient(pool as Internals, client));
     });
-    this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
+    this.#timer = setInterval(() => this.#check(), CHECK_MS).unref();
   }
 
-  /** Throws `unavailable` at once while the server is known to be away. */
+  /** Throws `unavailable` at once while the server is known to be unresponsive. */
   requireServer(): void {
     if (this.#isAway) throw unavailable();
   }
 
-  /** Notes a write that the server refused as read-only: from now on it is asked whether it takes writes again. */
+  /** Records a write that the server rejected as read-only: from now on it is probed until it accepts writes. */
   noteFailure(error: unknown): void {
     if (!isReadOnlyFailure(error) || this.#isReadOnly) return;
     this.#isReadOnly = true;
-    this.#look();
+    this.#check();
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#pool.off("release", this.#noteProgress);
-    await this.#looking;
+    await this.#checking;
   }
 
   readonly #noteProgress = (error?: unknown): void => {
     if (!error) this.#progressAtMs = performance.now();
   };
 
-  #look(): void {
-    if (this.#looking) return;
+  #check(): void {
+    if (this.#checking) return;
     const { totalCount, idleCount, waitingCount } = this.#pool;
     const isBusy = totalCount - idleCount + waitingCount > 0;
     if (
@@ -75,12 +75,12 @@ export class ServerWatch {
       if (!isBusy) this.#progressAtMs = performance.now();
       return;
     }
-    this.#looking = this.#judge().finally(() => {
-      this.#looking = undefined;
+    this.#checking = this.#probe().finally(() => {
+      this.#checking = undefined;
     });
   }
 
-  async #judge(): Promise<void> {
+  async #probe(): Promise<void> {
     const state = await stateOf(this.#address);
     this.#isAway = state === "away";
     if (this.#isAway) cutConnections(this.#pool);
@@ -92,8 +92,8 @@ export class ServerWatch {
 }
 
 /**
- * How a server is, by a connection of its own. One that refuses answers as well, because it starts, ends, or has too
- * many connections.
+ * Probes the state of a server over a separate connection. A server that refuses the connection is responsive too: it
+ * is starting, stopping, or has too many connections.
  */
 async function stateOf(address: ServerAddress): Promise<"away" | "refusing" | "read-only" | "writable"> {
   const limits = { connectionTimeoutMillis: PING_MS, query_timeout: PING_MS };
@@ -106,46 +106,46 @@ async function stateOf(address: ServerAddress): Promise<"away" | "refusing" | "r
   } catch (error) {
     return typeof error === "object" && error !== null && "severity" in error ? "refusing" : "away";
   } finally {
-    // One that hangs would never say goodbye.
+    // A hanging server would never complete a graceful close.
     (client as unknown as Wire).connection.stream.destroy();
   }
 }
 
 type Wire = { readonly connection: { readonly stream: { destroy(): void } } };
 
-/** What a pool knows of its clients; pg-pool tells it in no other way. */
+/** Internals of a pool, which pg-pool does not expose otherwise. */
 type Internals = Pool & {
   readonly _clients: readonly unknown[];
-  /** Connections that are not used again once they are released. */
+  /** Connections that are closed when they are released. */
   readonly _expired: WeakSet<object>;
   readonly _idle: readonly { readonly client: object }[];
   _remove(client: unknown, done: () => void): void;
   _pulseQueue(): void;
 };
 
-/** A client that waits for an answer cannot be told to give up. */
+/** Destroys the sockets: a client that waits for a response cannot be cancelled. */
 function cutConnections(pool: Pool): void {
   const { _clients } = pool as Internals;
   for (const { connection } of [..._clients] as Wire[]) connection.stream.destroy();
 }
 
-/** Lets go of each connection, one in use when it is released; new ones take their places. */
+/** Closes each connection, active ones when they are released; new ones replace them. */
 function replaceConnections(pool: Internals): void {
   for (const client of pool._clients as readonly object[]) pool._expired.add(client);
   for (const { client } of [...pool._idle]) pool._remove(client, () => pool._pulseQueue());
 }
 
 /**
- * A transaction whose connection is lost cannot roll back, and whoever began it then never gives the connection
- * back: its place would stay taken, and the pool would wait for it for ever when it is closed.
+ * A transaction whose connection is lost cannot roll back, and its owner never releases the connection: its slot would
+ * stay occupied, and closing the pool would wait for it forever.
  */
-function takeOut(pool: Internals, client: unknown): void {
+function removeClient(pool: Internals, client: unknown): void {
   if (pool._clients.includes(client)) pool._remove(client, () => pool._pulseQueue());
 }
 
 /**
- * A failure of the way to the server, or of the server itself, which also may be read-only, as what callers are told; all
- * else as it is.
+ * Maps a failure of the connection or of the server, which may also be read-only, to `unavailable`; other errors are
+ * returned unchanged.
  */
 export function outageOf(error: unknown): unknown {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
@@ -157,7 +157,9 @@ export function outageOf(error: unknown): unknown {
   return error;
 }
 
-/** Of sockets; of SQL: connection lost, shutting down or starting, too many connections, disk or memory full. */
+/**
+ * Socket errors, and SQL states: connection lost, shutting down or starting, too many connections, disk or memory full.
+ */
 const LOST = /^(?:ECONN\w*|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|08\w{3}|57P0[1-5]|53\w{3})$/;
 const GONE =
   /^(?:Connection terminated|timeout (?:exceeded )?when trying to connect|Client has encountered a connection error)/;
@@ -171,11 +173,11 @@ function isReadOnlyFailure(error: unknown): boolean {
 }
 
 function readOnly(cause: unknown): AppError {
-  return new AppError("unavailable", "The database takes no writes now. Try again later.", { cause });
+  return new AppError("unavailable", "The database is read-only. Try again later.", { cause });
 }
 
 function unavailable(cause?: unknown): AppError {
-  return new AppError("unavailable", "The database is not reachable now. Try again later.", {
+  return new AppError("unavailable", "The database is unreachable. Try again later.", {
     ...(cause !== undefined && { cause }),
   });
 }

@@ -3,8 +3,8 @@ import { AppError } from "../kernel/errors.ts";
 import type { ServerAddress } from "./server-address.ts";
 
 /**
- * Lets the server end every statement of `pool` that takes longer, from now on; 0 for no limit. Connections that are
- * there already are given the limit as well. Whoever waits for a lock counts as taking long.
+ * Sets the server's time limit for every further statement of `pool`; 0 for no limit. Existing connections get the
+ * limit as well. Time spent waiting for a lock counts.
  */
 export async function limitStatements(pool: Pool, timeoutMs: number): Promise<void> {
   pool.options.statement_timeout = timeoutMs;
@@ -14,8 +14,8 @@ export async function limitStatements(pool: Pool, timeoutMs: number): Promise<vo
 }
 
 /**
- * Throws where connections are refused that come with a time limit, as `limitStatements` has them: poolers take only
- * parameters that they know.
+ * Throws if connections with a time limit, as set by `limitStatements`, are rejected: poolers accept only parameters
+ * that they know.
  */
 export async function requireTimeLimits(address: ServerAddress, timeoutMs: number): Promise<void> {
   const client = new pg.Client({ ...address, statement_timeout: timeoutMs });
@@ -31,17 +31,17 @@ export async function requireTimeLimits(address: ServerAddress, timeoutMs: numbe
   }
 }
 
-/** Whether the server, or our own wait for its answer, ended a statement because of its time limit. */
+/** Whether a statement exceeded its time limit, on the server or in the client's wait. */
 export function isTimeout(error: unknown): boolean {
   const { code, message } = Object(error);
   return code === QUERY_CANCELED || message === "Query read timeout";
 }
 
-/** What callers receive for an ordinary statement that took too long, mostly waiting for a lock; all else as it is. */
+/** Maps a statement timeout, mostly caused by a lock, to `unavailable`; other errors are returned unchanged. */
 export function timeoutOf(error: unknown): unknown {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
     if (isTimeout(cause))
-      return new AppError("unavailable", "The database takes too long. Try again later.", { cause: error });
+      return new AppError("unavailable", "The database took too long. Try again later.", { cause: error });
   return error;
 }
 

@@ -7,8 +7,8 @@ import { fileURLToPath } from "node:url";
 const MIGRATIONS = fileURLToPath(new URL("./migrations/", import.meta.url));
 
 /**
- * Where `npm ci` leaves a copy of the embedded database as migrations make it, for every start in a new folder: it goes
- * with this version of PGlite and these migrations (the built ones are other files), and may not be there.
+ * Where `npm ci` stores a migrated copy of the embedded database, for every start in a new folder. The path depends on
+ * the version of PGlite and on the migrations (the built ones are different files), and may not exist.
  */
 export function templateFolder(migrations = MIGRATIONS): string {
   const entry = createRequire(import.meta.url).resolve("@electric-sql/pglite");
@@ -19,8 +19,8 @@ export function templateFolder(migrations = MIGRATIONS): string {
 }
 
 /**
- * Puts a copy of the template where there is no database yet, if there is a template: PGlite takes 5 s of a processor
- * to make a cluster by itself. A copy that was broken off is begun again, and never taken for a database.
+ * Copies the template, if there is one, to a path without a database: PGlite needs 5 s of CPU time to create a cluster
+ * itself. An interrupted copy is started again, and is never mistaken for a database.
  */
 export function copyTemplate(path: string): void {
   if (existsSync(path)) return;
@@ -28,7 +28,7 @@ export function copyTemplate(path: string): void {
   if (existsSync(template)) copyWhole(template, path);
 }
 
-/** Keeps a database that is not open as the template of these migrations. */
+/** Stores a closed database as the template of these migrations. */
 export function keepTemplate(path: string, migrations?: string): void {
   copyWhole(path, templateFolder(migrations));
 }

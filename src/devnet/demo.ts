@@ -10,21 +10,21 @@ import { DEMO_USER } from "./chain/accounts.ts";
 import { depositToVault } from "./chain/actors.ts";
 import type { Devnet } from "./devnet.ts";
 
-/** The account that a newcomer tries things with. Its secrets are kept in the data folder, which no real network does. */
+/** The account for trying the product. Its secrets are stored in the data folder, which no real network does. */
 export type Demo = { readonly account: Hex; readonly apiKey: string; readonly managementKey: string };
 
-const Kept = z.object({ apiKey: z.string(), managementKey: z.string() });
+const StoredKeys = z.object({ apiKey: z.string(), managementKey: z.string() });
 const DEPOSIT_NEURON = 10n * NEURON_PER_TOKEN;
 const LOW_NEURON = NEURON_PER_TOKEN;
-const PATIENCE_MS = 30_000;
-const LOOK_EVERY_MS = 50;
+const TIMEOUT_MS = 30_000;
+const POLL_MS = 50;
 
-/** Gives the demo account its two keys, the same at every start, and money by a deposit on chain when it has little. */
+/** Creates the demo account's two keys, the same at every start, and deposits money on chain if its balance is low. */
 export async function prepareDemo(app: App, devnet: Devnet, folder: string): Promise<Demo> {
   const account = lowerHex(DEMO_USER.address);
   const keys =
-    (await readKept(app, join(folder, "demo.json"))) ??
-    (await makeKeys(app, account, join(folder, "demo.json")));
+    (await readStoredKeys(app, join(folder, "demo.json"))) ??
+    (await createKeys(app, account, join(folder, "demo.json")));
   if ((await available(app, account)) < LOW_NEURON) {
     const { privateKey } = DEMO_USER;
     await depositToVault(devnet.rpcUrl, { fromKey: privateKey, account, amountNeuron: DEPOSIT_NEURON });
@@ -33,29 +33,29 @@ export async function prepareDemo(app: App, devnet: Devnet, folder: string): Pro
   return { account, ...keys };
 }
 
-async function makeKeys(app: App, account: string, file: string): Promise<z.infer<typeof Kept>> {
-  await endLostKeys(app.apiKeys, account);
+async function createKeys(app: App, account: string, file: string): Promise<z.infer<typeof StoredKeys>> {
+  await revokeLostKeys(app.apiKeys, account);
   const { secret: apiKey } = await app.apiKeys.create(account, "demo");
-  await endLostKeys(app.managementKeys, account);
+  await revokeLostKeys(app.managementKeys, account);
   const { secret: managementKey } = await app.managementKeys.create(account, "demo", SCOPES);
   writeFileSync(file, JSON.stringify({ apiKey, managementKey }), { mode: 0o600 });
   chmodSync(file, 0o600);
   return { apiKey, managementKey };
 }
 
-/** A name is given once: a key whose secret was lost with the file makes room for the new one. */
-async function endLostKeys(keys: App["apiKeys"] | App["managementKeys"], account: string): Promise<void> {
+/** Names are unique: a key whose secret was lost with the file is revoked, so that a new one can have its name. */
+async function revokeLostKeys(keys: App["apiKeys"] | App["managementKeys"], account: string): Promise<void> {
   const { rows } = await keys.list(account, { first: 100 }, "active");
   for (const { id, name } of rows) if (name === "demo") await keys.revoke(account, id);
 }
 
-/** The keys of an earlier start, if this database knows them. */
-async function readKept(app: App, file: string): Promise<z.infer<typeof Kept> | undefined> {
+/** The keys of an earlier start, if they are valid in this database. */
+async function readStoredKeys(app: App, file: string): Promise<z.infer<typeof StoredKeys> | undefined> {
   try {
-    const kept = Kept.parse(JSON.parse(readFileSync(file, "utf8")));
-    await app.authenticate(`Bearer ${kept.apiKey}`);
-    await app.authenticate(`Bearer ${kept.managementKey}`);
-    return kept;
+    const stored = StoredKeys.parse(JSON.parse(readFileSync(file, "utf8")));
+    await app.authenticate(`Bearer ${stored.apiKey}`);
+    await app.authenticate(`Bearer ${stored.managementKey}`);
+    return stored;
   } catch {
     return undefined;
   }
@@ -67,9 +67,9 @@ async function available(app: App, account: string): Promise<bigint> {
 }
 
 async function untilCredited(app: App, account: string): Promise<void> {
-  const deadlineMs = performance.now() + PATIENCE_MS;
+  const deadlineMs = performance.now() + TIMEOUT_MS;
   while ((await available(app, account)) < LOW_NEURON) {
     if (performance.now() > deadlineMs) throw new Error("the demo deposit was not credited within 30 s");
-    await sleep(LOOK_EVERY_MS);
+    await sleep(POLL_MS);
   }
 }

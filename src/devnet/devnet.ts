@@ -18,31 +18,31 @@ import { type StandInProvider, startProvider } from "./provider/provider.ts";
 
 const BLOCK_SECONDS = 15;
 
-/** What a machine without the network needs of it. */
+/** A development network. */
 export type Devnet = {
   readonly rpcUrl: string;
   readonly contracts: DevnetContracts;
-  /** By the names of a network's table. */
+  /** By the names in a network's table. */
   readonly networkContracts: ReturnType<typeof networkContracts>;
   readonly routerKey: Hex;
   stop(): Promise<void>;
 };
 
-/** What a process on a development network that runs elsewhere has to know: it all follows from the code. */
+/** The constants of a development network that runs elsewhere: all of them are derived from the code. */
 export function knownDevnet(): Pick<Devnet, "contracts" | "networkContracts" | "routerKey"> {
   const contracts = contractAddresses();
   return { contracts, networkContracts: networkContracts(contracts), routerKey: ROUTER_WALLET.privateKey };
 }
 
 /**
- * Starts the development network: a chain kept in `folder`, our contracts, a provider of each service type, and a
- * router's wallet that has paid them. It ends with `stop`, or with this process.
+ * Starts the development network: a chain stored in `folder`, our contracts, a provider of each service type, and a
+ * router's wallet with funded sub-accounts. It ends with `stop`, or with this process.
  */
 export async function startDevnet({ folder, log }: { folder: string; log: Logger }): Promise<Devnet> {
   mkdirSync(folder, { recursive: true });
-  const anvil = await startOnKeptPort(folder, log);
+  const anvil = await startOnPreviousPort(folder, log);
   const providers: StandInProvider[] = [];
-  // They live in the process of the product, whose event loop a long prompt must not hold up.
+  // The providers run in the product's process, whose event loop a long prompt must not block.
   const bodies = new BodyPool({ log });
   const stop = async () => {
     await Promise.all(providers.map((provider) => provider.stop()));
@@ -65,16 +65,18 @@ export async function startDevnet({ folder, log }: { folder: string; log: Logger
   }
 }
 
-/** Wallets and SDKs are set to a port, so the chain takes the one that it had before, while that is free. */
-async function startOnKeptPort(folder: string, log: Logger): Promise<Anvil> {
+/** Wallets and SDKs are configured with a port, so the chain reuses its previous one if that is free. */
+async function startOnPreviousPort(folder: string, log: Logger): Promise<Anvil> {
   const options = { stateFile: join(folder, "anvil.json"), blockTimeSeconds: BLOCK_SECONDS, log };
   const portFile = join(folder, "port");
-  const kept = readPort(portFile);
-  const anvil = await startAnvil({ ...options, ...(kept && { port: kept }) }).catch((error: unknown) => {
-    if (!kept) throw error;
-    log.warn({ err: error, port: kept }, "the development chain cannot have its port, and takes another one");
-    return startAnvil(options);
-  });
+  const previous = readPort(portFile);
+  const anvil = await startAnvil({ ...options, ...(previous && { port: previous }) }).catch(
+    (error: unknown) => {
+      if (!previous) throw error;
+      log.warn({ err: error, port: previous }, "the development chain's port is taken; using another one");
+      return startAnvil(options);
+    },
+  );
   writeFileSync(portFile, `${anvil.port}\n`);
   return anvil;
 }
@@ -85,7 +87,7 @@ function readPort(file: string): number | undefined {
   return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined;
 }
 
-/** Starts a stand-in provider, puts its offer into the registry and pays it from the router's wallet. */
+/** Starts a stand-in provider, registers its offer and funds its sub-account from the router's wallet. */
 async function offerService(
   offer: DevnetOffer,
   accounts: AccountSource,

@@ -5,17 +5,17 @@ import type { DomainEvent, Topic } from "./topics.ts";
 type Dependencies<T extends Topic> = {
   readonly bus: Pick<Bus, "subscribe">;
   readonly topic: T;
-  /** Hears every event. It must not throw. */
+  /** Receives every event. It must not throw. */
   readonly heard: (event: DomainEvent<T>) => void;
-  /** Hears that the bus could not be followed, or ended it; it is tried again after a second. */
+  /** Called when subscribing failed or the bus ended the stream. The listener subscribes again after a second. */
   readonly lost: (error: unknown) => void;
 };
 
-const AGAIN_MS = 1_000;
+const RETRY_MS = 1_000;
 
 /**
- * Hears the events of a topic as they come, until `stop`. What is published while the bus is away is not heard: this
- * is for those who look for themselves as well, and are only told when.
+ * Receives the events of a topic as they arrive, until `stop`. It misses events published while the bus is down: use
+ * it only as a wake-up signal beside polling.
  */
 export class BusListener<T extends Topic> {
   readonly #dependencies: Dependencies<T>;
@@ -48,7 +48,7 @@ export class BusListener<T extends Topic> {
       } catch (error) {
         lost(error);
       }
-      await sleep(AGAIN_MS, undefined, { signal }).catch(() => {});
+      await sleep(RETRY_MS, undefined, { signal }).catch(() => {});
     }
   }
 }

@@ -10,7 +10,7 @@ const TURN = 500;
 
 type Ring = { events: DomainEvent[]; droppedUpTo: bigint };
 
-/** The bus of a product that runs as one process. It keeps at least the newest 10,000 events of each topic. */
+/** The bus of a deployment with one process. It retains at least the newest 10,000 events of each topic. */
 export class MemoryBus implements Bus {
   readonly #readers = new Readers();
   readonly #rings = new Map<Topic, Ring>();
@@ -24,7 +24,7 @@ export class MemoryBus implements Bus {
   async publish(events: readonly DomainEvent[]): Promise<void> {
     for (let from = 0; from < events.length; from += TURN) {
       for (const event of events.slice(from, from + TURN)) this.#keep(event);
-      // A publisher in a tight loop would otherwise let no reader run, and end them all for being slow.
+      // Without this pause, a publisher in a tight loop starves the readers, and all of them are ended as too slow.
       await nextTurn();
     }
   }
@@ -43,7 +43,7 @@ export class MemoryBus implements Bus {
     return this.#ringOf(topic).droppedUpTo <= after;
   }
 
-  /** It lives and dies with its readers. */
+  /** Always true: the bus and its readers share one process. */
   async isSeeded(): Promise<boolean> {
     return true;
   }
@@ -62,7 +62,7 @@ export class MemoryBus implements Bus {
     const ring = this.#ringOf(event.topic);
     if (event.position <= (ring.events.at(-1)?.position ?? 0n)) return;
     ring.events.push(event);
-    // Cut in large steps: taking one off the front of a long array for every event would cost its whole length.
+    // Trim in large steps: removing one event from the front of a long array costs its whole length.
     if (ring.events.length >= KEPT * 2) {
       ring.droppedUpTo = ring.events[KEPT - 1]?.position ?? ring.droppedUpTo;
       ring.events = ring.events.slice(KEPT);
@@ -74,7 +74,7 @@ export class MemoryBus implements Bus {
   #page(filter: EventFilter, after: bigint): ReplayPage {
     const ring = this.#ringOf(filter.topic);
     if (ring.droppedUpTo > after) throw new AppError("unavailable", FELL_BEHIND);
-    const from = firstBehind(ring.events, after);
+    const from = firstAfter(ring.events, after);
     const page = ring.events.slice(from, from + REPLAY_PAGE);
     return {
       events: page.filter(({ subject }) => filter.subject === undefined || subject === filter.subject),
@@ -92,8 +92,8 @@ export class MemoryBus implements Bus {
   }
 }
 
-/** The index of the first event behind `position`, by bisection. */
-function firstBehind(events: readonly DomainEvent[], position: bigint): number {
+/** The index of the first event after `position`, by binary search. */
+function firstAfter(events: readonly DomainEvent[], position: bigint): number {
   let [low, high] = [0, events.length];
   while (low < high) {
     const middle = (low + high) >>> 1;

@@ -10,7 +10,7 @@ import { FELL_BEHIND, REPLAY_PAGE, ReplayedStream, type ReplayPage } from "./rep
 import { type DomainEvent, TOPICS, type Topic } from "./topics.ts";
 
 const KEPT = 100_000;
-/** A key that is there as long as Redis has not lost its memory. No topic has its name. */
+/** A key that exists until Redis loses its data. No topic has this name. */
 const KEPT_MARK = "kept";
 const CONNECT_MS = 5_000;
 const COMMAND_MS = 2_000;
@@ -22,9 +22,9 @@ type RedisBusOptions = { readonly prefix?: string; readonly log?: Logger };
 
 /**
  * The bus between processes: one Redis Stream per topic, whose entry ids are `<position>-0`, so that Redis itself
- * refuses what was already published. One blocking reader per process follows all topics from the last ids it has
- * seen, across outages; commands use a second connection and fail within 2 s while Redis is away. About 100,000
- * events of each topic are kept.
+ * rejects events that were already published. One blocking reader per process follows all topics from the last ids it
+ * has seen, across outages; commands use a second connection and fail within 2 s while Redis is down. Each topic
+ * retains about 100,000 events.
  */
 export class RedisBus implements Bus {
   readonly #url: string;
@@ -43,11 +43,11 @@ export class RedisBus implements Bus {
     this.#url = url;
     this.#prefix = prefix;
     this.#log = log;
-    this.#commands = openRedis(url, this.#noteError);
-    this.#reader = openRedis(url, this.#noteError, BLOCK_MS * 2).on("ready", () => this.#noteReady());
+    this.#commands = openRedis(url, this.#onError);
+    this.#reader = openRedis(url, this.#onError, BLOCK_MS * 2).on("ready", () => this.#onReady());
   }
 
-  /** Connects, or throws one line that names the address when Redis does not answer within 5 s. */
+  /** Connects. Throws a one-line error that names the address when Redis does not answer within 5 s. */
   static async create(url: string, options: RedisBusOptions = {}): Promise<RedisBus> {
     const bus = new RedisBus(url, options);
     try {
@@ -56,7 +56,7 @@ export class RedisBus implements Bus {
     } catch (error) {
       const why = bus.#lastError ?? error;
       await bus.close();
-      throw new StartupError(`REDIS_URL: ${new URL(url).host} is out of reach (${textOf(why)})`, {
+      throw new StartupError(`REDIS_URL: ${new URL(url).host} is unreachable (${textOf(why)})`, {
         cause: why,
       });
     }
@@ -76,7 +76,7 @@ export class RedisBus implements Bus {
       const multi = redis.multi();
       for (const event of events)
         multi.xAdd(this.#key(event.topic), entryId(event.position), encodeEntry(event), trim);
-      await multi.exec().catch(passRefusals);
+      await multi.exec().catch(ignoreDuplicates);
     });
   }
 
@@ -86,7 +86,7 @@ export class RedisBus implements Bus {
       page: (last: bigint) =>
         this.#page(filter, last, last > after).catch((error) => {
           if (!this.#closing.signal.aborted) throw error;
-          // Who still reads the past goes on to what is live, which has ended.
+          // The bus is closed: end the replay, so that the reader moves on to the live stream, which has ended.
           return { events: [], upTo: last, full: false };
         }),
       live: async () => this.#readers.attach(filter),
@@ -94,7 +94,7 @@ export class RedisBus implements Bus {
     return new ReplayedStream(past, after) as EventStream<T>;
   }
 
-  /** It may have lost its memory, or be given it back just now. */
+  /** Always false: Redis may have lost its data, or the relay may be restoring it at this moment. */
   coversSince(): boolean {
     return false;
   }
@@ -125,7 +125,7 @@ export class RedisBus implements Bus {
       try {
         await this.#read();
       } catch {
-        // The connection comes back by itself; this only keeps the loop from spinning until it has.
+        // The connection reconnects by itself; the pause only keeps the loop from spinning until then.
         await sleep(50, undefined, { signal: this.#closing.signal }).catch(() => {});
       }
     }
@@ -167,15 +167,15 @@ export class RedisBus implements Bus {
     return newest?.[0] ? positionOf(newest[0].id) : 0n;
   }
 
-  /** Runs commands. A connection that does not answer in time is given up for a new one. */
+  /** Runs commands. A connection that does not answer in time is replaced by a new one. */
   #command<T>(run: (redis: RedisConnection) => Promise<T>): Promise<T> {
     const redis = this.#commands;
     if (!redis.isReady)
-      return Promise.reject(new AppError("unavailable", "Events are out of reach. Try again later."));
+      return Promise.reject(new AppError("unavailable", "Events are unavailable. Try again later."));
     return within(COMMAND_MS, run(redis), () => {
       if (this.#commands !== redis || this.#closing.signal.aborted) return;
-      this.#commands = openRedis(this.#url, this.#noteError);
-      this.#commands.connect().catch(this.#noteError);
+      this.#commands = openRedis(this.#url, this.#onError);
+      this.#commands.connect().catch(this.#onError);
       dropRedis(redis);
     });
   }
@@ -184,22 +184,23 @@ export class RedisBus implements Bus {
     return this.#prefix + topic;
   }
 
-  readonly #noteError = (error: unknown): void => {
+  readonly #onError = (error: unknown): void => {
     this.#lastError = error;
-    if (!this.#away) this.#log?.warn({ err: error }, "Redis is out of reach; events wait in the outbox");
+    if (!this.#away) this.#log?.warn({ err: error }, "Redis is unreachable; events wait in the outbox");
     this.#away = true;
   };
 
-  #noteReady(): void {
-    if (this.#away) this.#log?.info("Redis is back");
+  #onReady(): void {
+    if (this.#away) this.#log?.info("Redis is reachable again");
     this.#away = false;
   }
 }
 
-/** Redis refuses an entry that is not behind the newest: it was published before, which is no failure. */
-function passRefusals(error: unknown): void {
-  const refused = (reply: unknown) => reply instanceof Error && reply.message.includes("equal or smaller");
-  if (!(error instanceof MultiErrorReply) || ![...error.errors()].every(refused)) throw error;
+/** Redis rejects an entry that is not newer than the last one. Such an event was already published: no failure. */
+function ignoreDuplicates(error: unknown): void {
+  const isDuplicate = (reply: unknown) =>
+    reply instanceof Error && reply.message.includes("equal or smaller");
+  if (!(error instanceof MultiErrorReply) || ![...error.errors()].every(isDuplicate)) throw error;
 }
 
 function textOf(error: unknown): string {

@@ -1,38 +1,38 @@
 import type { DomainEvent, Topic } from "./topics.ts";
 
-/** Which events a reader wants: one topic, and of it one subject or all. */
+/** The events a reader wants: those of one topic, of one subject or of all subjects. */
 export type EventFilter<T extends Topic = Topic> = {
   readonly topic: T;
   readonly subject?: string | undefined;
 };
 
-/** Events as they come. `return()` ends it at once and lets go of the source. */
+/** Events as they arrive. `return()` ends the stream at once and releases its source. */
 export type EventStream<T extends Topic = Topic> = AsyncIterableIterator<DomainEvent<T>>;
 
 /**
- * Carries published events between the processes (Redis Streams) or within one (memory). It keeps the newest ones
- * for replay; what is older is read from the outbox, which is the truth.
+ * Carries published events between processes (Redis Streams) or within one (memory). It retains the newest events
+ * for replay; older events are read from the outbox, which is the source of truth.
  */
 export interface Bus {
-  /** Publishes in order of position. Publishing a position again, or one behind the newest, changes nothing. */
+  /** Publishes in order of position. Publishing a position that is not greater than the newest has no effect. */
   publish(events: readonly DomainEvent[]): Promise<void>;
   /**
-   * Follows a topic. With `after`, first replays what is kept with a greater position, with no gap and no double
-   * between replay and live. A reader that falls 1,000 live events behind, or behind all that is kept while it
-   * replays, is ended with an error.
+   * Follows a topic. With `after`, first replays the retained events with a greater position, with no gap and no
+   * duplicate between replay and live. A reader that falls 1,000 live events behind, or that replays more slowly than
+   * retained events are dropped, is ended with an error.
    */
   subscribe<T extends Topic>(filter: EventFilter<T>, after?: bigint): Promise<EventStream<T>>;
   /**
-   * Whether it is certain that `subscribe` replays everything of a topic that is published behind `after`, where that is
-   * not before the bus itself. Where it is not certain, the outbox tells what may be lacking.
+   * Whether `subscribe` is certain to replay every event of the topic published after `after`, provided that `after`
+   * does not predate the bus itself. When false, read the events that may be missing from the outbox.
    */
   coversSince(topic: Topic, after: bigint): boolean;
-  /** Whether it remembers what was published: false when it is new, or has lost its memory since `keep`. */
+  /** Whether the bus holds the recent events: false when it is new, or has lost its data since `markSeeded`. */
   isSeeded(): Promise<boolean>;
-  /** Says that what it should remember was published, again where need be. */
+  /** Records that the recent events have been published to the bus, or republished after it lost them. */
   markSeeded(): Promise<void>;
-  /** The greatest position ever published, over all topics; 0 when there is none. */
+  /** The greatest position ever published, across all topics; 0 when nothing was published. */
   newestPosition(): Promise<bigint>;
-  /** Ends every reader and lets go of connections. */
+  /** Ends every reader and closes the connections. */
   close(): Promise<void>;
 }

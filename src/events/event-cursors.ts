@@ -7,19 +7,19 @@ const ZEROS = Buffer.alloc(BLOCK_BYTES / 2);
 const MAX_POSITION = 2n ** 63n - 1n;
 
 /**
- * Cursors of events, for clients. A position counts the events of the whole router, so a cursor is the position
- * encrypted under a key of this deployment: one AES-256 block, half of it zeros, by which a forged cursor is known.
- * The same position is the same cursor, in every process and after every restart.
+ * Event cursors for clients. A position would reveal the number of events of the whole router, so a cursor is the
+ * position encrypted under a key of this deployment: one AES-256 block, half of it zeros, so that a forged cursor is
+ * detected. A position has the same cursor in every process and after every restart.
  */
 export class EventCursors {
   readonly #key: Buffer;
   readonly #plainUntilMs: number;
-  /** One event goes to thousands of readers in a row. */
+  /** Memoized, because one event is delivered to thousands of readers in a row. */
   #last = { position: -1n, cursor: "" };
 
   /**
-   * `secret` is the deployment's own, of at least 32 bytes as text. Until `plainUntil`, cursors are also taken as the
-   * version before gave them: positions as they are.
+   * `secret` is specific to the deployment, at least 32 bytes of text. Until `plainUntil`, the unencrypted cursors of
+   * the previous version are also accepted.
    */
   constructor(secret: string, plainUntil = new Date(0)) {
     this.#plainUntilMs = plainUntil.getTime();
@@ -32,7 +32,7 @@ export class EventCursors {
     return this.#last.cursor;
   }
 
-  /** The position in a cursor. Throws `invalid_cursor` for anything that `seal` did not make under the same secret. */
+  /** The position in a cursor. Throws `invalid_cursor` unless `seal` produced it with the same secret. */
   open(cursor: string): bigint {
     const bytes = Buffer.from(cursor, "base64url");
     if (bytes.length !== BLOCK_BYTES && Date.now() < this.#plainUntilMs) return plainPosition(cursor);
@@ -59,7 +59,7 @@ function plainPosition(cursor: string): bigint {
   return BigInt(text);
 }
 
-/** The failure for a cursor of events that this deployment did not give. */
+/** The error for an event cursor that this deployment did not issue. */
 export function invalidCursor(): AppError {
   return new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
 }

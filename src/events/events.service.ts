@@ -7,7 +7,7 @@ import { OutboxReads } from "./outbox-reads.ts";
 import { REPLAY_PAGE, ReplayedStream, type ReplayPage } from "./replayed-stream.ts";
 import type { Topic } from "./topics.ts";
 
-/** What a subscription follows: events of one topic, live, or first everything since a cursor. */
+/** Event streams for subscriptions: the live events of one topic, optionally after a replay from a cursor. */
 export class EventsService {
   readonly #queries: Queries;
   readonly #reads: OutboxReads;
@@ -31,9 +31,9 @@ export class EventsService {
   }
 
   /**
-   * Events as they come; with `after`, first every event behind that cursor, at least once and in order of position.
-   * The stream must be ended with `return()`, as `for await` does. Throws `invalid_cursor` for what is no cursor of
-   * ours, `cursor_expired` when events behind it were deleted (after 24 h), `unavailable` beyond the most streams.
+   * Events as they arrive; with `after`, first every event after that cursor, at least once and in order of position.
+   * The stream must be ended with `return()`, as `for await` does. Throws `invalid_cursor` for a cursor that was not
+   * issued here, `cursor_expired` when events after it were deleted (after 24 h), `unavailable` at `maxStreams`.
    */
   async follow<T extends Topic>(filter: EventFilter<T>, after?: string): Promise<EventStream<T>> {
     if (this.#openStreams >= this.#maxStreams)
@@ -52,22 +52,22 @@ export class EventsService {
     }
   }
 
-  /** From where a reader of any topic may resume who knows all that is committed now. */
+  /** The position from which a reader of any topic who knows everything committed so far may resume. */
   now(): Promise<bigint> {
     return lastPublished(this.#queries);
   }
 
-  /** From where a reader of `topic` may resume who knows all that is committed now. */
+  /** The position from which a reader of `topic` who knows everything committed so far may resume. */
   position(topic: Topic): Promise<bigint> {
     return this.#reads.position(topic);
   }
 
-  /** The cursor of a position: where a client resumes that knows all events up to it. */
+  /** The cursor of a position: a client that knows all events up to it resumes there. */
   cursorAt(position: bigint): string {
     return this.#cursors.seal(position);
   }
 
-  /** The position of a cursor. Throws `invalid_cursor` for one that this deployment did not give. */
+  /** The position of a cursor. Throws `invalid_cursor` for a cursor that this deployment did not issue. */
   positionOf(cursor: string): bigint {
     return this.#cursors.open(cursor);
   }
@@ -81,21 +81,21 @@ export class EventsService {
     const past = await this.#reads.past(filter, position);
     if (position > past.newestCursor) throw invalidCursor();
     if (position < past.oldestCursor)
-      throw new AppError("cursor_expired", `Events are kept for ${KEPT_HOURS} h; this cursor is older.`, {
+      throw new AppError("cursor_expired", `Events are retained for ${KEPT_HOURS} h; this cursor is older.`, {
         param: "after",
       });
     const source = {
       page: async (last: bigint) => toPage(await this.#reads.past(filter, last), last),
       live: (last: bigint) => this.#bus.subscribe(filter, last),
-      keepsAll: (last: bigint) => this.#bus.coversSince(filter.topic, last),
+      coversSince: (last: bigint) => this.#bus.coversSince(filter.topic, last),
     };
     return new ReplayedStream(source, position, { onEnd, first: toPage(past, position) });
   }
 }
 
 /**
- * The outbox is the truth and finds a subject by index, so the past comes from there. The bus then replays from
- * `newest`: what is behind it may be published but not committed yet, and what is before it is all committed.
+ * The outbox is the source of truth and finds a subject by index, so past events come from there. The bus then replays
+ * from `newest`: events up to it are all committed, events after it may be published but not committed yet.
  */
 function toPage({ events, newest }: ReplayWindow, after: bigint): ReplayPage {
   const last = events.at(-1)?.position ?? after;

@@ -1,7 +1,7 @@
 import type { EventStream } from "./bus.ts";
 import type { DomainEvent, Topic } from "./topics.ts";
 
-/** Of a stream, the events that `wanted` lets through. It ends when the stream does, and `return()` ends both at once. */
+/** The events of a stream that satisfy `wanted`. It ends when the stream does, and `return()` ends both at once. */
 export function filterStream<T extends Topic>(
   stream: EventStream<T>,
   wanted: (event: DomainEvent<T>) => boolean,

@@ -5,21 +5,21 @@ import { type ReplayWindow, readPosition, readReplayWindow } from "./outbox.ts";
 import { REPLAY_PAGE } from "./replayed-stream.ts";
 import type { Topic } from "./topics.ts";
 
-type PastAsk = EventFilter & { readonly after: bigint };
+type ReplayQuery = EventFilter & { readonly after: bigint };
 
-/** Reads under way at once; one that takes long then holds up few. */
+/** Concurrent reads, so that a slow one delays few callers. */
 const LANES = 4;
-/** Questions that one read may answer. */
+/** Callers that share one read at most. */
 const MAX_BATCH = 1_000;
 
 /**
- * What readers who resume ask the outbox. Thousands come back at the same moment when a gateway or a bus was gone, and
- * most of them ask the same: those that wait together share one statement. A statement begins after the last of its
- * callers came, so that no answer is older than its question.
+ * Outbox reads for readers that resume. Thousands reconnect at the same moment after an outage of a gateway or bus, and
+ * most of them read the same page: equal reads that wait together share one statement. A statement begins after the
+ * last of its callers arrived, so that no result is older than its request.
  */
 export class OutboxReads {
   readonly #positions: NaturalBatch<Topic, bigint>;
-  readonly #pasts: NaturalBatch<PastAsk, ReplayWindow>;
+  readonly #pasts: NaturalBatch<ReplayQuery, ReplayWindow>;
 
   constructor(queries: Queries) {
     const sizes = { max: MAX_BATCH, lanes: LANES };
@@ -33,9 +33,9 @@ export class OutboxReads {
       sizes,
     );
     this.#pasts = new NaturalBatch(
-      (asks) =>
+      (queued) =>
         onceEach(
-          asks,
+          queued,
           ({ topic, subject, after }) => `${after} ${topic} ${subject ?? ""}`,
           ({ after, ...filter }) => readReplayWindow(queries, filter, after, REPLAY_PAGE),
         ),
@@ -43,18 +43,18 @@ export class OutboxReads {
     );
   }
 
-  /** From where a reader of `topic` may resume who knows all that is committed now. */
+  /** The position from which a reader of `topic` who knows everything committed so far may resume. */
   position(topic: Topic): Promise<bigint> {
     return this.#positions.add(topic);
   }
 
-  /** What is published behind position `after`, a page of it. */
+  /** One page of the events published after position `after`. */
   past({ topic, subject }: EventFilter, after: bigint): Promise<ReplayWindow> {
     return this.#pasts.add({ topic, subject, after });
   }
 }
 
-/** Answers each item, and those of one key by one call. A failure is that of every item of the batch. */
+/** Resolves each item, with one call for all items of equal key. One failure fails every item of the batch. */
 function onceEach<Item, Answer>(
   items: readonly Item[],
   keyOf: (item: Item) => string,

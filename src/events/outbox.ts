@@ -2,7 +2,7 @@ import type { Queries } from "../db/database.ts";
 import type { EventFilter } from "./bus.ts";
 import type { DomainEvent, Topic, TopicPayloads } from "./topics.ts";
 
-/** An event as its cause writes it. `data` is plain JSON: amounts are decimal strings, never `bigint`. */
+/** An event to append. `data` is plain JSON: amounts are decimal strings, never `bigint`. */
 export type NewEvent<T extends Topic = Topic> = {
   [K in T]: { readonly topic: K; readonly subject: string; readonly data: TopicPayloads[K] };
 }[T];
@@ -12,26 +12,26 @@ export const KEPT_HOURS = 24;
 
 /**
  * Writes events in the transaction that causes them: they are published if and only if it commits, in the order
- * given. Events of one subject keep the order of their commits when the transaction already holds what it changes
- * of that subject (its row, by an update or a lock): append last. A hot statement may insert topic, subject and data
- * into `outbox` itself.
+ * given. Events of one subject are published in commit order provided that the transaction already holds what it
+ * changes of that subject (its row, by an update or a lock): append last. A hot statement may insert topic, subject
+ * and data into `outbox` itself.
  */
 export async function appendEvents(tx: Queries, events: readonly NewEvent[]): Promise<void> {
   if (events.length > 0) await tx.rows(APPEND, [JSON.stringify(events)]);
 }
 
-/** What a reader finds who comes back: events of the past, and between which positions it may have come from. */
+/** What a resuming reader gets: past events, and the range of positions from which it may resume. */
 export type ReplayWindow<T extends Topic = Topic> = {
-  /** At most as many as were asked for, in order of position. */
+  /** At most `limit` events, in order of position. */
   readonly events: readonly DomainEvent<T>[];
   /** The greatest position that can be read here: every event up to it is committed. 0 when there is none. */
   readonly newest: bigint;
-  /** From where and up to where readers of this topic may resume, both included. */
+  /** The first and last position from which readers of this topic may resume. */
   readonly oldestCursor: bigint;
   readonly newestCursor: bigint;
 };
 
-/** At most `limit` published events behind position `after`, and the positions that go with them, of one moment. */
+/** At most `limit` published events after position `after`, and the window's positions, from one snapshot. */
 export async function readReplayWindow<T extends Topic>(
   queries: Queries,
   filter: EventFilter<T>,
@@ -51,7 +51,7 @@ export async function readReplayWindow<T extends Topic>(
   };
 }
 
-/** The newest `limit` published events of the last so many seconds, in order. */
+/** The newest `limit` events published in the last `seconds` seconds, in order. */
 export async function readRecent(
   queries: Queries,
   seconds: number,
@@ -61,28 +61,28 @@ export async function readRecent(
   return rows.map(toEvent).toReversed();
 }
 
-/** The greatest position that was ever published, whether or not it is still kept. 0 when there is none. */
+/** The greatest position ever published, whether or not its event is still stored. 0 when there is none. */
 export async function lastPublished(queries: Queries): Promise<bigint> {
   const [row] = await queries.rows<{ last: string }>(LAST);
   return BigInt(row?.last ?? 0);
 }
 
-/** The position from which a reader of `topic` may resume who knows all that is committed now. */
+/** The position from which a reader of `topic` who knows everything committed so far may resume. */
 export async function readPosition(queries: Queries, topic: Topic): Promise<bigint> {
   const [row] = await queries.rows<{ position: string }>(POSITION, [topic]);
   return BigInt(row?.position ?? 0);
 }
 
 /**
- * Gives the next positions to at most `limit` committed events, in the order in which they were written, and returns
- * them. Only for who holds the relay's lock. Positions are never given twice, also when the transaction is undone.
+ * Assigns the next positions to at most `limit` committed events, in the order in which they were written, and returns
+ * them. The caller must hold the relay's lock. A position is never assigned twice, even after a rollback.
  */
 export async function takePositions(tx: Queries, limit: number): Promise<readonly DomainEvent[]> {
   const events = (await tx.rows<EventRow>(TAKE_POSITIONS, [limit])).map(toEvent);
   return events.sort((one, other) => (one.position < other.position ? -1 : 1));
 }
 
-/** Moves the sequence on, so that the next position is greater than `position`. */
+/** Advances the sequence, so that the next position is greater than `position`. */
 export async function skipPositions(queries: Queries, position: bigint): Promise<void> {
   await queries.rows(SKIP_POSITIONS, [position.toString()]);
 }
@@ -92,7 +92,7 @@ export async function hasUnpublished(queries: Queries): Promise<boolean> {
   return (await queries.rows(UNPUBLISHED)).length > 0;
 }
 
-/** Age of the oldest event that waits to be published, seconds; 0 when none waits. */
+/** Age in seconds of the oldest event that waits to be published; 0 when none waits. */
 export async function oldestUnpublishedSeconds(queries: Queries): Promise<number> {
   const [row] = await queries.rows<{ age: string | null }>(
     `select extract(epoch from clock_timestamp() - at)::text as age from outbox
@@ -101,7 +101,7 @@ export async function oldestUnpublishedSeconds(queries: Queries): Promise<number
   return Math.max(0, Number(row?.age ?? 0));
 }
 
-/** Deletes at most `limit` published events older than 24 h and returns how many. */
+/** Deletes at most `limit` published events older than 24 h and returns the count. */
 export async function forgetEvents(queries: Queries, limit: number): Promise<number> {
   const [row] = await queries.rows<{ gone: string }>(FORGET, [limit]);
   return Number(row?.gone ?? 0);
@@ -116,14 +116,14 @@ type EventRow = {
   readonly data: string;
 };
 
-/** Where there is no event, the only row has none. */
+/** Without matching events, there is one row whose event columns are null. */
 type PastRow = EventRow & {
   readonly newest: string;
   readonly oldest_cursor: string;
   readonly newest_cursor: string;
 };
 
-// As text: an int8 comes as text in any case, and `jsonb` needs no second opinion.
+// As text: the driver returns int8 as text anyway, and `jsonb` is parsed once, in `toEvent`.
 const COLUMNS = `event_id::text as id, position::text, topic, subject, data::text as data,
   floor(extract(epoch from at) * 1000)::bigint::text as at_ms`;
 
@@ -137,8 +137,8 @@ const APPEND = `
 const NEWEST = "coalesce((select max(position) from outbox where position is not null), 0)";
 const FORGOTTEN = "coalesce((select position from outbox_forgotten where topic = $1), 0)";
 
-// One statement, as thousands of readers come back at once, and the embedded database works in this process: when it was
-// asked five times for each that resumes, that took two fifths of their time.
+// One statement, because thousands of readers reconnect at once and the embedded database runs in this process: five
+// statements for each resuming reader took two fifths of the total time.
 const readPastOf = (filter: string) => `
   select bounds.*, ${COLUMNS}
   from (
@@ -166,17 +166,17 @@ const LAST = `
 
 const POSITION = `select greatest(${NEWEST}, ${FORGOTTEN})::text as position`;
 
-// Numbers and positions are paired by rank: SQL promises no order in which it would call nextval for rows.
+// Rows and positions are paired by rank: SQL does not define the order in which it calls nextval for rows.
 const TAKE_POSITIONS = `
   with batch as (
     select id, row_number() over (order by id) as n
     from (select id from outbox where position is null order by id limit $1::integer) as waiting
-  ), given as (
+  ), assigned as (
     select position, row_number() over (order by position) as n
     from (select nextval('outbox_position') as position from generate_series(1, (select count(*) from batch))) as next
   )
-  update outbox set position = given.position
-  from batch join given using (n) where outbox.id = batch.id
+  update outbox set position = assigned.position
+  from batch join assigned using (n) where outbox.id = batch.id
   returning ${COLUMNS.replace("position::text", "outbox.position::text")}`;
 
 const SKIP_POSITIONS = `
@@ -194,7 +194,7 @@ const FORGET = `
       for update skip locked
     )
     returning topic, position
-  ), noted as (
+  ), recorded as (
     insert into outbox_forgotten as known (topic, position)
     select topic, max(position) from gone group by topic order by topic
     on conflict (topic) do update set position = greatest(known.position, excluded.position)

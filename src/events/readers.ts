@@ -7,8 +7,8 @@ const MAX_BEHIND = 1_000;
 type Reader = PushIterator<DomainEvent>;
 
 /**
- * The readers of one process. They are found by topic and subject, so that an event costs only those who want it,
- * and each has a queue of its own, so that a slow one delays no other.
+ * The readers of one process. They are indexed by topic and subject, so that an event touches only the readers that
+ * want it, and each reader has its own queue, so that a slow one does not delay the others.
  */
 export class Readers {
   readonly #groups = new Map<string, Set<Reader>>();
@@ -20,8 +20,8 @@ export class Readers {
   }
 
   /**
-   * A reader that is handed every event dispatched from now on that matches `filter`. When it falls 1,000 events
-   * behind, it is ended with an error.
+   * A reader that receives every event dispatched from now on that matches `filter`. A reader that falls 1,000 events
+   * behind is ended with an error.
    */
   attach(filter: EventFilter): Reader {
     const key = groupOf(filter.topic, filter.subject);
@@ -36,13 +36,13 @@ export class Readers {
     return reader;
   }
 
-  /** Hands `event` to those who want it. */
+  /** Delivers `event` to the readers that match it. */
   dispatch(event: DomainEvent): void {
     for (const reader of this.#groups.get(groupOf(event.topic, undefined)) ?? []) reader.push(event);
     for (const reader of this.#groups.get(groupOf(event.topic, event.subject)) ?? []) reader.push(event);
   }
 
-  /** Ends every reader, after the events it was already handed, and every one that comes later. */
+  /** Ends every reader, after the events already delivered to it, and every reader attached later. */
   end(): void {
     this.#ended = true;
     for (const group of [...this.#groups.values()]) for (const reader of [...group]) reader.end();

@@ -4,12 +4,12 @@ import { AppError } from "../kernel/errors.ts";
 const FIRST_RETRY_MS = 50;
 const LAST_RETRY_MS = 1_000;
 
-/** One connection, which opens itself again when it breaks. */
+/** One connection, which reconnects by itself when it breaks. */
 export type RedisConnection = ReturnType<typeof openRedis>;
 
 /**
- * A connection to `url` that is not open yet. Once open it comes back by itself, after 50 ms and doubling to 1 s.
- * Commands given while it is away fail. With `silenceMs`, a connection on which nothing moves for so long is broken.
+ * A connection to `url` that is not open yet. Once opened it reconnects by itself, after 50 ms and doubling to 1 s.
+ * Commands sent while it is down fail. With `silenceMs`, a connection without traffic for that time counts as broken.
  */
 export function openRedis(url: string, onError: (error: unknown) => void, silenceMs?: number) {
   const client = createClient({
@@ -25,12 +25,12 @@ export function openRedis(url: string, onError: (error: unknown) => void, silenc
   return client.on("error", onError);
 }
 
-/** Breaks the connection at once; what waits on it fails. */
+/** Closes the connection at once; pending commands fail. */
 export function dropRedis(connection: RedisConnection): void {
   if (connection.isOpen) connection.destroy();
 }
 
-/** What `work` resolves with; when that takes longer than `limitMs`, runs `onLate` and rejects. */
+/** Resolves as `work` does; when that takes longer than `limitMs`, runs `onLate` and rejects. */
 export async function within<T>(
   limitMs: number,
   work: Promise<T>,
@@ -39,7 +39,7 @@ export async function within<T>(
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     late.reject(
-      new AppError("unavailable", `Events are out of reach: no answer within ${limitMs / 1_000} s.`),
+      new AppError("unavailable", `Events are unavailable: no answer within ${limitMs / 1_000} s.`),
     );
     onLate();
   }, limitMs);

@@ -1,6 +1,6 @@
 import type { DomainEvent, Topic } from "./topics.ts";
 
-/** The id of an entry in a topic's Redis Stream. Redis takes ids only in growing order, so a position goes in once. */
+/** The id of an entry in a topic's Redis Stream. Redis accepts only increasing ids, so a position is added once. */
 export function entryId(position: bigint): string {
   return `${position}-0`;
 }
@@ -10,12 +10,12 @@ export function positionOf(id: string): bigint {
   return BigInt(id.slice(0, id.indexOf("-")));
 }
 
-/** The one field of an entry: the event as JSON, without what its stream and its id already say. */
+/** The single field of an entry: the event as JSON, without the topic and position, which stream and id carry. */
 export function encodeEntry({ id, subject, at, data }: DomainEvent): { event: string } {
   return { event: JSON.stringify({ id, subject, at: at.toISOString(), data }) };
 }
 
-/** The event of an entry that `encodeEntry` made. */
+/** The event of an entry that `encodeEntry` produced. */
 export function decodeEntry(
   topic: Topic,
   entry: string,

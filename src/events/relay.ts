@@ -14,26 +14,26 @@ import {
 
 const BATCH = 500;
 const POLL_MS = 1_000;
-/** Under load one transaction carries what came in meanwhile; a transaction for each commit took 1/3 of all time. */
+/** Under load one transaction publishes many commits; a transaction for each commit took 1/3 of all time. */
 const PACE_MS = 20;
 const SWEEP_MS = 60_000;
 const SWEEP_BATCH = 1_000;
-/** A reader that hung for so long comes back by its cursor; one process follows within milliseconds. */
+/** A reader that hung for longer resumes by its cursor; readers normally follow within milliseconds. */
 const RESTORED_SECONDS = 600;
 const MAX_RESTORED = 10_000;
 const FIRST_RETRY_MS = 50;
 const LAST_RETRY_MS = 2_000;
 
-/** The transaction ends by itself when this process hangs while it holds the lock, and another relay goes on. */
+/** When this process hangs while it holds the lock, its transaction times out and another relay takes over. */
 const HANG = "set_config('idle_in_transaction_session_timeout', '15s', true)";
 const LOCK = `select pg_advisory_xact_lock(8102027514), ${HANG}`;
 const TRY_LOCK = `select pg_try_advisory_xact_lock(8102027514) as held, ${HANG}`;
 
 /**
- * Publishes what is in the outbox. Every process has one; a lock in the database lets one at a time give positions
- * and publish, in a transaction of its own, so that positions are committed in their order.
+ * Publishes the events of the outbox. Every process runs a relay; a lock in the database lets one at a time assign
+ * positions and publish, in its own transaction, so that positions are committed in order.
  *
- * When that transaction fails after the bus took the events, they are published again later with greater positions
+ * When that transaction fails after the bus accepted the events, they are published again with greater positions
  * and the same ids: delivery is at least once.
  */
 export class EventRelay {
@@ -56,7 +56,7 @@ export class EventRelay {
     this.#log = log;
   }
 
-  /** Publishes what an earlier process left, and from now on what is nudged, or found by a look every second. */
+  /** Publishes what an earlier process left, then whatever `nudge` announces or a poll finds every second. */
   start(): void {
     if (this.#poll) return;
     this.#poll = setInterval(() => {
@@ -67,18 +67,18 @@ export class EventRelay {
     this.nudge();
   }
 
-  /** Says that events were committed. They are published at once, or 20 ms after the last time, all together. */
+  /** Signals that events were committed. They are published at once, or together 20 ms after the last batch. */
   nudge(): void {
     this.#nudged = true;
     this.#wake();
   }
 
-  /** Age of the oldest event that is not published yet, seconds; 0 when there is none. */
+  /** Age in seconds of the oldest event that is not published yet; 0 when there is none. */
   lagSeconds(): Promise<number> {
     return oldestUnpublishedSeconds(this.#database);
   }
 
-  /** Stops, after the step that is running. Events that are not published yet stay in the outbox. */
+  /** Stops after the running step. Events that are not published yet stay in the outbox. */
   async stop(): Promise<void> {
     clearInterval(this.#poll);
     clearTimeout(this.#retry);
@@ -110,15 +110,15 @@ export class EventRelay {
   }
 
   /**
-   * Publishes one batch; true when more may wait. Whoever was nudged waits for the lock, because the relay that holds
-   * it may have looked before the nudging transaction committed.
+   * Publishes one batch; true when more may be waiting. After a nudge it waits for the lock, because the relay that
+   * holds it may have read the outbox before the nudging transaction committed.
    */
   async publishBatch(wait = true): Promise<boolean> {
     const count = await this.#database.transaction(async (tx) => {
       const [lock] = await tx.rows<{ held?: boolean }>(wait ? LOCK : TRY_LOCK);
       if (lock?.held === false) return 0;
       if (!this.#aligned) {
-        // The bus would silently refuse the events of a database that was made anew, or restored, behind it.
+        // A database that was recreated or restored may lag behind the bus, which would silently reject its events.
         await skipPositions(tx, await this.#bus.newestPosition());
         this.#aligned = true;
       }
@@ -127,14 +127,14 @@ export class EventRelay {
       await this.#bus.publish(events);
       return events.length;
     });
-    if (this.#failures > 0) this.#log.info("events are published again");
+    if (this.#failures > 0) this.#log.info("events are being published again");
     this.#failures = 0;
     return count === BATCH;
   }
 
   /**
-   * A bus that lost its memory is given the newest events again, with the positions they had: readers that had not yet
-   * seen them go on there, and none is told twice.
+   * Republishes the newest events, with their original positions, to a bus that lost its data: readers that had not
+   * seen them resume there, and no reader receives an event twice.
    */
   async #restore(tx: Queries): Promise<void> {
     if (await this.#bus.isSeeded()) return;
@@ -142,10 +142,13 @@ export class EventRelay {
     for (let from = 0; from < recent.length; from += BATCH)
       await this.#bus.publish(recent.slice(from, from + BATCH));
     await this.#bus.markSeeded();
-    this.#log.info({ events: recent.length }, "the bus had lost its memory, or is new");
+    this.#log.info(
+      { events: recent.length },
+      "restored the newest events on a bus that was new or had lost its data",
+    );
   }
 
-  /** Beside publishing, never before it: after a busy day there is much to delete. */
+  /** Runs beside publishing, never before it: after a busy day there is much to delete. */
   #sweepWhenDue(): void {
     const now = performance.now();
     if (this.#sweeping || now - this.#sweptAtMs < SWEEP_MS) return;

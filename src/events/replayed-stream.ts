@@ -1,41 +1,41 @@
 import type { DomainEvent } from "./topics.ts";
 
-/** A page of the past. `upTo` is where the next one starts; `full` says that more may be waiting. */
+/** A page of past events. The next page starts after `upTo`; `full` means that more may be waiting. */
 export type ReplayPage = {
   readonly events: readonly DomainEvent[];
   readonly upTo: bigint;
   readonly full: boolean;
 };
 
-/** Where a stream takes its events from: pages of the past, then `live`, which is asked for once. */
+/** Where a stream gets its events: pages of past events, then `live`, which is opened once. */
 type ReplaySource = {
   page(after: bigint): Promise<ReplayPage>;
   live(after: bigint): Promise<AsyncIterator<DomainEvent>>;
-  /** Whether `live`, opened a moment ago, lacks nothing that was published behind this position. */
-  keepsAll?(after: bigint): boolean;
+  /** Whether `live`, just opened, includes every event published after this position. */
+  coversSince?(after: bigint): boolean;
 };
 
 type Options = {
   /** Runs once, however the stream ends. */
   readonly onEnd?: () => void;
-  /** The first page, where it is known already. */
+  /** The first page, when it is already known. */
   readonly first?: ReplayPage;
 };
 
-/** The most events of one page. */
+/** Maximum number of events in one page. */
 export const REPLAY_PAGE = 500;
 
-/** What a reader is told who reads so slowly that what it has not read yet is no longer kept. */
+/** The error message for a reader so slow that events it has not read yet were dropped. */
 export const FELL_BEHIND =
-  "This stream fell behind the events that are kept at hand. Resume from its last cursor.";
+  "This stream fell behind the events that are retained for replay. Resume from its last cursor.";
 
 type Result = IteratorResult<DomainEvent>;
 const DONE: Result = { done: true, value: undefined };
 
 /**
- * Replays the past page by page as it is read, then follows. It goes live when a page was not full, and unless
- * `live` keeps all that came since, reads once more behind that moment: nothing falls between. Live events that the replay already gave are dropped.
- * `return()` ends it at once, also while a page is being read.
+ * Replays past events page by page as they are read, then follows live ones. It goes live after a page that was not
+ * full and, unless `live` covers everything since, reads one more page, so that no event is missed in between. Live
+ * events that the replay already delivered are dropped. `return()` ends the stream at once, even during a page read.
  */
 export class ReplayedStream implements AsyncIterableIterator<DomainEvent> {
   readonly #source: ReplaySource;
@@ -49,7 +49,7 @@ export class ReplayedStream implements AsyncIterableIterator<DomainEvent> {
   #serving = false;
   #ended = false;
 
-  /** Starts behind position `after`. */
+  /** Starts after position `after`. */
   constructor(source: ReplaySource, after: bigint, { onEnd = () => {}, first }: Options = {}) {
     this.#source = source;
     this.#last = after;
@@ -128,7 +128,7 @@ export class ReplayedStream implements AsyncIterableIterator<DomainEvent> {
     if (this.#live) this.#caughtUp = true;
     else {
       this.#live = await this.#source.live(this.#last);
-      this.#caughtUp = this.#source.keepsAll?.(this.#last) ?? false;
+      this.#caughtUp = this.#source.coversSince?.(this.#last) ?? false;
     }
     // The reader may have left while the live stream was being opened.
     if (this.#ended) await this.#live.return?.();

@@ -1,6 +1,6 @@
 /**
- * The one list of topics. A topic is `noun.verb` in the past tense; a subject is what events of one topic are
- * ordered by (an account, a job, a file). Amounts are decimal strings of neuron.
+ * The list of all topics. A topic is `noun.verb` in the past tense; events of one topic are ordered per subject (an
+ * account, a job, a file). Amounts are decimal strings of neuron.
  */
 export type TopicPayloads = {
   /** Subject: account address. The balance after the change; `held` is part of `deposit` and `credit`. */
@@ -26,7 +26,7 @@ export type TopicPayloads = {
     kind: "api-key" | "management-key";
     change: "created" | "updated" | "revoked";
   };
-  /** Subject: account address. Steps of one job are in order and numbered from 1 by `sequence`, without a gap. */
+  /** Subject: account address. Steps of one job arrive in order, numbered by `sequence` from 1 without gaps. */
   "job.progressed": JobStep;
   /** Subject: file root. */
   "file.submitted": { root: string; txSeq: string; size: string; removed: boolean };
@@ -36,17 +36,17 @@ export type TopicPayloads = {
   "token.transferred": TokenTransferred;
   /** Subject: the token, `<contract>:<token id>`. */
   "order.fulfilled": OrderFulfilled;
-  /** Subject: file root. Steps of one file are in order and numbered from 1 by `sequence`, without a gap. */
+  /** Subject: file root. Steps of one file arrive in order, numbered by `sequence` from 1 without gaps. */
   "file.progressed": FileProgress;
-  /** Subject: stream id. A transaction was committed to the stream, or taken back with its block. */
+  /** Subject: stream id. A transaction was committed to the stream, or reorged out with its block. */
   "kv.committed": { streamId: string; txSeq: string; root: string; sender: string; removed: boolean };
 };
 
 export type BalanceCause = "deposit" | "deposit_reverted" | "hold" | "settlement" | "release" | "credit";
-/** A step of a job. `attempt` counts the providers that were tried; `result` is where a finished one can be read. */
+/** A step of a job. `attempt` counts the providers tried so far; `result` is where the result can be read. */
 export type JobStep = {
   account: string;
-  /** The `sk-` key that made the job. */
+  /** The `sk-` key that created the job. */
   keyId: string | null;
   jobId: string;
   sequence: number;
@@ -54,14 +54,14 @@ export type JobStep = {
   step: JobStepName;
   provider: string | null;
   attempt: number;
-  /** From 0 to 1, where the provider tells. */
+  /** From 0 to 1, when the provider reports it. */
   fraction: number | null;
   result: string | null;
   errorCode: string | null;
   errorMessage: string | null;
 };
 
-/** How a file stands. `txSeq` is the submission that is meant, null before the chain has one. */
+/** The status of a file. `txSeq` is its submission, null before the chain has one. */
 export type FileProgress = {
   root: string;
   sequence: number;
@@ -81,7 +81,7 @@ export type JobStepName =
   | "completed"
   | "failed"
   | "cancelled";
-/** Keys were sealed for `to`, or with `removed` taken back by the chain. `keys` is null where they are long: read them. */
+/** Keys were sealed for `to`; with `removed`, reorged out. `keys` is null when they are long: fetch them by id. */
 export type SealedKeyPublished = {
   sealedKeyId: string;
   contract: string;
@@ -98,7 +98,7 @@ export type SealedKeyPublished = {
   removed: boolean;
 };
 export type SealedKeyText = { dataHash: string | null; key: string; sizeBytes: number; truncated: boolean };
-/** A token moved, from the zero address when it was minted, to it when it was burned; or with `removed` it did not. */
+/** A token was transferred: minted from the zero address, burned to it. With `removed`, it was reorged out. */
 export type TokenTransferred = {
   contract: string;
   tokenId: string;
@@ -112,8 +112,8 @@ export type TokenTransferred = {
 };
 
 /**
- * An order of the market was fulfilled, or with `removed` taken back by the chain. The price is in the smallest unit of
- * the currency, an ERC-20 contract; null is the network's token.
+ * A marketplace order was fulfilled; with `removed`, reorged out. The price is in the smallest unit of `currency`, an
+ * ERC-20 contract; null is the network's native token.
  */
 export type OrderFulfilled = {
   market: string;
@@ -144,8 +144,8 @@ export const TOPICS = [
 ] as const satisfies readonly Topic[];
 
 /**
- * One event as it was written with its cause. `position` grows with every event published and is the resume cursor;
- * `id` never changes, so that a reader who gets an event twice can tell.
+ * One event, as written in the transaction that caused it. `position` grows with every published event and is the
+ * resume cursor; `id` never changes, so that a reader can detect a duplicate delivery.
  */
 export type DomainEvent<T extends Topic = Topic> = {
   [K in T]: {

@@ -2,15 +2,15 @@ import { createHash } from "node:crypto";
 import { feedInTurns, TurnMeter } from "../kernel/async/turn-queue.ts";
 import { type JsonLimits, measureJson } from "../kernel/text/json-shape.ts";
 
-/** Longer bodies are compared byte by byte: clients that repeat a request send the same bytes. */
+/** Longer bodies are compared byte by byte: clients that retry a request send the same bytes. */
 const MAX_CANONICAL_BYTES = 4 * 1_048_576;
-/** Sorting and writing so many values takes at most about 20 ms. */
+/** Sorting and serializing this many values takes at most about 20 ms. */
 const LIMITS: JsonLimits = { maxDepth: 64, maxValues: 20_000 };
 
 /**
- * SHA-256 of what a request asks for, hexadecimal: of its path parameters and its body. JSON counts by what it says,
- * whatever the order of members, the spaces and the spelling of numbers; anything else counts byte by byte, and so does
- * JSON of more than 4 MiB or 20,000 values. A long body is hashed in several turns of the event loop.
+ * SHA-256 of a request's path parameters and body, hexadecimal. JSON is hashed by value, regardless of member order,
+ * whitespace and number notation; anything else is hashed byte by byte, and so is JSON of more than 4 MiB or 20,000
+ * values. A long body is hashed over several turns of the event loop.
  */
 export async function hashRequest(params: Readonly<Record<string, string>>, body: Buffer): Promise<string> {
   const hash = createHash("sha256").update(`${canonical(params)}\n`);
@@ -30,7 +30,7 @@ function canonicalJson(body: Buffer): string | undefined {
   }
 }
 
-/** Of a value that was parsed from a measured text, so not nested too deeply to be walked. */
+/** Recursion is safe: the value was parsed from a measured text, so its nesting is bounded. */
 function canonical(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;

@@ -1,4 +1,5 @@
 import type { Queries } from "../db/database.ts";
+import { deleteInBatches, PeriodicTask } from "../kernel/async/periodic-task.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import { claimKey, finishKey, forgetKeys, freeKey, type NamedRequest } from "./idempotency.store.ts";
@@ -8,8 +9,8 @@ import { type KeptAnswer, openAnswer, sealAnswer } from "./sealed-answer.ts";
 export type { KeptAnswer } from "./sealed-answer.ts";
 
 /**
- * A request with a key. The key is unique for one credential, method and route; `bodyHash` tells whether two requests
- * ask for the same; `replayKey` is the credential's.
+ * A request with a key. The key is unique per credential, method and route; two requests with equal `bodyHash` are the
+ * same request; `replayKey` belongs to the credential.
  */
 export type IdempotentRequest = {
   readonly account: string;
@@ -24,52 +25,55 @@ export type IdempotentRequest = {
 type Dependencies = {
   readonly queries: Queries;
   readonly log: Logger;
-  /** After this a request that has not ended was lost with its process. */
+  /** A request that has not ended after this time was lost with its process. */
   readonly deadlineSeconds: number;
 };
 
-/** A request that has its key. It must be ended once, by one of these; none of them throws. */
+/** A request that holds its key. End it exactly once, with one of these methods; none of them throws. */
 export type Claim = {
-  /** It was answered so. An answer over 4 MiB is not kept. */
+  /** The request was answered with `answer`. An answer over 4 MiB is not stored. */
   keep(answer: KeptAnswer): Promise<void>;
-  /** It was done, and its answer is not to be kept: it shows a secret. */
+  /** The request was executed, but its answer contains a secret and must not be stored. */
   keepNothing(): Promise<void>;
-  /** It failed: the key may be used again, unless it was charged all the same or its outcome is unknown. */
+  /** The request failed: the key may be reused, unless it was charged anyway or its outcome is unknown. */
   fail(reason: unknown): Promise<void>;
-  /** Its answer did not reach its end: the key may be used again, unless something was charged. */
+  /** The answer was cut off: the key may be reused, unless something was charged. */
   cut(): Promise<void>;
 };
 
 const MAX_KEY_LENGTH = 255;
-/** The longest answer that is kept for being repeated. */
+/** The longest answer that is stored for replay. */
 export const MAX_KEPT_BYTES = 4 * 1_048_576;
 const CLAIM_ATTEMPTS = 5;
 const SWEEP_EVERY_MS = 60_000;
 const SWEEP_BATCH = 1_000;
 
 /**
- * Lets a client repeat a request without its being done twice (promises P4). The keys are in PostgreSQL, so it is all
- * the same which process is asked again.
+ * Lets a client retry a request without executing it twice (promises P4). The keys are in PostgreSQL, so the retry may
+ * reach any process.
  */
 export class IdempotencyService {
   readonly #dependencies: Dependencies;
-  #sweeper: NodeJS.Timeout | undefined;
-  #sweeping: Promise<unknown> = Promise.resolve();
+  readonly #sweeps = new PeriodicTask({
+    everyMs: SWEEP_EVERY_MS,
+    work: () => this.sweep(),
+    failed: (error) => this.#dependencies.log.error({ err: error }, "deleting old idempotency keys failed"),
+  });
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
   }
 
   /**
-   * Takes the key for a request, or gives the answer that the first request with it had. Throws
-   * `idempotency_key_reused` when that asked for something else, `idempotency_in_progress` while it runs,
-   * `idempotency_not_replayable` when its answer was not stored or cannot be opened, and `invalid_parameter` for an
-   * invalid key.
+   * Claims the key for a request, or returns the stored answer of the first request with this key. Throws
+   * `idempotency_key_reused` when that request was a different one, `idempotency_in_progress` while it runs,
+   * `idempotency_not_replayable` when its answer was not stored or cannot be decrypted, and `invalid_parameter` for
+   * an invalid key.
    */
   async begin(request: IdempotentRequest): Promise<Claim | KeptAnswer> {
     const { key, replayKey } = request;
     checkKey(key);
-    if (!replayKey) throw new Error("a request with an Idempotency-Key came without its credential");
+    if (!replayKey) throw new Error("a request with an Idempotency-Key has no credential");
     const named = toNamed(request, replayKey);
     for (let attempt = 0; attempt < CLAIM_ATTEMPTS; attempt++) {
       const known = await claimKey(
@@ -81,40 +85,31 @@ export class IdempotencyService {
       if (known === undefined) continue;
       if (known === "claimed") return this.#claimOf(named, replayKey);
       if (known.bodyName !== named.bodyName)
-        throw new AppError("idempotency_key_reused", "This Idempotency-Key was sent with another request.");
-      if (known.state === "kept") return this.#open(replayKey, known, named);
-      throw notNow(known.state, known.requestId);
+        throw new AppError(
+          "idempotency_key_reused",
+          "This Idempotency-Key was already used with a different request.",
+        );
+      if (known.state === "kept") return this.#replay(replayKey, known, named);
+      throw notReplayable(known.state, known.requestId);
     }
     throw inProgress();
   }
 
-  /** Deletes all keys older than 24 h. Returns how many. */
-  async sweep(): Promise<number> {
-    let gone = 0;
-    for (;;) {
-      const batch = await forgetKeys(this.#dependencies.queries, SWEEP_BATCH);
-      gone += batch;
-      if (batch < SWEEP_BATCH) return gone;
-    }
+  /** Deletes all keys older than 24 h. Returns the count. */
+  sweep(): Promise<number> {
+    return deleteInBatches(SWEEP_BATCH, (limit) => forgetKeys(this.#dependencies.queries, limit));
   }
 
   /** Sweeps now and every minute until `stop`. */
   start(): void {
-    const sweep = () => {
-      this.#sweeping = this.sweep().catch((error: unknown) =>
-        this.#dependencies.log.error({ err: error }, "deleting old idempotency keys failed"),
-      );
-    };
-    sweep();
-    this.#sweeper = setInterval(sweep, SWEEP_EVERY_MS);
+    this.#sweeps.start();
   }
 
-  async stop(): Promise<void> {
-    clearInterval(this.#sweeper);
-    await this.#sweeping;
+  stop(): Promise<void> {
+    return this.#sweeps.stop();
   }
 
-  #open(
+  #replay(
     replayKey: ReplayKey,
     { sealed, requestId }: { readonly sealed: Buffer; readonly requestId: string },
     named: NamedRequest,
@@ -122,25 +117,25 @@ export class IdempotencyService {
     try {
       return openAnswer(replayKey, sealed, named);
     } catch (error) {
-      this.#dependencies.log.error({ err: error, requestId }, "a stored answer cannot be opened");
-      throw notNow("lost", requestId);
+      this.#dependencies.log.error({ err: error, requestId }, "a stored answer cannot be decrypted");
+      throw notReplayable("lost", requestId);
     }
   }
 
   #claimOf(named: NamedRequest, replayKey: ReplayKey): Claim {
     const { queries, log } = this.#dependencies;
-    const noted = async (note: Promise<void>) => {
-      await note.catch((error: unknown) =>
-        log.error({ err: error, requestId: named.requestId }, "the end of a request could not be kept"),
+    const logFailure = async (write: Promise<void>) => {
+      await write.catch((error: unknown) =>
+        log.error({ err: error, requestId: named.requestId }, "the outcome of a request could not be stored"),
       );
     };
-    const endOf = (answer: KeptAnswer) =>
+    const outcomeOf = (answer: KeptAnswer) =>
       answer.body.length > MAX_KEPT_BYTES ? "lost" : sealAnswer(replayKey, answer, named);
     return {
-      keep: (answer) => noted(finishKey(queries, named, endOf(answer))),
-      keepNothing: () => noted(finishKey(queries, named, "secret")),
-      fail: (reason) => noted(freeKey(queries, named, isUnderstood(reason))),
-      cut: () => noted(freeKey(queries, named, false)),
+      keep: (answer) => logFailure(finishKey(queries, named, outcomeOf(answer))),
+      keepNothing: () => logFailure(finishKey(queries, named, "secret")),
+      fail: (reason) => logFailure(freeKey(queries, named, provesUndone(reason))),
+      cut: () => logFailure(freeKey(queries, named, false)),
     };
   }
 }
@@ -152,8 +147,8 @@ function toNamed(request: IdempotentRequest, replayKey: ReplayKey): NamedRequest
   return { account, method, route, scopeName, bodyName, requestId };
 }
 
-/** Whether a failure says how far the request came; behind any other, it may have been done. */
-function isUnderstood(reason: unknown): boolean {
+/** Whether the failure proves that the request was not executed; after any other, it may have been. */
+function provesUndone(reason: unknown): boolean {
   return reason instanceof AppError && reason.code !== "internal_error" && reason.code !== "unavailable";
 }
 
@@ -161,17 +156,17 @@ function checkKey(key: string): void {
   if (key.length > MAX_KEY_LENGTH || !/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key))
     throw new AppError(
       "invalid_parameter",
-      `Idempotency-Key: must be 1 to ${MAX_KEY_LENGTH} printable characters of ASCII.`,
+      `Idempotency-Key: must be 1 to ${MAX_KEY_LENGTH} printable ASCII characters.`,
       { param: "Idempotency-Key" },
     );
 }
 
-function notNow(state: "running" | "secret" | "lost", requestId: string): AppError {
+function notReplayable(state: "running" | "secret" | "lost", requestId: string): AppError {
   if (state === "running") return inProgress();
-  const why = state === "secret" ? "showed a secret, which is shown once" : "was not kept";
+  const why = state === "secret" ? "contained a secret, which is shown only once" : "was not stored";
   return new AppError(
     "idempotency_not_replayable",
-    `The request with this Idempotency-Key was taken as ${requestId}, and its answer ${why}. It is not done again.`,
+    `The request with this Idempotency-Key was accepted as ${requestId}, but its answer ${why}. It is not run again.`,
   );
 }
 

@@ -1,8 +1,8 @@
 import type { Queries } from "../db/database.ts";
 
 /**
- * A request by names that only its credential can make (see `ReplayKey.name`): `scopeName` of the account, method, route
- * and key, `bodyName` of what it asks for.
+ * A request under names that only its credential can derive (see `ReplayKey.name`): `scopeName` from the account,
+ * method, route and key, `bodyName` from its parameters and body.
  */
 export type NamedRequest = {
   readonly account: string;
@@ -13,19 +13,19 @@ export type NamedRequest = {
   readonly requestId: string;
 };
 
-/** What is known of a key that was used before. `secret` and `lost` are answers that are not stored. */
+/** The earlier request with a key. In the states `secret` and `lost` its answer is not stored. */
 export type KnownRequest = { readonly bodyName: string; readonly requestId: string } & (
   | { readonly state: "running" | "secret" | "lost" }
   | { readonly state: "kept"; readonly sealed: Buffer }
 );
 
-/** How long a key is remembered. */
+/** How long a key is stored. */
 const KEPT_HOURS = 24;
 
 /**
- * Takes a key for this request, or says what is known of it; undefined when another process took it this moment, and
- * one has to ask again. One that still runs past its deadline was lost with its process. `plainKey` is the key as the
- * client sent it: versions before the answers were sealed stored it so, and what they did is not done again.
+ * Claims a key for this request, or returns the earlier request with it; undefined when another process claimed the key
+ * at this moment: call again. A request still running past its deadline was lost with its process. `plainKey` is the
+ * key as the client sent it: versions before sealed answers stored it so, and their requests are not executed again.
  */
 export async function claimKey(
   queries: Queries,
@@ -42,7 +42,7 @@ export async function claimKey(
   return { ...known, state: "kept", sealed: Buffer.from(row.body, "base64") };
 }
 
-/** Notes how a request ended that was answered: with a sealed answer, or in a state without one. */
+/** Records how an answered request ended: with a sealed answer, or in a state without one. */
 export async function finishKey(
   queries: Queries,
   { account, method, route, scopeName, requestId }: NamedRequest,
@@ -53,8 +53,8 @@ export async function finishKey(
 }
 
 /**
- * Frees the key of a request that failed, so that it may be tried again; unless the books say that it was charged or
- * is running still. For a request that is not in the books, `isUndone` tells whether it is known to be undone.
+ * Frees the key of a failed request, so that the client may retry it, unless `inference_request` shows that it was
+ * charged or is still running. For a request without such a row, `isUndone` says whether it is known to be undone.
  */
 export async function freeKey(
   queries: Queries,
@@ -64,7 +64,7 @@ export async function freeKey(
   await queries.rows(FREE, [account, method, route, scopeName, requestId, isUndone]);
 }
 
-/** Deletes at most `limit` keys older than 24 h and returns how many. */
+/** Deletes at most `limit` keys older than 24 h and returns the count. */
 export async function forgetKeys(queries: Queries, limit: number): Promise<number> {
   return (await queries.rows(FORGET, [limit])).length;
 }

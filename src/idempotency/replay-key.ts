@@ -8,9 +8,9 @@ const CIPHER = "aes-256-gcm";
 
 /**
  * The key under which the answers to one credential are stored for idempotent replay. It is derived from the secret
- * that the client presents with every request, by HKDF-SHA256 under a label of its own. The database holds neither the
- * secret nor this key, and the SHA-256 of the secret that it does hold does not lead to it: stored answers are readable
- * only while a client presents the same secret. The fields are private, so that no log line or JSON shows them.
+ * that the client presents with every request, by HKDF-SHA256 under a separate label. The database holds neither the
+ * secret nor this key, and this key cannot be derived from the SHA-256 of the secret that it does hold: stored answers
+ * are readable only while a client presents the same secret. The fields are private, so no log line or JSON shows them.
  */
 export class ReplayKey {
   readonly #root: Buffer;
@@ -31,14 +31,14 @@ export class ReplayKey {
       : new ReplayKey(derive(Buffer.from(secret), "zerograph/replay/1"));
   }
 
-  /** The key that `wrap` wrapped for another process of ours. Throws for anything else. */
+  /** The key that another of our processes wrapped with `wrap`. Throws for anything else. */
   static unwrap(wrapped: string, { secret, binding }: Wrapping): ReplayKey {
     return new ReplayKey(open(wrappingKey(secret), Buffer.from(wrapped, "base64url"), binding));
   }
 
   /**
-   * This key for another process of ours, as base64url: encrypted under a key derived from the secret that the
-   * processes share, and good only together with `binding`.
+   * This key for another of our processes, as base64url: encrypted under a key derived from the secret that the
+   * processes share, and valid only together with `binding`.
    */
   wrap({ secret, binding }: Wrapping): string {
     return seal(wrappingKey(secret), this.#root, binding).toString("base64url");
@@ -46,13 +46,13 @@ export class ReplayKey {
 
   /**
    * A name for `text`, base64url of an HMAC-SHA256: equal texts of one credential have equal names. Without the
-   * credential's secret no guess of the text can be tested.
+   * credential's secret, a guess of the text cannot be tested.
    */
   name(text: string): string {
     return createHmac("sha256", this.#nameKey).update(text).digest("base64url");
   }
 
-  /** Encrypts with AES-256-GCM: a fresh nonce, the ciphertext, its tag. `context` is authenticated and not included. */
+  /** Encrypts with AES-256-GCM: a fresh nonce, the ciphertext, its tag. `context` is authenticated, not included. */
   seal(bytes: Buffer, context: string): Buffer {
     return seal(this.#sealKey, bytes, context);
   }
@@ -63,7 +63,7 @@ export class ReplayKey {
   }
 }
 
-/** `secret` is shared by our processes (INTERNAL_SECRET); `binding` is what a wrapped key belongs to. */
+/** `secret` is shared by our processes (INTERNAL_SECRET); `binding` ties a wrapped key to one request. */
 type Wrapping = { readonly secret: string; readonly binding: string };
 
 function wrappingKey(secret: string): Buffer {

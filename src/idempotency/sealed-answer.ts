@@ -7,12 +7,12 @@ export type KeptAnswer = {
   readonly body: Buffer;
 };
 
-/** What an answer is stored under: the names of its scope and of its request (see `ReplayKey.name`). */
+/** The names under which an answer is stored: of its scope and of its request (see `ReplayKey.name`). */
 export type AnswerContext = { readonly scopeName: string; readonly bodyName: string };
 
 const LENGTH_BYTES = 4;
 
-/** Encrypts an answer, its status and headers too, for the scope and the request that it answers. */
+/** Encrypts an answer, including its status and headers, for the scope and the request that it answers. */
 export function sealAnswer(
   key: ReplayKey,
   { status, headers, body }: KeptAnswer,
@@ -24,7 +24,7 @@ export function sealAnswer(
   return key.seal(Buffer.concat([length, head, body]), toText(context));
 }
 
-/** Decrypts what `sealAnswer` encrypted. Throws when it was for another key, scope or request, or was changed. */
+/** Decrypts what `sealAnswer` encrypted. Throws when the key, scope or request differs, or the bytes were changed. */
 export function openAnswer(key: ReplayKey, sealed: Buffer, context: AnswerContext): KeptAnswer {
   const bytes = key.open(sealed, toText(context));
   const end = LENGTH_BYTES + bytes.readUInt32BE();

@@ -28,17 +28,17 @@ import { RequestsService } from "./requests/requests.service.ts";
 import { RoutingService } from "./routing/routing.service.ts";
 import type { Usd } from "./routing/routing-preferences.ts";
 
-/** What providers are asked, and what comes of it. */
+/** Everything that sends requests to providers and bills the answers. */
 export type InferenceServices = {
   readonly registry: InferenceRegistry;
   readonly catalogue: CatalogueService;
-  /** How providers fare, as this process sees it. */
+  /** The health of providers, as this process observes it. */
   readonly health: HealthService;
-  /** Lets requests in. */
+  /** Admits requests. */
   readonly admission: AdmissionService;
-  /** Carries admitted requests to providers. */
+  /** Forwards admitted requests to providers. */
   readonly exchanges: DispatchService;
-  /** Tells who would be asked. */
+  /** Previews which providers a request would be sent to. */
   readonly routing: RoutingService;
   readonly chat: ChatService;
   readonly messages: MessagesService;
@@ -46,14 +46,14 @@ export type InferenceServices = {
   readonly audio: AudioService;
   readonly requests: RequestsService;
   readonly evidence: EvidenceService;
-  /** Dollars for one token of the network, where that is known now. */
+  /** The network token's price in dollars, if it is currently known. */
   tokenUsd(): Usd | undefined;
 } & ImageJobModule["services"];
 
-/** The services of inference, and what they do besides answering. */
+/** The inference services and their background work. */
 export type InferenceModule = Lifecycle & {
   readonly services: InferenceServices;
-  /** Learns which providers there are and what a token is worth, and goes on doing so. */
+  /** Loads the providers and the token's price, and refreshes both periodically. */
   start(): Promise<void>;
 };
 
@@ -63,19 +63,19 @@ type Dependencies = {
   readonly uploads: UploadsService;
   readonly memory: MemoryBudget;
   readonly observer: Metrics | undefined;
-  /** A variable of the environment, which the operator's file of providers names for a key. */
+  /** Reads an environment variable; PROVIDERS_FILE names the variables that hold its API keys. */
   readonly variable: (name: string) => string | undefined;
 };
 
 const HOLD_GRACE_SECONDS = 60;
 const PROVIDER_TRIES = 3;
 
-/** How long a request may be under way before whoever has its money takes it for lost, seconds. */
+/** Seconds after which a request that is still running counts as lost and its hold is released. */
 export function requestSeconds(config: AppContext["config"]): number {
   return Math.ceil(config.PROVIDER_TOTAL_MS / 1_000) + HOLD_GRACE_SECONDS;
 }
 
-/** Builds the services of inference. */
+/** Builds the inference services. */
 export function createInferenceModule(parts: AppContext, dependencies: Dependencies): InferenceModule {
   const { config, log, clock, database } = parts;
   const { holds, apiKeys, uploads, memory, observer } = dependencies;
@@ -159,7 +159,7 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
   };
 }
 
-/** Who can be asked, on the chain and in the operator's file, and how they are spoken to. */
+/** Opens the provider sources (the chain and the operator's file) and the client that connects to them. */
 function openProviders(
   { config, network, log, clock, rpc }: AppContext,
   { variable }: Pick<Dependencies, "variable">,

@@ -9,15 +9,16 @@ const REMEMBERED_JOBS = 10_000;
 const DONE: IteratorResult<Step> = { done: true, value: undefined };
 
 /**
- * The steps of an account's jobs, or of one of them: first `present`, how they stand, then what follows in `source`,
- * of each job only greater sequences than were given already (promises F41). That of one job ends behind its last step.
+ * The steps of an account's jobs, or of one job: first `present`, their current state, then the events of `source`, of
+ * each job only sequences greater than those already emitted (promises F41). A single job's stream ends after its final
+ * step.
  */
 export class JobStream implements EventStream<"job.progressed"> {
   readonly #source: EventStream<"job.progressed">;
   readonly #present: Step[];
   readonly #jobId: string | undefined;
-  readonly #given = new QuickLru<string, number>({ maxSize: REMEMBERED_JOBS });
-  #over = false;
+  readonly #emitted = new QuickLru<string, number>({ maxSize: REMEMBERED_JOBS });
+  #finished = false;
 
   constructor(
     source: EventStream<"job.progressed">,
@@ -29,18 +30,18 @@ export class JobStream implements EventStream<"job.progressed"> {
   }
 
   async next(): Promise<IteratorResult<Step>> {
-    if (this.#over) return this.return();
+    if (this.#finished) return this.return();
     for (;;) {
       const present = this.#present.shift();
-      if (present) return this.#give(present);
+      if (present) return this.#emit(present);
       const next = await this.#source.next();
       if (next.done) return next;
-      if (this.#isNews(next.value)) return this.#give(next.value);
+      if (this.#isNew(next.value)) return this.#emit(next.value);
     }
   }
 
   async return(): Promise<IteratorResult<Step>> {
-    this.#over = true;
+    this.#finished = true;
     await this.#source.return?.();
     return DONE;
   }
@@ -49,15 +50,15 @@ export class JobStream implements EventStream<"job.progressed"> {
     return this;
   }
 
-  #isNews({ data }: Step): boolean {
+  #isNew({ data }: Step): boolean {
     if (this.#jobId !== undefined && data.jobId !== this.#jobId) return false;
-    return data.sequence > (this.#given.get(data.jobId) ?? 0);
+    return data.sequence > (this.#emitted.get(data.jobId) ?? 0);
   }
 
-  #give(event: Step): IteratorResult<Step> {
+  #emit(event: Step): IteratorResult<Step> {
     const { jobId, sequence, status } = event.data;
-    this.#given.set(jobId, sequence);
-    if (this.#jobId !== undefined && isFinal(status)) this.#over = true;
+    this.#emitted.set(jobId, sequence);
+    if (this.#jobId !== undefined && isFinal(status)) this.#finished = true;
     return { done: false, value: event };
   }
 }

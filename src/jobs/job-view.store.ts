@@ -3,29 +3,29 @@ import type { JobStep } from "../events/topics.ts";
 import type { Reach } from "../keys/auth/permissions.ts";
 import type { JobState } from "./job.state.ts";
 
-/** A job as its owner may know it. `spec` is what `NewJob` had. */
+/** A job as its owner sees it. `spec` is that of `NewJob`. */
 export type JobView = {
   readonly id: string;
   readonly account: string;
-  /** The `sk-` key that made it. */
+  /** The `sk-` key that created it. */
   readonly keyId: string | null;
   readonly requestId: string;
   readonly state: JobState;
   readonly spec: unknown;
   readonly checkpoint: unknown;
   readonly step: JobStep;
-  /** The id of the event that told `step`. */
+  /** The id of the event that published `step`. */
   readonly eventId: string;
   readonly createdAt: Date;
   readonly updatedAt: Date;
   readonly finishedAt: Date | null;
-  /** Until when the result is kept; null when there is none, or none any more. */
+  /** When the result expires; null when there is no result, or it was deleted. */
   readonly resultExpiresAt: Date | null;
-  /** The size of the result as it is stored; null when there is none, or none any more. */
+  /** The stored size of the result; null when there is no result, or it expired. */
   readonly resultBytes: number | null;
 };
 
-/** A job within reach. */
+/** The job with this id, if the caller may access it. */
 export async function findJob(
   queries: Queries,
   { account, keyId }: Reach,
@@ -37,39 +37,39 @@ export async function findJob(
   return row && toView(row);
 }
 
-/** At most `limit` jobs within reach, newest first, from behind `after`; of one state or all. */
+/** At most `limit` jobs that the caller may access, newest first, starting after `after`; of one state or all. */
 export async function listJobs(
   queries: Queries,
   { account, keyId }: Reach,
-  ask: {
+  query: {
     readonly limit: number;
     readonly state?: JobState | undefined;
     readonly after?: { readonly at: Date; readonly id: string } | undefined;
   },
 ): Promise<readonly JobView[]> {
-  const after = ask.after ? [ask.after.at.toISOString(), ask.after.id] : ["infinity", NO_ID];
+  const after = query.after ? [query.after.at.toISOString(), query.after.id] : ["infinity", NO_ID];
   const filters = [
-    ...(ask.state === undefined ? [] : [{ column: "state", value: ask.state } as const]),
+    ...(query.state === undefined ? [] : [{ column: "state", value: query.state } as const]),
     ...(keyId === undefined ? [] : [{ column: "api_key_id", value: keyId } as const]),
   ];
   const sql = list(filters.map(({ column }) => column));
   const values = filters.map(({ value }) => value);
-  const rows = await queries.rows<JobRow>(sql, [account, ask.limit, ...after, ...values]);
+  const rows = await queries.rows<JobRow>(sql, [account, query.limit, ...after, ...values]);
   return rows.map(toView);
 }
 
-/** The result of a job, while it is kept. */
+/** The result of a job, until it expires. */
 export async function readResult(queries: Queries, id: string): Promise<string | undefined> {
   const [row] = await queries.rows<{ result: string | null }>(RESULT, [id]);
   return row?.result ?? undefined;
 }
 
-/** Deletes at most `limit` results whose time is over and returns how many. */
+/** Deletes at most `limit` expired results and returns the count. */
 export async function forgetResults(queries: Queries, limit: number): Promise<number> {
   return (await queries.rows(FORGET, [limit])).length;
 }
 
-/** The position of the event that told a job's newest step, while it is kept and once it is published. */
+/** The position of the event of a job's newest step: `waiting` until it is published, `gone` once it is deleted. */
 export async function positionOf(
   queries: Queries,
   { account, eventId }: JobView,
@@ -137,7 +137,7 @@ const FILTERS = {
   api_key_id: (at: number) => `and j.api_key_id = $${at}::uuid`,
 } as const;
 
-/** A statement for each set of filters, which follow the first four parameters. */
+/** One statement for each set of filters; their values follow the first four parameters. */
 function list(columns: readonly (keyof typeof FILTERS)[]): string {
   return `
     select ${COLUMNS} from job j left join job_content c on c.id = j.id

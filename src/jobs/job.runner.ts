@@ -6,16 +6,16 @@ import type { Logger } from "../kernel/log.ts";
 import { type ClaimedJob, claimJobs, releaseLease, renewLeases } from "./job.store.ts";
 import { JobLease, LeaseLost } from "./lease.ts";
 
-/** What is done with a job that was claimed. It ends the job through its lease, or throws to have it tried again. */
+/** The work on a claimed job. It ends the job through its lease, or throws to have the job retried. */
 type JobWork = (lease: JobLease) => Promise<void>;
 
 type Dependencies = {
   readonly database: Database;
-  /** Tells of jobs that other processes took on. */
+  /** Announces jobs that other processes accepted. */
   readonly bus: Pick<Bus, "subscribe">;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Says that events were committed. */
+  /** Signals that events were committed. */
   readonly committed: () => void;
   readonly kind: string;
   readonly work: JobWork;
@@ -23,28 +23,28 @@ type Dependencies = {
   readonly parallel: number;
 };
 
-/** Timing of leases, for tests; whole seconds where the database counts. */
+/** Lease timing, overridable in tests; whole seconds for times that the database computes. */
 export type JobTiming = {
   readonly leaseSeconds: number;
   readonly renewMs: number;
   readonly pollMs: number;
-  /** How long a job rests after work on it threw. */
+  /** The delay before a job is retried after its work threw. */
   readonly restSeconds: number;
 };
 
 const TIMING: JobTiming = { leaseSeconds: 20, renewMs: 5_000, pollMs: 1_000, restSeconds: 5 };
 
 /**
- * Claims jobs and has them worked on, in as many processes as there are. A claim is a lease of 20 s that is renewed
- * every 5 s; a process that dies, hangs or loses the database loses it, and another goes on from the checkpoint
- * (promises F40). What the loser still writes is refused by the fence. New jobs are heard of on the bus, and looked
- * for every second besides, so that a bus that is away delays them by that much at most.
+ * Claims jobs and runs their work, in any number of processes. A claim is a lease of 20 s that is renewed every 5 s; a
+ * process that dies, hangs or loses the database loses it, and another resumes from the checkpoint (promises F40).
+ * The fence rejects late writes of the previous holder. New jobs are announced on the bus and also polled for every
+ * second, so that an outage of the bus delays them by one second at most.
  */
 export class JobRunner {
   readonly #dependencies: Dependencies;
   readonly #timing: JobTiming;
   readonly #held = new Map<string, { lease: JobLease; done: Promise<void> }>();
-  readonly #news: BusListener<"job.progressed">;
+  readonly #queued: BusListener<"job.progressed">;
   #timers: readonly NodeJS.Timeout[] = [];
   #claiming: Promise<void> | undefined;
   #renewing: Promise<void> | undefined;
@@ -53,37 +53,37 @@ export class JobRunner {
   constructor(dependencies: Dependencies, timing: Partial<JobTiming> = {}) {
     this.#dependencies = dependencies;
     this.#timing = { ...TIMING, ...timing };
-    this.#news = new BusListener({
+    this.#queued = new BusListener({
       bus: dependencies.bus,
       topic: "job.progressed",
       heard: ({ data }) => {
         if (data.step === "queued") this.nudge();
       },
       lost: (error) =>
-        dependencies.log.warn({ err: error }, "new jobs are not heard of; they are looked for every second"),
+        dependencies.log.warn({ err: error }, "new jobs are not announced; polling for them every second"),
     });
   }
 
-  /** How many jobs are being worked on here. */
+  /** The number of jobs running in this process. */
   get running(): number {
     return this.#held.size;
   }
 
-  /** Takes jobs now, when nudged or told of new ones, and every second until `stop`, for good. */
+  /** Claims jobs now, on every nudge or announcement, and every second until `stop`, which is final. */
   start(): void {
     if (this.#timers.length > 0) return;
     const { pollMs, renewMs } = this.#timing;
     this.#timers = [setInterval(() => this.nudge(), pollMs), setInterval(() => void this.renew(), renewMs)];
-    this.#news.start();
+    this.#queued.start();
     this.nudge();
   }
 
-  /** Says that there is a job to take. */
+  /** Signals that a job may be waiting. */
   nudge(): void {
     if (this.#timers.length > 0) void this.take();
   }
 
-  /** Takes what jobs there are, as far as it may, and begins them. */
+  /** Claims waiting jobs, up to the limit of parallel jobs, and starts them. */
   take(): Promise<void> {
     this.#again = true;
     this.#claiming ??= this.#claim().finally(() => {
@@ -92,7 +92,7 @@ export class JobRunner {
     return this.#claiming;
   }
 
-  /** Renews the leases of all jobs that are worked on here, and interrupts the work on those that were lost. */
+  /** Renews the leases of all jobs running here, and interrupts the work whose lease was lost. */
   renew(): Promise<void> {
     this.#renewing ??= this.#renew().finally(() => {
       this.#renewing = undefined;
@@ -100,11 +100,11 @@ export class JobRunner {
     return this.#renewing;
   }
 
-  /** Interrupts all work and gives the jobs back, for another process to go on at once. */
+  /** Interrupts all work and releases the leases, so that another process can resume at once. */
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     this.#timers = [];
-    await this.#news.stop();
+    await this.#queued.stop();
     await this.#claiming;
     for (const { lease } of this.#held.values()) lease.interrupt();
     await Promise.all([this.#renewing, ...[...this.#held.values()].map(({ done }) => done)]);
@@ -129,7 +129,7 @@ export class JobRunner {
   #begin(job: ClaimedJob): void {
     const { database, clock, committed } = this.#dependencies;
     const lease = new JobLease({ database, clock, committed }, job, this.#timing.leaseSeconds * 1_000);
-    // A process that lost a job and got it again has two of them for a moment, and only the newer one counts.
+    // A process that lost a job and claimed it again briefly has two leases, and only the newer one counts.
     this.#held.get(job.id)?.lease.interrupt();
     const held = { lease, done: Promise.resolve() };
     this.#held.set(job.id, held);
@@ -148,26 +148,26 @@ export class JobRunner {
     } catch (error) {
       if (error instanceof LeaseLost) log.warn({ jobId: id, fence }, "another worker took over a job");
       else if (!lease.signal.aborted)
-        log.error({ err: error, jobId: id }, "work on a job failed; it is tried again");
+        log.error({ err: error, jobId: id }, "work on a job failed; it will be retried");
     }
-    const rest = lease.signal.aborted ? 0 : this.#timing.restSeconds;
-    await releaseLease(database, lease.job, rest).catch((error: unknown) =>
-      log.warn({ err: error, jobId: id }, "a job could not be given back; its lease will run out"),
+    const restSeconds = lease.signal.aborted ? 0 : this.#timing.restSeconds;
+    await releaseLease(database, lease.job, restSeconds).catch((error: unknown) =>
+      log.warn({ err: error, jobId: id }, "the lease of a job could not be released; it will expire"),
     );
   }
 
   async #renew(): Promise<void> {
     const held = [...this.#held.values()].map(({ lease }) => lease);
     if (held.length === 0) return;
-    const asked = held.map(({ job: { id, fence } }) => ({ id, fence }));
-    const askedAtMs = this.#dependencies.clock.monotonicMs();
+    const fenced = held.map(({ job: { id, fence } }) => ({ id, fence }));
+    const requestedAtMs = this.#dependencies.clock.monotonicMs();
     try {
-      const kept = await renewLeases(this.#dependencies.database, asked, this.#timing.leaseSeconds);
-      for (const lease of held) if (kept.has(lease.job.id)) lease.markRenewed(askedAtMs);
+      const renewed = await renewLeases(this.#dependencies.database, fenced, this.#timing.leaseSeconds);
+      for (const lease of held) if (renewed.has(lease.job.id)) lease.markRenewed(requestedAtMs);
     } catch (error) {
       this.#dependencies.log.warn({ err: error }, "leases of jobs could not be renewed");
     }
-    // Before it is over for all others, and not only at the next look.
+    // Interrupt before the lease expires for other workers, not only at the next renewal.
     for (const lease of held) lease.interruptIfOver(this.#timing.renewMs);
   }
 }

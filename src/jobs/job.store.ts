@@ -2,26 +2,26 @@ import type { Queries } from "../db/database.ts";
 import type { JobStep } from "../events/topics.ts";
 import { type JobState, statesBefore } from "./job.state.ts";
 
-/** A job as it is made. `spec` and `checkpoint` are plain JSON; `step` is its first, `queued`. */
+/** A job to create. `spec` and `checkpoint` are plain JSON; its first step is `queued`. */
 export type NewJob = {
   readonly id: string;
   readonly kind: string;
   readonly account: string;
-  /** The `sk-` key that makes it. */
+  /** The `sk-` key that creates it. */
   readonly keyId: string;
   readonly requestId: string;
   readonly spec: object;
   readonly checkpoint: object;
   readonly provider: string;
-  /** The body of the request, as it goes to the provider. */
+  /** The body of the request, as sent to the provider. */
   readonly body: Buffer;
-  /** After so long it is ended, however it stands. */
+  /** After this time the job is ended, whatever its state. */
   readonly deadlineSeconds: number;
-  /** How much longer than that its money is held. */
+  /** How much longer than the deadline its funds stay held. */
   readonly graceSeconds: number;
 };
 
-/** A job that a worker took. `fence` grows with each claim: only who knows the greatest may write. */
+/** A job that a worker claimed. `fence` grows with each claim: only the holder of the greatest may write. */
 export type ClaimedJob = {
   readonly id: string;
   readonly fence: number;
@@ -31,19 +31,19 @@ export type ClaimedJob = {
   readonly checkpoint: unknown;
   readonly step: JobStep;
   readonly body: Buffer;
-  /** Milliseconds that are left until its deadline; negative when that is past. */
+  /** Milliseconds until its deadline; negative after it. */
   readonly leftMs: number;
-  /** Milliseconds since it was made. */
+  /** Milliseconds since it was created. */
   readonly ageMs: number;
 };
 
-/** The worker that writes a job. */
+/** The claim under which a worker writes a job. */
 export type Fenced = { readonly id: string; readonly fence: number };
 
-/** What a step changes of the one before. */
+/** The fields in which a step differs from the previous one. */
 export type StepChange = Partial<Omit<JobStep, "account" | "keyId" | "jobId" | "sequence" | "status">>;
 
-/** Writes a new job, its content and its first event, and lets its hold live as long as the job may. */
+/** Writes a new job, its content and its first event, and extends its hold to the job's deadline and grace. */
 export async function insertJob(tx: Queries, job: NewJob): Promise<void> {
   const step: JobStep = {
     account: job.account,
@@ -77,9 +77,9 @@ export async function insertJob(tx: Queries, job: NewJob): Promise<void> {
 /** Claims at most `limit` unclaimed jobs, oldest first, each for `leaseSeconds`. */
 export async function claimJobs(
   queries: Queries,
-  ask: { readonly kind: string; readonly limit: number; readonly leaseSeconds: number },
+  query: { readonly kind: string; readonly limit: number; readonly leaseSeconds: number },
 ): Promise<readonly ClaimedJob[]> {
-  const rows = await queries.rows<ClaimedRow>(CLAIM, [ask.kind, ask.limit, ask.leaseSeconds]);
+  const rows = await queries.rows<ClaimedRow>(CLAIM, [query.kind, query.limit, query.leaseSeconds]);
   return rows.map((row) => ({
     id: row.id,
     fence: row.fence,
@@ -94,7 +94,7 @@ export async function claimJobs(
   }));
 }
 
-/** Prolongs leases. Answers the ids of those that are still held; the others were lost. */
+/** Renews leases. Returns the ids of those still held; the others were lost. */
 export async function renewLeases(
   queries: Queries,
   held: readonly Fenced[],
@@ -104,7 +104,7 @@ export async function renewLeases(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Gives a lease back, so that anybody may take the job `afterSeconds` from now on. */
+/** Releases a lease, so that any worker may claim the job in `afterSeconds`. */
 export async function releaseLease(
   queries: Queries,
   { id, fence }: Fenced,
@@ -113,7 +113,7 @@ export async function releaseLease(
   await queries.rows(RELEASE, [id, fence, afterSeconds]);
 }
 
-/** Writes a step of a job under way, and its checkpoint. False when the lease was lost. */
+/** Writes a step of a running job, and its checkpoint. False when the lease was lost. */
 export async function advanceJob(
   queries: Queries,
   { id, fence }: Fenced,
@@ -124,7 +124,7 @@ export async function advanceJob(
   return (await queries.rows(ADVANCE, parameters)).length > 0;
 }
 
-/** Writes a checkpoint without telling anybody. False when the lease was lost. */
+/** Writes a checkpoint without publishing an event. False when the lease was lost. */
 export async function saveCheckpoint(
   queries: Queries,
   { id, fence }: Fenced,
@@ -138,7 +138,7 @@ export async function lockLeased(tx: Queries, { id, fence }: Fenced): Promise<bo
   return (await tx.rows(LOCK_LEASED, [id, fence])).length > 0;
 }
 
-/** Ends a job that `lockLeased` has locked: completed with its result, which is kept for so long, or failed. */
+/** Ends a job locked by `lockLeased`: completed with a result stored for `keptSeconds`, or failed. */
 export async function endJob(
   tx: Queries,
   id: string,
@@ -154,13 +154,13 @@ export async function endJob(
   if (rows.length === 0) throw new Error(`job ${id} could not be ended`);
 }
 
-/** Locks a job of this account until the transaction ends, and answers how it stands. */
+/** Locks a job of this account until the transaction ends, and returns its state. */
 export async function lockOwned(tx: Queries, account: string, id: string): Promise<JobState | undefined> {
   const [row] = await tx.rows<{ state: JobState }>(LOCK_OWNED, [id, account]);
   return row?.state;
 }
 
-/** Takes back a job that `lockOwned` has locked. False when it is not pending. */
+/** Cancels a job locked by `lockOwned`. False when it is not pending. */
 export async function cancelJob(tx: Queries, id: string): Promise<boolean> {
   const change = JSON.stringify({ status: "cancelled", step: "cancelled" });
   const rows = await tx.rows(CANCEL, [id, change]);
@@ -181,27 +181,27 @@ type ClaimedRow = {
   readonly age_ms: string;
 };
 
-const TELL = (moved: string) => `
+const PUBLISH = (changed: string) => `
   insert into outbox (event_id, topic, subject, data)
-  select event_id, 'job.progressed', account, step from ${moved}`;
+  select event_id, 'job.progressed', account, step from ${changed}`;
 
-/** The next step of a job out of a change, as JSON text in `parameter`. */
+/** Sets the next step of a job: the previous one merged with a change, which is JSON text in `parameter`. */
 const STEP = (parameter: string) => `
   seq = j.seq + 1, event_id = gen_random_uuid(), updated_at = now(),
   step = j.step || ${parameter}::text::jsonb || jsonb_build_object('sequence', j.seq + 1)`;
 
 const INSERT = `
-  with made as (
+  with created as (
     insert into job (id, kind, account, request_id, state, seq, spec, checkpoint, step, event_id, deadline, api_key_id)
     values ($1::uuid, $2::text, $3::text, $4::text, 'pending', 1, $5::text::jsonb, $6::text::jsonb, $7::text::jsonb,
       gen_random_uuid(), now() + make_interval(secs => $9::integer), $11::uuid)
     returning *
   ), content as (
-    insert into job_content (id, request) select id, decode($8::text, 'base64') from made
+    insert into job_content (id, request) select id, decode($8::text, 'base64') from created
   ), held as (
     update hold set expires_at = now() + make_interval(secs => $9::integer + $10::integer) where id = $4::text
   )
-  ${TELL("made")}`;
+  ${PUBLISH("created")}`;
 
 const CLAIM = `
   with free as (
@@ -216,7 +216,7 @@ const CLAIM = `
         case when j.state = 'pending' then 'started' else 'resumed' end)
     from free where j.id = free.id
     returning j.*
-  ), told as (${TELL("claimed")})
+  ), published as (${PUBLISH("claimed")})
   select c.id::text as id, c.fence, c.account, c.request_id, c.spec::text as spec, c.checkpoint::text as checkpoint,
     c.step::text as step, encode(content.request, 'base64') as body,
     floor(extract(epoch from c.deadline - now()) * 1000)::bigint::text as left_ms,
@@ -236,22 +236,22 @@ const RELEASE = `
   update job j set leased_until = now() + make_interval(secs => $3::integer) where ${HELD} returning 1`;
 
 const ADVANCE = `
-  with moved as (
+  with changed as (
     update job j set checkpoint = $3::text::jsonb, ${STEP("$4")} where ${HELD} returning j.*
-  ), told as (${TELL("moved")})
-  select 1 from moved`;
+  ), published as (${PUBLISH("changed")})
+  select 1 from changed`;
 
 const SAVE = `update job j set checkpoint = $3::text::jsonb where ${HELD} returning 1`;
 
 const LOCK_LEASED = `select 1 from job j where ${HELD} for update`;
 
-const END = (state: JobState, move: "complete" | "fail" | "cancel") => `
-  with moved as (
+const END = (state: JobState, transition: "complete" | "fail" | "cancel") => `
+  with changed as (
     update job j set state = '${state}', leased_until = null, finished_at = now(), ${STEP("$2")}
-    where j.id = $1::uuid and j.state in ${statesBefore(move)}
+    where j.id = $1::uuid and j.state in ${statesBefore(transition)}
     returning j.*
-  ), told as (${TELL("moved")})
-  select 1 from moved`;
+  ), published as (${PUBLISH("changed")})
+  select 1 from changed`;
 
 const COMPLETE = END("completed", "complete");
 const FAIL = END("failed", "fail");

@@ -24,7 +24,7 @@ type Dependencies = { readonly database: Database; readonly events: EventsServic
 
 const MAX_CURRENT_JOBS = 100;
 
-/** What owners see of their jobs. A job out of reach is as one that never was. */
+/** The owner's view of jobs. A job that the caller may not access is reported as not found. */
 export class JobsService {
   readonly #dependencies: Dependencies;
 
@@ -32,24 +32,24 @@ export class JobsService {
     this.#dependencies = dependencies;
   }
 
-  /** A job within reach. Throws `async_job_not_found`. */
+  /** A job that the caller may access. Throws `async_job_not_found`. */
   async get(reach: Reach, id: string): Promise<JobView> {
     const job = await this.find(reach, id);
     if (!job) throw jobNotFound();
     return job;
   }
 
-  /** A job within reach, undefined if there is none with this id. */
+  /** A job that the caller may access, undefined if there is none with this id. */
   async find(reach: Reach, id: string): Promise<JobView | undefined> {
     return isId(id) ? findJob(this.#dependencies.database, reach, id) : undefined;
   }
 
-  /** The result of a job that `get` found, while it is kept. */
+  /** The result of a job that `get` returned, until it expires. */
   result({ id }: JobView): Promise<string | undefined> {
     return readResult(this.#dependencies.database, id);
   }
 
-  /** The jobs within reach, newest first; of one state or all. */
+  /** The jobs that the caller may access, newest first; of one state or all. */
   async list(reach: Reach, page: PageRequest, state?: JobState): Promise<Page<JobView>> {
     const after = page.after === undefined ? undefined : decodeTimeCursor(page.after);
     if (after && !isId(after.id))
@@ -59,30 +59,30 @@ export class JobsService {
   }
 
   /**
-   * The steps of one job: how it stands, then every later one, to its end. With `after`, in place of how it stands,
-   * the steps behind that cursor. Throws `async_job_not_found` and what `EventsService.follow` throws.
+   * The steps of one job: the current one, then every later one, until the job ends. With `after`, the steps after
+   * that cursor instead of the current one. Throws `async_job_not_found` and what `EventsService.follow` throws.
    */
   async followOne(reach: Reach, id: string, after?: string): Promise<EventStream<"job.progressed">> {
     await this.get(reach, id);
     const source = await this.#follow(reach, after);
-    return this.#orEnd(source, async () => {
+    return this.#endOnError(source, async () => {
       const upTo = await this.#dependencies.events.position("job.progressed");
       const job = await this.get(reach, id);
       if (after === undefined) return new JobStream(source, { present: [toEvent(job, upTo)], jobId: job.id });
       const stream = new JobStream(source, { present: [], jobId: job.id });
-      if (await this.#isToldBy(job, this.#dependencies.events.positionOf(after))) await stream.return();
+      if (await this.#isEndKnown(job, this.#dependencies.events.positionOf(after))) await stream.return();
       return stream;
     });
   }
 
   /**
-   * The steps of all jobs within reach: how those stand that are not at their end (the newest 100 of a state), then
-   * every later step. With `after`, in place of how they stand, the steps behind that cursor.
+   * The steps of all jobs that the caller may access: the current step of each unfinished job (the newest 100 per
+   * state), then every later step. With `after`, the steps after that cursor instead of the current ones.
    */
   async followAll(reach: Reach, after?: string): Promise<EventStream<"job.progressed">> {
     const source = await this.#follow(reach, after);
     if (after !== undefined) return new JobStream(source, { present: [] });
-    return this.#orEnd(source, async () => {
+    return this.#endOnError(source, async () => {
       const upTo = await this.#dependencies.events.position("job.progressed");
       const states = ["pending", "processing"] as const;
       const { database } = this.#dependencies;
@@ -105,7 +105,7 @@ export class JobsService {
     return keyId === undefined ? stream : filterStream(stream, ({ data }) => data.keyId === keyId);
   }
 
-  async #orEnd<T>(source: EventStream, work: () => Promise<T>): Promise<T> {
+  async #endOnError<T>(source: EventStream, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
@@ -114,25 +114,25 @@ export class JobsService {
     }
   }
 
-  /** Whether a reader who has all up to `position` knows a job's end. */
-  async #isToldBy(job: JobView, position: bigint): Promise<boolean> {
+  /** Whether a reader that has all events up to `position` has seen the job end. */
+  async #isEndKnown(job: JobView, position: bigint): Promise<boolean> {
     if (!isFinal(job.state)) return false;
-    const told = await positionOf(this.#dependencies.database, job);
-    return told === "gone" || (told !== "waiting" && told <= position);
+    const ended = await positionOf(this.#dependencies.database, job);
+    return ended === "gone" || (ended !== "waiting" && ended <= position);
   }
 }
 
-/** Where a list goes on after this job. */
+/** The cursor from which a list resumes after this job. */
 export function jobCursor({ createdAt, id }: JobView): string {
   return encodeTimeCursor(createdAt, id);
 }
 
-/** The failure for a job that is not there, or out of reach (promises F29). */
+/** The error for a job that does not exist or that the caller may not access (promises F29). */
 export function jobNotFound(): AppError {
   return new AppError("async_job_not_found", "There is no such job.");
 }
 
-/** The newest step of a job, as the event that told it; `upTo` is published before this was read. */
+/** The newest step of a job, as its event; `upTo` is a position published before the job was read. */
 function toEvent(job: JobView, upTo: bigint): DomainEvent<"job.progressed"> {
   return {
     id: job.eventId,

@@ -9,12 +9,12 @@ import {
   saveCheckpoint,
 } from "./job.store.ts";
 
-/** Another worker has the job: nothing that this one still wants to write may be written. */
+/** Another worker holds the job: this worker may not write it any more. */
 export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 }
 
-/** How a job ends: completed with a result that is kept for so long, or failed. */
+/** How a job ends: completed with a result stored for `keptSeconds`, or failed. */
 export type JobEnd =
   | {
       readonly state: "completed";
@@ -27,7 +27,7 @@ export type JobEnd =
 
 type Dependencies = { readonly database: Database; readonly clock: Clock; readonly committed: () => void };
 
-/** A job while this process may work on it. Every write is refused with `LeaseLost` once another process has it. */
+/** A job while this process may work on it. Every write throws `LeaseLost` once another process holds the job. */
 export class JobLease {
   readonly job: ClaimedJob;
   readonly #dependencies: Dependencies;
@@ -44,48 +44,48 @@ export class JobLease {
     this.#renewedAtMs = this.#claimedAtMs;
   }
 
-  /** Aborts when the work must end here and now: the lease is over, or the process is. */
+  /** Aborts when the work must stop at once: the lease is lost or expiring, or the process is stopping. */
   get signal(): AbortSignal {
     return this.#interrupted.signal;
   }
 
-  /** Milliseconds until the job's deadline, negative when that is past. */
+  /** Milliseconds until the job's deadline, negative after it. */
   get leftMs(): number {
     return this.job.leftMs - (this.#dependencies.clock.monotonicMs() - this.#claimedAtMs);
   }
 
-  /** Milliseconds since the job was made. */
+  /** Milliseconds since the job was created. */
   get ageMs(): number {
     return this.job.ageMs + (this.#dependencies.clock.monotonicMs() - this.#claimedAtMs);
   }
 
-  /** Keeps what a worker needs that goes on from here, before something is done that must not be done again. */
+  /** Stores what another worker needs to resume here, before an action that must not be repeated. */
   async save(checkpoint: object): Promise<void> {
-    this.#mustHold(await saveCheckpoint(this.#dependencies.database, this.job, checkpoint));
+    this.#requireHeld(await saveCheckpoint(this.#dependencies.database, this.job, checkpoint));
   }
 
-  /** Keeps a checkpoint and tells the step that led to it. */
+  /** Stores a checkpoint and publishes the step that led to it. */
   async advance(checkpoint: object, change: StepChange): Promise<void> {
-    this.#mustHold(await advanceJob(this.#dependencies.database, this.job, checkpoint, change));
+    this.#requireHeld(await advanceJob(this.#dependencies.database, this.job, checkpoint, change));
     this.#dependencies.committed();
   }
 
-  /** Ends the job as `decide` says, in one transaction with whatever it does. */
+  /** Ends the job as `decide` returns, in the same transaction as the writes of `decide`. */
   async end(decide: (tx: Transaction) => Promise<JobEnd>): Promise<void> {
     await this.#dependencies.database.transaction(async (tx) => {
-      this.#mustHold(await lockLeased(tx, this.job));
+      this.#requireHeld(await lockLeased(tx, this.job));
       const { change, ...end } = await decide(tx);
       await endJob(tx, this.job.id, end, change);
     });
     this.#dependencies.committed();
   }
 
-  /** Notes that the lease was renewed; `askedAtMs` is monotonic. */
-  markRenewed(askedAtMs: number): void {
-    this.#renewedAtMs = askedAtMs;
+  /** Records that the lease was renewed by a request sent at `requestedAtMs`, a monotonic time. */
+  markRenewed(requestedAtMs: number): void {
+    this.#renewedAtMs = requestedAtMs;
   }
 
-  /** Interrupts the work when the lease was not renewed and ends within `aheadMs`. */
+  /** Interrupts the work when the lease was not renewed and expires within `aheadMs`. */
   interruptIfOver(aheadMs: number): void {
     const unrenewedMs = this.#dependencies.clock.monotonicMs() - this.#renewedAtMs;
     if (unrenewedMs >= this.#leaseMs - aheadMs) this.interrupt();
@@ -95,7 +95,7 @@ export class JobLease {
     this.#interrupted.abort(new LeaseLost(`the lease of job ${this.job.id} is over`));
   }
 
-  #mustHold(held: boolean): void {
+  #requireHeld(held: boolean): void {
     if (held) return;
     this.interrupt();
     throw new LeaseLost(`job ${this.job.id} was taken over`);

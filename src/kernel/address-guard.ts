@@ -2,7 +2,7 @@ import { lookup as systemLookup } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 import { buildConnector } from "undici";
 
-/** Why a provider's URL is not one that we go to; undefined when nothing is wrong with it (promises F23). */
+/** Why a provider's URL is rejected; undefined for a valid one (promises F23). */
 export function faultOf(
   url: string,
   { allowsPrivate }: { readonly allowsPrivate: boolean },
@@ -23,7 +23,7 @@ export function faultOf(
     : undefined;
 }
 
-/** Whether an IP address is of the public internet: not of this machine, a private network, or a reserved range. */
+/** Whether an IP address is public: not of this machine, a private network, or a reserved range. */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 4) return !PRIVATE.check(address, "ipv4");
@@ -31,14 +31,14 @@ export function isPublicAddress(address: string): boolean {
   return isGlobalUnicast(address) ? !PRIVATE.check(address, "ipv6") : isPublicMapped(address);
 }
 
-/** A provider's name led to an address that we do not go to. */
+/** A provider's name resolved to an address that is not allowed. */
 export class ForbiddenAddress extends Error {
   override readonly name = "ForbiddenAddress";
 }
 
 /**
- * Resolves a name for a connection and refuses it when any of its addresses is not public. The addresses that were
- * judged are those that are connected to, so that a name which changes in between gains nothing (promises F24).
+ * Resolves a name for a connection and rejects it if any of its addresses is not public. The connection uses the
+ * checked addresses, so a DNS change in between (rebinding) has no effect (promises F24).
  */
 export function guardedLookup(resolve: typeof systemLookup = systemLookup): LookupFunction {
   return (hostname, options, done) => {
@@ -46,14 +46,21 @@ export function guardedLookup(resolve: typeof systemLookup = systemLookup): Look
       if (error) return void done(error, "", 0);
       const [first] = addresses;
       if (!first || !addresses.every(({ address }) => isPublicAddress(address)))
-        return void done(new ForbiddenAddress(`${hostname} is at an address that is not public`), "", 0);
+        return void done(
+          new ForbiddenAddress(`${hostname} resolves to an address that is not public`),
+          "",
+          0,
+        );
       if (options.all) done(null, addresses);
       else done(null, first.address, first.family);
     });
   };
 }
 
-/** Connects to public addresses only, in at most `timeoutMs`. An address in the URL is never looked up, so it is judged here. */
+/**
+ * Connects to public addresses only, within `timeoutMs`. An address in the URL is never resolved, so it is checked
+ * here.
+ */
 export function publicConnector(
   timeoutMs: number,
   resolve: typeof systemLookup | undefined,
@@ -72,7 +79,7 @@ function isGlobalUnicast(address: string): boolean {
   return GLOBAL.check(address, "ipv6");
 }
 
-/** `::ffff:0:0/96`, an IPv4 address in the clothes of IPv6. */
+/** `::ffff:0:0/96`, an IPv4-mapped IPv6 address. */
 function isPublicMapped(address: string): boolean {
   return MAPPED.check(address, "ipv6") && !PRIVATE.check(address, "ipv6");
 }

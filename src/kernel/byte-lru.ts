@@ -2,7 +2,7 @@
 type ByteLruLimits = {
   readonly maxBytes: number;
   readonly maxEntries?: number;
-  /** The part of all bytes that one entry may take: a larger one would push out too many others. */
+  /** The share of all bytes that one entry may take: a larger one would evict too many others. */
   readonly maxShare?: number;
 };
 
@@ -11,10 +11,9 @@ const DEFAULT_MAX_SHARE = 1 / 8;
 type Entry<V> = { readonly value: V; readonly sizeBytes: number; wasRead: boolean };
 
 /**
- * A map by text that forgets what was not read for a long time: the oldest entry that was not read since it was last
- * looked at (second chance, as a strict order costs a change of the map with every read). It is bounded by entries and
- * by bytes, so that many large entries cannot take more memory than the same number of small ones. Sizes are the
- * caller's estimates.
+ * An LRU map: it evicts the oldest entry that was not read since it was last considered (second chance, as a strict
+ * order would change the map on every read). It is bounded by entries and by bytes, so that many large entries cannot
+ * take more memory than the same number of small ones. Sizes are the caller's estimates.
  */
 export class ByteLru<V> {
   readonly #limits: ByteLruLimits;
@@ -25,7 +24,7 @@ export class ByteLru<V> {
     this.#limits = limits;
   }
 
-  /** What all entries take together, in bytes. */
+  /** The size of all entries together, in bytes. */
   get sizeBytes(): number {
     return this.#sizeBytes;
   }
@@ -37,7 +36,7 @@ export class ByteLru<V> {
     return entry.value;
   }
 
-  /** Keeps a value, unless it alone is larger than its share. */
+  /** Stores a value, unless it is larger than the share of one entry. */
   set(key: string, value: V, sizeBytes: number): void {
     this.delete(key);
     const { maxBytes, maxShare = DEFAULT_MAX_SHARE } = this.#limits;
@@ -49,7 +48,7 @@ export class ByteLru<V> {
 
   #makeRoom(sizeBytes: number): void {
     const { maxEntries = Number.POSITIVE_INFINITY, maxBytes } = this.#limits;
-    // An entry that is put behind the others is met again, and has to go then.
+    // An entry that is moved to the end is visited again, and is evicted then.
     for (const [key, entry] of this.#entries) {
       if (this.#entries.size < maxEntries && this.#sizeBytes + sizeBytes <= maxBytes) break;
       if (entry.wasRead) {

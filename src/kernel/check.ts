@@ -2,8 +2,8 @@ import type { z } from "zod";
 import { AppError } from "./errors.ts";
 
 /**
- * Checks what a client sent against its schema. Throws `code`, naming the field at fault: the first one that is wrong,
- * missing or unknown, or `body` for a body that is wrong as a whole.
+ * Validates client input against a schema. Throws `code`, naming the first field that is invalid, missing or unknown,
+ * or `body` if the body as a whole is invalid.
  */
 export function checkInput<Schema extends z.ZodType>(
   schema: Schema,

@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Time as the domain sees it, so that tests can hold it in hand. */
+/** The clock of the domain, so that tests can control time. */
 export type Clock = {
   /** Wall-clock time, for timestamps only. */
   now(): Date;
-  /** Milliseconds that only go forward, for intervals. */
+  /** Monotonic milliseconds, for intervals. */
   monotonicMs(): number;
 };
 
-/** A clock that can also be waited for. */
+/** A clock that can also sleep. */
 export type WaitingClock = Clock & {
-  /** Resolves after so many milliseconds, or as soon as `signal` aborts. Never rejects. */
+  /** Resolves after `ms` milliseconds, or as soon as `signal` aborts. Never rejects. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 };
 
-/** The machine's own clock. */
+/** The system clock. */
 export const systemClock: WaitingClock = {
   now: () => new Date(),
   monotonicMs: () => performance.now(),

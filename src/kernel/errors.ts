@@ -1,6 +1,6 @@
 /**
- * Every failure that a client may see: HTTP status and OpenAI error `type` by code. Both faces and every transport
- * answer from this one table; adding a code is a change of contract (SPEC section 7, facts in schema/choices.md).
+ * Every failure that a client may see: HTTP status and OpenAI error `type` by code. Both APIs and every transport use
+ * this one table; adding a code changes the contract (SPEC section 7, facts in schema/choices.md).
  */
 export const FAILURES = {
   invalid_body: { status: 400, type: "invalid_request_error" },
@@ -68,19 +68,19 @@ export const FAILURES = {
 export type ErrorCode = keyof typeof FAILURES;
 
 /**
- * A failure that we expect and name. Anything else that is thrown is a bug: every face logs it and answers
- * `internal_error`, and none shows its text.
+ * An expected failure with a code. Any other thrown error is a bug: every API logs it and returns `internal_error`,
+ * without its text.
  */
 export class AppError extends Error {
   override readonly name = "AppError";
   readonly code: ErrorCode;
-  /** Which field of the request is at fault, as OpenAI's `error.param`. */
+  /** The invalid field of the request, as OpenAI's `error.param`. */
   readonly param: string | null;
-  /** When it makes sense to try again, if that is known. */
+  /** When a retry makes sense, if known. */
   readonly retryAfterSeconds: number | undefined;
-  /** What an HTTP answer of it tells beside its body. */
+  /** Headers of the HTTP response. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether the ledger shows that the request was charged nothing: then repeating it cannot bill twice. */
+  /** Whether the ledger shows that the request was not charged: then a retry cannot bill twice. */
   isUncharged = false;
 
   constructor(
@@ -106,14 +106,14 @@ export class AppError extends Error {
   }
 }
 
-/** A client left before its answer was made: work for it stops here, and this failure is sent to no client. */
+/** The client disconnected before its response: work for it stops, and this failure is never sent. */
 export class ClientLeftError extends AppError {
   constructor() {
-    super("unavailable", "The client left before its answer.");
+    super("unavailable", "The client disconnected before its response.");
   }
 }
 
-/** Why the product cannot start: one line for the operator, naming the setting at fault. It is shown without a stack. */
+/** Why the product cannot start: one line for the operator that names the invalid setting. Printed without a stack. */
 export class StartupError extends Error {
   override readonly name = "StartupError";
 }

@@ -1,7 +1,7 @@
 import pino, { type Logger as PinoLogger } from "pino";
 import { traceIds } from "./tracing.ts";
 
-/** Structured lines on standard error: JSON, one object a line, secrets struck out. */
+/** Structured logging to standard error: JSON, one object per line, secrets redacted. */
 export type Logger = PinoLogger;
 
 const SECRET = /\b(app-sk-|sk-|mk-|ws-)[A-Za-z0-9+/=_-]{8,}/g;
@@ -10,7 +10,7 @@ const MAX_MESSAGE = 1_000;
 const MAX_DEPTH = 4;
 const MAX_ITEMS = 100;
 
-/** Members that are never written, wherever they stand: credentials, what people ask and are answered, sealed keys. */
+/** Members that are redacted at every level: credentials, prompts and responses, sealed keys. */
 const HIDDEN: ReadonlySet<string> = new Set([
   "authorization",
   "secret",
@@ -24,7 +24,7 @@ const HIDDEN: ReadonlySet<string> = new Set([
   "sealedkeys",
 ]);
 
-/** A logger at `level`; `destination` is standard error unless a test wants the lines. */
+/** A logger at `level`; tests may replace the `destination`, by default standard error. */
 export function createLogger(
   level: string,
   destination: { write(line: string): void } = process.stderr,
@@ -35,7 +35,7 @@ export function createLogger(
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       mixin: () => traceIds(),
-      // pino's own would look into errors once more.
+      // pino's own serializer would process errors a second time.
       serializers: { err: (fields) => fields },
       formatters: { log: (fields) => toFields(fields, 0) as Record<string, unknown> },
     },
@@ -43,12 +43,12 @@ export function createLogger(
   );
 }
 
-/** Strikes key secrets out of any text. */
+/** Redacts key secrets in any text. */
 export function redact(text: string): string {
   return text.replace(SECRET, "$1[redacted]");
 }
 
-/** Bounded in every direction, so that a line stays whole JSON: 8 KiB a text, 100 members, 4 levels. */
+/** Bounds every dimension, so that a line is never cut: 8 KiB per text, 100 members, 4 levels. */
 function toFields(value: unknown, depth: number): unknown {
   if (typeof value === "string") return cut(value, MAX_TEXT);
   if (typeof value === "bigint") return value.toString();
@@ -67,7 +67,7 @@ function toFields(value: unknown, depth: number): unknown {
   );
 }
 
-/** Only what every error has: what drivers add, such as a query with its parameters, says too much. */
+/** Only the standard fields of an error: those of drivers, such as a query with its parameters, reveal too much. */
 function errorFields(error: Error, depth: number): object {
   const { code } = error as { code?: unknown };
   return {
@@ -79,7 +79,7 @@ function errorFields(error: Error, depth: number): object {
   };
 }
 
-/** The stack without the message, which stands at its head and may be long. */
+/** The stack without the message at its start, which may be long. */
 function framesOf({ stack = "" }: Error): string {
   const at = stack.search(/^ {4}at /m);
   return at < 0 ? "" : stack.slice(at);

@@ -1,37 +1,37 @@
 import { AppError } from "./errors.ts";
 
-/** What a client asked of a list: at most `first` rows, from after the row whose `cursor` it was given. */
+/** The page of a list that a client requests: at most `first` rows after the row with the cursor `after`. */
 export type PageRequest = { readonly first: number; readonly after?: string | undefined };
-/** One page of a list, with what is needed to ask for the next. */
+/** One page of a list, and whether there is a next one. */
 export type Page<T> = { readonly rows: readonly T[]; readonly hasNextPage: boolean };
 
-/** No page is longer than this. */
+/** The maximum length of a page. */
 const MAX_PAGE = 100;
 
-/** Checks `first` (1-100, else `invalid_parameter`) and returns how many rows to read: one more than asked. */
+/** Checks `first` (1-100, else `invalid_parameter`) and returns how many rows to read: one more than requested. */
 export function pageLimit(page: PageRequest): number {
   if (!Number.isInteger(page.first) || page.first < 1 || page.first > MAX_PAGE)
-    throw new AppError("invalid_parameter", `A page has 1 to ${MAX_PAGE} rows.`, { param: "first" });
+    throw new AppError("invalid_parameter", `A page must have 1 to ${MAX_PAGE} rows.`, { param: "first" });
   return page.first + 1;
 }
 
-/** Cuts the one row too many that `pageLimit` asked for. */
+/** Drops the extra row that `pageLimit` added. */
 export function toPage<T>(rows: readonly T[], page: PageRequest): Page<T> {
   return { rows: rows.slice(0, page.first), hasNextPage: rows.length > page.first };
 }
 
 /**
- * Where a list of the chain's rows, newest first, begins that was asked for without a cursor: behind every block and
- * log. A page is then always a range of its index; a condition that may be absent would have one plan for both.
+ * The default cursor of a list of the chain's rows, newest first: after every block and log. A page is then always an
+ * index range; with an optional condition, both cases would share one plan.
  */
 export const END_OF_CHAIN = ["9223372036854775807", "2147483647"] as const;
 
-/** An opaque cursor out of the sort key of a row. */
+/** Encodes the sort key of a row as an opaque cursor. */
 export function encodeCursor(...key: readonly string[]): string {
   return Buffer.from(JSON.stringify(key)).toString("base64url");
 }
 
-/** The sort key out of a cursor of ours with `length` parts. Throws `invalid_cursor` for anything else. */
+/** Decodes the sort key of a cursor with `length` parts. Throws `invalid_cursor` for anything else. */
 export function decodeCursor(cursor: string, length: number): string[] {
   const key = parse(cursor);
   if (!Array.isArray(key) || key.length !== length || !key.every((part) => typeof part === "string"))
@@ -39,12 +39,12 @@ export function decodeCursor(cursor: string, length: number): string[] {
   return key;
 }
 
-/** The cursor of a row in a list that is ordered by a time of whole milliseconds, and by id between equals. */
+/** The cursor of a row in a list that is ordered by a time in whole milliseconds, then by id. */
 export function encodeTimeCursor(at: Date, id: string): string {
   return encodeCursor(at.toISOString(), id);
 }
 
-/** Reads what `encodeTimeCursor` made. Throws `invalid_cursor` for anything else. */
+/** Decodes a cursor of `encodeTimeCursor`. Throws `invalid_cursor` for anything else. */
 export function decodeTimeCursor(cursor: string): { readonly at: Date; readonly id: string } {
   const [time = "", id = ""] = decodeCursor(cursor, 2);
   const at = new Date(time);

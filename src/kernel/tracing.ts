@@ -13,14 +13,14 @@ import {
   trace,
 } from "@opentelemetry/api";
 
-/** What a span says. Only what a stranger may read: no credential, no prompt, nothing that a client wrote at length. */
+/** Attributes of a span. They must be safe to disclose: no credentials, no prompts, no long client input. */
 export type SpanFacts = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** How a span is opened. `facts` are asked for only when it is recorded. */
+/** How a span is opened. `facts` is called only if the span is recorded. */
 export type SpanOptions = {
   readonly kind?: keyof typeof KINDS;
   readonly facts?: () => SpanFacts;
-  /** Only within another: what runs by itself all the time would bury all else. */
+  /** Only inside another span: periodic work would drown out everything else. */
   readonly onlyInside?: boolean;
 };
 
@@ -28,22 +28,22 @@ const KINDS = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT, server: Sp
 const LINKS = createContextKey("zerograph.links");
 
 /**
- * Set once, by the process that exports traces. OpenTelemetry's own API is as global as this; what is ours here lets
- * every call below cost one comparison while there are no traces.
+ * Set once, by the process that exports traces. OpenTelemetry's own API is just as global; with this variable every
+ * call below costs one comparison while tracing is off.
  */
 let tracer: Tracer | undefined;
 
-/** Begins, or with undefined ends, that spans are made. The caller has set OpenTelemetry's globals. */
+/** Turns tracing on, or with undefined off. The caller has set OpenTelemetry's globals. */
 export function useTracer(made: Tracer | undefined): void {
   tracer = made;
 }
 
-/** Whether spans are made at all. */
+/** Whether tracing is on. */
 export function isTracing(): boolean {
   return tracer !== undefined;
 }
 
-/** A span that is open. It must be ended once. */
+/** An open span. It must be ended once. */
 export class OpenSpan {
   readonly #span: Span;
   readonly #context: Context;
@@ -62,7 +62,7 @@ export class OpenSpan {
     this.#span.setAttributes(facts as Attributes);
   }
 
-  /** Marks it as failed. `type` is an error code or a class of errors, never a message. */
+  /** Marks the span as failed. `type` is an error code or class, never a message. */
   fail(type: string): void {
     this.#span.setAttribute("error.type", type);
     this.#span.setStatus({ code: SpanStatusCode.ERROR });
@@ -73,7 +73,7 @@ export class OpenSpan {
   }
 }
 
-/** Opens a span inside the one that is active, or inside `parent`. Undefined when there are no traces. */
+/** Opens a span inside the active one, or inside `parent`. Undefined while tracing is off. */
 export function openSpan(name: string, options: SpanOptions = {}, parent?: Context): OpenSpan | undefined {
   if (!tracer) return undefined;
   const inside = parent ?? context.active();
@@ -88,7 +88,7 @@ export function openSpan(name: string, options: SpanOptions = {}, parent?: Conte
   return new OpenSpan(span, links ? inside.deleteValue(LINKS) : inside);
 }
 
-/** Runs `work` in a span of its own, which fails when it does; without traces it is only called. */
+/** Runs `work` in a new span, which fails if the work does; without tracing, only runs `work`. */
 export async function inSpan<T>(
   name: string,
   options: SpanOptions,
@@ -106,32 +106,32 @@ export async function inSpan<T>(
   }
 }
 
-/** What a failure is called in a trace: its code where it has one, else its class. */
+/** The name of a failure in a trace: its code if it has one, else its class. */
 export function errorType(error: unknown): string {
   const { code, name } = Object(error);
   return typeof code === "string" ? code : typeof name === "string" ? name : "error";
 }
 
-/** The headers that make what is asked with them a part of the trace (W3C `traceparent`); none without one. */
+/** The headers that make an outgoing request a part of the trace (W3C `traceparent`); empty without a trace. */
 export function traceHeaders(): Record<string, string> {
   const headers: Record<string, string> = {};
   if (tracer) propagation.inject(context.active(), headers);
   return headers;
 }
 
-/** Where a trace goes on whose headers these are; a new one begins without them. */
+/** The context of the trace in these headers; a new trace without them. */
 export function contextOf(headers: Readonly<Record<string, unknown>> | undefined): Context {
   return headers ? propagation.extract(ROOT_CONTEXT, headers) : ROOT_CONTEXT;
 }
 
-/** Who asks for something that is going to be done for several at once. Undefined without traces. */
+/** The context of a caller whose work is going to be batched with that of others. Undefined without tracing. */
 export function currentContext(): Context | undefined {
   return tracer && context.active();
 }
 
-/** Does for several what they asked for: in the trace of the first, with links to those of the others. */
-export function runForAll<T>(askers: readonly (Context | undefined)[], work: () => T): T {
-  const [first, ...others] = askers;
+/** Runs work on behalf of several callers: in the trace of the first, with links to those of the others. */
+export function runForAll<T>(callers: readonly (Context | undefined)[], work: () => T): T {
+  const [first, ...others] = callers;
   if (!tracer || !first) return work();
   const links = others.flatMap((other) => {
     const span = other && trace.getSpanContext(other);
@@ -140,12 +140,12 @@ export function runForAll<T>(askers: readonly (Context | undefined)[], work: () 
   return context.with(links.length > 0 ? first.setValue(LINKS, links) : first, work);
 }
 
-/** Begins what goes on by itself, whoever set it off: it belongs to no trace. */
+/** Starts work that outlives the caller: it belongs to no trace. */
 export function detached<T>(work: () => T): T {
   return tracer ? context.with(ROOT_CONTEXT, work) : work();
 }
 
-/** The ids that join a line of the log to its trace; nothing without one. */
+/** The ids that link a log line to its trace; empty without one. */
 export function traceIds(): { readonly trace_id?: string; readonly span_id?: string } {
   const span = tracer && trace.getSpanContext(context.active());
   return span ? { trace_id: span.traceId, span_id: span.spanId } : {};

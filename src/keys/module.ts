@@ -17,26 +17,26 @@ import { SessionService } from "./sessions/session.service.ts";
 import { SessionSweep } from "./sessions/session-sweep.runner.ts";
 import { signInOrigins } from "./sessions/sign-in-origins.ts";
 
-/** Who may ask for what. */
+/** The services of keys, authentication and sessions. */
 export type KeyServices = {
   readonly apiKeys: ApiKeyService;
   readonly managementKeys: ManagementKeyService;
   readonly sessions: SessionService;
-  /** Notes which key was used, when and from where. */
+  /** Records which key was used, when and from which address. */
   readonly keyUse: KeyUseService;
-  /** The proxies whose word on a request's source is taken. */
+  /** The proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: BlockList;
   readonly credentialWatch: CredentialWatch;
-  /** Where every request comes in, on every face. */
+  /** Authenticates and rate-limits every request of every API. */
   readonly requestAuthenticator: RequestAuthenticator;
-  /** Who sends this `Authorization` header. */
+  /** The principal of an `Authorization` header. */
   authenticate(authorization: string | undefined): Promise<Principal>;
 };
 
-/** The services of keys, and what they do besides answering. */
+/** The services of keys and their background work. */
 export type KeyModule = Lifecycle & { readonly services: KeyServices };
 
-/** Builds the services of keys. Requests are counted in `redis` where there is one, else by this process. */
+/** Creates the services of keys. Requests are counted in `redis` if given, else in this process. */
 export function createKeyModule(parts: AppContext, redis: RedisConnection | undefined): KeyModule {
   const { config, network, log, clock, rpc, database, bus, committed } = parts;
   const trusted = trustedProxies(config.TRUSTED_PROXIES ?? []);

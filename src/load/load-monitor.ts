@@ -2,32 +2,32 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { getHeapStatistics } from "node:v8";
 import type { MemoryBudget } from "./memory-budget.ts";
 
-/** What the process has too much of. */
+/** The resource that is overloaded. */
 export type Overload = "event_loop" | "memory";
 
 type Dependencies = {
   readonly memory: MemoryBudget;
-  /** From this 99th percentile of the event-loop delay on, requests are refused. Milliseconds. */
+  /** The 99th percentile of the event-loop delay from which on requests are rejected, milliseconds. */
   readonly maxEventLoopDelayMs: number;
 };
 
 const WINDOW_MS = 500;
-/** So many windows in a row must be late: one long task, as when a module is loaded, is no overload. */
+/** Consecutive late windows that count as overload: a single long task, such as loading a module, does not. */
 const LATE_WINDOWS = 3;
 const RESOLUTION_MS = 10;
-/** From here on memory is near its limit. The heap's limit is Node's own (`--max-old-space-size`). */
+/** The shares from which on memory is near its limit. The heap limit is Node's (`--max-old-space-size`). */
 const BUDGET_NEAR_FULL = 0.95;
 const HEAP_NEAR_FULL = 0.9;
 /**
- * Below this use of one core the event loop is late because other processes have the machine: requests that are refused
- * would not bring it back.
+ * Below this use of one core the event loop is late because other processes use the machine: rejecting requests would
+ * not help.
  */
 const OWN_CPU_SHARE = 0.4;
 const NANOSECONDS_PER_MS = 1e6;
 
 /**
- * Measures, twice a second, how late the event loop is and how much memory is left, and says whether requests should be
- * refused. Between `start` and `stop` it keeps one timer, which does not keep the process alive.
+ * Measures the event-loop delay and the free memory twice a second, and decides whether requests should be rejected.
+ * Between `start` and `stop` it has one timer, which does not keep the process alive.
  */
 export class LoadMonitor {
   readonly #dependencies: Dependencies;
@@ -43,7 +43,7 @@ export class LoadMonitor {
     this.#dependencies = dependencies;
   }
 
-  /** Why new requests should be refused; undefined when they should not. */
+  /** Why new requests should be rejected; undefined if they should not. */
   get overload(): Overload | undefined {
     if (this.#dependencies.memory.usedShare >= BUDGET_NEAR_FULL) return "memory";
     return this.#overload;
@@ -67,10 +67,10 @@ export class LoadMonitor {
   }
 
   #sample(): void {
-    // A timer that fires every RESOLUTION_MS is what Node measures by: that time is not delay.
+    // Node measures with a timer that fires every RESOLUTION_MS: that time is not delay.
     this.#delayP99Ms = Math.max(0, this.#delay.percentile(99) / NANOSECONDS_PER_MS - RESOLUTION_MS);
     this.#delay.reset();
-    const isLate = this.#delayP99Ms > this.#dependencies.maxEventLoopDelayMs && this.#isBusyItself();
+    const isLate = this.#delayP99Ms > this.#dependencies.maxEventLoopDelayMs && this.#isCpuBound();
     this.#lateWindows = isLate ? this.#lateWindows + 1 : 0;
     const { used_heap_size: used, heap_size_limit: limit } = getHeapStatistics();
     if (used > HEAP_NEAR_FULL * limit) this.#overload = "memory";
@@ -79,7 +79,7 @@ export class LoadMonitor {
     this.#sampledAtMs = performance.now();
   }
 
-  #isBusyItself(): boolean {
+  #isCpuBound(): boolean {
     const { user, system } = process.cpuUsage(this.#cpu);
     const elapsedMs = performance.now() - this.#sampledAtMs;
     return (user + system) / 1_000 > OWN_CPU_SHARE * elapsedMs;

@@ -1,17 +1,17 @@
 import { AppError } from "../kernel/errors.ts";
 
-/** How much memory requests may hold together, and how much of it one owner, bytes. */
+/** How much memory requests may hold in total and per owner, bytes. */
 export type MemoryLimits = {
   readonly totalBytes: number;
-  /** Of one account, for requests with a valid credential of it. */
+  /** Per account, for requests with a valid credential. */
   readonly perAccountBytes: number;
-  /** Of one network address, for requests without a credential or before it was checked. */
+  /** Per network address, for requests without a credential or before it was checked. */
   readonly perAddressBytes: number;
-  /** Of all addresses: the rest is kept for valid credentials. */
+  /** For all addresses together: the rest is reserved for valid credentials. */
   readonly addressesBytes: number;
 };
 
-/** Whose share of the budget a lease counts against. */
+/** The owner against whose share of the budget a lease counts. */
 export type MemoryOwner = { readonly kind: "address" | "account"; readonly id: string };
 
 /** The share of the total that one account, one address and all addresses may hold. */
@@ -20,7 +20,7 @@ const ADDRESS_SHARE = 1 / 3;
 const ADDRESSES_SHARE = 1 / 2;
 const RETRY_AFTER_SECONDS = 1;
 
-/** The usual limits within a total: half of it for one account, a third for one address, half for all addresses. */
+/** The default limits of a total: half for one account, a third for one address, half for all addresses. */
 export function memoryLimits(totalBytes: number): MemoryLimits {
   return {
     totalBytes,
@@ -31,9 +31,9 @@ export function memoryLimits(totalBytes: number): MemoryLimits {
 }
 
 /**
- * The memory that requests under way may hold in this process: bodies that are being read or worked on, and answers
- * that are being built or that their client has not read yet. Whoever needs more than a few kilobytes reserves them
- * before allocating; what does not fit is refused with `overloaded` (503 with `Retry-After`) instead of allocated.
+ * The memory that active requests may hold in this process: bodies that are being read or processed, and responses that
+ * are being built or not yet read by the client. Code that needs more than a few kilobytes reserves them before
+ * allocating; a reservation that does not fit throws `overloaded` (503 with `Retry-After`).
  */
 export class MemoryBudget {
   readonly #limits: MemoryLimits;
@@ -48,12 +48,12 @@ export class MemoryBudget {
     this.#refused = refused;
   }
 
-  /** Bytes held now. Answers that were paid for may take it above the total. */
+  /** Bytes held now. Paid responses may exceed the total. */
   get usedBytes(): number {
     return this.#usedBytes;
   }
 
-  /** The part of the total that is held; above 1 when it is exceeded. */
+  /** The held share of the total; above 1 if it is exceeded. */
   get usedShare(): number {
     return this.#usedBytes / this.#limits.totalBytes;
   }
@@ -103,7 +103,7 @@ type Account = {
   shareOf(owner: MemoryOwner): number;
 };
 
-/** What one request holds of the budget. It is released once, as a whole, when the response is closed. */
+/** The memory that one request holds. It is released once, as a whole, when the response is closed. */
 export class MemoryLease {
   readonly #account: Account;
   #owner: MemoryOwner;
@@ -115,31 +115,31 @@ export class MemoryLease {
     this.#account = account;
   }
 
-  /** What it holds. */
+  /** The bytes held. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** What it could hold if its owner had no other request under way. */
+  /** What the lease could hold if its owner had no other active request. */
   get largestBytes(): number {
     return this.#account.shareOf(this.#owner);
   }
 
-  /** Reserves memory before it is allocated. Throws `overloaded` when it does not fit, and holds nothing more then. */
+  /** Reserves memory before it is allocated. Throws `overloaded` if it does not fit; the lease is then unchanged. */
   reserve(bytes: number): void {
     if (this.#isReleased) return;
     this.#account.reserve(this.#owner, bytes);
     this.#bytes += bytes;
   }
 
-  /** Counts memory that is allocated already and must not be refused any more, such as an answer that was paid for. */
+  /** Counts memory that is already allocated and can no longer be refused, such as a paid response. */
   charge(bytes: number): void {
     if (this.#isReleased) return;
     this.#account.add(this.#owner, bytes);
     this.#bytes += bytes;
   }
 
-  /** Counts it against another owner from now on: the account, once the credential is known to be valid. */
+  /** Moves the lease to another owner: the account, once the credential was verified. */
   assignTo(owner: MemoryOwner): void {
     if (this.#isReleased) return;
     if (this.#bytes > 0) {
@@ -149,7 +149,7 @@ export class MemoryLease {
     this.#owner = owner;
   }
 
-  /** Gives everything back. */
+  /** Releases everything. */
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;

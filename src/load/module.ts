@@ -5,11 +5,11 @@ import { LoadMonitor } from "./load-monitor.ts";
 import { MemoryBudget, memoryLimits } from "./memory-budget.ts";
 import { RequestMemory } from "./request-memory.ts";
 
-/** What keeps this process from taking on more than it can carry. */
+/** The services that protect this process from overload. */
 export type LoadServices = {
   readonly load: {
     readonly memory: MemoryBudget;
-    /** What each HTTP request holds of the memory budget. */
+    /** The memory leases of HTTP requests. */
     readonly requests: RequestMemory;
     readonly monitor: LoadMonitor;
   };
@@ -17,7 +17,7 @@ export type LoadServices = {
 
 const MEBIBYTE = 1_048_576;
 
-/** Builds the services of load. */
+/** Creates the services of load. */
 export function createLoadModule(
   config: Config,
   trustedProxies: BlockList,

@@ -1,11 +1,11 @@
 import type { MemoryLease } from "./memory-budget.ts";
 
-/** What whoever builds an answer may ask of the memory budget (see `MemoryLease`). */
+/** The part of a `MemoryLease` that the code building a response may use. */
 export type AnswerMemory = Pick<MemoryLease, "reserve" | "charge">;
 
 /**
- * The memory that the results of one operation hold while they are built and until they were sent, where a connection
- * carries several operations or results.
+ * The memory that the results of one operation hold until they are sent, on a connection that carries several
+ * operations or results.
  */
 export class OperationMemory implements AnswerMemory {
   readonly #open: () => MemoryLease;
@@ -26,13 +26,13 @@ export class OperationMemory implements AnswerMemory {
     this.#current()?.charge(bytes);
   }
 
-  /** Gives back what the results so far hold: they were sent. */
+  /** Releases the memory of the results that were sent. */
   release(): void {
     this.#lease?.release();
     this.#lease = undefined;
   }
 
-  /** Releases everything, for good: what is built after the end is not sent. */
+  /** Releases everything permanently: results built after the end are not sent. */
   end(): void {
     this.#isEnded = true;
     this.release();

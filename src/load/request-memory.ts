@@ -7,8 +7,8 @@ import type { MemoryBudget, MemoryLease, MemoryOwner } from "./memory-budget.ts"
 import { type AnswerMemory, OperationMemory } from "./operation-memory.ts";
 
 /**
- * The memory lease of each HTTP request: opened when something first needs one, counted against the client's address
- * until its credential was checked, and released when the response is closed.
+ * The memory lease of each HTTP request: opened on first use, counted against the client's address until the credential
+ * was verified, and released when the response is closed.
  */
 export class RequestMemory {
   readonly #budget: MemoryBudget;
@@ -33,7 +33,7 @@ export class RequestMemory {
     return lease;
   }
 
-  /** The lease of a request for what is seldom needed: it is opened with the first bytes. */
+  /** The lease of a request, opened only when the first bytes are reserved. */
   answerOf(request: IncomingMessage, response: ServerResponse): AnswerMemory {
     return {
       reserve: (bytes) => this.of(request, response).reserve(bytes),
@@ -41,22 +41,22 @@ export class RequestMemory {
     };
   }
 
-  /** What an operation holds that a connection carries among others: `request` opened the connection. */
+  /** The memory of one of several operations on a connection, which `request` opened. */
   operationOf(request: IncomingMessage, principal: Principal): OperationMemory {
     return new OperationMemory(() => this.#budget.open(accountOf(principal) ?? this.#addressOf(request)));
   }
 
-  /** Whoever reads the body of this request reserves what it keeps of it. */
+  /** Marks that the reader of this request's body reserves the memory itself. */
   countsItself(request: IncomingMessage): void {
     this.#countThemselves.set(request, true);
   }
 
-  /** Whether the body of a request is counted by whoever reads it. */
+  /** Whether the reader of a request's body reserves the memory itself. */
   isCounted(request: IncomingMessage): boolean {
     return this.#countThemselves.get(request) === true;
   }
 
-  /** Counts what a request holds against its account from now on. */
+  /** Counts the memory of a request against its account from now on. */
   identified(request: IncomingMessage, principal: Principal): void {
     const owner = accountOf(principal);
     if (!owner) return;

@@ -9,16 +9,16 @@ import {
 import type { HoldsObserver } from "../accounts/holds.service.ts";
 import type { EndedRequest, RequestObserver } from "../inference/requests/request-observer.ts";
 
-/** Gauges that are read on each scrape. A gauge that fails is left out. */
+/** Gauges that are read on each scrape. A gauge that fails is omitted. */
 export type Sampled = {
   readonly holdsOpen: () => Promise<number>;
-  /** Age of the oldest event that is not published yet, seconds; 0 when there is none. */
+  /** Age of the oldest unpublished event, seconds; 0 if there is none. */
   readonly relayLagSeconds: () => Promise<number>;
-  /** Blocks between what a watcher has read and the head of the chain. */
+  /** Blocks between a watcher's last block and the head of the chain. */
   readonly watcherLags: () => Promise<readonly { readonly watcher: string; readonly blocks: number }[]>;
-  /** Streams of events that are open in this process: the sources of subscriptions. */
+  /** Event streams open in this process: the sources of subscriptions. */
   readonly eventStreamsOpen: () => number;
-  /** Memory that requests under way hold: bodies, and answers until they are read. */
+  /** Memory that active requests hold: bodies, and responses until they are read. */
   readonly requestMemoryBytes: () => number;
   /** The 99th percentile of the event-loop delay in the last half second. */
   readonly eventLoopDelaySeconds: () => number;
@@ -35,7 +35,7 @@ const TOKENS = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_
 const BATCH = [1, 2, 4, 8, 16, 32, 64];
 const CIRCUITS = { closed: 0, "half-open": 1, open: 2 } as const;
 const MAX_MODELS = 100;
-/** Names of operations are the clients'. The first so many have a label of their own, the others share these. */
+/** Clients choose operation names. The first 100 have their own label; the others share the buckets. */
 const MAX_OPERATIONS = 100;
 const OPERATION_BUCKETS = 16;
 const PLAN_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
@@ -43,10 +43,10 @@ const SAMPLE_MS = 2_000;
 const PROVIDER = "0g";
 
 /**
- * What this process counts, in the format of Prometheus. What concerns inference is named as OpenTelemetry's
- * conventions for GenAI name it, with `_` for `.` and the unit behind. No label takes values that clients make up:
- * of models the first 100 have their own name, the others are `other`; of operations of the graph the first 100, the
- * others are `hash-0` to `hash-15` by their name.
+ * The metrics of this process, in Prometheus format. Inference metrics have the names of OpenTelemetry's GenAI
+ * conventions, with `_` for `.` and the unit appended. Labels have a bounded number of values: the first 100 models
+ * have their own name, the others are `other`; the first 100 GraphQL operation names too, the others are `hash-0` to
+ * `hash-15` by their name.
  */
 export class Metrics implements HoldsObserver, RequestObserver {
   readonly #registry = new Registry();
@@ -74,14 +74,14 @@ export class Metrics implements HoldsObserver, RequestObserver {
     collectDefaultMetrics({ register: this.#registry });
     this.#duration = new Histogram({
       name: "gen_ai_client_operation_duration_seconds",
-      help: "gen_ai.client.operation.duration: how long requests for inference took, from admission to settlement",
+      help: "gen_ai.client.operation.duration: duration of inference requests, from admission to settlement",
       labelNames: [...labelNames, "error_type"],
       buckets: SECONDS,
       registers,
     });
     this.#firstChunk = new Histogram({
       name: "gen_ai_client_operation_time_to_first_chunk_seconds",
-      help: "gen_ai.client.operation.time_to_first_chunk: until the provider's first byte",
+      help: "gen_ai.client.operation.time_to_first_chunk: time to the provider's first byte",
       labelNames,
       buckets: FIRST_CHUNK_SECONDS,
       registers,
@@ -95,80 +95,80 @@ export class Metrics implements HoldsObserver, RequestObserver {
     });
     this.#tries = new Histogram({
       name: "zerograph_request_tries",
-      help: "How many providers were asked for one request",
+      help: "Number of providers tried per request",
       labelNames: ["gen_ai_operation_name"],
       buckets: [0, 1, 2, 3, 4, 5],
       registers,
     });
     this.#admissions = new Counter({
       name: "zerograph_admissions_total",
-      help: "Requests that asked to be admitted, by what became of them: admitted, or an error code",
+      help: "Admission attempts by outcome: admitted, or an error code",
       labelNames: ["outcome"],
       registers,
     });
     this.#admissionBatch = new Histogram({
       name: "zerograph_admission_batch_size",
-      help: "How many requests one statement admitted",
+      help: "Number of requests admitted by one statement",
       buckets: BATCH,
       registers,
     });
     this.#settlementBatch = new Histogram({
       name: "zerograph_settlement_batch_size",
-      help: "How many requests one statement billed",
+      help: "Number of requests billed by one statement",
       buckets: BATCH,
       registers,
     });
     this.#evidence = new Counter({
       name: "zerograph_evidence_total",
-      help: "Provider signatures that were checked, by verdict: verified, or why not",
+      help: "Checked provider signatures by verdict: verified, or the reason of the failure",
       labelNames: ["verdict"],
       registers,
     });
     this.#http = new Histogram({
       name: "http_server_request_duration_seconds",
-      help: "http.server.request.duration: how long HTTP requests took, streams until their end",
+      help: "http.server.request.duration: duration of HTTP requests, of streams until their end",
       labelNames: ["http_request_method", "http_route", "http_response_status_code"],
       buckets: HTTP_SECONDS,
       registers,
     });
     this.#graph = new Histogram({
       name: "zerograph_graphql_operation_duration_seconds",
-      help: "How long operations of the graph took, by their name and what came of them; subscriptions until they are open",
+      help: "Duration of GraphQL operations by name and outcome; of subscriptions until they are open",
       labelNames: ["graphql_operation_type", "graphql_operation_name", "outcome"],
       buckets: HTTP_SECONDS,
       registers,
     });
     this.#plans = new Histogram({
       name: "zerograph_graphql_planning_duration_seconds",
-      help: "How long operations of the graph took to plan that were not planned before",
+      help: "Duration of planning GraphQL operations that have no cached plan",
       buckets: PLAN_SECONDS,
       registers,
     });
     this.#refusals = new Counter({
       name: "zerograph_refusals_total",
-      help: "Requests refused as overloaded, by cause: the event loop is late, or requests hold too much memory",
+      help: "Requests rejected as overloaded, by cause: event-loop delay, or memory held by requests",
       labelNames: ["cause"],
       registers,
     });
     this.#plannerRestarts = new Counter({
       name: "zerograph_graphql_planner_restarts_total",
-      help: "How often the process that plans operations of the graph was started again",
+      help: "Restarts of the GraphQL planner process",
       registers,
     });
     this.#planRefusals = new Counter({
       name: "zerograph_graphql_plan_refusals_total",
-      help: "Operations of the graph that were not planned, by the reason",
+      help: "GraphQL operations that were not planned, by reason",
       labelNames: ["reason"],
       registers,
     });
     this.#subscriptions = new Gauge({
       name: "zerograph_subscriptions_open",
-      help: "Subscriptions of the graph that are open, over WebSocket and server-sent events",
+      help: "Open GraphQL subscriptions, over WebSocket and server-sent events",
       registers,
     });
   }
 
-  /** A request was refused because the process has too much to do. */
+  /** Counts a request that was rejected because the process is overloaded. */
   refused(cause: "event_loop" | "memory"): void {
     this.#refusals.inc({ cause });
   }
@@ -207,7 +207,7 @@ export class Metrics implements HoldsObserver, RequestObserver {
     this.#evidence.inc({ verdict });
   }
 
-  /** `route` is the pattern of the route, never the path that was asked. */
+  /** `route` is the pattern of the route, never the requested path. */
   http(request: { method: string; route: string; status: number; durationMs: number }): void {
     const { method, route, status, durationMs } = request;
     const labels = {
@@ -218,7 +218,7 @@ export class Metrics implements HoldsObserver, RequestObserver {
     this.#http.observe(labels, durationMs / 1_000);
   }
 
-  /** An operation of the graph. `outcome` is `ok`, `opened`, or the code of its first failure. */
+  /** A GraphQL operation. `outcome` is `ok`, `opened`, or the code of its first failure. */
   graphOperation(operation: { type: string; name: string; outcome: string; durationMs: number }): void {
     const { type, name, outcome, durationMs } = operation;
     const labels = {
@@ -238,12 +238,12 @@ export class Metrics implements HoldsObserver, RequestObserver {
     this.#plannerRestarts.inc();
   }
 
-  /** `reason` is a fixed word, never text of a client. */
+  /** `reason` is a fixed word, never client input. */
   planRefused(reason: string): void {
     this.#planRefusals.inc({ reason });
   }
 
-  /** A subscription was opened; call what is returned when it is over. */
+  /** Counts an open subscription; call the returned function when it ends. */
   subscription(): () => void {
     this.#subscriptions.inc();
     let isOpen = true;
@@ -253,38 +253,38 @@ export class Metrics implements HoldsObserver, RequestObserver {
     };
   }
 
-  /** Says where to look for what is read on demand. */
+  /** Registers the sources of the gauges that are read on each scrape. */
   sample(sources: Sampled): void {
-    this.#sampled("zerograph_holds_open", "Holds that are open, of all processes", [], async (gauge) =>
+    this.#sampled("zerograph_holds_open", "Open holds, across all processes", [], async (gauge) =>
       gauge.set(await sources.holdsOpen()),
     );
     this.#sampled(
       "zerograph_event_relay_lag_seconds",
-      "Age of the oldest event that is not published yet",
+      "Age of the oldest unpublished event",
       [],
       async (gauge) => gauge.set(await sources.relayLagSeconds()),
     );
     this.#sampled(
       "zerograph_event_streams_open",
-      "Streams of events that are open in this process, which subscriptions read; many of these may share one",
+      "Event streams open in this process; many subscriptions may share one",
       [],
       async (gauge) => gauge.set(sources.eventStreamsOpen()),
     );
     this.#sampled(
       "zerograph_request_memory_bytes",
-      "Memory that requests under way hold: bodies, and answers until their client has read them",
+      "Memory held by active requests: bodies, and responses until the client has read them",
       [],
       async (gauge) => gauge.set(sources.requestMemoryBytes()),
     );
     this.#sampled(
       "zerograph_event_loop_delay_seconds",
-      "99th percentile of the event-loop delay in the last half second; requests are refused above MAX_EVENT_LOOP_DELAY_MS",
+      "99th percentile of the event-loop delay in the last half second; requests are rejected above MAX_EVENT_LOOP_DELAY_MS",
       [],
       async (gauge) => gauge.set(sources.eventLoopDelaySeconds()),
     );
     this.#sampled(
       "zerograph_watcher_lag_blocks",
-      "Blocks between what a watcher of the chain has read and the head",
+      "Blocks between a chain watcher's last block and the head",
       ["watcher"],
       async (gauge) => {
         for (const { watcher, blocks } of await sources.watcherLags()) gauge.set({ watcher }, blocks);
@@ -292,7 +292,7 @@ export class Metrics implements HoldsObserver, RequestObserver {
     );
     this.#sampled(
       "zerograph_provider_circuit_state",
-      "Circuit breakers that this process has: 0 closed, 1 half-open, 2 open",
+      "Circuit breakers of this process: 0 closed, 1 half-open, 2 open",
       ["provider"],
       async (gauge) => {
         for (const { provider, state } of sources.circuits()) gauge.set({ provider }, CIRCUITS[state]);
@@ -300,7 +300,7 @@ export class Metrics implements HoldsObserver, RequestObserver {
     );
   }
 
-  /** All of it as text, with the media type to serve it by. */
+  /** All metrics as text, with their media type. */
   async text(): Promise<{ readonly type: string; readonly body: string }> {
     return { type: this.#registry.contentType, body: await this.#registry.metrics() };
   }

@@ -2,17 +2,17 @@ import { randomUUID } from "node:crypto";
 import type { Config } from "../config.ts";
 import { useTracer } from "../kernel/tracing.ts";
 
-/** What says where traces go, and which of them. */
+/** The settings of the trace exporter and sampler. */
 export type TraceSettings = Pick<
   Config,
   "OTEL_EXPORTER_OTLP_ENDPOINT" | "OTEL_SERVICE_NAME" | "OTEL_TRACES_SAMPLER" | "OTEL_TRACES_SAMPLER_ARG"
 >;
 
 /**
- * Begins to export the traces of this process over OTLP/HTTP (JSON), when a collector is configured. What is not set
- * here OpenTelemetry's SDK reads from its standard variables (OTEL_EXPORTER_OTLP_HEADERS, OTEL_RESOURCE_ATTRIBUTES and
- * so on). The SDK is loaded only then, and takes 50 to 250 ms. At most 2,048 spans wait; more are dropped. Resolves with
- * how to send what waits and end it, within 5 s; undefined without a collector.
+ * Starts exporting the traces of this process over OTLP/HTTP (JSON), if a collector is configured. OpenTelemetry's SDK
+ * reads the other standard variables itself (OTEL_EXPORTER_OTLP_HEADERS, OTEL_RESOURCE_ATTRIBUTES and so on). The SDK
+ * is loaded only then, and takes 50 to 250 ms. At most 2,048 spans are queued; more are dropped. Resolves with a
+ * function that flushes the queue and stops within 5 s; undefined without a collector.
  */
 export async function startTraces(
   settings: TraceSettings,
@@ -30,10 +30,10 @@ export async function startTraces(
       import("@opentelemetry/core"),
     ]);
   const own = resources.resourceFromAttributes({ "service.instance.id": randomUUID() });
-  const told = resources.detectResources({ detectors: [resources.envDetector] });
+  const detected = resources.detectResources({ detectors: [resources.envDetector] });
   const named = resources.resourceFromAttributes({ "service.name": name });
   const provider = new sdk.TracerProvider({
-    resource: own.merge(told).merge(named),
+    resource: own.merge(detected).merge(named),
     sampler: samplerOf(sdk, settings),
     spanLimits: { attributeValueLengthLimit: MAX_TEXT, attributeCountLimit: 64, linkCountLimit: 128 },
     spanProcessors: [
@@ -63,7 +63,7 @@ const DELAY_MS = 1_000;
 
 type Sdk = typeof import("@opentelemetry/sdk-trace");
 
-/** By the names of the standard (OTEL_TRACES_SAMPLER). */
+/** The sampler by its standard name (OTEL_TRACES_SAMPLER). */
 function samplerOf(sdk: Sdk, { OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: share }: TraceSettings) {
   const [, isByParent, kind = name] = /^(parentbased_)?(.*)$/.exec(name) ?? [];
   const root =

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { AppError, ErrorCode } from "../kernel/errors.ts";
 import { FILE_FAILURES } from "../storage/file-failures.ts";
 
-/** Which HTTP statuses the storage endpoints answer with: real ones, or as the original gateway does, 200 and 600. */
+/** The HTTP statuses of the storage endpoints: standard ones, or 200 and 600 like the original gateway. */
 export type StorageStatus = "http" | "legacy";
 
 const INVALID = { code: 1, message: "Invalid parameter" } as const;
@@ -18,14 +18,14 @@ const CODES: Readonly<Partial<Record<ErrorCode, { readonly code: number; readonl
   folder_malformed: { code: 106, message: "File type unsupported" },
 };
 
-/** What says no more than its message does. */
+/** Errors whose `data` would only repeat the message. */
 const WITHOUT_DATA: ReadonlySet<ErrorCode> = new Set(["file_not_found", "file_pruned", "file_not_finalized"]);
 
-/** What HTTP itself has a meaning for, which `legacy` leaves alone. */
+/** Statuses with a meaning in HTTP itself, which `legacy` does not change. */
 const HTTP_STATUSES: ReadonlySet<number> = new Set([401, 403, 408, 413, 416, 429]);
 const LEGACY_INTERNAL = 600;
 
-/** A JSON answer of the storage endpoints: its `data` by a schema. */
+/** The schema of a JSON response of the storage endpoints, given that of its `data`. */
 export function envelopeOf<Data extends z.ZodType>(data: Data) {
   return z.strictObject({ code: z.literal(0), message: z.literal("Success"), data });
 }
@@ -35,7 +35,7 @@ export const ENVELOPE_FAILURE = z
   .strictObject({ code: z.int().min(1), message: z.string(), data: z.string().nullable() })
   .meta({ id: "StorageError" });
 
-/** An answer that went well. */
+/** A successful response. */
 export function envelope(data: unknown): {
   readonly code: 0;
   readonly message: "Success";
@@ -44,14 +44,14 @@ export function envelope(data: unknown): {
   return { code: 0, message: "Success", data };
 }
 
-/** A failure in the envelope, and the status that goes with it. */
+/** A failure in the envelope, with its HTTP status. */
 export function toEnvelopeFailure(
   error: AppError,
   statuses: StorageStatus,
 ): { readonly status: number; readonly body: z.output<typeof ENVELOPE_FAILURE> } {
-  const told = CODES[error.code] ?? (error.status >= 500 ? INTERNAL : INVALID);
+  const known = CODES[error.code] ?? (error.status >= 500 ? INTERNAL : INVALID);
   const status = statuses === "http" ? error.status : legacyStatus(error.status);
-  return { status, body: { ...told, data: WITHOUT_DATA.has(error.code) ? null : error.message } };
+  return { status, body: { ...known, data: WITHOUT_DATA.has(error.code) ? null : error.message } };
 }
 
 function legacyStatus(status: number): number {

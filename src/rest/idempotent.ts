@@ -6,12 +6,12 @@ import type { StreamSink } from "../inference/dispatch/stream-options.ts";
 import type { Answer } from "./http/answer.ts";
 
 /**
- * What a repetition of a request with the same `Idempotency-Key` gets: the first answer again, or, when that shows a
- * secret, the word that it was done.
+ * What a repeated request with the same `Idempotency-Key` gets: the first response again, or, if that contains a
+ * secret, an error that says that the request was already done.
  */
-export type ResumeMatcher = "replayed" | "secret";
+export type IdempotencyMode = "replayed" | "secret";
 
-/** A request that came with a key. */
+/** A request with an `Idempotency-Key`. */
 export type KeyedRequest = {
   readonly account: string;
   readonly method: string;
@@ -20,18 +20,18 @@ export type KeyedRequest = {
   readonly params: Readonly<Record<string, string>>;
   readonly body: Buffer;
   readonly requestId: string;
-  /** The key under which the answer is stored, of the credential that was sent. */
+  /** The encryption key of the stored response, derived from the credential that was sent. */
   readonly replayKey: ReplayKey | undefined;
 };
 
 const JSON_TYPE = "application/json; charset=utf-8";
 const EVENTS_TYPE = "text/event-stream; charset=utf-8";
 
-/** Answers a request once: `handle` runs for the first with its key, and the others get what came of it (P4). */
+/** Handles a request once: `handle` runs for the first with its key, and repetitions get its outcome (P4). */
 export async function answerOnce(
   app: App,
   request: KeyedRequest,
-  repetition: ResumeMatcher,
+  repetition: IdempotencyMode,
   handle: () => Promise<Answer>,
 ): Promise<Answer> {
   const { account, method, url: route, key, params, body, requestId, replayKey } = request;
@@ -42,10 +42,11 @@ export async function answerOnce(
     await begun.fail(error);
     throw error;
   });
-  if (answer.kind === "stream") return { kind: "stream", run: (sink) => keepStream(begun, answer.run, sink) };
-  // Files are read, not made: no endpoint that is repeated answers with one.
+  if (answer.kind === "stream")
+    return { kind: "stream", run: (sink) => storeStream(begun, answer.run, sink) };
+  // Files are read, not created: no idempotent endpoint answers with one.
   if (repetition === "secret" || answer.kind === "file") await begun.keepNothing();
-  else await begun.keep(memoizeFor(answer));
+  else await begun.keep(toKeptAnswer(answer));
   return answer;
 }
 
@@ -53,7 +54,7 @@ function replay({ status, headers, body }: KeptAnswer): Answer {
   return { kind: "bytes", status, bytes: body, headers: { ...headers, "idempotent-replayed": "true" } };
 }
 
-function memoizeFor(answer: Exclude<Answer, { kind: "stream" | "file" }>): KeptAnswer {
+function toKeptAnswer(answer: Exclude<Answer, { kind: "stream" | "file" }>): KeptAnswer {
   const status = answer.status ?? 200;
   if (answer.kind === "bytes")
     return { status, headers: { "content-type": JSON_TYPE, ...answer.headers }, body: answer.bytes };
@@ -62,8 +63,8 @@ function memoizeFor(answer: Exclude<Answer, { kind: "stream" | "file" }>): KeptA
 
 type Run = Extract<Answer, { kind: "stream" }>["run"];
 
-/** Passes a stream on and gathers it beside. It is kept when its reader got all of it. */
-async function keepStream(claim: Claim, run: Run, sink: StreamSink): Promise<void> {
+/** Forwards a stream and buffers a copy. The copy is stored if the client received all of it. */
+async function storeStream(claim: Claim, run: Run, sink: StreamSink): Promise<void> {
   const copy = new StreamCopy(sink);
   try {
     await run(copy);

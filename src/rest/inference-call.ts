@@ -6,7 +6,7 @@ import type { RouteCall } from "./route.ts";
 
 type Call = Pick<RouteCall<unknown, unknown>, "principal" | "requestId" | "rawHeaders">;
 
-/** Who asks for inference. Throws `insufficient_scope` without an `sk-` key. */
+/** The caller of inference. Throws `insufficient_scope` without an `sk-` key. */
 export function callerOf(
   { principal, requestId }: Pick<Call, "principal" | "requestId">,
   action: Action = "inference.run",
@@ -14,14 +14,14 @@ export function callerOf(
   return { ...permitSpender(principal, action), requestId };
 }
 
-/** The `Content-Type` of a body that is one of these. Throws `unsupported_media_type`. */
+/** The `Content-Type` of a body, which must be one of `taken`. Throws `unsupported_media_type`. */
 export function contentTypeOf({ rawHeaders }: Call, taken: readonly string[]): string {
   const contentType = headerOf(rawHeaders, "content-type") ?? "";
   if (!taken.includes(mediaTypeOf(contentType))) throw unsupportedType(taken);
   return contentType;
 }
 
-/** The answer of a provider, with its own id. */
+/** The response of a provider, with the provider's response key. */
 export function inferenceBytes(
   { body, responseKey }: { readonly body: Buffer; readonly responseKey: string | undefined },
   headers: Readonly<Record<string, string>> = {},

@@ -53,7 +53,7 @@ import { listServiceTypes } from "./v1/service-types.ts";
 
 const JSON_TYPE = "application/json";
 
-/** Every REST endpoint there is. The server, the permission tests and OpenAPI walk this list. */
+/** Every REST endpoint. The server, the permission tests and OpenAPI iterate over this list. */
 export const routes: readonly Route[] = [
   chatCompletions,
   createMessage,
@@ -98,18 +98,18 @@ export const routes: readonly Route[] = [
   callRpc,
 ];
 
-/** The paths of the REST API, for what is decided before a request is routed. */
+/** The paths of the REST API, for decisions made before a request is routed. */
 export const restPaths = new KnownPaths();
 for (const { url, method } of routes) restPaths.add(url, method);
 
-/** Mounts the REST face. Every answer carries `X-Request-ID`, every failure the one error shape. */
+/** Mounts the REST API. Every response has `X-Request-ID`; every failure has the one error shape. */
 export async function restPlugin(server: FastifyInstance, { app }: { app: App }): Promise<void> {
   server.removeAllContentTypeParsers();
   for (const type of ["application/json", "multipart/form-data"])
     server.addContentTypeParser(type, { parseAs: "buffer" }, (request, body, done) =>
-      done(takenBy(request).includes(type) ? null : unsupportedType(takenBy(request)), body),
+      done(acceptedTypes(request).includes(type) ? null : unsupportedType(acceptedTypes(request)), body),
     );
-  server.addContentTypeParser("*", (request, _body, done) => done(unsupportedType(takenBy(request))));
+  server.addContentTypeParser("*", (request, _body, done) => done(unsupportedType(acceptedTypes(request))));
   server.setErrorHandler((error, request, reply) => answerFailure(app, error, request, reply));
   for (const route of routes) {
     const options = {
@@ -119,9 +119,9 @@ export async function restPlugin(server: FastifyInstance, { app }: { app: App })
       onRequest: [
         ...(route.allowAnyOrigin ? [openToPages] : []),
         (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
-          // A client that waits before it sends a body is told to go on only when its credential is good.
+          // A client that waits for `100 Continue` gets it only if its credential is valid.
           if (!hasLargeBody(request) && request.headers.expect === undefined) return done();
-          enterFirst(app, route, request, reply).then(() => done(), done);
+          authenticateFirst(app, route, request, reply).then(() => done(), done);
         },
       ],
       handler: (request: FastifyRequest, reply: FastifyReply) => handle(app, route, request, reply),
@@ -142,8 +142,8 @@ export async function restPlugin(server: FastifyInstance, { app }: { app: App })
 }
 
 /**
- * The answer to a request of no route, in the same shape as any failure: 405 with `Allow` for a path that is known with
- * other methods, else 404. Under `/v1/management-keys` a key learns no more than that it may not be there (SPEC 5.3).
+ * Answers a request that matches no route, in the same shape as any failure: 405 with `Allow` for a path that is known
+ * with other methods, else 404. Under `/v1/management-keys` a key learns only that it is not permitted (SPEC 5.3).
  */
 export async function answerUnknown(
   app: App,
@@ -155,7 +155,7 @@ export async function answerUnknown(
   try {
     if (/^\/v1\/management-keys(?=\/|$)/.test(decodedPath(path))) {
       const { authorization } = request.headers;
-      const principal = await enter(app, { authorization, hop: hopOf(request.raw) }, reply);
+      const principal = await authenticate(app, { authorization, hop: hopOf(request.raw) }, reply);
       permit(principal, "management-key.read");
     }
     throw unknown(request.method, isIndexerRoot(request.method, path) ? [] : known.methodsOf(path));
@@ -164,7 +164,7 @@ export async function answerUnknown(
   }
 }
 
-/** The root of a storage indexer is no page: programs get the 404 that they know (SPEC 2.1). */
+/** The root of a storage indexer is not a page: programs get the 404 that they expect (SPEC 2.1). */
 function isIndexerRoot(method: string, path: string): boolean {
   return path === "/" && (method === "GET" || method === "HEAD");
 }
@@ -176,7 +176,7 @@ function unknown(method: string, allowed: readonly string[]): AppError {
   });
 }
 
-/** The answer to a path that cannot be decoded, in the same shape as any failure. */
+/** Answers a path that cannot be decoded, in the same shape as any failure. */
 export function badPath(app: App, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   return answerFailure(
     app,
@@ -188,41 +188,41 @@ export function badPath(app: App, request: FastifyRequest, reply: FastifyReply):
 
 const MIB = 1_048_576;
 
-/** A larger body is read only when its sender is known and may send it. */
+/** A larger body is read only after its sender was authenticated and permitted. */
 const LARGE_BODY_BYTES = 65_536;
-const entered = new Slot<FastifyRequest, Principal>();
+const authenticated = new Slot<FastifyRequest, Principal>();
 
 /** Authenticates a request before its large body is read: a body without a valid credential is not received. */
-async function enterFirst(
+async function authenticateFirst(
   app: App,
   route: Route,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const principal = await enter(app, visitOf(route, request), reply);
+  const principal = await authenticate(app, authRequestOf(route, request), reply);
   if (route.access !== "public") permit(principal, route.access);
-  entered.set(request, principal);
+  authenticated.set(request, principal);
   app.load.requests.identified(request.raw, principal);
 }
 
-/** Whether its body is, or may be, a large one: a body that comes in chunks does not announce its length. */
+/** Whether the body is, or may be, a large one: a chunked body does not announce its length. */
 function hasLargeBody({ headers }: FastifyRequest): boolean {
   return (
     headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > LARGE_BODY_BYTES
   );
 }
 
-function visitOf(route: Route, request: FastifyRequest): AuthRequest {
+function authRequestOf(route: Route, request: FastifyRequest): AuthRequest {
   return {
     authorization: authorizationOf(request, route),
     hop: hopOf(request.raw),
-    // An answer that is repeated goes through no admission.
+    // A replayed answer goes through no admission.
     isAdmitted: route.isAdmitted && idempotencyKeyOf(request) === undefined,
   };
 }
 
-function enter(app: App, visit: AuthRequest, reply: FastifyReply): Promise<Principal> {
-  return app.requestAuthenticator.authenticate(visit, (quota) => reply.headers(quotaHeaders(quota)));
+function authenticate(app: App, authRequest: AuthRequest, reply: FastifyReply): Promise<Principal> {
+  return app.requestAuthenticator.authenticate(authRequest, (quota) => reply.headers(quotaHeaders(quota)));
 }
 
 async function handle(
@@ -233,8 +233,8 @@ async function handle(
 ): Promise<unknown> {
   const { own, shown } = requestIdsOf(request);
   const idempotencyKey = idempotencyKeyOf(request);
-  const visit = visitOf(route, request);
-  const principal = entered.get(request) ?? (await enter(app, visit, reply));
+  const authRequest = authRequestOf(route, request);
+  const principal = authenticated.get(request) ?? (await authenticate(app, authRequest, reply));
   app.load.requests.identified(request.raw, principal);
   const run = route.run(app, {
     principal,
@@ -247,21 +247,22 @@ async function handle(
     rawHeaders: request.raw.rawHeaders,
     requestId: own,
     idempotencyKey,
-    replayKey: idempotencyKey === undefined ? undefined : ReplayKey.ofAuthorization(visit.authorization),
+    replayKey:
+      idempotencyKey === undefined ? undefined : ReplayKey.ofAuthorization(authRequest.authorization),
     signal: abortSignalOf(reply),
     count: (requests) =>
-      app.requestAuthenticator.take({ principal, hop: visit.hop }, requests, (quota) =>
+      app.requestAuthenticator.take({ principal, hop: authRequest.hop }, requests, (quota) =>
         reply.headers(quotaHeaders(quota)),
       ),
     reserve: (bytes) => app.load.requests.of(request.raw, reply.raw).reserve(bytes),
   });
-  const answer = await (visit.isAdmitted ? confirmed(app, visit, run) : run);
+  const answer = await (authRequest.isAdmitted ? confirmed(app, authRequest, run) : run);
   const sent = await sendAnswer(app, answer, { requestId: shown, errors: route.errors }, reply);
-  if (reply.statusCode < 400) app.keyUse.record(principal, visit.hop);
+  if (reply.statusCode < 400) app.keyUse.record(principal, authRequest.hop);
   return sent;
 }
 
-/** A key that was remembered and failed before its admission may be dead: then that is what its holder is told. */
+/** If a request with a cached key failed before its admission, the key may be revoked: then that error is returned. */
 async function confirmed(app: App, { authorization }: AuthRequest, answer: Promise<Answer>): Promise<Answer> {
   const confirm = async (error: unknown): Promise<never> => {
     if (error instanceof AppError && error.status < 500 && error.status !== 401)
@@ -273,7 +274,7 @@ async function confirmed(app: App, { authorization }: AuthRequest, answer: Promi
   return { kind: "stream", run: (sink) => known.run(sink).catch(confirm) };
 }
 
-/** Answers a failure in the shape and with the headers that every failure has. */
+/** Sends a failure in the shape and with the headers that every failure has. */
 export function answerFailure(
   app: App,
   error: unknown,
@@ -285,10 +286,10 @@ export function answerFailure(
   return sendFailure(app, error, { requestId, errors: shapeOf(request) }, reply);
 }
 
-/** Failures that come while a body is being sent. */
+/** Failures that occur while a body is being sent. */
 const REFUSED_BODIES: ReadonlySet<string> = new Set(["body_too_large", "overloaded"]);
 
-/** In whose shape a failure is told, also where no route was found. */
+/** The error format of a request, also if no route was found. */
 function shapeOf(request: FastifyRequest): Route["errors"] {
   const known = routeOf(request)?.errors;
   if (known) return known;
@@ -303,8 +304,10 @@ function routeOf({ routeOptions }: FastifyRequest): Route | undefined {
   return routesByUrl.get(routeOptions.url);
 }
 
-/** The media types that a route takes. JSON is read everywhere, as clients send an empty object where nothing is taken. */
-function takenBy(request: FastifyRequest): readonly string[] {
+/**
+ * The media types that a route accepts. JSON always is, as clients send an empty object even if no body is expected.
+ */
+function acceptedTypes(request: FastifyRequest): readonly string[] {
   const types = Object.keys(routeOf(request)?.bodies ?? {});
   return types.includes(JSON_TYPE) ? types : [JSON_TYPE, ...types];
 }

@@ -9,34 +9,34 @@ import { withClientField } from "./errors/client-field.ts";
 import type { Answer } from "./http/answer.ts";
 import { comparableBody } from "./http/comparable-body.ts";
 import { headerOf } from "./http/headers.ts";
-import { answerOnce, type ResumeMatcher } from "./idempotent.ts";
+import { answerOnce, type IdempotencyMode } from "./idempotent.ts";
 import type { JsonParts } from "./json-parts/json-parts.ts";
 
-/** Who may call a route: everyone, or callers that are permitted its action. */
+/** Who may call a route: everyone, or callers that have the permission for its action. */
 export type Access = "public" | Action;
 
-/** Who calls: the principal as it came, and the account in whose name it passed, empty on a public route. */
+/** One call of a route: the authenticated principal, and its permitted account, empty on a public route. */
 export type RouteCall<Query, Body, Headers = unknown> = {
   readonly principal: Principal;
   readonly account: string;
-  /** The objects that the call may touch; none on a public route. */
+  /** The objects that the call may access; none on a public route. */
   readonly reach: Reach;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
   /** The JSON body of a route with `readsParts`, in place of `body`. */
   readonly parts: JsonParts;
-  /** What the route reads from the headers. */
+  /** The headers that the route reads, parsed. */
   readonly headers: Headers;
-  /** The path and query as they came, nothing decoded. */
+  /** The raw path and query, not decoded. */
   readonly target: string;
-  /** Whether only the head of the answer is asked for. */
+  /** Whether the request is a HEAD. */
   readonly isHead: boolean;
-  /** The client's headers as they came: name, value, name, value. */
+  /** The client's raw headers: name, value, name, value. */
   readonly rawHeaders: readonly string[];
-  /** Ours and unique: under this id the request is in the books. */
+  /** Generated and unique: the id of the request in the ledger. */
   readonly requestId: string;
-  /** Aborts when the client leaves before its answer. */
+  /** Aborts when the client disconnects before the response. */
   readonly signal: AbortSignal;
   /** Counts more requests against the rate limit of the caller. Throws `rate_limit_exceeded`. */
   count(requests: number): Promise<void>;
@@ -44,35 +44,35 @@ export type RouteCall<Query, Body, Headers = unknown> = {
   reserve(bytes: number): void;
 };
 
-/** What a route answers when all went well: JSON, and what else it may answer in its place, by media type. */
+/** The successful responses of a route: JSON, and alternatives by media type. */
 export type AnswerShape = {
   readonly status?: number;
   readonly json?: z.ZodType;
   readonly media?: Readonly<Record<string, z.ZodType>>;
 };
 
-/** One endpoint as data: the server mounts it, the guard reads `access`, the tests and OpenAPI read all of it. */
+/** One endpoint as data: the server mounts it, the guard reads `access`, and the tests and OpenAPI read all of it. */
 export type Route = {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly url: `/${string}`;
-  /** What the `*` at the end of the URL stands for. */
+  /** The parameter name of the `*` at the end of the URL. */
   readonly wildcard: string;
   readonly summary: string;
   readonly access: Access;
-  /** In whose shape failures are told. */
+  /** The format of error responses. */
   readonly errors: "openai" | "anthropic" | "storage" | "rpc";
-  /** Whether pages of any site may call it: it is of those that look at no credential. */
+  /** Whether pages of any origin may call the route: only routes that read no credential. */
   readonly allowAnyOrigin: boolean;
-  /** Whether every answer goes through an admission, which judges the key anew. */
+  /** Whether every request goes through an admission, which checks the key again. */
   readonly isAdmitted: boolean;
   readonly bodyLimitBytes: number;
-  /** Whether its JSON body is read in parts, as it may be large: texts up to this length are kept where they are base64. */
+  /** Whether the JSON body is read in parts, as it may be large: base64 texts up to this length are stored. */
   readonly readsParts: { readonly maxTextLength: number } | undefined;
-  /** Whether its body is a prompt, for which the operator sets the limit (`MAX_PROMPT_MIB`). */
+  /** Whether the body is a prompt, whose size limit the operator sets (`MAX_PROMPT_MIB`). */
   readonly takesPrompt: boolean;
-  /** Whether, and how, a request that comes again with its `Idempotency-Key` is answered without being done again. */
-  readonly repetition: ResumeMatcher | undefined;
-  /** What it reads and answers, as OpenAPI tells it. `bodies` are by media type; `failure` where it is not `ERROR_BODY`. */
+  /** Whether, and how, a request repeated with its `Idempotency-Key` is answered without being executed again. */
+  readonly repetition: IdempotencyMode | undefined;
+  /** The schemas for OpenAPI. `bodies` are by media type; `failure` is set if it is not `ERROR_BODY`. */
   readonly query: z.ZodType;
   readonly bodies: Readonly<Record<string, z.ZodType>>;
   readonly answer: AnswerShape | undefined;
@@ -83,7 +83,7 @@ export type Route = {
       readonly body: Buffer;
       /** The header `Idempotency-Key`. */
       readonly idempotencyKey: string | undefined;
-      /** Derived from the credential that was sent, where there is an `Idempotency-Key`. */
+      /** Derived from the credential, if there is an `Idempotency-Key`. */
       readonly replayKey: ReplayKey | undefined;
     },
   ): Promise<Answer>;
@@ -96,10 +96,11 @@ const PROMPT_BODY_LIMIT = 32 * 1_048_576;
 const JSON_TYPE = "application/json";
 
 /**
- * Defines an endpoint. `query` and `body` are checked before `handle` is called, a fault in them is
- * `invalid_parameter` or `invalid_body`; with `body: "bytes"` the handler reads the body itself, and `bodies` says by
- * media type what it reads; a route with `readsParts` has it in `parts`. A parameter that `query` does not name is refused, unless `query` is a loose object.
- * `headers` reads what the route takes from the headers. Query and headers are read before a stored answer is given.
+ * Defines an endpoint. `query` and `body` are validated before `handle` is called; a fault in them is
+ * `invalid_parameter` or `invalid_body`. With `body: "bytes"` the handler reads the body itself, and `bodies` has its
+ * schemas by media type; a route with `readsParts` has it in `parts`. A parameter that `query` does not name is
+ * rejected, unless `query` is a loose object. `headers` parses the headers that the route reads. Query and headers are
+ * read before a stored answer is replayed.
  */
 export function defineRoute<
   Query extends z.ZodObject = z.ZodObject,
@@ -123,7 +124,7 @@ export function defineRoute<
   bodyLimitBytes?: number;
   readsParts?: Route["readsParts"];
   takesPrompt?: boolean;
-  repetition?: ResumeMatcher;
+  repetition?: IdempotencyMode;
   handle(
     app: App,
     call: RouteCall<z.output<Query>, Body extends z.ZodType ? z.output<Body> : Buffer, Headers>,
@@ -175,12 +176,12 @@ export function defineRoute<
   };
 }
 
-/** A list as every endpoint answers it. */
+/** The list format of every endpoint. */
 export function listOf<Item extends z.ZodType>(item: Item) {
   return { object: z.literal("list"), data: z.array(item) };
 }
 
-/** An answer of JSON. */
+/** A JSON answer. */
 export function json(value: unknown, status = 200): Answer {
   return { kind: "json", value, status };
 }
@@ -191,7 +192,7 @@ function readBody(body: z.ZodType | "bytes" | undefined, bytes: Buffer): unknown
   return checkInput(body, bytes.length === 0 ? undefined : parseJson(bytes));
 }
 
-/** Unknown parameters are refused, but for a query that says itself what becomes of them. */
+/** Rejects unknown parameters, unless the query declares how to handle them. */
 function strict(query: z.ZodObject): z.ZodObject {
   return query.def.catchall === undefined ? query.strict() : query;
 }

@@ -22,9 +22,9 @@ type Control = (typeof CONTROLS)[number];
 type SentHeader = { readonly name: string; readonly text: string };
 
 /**
- * Reads how a client steers the choice of its provider from `X-<word>-Provider-*` headers under any of the platform's
- * words (SPEC 4.2, facts 1.4). Fields that were not sent are absent. Throws `invalid_provider_header` or
- * `invalid_max_price_usd` for a malformed value and for a control that was sent twice.
+ * Reads a client's routing preferences from `X-<word>-Provider-*` headers under any of the platform's words (SPEC 4.2,
+ * facts 1.4). Fields that were not sent are absent. Throws `invalid_provider_header` or `invalid_max_price_usd` for a
+ * malformed value and for a control that was sent twice.
  */
 export function readRouting(rawHeaders: readonly string[], words: readonly string[]): RoutingPreferences {
   let sent: Map<Control, SentHeader> | undefined;
@@ -40,7 +40,7 @@ export function readRouting(rawHeaders: readonly string[], words: readonly strin
   return sent ? toPreferences(sent) : {};
 }
 
-/** The same as the `headers` of a route, under the words of this deployment. */
+/** The same, as the `headers` of a route, with the words of this deployment. */
 export function routingHeaders({ config }: App, rawHeaders: readonly string[]): RoutingPreferences {
   return readRouting(rawHeaders, config.PLATFORM_WORDS);
 }

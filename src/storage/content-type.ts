@@ -1,4 +1,4 @@
-/** How many bytes of a file's beginning are looked at. */
+/** The number of leading bytes of a file that are inspected. */
 export const SNIFFED_BYTES = 512;
 
 const BYTES = "application/octet-stream";
@@ -6,7 +6,7 @@ const TEXT = "text/plain; charset=utf-8";
 
 type Signature = { readonly at?: number; readonly bytes: string; readonly type: string };
 
-/** What formats begin with, as the WHATWG MIME Sniffing standard (section 6) and their own standards have it. */
+/** Magic bytes of formats, from the WHATWG MIME Sniffing standard (section 6) and the formats' own standards. */
 const SIGNATURES: readonly Signature[] = [
   { bytes: "\x89PNG\r\n\x1a\n", type: "image/png" },
   { bytes: "\xff\xd8\xff", type: "image/jpeg" },
@@ -27,8 +27,8 @@ const SIGNATURES: readonly Signature[] = [
 ];
 
 /**
- * The media type that a file's first bytes tell. Scripts, styles and pages are plain text: what strangers stored is not
- * to run as if it were ours.
+ * The media type by a file's first bytes. Scripts, styles and pages are plain text: content stored by strangers must
+ * not run in our origin.
  */
 export function sniffType(start: Buffer): string {
   const head = start.subarray(0, SNIFFED_BYTES);
@@ -38,8 +38,8 @@ export function sniffType(start: Buffer): string {
   return head.length > 0 && isText(head) ? TEXT : BYTES;
 }
 
-/** The control characters that the standard takes for those of a binary file. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+/** The control characters that mark a binary file, by the standard. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches them on purpose
 const BINARY = /[\u0000-\u0008\u000b\u000e-\u001a\u001c-\u001f]/;
 
 function isText(head: Buffer): boolean {

@@ -3,7 +3,7 @@ import type { NodeFile, StorageNode } from "./node/storage-node.ts";
 
 const SEGMENT_BYTES = 262_144;
 
-/** Several streams, one behind the other; each is opened when its turn comes. */
+/** Concatenates several streams; each is opened when the previous one ends. */
 export class JoinedStream implements AsyncIterableIterator<Buffer> {
   readonly #waiting: (() => AsyncIterableIterator<Buffer>)[];
   #current: AsyncIterableIterator<Buffer> | undefined;
@@ -34,11 +34,11 @@ export class JoinedStream implements AsyncIterableIterator<Buffer> {
   }
 }
 
-/** A segment of a download, without the padding behind the end of its file, and what proves it. */
+/** A segment of a download, without the padding after the end of its file, and its proof. */
 export type ProvenSegment = {
   readonly root: string;
   readonly index: number;
-  /** Where its first byte is in the whole download. */
+  /** The offset of its first byte in the whole download. */
   readonly start: number;
   readonly data: Buffer;
   readonly proof: SegmentProof;
@@ -46,12 +46,12 @@ export type ProvenSegment = {
 
 type Piece = {
   readonly file: NodeFile;
-  /** Where the file begins in the whole download. */
+  /** The offset of the file in the whole download. */
   readonly at: number;
   readonly inside: { readonly start: number; readonly end: number };
 };
 
-/** The segments that pieces of files touch, read one by one. `return()` gives up a read that is under way. */
+/** The segments that overlap the pieces of files, read one by one. `return()` aborts a pending read. */
 export class ProvenStream implements AsyncIterableIterator<ProvenSegment> {
   readonly #node: StorageNode;
   readonly #pieces: readonly Piece[];

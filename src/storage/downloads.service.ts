@@ -9,16 +9,16 @@ import type { SegmentProof } from "./merkle/proof.ts";
 import type { FileReader } from "./node/file-reader.ts";
 import type { FileId, StorageNode } from "./node/storage-node.ts";
 
-/** Bytes that can be read: one stored file, or several, one behind the other. */
+/** Bytes that can be read: one stored file, or several concatenated. */
 export type Download = {
-  /** The same for the same bytes: the root, of several files a hash of their roots. */
+  /** Equal for equal bytes: the root, or a hash of the roots of several files. */
   readonly tag: string;
   readonly name: string | undefined;
   readonly sizeBytes: number;
   readonly parts: readonly ChainFile[];
 };
 
-/** Bytes from `start` to before `end`. */
+/** The bytes from `start` to `end`, exclusive. */
 export type Bytes = { readonly start: number; readonly end: number };
 
 type Dependencies = { readonly files: FilesService; readonly node: StorageNode; readonly reader: FileReader };
@@ -26,7 +26,7 @@ type Dependencies = { readonly files: FilesService; readonly node: StorageNode; 
 const REMEMBERED_TYPES = 10_000;
 const NO_BYTES_TYPE = "application/octet-stream";
 
-/** Gives out the bytes of files, each verified against its root before it is given. */
+/** Reads the bytes of files, verified against their roots before they are returned. */
 export class DownloadsService {
   readonly #dependencies: Dependencies;
   readonly #types = new QuickLru<string, string>({ maxSize: REMEMBERED_TYPES });
@@ -36,7 +36,7 @@ export class DownloadsService {
   }
 
   /**
-   * A stored file, or, when a range of it is asked for, also one that lacks segments, such as damaged ones. Throws what
+   * A stored file. With `isRange`, the file may lack segments, for example damaged ones. Throws what
    * `FilesService.readable` throws.
    */
   async ofFile(id: FileId, isRange = false): Promise<Download> {
@@ -46,8 +46,8 @@ export class DownloadsService {
   }
 
   /**
-   * A file of a folder. Throws what `FilesService.readable` throws for what it is made of, and `folder_malformed` when
-   * that has another size than the folder says.
+   * A file of a folder. Throws what `FilesService.readable` throws for its parts, and `folder_malformed` when their
+   * total size differs from the size in the folder.
    */
   async ofEntry(entry: Extract<FolderEntry, { kind: "file" }>): Promise<Download> {
     const { files } = this.#dependencies;
@@ -63,20 +63,20 @@ export class DownloadsService {
     return { tag, name: entry.name, sizeBytes, parts };
   }
 
-  /** Its media type, by its first bytes. */
+  /** The media type of a download, by its first bytes. */
   async mediaType({ tag, parts: [first] }: Download): Promise<string> {
     const known = this.#types.get(tag);
     if (known !== undefined) return known;
     if (!first) return NO_BYTES_TYPE;
     const end = Math.min(SNIFFED_BYTES, first.sizeBytes);
-    // Of a file that lacks its first segment the type is not known.
+    // A file that is not finalized may lack its first segment, so its type is unknown.
     if (!first.finalized) return NO_BYTES_TYPE;
     const type = sniffType(await this.#dependencies.reader.read(first, { start: 0, end }));
     this.#types.set(tag, type);
     return type;
   }
 
-  /** The bytes of a range, in pieces. Throws `storage_unavailable`, at first or midway; `return()` ends it at once. */
+  /** The bytes of a range, in pieces. Throws `storage_unavailable`, even midway; `return()` ends it at once. */
   stream({ parts }: Download, range: Bytes): AsyncIterableIterator<Buffer> {
     const { reader } = this.#dependencies;
     const pieces = cut(parts, range);
@@ -91,7 +91,7 @@ export class DownloadsService {
     );
   }
 
-  /** What proves one segment of a file. Throws `invalid_parameter` for one that the file has not. */
+  /** The proof of one segment of a file. Throws `invalid_parameter` for an index beyond the file. */
   async proofOf(id: FileId, index: number): Promise<SegmentProof> {
     const file = await this.#dependencies.files.readable(id);
     if (index >= 0 && index < file.segments)
@@ -99,7 +99,7 @@ export class DownloadsService {
     throw new AppError("invalid_parameter", `The file has ${file.segments} segments.`, { param: "segment" });
   }
 
-  /** The whole segments that a range touches, each with the proof that leads to its file's root. */
+  /** The whole segments that overlap a range, each with its proof against its file's root. */
   proven({ parts }: Download, range: Bytes): ProvenStream {
     return new ProvenStream(this.#dependencies.node, cut(parts, range));
   }
@@ -107,7 +107,7 @@ export class DownloadsService {
 
 type Piece = { readonly file: ChainFile; readonly at: number; readonly inside: Bytes };
 
-/** Which bytes of which parts make up a range; `at` is where the part begins in the whole. */
+/** The pieces of parts that make up a range; `at` is the offset of the part in the whole. */
 function cut(parts: readonly ChainFile[], { start, end }: Bytes): readonly Piece[] {
   const pieces: Piece[] = [];
   let at = 0;

@@ -4,19 +4,19 @@ import type { FileId } from "./node/storage-node.ts";
 
 const TX_SEQ_LIMIT = 2n ** 64n;
 
-/** Reads what names a file in a path: the decimal number of a submission, or a root. Throws `invalid_parameter`. */
+/** Parses the file id in a path: the decimal number of a submission, or a root. Throws `invalid_parameter`. */
 export function readCid(text: string): FileId {
   if (isHash32(text)) return { root: lowerHex(text) };
   const txSeq = toTxSeq(text);
   if (txSeq !== undefined) return { txSeq };
-  throw new AppError("invalid_parameter", "A file is named by 0x and 64 hexadecimal digits, or by a txSeq.", {
+  throw new AppError("invalid_parameter", "A file id is 0x and 64 hexadecimal digits, or a txSeq.", {
     param: "cid",
   });
 }
 
 /**
- * Reads a root or a txSeq out of a query: exactly one of the two. Throws `invalid_parameter` for none, for both, and for
- * what is malformed.
+ * Parses the root or the txSeq of a query: exactly one of the two. Throws `invalid_parameter` for neither, for both,
+ * and for a malformed value.
  */
 export function readFileId({
   root,

@@ -6,7 +6,7 @@ import type { SubmissionNode } from "./submission.ts";
 import type { SubmissionsService, SubmittedFile } from "./submissions.service.ts";
 import { readSynced } from "./submissions.store.ts";
 
-/** A file that the chain has: what a node knows of it, with the submission that is meant. */
+/** A file that the chain has: a node's information about it, with its submission. */
 export type ChainFile = NodeFile & { readonly txSeq: bigint; readonly startEntryIndex: bigint };
 
 /** How far this product has followed the storage network (facts: storage section 1.5). */
@@ -28,8 +28,8 @@ type Dependencies = {
   readonly flow: Hex;
 };
 
-/** What `StorageNode.find` takes at once. */
-const FOUND_AT_ONCE = 100;
+/** The limit of one `StorageNode.find` call. */
+const FIND_BATCH = 100;
 const NO_HASH: Hex = `0x${"0".repeat(64)}`;
 
 /** Files of the storage network, as the chain and the nodes know them. */
@@ -40,22 +40,22 @@ export class FilesService {
     this.#dependencies = dependencies;
   }
 
-  /** For each root, in their order, the file that was submitted under it, or undefined. Asks no node. */
+  /** For each root, in order, the file that was submitted under it, or undefined. Queries no node. */
   byRoots(roots: readonly Hex[]): Promise<readonly (SubmittedFile | undefined)[]> {
     return this.#dependencies.submissions.filesByRoots(roots);
   }
 
-  /** The same for one submission. */
+  /** Like `byRoots` for the file of one submission. */
   async byTxSeq(txSeq: bigint): Promise<SubmittedFile | undefined> {
     const submission = await this.#dependencies.submissions.find(txSeq);
     return submission && (await this.byRoots([submission.root]))[0];
   }
 
-  /** For each id, in their order, its file, or undefined when the chain has none. Throws `storage_unavailable`. */
+  /** For each id, in order, its file, or undefined when the chain has none. Throws `storage_unavailable`. */
   async find(ids: readonly FileId[]): Promise<readonly (ChainFile | undefined)[]> {
     const found: (NodeFile | undefined)[] = [];
-    for (let from = 0; from < ids.length; from += FOUND_AT_ONCE)
-      found.push(...(await this.#dependencies.node.find(ids.slice(from, from + FOUND_AT_ONCE))));
+    for (let from = 0; from < ids.length; from += FIND_BATCH)
+      found.push(...(await this.#dependencies.node.find(ids.slice(from, from + FIND_BATCH))));
     return found.map((file) => (file && isOnChain(file) ? file : undefined));
   }
 
@@ -65,18 +65,18 @@ export class FilesService {
     return requireKnown(file);
   }
 
-  /** One file of which at least parts can be read. Throws `file_not_found`, `file_pruned` and `file_not_finalized`. */
+  /** One file that is at least partly readable. Throws `file_not_found`, `file_pruned` and `file_not_finalized`. */
   async readableInPart(id: FileId): Promise<ChainFile> {
     const file = await this.get(id);
     return file.uploadedSegments > 0 && !file.pruned ? file : requireReadable(file);
   }
 
-  /** One file whose bytes can be read. Throws `file_not_found`, `file_pruned` and `file_not_finalized`. */
+  /** One file that is fully readable. Throws `file_not_found`, `file_pruned` and `file_not_finalized`. */
   async readable(id: FileId): Promise<ChainFile> {
     return requireReadable(await this.get(id));
   }
 
-  /** The same for many, in their order; one that cannot be read spoils all. */
+  /** Like `readable` for many files, in order; a single unreadable file fails the call. */
   async allReadable(ids: readonly FileId[]): Promise<readonly ChainFile[]> {
     return (await this.find(ids)).map((file) => requireReadable(requireKnown(file)));
   }
@@ -92,7 +92,7 @@ export class FilesService {
     return this.#dependencies.node.locations(file);
   }
 
-  /** How far the storage network was followed. */
+  /** How far the storage network has been followed. */
   async status(): Promise<StorageStatus> {
     const { queries, watcher, submissions, chainId, flow } = this.#dependencies;
     const [synced, nextTxSeq] = await Promise.all([readSynced(queries, watcher), submissions.nextTxSeq()]);

@@ -6,39 +6,39 @@ import type { Hex } from "../kernel/text/hex.ts";
 
 type Dependencies = { readonly client: PublicClient; readonly flow: Hex; readonly clock: Clock };
 
-const SHARED_MS = 10_000;
-/** A token, so that a wallet that has nothing yet is told what it would be told with money. */
+const PRICE_CACHE_MS = 10_000;
+/** Gas money for simulated calls, so that an empty wallet gets the same result as a funded one. */
 const GAS_MONEY_NEURON = 10n ** 18n;
 
-/** Asks Flow what storing costs. */
+/** Reads storage prices from the Flow contract and simulates submissions. */
 export class FlowClient {
   readonly #dependencies: Dependencies;
-  #asked: { readonly price: Promise<bigint>; readonly atMs: number } | undefined;
+  #cached: { readonly price: Promise<bigint>; readonly atMs: number } | undefined;
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** Where submissions go. */
+  /** The address of the Flow contract, which receives submissions. */
   get address(): Hex {
     return this.#dependencies.flow;
   }
 
-  /** Neuron for a sector of 256 bytes. Whoever asks within 10 s shares the answer. Throws `chain_error`. */
+  /** Neuron for a sector of 256 bytes. Callers within 10 s share one request. Throws `chain_error`. */
   pricePerSector(): Promise<bigint> {
     const nowMs = this.#dependencies.clock.now().getTime();
-    if (this.#asked && nowMs - this.#asked.atMs < SHARED_MS) return this.#asked.price;
-    const asked = { price: this.#ask(), atMs: nowMs };
-    this.#asked = asked;
-    asked.price.catch(() => {
-      if (this.#asked === asked) this.#asked = undefined;
+    if (this.#cached && nowMs - this.#cached.atMs < PRICE_CACHE_MS) return this.#cached.price;
+    const request = { price: this.#readPrice(), atMs: nowMs };
+    this.#cached = request;
+    request.price.catch(() => {
+      if (this.#cached === request) this.#cached = undefined;
     });
-    return asked.price;
+    return request.price;
   }
 
   /**
-   * Why the chain would revert a submission that `from` sends, as if it had the money: "" where it does not say, as it
-   * does to a call that it does not know. Undefined when it would not, and when the endpoint cannot tell.
+   * Why the chain would revert a submission sent by `from`, assuming sufficient funds: "" without a reason, as for a
+   * function that the contract does not have. Undefined when it would not revert, or the endpoint cannot tell.
    */
   async refusalOf(call: {
     readonly from: Hex;
@@ -58,7 +58,7 @@ export class FlowClient {
     }
   }
 
-  async #ask(): Promise<bigint> {
+  async #readPrice(): Promise<bigint> {
     const { client, flow } = this.#dependencies;
     try {
       const market = await client.readContract({ address: flow, abi: flowAbi, functionName: "market" });
@@ -69,7 +69,7 @@ export class FlowClient {
   }
 }
 
-/** The contract's own words, without those of the node around them. */
+/** The contract's revert reason, without the text that the node adds around it. */
 function reasonOf({ details, shortMessage }: ExecutionRevertedError): string {
   const [, reason = ""] = /execution reverted:? ?(.*)$/is.exec(details || shortMessage) ?? [];
   return /^(for an unknown reason\.?|, data: "?0x"?)?$/i.test(reason) ? "" : reason;

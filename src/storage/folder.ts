@@ -1,7 +1,7 @@
 import { AppError } from "../kernel/errors.ts";
 import { type Hex, isHash32, lowerHex } from "../kernel/text/hex.ts";
 
-/** What a folder holds under one name. `roots` are the stored files whose bytes, one behind the other, are the file. */
+/** One entry of a folder. `roots` are the stored files whose concatenated bytes are the file. */
 export type FolderEntry =
   | {
       readonly kind: "file";
@@ -12,10 +12,10 @@ export type FolderEntry =
   | { readonly kind: "directory"; readonly name: string; readonly entries: ReadonlyMap<string, FolderEntry> }
   | { readonly kind: "symbolic"; readonly name: string; readonly link: string };
 
-/** A directory of a folder; its entries are in the order of the manifest. */
+/** A directory of a folder; its entries keep the order of the manifest. */
 export type Directory = Extract<FolderEntry, { kind: "directory" }>;
 
-/** What a manifest may be at the most. */
+/** The limits of a manifest. */
 export const FOLDER_LIMITS = {
   bytes: 4 * 1_048_576,
   entries: 20_000,
@@ -23,22 +23,22 @@ export const FOLDER_LIMITS = {
   nameBytes: 255,
   linkBytes: 4_096,
   roots: 1_024,
-  /** Commas, and beginnings of objects and lists, within names too: a file has four, and one for each root behind the first. */
+  /** `,`, `[` and `{`, also within names: a file has four, and one for each root after the first. */
   separators: 140_000,
 } as const;
 
-/** keccak256("0g-storage-client-dir-codec"), with which every manifest begins. */
+/** keccak256("0g-storage-client-dir-codec"), the first bytes of every manifest. */
 const MAGIC = Buffer.from("a8795aa6b5ee8997448d47d3135f70f45e2d3502f8002edeef242ebd0458e7f5", "hex");
 const HEADER_BYTES = MAGIC.length + 2;
 const VERSIONS: readonly number[] = [1, 2];
 const SEPARATORS = [0x2c, 0x5b, 0x7b] as const;
-/** What a system of files takes for a device, not for a name. */
+/** Names that some file systems reserve for devices. */
 const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)$/i;
 
 /**
- * Reads the manifest of a folder (facts: storage section 1.7): 32 bytes of magic, 2 of version, then JSON. Version 1
- * names a file's root by `hash`, version 2 by `roots`; either is taken under both. Throws `folder_malformed` for what is
- * none, for names that no directory can have, and beyond `FOLDER_LIMITS`.
+ * Decodes the manifest of a folder (facts: storage section 1.7): 32 bytes of magic, 2 of version, then JSON. Version 1
+ * stores a file's root in `hash`, version 2 in `roots`; both fields are accepted in both versions. Throws
+ * `folder_malformed` for an invalid manifest, for invalid file names, and beyond `FOLDER_LIMITS`.
  */
 export function decodeFolder(bytes: Buffer): Directory {
   if (bytes.length < MAGIC.length) throw malformed("not enough data to read magic bytes");
@@ -51,13 +51,13 @@ export function decodeFolder(bytes: Buffer): Directory {
   const json = bytes.subarray(HEADER_BYTES);
   requireFlat(json);
   const top = readTree(parse(json));
-  if (top.kind !== "directory") throw malformed("the manifest's top is not a directory");
+  if (top.kind !== "directory") throw malformed("the root entry of the manifest is not a directory");
   return top;
 }
 
 /**
- * The entry at a path, which is looked up in the manifest alone; links are not followed. No names is the directory
- * itself. Throws `file_path_not_found`.
+ * The entry at a path, looked up in the manifest only; links are not followed. An empty path is the directory itself.
+ * Throws `file_path_not_found`.
  */
 export function findEntry(folder: Directory, names: readonly string[]): FolderEntry {
   let entry: FolderEntry = folder;
@@ -75,14 +75,14 @@ export function findEntry(folder: Directory, names: readonly string[]): FolderEn
 }
 
 /**
- * The names of a path. Empty ones and "." mean where one is already; ".." and what no entry can be called throw
- * `invalid_parameter`, as does a path of too many names.
+ * The names of a path. Empty names and "." are skipped; ".." and other invalid names throw `invalid_parameter`, as does
+ * a path with too many names.
  */
 export function readPath(path: string): readonly string[] {
   return checkNames(path.split("/"));
 }
 
-/** The same for a path as it stands in a URL, where a name's own slash is still encoded. */
+/** Like `readPath` for a path in a URL, where a slash within a name is still encoded. */
 export function readUrlPath(path: string): readonly string[] {
   return checkNames(path.split("/").map(decodeName));
 }
@@ -92,7 +92,7 @@ function checkNames(parts: readonly string[]): readonly string[] {
   const names = parts.filter((part) => part !== "" && part !== ".");
   if (names.length > FOLDER_LIMITS.depth) throw badPath("The path has too many parts.");
   for (const name of names)
-    if (!isName(name)) throw badPath("The path has a part that no entry can be called.");
+    if (!isName(name)) throw badPath("The path has a part that is not a valid entry name.");
   return names;
 }
 
@@ -109,7 +109,7 @@ function isName(name: string): boolean {
     name !== "" &&
     name !== "." &&
     name !== ".." &&
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches them on purpose
     !/[/\\\u0000-\u001f\u007f]/.test(name) &&
     name.isWellFormed() &&
     Buffer.byteLength(name) <= FOLDER_LIMITS.nameBytes
@@ -122,7 +122,7 @@ type Visit = {
   readonly into: Map<string, FolderEntry> | undefined;
 };
 
-/** Goes through the tree without recursion, so that a manifest's depth costs no stack before it is refused. */
+/** Walks the tree without recursion, so that a deeply nested manifest is rejected without using the stack. */
 function readTree(tree: unknown): FolderEntry {
   const waiting: Visit[] = [{ node: tree, depth: 0, into: undefined }];
   let top: FolderEntry | undefined;
@@ -134,7 +134,7 @@ function readTree(tree: unknown): FolderEntry {
     if (depth > FOLDER_LIMITS.depth)
       throw malformed(`a folder is at most ${FOLDER_LIMITS.depth} directories deep`);
     const { entry, children, inside } = readNode(node, into === undefined);
-    if (into?.has(entry.name)) throw malformed(`the name '${entry.name}' comes twice`);
+    if (into?.has(entry.name)) throw malformed(`the name '${entry.name}' appears twice`);
     into?.set(entry.name, entry);
     top ??= entry;
     if (waiting.length + children.length > FOLDER_LIMITS.entries)
@@ -154,7 +154,7 @@ function readNode(node: unknown, isTop: boolean): ReadNode {
   if (typeof node !== "object" || node === null) throw malformed("an entry is not an object");
   const { name, type, link, entries } = node as Readonly<Record<string, unknown>>;
   if (typeof name !== "string" || !(isTop || (isName(name) && !DEVICE.test(name))))
-    throw malformed(`an entry cannot be called ${JSON.stringify(name)?.slice(0, 100)}`);
+    throw malformed(`an entry cannot be named ${JSON.stringify(name)?.slice(0, 100)}`);
   if (type === "directory") {
     if (entries !== undefined && entries !== null && !Array.isArray(entries))
       throw malformed(`the entries of '${name}' are not a list`);
@@ -163,12 +163,12 @@ function readNode(node: unknown, isTop: boolean): ReadNode {
   }
   if (type === "symbolic") {
     if (typeof link !== "string" || link.includes("\0") || Buffer.byteLength(link) > FOLDER_LIMITS.linkBytes)
-      throw malformed(`the link '${name}' leads nowhere`);
+      throw malformed(`the link '${name}' has an invalid target`);
     return { entry: { kind: "symbolic", name, link }, children: [] };
   }
   if (type === "file")
     return { entry: readFile(name, node as Readonly<Record<string, unknown>>), children: [] };
-  throw malformed(`'${name}' is of no known type`);
+  throw malformed(`'${name}' has an unknown type`);
 }
 
 /** An empty file has neither a size nor a root. */
@@ -180,14 +180,14 @@ function readFile(name: string, { hash, roots, size }: Readonly<Record<string, u
     found.length > FOLDER_LIMITS.roots ||
     !found.every((root) => typeof root === "string" && isHash32(root))
   )
-    throw malformed(`the file '${name}' has a root that is none`);
+    throw malformed(`the file '${name}' has an invalid root`);
   if (typeof sizeBytes !== "number" || !Number.isSafeInteger(sizeBytes) || sizeBytes < found.length)
-    throw malformed(`the file '${name}' has a size that is none`);
-  if (found.length === 0 && sizeBytes > 0) throw malformed(`the file '${name}' has a size and no root`);
+    throw malformed(`the file '${name}' has an invalid size`);
+  if (found.length === 0 && sizeBytes > 0) throw malformed(`the file '${name}' has a size but no root`);
   return { kind: "file", name, sizeBytes, roots: found.map(lowerHex) };
 }
 
-/** Before it is parsed, which takes half a second for 4 MiB of brackets. */
+/** Checked before parsing, which takes half a second for 4 MiB of brackets. */
 function requireFlat(json: Buffer): void {
   let count = 0;
   for (const separator of SEPARATORS)

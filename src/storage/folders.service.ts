@@ -8,10 +8,10 @@ import type { FileId } from "./node/storage-node.ts";
 
 type Dependencies = { readonly files: FilesService; readonly reader: FileReader };
 
-/** Manifests that are kept as they were read, in bytes of their files: four of the largest, or some hundred usual ones. */
+/** Size of the cache of decoded manifests, in bytes of their files: four of the largest, or some hundred usual ones. */
 const CACHE_BYTES = 4 * FOLDER_LIMITS.bytes;
 
-/** Folders: stored files that are manifests of others. What they hold is looked up in the manifest alone. */
+/** Folders: stored files that are manifests of other files. Entries are looked up in the manifest only. */
 export class FoldersService {
   readonly #dependencies: Dependencies;
   readonly #known = new ByteLru<Promise<Directory>>({ maxBytes: CACHE_BYTES, maxShare: 1 });
@@ -21,14 +21,14 @@ export class FoldersService {
   }
 
   /**
-   * What a folder holds at a path, given by its names. Throws `file_path_not_found`, `folder_malformed` for a file that
-   * is no folder, and what `FilesService.readable` throws.
+   * The entry of a folder at a path, given by its names. Throws `file_path_not_found`, `folder_malformed` for a file
+   * that is not a folder, and what `FilesService.readable` throws.
    */
   async find(id: FileId, names: readonly string[]): Promise<FolderEntry> {
     return findEntry(await this.#open(id), names);
   }
 
-  /** A directory of a folder. Throws what `find` throws, and `file_path_not_found` for what is none. */
+  /** A directory of a folder. Throws what `find` throws, and `file_path_not_found` for other entries. */
   async directory(id: FileId, names: readonly string[]): Promise<Directory> {
     const entry = await this.find(id, names);
     if (entry.kind === "directory") return entry;
@@ -42,8 +42,8 @@ export class FoldersService {
     if (known) return known;
     if (file.sizeBytes > FOLDER_LIMITS.bytes)
       throw new AppError("folder_malformed", `a manifest has at most ${FOLDER_LIMITS.bytes} bytes`);
-    // Reading a large manifest holds up the event loop for tens of milliseconds: once for all who ask, also when it is
-    // malformed.
+    // Decoding a large manifest blocks the event loop for tens of milliseconds: callers share one result, even when it
+    // is malformed.
     const reading = reader.read(file).then(decodeFolder);
     this.#known.set(file.root, reading, file.sizeBytes);
     reading.catch((error: unknown) => {

@@ -1,6 +1,6 @@
 import type { LogHandler } from "../chain/watcher/log-handler.ts";
 
-/** Several handlers as one, under one cursor: what comes and what goes is told to each, in their order. */
+/** Combines several handlers under one cursor: each receives applied and reverted logs, in list order. */
 export function joinHandlers(handlers: readonly LogHandler[]): LogHandler {
   return {
     addresses: [...new Set(handlers.flatMap(({ addresses }) => addresses))],

@@ -17,7 +17,7 @@ import { UploadsService } from "./uploads.service.ts";
 
 /** The services of storage. */
 export type StorageServices = {
-  /** What Flow was told, as the chain has it. */
+  /** The submissions to the Flow contract, as the chain has them. */
   readonly submissions: SubmissionsService;
   readonly files: FilesService;
   readonly folders: FoldersService;
@@ -29,10 +29,10 @@ export type StorageServices = {
   readonly fileReader: NodeModule["reader"];
 } & Pick<KvModule, "kv" | "kvWrites">;
 
-/** What storage is made of, and what it does besides answering. */
+/** The services of storage and their background work. */
 export type StorageModule = Lifecycle & { readonly services: StorageServices };
 
-/** The name under which files follow the chain. */
+/** The name of the chain watcher of files. */
 const WATCHER = "files";
 
 /** Builds the services of storage. */
@@ -65,9 +65,9 @@ export function createStorageModule(
   const segments = new SegmentsService({ files, node });
   const kvModule = createKvModule(parts, { node, reader, uploads, submissions, flow });
   const { kv, kvWrites } = kvModule;
-  // Key-value looks at the rows of submissions that are taken back, so it comes before they go.
+  // The key-value handler reads the rows of reverted submissions, so it runs before they are deleted.
   const handlers: readonly LogHandler[] = [kvModule.handler, submissions];
-  // A cursor of its own, since a halt of the deposits must not stop the files.
+  // A separate cursor, since a halt of the deposits must not stop the files.
   follow(WATCHER, joinHandlers(handlers));
   return {
     services: {
@@ -87,11 +87,11 @@ export function createStorageModule(
   };
 }
 
-/** Tells the node and the progress of files of submissions, in the transaction in which they come and go. */
+/** Passes submissions to the node and the file progress, in the transaction that inserts or deletes them. */
 function listenFor(progress: ProgressService, disk: NodeModule["disk"]): SubmissionListener {
   return {
     async came(tx: Queries, came) {
-      // Rows are locked in the order in which an upload locks them: the file's, then its progress.
+      // Lock rows in the same order as an upload: the file, then its progress.
       const finalized = await disk?.submitted(tx, came);
       await progress.noteSubmitted(tx, came);
       if (finalized) await progress.note(tx, finalized);

@@ -6,15 +6,15 @@ type Step = DomainEvent<"file.progressed">;
 const DONE: IteratorResult<Step> = { done: true, value: undefined };
 
 /**
- * The steps of one file: first `present`, how it stands, then what follows in `source`, only with greater sequences than
- * were given already. It ends behind the step by which the file is finalized.
+ * The steps of one file: first `present`, its current state, then the events of `source`, only with sequences greater
+ * than those already emitted. It ends after the step that finalizes the file.
  */
 export class ProgressStream implements EventStream<"file.progressed"> {
   readonly #source: EventStream<"file.progressed">;
   readonly #onEnd: () => void;
   #present: Step | undefined;
-  #given = 0;
-  #over = false;
+  #emitted = 0;
+  #finished = false;
   #ended = false;
 
   /** `onEnd` runs once, however the stream ends. */
@@ -28,19 +28,19 @@ export class ProgressStream implements EventStream<"file.progressed"> {
   }
 
   async next(): Promise<IteratorResult<Step>> {
-    if (this.#over) return this.return();
+    if (this.#finished) return this.return();
     const present = this.#present;
     this.#present = undefined;
-    if (present) return this.#give(present);
+    if (present) return this.#emit(present);
     for (;;) {
       const next = await this.#source.next();
       if (next.done) return this.return();
-      if (next.value.data.sequence > this.#given) return this.#give(next.value);
+      if (next.value.data.sequence > this.#emitted) return this.#emit(next.value);
     }
   }
 
   async return(): Promise<IteratorResult<Step>> {
-    this.#over = true;
+    this.#finished = true;
     if (!this.#ended) {
       this.#ended = true;
       this.#onEnd();
@@ -53,9 +53,9 @@ export class ProgressStream implements EventStream<"file.progressed"> {
     return this;
   }
 
-  #give(event: Step): IteratorResult<Step> {
-    this.#given = event.data.sequence;
-    if (event.data.status === "finalized") this.#over = true;
+  #emit(event: Step): IteratorResult<Step> {
+    this.#emitted = event.data.sequence;
+    if (event.data.status === "finalized") this.#finished = true;
     return { done: false, value: event };
   }
 }

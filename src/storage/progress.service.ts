@@ -2,6 +2,7 @@ import type { Database, Queries } from "../db/database.ts";
 import type { EventStream } from "../events/bus.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { DomainEvent, FileProgress } from "../events/topics.ts";
+import { deleteInBatches, PeriodicTask } from "../kernel/async/periodic-task.ts";
 import type { Logger } from "../kernel/log.ts";
 import { type Hex, lowerHex } from "../kernel/text/hex.ts";
 import { fileShape, MAX_FILE_BYTES } from "./merkle/shape.ts";
@@ -23,42 +24,53 @@ type Dependencies = {
   readonly chainId: number;
   readonly log: Logger;
   readonly committed: () => void;
-  /** Asks the nodes how files stand. Only where uploads do not all pass through this product. */
+  /** Queries the nodes for the state of files. Set only when uploads may bypass this product. */
   readonly poll?: ((ids: readonly FileId[]) => Promise<readonly (NodeFile | undefined)[]>) | undefined;
   readonly pollMs?: number;
 };
 
 const TOPIC = "file.progressed";
 const POLL_MS = 2_000;
-/** What `StorageNode.find` takes at once. */
-const POLLED_AT_ONCE = 100;
+/** The limit of one `StorageNode.find` call. */
+const POLL_BATCH = 100;
 const SWEEP_MS = 3_600_000;
-const SWEPT_AT_ONCE = 1_000;
+const SWEEP_BATCH = 1_000;
 
-/** How far files have come, from their first segment or submission to their end, and who wants to hear of it. */
+/** The progress of files, from their first segment or submission to their end, and the streams that follow it. */
 export class ProgressService {
   readonly #dependencies: Dependencies;
-  /** How many follow a root in this process. */
+  /** The number of streams that follow a root in this process. */
   readonly #followed = new Map<Hex, number>();
-  #timer: NodeJS.Timeout | undefined;
-  #polling: Promise<void> | undefined;
-  #sweepTimer: NodeJS.Timeout | undefined;
-  #sweeping: Promise<unknown> = Promise.resolve();
+  readonly #polls: PeriodicTask | undefined;
+  readonly #sweeps = new PeriodicTask({
+    everyMs: SWEEP_MS,
+    work: () => this.sweep(),
+    failed: (error) =>
+      this.#dependencies.log.error({ err: error }, "deleting the progress of abandoned files failed"),
+  });
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
+    const { poll, pollMs = POLL_MS, log } = dependencies;
+    this.#polls =
+      poll &&
+      new PeriodicTask({
+        everyMs: pollMs,
+        work: () => this.#poll(poll),
+        failed: (error) => log.warn({ err: error }, "polling storage nodes for the progress of files failed"),
+      });
   }
 
-  /** Writes how files stand now, with an event for each that is news, in the transaction that changed them. */
+  /** Records the current state of files, with an event for each change, in the transaction that changed them. */
   note(tx: Queries, files: readonly NodeFile[]): Promise<void> {
     return recordProgress(tx, this.#dependencies.chainId, files.map(toNote));
   }
 
-  /** Writes that the chain has submissions of these files, in the transaction that brings them. */
+  /** Records that the chain has submissions of these files, in the transaction that inserts the submissions. */
   noteSubmitted(tx: Queries, submissions: readonly SubmissionChange[]): Promise<void> {
     const first = new Map(submissions.toReversed().map((submission) => [submission.root, submission]));
     const notes = [...first.values()]
-      // Flow takes what no node ever could.
+      // Flow accepts sizes that no node can store.
       .filter(({ sizeBytes }) => sizeBytes > 0n && sizeBytes <= BigInt(MAX_FILE_BYTES))
       .map(({ root, txSeq, sizeBytes }) => ({
         ...{ root, txSeq },
@@ -69,19 +81,19 @@ export class ProgressService {
     return recordProgress(tx, this.#dependencies.chainId, notes);
   }
 
-  /** Writes that the chain took submissions of these roots back, in the transaction that did. */
+  /** Records that submissions of these roots were reorged out, in the transaction that deletes them. */
   noteRemoved(tx: Queries, roots: readonly Hex[]): Promise<void> {
     return recordRemoved(tx, this.#dependencies.chainId, roots);
   }
 
-  /** How a file stands by the newest event about it; undefined when there is none. */
+  /** The state of a file by its newest event; undefined when there is none. */
   read(root: Hex): Promise<StoredProgress | undefined> {
     return readProgress(this.#dependencies.database, this.#dependencies.chainId, lowerHex(root));
   }
 
   /**
    * The progress of a file, which may still be unknown: its current state, then every later step, until it is
-   * finalized. With `after`, in place of how it stands, the steps behind that cursor. Throws what
+   * finalized. With `after`, the steps after that cursor instead of the current state. Throws what
    * `EventsService.follow` throws.
    */
   async follow(given: Hex, after?: string): Promise<EventStream<typeof TOPIC>> {
@@ -92,11 +104,11 @@ export class ProgressService {
       const upTo = await events.position(TOPIC);
       const known = await this.read(root);
       const present = after === undefined && known ? toEvent(known, upTo) : undefined;
-      const stream = new ProgressStream(source, { present, onEnd: () => this.#leave(root) });
-      this.#enter(root);
+      const stream = new ProgressStream(source, { present, onEnd: () => this.#unfollow(root) });
+      this.#follow(root);
       if (after !== undefined && known?.step.status === "finalized") {
-        const told = await progressPosition(database, root, known.eventId);
-        if (told === "gone" || (told !== "waiting" && told <= events.positionOf(after)))
+        const ended = await progressPosition(database, root, known.eventId);
+        if (ended === "gone" || (ended !== "waiting" && ended <= events.positionOf(after)))
           await stream.return();
       }
       return stream;
@@ -106,72 +118,43 @@ export class ProgressService {
     }
   }
 
-  /** Deletes what came to nothing. Returns how many files that were. */
-  async sweep(): Promise<number> {
-    for (let gone = 0; ; ) {
-      const batch = await forgetProgress(this.#dependencies.database, SWEPT_AT_ONCE);
-      gone += batch;
-      if (batch < SWEPT_AT_ONCE) return gone;
-    }
+  /** Deletes the progress of abandoned files. Returns the number of files. */
+  sweep(): Promise<number> {
+    return deleteInBatches(SWEEP_BATCH, (limit) => forgetProgress(this.#dependencies.database, limit));
   }
 
   /** Sweeps now and every hour until `stop`. */
   start(): void {
-    const sweep = () => {
-      this.#sweeping = this.sweep().catch((error: unknown) =>
-        this.#dependencies.log.error(
-          { err: error },
-          "deleting the progress of files that came to nothing failed",
-        ),
-      );
-    };
-    sweep();
-    this.#sweepTimer = setInterval(sweep, SWEEP_MS);
+    this.#sweeps.start();
   }
 
-  /** Ends sweeping and asking nodes. */
+  /** Stops sweeping and polling. */
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    clearInterval(this.#sweepTimer);
-    await Promise.all([this.#polling, this.#sweeping]);
+    await Promise.all([this.#polls?.stop(), this.#sweeps.stop()]);
   }
 
-  #enter(root: Hex): void {
-    const { poll, pollMs = POLL_MS } = this.#dependencies;
+  #follow(root: Hex): void {
     this.#followed.set(root, (this.#followed.get(root) ?? 0) + 1);
-    if (!poll || this.#timer) return;
-    const ask = () => {
-      this.#polling ??= this.#ask(poll).finally(() => {
-        this.#polling = undefined;
-      });
-    };
-    this.#timer = setInterval(ask, pollMs);
-    ask();
+    this.#polls?.start();
   }
 
-  #leave(root: Hex): void {
+  #unfollow(root: Hex): void {
     const left = (this.#followed.get(root) ?? 1) - 1;
     if (left > 0) this.#followed.set(root, left);
     else this.#followed.delete(root);
-    if (this.#followed.size > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    if (this.#followed.size === 0) void this.#polls?.stop();
   }
 
-  /** Nodes that cannot be asked are asked again: whoever follows a file hears of it as soon as they can. */
-  async #ask(poll: NonNullable<Dependencies["poll"]>): Promise<void> {
-    const { database, log, committed } = this.#dependencies;
+  /** A failed poll is repeated at the next interval, so that followers get the event once the nodes answer again. */
+  async #poll(poll: NonNullable<Dependencies["poll"]>): Promise<void> {
+    const { database, committed } = this.#dependencies;
     const roots = [...this.#followed.keys()];
-    try {
-      for (let from = 0; from < roots.length; from += POLLED_AT_ONCE) {
-        const asked = roots.slice(from, from + POLLED_AT_ONCE).map((root) => ({ root }));
-        const found = (await poll(asked)).filter((file) => file !== undefined);
-        await database.transaction((tx) => this.note(tx, found));
-      }
-      committed();
-    } catch (error) {
-      log.warn({ err: error }, "storage nodes could not be asked for the progress of files");
+    for (let from = 0; from < roots.length; from += POLL_BATCH) {
+      const ids = roots.slice(from, from + POLL_BATCH).map((root) => ({ root }));
+      const found = (await poll(ids)).filter((file) => file !== undefined);
+      await database.transaction((tx) => this.note(tx, found));
     }
+    committed();
   }
 }
 
@@ -186,7 +169,7 @@ function statusOf({ pruned, finalized, txSeq }: NodeFile): FileProgress["status"
   return txSeq === undefined ? "uploading" : "submitted";
 }
 
-/** How a file stands, as the event that told it; `upTo` is published before this was read. */
+/** The state of a file, as its event; `upTo` is a position published before the state was read. */
 function toEvent({ step, eventId, updatedAt }: StoredProgress, upTo: bigint): DomainEvent<typeof TOPIC> {
   return { id: eventId, position: upTo, topic: TOPIC, subject: step.root, at: updatedAt, data: step };
 }

@@ -2,18 +2,18 @@ import type { Queries } from "../db/database.ts";
 import type { FileProgress } from "../events/topics.ts";
 import type { Hex } from "../kernel/text/hex.ts";
 
-/** How a file stands, as whoever saw it change tells it. */
+/** The state of a file, as reported by the module that saw it change. */
 export type ProgressNote = {
   readonly root: Hex;
   readonly status: FileProgress["status"];
-  /** The submission that is meant, null before there is one. */
+  /** The submission of the file, null before there is one. */
   readonly txSeq: bigint | null;
   readonly segments: number;
-  /** Of a file that was submitted now it may be told as too few: what is known already stays. */
+  /** May be too low for a file that was just submitted: the stored count is never lowered then. */
   readonly uploadedSegments: number;
 };
 
-/** How a file stands, and the event that told so. */
+/** The state of a file, and the event that published it. */
 export type StoredProgress = {
   readonly step: FileProgress;
   readonly eventId: string;
@@ -21,8 +21,8 @@ export type StoredProgress = {
 };
 
 /**
- * Writes how files stand, and an event for each that is news: another status, another submission, or a hundredth of the
- * file more. A note that is behind what is known already (segments of a file that is finalized) is none.
+ * Records the state of files, and an event for each change: a new status, a new submission, or another hundredth of the
+ * file. A note older than the stored state (segments of a finalized file) is ignored.
  */
 export async function recordProgress(
   tx: Queries,
@@ -30,27 +30,27 @@ export async function recordProgress(
   notes: readonly ProgressNote[],
 ): Promise<void> {
   if (notes.length === 0) return;
-  const asked = notes.map(({ root, status, txSeq, segments, uploadedSegments }) => ({
+  const rows = notes.map(({ root, status, txSeq, segments, uploadedSegments }) => ({
     root,
     status,
     tx_seq: txSeq?.toString() ?? null,
     segments,
     uploaded: uploadedSegments,
   }));
-  await tx.rows(NOTE, [chainId, JSON.stringify(asked)]);
+  await tx.rows(NOTE, [chainId, JSON.stringify(rows)]);
 }
 
-/** Of files whose submissions were taken back, writes that those without any left are off the chain. */
+/** Marks files as removed whose submissions were reorged out and that have no other submission. */
 export async function recordRemoved(tx: Queries, chainId: number, roots: readonly Hex[]): Promise<void> {
   if (roots.length > 0) await tx.rows(REMOVED, [chainId, JSON.stringify(roots)]);
 }
 
-/** Deletes at most `limit` files that came to nothing and had no event for a week; returns how many. */
+/** Deletes at most `limit` abandoned files that had no event for a week; returns the count. */
 export async function forgetProgress(queries: Queries, limit: number): Promise<number> {
   return (await queries.rows(FORGET, [limit])).length;
 }
 
-/** How a file stands; undefined for one that was never heard of. */
+/** The state of a file; undefined for an unknown file. */
 export async function readProgress(
   queries: Queries,
   chainId: number,
@@ -60,7 +60,7 @@ export async function readProgress(
   return row && { step: toStep(row), eventId: row.event_id, updatedAt: new Date(Number(row.updated_ms)) };
 }
 
-/** The position of the event that told how a file stands, while it is kept and once it is published. */
+/** The position of the event of a file's state: `waiting` until it is published, `gone` once it is deleted. */
 export async function progressPosition(
   queries: Queries,
   root: Hex,
@@ -93,8 +93,8 @@ function toStep(row: ProgressRow): FileProgress {
   };
 }
 
-/** What is written of a row that changed, as events of topic `file.progressed`. */
-const TELL = `
+/** Publishes the rows of `changed` as events of topic `file.progressed`. */
+const PUBLISH = `
   insert into outbox (event_id, topic, subject, data)
   select event_id, 'file.progressed', root, jsonb_build_object('root', root, 'sequence', sequence, 'status', status,
     'txSeq', tx_seq::text, 'segments', segments, 'uploadedSegments', uploaded_segments)
@@ -102,7 +102,7 @@ const TELL = `
 
 // The rows are locked by the upsert, in the order of their roots, before anything is compared.
 const NOTE = `
-  with asked as (
+  with note as (
     select root, status, tx_seq, segments, uploaded
     from jsonb_to_recordset($2::text::jsonb)
       as a(root text, status text, tx_seq numeric, segments integer, uploaded integer)
@@ -110,7 +110,7 @@ const NOTE = `
   ), changed as (
     insert into file_progress as known
       (chain_id, root, sequence, status, tx_seq, segments, uploaded_segments, event_id)
-    select $1::bigint, root, 1, status, tx_seq, segments, uploaded, gen_random_uuid() from asked
+    select $1::bigint, root, 1, status, tx_seq, segments, uploaded, gen_random_uuid() from note
     on conflict (chain_id, root) do update set
       sequence = known.sequence + 1,
       status = excluded.status,
@@ -128,7 +128,7 @@ const NOTE = `
         or excluded.uploaded_segments = excluded.segments and known.uploaded_segments < excluded.segments
       )
     returning *
-  ) ${TELL}`;
+  ) ${PUBLISH}`;
 
 const REMOVED = `
   with changed as (
@@ -140,7 +140,7 @@ const REMOVED = `
         select 1 from submission where submission.chain_id = $1::bigint and submission.root = file_progress.root
       )
     returning *
-  ) ${TELL}`;
+  ) ${PUBLISH}`;
 
 const FORGET = `
   delete from file_progress where (chain_id, root) in (

@@ -5,7 +5,7 @@ import type { FileId, Segment, StorageNode } from "./node/storage-node.ts";
 
 const CHUNK_BYTES = 256;
 
-/** Parts of files as the network's clients ask for them: by chunks of 256 bytes, or by segments. All are verified. */
+/** Parts of files as the network's clients request them: by chunks of 256 bytes, or by segments. All are verified. */
 export class SegmentsService {
   readonly #dependencies: { readonly files: FilesService; readonly node: StorageNode };
 
@@ -14,8 +14,8 @@ export class SegmentsService {
   }
 
   /**
-   * Whole chunks from `start` up to and without `end`, at most a segment of them; the last one of a file ends with
-   * zeros. Undefined for a file that is not known, and while a segment that it takes is not here. Throws
+   * Whole chunks from `start` to `end`, exclusive, at most one segment's worth; the last chunk of a file is padded with
+   * zeros. Undefined for an unknown file, and while a segment of the range is missing. Throws
    * `range_not_satisfiable` for chunks beyond the file.
    */
   async chunks(id: FileId, start: number, end: number): Promise<Buffer | undefined> {
@@ -40,7 +40,7 @@ export class SegmentsService {
     return parts.length === 1 ? parts[0] : Buffer.concat(parts);
   }
 
-  /** A segment with its proof; undefined for a file that is not known or a segment that is not here. Throws beyond its end. */
+  /** A segment with its proof; undefined if file or segment is missing. Throws `segment_refused` past the end. */
   async proven(id: FileId, index: number): Promise<Segment | undefined> {
     const file = await this.#find(id);
     if (!file) return undefined;
@@ -55,7 +55,7 @@ export class SegmentsService {
   }
 }
 
-/** Undefined for a segment that is not here, though the file is known. */
+/** Undefined for a missing segment of a known file. */
 async function unlessMissing<T>(segment: Promise<T>): Promise<T | undefined> {
   return segment.catch((error: unknown) => {
     if (error instanceof AppError && error.code === "file_not_finalized") return undefined;

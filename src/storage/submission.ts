@@ -6,9 +6,9 @@ import { type Hex, lowerHex } from "../kernel/text/hex.ts";
 /** One aligned block of a file's tree: its root, and the logarithm of how many sectors it spans. */
 export type SubmissionNode = { readonly root: Hex; readonly height: number };
 
-/** A file as Flow's event `Submit` tells of it (facts: storage sections 3.5 and 4). */
+/** A file as emitted in Flow's event `Submit` (facts: storage sections 3.5 and 4). */
 export type Submission = {
-  /** The transaction sequence number: 0 for the first submission of the network, then one more each. */
+  /** The transaction sequence number: 0 for the first submission of the network, then incremented by one. */
   readonly txSeq: bigint;
   readonly root: Hex;
   /** The submitter in the event. The caller chose it, so it proves nothing about who sent the transaction. */
@@ -26,7 +26,7 @@ export type Submission = {
 /** The first topic of `Submit`, the same under both ABIs of Flow. */
 export const SUBMIT_TOPIC = lowerHex(toEventSelector(getAbiItem({ abi: flowAbi, name: "Submit" })));
 
-/** Reads the log of a `Submit`. Throws for any other log. */
+/** Decodes the log of a `Submit` event. Throws for any other log. */
 export function decodeSubmit(log: { readonly topics: readonly Hex[]; readonly data: Hex }): Submission {
   const [topic, ...indexed] = log.topics;
   const { args } = decodeEventLog({
@@ -53,8 +53,8 @@ export function decodeSubmit(log: { readonly topics: readonly Hex[]; readonly da
 }
 
 /**
- * The file's merkle root out of its submission nodes: hashed together from the right, because every node but the last
- * spans more sectors than all that follow it. Throws a `RangeError` without nodes.
+ * The file's merkle root from its submission nodes, hashed together from the right, because every node but the last
+ * spans more sectors than all nodes after it. Throws a `RangeError` without nodes.
  */
 export function fileRoot(nodes: readonly SubmissionNode[]): Hex {
   const last = nodes.at(-1);
@@ -64,12 +64,12 @@ export function fileRoot(nodes: readonly SubmissionNode[]): Hex {
     .reduceRight<Hex>((right, { root }) => keccak256(concat([root, right])), last.root);
 }
 
-/** What Flow indexes a submission by: the hash of its node roots side by side. For one node this is not the file root. */
+/** The key of a submission in Flow: the hash of its concatenated node roots. For one node this is not the file root. */
 export function submissionIdentity(nodes: readonly SubmissionNode[]): Hex {
   return keccak256(concat(nodes.map(({ root }) => root)));
 }
 
-/** The sectors of 256 bytes that a submission takes, and pays for. */
+/** The sectors of 256 bytes that a submission occupies and pays for. */
 export function submissionSectors(nodes: readonly SubmissionNode[]): bigint {
   return nodes.reduce((sum, { height }) => sum + 2n ** BigInt(height), 0n);
 }

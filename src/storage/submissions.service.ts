@@ -20,13 +20,13 @@ import {
 /** A file that was submitted to the storage network, once or several times. */
 export type SubmittedFile = {
   readonly root: Hex;
-  /** By its first submission: files that differ only in how many zero bytes end them may share a root. */
+  /** From the first submission: files that differ only in the number of trailing zero bytes may share a root. */
   readonly sizeBytes: bigint;
   readonly firstTxSeq: bigint;
   readonly submissions: number;
 };
 
-/** What else has to know of submissions, in the transaction in which they come and go. */
+/** Receives submissions in the transaction that inserts (`came`) or deletes (`went`) them. */
 export type SubmissionListener = {
   came(tx: Queries, submissions: readonly SubmissionChange[]): Promise<void>;
   went(tx: Queries, submissions: readonly SubmissionChange[]): Promise<void>;
@@ -39,9 +39,9 @@ type Dependencies = {
   readonly listener?: SubmissionListener;
 };
 
-const MAX_CONCURRENT = 1_000;
+const MAX_LIST = 1_000;
 
-/** Takes submissions from the logs of the Flow contract, and finds them. */
+/** Stores the submissions in the logs of the Flow contract, and finds them. */
 export class SubmissionsService implements LogHandler {
   readonly addresses: readonly Hex[];
   readonly topics: readonly Hex[] = [SUBMIT_TOPIC];
@@ -56,22 +56,22 @@ export class SubmissionsService implements LogHandler {
   async apply(tx: Queries, logs: readonly ChainLog[]): Promise<void> {
     const { chainId, listener } = this.#dependencies;
     const submissions = logs.map(({ transactionSender, ...log }) => {
-      if (!transactionSender) throw new Error("a submission came without its sender");
+      if (!transactionSender) throw new Error("the log of a submission has no transaction sender");
       return { chainId, ...log, transactionSender, ...decodeSubmit(log) };
     });
     const came = await insertSubmissions(tx, submissions);
     await listener?.came(tx, came);
-    await tellOf(tx, came, false);
+    await publishSubmitted(tx, came, false);
   }
 
   async revert(tx: Queries, from: bigint): Promise<void> {
     const { chainId, listener } = this.#dependencies;
     const went = await deleteSubmissions(tx, chainId, from);
     await listener?.went(tx, went);
-    await tellOf(tx, went, true);
+    await publishSubmitted(tx, went, true);
   }
 
-  /** For each root, in their order, the file that was submitted under it, or undefined. */
+  /** For each root, in order, the file that was submitted under it, or undefined. */
   async filesByRoots(roots: readonly Hex[]): Promise<readonly (SubmittedFile | undefined)[]> {
     const wanted = roots.map(lowerHex);
     const found = await findFirst(this.#dependencies.queries, this.#dependencies.chainId, wanted);
@@ -79,7 +79,7 @@ export class SubmissionsService implements LogHandler {
     return wanted.map((root) => files.get(root));
   }
 
-  /** Files, newest first by their first submission; with `sender`, those that it submitted first. */
+  /** Files, newest first by their first submission; with `sender`, the files that it was the first to submit. */
   files(page: PageRequest, sender?: Hex): Promise<Page<StoredSubmission>> {
     return listFirst(
       this.#dependencies.queries,
@@ -89,7 +89,7 @@ export class SubmissionsService implements LogHandler {
     );
   }
 
-  /** A submission by its sequence number, undefined if there is none yet. */
+  /** The submission with this sequence number, undefined if there is none yet. */
   async find(txSeq: bigint): Promise<StoredSubmission | undefined> {
     return findByTxSeq(this.#dependencies.queries, this.#dependencies.chainId, txSeq);
   }
@@ -119,17 +119,12 @@ export class SubmissionsService implements LogHandler {
     return listSubmissions(this.#dependencies.queries, this.#dependencies.chainId, {}, page);
   }
 
-  /** At most `limit` (up to 1,000) submissions from `txSeq` on, oldest first. */
+  /** At most `limit` (up to 1,000) submissions starting at `txSeq`, oldest first. */
   listFrom(txSeq: bigint, limit: number): Promise<readonly StoredSubmission[]> {
-    return listFrom(
-      this.#dependencies.queries,
-      this.#dependencies.chainId,
-      txSeq,
-      Math.min(limit, MAX_CONCURRENT),
-    );
+    return listFrom(this.#dependencies.queries, this.#dependencies.chainId, txSeq, Math.min(limit, MAX_LIST));
   }
 
-  /** The sequence number that the next submission gets, as far as the chain was read. */
+  /** The sequence number of the next submission, as far as the chain has been read. */
   nextTxSeq(): Promise<bigint> {
     return nextTxSeq(this.#dependencies.queries, this.#dependencies.chainId);
   }
@@ -139,7 +134,11 @@ function toFile({ root, sizeBytes, txSeq }: StoredSubmission, submissions: numbe
   return { root, sizeBytes, firstTxSeq: txSeq, submissions };
 }
 
-async function tellOf(tx: Queries, changes: readonly SubmissionChange[], removed: boolean): Promise<void> {
+async function publishSubmitted(
+  tx: Queries,
+  changes: readonly SubmissionChange[],
+  removed: boolean,
+): Promise<void> {
   await appendEvents(
     tx,
     changes.map(({ root, txSeq, sizeBytes }) => ({

@@ -11,32 +11,32 @@ import {
 import type { Hex } from "../kernel/text/hex.ts";
 import type { Submission, SubmissionNode } from "./submission.ts";
 
-/** A submission and where the chain has it. */
+/** A submission and its place on the chain. */
 export type PlacedSubmission = Submission & {
   readonly chainId: number;
   readonly transactionHash: Hex;
-  /** Who signed the transaction: unlike `submitter`, this the chain vouches for. */
+  /** The signer of the transaction: unlike `submitter`, verified by the chain. */
   readonly transactionSender: Hex;
   readonly logIndex: number;
   readonly blockNumber: bigint;
   readonly blockHash: Hex;
 };
 
-/** A submission as it is kept. `cursor` is its place in every list of submissions. */
+/** A submission as it is stored. `cursor` is its place in every list of submissions. */
 export type StoredSubmission = PlacedSubmission & { readonly seenAt: Date; readonly cursor: string };
 
-/** What came or went. */
+/** An inserted or deleted submission. */
 export type SubmissionChange = Pick<Submission, "root" | "txSeq" | "sizeBytes" | "sectors">;
 
-/** Which submissions a list holds: those of a file, those that one account signed, or all. */
+/** The submissions of a list: those of a file, those that one account signed, or all. */
 export type SubmissionFilter = { readonly root?: Hex; readonly sender?: Hex };
 
-/** Inserts submissions and returns those that were not there yet. */
+/** Inserts submissions and returns the new ones. */
 export async function insertSubmissions(
   tx: Queries,
   submissions: readonly PlacedSubmission[],
 ): Promise<readonly SubmissionChange[]> {
-  const asked = submissions.map((submission) => ({
+  const rows = submissions.map((submission) => ({
     chain_id: submission.chainId,
     tx_seq: submission.txSeq.toString(),
     root: submission.root,
@@ -53,7 +53,7 @@ export async function insertSubmissions(
     block_number: submission.blockNumber.toString(),
     block_hash: submission.blockHash,
   }));
-  return (await tx.rows<ChangeRow>(INSERT, [JSON.stringify(asked)])).map(toChange);
+  return (await tx.rows<ChangeRow>(INSERT, [JSON.stringify(rows)])).map(toChange);
 }
 
 /** Deletes the submissions of block `from` and above, and returns them. */
@@ -74,7 +74,7 @@ export async function findByTxSeq(
   return (await queries.rows<SubmissionRow>(BY_TX_SEQ, [chainId, txSeq.toString()])).map(toSubmission)[0];
 }
 
-/** For each of these roots that was ever submitted: its first submission, and how many there are. */
+/** For each of these roots that was ever submitted: its first submission and the number of submissions. */
 export async function findFirst(
   queries: Queries,
   chainId: number,
@@ -103,7 +103,7 @@ export async function listSubmissions(
   return toPage(rows.map(toSubmission), page);
 }
 
-/** At most `limit` submissions from `txSeq` on, oldest first. */
+/** At most `limit` submissions starting at `txSeq`, oldest first. */
 export async function listFrom(
   queries: Queries,
   chainId: number,
@@ -113,7 +113,7 @@ export async function listFrom(
   return (await queries.rows<SubmissionRow>(FROM, [chainId, txSeq.toString(), limit])).map(toSubmission);
 }
 
-/** Files, newest first by their first submissions; of one sender's first submissions or all. */
+/** Files, newest first by their first submission; with `sender`, only those that it was the first to submit. */
 export async function listFirst(
   queries: Queries,
   chainId: number,
@@ -129,7 +129,7 @@ export async function listFirst(
   return toPage(rows.map(toSubmission), page);
 }
 
-/** How many submissions the network had, as far as it was read: the number that the next one gets. */
+/** The number of submissions read so far, which is the sequence number of the next one. */
 export async function nextTxSeq(queries: Queries, chainId: number): Promise<bigint> {
   const [row] = await queries.rows<{ next: string }>(NEXT, [chainId]);
   return BigInt(row?.next ?? 0);
@@ -144,7 +144,7 @@ export async function readSynced(
   return row && { height: BigInt(row.height), hash: row.hash };
 }
 
-/** Greater than every number of a submission: where a list begins that was asked for without a cursor. */
+/** Greater than every sequence number: where a list without a cursor begins. */
 const END = "1e20";
 
 function readCursor(cursor: string): string {
@@ -220,14 +220,14 @@ const DELETE = `delete from submission where chain_id = $1::bigint and block_num
 
 const BY_TX_SEQ = `select ${COLUMNS} from submission where chain_id = $1::bigint and tx_seq = $2::numeric`;
 
-// A look at the index for each root: left to choose, a planner without statistics (PGlite's) reads the whole chain.
+// One index lookup per root: given the choice, a planner without statistics (PGlite's) reads the whole table.
 const FIRST = `
   select earliest.*, (
-    select count(*)::text from submission where chain_id = $1::bigint and root = asked.root
+    select count(*)::text from submission where chain_id = $1::bigint and root = wanted.root
   ) as submissions
-  from (select distinct root from jsonb_array_elements_text($2::text::jsonb) as root) as asked
+  from (select distinct root from jsonb_array_elements_text($2::text::jsonb) as root) as wanted
   cross join lateral (
-    select ${COLUMNS} from submission where chain_id = $1::bigint and root = asked.root
+    select ${COLUMNS} from submission where chain_id = $1::bigint and root = wanted.root
     order by submission.tx_seq limit 1
   ) as earliest`;
 

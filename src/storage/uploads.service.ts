@@ -13,7 +13,7 @@ import type { ProgressService } from "./progress.service.ts";
 import type { SubmissionNode } from "./submission.ts";
 import { encodeSubmit, nodeHeights, planUpload, type SubmitAbi, type UploadPlan } from "./upload-plan.ts";
 
-/** A segment as it comes in. Without `sizeBytes` the chain must have the file already. */
+/** A segment to upload. Without `sizeBytes` the chain must already have the file. */
 export type UploadSegment = {
   readonly root?: Hex | undefined;
   readonly txSeq?: bigint | undefined;
@@ -23,29 +23,29 @@ export type UploadSegment = {
   readonly sizeBytes?: number | undefined;
 };
 
-/** What is to be stored: its bytes, or its size with its root or with the nodes of its tree. */
+/** The file to store: its bytes, or its size with its root or with the nodes of its tree. */
 export type UploadRequest = {
   readonly content?: Buffer | undefined;
   readonly sizeBytes?: number | undefined;
   readonly root?: Hex | undefined;
   readonly nodes?: readonly SubmissionNode[] | undefined;
   readonly tags?: Hex | undefined;
-  /** Who will send the transaction, and is named as its submitter. */
+  /** The sender of the transaction, who is also named as its submitter. */
   readonly from: Hex;
   readonly abi?: SubmitAbi | undefined;
-  /** Whether to pay once more for what the chain has already. */
+  /** Whether to pay again for a file that the chain already has. */
   readonly again?: boolean | undefined;
 };
 
-/** What an upload takes: one transaction, unless the chain has the file already, then its segments. */
+/** What an upload requires: one transaction, unless the chain already has the file, then the segments. */
 export type PreparedUpload = UploadPlan & {
-  /** The file as it is known, undefined when it was never heard of. */
+  /** The state of the file, undefined for an unknown file. */
   readonly file: NodeFile | undefined;
-  /** What storing it costs, neuron; 0 when there is nothing to pay. */
+  /** The price of storing it, in neuron; 0 when there is nothing to pay. */
   readonly fee: bigint;
-  /** Undefined when the chain has the file: it need not be paid for twice. */
+  /** Undefined when the chain has the file, which then is not paid for again. */
   readonly transaction: PreparedTransaction | undefined;
-  /** The proof of each segment, where the content was given. */
+  /** The proof of each segment, when the content was given. */
   readonly proofs: readonly SegmentProof[] | undefined;
 };
 
@@ -56,14 +56,14 @@ type Dependencies = {
   readonly flow: FlowClient;
   readonly progress: ProgressService;
   readonly chainId: number;
-  /** Whether the node itself notes how uploads come on, in the transaction that keeps them. */
+  /** Whether the node itself records the progress of uploads, in the transaction that stores them. */
   readonly notesItself: boolean;
   readonly committed: () => void;
 };
 
-const PAID_BEFORE = "The chain has a submission of this file already: this pays for another one.";
+const PAID_BEFORE = "The chain already has a submission of this file: this transaction pays for another one.";
 
-/** Takes segments in, and says what submitting a file takes. */
+/** Accepts uploaded segments, and prepares the submission of a file. */
 export class UploadsService {
   readonly #dependencies: Dependencies;
   readonly #keccak = new Keccak();
@@ -73,15 +73,15 @@ export class UploadsService {
     this.#dependencies = dependencies;
   }
 
-  /** Has `listener` told of files that a segment of this process made whole. Returns how to stop that. */
+  /** Calls `listener` for each file that a segment uploaded here completes. Returns a function that unsubscribes. */
   onFinalized(listener: (file: NodeFile) => void): () => void {
     this.#finalized.add(listener);
     return () => void this.#finalized.delete(listener);
   }
 
   /**
-   * Verifies a segment and keeps it; sent again, it changes nothing. Throws `invalid_parameter` when it names no file,
-   * `file_not_found`, `segment_refused`, and what `StorageNode.put` throws; nothing is kept or passed on then.
+   * Verifies a segment and stores it. Idempotent. Throws `invalid_parameter` when it names no file, `file_not_found`,
+   * `segment_refused`, and what `StorageNode.put` throws; the segment is then neither stored nor forwarded.
    */
   async put(segment: UploadSegment): Promise<PutOutcome> {
     const { node, committed } = this.#dependencies;
@@ -95,7 +95,7 @@ export class UploadsService {
     return outcome;
   }
 
-  /** The merkle root that some bytes have as a file; it is hashed in turns of a segment, 0.5 ms each. */
+  /** The merkle root of a file with this content, hashed one segment (0.5 ms) per turn of the event loop. */
   async rootOf(content: Buffer): Promise<Hex> {
     const meter = new TurnMeter();
     const hasher = {
@@ -108,31 +108,31 @@ export class UploadsService {
   }
 
   /**
-   * What an upload takes. Asked again for a file that the chain has, there is nothing to pay. Throws
-   * `invalid_parameter` for what does not fit together, `chain_error` and `storage_unavailable`.
+   * Prepares an upload. There is nothing to pay for a file that the chain has, unless `again` is set. Throws
+   * `invalid_parameter` for inconsistent values, `chain_error` and `storage_unavailable`.
    */
-  async prepare(ask: UploadRequest): Promise<PreparedUpload> {
+  async prepare(request: UploadRequest): Promise<PreparedUpload> {
     const { node, flow, chainId } = this.#dependencies;
-    const { plan, proofs } = await this.#plan(ask);
+    const { plan, proofs } = await this.#plan(request);
     const [file] = await node.find([{ root: plan.root }]);
-    const isPaid = file?.txSeq !== undefined && !file.pruned && !ask.again;
+    const isPaid = file?.txSeq !== undefined && !file.pruned && !request.again;
     const fee = isPaid ? 0n : plan.sectors * (await flow.pricePerSector());
     const known = file?.txSeq === undefined ? [] : [PAID_BEFORE];
-    const submission = isPaid ? undefined : await this.#submissionOf(plan, ask, fee);
+    const submission = isPaid ? undefined : await this.#submissionOf(plan, request, fee);
     const transaction = submission && {
-      ...{ chainId, from: ask.from, to: flow.address, data: submission.data, value: fee },
+      ...{ chainId, from: request.from, to: flow.address, data: submission.data, value: fee },
       warnings: [...known, ...submission.warnings],
     };
     return { ...plan, file, fee, transaction, proofs };
   }
 
   /**
-   * The call of `submit` that the chain would take: of a Flow that does not know today's, that of before 2026. When it
-   * would take none, today's, and a warning.
+   * The call of `submit` that the chain accepts: the current one, or the one before 2026 for an older Flow contract.
+   * When the chain accepts neither, the current one and a warning.
    */
   async #submissionOf(plan: UploadPlan, { tags = "0x", from, abi }: UploadRequest, fee: bigint) {
     const { flow } = this.#dependencies;
-    const dataOf = (way: SubmitAbi) => encodeSubmit(plan, { tags, submitter: from, abi: way });
+    const dataOf = (version: SubmitAbi) => encodeSubmit(plan, { tags, submitter: from, abi: version });
     const data = dataOf(abi ?? "current");
     const refusal = await flow.refusalOf({ from, data, value: fee });
     if (refusal === undefined) return { data, warnings: [] };
@@ -141,7 +141,7 @@ export class UploadsService {
       if ((await flow.refusalOf({ from, data: legacy, value: fee })) === undefined)
         return { data: legacy, warnings: [] };
     }
-    const why = refusal === "" ? "it knows no such call" : refusal;
+    const why = refusal === "" ? "the contract has no such function" : refusal;
     return { data, warnings: [`The chain would revert this transaction now: ${why}.`] };
   }
 
@@ -163,23 +163,23 @@ export class UploadsService {
   }
 
   async #plan(
-    ask: UploadRequest,
+    request: UploadRequest,
   ): Promise<{ readonly plan: UploadPlan; readonly proofs?: readonly SegmentProof[] | undefined }> {
-    const { content, sizeBytes, nodes } = ask;
+    const { content, sizeBytes, nodes } = request;
     if (content) {
       if (content.length === 0) throw invalid("content", "A file has at least one byte.");
       const tree = hashBytes(this.#keccak, content);
       const plan = planUpload(content.length, tree.nodes);
-      requireSame(plan, ask);
+      requireSame(plan, request);
       return { plan, proofs: Array.from({ length: plan.segments }, (_, index) => tree.proof(index)) };
     }
-    if (sizeBytes === undefined) throw invalid("size", "Say the size of the file, or send its content.");
-    const plan = planUpload(sizeBytes, nodes ?? (await this.#nodesOf(sizeBytes, ask.root)));
-    requireSame(plan, ask);
+    if (sizeBytes === undefined) throw invalid("size", "Send the size of the file, or its content.");
+    const plan = planUpload(sizeBytes, nodes ?? (await this.#nodesOf(sizeBytes, request.root)));
+    requireSame(plan, request);
     return { plan };
   }
 
-  /** The nodes behind a root: itself where it is the only one, else those of a submission that the chain has. */
+  /** The nodes of a file by its root: the root itself if it is the only node, else those of a known submission. */
   async #nodesOf(sizeBytes: number, root: Hex | undefined): Promise<readonly SubmissionNode[]> {
     if (root === undefined) throw invalid("root", "Send the file's root, its nodes or its content.");
     const [height, ...more] = nodeHeights(sizeBytes);
@@ -188,7 +188,7 @@ export class UploadsService {
     if (known) return known;
     throw invalid(
       "nodes",
-      `A root says too little of a file of ${sizeBytes} bytes: send its nodes or content.`,
+      `The root alone is not enough for a file of ${sizeBytes} bytes: send its nodes or content.`,
     );
   }
 }

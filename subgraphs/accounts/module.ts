@@ -11,7 +11,7 @@ import { ManagementKeyResolver } from "./management-keys/management-key.resolver
 import { SessionResolver } from "./sessions/session.resolver.ts";
 import { AccountUsageResolver, UsageResolver } from "./usage/usage.resolver.ts";
 
-/** The subgraph of accounts: who is asking, money and keys. */
+/** The accounts subgraph: the caller, balances and keys. */
 export function build(): Subgraph {
   return buildSubgraph<Context>(
     "accounts",

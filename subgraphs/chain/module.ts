@@ -45,7 +45,7 @@ import { WrappedBaseResolver } from "./precompiles/precompile-wrapped-base.resol
 import { ProviderResolver } from "./provider.resolver.ts";
 import { findProvider } from "./provider.stub.ts";
 
-/** The subgraph of the chain: networks, blocks, contracts, precompiles, the direct path and providers' rows. */
+/** The chain subgraph: networks, blocks, contracts, precompiles, the direct path and providers' registry rows. */
 export function build(): Subgraph {
   return buildSubgraph<Context>(
     "chain",

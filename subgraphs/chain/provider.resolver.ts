@@ -6,12 +6,12 @@ import type { Context } from "../shared/context.ts";
 import { InferenceServiceType } from "./direct/inference-service.type.ts";
 import { ProviderStub } from "./provider.stub.ts";
 
-/** What the chain says of a provider. */
+/** The on-chain data of a provider. */
 @Resolver(() => ProviderStub)
 export class ProviderResolver {
   @FieldResolver(() => InferenceServiceType, {
     nullable: true,
-    description: "Its row in the registry, as it is now. Null if it is not registered.",
+    description: "The provider's current row in the registry on chain. Null if it is not registered.",
   })
   onChain(
     @Root() { address }: ProviderStub,

@@ -14,7 +14,7 @@ import { AccountResolver } from "./requests/account.resolver.ts";
 import { findRequest, InferenceRequestResolver } from "./requests/inference-request.resolver.ts";
 import { RoutingPreviewResolver } from "./routing/routing-preview.resolver.ts";
 
-/** The subgraph of inference: models, who offers them, and requests. */
+/** The inference subgraph: models, providers and requests. */
 export function build(): Subgraph {
   return buildSubgraph<Context>(
     "inference",

@@ -3,9 +3,9 @@ import { Directive } from "type-graphql";
 import { type Action, PERMISSIONS, type Permission } from "../../src/keys/auth/permissions.ts";
 
 /**
- * Tells the supergraph what a field needs, for the gateway's policy and for other routers, by the permission of the
- * action: a scope, or a wallet session. The resolver decides by the same permission. Throws for an action that `sk-`
- * keys may take: no directive can express it, and its resolvers alone decide.
+ * Declares in the supergraph what a field requires, for the gateway's policy and for other routers, from the
+ * permission of the action: a scope, or a wallet session. The resolver checks the same permission. Throws for an
+ * action that `sk-` keys may take: no directive can express it, and only its resolvers decide.
  */
 export function Requires(action: Action): ReturnType<typeof Directive> {
   const { apiKey, scope, session }: Permission = PERMISSIONS[action];

@@ -6,21 +6,21 @@ import { AppError } from "../../src/kernel/errors.ts";
 import type { Principal } from "../../src/keys/auth/principal.ts";
 import { openPrincipal, openReplayKey, PRINCIPAL_HEADER, REPLAY_KEY_HEADER } from "./principal-token.ts";
 
-/** The header, and the connection parameter, by which a router that is not ours shows that it may ask. */
+/** The header, and the connection parameter, with which a third-party router authenticates itself. */
 export const ROUTER_HEADER = "x-zerograph-router";
 
-/** What subgraph processes believe. */
+/** The secrets that a subgraph process trusts. */
 export type Trust = {
-  /** Signs principals between processes of ours. */
+  /** Signs principals between our own processes. */
   readonly secret: string;
-  /** What other routers show; none may ask when it is undefined. */
+  /** The secret of third-party routers; undefined refuses all of them. */
   readonly routerSecret: string | undefined;
 };
 
 /** Members of a request's headers, or of a socket's connection parameters and the headers of its upgrade. */
 type Presented = Readonly<Record<string, unknown>>;
 
-/** The asking process is none that may ask. What it asks is not looked at. */
+/** The calling process is not authorized. Its operation is not read. */
 export class UnknownRouter extends AppError {
   constructor() {
     super("invalid_api_key", "This process only answers its gateways.");
@@ -28,9 +28,9 @@ export class UnknownRouter extends AppError {
 }
 
 /**
- * In whose name a subgraph is asked. A gateway of ours tells a principal, signed; another router shows its secret and
- * hands on the client's own `Authorization`, which is looked up as at our own door. Throws UnknownRouter, and for a
- * client's wrong credential what `authenticate` throws.
+ * Identifies the caller of a subgraph request. Our own gateway sends a signed principal; a third-party router sends its
+ * secret and forwards the client's `Authorization`, which is authenticated as at our own gateway. Throws UnknownRouter,
+ * and what `authenticate` throws for a client's invalid credential.
  */
 export async function identifyCaller(
   app: Pick<App, "authenticate">,
@@ -51,14 +51,14 @@ export async function identifyCaller(
   return { principal, replayKey: () => ReplayKey.ofAuthorization(given), isGateway: false };
 }
 
-/** Who asks; a gateway of ours has looked at the credential, and keeps looking at it. */
+/** The caller. Our own gateway has checked the client's credential, and keeps checking it. */
 export type Caller = {
   readonly principal: Principal;
   readonly replayKey: () => ReplayKey | undefined;
   readonly isGateway: boolean;
 };
 
-/** What a socket presents: routers differ in whether they hand headers on with the upgrade or as parameters. */
+/** The credential of a socket: some routers forward headers with the upgrade, others as connection parameters. */
 export function socketCredential(parameters: unknown, upgrade: IncomingHttpHeaders): Presented {
   const given = Object.entries(Object(parameters) as Presented);
   const named = given.map(([name, value]) => [name.toLowerCase(), value] as const);

@@ -7,31 +7,31 @@ import { ImageAllowance } from "./image-allowance.ts";
 import { createLoaders, type Loaders } from "./loaders.ts";
 import type { RoutedOperations } from "./routed-operations.ts";
 
-/** What every resolver is given. (Mercurius puts a member `app` of its own into it, hence the name.) */
+/** What every resolver receives. (Mercurius adds a member `app` of its own, hence the name `services`.) */
 export type Context = {
   readonly services: App;
   readonly principal: Principal;
   /** Derives the key under which answers to the caller's credential are stored; undefined without a credential. */
   readonly replayKey: () => ReplayKey | undefined;
-  /** Reserves memory of the budget for what a resolver returns, until the result was sent. */
+  /** Reserves memory from the budget for what a resolver returns, until the result is sent. */
   readonly memory: AnswerMemory;
-  /** Aborts when the client has left, where that is known. */
+  /** Aborts when the client disconnects, where that is known. */
   readonly signal: AbortSignal | undefined;
-  /** What the operation may still return of images. */
+  /** How many bytes of images the operation may still return. */
   readonly imageAllowance: ImageAllowance;
   readonly loaders: Loaders;
-  /** The socket that is asked over, when it is of a router that is not ours. */
+  /** The socket of the operation, if it belongs to a third-party router. */
   readonly routed?: RoutedSocket;
-  /** What counts the operations of such a router. */
+  /** Counts the operations of such a router. */
   readonly operations?: RoutedOperations;
 };
 
-/** Who asks, and what the request brings along. */
+/** The caller, and what comes with the request. */
 type Request = Pick<Context, "principal"> & {
   readonly [Name in "replayKey" | "memory" | "signal"]?: Context[Name] | undefined;
 };
 
-/** Events on a socket between processes are not counted: there is no sign of when one was sent. */
+/** Events on a socket between processes are not counted: nothing signals when one was sent. */
 const UNCOUNTED: AnswerMemory = { reserve() {}, charge() {} };
 
 /** A context for one request, or one event of a subscription. */

@@ -1,12 +1,12 @@
 import { GraphQLError } from "graphql";
 import { AppError } from "../../src/kernel/errors.ts";
 
-/** What clients see of an unexpected failure. */
+/** The message that clients see for an unexpected failure. */
 const INTERNAL_MESSAGE = "Something went wrong on our side.";
 
 /**
- * A failure as the graph reports it, with the REST `code`. An AppError is shown as it is (`retryAfter` in seconds);
- * anything else is a bug, whose text stays here: the log finds it in `originalError`.
+ * A failure as a GraphQL error with the REST `code`. An AppError is shown as it is (`retryAfter` in seconds); anything
+ * else is a bug whose text is not sent: the log finds it in `originalError`.
  */
 export function toGraphFailure(reason: unknown): GraphQLError {
   if (reason instanceof GraphQLError) return reason;
@@ -24,7 +24,7 @@ export function toGraphFailure(reason: unknown): GraphQLError {
   });
 }
 
-/** Wraps a resolver, so that what it throws, now or later, is a failure of the graph. */
+/** Wraps a resolver, so that what it throws or rejects with becomes a GraphQL error. */
 export function guard<A extends readonly unknown[]>(
   resolve: (...args: A) => unknown,
 ): (...args: A) => unknown {
@@ -38,7 +38,9 @@ export function guard<A extends readonly unknown[]>(
   };
 }
 
-/** Wraps what finds an entity: its failure is that entity's, and comes late, as one at once would be everybody's. */
+/**
+ * Wraps an entity lookup: a failure rejects for that entity only, since a synchronous throw would fail all entities.
+ */
 export function guardReference<A extends readonly unknown[]>(
   find: (...args: A) => unknown,
 ): (...args: A) => Promise<unknown> {
@@ -46,7 +48,7 @@ export function guardReference<A extends readonly unknown[]>(
   return async (...args) => guarded(...args);
 }
 
-/** Wraps the source of a subscription: opening it may fail, and so may each of its events. */
+/** Wraps a subscription's source: opening it may fail, and so may each of its events. */
 export function guardSource<A extends readonly unknown[]>(
   subscribe: (...args: A) => unknown,
 ): (...args: A) => Promise<unknown> {

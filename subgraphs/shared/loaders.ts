@@ -15,31 +15,34 @@ import type { ChainFile } from "../../src/storage/files.service.ts";
 import type { KvTransaction } from "../../src/storage/kv/kv.service.ts";
 import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
 
-/** Finds many things of a kind by one call of a service. */
+/** Batched lookups: one service call finds many rows of a kind. */
 export type Loaders = {
   readonly balances: DataLoader<string, Balance>;
   readonly apiKeys: DataLoader<string, ApiKey | undefined>;
-  /** Of the principal's own account alone: another's request is undefined, as is none. Throws what `permit` throws. */
+  /**
+   * Requests of the principal's account; undefined for another account's or an unknown id. Throws what `permit`
+   * throws.
+   */
   readonly requests: DataLoader<string, InferenceRequest | undefined>;
-  /** Of the principal's own requests, by the request's id. */
+  /** Evidence of the principal's requests, by request id. */
   readonly evidence: DataLoader<string, Evidence | undefined>;
-  /** Rows of the inference registry, by provider in lower case. */
+  /** Rows of the inference registry, by provider address in lower case. */
   readonly services: DataLoader<Hex, InferenceService | undefined>;
   readonly agentTokens: DataLoader<TokenKey, AgentToken | undefined>;
-  /** Who may use a token now. */
+  /** The accounts that may use a token now. */
   readonly agentUsers: DataLoader<TokenKey, readonly Hex[]>;
   readonly agentDelegations: DataLoader<Hex, readonly Delegation[]>;
-  /** The newest block that was read of a contract of agent tokens. */
+  /** The last scanned block of an agent token contract. */
   readonly agentScans: DataLoader<Hex, bigint | undefined>;
   readonly sealedKeys: DataLoader<string, SealedKey | undefined>;
   readonly files: DataLoader<Hex, SubmittedFile | undefined>;
-  /** The same as the nodes know them. */
+  /** The same files as the storage nodes report them. */
   readonly nodeFiles: DataLoader<Hex, ChainFile | undefined>;
-  /** What became of transactions on key-value streams. */
+  /** Outcomes of transactions on key-value streams. */
   readonly kvTransactions: DataLoader<bigint, KvTransaction | undefined>;
 };
 
-/** Fresh loaders, for one principal. */
+/** New loaders for one principal. */
 export function createLoaders(app: App, principal: Principal): Loaders {
   return {
     balances: batched((accounts) => app.balances.byAccounts(accounts)),
@@ -63,7 +66,7 @@ export function createLoaders(app: App, principal: Principal): Loaders {
 
 const MAX_BATCH = 500;
 
-/** It batches and remembers nothing, so that a stream whose events share a context never tells of the past. */
+/** Batches without a cache, so that a stream whose events share a context never emits stale data. */
 function batched<K, V>(find: (keys: readonly K[]) => Promise<readonly V[]>): DataLoader<K, V> {
   return new DataLoader(find, { cache: false, maxBatchSize: MAX_BATCH });
 }

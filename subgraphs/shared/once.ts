@@ -1,12 +1,12 @@
 import { hashRequest } from "../../src/idempotency/canonical-body.ts";
 import type { Context } from "./context.ts";
 
-/** What `idempotencyKey` means, for the schema. */
+/** The description of every `idempotencyKey` argument. */
 export const IDEMPOTENCY_KEY =
-  "Any text of one's own, 1 to 255 characters of ASCII: within 24 h the same call with the same text is done once, " +
-  "and answered again as it was.";
+  "A client-chosen key, 1 to 255 ASCII characters. Within 24 h, repeating the same call with the same key runs it " +
+  "once and returns the first response.";
 
-/** A mutation that may be repeated: `field` is its name, `input` all that it is asked. */
+/** A mutation with an idempotency key: `field` is its name, `input` all of its arguments. */
 export type KeyedMutation = {
   readonly account: string;
   readonly requestId: string;
@@ -16,8 +16,8 @@ export type KeyedMutation = {
 };
 
 /**
- * Runs a mutation once for its key, by the rules of REST's `Idempotency-Key` (promises P4): whoever repeats it gets
- * the bytes that the first one came to. Without a key it is simply run. Throws what `IdempotencyService.begin` throws.
+ * Runs a mutation once per key, by the rules of REST's `Idempotency-Key` (promises P4): a repeated call gets the bytes
+ * of the first response. Without a key the mutation is simply run. Throws what `IdempotencyService.begin` throws.
  */
 export async function runOnce(
   { services: { idempotency }, replayKey }: Pick<Context, "services" | "replayKey">,

@@ -4,10 +4,10 @@ import { ReplayKey } from "../../src/idempotency/replay-key.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import { type Principal, SCOPES } from "../../src/keys/auth/principal.ts";
 
-/** The header, and the connection parameter, in which a gateway tells a subgraph who is asking. */
+/** The header, and the connection parameter, in which a gateway sends the principal to a subgraph. */
 export const PRINCIPAL_HEADER = "x-zerograph-principal";
 
-/** The header in which a gateway passes on the key of a caller's stored answers, wrapped by `sealReplayKey`. */
+/** The header in which a gateway forwards the key of a caller's stored answers, wrapped by `sealReplayKey`. */
 export const REPLAY_KEY_HEADER = "x-zerograph-replay-key";
 
 const LIFETIME_MS = 30_000;
@@ -28,7 +28,7 @@ const Sealed = z.object({
   ]),
 });
 
-/** Signs a principal for the way between two processes of ours: base64url of JSON, `.`, and its HMAC-SHA256. */
+/** Signs a principal for transport between our processes: base64url of JSON, `.`, and its HMAC-SHA256. */
 export function sealPrincipal(principal: Principal, secret: string, nowMs = Date.now()): string {
   const text = Buffer.from(JSON.stringify({ principal, expiresAt: nowMs + LIFETIME_MS })).toString(
     "base64url",
@@ -36,7 +36,9 @@ export function sealPrincipal(principal: Principal, secret: string, nowMs = Date
   return `${text}.${sign(text, secret).toString("base64url")}`;
 }
 
-/** Reads what `sealPrincipal` made less than 30 s ago with the same secret. Throws `invalid_api_key` for all else. */
+/**
+ * Opens a token that `sealPrincipal` made with the same secret in the last 30 s. Throws `invalid_api_key` otherwise.
+ */
 export function openPrincipal(token: unknown, secret: string, nowMs = Date.now()): Principal {
   const [text = "", signature = ""] = typeof token === "string" ? token.split(".") : [];
   const given = Buffer.from(signature, "base64url");
@@ -47,12 +49,12 @@ export function openPrincipal(token: unknown, secret: string, nowMs = Date.now()
   return sealed.data.principal;
 }
 
-/** Wraps a replay key for the way between two processes of ours: it is good only beside this principal's token. */
+/** Wraps a replay key for transport between our processes: it is valid only together with this principal's token. */
 export function sealReplayKey(key: ReplayKey, { token, secret }: Sending): string {
   return key.wrap({ secret, binding: token });
 }
 
-/** Reads what `sealReplayKey` made for the same token; undefined where none was sent. Throws `invalid_api_key`. */
+/** Opens what `sealReplayKey` made for the same token; undefined if none was sent. Throws `invalid_api_key`. */
 export function openReplayKey(
   wrapped: unknown,
   { token, secret }: { readonly token: unknown; readonly secret: string },
@@ -65,7 +67,7 @@ export function openReplayKey(
   }
 }
 
-/** The principal's token that is sent, and the secret that our processes share. */
+/** The principal's token to send, and the secret that our processes share. */
 type Sending = { readonly token: string; readonly secret: string };
 
 function sign(text: string, secret: string): Buffer {

@@ -6,12 +6,12 @@ import { requestsOf, rootFields } from "./schema/root-requests.ts";
 
 type Services = Pick<App, "requestAuthenticator" | "keyUse">;
 
-/** What only serves an operation that was counted: entities for other subgraphs, and the schema. */
+/** Root fields that are part of an operation already counted: entities for other subgraphs, and the schema. */
 const SERVING: ReadonlySet<string> = new Set(["_entities", "_service"]);
 
 /**
- * What a router that is not ours asks in a client's name. Our own gateway counts what its clients send, and notes the
- * use of their keys; for other routers both is done here.
+ * The operations that a third-party router sends in a client's name. Our own gateway counts its clients' operations and
+ * records the use of their keys; for third-party routers both happen here.
  */
 export class RoutedOperations {
   readonly #services: Services;
@@ -38,13 +38,13 @@ export class RoutedOperations {
     if (!isGateway) await this.#services.requestAuthenticator.take({ principal, hop: this.#hop }, requests);
   }
 
-  /** Notes that the client's key was of use, if this result says so. */
-  noteResult({ data, errors }: Pick<ExecutionResult, "data" | "errors">): void {
-    if (data && !errors?.length) this.noteUse();
+  /** Records the use of the client's key if the result is a success. */
+  recordResult({ data, errors }: Pick<ExecutionResult, "data" | "errors">): void {
+    if (data && !errors?.length) this.recordUse();
   }
 
-  /** Notes that the client's key was of use. The address is the router's unless it is a proxy that is trusted. */
-  noteUse(): void {
+  /** Records the use of the client's key. The source address is the router's unless the router is a trusted proxy. */
+  recordUse(): void {
     if (!this.#caller.isGateway) this.#services.keyUse.record(this.#caller.principal, this.#hop);
   }
 }

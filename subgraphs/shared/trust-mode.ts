@@ -1,9 +1,9 @@
 import type { TrustMode as Trust } from "../../src/inference/providers/provider.ts";
 import { defineEnum } from "./schema/enumeration.ts";
 
-/** How far a provider can be trusted. */
-export const TrustMode = defineEnum<Trust>("TrustMode", "How far a provider can be trusted.", {
-  standard: "Nothing vouches for it.",
-  verified: "Its answers can be verified.",
-  private: "What is sent to it is private to its enclave, too.",
+/** The level of trust in a provider. */
+export const TrustMode = defineEnum<Trust>("TrustMode", "The level of trust in a provider.", {
+  standard: "No verification.",
+  verified: "The provider's answers can be verified.",
+  private: "As `VERIFIED`, and requests are readable only inside the provider's enclave.",
 });

@@ -9,12 +9,11 @@ import { listFiles } from "./file.resolver.ts";
 import { FileConnection } from "./file.type.ts";
 import { type Submission, SubmissionConnection } from "./submission.type.ts";
 
-/** What an account stored. The chain tells everyone. */
+/** An account's stored files. Public on-chain data. */
 @Resolver(() => AccountStub)
 export class AccountResolver {
   @FieldResolver(() => SubmissionConnection, {
-    description:
-      "The submissions whose transactions the account signed, newest first. Public, as the chain is.",
+    description: "The submissions whose transactions the account signed, newest first. Public on-chain data.",
   })
   async submissions(
     @Root() { address }: AccountStub,
@@ -26,7 +25,7 @@ export class AccountResolver {
   }
 
   @FieldResolver(() => FileConnection, {
-    description: "The files that the account was the first to submit, newest first. Public, as the chain is.",
+    description: "The files that the account was the first to submit, newest first. Public on-chain data.",
   })
   files(
     @Root() { address }: AccountStub,

@@ -2,7 +2,7 @@ import "../shared/schema/reflect.ts";
 import { Directive, Field, ObjectType } from "type-graphql";
 import { AddressScalar } from "../shared/schema/scalars.ts";
 
-/** An account of the accounts subgraph, to which this one adds its submissions. */
+/** An account of the accounts subgraph, which this subgraph extends with the account's submissions. */
 @Directive('@key(fields: "address")')
 @ObjectType("Account", { simpleResolvers: true })
 export class AccountStub {
@@ -10,7 +10,7 @@ export class AccountStub {
   address!: string;
 }
 
-/** The account behind an address that another subgraph sent. */
+/** The account of an address that another subgraph sent. */
 export function findAccount({ address }: { readonly address: unknown }): AccountStub {
   return { address: AddressScalar.parseValue(address) };
 }

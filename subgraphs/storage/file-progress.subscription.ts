@@ -9,9 +9,9 @@ import { AFTER_DESCRIPTION, EventType, toEvent } from "../shared/events/event.ty
 import { BigIntScalar, CursorScalar, Hash32Scalar } from "../shared/schema/scalars.ts";
 import { FileStatus, FileType } from "./file.type.ts";
 
-/** A step of a file. */
+/** A step in storing a file. */
 @ObjectType("FileEvent", {
-  description: "A step of a file on its way to being stored.",
+  description: "A step in storing a file.",
   implements: EventType,
   simpleResolvers: true,
 })
@@ -19,32 +19,34 @@ class FileEventType extends EventType {
   @Field(() => Hash32Scalar, { description: "The file's merkle root." })
   root!: string;
 
-  @Field(() => Int, { description: "The step's number for its file, from 1. It only grows." })
+  @Field(() => Int, {
+    description: "1-based sequence number of the step within its file. It only increases.",
+  })
   sequence!: number;
 
-  @Field(() => FileStatus, { description: "How the file stands by it." })
+  @Field(() => FileStatus, { description: "The file's status after the step." })
   status!: FileProgress["status"];
 
   @Field(() => BigIntScalar, {
     nullable: true,
-    description: "The submission that is meant, once there is one.",
+    description: "The sequence number of the submission. Null before there is one.",
   })
   txSeq!: bigint | null;
 
-  @Field(() => Int, { description: "How many segments its bytes fill." })
+  @Field(() => Int, { description: "The number of segments of the file." })
   segments!: number;
 
-  @Field(() => Int, { description: "How many of them are here." })
+  @Field(() => Int, { description: "The number of segments stored by this service." })
   uploadedSegments!: number;
 }
 
-/** Tells how a file comes on. */
+/** Emits the progress of a file. */
 @Resolver(() => FileEventType)
 export class FileProgressSubscription {
   @Subscription(() => FileEventType, {
     description:
-      "The progress of a file, which need not be submitted yet: its current state first, then its submission, its " +
-      "segments (by the hundredth of the file), until it is finalized, with which the stream ends.",
+      "Emits the progress of a file, which need not be submitted yet: its current state, its submission, its " +
+      "segments (in steps of 1% of the file). The stream ends when the file is finalized.",
     subscribe: follow,
   })
   fileProgress(
@@ -58,7 +60,10 @@ export class FileProgressSubscription {
     return { ...toEvent(event, services.events), ...step, txSeq: txSeq === null ? null : BigInt(txSeq) };
   }
 
-  @FieldResolver(() => FileType, { nullable: true, description: "The file, once the chain has it." })
+  @FieldResolver(() => FileType, {
+    nullable: true,
+    description: "The file. Null before it is submitted on chain.",
+  })
   file(@Root() { root }: FileEventType, @Ctx() { loaders }: Context): Promise<SubmittedFile | undefined> {
     return loaders.files.load(root as Hex);
   }

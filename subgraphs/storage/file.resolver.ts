@@ -18,20 +18,19 @@ import { FileConnection, FileStatus, FileType, SegmentProofType, StorageLocation
 import { FolderEntryConnection, FolderEntryType, toFolderEntry } from "./folder.type.ts";
 import { type Submission, SubmissionConnection } from "./submission.type.ts";
 
-/** Files by what names them. What a node has to be asked for is null when none answers. */
+/** Files and their fields. A field that is read from a storage node is null when no node answers. */
 @Resolver(() => FileType)
 export class FileResolver {
   @Query(() => FileType, {
     nullable: true,
-    description:
-      "A file by its root, or by one of its submissions: exactly one of the two. Null if there is none.",
+    description: "A file by its root or by one of its submissions: give exactly one. Null if there is none.",
   })
   file(
     @Arg("root", () => Hash32Scalar, { nullable: true, description: "The file's merkle root." })
     root: Hex | null,
     @Arg("txSeq", () => BigIntScalar, {
       nullable: true,
-      description: "The sequence number of a submission of it.",
+      description: "The sequence number of one of the file's submissions.",
     })
     txSeq: string | null,
     @Ctx() { services, loaders }: Context,
@@ -44,11 +43,11 @@ export class FileResolver {
     );
   }
 
-  @Query(() => FileConnection, { description: "Files, newest first by their first submission." })
+  @Query(() => FileConnection, { description: "Files, ordered by their first submission, newest first." })
   async files(
     @Arg("owner", () => AddressScalar, {
       nullable: true,
-      description: "Only those that this account was the first to submit.",
+      description: "Return only files that this account was the first to submit.",
     })
     owner: Hex | null,
     @Args(() => PageArgs) args: PageArgs,
@@ -62,17 +61,19 @@ export class FileResolver {
     return root;
   }
 
-  @FieldResolver(() => BigIntScalar, { description: "How many bytes it has, by its first submission." })
+  @FieldResolver(() => BigIntScalar, {
+    description: "The size in bytes, as stated by the file's first submission.",
+  })
   size(@Root() { sizeBytes }: SubmittedFile): bigint {
     return sizeBytes;
   }
 
-  @FieldResolver(() => String, { description: "Where this service gives it out, as a path from its origin." })
+  @FieldResolver(() => String, { description: "The download path on this service's origin." })
   url(@Root() { root }: SubmittedFile): string {
     return `/file?root=${root}`;
   }
 
-  @FieldResolver(() => SubmissionConnection, { description: "Its submissions, newest first." })
+  @FieldResolver(() => SubmissionConnection, { description: "The file's submissions, newest first." })
   async submissions(
     @Root() { root }: SubmittedFile,
     @Args(() => PageArgs) args: PageArgs,
@@ -82,7 +83,10 @@ export class FileResolver {
     return toConnection(page, args, ({ cursor }) => cursor);
   }
 
-  @FieldResolver(() => FileStatus, { nullable: true, description: "How it stands." })
+  @FieldResolver(() => FileStatus, {
+    nullable: true,
+    description: "The file's status. Null if no storage node answers.",
+  })
   async status(
     @Root() { root }: SubmittedFile,
     @Ctx() { loaders }: Context,
@@ -93,22 +97,34 @@ export class FileResolver {
     return file.finalized ? "finalized" : "submitted";
   }
 
-  @FieldResolver(() => Boolean, { nullable: true, description: "Whether all of it is here, to be read." })
+  @FieldResolver(() => Boolean, {
+    nullable: true,
+    description: "Whether the whole file is stored and can be downloaded. Null if no storage node answers.",
+  })
   async finalized(@Root() { root }: SubmittedFile, @Ctx() { loaders }: Context): Promise<boolean | null> {
     return (await loaders.nodeFiles.load(root))?.finalized ?? null;
   }
 
-  @FieldResolver(() => Boolean, { nullable: true, description: "Whether it was here and was dropped." })
+  @FieldResolver(() => Boolean, {
+    nullable: true,
+    description: "Whether the file was stored and has been pruned. Null if no storage node answers.",
+  })
   async pruned(@Root() { root }: SubmittedFile, @Ctx() { loaders }: Context): Promise<boolean | null> {
     return (await loaders.nodeFiles.load(root))?.pruned ?? null;
   }
 
-  @FieldResolver(() => Int, { nullable: true, description: "How many segments of 256 KiB its bytes fill." })
+  @FieldResolver(() => Int, {
+    nullable: true,
+    description: "The number of 256 KiB segments of the file. Null if no storage node answers.",
+  })
   async segments(@Root() { root }: SubmittedFile, @Ctx() { loaders }: Context): Promise<number | null> {
     return (await loaders.nodeFiles.load(root))?.segments ?? null;
   }
 
-  @FieldResolver(() => Int, { nullable: true, description: "How many of them are here." })
+  @FieldResolver(() => Int, {
+    nullable: true,
+    description: "The number of stored segments. Null if no storage node answers.",
+  })
   async uploadedSegments(
     @Root() { root }: SubmittedFile,
     @Ctx() { loaders }: Context,
@@ -116,7 +132,10 @@ export class FileResolver {
     return (await loaders.nodeFiles.load(root))?.uploadedSegments ?? null;
   }
 
-  @FieldResolver(() => [StorageLocationType], { nullable: true, description: "Which nodes have it." })
+  @FieldResolver(() => [StorageLocationType], {
+    nullable: true,
+    description: "The nodes that store the file. Null if no storage node answers.",
+  })
   async locations(
     @Root() { root }: SubmittedFile,
     @Ctx() { services, loaders }: Context,
@@ -127,13 +146,10 @@ export class FileResolver {
     return places.map((place) => ({ ...place, latencyMs: Math.round(place.latencyMs) }));
   }
 
-  @FieldResolver(() => SegmentProofType, {
-    nullable: true,
-    description: "What proves a segment of it, by the segment's number from 0.",
-  })
+  @FieldResolver(() => SegmentProofType, { nullable: true, description: "The merkle proof of a segment." })
   proof(
     @Root() { root }: SubmittedFile,
-    @Arg("segment", () => Int, { description: "The segment's number, from 0." }) segment: number,
+    @Arg("segment", () => Int, { description: "0-based index of the segment." }) segment: number,
     @Ctx() { services }: Context,
   ): Promise<SegmentProofType> {
     return services.downloads.proofOf({ root }, segment);
@@ -141,7 +157,7 @@ export class FileResolver {
 
   @FieldResolver(() => FolderEntryType, {
     nullable: true,
-    description: "If it is a folder, what is in it at a path.",
+    description: "The entry at a path, if the file is a folder.",
   })
   async entry(
     @Root() { root }: SubmittedFile,
@@ -154,11 +170,11 @@ export class FileResolver {
 
   @FieldResolver(() => FolderEntryConnection, {
     nullable: true,
-    description: "If it is a folder, what a directory of it holds, by name.",
+    description: "The entries of a directory by name, if the file is a folder.",
   })
   async entries(
     @Root() { root }: SubmittedFile,
-    @Arg("path", () => String, { defaultValue: "/", description: "The directory." }) path: string,
+    @Arg("path", () => String, { defaultValue: "/", description: "The path of the directory." }) path: string,
     @Args(() => PageArgs) args: PageArgs,
     @Ctx() { services }: Context,
   ): Promise<Connection<FolderEntryType>> {
@@ -172,7 +188,7 @@ export class FileResolver {
   }
 }
 
-/** Files, newest first; with `owner`, those that it was the first to submit. */
+/** Files, newest first; with `owner`, those that the owner was the first to submit. */
 export async function listFiles(
   { services, loaders }: Context,
   args: PageArgs,
@@ -188,7 +204,7 @@ export async function listFiles(
   return toConnection({ rows: files, hasNextPage }, args, ({ cursor }) => cursor);
 }
 
-/** The file behind a root that another subgraph sent. */
+/** The file of a root that another subgraph sent. */
 export function findFile(
   { root }: { readonly root: unknown },
   { loaders }: Context,

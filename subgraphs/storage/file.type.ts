@@ -5,13 +5,13 @@ import { defineConnection } from "../shared/schema/connection.ts";
 import { defineEnum } from "../shared/schema/enumeration.ts";
 import { BigIntScalar, Hash32Scalar } from "../shared/schema/scalars.ts";
 
-/** How a file stands. */
-export const FileStatus = defineEnum<FileProgress["status"]>("FileStatus", "How a file stands.", {
-  uploading: "Segments of it came, and the chain has no submission of it yet.",
-  submitted: "The chain has it, and segments of it are missing.",
-  finalized: "The chain has it and all of it is here: it can be read.",
-  pruned: "It was here and was dropped.",
-  removed: "The chain took its submission back.",
+/** The status of a file. */
+export const FileStatus = defineEnum<FileProgress["status"]>("FileStatus", "The status of a file.", {
+  uploading: "Segments were uploaded, but the file has no submission on chain yet.",
+  submitted: "The file is submitted on chain, but segments are missing.",
+  finalized: "The file is submitted on chain and all segments are stored: it can be downloaded.",
+  pruned: "The file was stored and has been pruned.",
+  removed: "A reorg removed the file's submission.",
 });
 
 /** A file. The rest of its fields are resolved. */
@@ -21,50 +21,54 @@ export const FileStatus = defineEnum<FileProgress["status"]>("FileStatus", "How 
   simpleResolvers: true,
 })
 export class FileType {
-  @Field(() => ID, { description: "Its root." })
+  @Field(() => ID, { description: "The file's merkle root." })
   id!: string;
 
-  @Field(() => Hash32Scalar, { description: "Its merkle root." })
+  @Field(() => Hash32Scalar, { description: "The file's merkle root." })
   root!: string;
 
-  @Field(() => BigIntScalar, { description: "The sequence number of its first submission." })
+  @Field(() => BigIntScalar, { description: "The sequence number of the file's first submission." })
   firstTxSeq!: bigint;
 }
 
 /** A list of files. */
 export const FileConnection = defineConnection("File", () => FileType);
 
-/** A node that has segments of a file. */
-@ObjectType("StorageLocation", { description: "A node that has segments of a file.", simpleResolvers: true })
+/** A node that stores segments of a file. */
+@ObjectType("StorageLocation", {
+  description: "A node that stores segments of a file.",
+  simpleResolvers: true,
+})
 export class StorageLocationType {
-  @Field(() => String, { description: "Where it answers JSON-RPC." })
+  @Field(() => String, { description: "The node's JSON-RPC URL." })
   url!: string;
 
   @Field(() => Int, {
-    description: "Which segments of the flow it has: those whose number, modulo `numShard`, is this.",
+    description:
+      "The node's shard: it stores the segments of the flow whose index modulo `numShard` is this number.",
   })
   shardId!: number;
 
-  @Field(() => Int, { description: "Among how many nodes the flow is divided, a power of two." })
+  @Field(() => Int, { description: "The number of shards of the flow, a power of two." })
   numShard!: number;
 
   @Field(() => Int, {
-    description: "Its recent latency, milliseconds. 0 without a recent request.",
+    description: "The node's recent latency, in milliseconds. 0 without a recent request.",
   })
   latencyMs!: number;
 }
 
-/** What proves a segment. */
+/** The merkle proof of a segment. */
 @ObjectType("SegmentProof", {
-  description: "The way from a segment of a file to the file's root.",
+  description: "A merkle proof: the path from a segment to the file's root.",
   simpleResolvers: true,
 })
 export class SegmentProofType {
   @Field(() => [Hash32Scalar], {
-    description: "The segment's padded root, its siblings from the bottom up, and the file's root.",
+    description: "The padded segment's root, the siblings from the bottom up, and the file's root.",
   })
   lemma!: readonly string[];
 
-  @Field(() => [Boolean], { description: "Of each sibling, whether it lies to the right." })
+  @Field(() => [Boolean], { description: "For each sibling, whether it is on the right." })
   path!: readonly boolean[];
 }

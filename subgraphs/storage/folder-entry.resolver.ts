@@ -6,12 +6,13 @@ import type { Context } from "../shared/context.ts";
 import { FileType } from "./file.type.ts";
 import { FolderEntryType } from "./folder.type.ts";
 
-/** What an entry of a folder leads to. */
+/** The stored files of a folder entry. */
 @Resolver(() => FolderEntryType)
 export class FolderEntryResolver {
   @FieldResolver(() => [FileType], {
     nullable: "items",
-    description: "The stored files that make up a file; null for one that the chain has not.",
+    description:
+      "The stored files that make up the entry, in order. An item is null if it is not submitted on chain.",
   })
   files(
     @Root() { roots }: FolderEntryType,

@@ -5,47 +5,55 @@ import { defineConnection } from "../shared/schema/connection.ts";
 import { defineEnum } from "../shared/schema/enumeration.ts";
 import { BigIntScalar, Hash32Scalar } from "../shared/schema/scalars.ts";
 
-/** What an entry of a folder is. */
-const FolderEntryKind = defineEnum<FolderEntry["kind"]>("FolderEntryKind", "What an entry of a folder is.", {
+/** The kind of a folder entry. */
+const FolderEntryKind = defineEnum<FolderEntry["kind"]>("FolderEntryKind", "The kind of a folder entry.", {
   file: "A file.",
   directory: "A directory.",
-  symbolic: "A symbolic link. It is shown and never followed.",
+  symbolic: "A symbolic link. It is listed but never followed.",
 });
 
 /** An entry of a folder. */
-@ObjectType("FolderEntry", { description: "What a folder holds under a name.", simpleResolvers: true })
+@ObjectType("FolderEntry", { description: "An entry of a folder.", simpleResolvers: true })
 export class FolderEntryType {
-  @Field(() => String, { description: "Its name." })
+  @Field(() => String, { description: "The entry's name." })
   name!: string;
 
-  @Field(() => String, { description: "Where it is in its folder, from the top." })
+  @Field(() => String, { description: "The entry's path from the top of the folder." })
   path!: string;
 
-  @Field(() => FolderEntryKind, { description: "What it is." })
+  @Field(() => FolderEntryKind, { description: "The entry's kind." })
   kind!: FolderEntry["kind"];
 
-  @Field(() => BigIntScalar, { nullable: true, description: "How many bytes a file has." })
+  @Field(() => BigIntScalar, {
+    nullable: true,
+    description: "The size of a file in bytes. Null for directories and links.",
+  })
   size!: bigint | null;
 
   @Field(() => [Hash32Scalar], {
-    description: "The stored files that make up a file, one behind the other; none for an empty one.",
+    description:
+      "The merkle roots of the stored files that make up a file, in order. Empty for an empty file.",
   })
   roots!: readonly string[];
 
-  @Field(() => String, { nullable: true, description: "Where a link leads." })
+  @Field(() => String, {
+    nullable: true,
+    description: "The target of a symbolic link. Null for files and directories.",
+  })
   link!: string | null;
 
   @Field(() => String, {
     nullable: true,
-    description: "Where this service gives a file out or lists a directory, as a path from its origin.",
+    description:
+      "The path on this service's origin that downloads a file or lists a directory. Null for links.",
   })
   url!: string | null;
 }
 
-/** A list of what a directory holds. */
+/** A list of a directory's entries. */
 export const FolderEntryConnection = defineConnection("FolderEntry", () => FolderEntryType);
 
-/** An entry as the graph tells of it; `names` lead to it from the top of the folder `root`. */
+/** Maps an entry to its GraphQL type; `names` is its path from the top of the folder `root`. */
 export function toFolderEntry(root: string, names: readonly string[], entry: FolderEntry): FolderEntryType {
   const path = names.map(encodeURIComponent).join("/");
   return {

@@ -11,33 +11,37 @@ import { KvTransactionType } from "./kv.type.ts";
 
 /** A change of a stream. */
 @ObjectType("KvEvent", {
-  description: "A transaction that took effect on a stream, or was taken back with its block.",
+  description: "A transaction that took effect on a stream, or was reverted by a reorg.",
   implements: EventType,
   simpleResolvers: true,
 })
 class KvEventType extends EventType {
-  @Field(() => Hash32Scalar, { description: "The stream." })
+  @Field(() => Hash32Scalar, { description: "The id of the stream." })
   streamId!: Hex;
 
-  @Field(() => BigIntScalar, { description: "The transaction: the version of what it wrote." })
+  @Field(() => BigIntScalar, {
+    description: "The transaction's sequence number: the version of the keys it wrote.",
+  })
   txSeq!: bigint;
 
-  @Field(() => Boolean, { description: "Whether it was taken back: the versions before it count again." })
+  @Field(() => Boolean, {
+    description: "Whether a reorg reverted the transaction: the previous versions are current again.",
+  })
   removed!: boolean;
 }
 
-/** Tells of every change of a stream. */
+/** Emits every change of a stream. */
 @Resolver(() => KvEventType)
 export class KvChangedSubscription {
   @FollowsLive()
   @Subscription(() => KvEventType, {
-    description: "Every transaction that takes effect on a stream. The stream may be empty so far.",
+    description: "Emits every transaction that takes effect on a stream. The stream may still be empty.",
     subscribe: follow,
   })
   kvChanged(
     @Root() event: DomainEvent<"kv.committed">,
     @Ctx() { services }: Context,
-    @Arg("streamId", () => Hash32Scalar, { description: "The stream." }) _streamId: string,
+    @Arg("streamId", () => Hash32Scalar, { description: "The id of the stream." }) _streamId: string,
     @Arg("after", () => CursorScalar, { nullable: true, description: AFTER_DESCRIPTION })
     _after: string | null,
   ): KvEventType {
@@ -47,7 +51,7 @@ export class KvChangedSubscription {
 
   @FieldResolver(() => KvTransactionType, {
     nullable: true,
-    description: "The transaction; null when it was taken back.",
+    description: "The transaction. Null if a reorg reverted it.",
   })
   transaction(
     @Root() { txSeq }: KvEventType,

@@ -16,7 +16,7 @@ export function readKey({ key, keyText }: NamedKey): Buffer {
   return keyBytes(key, keyText) ?? Buffer.alloc(0);
 }
 
-/** The bytes of a prefix, undefined without one. Throws `invalid_parameter` when it is named in both ways. */
+/** The bytes of a prefix; undefined without one. Throws `invalid_parameter` if it is named in both ways. */
 export function readPrefix(
   prefix: Hex | null | undefined,
   text: string | null | undefined,
@@ -26,7 +26,7 @@ export function readPrefix(
   return keyBytes(prefix, text);
 }
 
-/** Bytes as text, null for what is none. */
+/** Bytes decoded as UTF-8 text; null for invalid UTF-8. */
 export function toText(bytes: Buffer): string | null {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);

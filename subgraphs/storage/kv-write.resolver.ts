@@ -15,15 +15,16 @@ import {
 } from "./kv-write.type.ts";
 import { toPreparedUpload } from "./upload.resolver.ts";
 
-/** Writing to streams. */
+/** Prepares writes to key-value streams. */
 @Resolver(() => PreparedKvWriteType)
 export class KvWriteResolver {
   @Mutation(() => PreparedKvWriteType, {
     nullable: true,
-    description: "Builds a transaction on key-value streams, to be signed and sent by whoever may write.",
+    description:
+      "Builds a transaction on key-value streams, to be signed and sent by an account with write access.",
   })
   async prepareKvWrite(
-    @Arg("input", () => KvWriteInput, { description: "What it does." })
+    @Arg("input", () => KvWriteInput, { description: "The operations of the transaction." })
     { from, version, reads, writes, deletes, controls, recipientPublicKey }: KvWriteInput,
     @Ctx() { services }: Context,
   ): Promise<PreparedKvWriteType> {
@@ -45,13 +46,13 @@ export class KvWriteResolver {
     return { tags, streamIds, content, upload: toPreparedUpload(prepared) };
   }
 
-  @FieldResolver(() => String, { description: "The file with the transaction in base64." })
+  @FieldResolver(() => String, { description: "The file that contains the transaction, in base64." })
   content(@Root() { content }: PreparedKvWriteType): string {
     return content.toString("base64");
   }
 
   @FieldResolver(() => [PreparedSegmentType], {
-    description: "The same in segments, as `uploadSegment` takes them.",
+    description: "The file in segments, in the shape that `uploadSegment` accepts.",
   })
   segments(@Root() { content, upload }: PreparedKvWriteType): readonly PreparedSegmentType[] {
     return segmentsOf(content).map((data, index) => ({
@@ -68,7 +69,7 @@ function toWrite({ streamId, base64, text, ...key }: KvEntryInput): StreamWrite 
     });
   const value = base64 == null ? Buffer.from(text ?? "") : decodeBase64(base64, "writes");
   if (value.length > 0) return { streamId, key: readKey(key), value };
-  throw new AppError("invalid_parameter", "An empty value deletes its key: put it into `deletes`.", {
+  throw new AppError("invalid_parameter", "An empty value deletes its key: put the key into `deletes`.", {
     param: "writes",
   });
 }

@@ -24,7 +24,7 @@ import {
 import { readKey, readPrefix, toHex, toText } from "./kv-key.ts";
 import { type Submission, SubmissionType } from "./submission.type.ts";
 
-/** What is given of a value at once, bytes. */
+/** The maximum part of a value per response, in bytes. */
 const MAX_BYTES = 65_536;
 
 /** Streams by their ids. */
@@ -32,10 +32,11 @@ const MAX_BYTES = 65_536;
 export class KvStreamResolver {
   @Query(() => KvStreamType, {
     nullable: true,
-    description: "A key-value stream. Null while nothing was written to it, or where it is not held.",
+    description:
+      "A key-value stream. Null if nothing was written to it, or if this service does not hold it.",
   })
   kvStream(
-    @Arg("id", () => Hash32Scalar, { description: "Its id." }) id: Hex,
+    @Arg("id", () => Hash32Scalar, { description: "The id of the stream." }) id: Hex,
     @Ctx() { services }: Context,
   ): Promise<KvStream | undefined> {
     return services.kv.stream(id);
@@ -43,7 +44,7 @@ export class KvStreamResolver {
 
   @Query(() => KvStreamConnection, {
     nullable: true,
-    description: "The key-value streams that something was written to, by their ids.",
+    description: "The key-value streams that were written to, ordered by id.",
   })
   async kvStreams(
     @Args(() => PageArgs) args: PageArgs,
@@ -55,7 +56,7 @@ export class KvStreamResolver {
 
   @Query(() => KvEntryType, {
     nullable: true,
-    description: "A key of a stream. Null when it was never written, or is deleted.",
+    description: "A key of a stream with its value. Null if the key was never written or is deleted.",
   })
   kvValue(@Args(() => KvValueArgs) args: KvValueArgs, @Ctx() context: Context): Promise<KvEntry | undefined> {
     return findValue(args.streamId, args, context);
@@ -63,10 +64,10 @@ export class KvStreamResolver {
 
   @Query(() => KvEntryConnection, {
     nullable: true,
-    description: "The keys of a stream in the order of their bytes, without those that are deleted.",
+    description: "The keys of a stream in byte order, without deleted keys.",
   })
   kvEntries(
-    @Arg("streamId", () => Hash32Scalar, { description: "The stream." }) streamId: Hex,
+    @Arg("streamId", () => Hash32Scalar, { description: "The id of the stream." }) streamId: Hex,
     @Args(() => KvEntriesArgs) args: KvEntriesArgs,
     @Ctx() context: Context,
   ): Promise<Connection<KvEntry>> {
@@ -75,7 +76,7 @@ export class KvStreamResolver {
 
   @FieldResolver(() => KvEntryType, {
     nullable: true,
-    description: "One of its keys. Null when it was never written, or is deleted.",
+    description: "A key of the stream with its value. Null if the key was never written or is deleted.",
   })
   value(
     @Root() { streamId }: KvStream,
@@ -86,7 +87,7 @@ export class KvStreamResolver {
   }
 
   @FieldResolver(() => KvEntryConnection, {
-    description: "Its keys in the order of their bytes, without those that are deleted.",
+    description: "The keys of the stream in byte order, without deleted keys.",
   })
   entries(
     @Root() { streamId }: KvStream,
@@ -96,7 +97,9 @@ export class KvStreamResolver {
     return listEntries(streamId, args, context);
   }
 
-  @FieldResolver(() => KvRightsType, { description: "What an account may do with it." })
+  @FieldResolver(() => KvRightsType, {
+    description: "An account's permissions on the stream, and on a key if one is given.",
+  })
   rights(
     @Root() { streamId }: KvStream,
     @Arg("account", () => AddressScalar, { description: "The account." }) account: Hex,
@@ -116,19 +119,22 @@ export class KvEntryResolver {
     return toHex(key);
   }
 
-  @FieldResolver(() => String, { nullable: true, description: "The key as text; null when it is none." })
+  @FieldResolver(() => String, {
+    nullable: true,
+    description: "The key as text. Null if it is not valid UTF-8.",
+  })
   keyText(@Root() { key }: KvEntry): string | null {
     return toText(key);
   }
 
-  @FieldResolver(() => BigIntScalar, { description: "How many bytes the value has." })
+  @FieldResolver(() => BigIntScalar, { description: "The size of the value in bytes." })
   size(@Root() { sizeBytes }: KvEntry): bigint {
     return BigInt(sizeBytes);
   }
 
   @FieldResolver(() => String, {
     nullable: true,
-    description: "The value as text; null when it is none, or longer than 65,536 bytes.",
+    description: "The value as text. Null if it is not valid UTF-8 or longer than 65,536 bytes.",
   })
   async text(@Root() entry: KvEntry, @Ctx() { services }: Context): Promise<string | null> {
     if (entry.sizeBytes > MAX_BYTES) return null;
@@ -140,22 +146,25 @@ export class KvEntryResolver {
     @Root() entry: KvEntry,
     @Arg("start", () => BigIntScalar, {
       nullable: true,
-      description: "From which byte on; the first without.",
+      description: "Offset of the first byte. Default: 0.",
     })
     start: string | null,
-    @Arg("length", () => Int, { defaultValue: MAX_BYTES, description: "How many bytes, up to 65,536." })
+    @Arg("length", () => Int, { defaultValue: MAX_BYTES, description: "The number of bytes, up to 65,536." })
     length: number,
     @Ctx() { services }: Context,
   ): Promise<string> {
     if (length < 0 || length > MAX_BYTES)
-      throw new AppError("invalid_parameter", `At most ${MAX_BYTES} bytes are given at once.`, {
+      throw new AppError("invalid_parameter", `At most ${MAX_BYTES} bytes can be read at once.`, {
         param: "length",
       });
     const from = Number(BigInt(start ?? 0) > BigInt(entry.sizeBytes) ? entry.sizeBytes : (start ?? 0));
     return (await services.kv.read(entry, from, length)).toString("base64");
   }
 
-  @FieldResolver(() => KvTransactionType, { nullable: true, description: "The transaction that wrote it." })
+  @FieldResolver(() => KvTransactionType, {
+    nullable: true,
+    description: "The transaction that wrote this version.",
+  })
   transaction(@Root() { version }: KvEntry, @Ctx() { loaders }: Context): Promise<KvTransaction | undefined> {
     return loaders.kvTransactions.load(version);
   }
@@ -167,33 +176,33 @@ export class KvTransactionResolver {
   @Query(() => KvTransactionType, {
     nullable: true,
     description:
-      "What became of a transaction on streams. Null while that is not decided, and for other submissions.",
+      "The outcome of a transaction on key-value streams. Null while it is undecided, and for other submissions.",
   })
   kvTransaction(
-    @Arg("txSeq", () => BigIntScalar, { description: "Its sequence number." }) txSeq: string,
+    @Arg("txSeq", () => BigIntScalar, { description: "The transaction's sequence number." }) txSeq: string,
     @Ctx() { loaders }: Context,
   ): Promise<KvTransaction | undefined> {
     return loaders.kvTransactions.load(BigInt(txSeq));
   }
 
-  @FieldResolver(() => AccountStub, { description: "Who signed it." })
+  @FieldResolver(() => AccountStub, { description: "The account that signed the transaction." })
   sender(@Root() { sender }: KvTransaction): AccountStub {
     return { address: sender };
   }
 
-  @FieldResolver(() => FileType, { nullable: true, description: "The file that it is in." })
+  @FieldResolver(() => FileType, { nullable: true, description: "The file that contains the transaction." })
   file(@Root() { root }: KvTransaction, @Ctx() { loaders }: Context): Promise<SubmittedFile | undefined> {
     return loaders.files.load(root);
   }
 }
 
-/** What a submission did to streams. */
+/** The effect of a submission on streams. */
 @Resolver(() => SubmissionType)
 export class KvSubmissionResolver {
   @FieldResolver(() => KvTransactionType, {
     nullable: true,
     description:
-      "What it did to key-value streams; null for one that is none of them, or is not decided yet.",
+      "The submission's outcome as a key-value transaction. Null while it is undecided, and for other submissions.",
   })
   kvTransaction(
     @Root() { txSeq }: Submission,
@@ -224,7 +233,7 @@ async function listEntries(
   return toConnection(page, args, ({ cursor }) => cursor);
 }
 
-/** No version is above 2^64 - 1, so everything above means the latest. */
+/** No version is above 2^64 - 1, so any greater number means the latest. */
 function readVersion(version: string | null | undefined): bigint | undefined {
   if (version == null) return undefined;
   return BigInt(version) > MAX_U64 ? MAX_U64 : BigInt(version);

@@ -6,15 +6,15 @@ import { BigIntScalar, DateTimeScalar, Hash32Scalar, HexScalar } from "../shared
 
 /** A stream. The rest of its fields are resolved. */
 @ObjectType("KvStream", {
-  description: "A key-value stream: keys with values, and accounts that may write them.",
+  description: "A key-value stream: keys with values, and the accounts that may write them.",
   simpleResolvers: true,
 })
 export class KvStreamType {
-  @Field(() => Hash32Scalar, { description: "Its id, which whoever wrote to it first has chosen." })
+  @Field(() => Hash32Scalar, { description: "The stream's id, chosen by its first writer." })
   streamId!: Hex;
 
   @Field(() => BigIntScalar, {
-    description: "The sequence number of the first transaction that wrote to it.",
+    description: "The `txSeq` of the first transaction that wrote to the stream.",
   })
   firstVersion!: bigint;
 }
@@ -22,91 +22,105 @@ export class KvStreamType {
 /** A key. The rest of its fields are resolved. */
 @ObjectType("KvEntry", { description: "A key of a stream at one version.", simpleResolvers: true })
 export class KvEntryType {
-  @Field(() => Hash32Scalar, { description: "The stream." })
+  @Field(() => Hash32Scalar, { description: "The id of the stream." })
   streamId!: Hex;
 
-  @Field(() => BigIntScalar, { description: "The sequence number of the transaction that wrote it." })
+  @Field(() => BigIntScalar, { description: "The version: the `txSeq` of the transaction that wrote it." })
   version!: bigint;
 }
 
 /** A transaction. The rest of its fields are resolved. */
 @ObjectType("KvTransaction", {
-  description: "What became of a transaction on key-value streams.",
+  description: "The outcome of a transaction on key-value streams.",
   simpleResolvers: true,
 })
 export class KvTransactionType {
-  @Field(() => BigIntScalar, { description: "Its sequence number: the version of what it wrote." })
+  @Field(() => BigIntScalar, { description: "The sequence number: the version of the keys that it wrote." })
   txSeq!: bigint;
 
   @Field(() => String, {
     nullable: true,
     description:
-      "`Commit`, or why it was refused, in the words of the network's nodes; null when its streams are not held here.",
+      "`Commit`, or the reason for the refusal as the network's nodes word it. Null if this service does not hold " +
+      "its streams.",
   })
   result!: string | null;
 
-  @Field(() => Boolean, { description: "Whether it took effect." })
+  @Field(() => Boolean, { description: "Whether the transaction took effect." })
   isCommitted!: boolean;
 
-  @Field(() => DateTimeScalar, { description: "When that was decided here." })
+  @Field(() => DateTimeScalar, { description: "When this service decided the outcome." })
   decidedAt!: Date;
 }
 
-/** What an account may do. */
+/** An account's permissions. */
 @ObjectType("KvRights", {
-  description: "What an account may do with a stream and a key.",
+  description: "An account's permissions on a stream and a key.",
   simpleResolvers: true,
 })
 export class KvRightsType {
-  @Field(() => Boolean, { description: "Whether it may do everything." })
+  @Field(() => Boolean, { description: "Whether the account has the admin role." })
   isAdmin!: boolean;
 
-  @Field(() => Boolean, { description: "Whether it may write to keys that are not special." })
+  @Field(() => Boolean, {
+    description: "Whether the account has the writer role: it may write to keys that are not special.",
+  })
   isWriterOfStream!: boolean;
 
-  @Field(() => Boolean, { description: "Whether the key has writers of its own." })
+  @Field(() => Boolean, { description: "Whether the key is special: it has its own list of writers." })
   isSpecialKey!: boolean;
 
-  @Field(() => Boolean, { description: "Whether it is one of those." })
+  @Field(() => Boolean, { description: "Whether the account is in the special key's list of writers." })
   isWriterOfKey!: boolean;
 
-  @Field(() => Boolean, { description: "Whether it may write to the key; without a key, to any." })
+  @Field(() => Boolean, {
+    description: "Whether the account may write to the key, or to any if none is given.",
+  })
   hasWritePermission!: boolean;
 }
 
-/** Which keys of a stream are listed. */
+/** The filter of a stream's keys. */
 @ArgsType()
 export class KvEntriesArgs extends PageArgs {
-  @Field(() => HexScalar, { nullable: true, description: "Only keys that begin with these bytes." })
+  @Field(() => HexScalar, {
+    nullable: true,
+    description: "Return only keys that start with these bytes. Give this or `prefixText`.",
+  })
   prefix!: Hex | null | undefined;
 
-  @Field(() => String, { nullable: true, description: "Only keys that begin with this text." })
+  @Field(() => String, {
+    nullable: true,
+    description: "Return only keys that start with this text. Give this or `prefix`.",
+  })
   prefixText!: string | null | undefined;
 
-  @Field(() => BigIntScalar, { nullable: true, description: "As of this version; the latest without." })
+  @Field(() => BigIntScalar, { nullable: true, description: "Read as of this version. Default: the latest." })
   version!: string | null | undefined;
 
-  @Field(() => Boolean, { defaultValue: false, description: "From the last key to the first." })
+  @Field(() => Boolean, {
+    defaultValue: false,
+    description: "Whether to list from the last key to the first.",
+  })
   reverse!: boolean;
 }
 
-/** Which key is meant. */
+/** A key, by its bytes or as text. */
 @ArgsType()
 export class KvKeyArgs {
-  @Field(() => HexScalar, { nullable: true, description: "The key's bytes; this or `keyText`." })
+  @Field(() => HexScalar, { nullable: true, description: "The key's bytes. Give this or `keyText`." })
   key!: Hex | null | undefined;
 
-  @Field(() => String, { nullable: true, description: "The key as text in UTF-8." })
+  @Field(() => String, { nullable: true, description: "The key as UTF-8 text. Give this or `key`." })
   keyText!: string | null | undefined;
 
-  @Field(() => BigIntScalar, { nullable: true, description: "As of this version; the latest without." })
+  @Field(() => BigIntScalar, { nullable: true, description: "Read as of this version. Default: the latest." })
   version!: string | null | undefined;
 }
 
-/** Which key of which stream is meant. */
+/** A key of a stream. */
 @ArgsType()
 export class KvValueArgs extends KvKeyArgs {
-  @Field(() => Hash32Scalar, { description: "The stream." })
+  @Field(() => Hash32Scalar, { description: "The id of the stream." })
   streamId!: Hex;
 }
 

@@ -17,7 +17,7 @@ import { KvWriteResolver } from "./kv-write.resolver.ts";
 import { SubmissionResolver } from "./submission.resolver.ts";
 import { UploadResolver } from "./upload.resolver.ts";
 
-/** The subgraph of storage: files, their submissions, and key-value streams. */
+/** The storage subgraph: files, their submissions, and key-value streams. */
 export function build(): Subgraph {
   return buildSubgraph<Context>(
     "storage",

@@ -6,24 +6,22 @@ import { AccountStub } from "./account.stub.ts";
 import { FileType } from "./file.type.ts";
 import { type Submission, SubmissionType } from "./submission.type.ts";
 
-/** What a submission leads to. */
+/** The accounts and the file of a submission. */
 @Resolver(() => SubmissionType)
 export class SubmissionResolver {
-  @FieldResolver(() => AccountStub, {
-    description: "Who signed its transaction.",
-  })
+  @FieldResolver(() => AccountStub, { description: "The account that signed the submission's transaction." })
   sender(@Root() { transactionSender }: Submission): AccountStub {
     return { address: transactionSender };
   }
 
   @FieldResolver(() => AccountStub, {
-    description: "The submitter that it names. The network does not verify it.",
+    description: "The submitter stated in the submission. The network does not verify it.",
   })
   submitter(@Root() { submitter }: Submission): AccountStub {
     return { address: submitter };
   }
 
-  @FieldResolver(() => FileType, { nullable: true, description: "The file that was submitted." })
+  @FieldResolver(() => FileType, { nullable: true, description: "The submitted file." })
   file(@Root() { root }: Submission, @Ctx() { loaders }: Context): Promise<SubmittedFile | undefined> {
     return loaders.files.load(root);
   }

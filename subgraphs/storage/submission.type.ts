@@ -4,31 +4,31 @@ import type { SubmissionsService } from "../../src/storage/submissions.service.t
 import { defineConnection } from "../shared/schema/connection.ts";
 import { BigIntScalar, DateTimeScalar, Hash32Scalar, HexScalar } from "../shared/schema/scalars.ts";
 
-/** A submission as its service gives it. */
+/** A submission as its service returns it. */
 export type Submission = NonNullable<Awaited<ReturnType<SubmissionsService["find"]>>>;
 
 /** A submission. The rest of its fields are resolved. */
 @ObjectType("Submission", {
-  description: "One entry of a file in the log of the storage network.",
+  description: "A submission of a file: one entry of the storage network's log.",
   simpleResolvers: true,
 })
 export class SubmissionType {
-  @Field(() => BigIntScalar, { description: "Its transaction sequence number: 0 for the network's first." })
+  @Field(() => BigIntScalar, { description: "The submission's transaction sequence number, from 0." })
   txSeq!: bigint;
 
   @Field(() => BigIntScalar, { description: "The position of the file's first sector in the flow." })
   startEntryIndex!: bigint;
 
-  @Field(() => HexScalar, { description: "What the sender noted with it." })
+  @Field(() => HexScalar, { description: "The tags that the sender attached." })
   tags!: string;
 
-  @Field(() => Hash32Scalar, { description: "The transaction that submitted it." })
+  @Field(() => Hash32Scalar, { description: "The hash of the submission's transaction." })
   transactionHash!: string;
 
-  @Field(() => BigIntScalar, { description: "The block of that transaction." })
+  @Field(() => BigIntScalar, { description: "The number of the transaction's block." })
   blockNumber!: bigint;
 
-  @Field(() => DateTimeScalar, { description: "When we first saw it." })
+  @Field(() => DateTimeScalar, { description: "When the submission was first seen by this service." })
   seenAt!: Date;
 }
 

@@ -8,29 +8,27 @@ import type { Context } from "../shared/context.ts";
 import { FileType } from "./file.type.ts";
 import { PreparedUploadType, PrepareUploadInput, SegmentInput, SegmentOutcome } from "./upload.type.ts";
 
-/** What became of a segment, and its file. */
-@ObjectType("UploadedSegment", {
-  description: "What became of an uploaded segment.",
-  simpleResolvers: true,
-})
+/** The result of uploading a segment. */
+@ObjectType("UploadedSegment", { description: "The result of uploading a segment.", simpleResolvers: true })
 class UploadedSegmentType {
-  @Field(() => SegmentOutcome, { description: "What became of it." })
+  @Field(() => SegmentOutcome, { description: "The outcome of the upload." })
   outcome!: PutOutcome["kind"];
 
-  @Field(() => FileType, { nullable: true, description: "Its file as it stands now." })
+  @Field(() => FileType, { nullable: true, description: "The file in its current state." })
   file!: SubmittedFile | null;
 }
 
-/** Storing files. */
+/** Uploads of files. */
 @Resolver()
 export class UploadResolver {
   @Mutation(() => PreparedUploadType, {
     nullable: true,
     description:
-      "Estimates what storing a file takes, and prepares the transaction. For a file that the chain already has, there is nothing to pay.",
+      "Estimates the cost of storing a file and prepares its transaction. A file that is already submitted on " +
+      "chain costs nothing.",
   })
   async prepareUpload(
-    @Arg("input", () => PrepareUploadInput, { description: "What is to be stored." })
+    @Arg("input", () => PrepareUploadInput, { description: "The file to store." })
     { content, size, root, nodes, tags, from, abi, again }: PrepareUploadInput,
     @Ctx() { services }: Context,
   ): Promise<PreparedUploadType> {
@@ -49,7 +47,7 @@ export class UploadResolver {
   @Mutation(() => UploadedSegmentType, {
     nullable: true,
     description:
-      "Takes a segment of a file that was submitted, verified against the file's root. Sent again, it changes nothing.",
+      "Uploads a segment of a submitted file. The segment is verified against the file's root. Idempotent.",
   })
   async uploadSegment(
     @Arg("input", () => SegmentInput, { description: "The segment." })
@@ -67,7 +65,7 @@ export class UploadResolver {
   }
 }
 
-/** What an upload takes, as the graph tells of it. */
+/** Maps a prepared upload to its GraphQL type. */
 export function toPreparedUpload(upload: PreparedUpload): PreparedUploadType {
   const { root, sizeBytes, segments, sectors, nodes, file, fee, transaction, proofs } = upload;
   return {

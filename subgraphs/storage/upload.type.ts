@@ -14,47 +14,48 @@ import {
 } from "../shared/schema/scalars.ts";
 import { SegmentProofType } from "./file.type.ts";
 
-/** Which way of submitting. */
-const SubmitAbi = defineEnum<Abi>("SubmitAbi", "Which of Flow's two ways of submitting.", {
-  current: "The one of today, which names a submitter.",
-  legacy: "The one of before 2026.",
+/** The ABI of the submission. */
+const SubmitAbi = defineEnum<Abi>("SubmitAbi", "The ABI of the Flow contract's submission method.", {
+  current: "The current ABI, which names a submitter.",
+  legacy: "The ABI before 2026.",
 });
 
 /** A node of a submission. */
-@InputType("SubmissionNodeInput", { description: "A block of a file's merkle tree." })
+@InputType("SubmissionNodeInput", { description: "A node of a file's merkle tree in a submission." })
 export class SubmissionNodeInput {
-  @Field(() => Hash32Scalar, { description: "Its root." })
+  @Field(() => Hash32Scalar, { description: "The node's merkle root." })
   root!: Hex;
 
-  @Field(() => Int, { description: "The logarithm of how many chunks of 256 bytes it spans." })
+  @Field(() => Int, { description: "The node's height: it spans 2^height sectors of 256 bytes." })
   height!: number;
 }
 
-/** What is to be stored. */
+/** A file to store. */
 @InputType("PrepareUploadInput", {
   description:
-    "What is to be stored: its content, or its size with the nodes of its merkle tree, or with its root where that is the only node.",
+    "A file to store: its `content`, or its `size` with the `nodes` of its merkle tree, or with its `root` if that " +
+    "is the only node.",
 })
 export class PrepareUploadInput {
-  @Field(() => String, { nullable: true, description: "The whole content in base64." })
+  @Field(() => String, { nullable: true, description: "The file's whole content in base64." })
   content?: string | null;
 
-  @Field(() => BigIntScalar, { nullable: true, description: "How many bytes it has." })
+  @Field(() => BigIntScalar, { nullable: true, description: "The file's size in bytes." })
   size?: string | null;
 
-  @Field(() => Hash32Scalar, { nullable: true, description: "Its merkle root." })
+  @Field(() => Hash32Scalar, { nullable: true, description: "The file's merkle root." })
   root?: Hex | null;
 
   @Field(() => [SubmissionNodeInput], {
     nullable: true,
-    description: "The nodes of its submission, largest first, as clients of the network compute them.",
+    description: "The nodes of the submission, largest first, as clients of the network compute them.",
   })
   nodes?: readonly SubmissionNodeInput[] | null;
 
-  @Field(() => HexScalar, { nullable: true, description: "What to note with it on the chain." })
+  @Field(() => HexScalar, { nullable: true, description: "The tags to attach on chain." })
   tags?: Hex | null;
 
-  @Field(() => AddressScalar, { description: "Who will send the transaction." })
+  @Field(() => AddressScalar, { description: "The account that will send the transaction." })
   from!: Hex;
 
   @Field(() => SubmitAbi, { nullable: true, description: "The ABI of the submission. Default: `CURRENT`." })
@@ -62,105 +63,119 @@ export class PrepareUploadInput {
 
   @Field(() => Boolean, {
     defaultValue: false,
-    description: "Whether to submit, and pay, once more what the chain has already.",
+    description: "Whether to submit and pay again for a file that is already submitted on chain.",
   })
   again!: boolean;
 }
 
 /** A node of a submission. */
-@ObjectType("SubmissionNode", { description: "A block of a file's merkle tree.", simpleResolvers: true })
+@ObjectType("SubmissionNode", {
+  description: "A node of a file's merkle tree in a submission.",
+  simpleResolvers: true,
+})
 class SubmissionNodeType {
-  @Field(() => Hash32Scalar, { description: "Its root." })
+  @Field(() => Hash32Scalar, { description: "The node's merkle root." })
   root!: string;
 
-  @Field(() => Int, { description: "The logarithm of how many chunks of 256 bytes it spans." })
+  @Field(() => Int, { description: "The node's height: it spans 2^height sectors of 256 bytes." })
   height!: number;
 }
 
-/** What an upload takes. */
+/** A prepared upload. */
 @ObjectType("PreparedUpload", {
-  description: "What an upload takes: one transaction, unless the chain has the file, then its segments.",
+  description:
+    "A prepared upload: one transaction, unless the file is already submitted on chain, then its segments.",
   simpleResolvers: true,
 })
 export class PreparedUploadType {
   @Field(() => Hash32Scalar, { description: "The file's merkle root." })
   root!: string;
 
-  @Field(() => BigIntScalar, { description: "How many bytes it has." })
+  @Field(() => BigIntScalar, { description: "The file's size in bytes." })
   size!: bigint;
 
-  @Field(() => Int, { description: "How many segments of 256 KiB are to be uploaded." })
+  @Field(() => Int, { description: "The number of 256 KiB segments to upload." })
   segments!: number;
 
-  @Field(() => BigIntScalar, { description: "Sectors of 256 bytes that are paid for, padding included." })
+  @Field(() => BigIntScalar, { description: "The number of 256-byte sectors to pay for, including padding." })
   sectors!: bigint;
 
-  @Field(() => [SubmissionNodeType], { description: "What is submitted of its merkle tree." })
+  @Field(() => [SubmissionNodeType], { description: "The nodes of the file's merkle tree to submit." })
   nodes!: readonly SubmissionNodeType[];
 
-  @Field(() => Boolean, { description: "Whether the chain has it, so that it need not be paid for again." })
+  @Field(() => Boolean, {
+    description: "Whether the file is already submitted on chain and need not be paid for again.",
+  })
   alreadySubmitted!: boolean;
 
-  @Field(() => Boolean, { description: "Whether all of it is here as well, so that nothing is left to do." })
+  @Field(() => Boolean, {
+    description: "Whether all segments are stored as well, so that nothing is left to do.",
+  })
   alreadyFinalized!: boolean;
 
-  @Field(() => NeuronScalar, { description: "What storing it costs; 0 when there is nothing to pay." })
+  @Field(() => NeuronScalar, { description: "The storage fee. 0 if there is nothing to pay." })
   fee!: bigint;
 
   @Field(() => PreparedTransactionType, {
     nullable: true,
-    description: "The transaction that submits it; null when there is nothing to pay.",
+    description: "The transaction that submits the file. Null if there is nothing to pay.",
   })
   transaction!: PreparedTransactionType | null;
 
   @Field(() => [SegmentProofType], {
     nullable: true,
-    description: "The proof of each segment, for its upload; null where no content was sent.",
+    description: "The merkle proof of each segment, for its upload. Null if no content was sent.",
   })
   proofs!: readonly SegmentProofType[] | null;
 }
 
-/** What proves a segment. */
-@InputType("SegmentProofInput", { description: "The way from a segment of a file to the file's root." })
+/** The merkle proof of a segment. */
+@InputType("SegmentProofInput", {
+  description: "A merkle proof: the path from a segment to the file's root.",
+})
 class SegmentProofInput {
   @Field(() => [Hash32Scalar], {
-    description: "The segment's padded root, its siblings from the bottom up, and the file's root.",
+    description: "The padded segment's root, the siblings from the bottom up, and the file's root.",
   })
   lemma!: readonly Hex[];
 
-  @Field(() => [Boolean], { description: "Of each sibling, whether it lies to the right." })
+  @Field(() => [Boolean], { description: "For each sibling, whether it is on the right." })
   path!: readonly boolean[];
 }
 
-/** A segment that is uploaded. */
-@InputType("SegmentInput", { description: "A segment of a file that the chain has." })
+/** A segment to upload. */
+@InputType("SegmentInput", { description: "A segment of a file that is submitted on chain." })
 export class SegmentInput {
-  @Field(() => Hash32Scalar, { nullable: true, description: "The file's root; this or `txSeq`." })
+  @Field(() => Hash32Scalar, { nullable: true, description: "The file's merkle root. Give this or `txSeq`." })
   root?: Hex | null;
 
-  @Field(() => BigIntScalar, { nullable: true, description: "One of the file's submissions." })
+  @Field(() => BigIntScalar, {
+    nullable: true,
+    description: "The sequence number of one of the file's submissions. Give this or `root`.",
+  })
   txSeq?: string | null;
 
-  @Field(() => Int, { description: "Which segment, from 0." })
+  @Field(() => Int, { description: "0-based index of the segment." })
   index!: number;
 
   @Field(() => String, {
     description:
-      "Its bytes in base64: 262,144, of the last segment as many whole chunks of 256 as it fills, padded with zeros.",
+      "The segment's bytes in base64: 262,144 bytes, or for the last segment as many 256-byte sectors as it fills, " +
+      "padded with zeros.",
   })
   data!: string;
 
-  @Field(() => SegmentProofInput, { description: "What proves it." })
+  @Field(() => SegmentProofInput, { description: "The segment's merkle proof." })
   proof!: SegmentProofInput;
 }
 
-/** What became of a segment. */
+/** The outcome of uploading a segment. */
 export const SegmentOutcome = defineEnum<PutOutcome["kind"]>(
   "SegmentOutcome",
-  "What became of an uploaded segment.",
+  "The outcome of uploading a segment.",
   {
-    stored: "It is kept.",
-    duplicate: "It was here before.",
-    finalized: "All of its file was here before.",
+    stored: "The segment was stored.",
+    duplicate: "The segment was already stored.",
+    finalized: "The whole file was already stored.",
   },
 );

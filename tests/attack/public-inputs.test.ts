@@ -192,7 +192,7 @@ const REST: Readonly<Record<string, readonly Hostile[]>> = {
     { url: `/file?txSeq=${LONGEST}`, field: "txSeq" },
     { url: `/file?${"txSeq=1&".repeat(1_500)}`, field: "txSeq" },
   ],
-  "GET /file/info/:cid": [{ url: `/file/info/${LONGEST}`, field: "A file is named by" }],
+  "GET /file/info/:cid": [{ url: `/file/info/${LONGEST}`, field: "A file id is" }],
   "GET /files/info": [{ url: `/files/info?${"cid=1&".repeat(2_000)}`, field: "cid" }],
   "POST /file/segment": [
     ...(

@@ -74,7 +74,7 @@ test("a key made on the page is used, its cost is seen without a reload, and onc
   expect(secret).toMatch(/^sk-[0-9A-Za-z]{49}$/);
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("button", { name: "Done" }).click();
-  await dialog.getByText("You have not copied it here").waitFor();
+  await dialog.getByText("You have not copied the key").waitFor();
   await dialog.getByRole("button", { name: "Go back" }).click();
   await dialog.getByRole("button", { name: "Copy" }).click();
   await dialog.getByRole("button", { name: "Copied" }).waitFor();
@@ -107,11 +107,11 @@ test("a key made on the page is used, its cost is seen without a reload, and onc
   await ask();
   await expect.poll(() => rows.count(), { timeout: 10_000 }).toBe(2);
   await search.fill("no-such-request");
-  await page.getByRole("link", { name: "Look for this id" }).waitFor();
+  await page.getByRole("link", { name: "Search for this ID" }).waitFor();
   await search.fill("");
   await page.getByRole("table").getByRole("link").first().click();
   await heading(page, "Request");
-  await page.getByText("Who answered").waitFor();
+  await page.getByText("Details").waitFor();
 
   await go(page, "API keys");
   await page.getByRole("button", { name: "Revoke from the page" }).click();
@@ -144,15 +144,15 @@ test("the playground answers token by token, draws a picture while it is watched
   if (!browser) return context.skip();
   const { page, faults } = await signedIn();
   await go(page, "Playground");
-  await page.getByRole("button", { name: "Make a key for this page" }).click();
+  await page.getByRole("button", { name: "Create a key for this page" }).click();
   await page.getByLabel("Your question").fill("What is the sea?");
   await page.getByRole("button", { name: "Ask" }).click();
   await page.getByText("Answered by").waitFor();
-  await page.getByLabel("What it shows").fill("a lighthouse");
-  await page.getByRole("button", { name: "Make it" }).click();
+  await page.getByLabel("Prompt").fill("a lighthouse");
+  await page.getByRole("button", { name: "Generate" }).click();
   await page.locator(".pictures img").waitFor({ timeout: 30_000 });
   await page.locator(".timeline").getByText("completed").waitFor();
-  await page.getByLabel("Sound file").setInputFiles({
+  await page.getByLabel("Audio file").setInputFiles({
     name: "talk.wav",
     mimeType: "audio/wav",
     buffer: toWav(1),
@@ -225,7 +225,7 @@ test("a management key is made with scopes of one's own, changed, and revoked af
   await dialog.getByLabel("Name").fill("reader");
   await dialog.getByLabel("Preset").selectOption("Custom");
   await dialog.getByRole("button", { name: "Create" }).click();
-  await dialog.getByText("Choose at least one thing").waitFor();
+  await dialog.getByText("Choose at least one permission").waitFor();
   await dialog.getByLabel("Read balance, usage and requests").check();
   await dialog.getByRole("button", { name: "Create" }).click();
   const secret =
@@ -270,7 +270,7 @@ test("money that is deposited from the page arrives there by itself", async (con
     page.getByRole("button", { name: "Deposit with Development wallet" }).click(),
   ]);
   expect(refused.status()).toBe(409);
-  await page.getByText("The wallet has less than the amount and the gas for it.").waitFor();
+  await page.getByText("The wallet's balance does not cover the amount and the gas.").waitFor();
 });
 
 test("a page whose part cannot be loaded says so beside the others, and is there when it is loaded again", async (context) => {
@@ -282,7 +282,7 @@ test("a page whose part cannot be loaded says so beside the others, and is there
   await go(page, "Providers");
   await page.unroute(/\/assets\/network-.*\.js$/);
   await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Network" }).click();
-  await page.getByRole("button", { name: "Load it again" }).click();
+  await page.getByRole("button", { name: "Reload the page" }).click();
   await heading(page, "Network");
 });
 
@@ -321,7 +321,7 @@ test("a file is uploaded from the page, watched until it is final, and downloade
   });
   await page.getByRole("button", { name: "Upload" }).click();
   await page.getByText("finalized").waitFor({ timeout: 30_000 });
-  await page.getByRole("link", { name: "Show it" }).click();
+  await page.getByRole("link", { name: "View file" }).click();
   await heading(page, "File");
   const [download] = await Promise.all([
     page.waitForEvent("download"),
@@ -335,7 +335,7 @@ test("a key that is sealed for the account comes in while the page is looked at"
   if (!browser) return context.skip();
   const { page, faults } = await signedIn();
   await go(page, "Tokens");
-  await page.getByText("No key has come yet").waitFor();
+  await page.getByText("No sealed keys yet").waitFor();
   const { data: chain } = await askGraph(product.origin, undefined, "{ network { rpcUrls } }");
   const [rpcUrl = ""] = (chain as { network: { rpcUrls: readonly string[] } }).network.rpcUrls;
   const { address: from, privateKey: byKey } = IMAGE_PROVIDER;

@@ -20,12 +20,12 @@ test("the development chain keeps its port across restarts, and takes another on
   let first = await urlOfRun();
   for (let next = await urlOfRun(); next !== first; next = await urlOfRun()) {
     // Between two runs another program of this machine may take the port, and that is logged.
-    expect(lines.splice(0).join()).toContain("the development chain cannot have its port");
+    expect(lines.splice(0).join()).toContain("the development chain's port is taken");
     first = next;
   }
   const server = createServer().listen(Number(new URL(first).port), "127.0.0.1");
   onTestFinished(() => void server.close());
   await once(server, "listening");
   expect(await urlOfRun()).not.toBe(first);
-  expect(lines.join()).toContain("the development chain cannot have its port");
+  expect(lines.join()).toContain("the development chain's port is taken");
 });

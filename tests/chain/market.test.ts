@@ -74,8 +74,8 @@ describe("an order and an offer", () => {
     const prepared = await deals.fulfill(match);
     expect(prepared).toMatchObject({ from: lowerHex(buyer.address), to: MARKET.address, value: PRICE });
     expect(prepared.warnings).toEqual([
-      "Of the price, 2.5 % is the market's fee.",
-      "The token moves without its sealed keys: the buyer cannot decrypt its data by it.",
+      "The market's fee is 2.5 % of the price.",
+      "The token is transferred without its sealed keys: the buyer cannot decrypt its data.",
     ]);
     // More than the price comes back.
     await sendPrepared(anvil.url, buyer, { ...prepared, value: PRICE * 2n });
@@ -161,19 +161,19 @@ describe("a match is refused by the name of what the contract says, and why,", (
       "when the token is another's, or the order is not as it was signed",
       {},
       ({ match }) => ({ ...match, order: { ...match.order, expectedPrice: PRICE - 1n } }),
-      /^NFT owner mismatch: the token belongs to 0x.* signed by 0x.*not as it was signed\.$/,
+      /^NFT owner mismatch: the token belongs to 0x.* signed by 0x.*differs from the signed order\.$/,
     ],
     [
       "when the price is too low",
       { offer: { offerPrice: PRICE - 1n } },
       ({ match }) => match,
-      /^Price too low: the offer has 999999, and the order asks for 1000000\.$/,
+      /^Price too low: the offer is 999999, and the order asks for 1000000\.$/,
     ],
     [
       "when the order is for somebody else",
       { order: { receiver: `0x${"11".repeat(20)}` } },
       ({ match }) => match,
-      /^Receiver mismatch: the order is for 0x1111.* alone, and the offer is signed by 0x/,
+      /^Receiver mismatch: only 0x1111.* may buy, but the offer is signed by 0x/,
     ],
     [
       "when they are of different tokens",
@@ -182,25 +182,25 @@ describe("a match is refused by the name of what the contract says, and why,", (
         const other = await newMatch();
         return { ...match, offer: other.match.offer, offerSignature: other.match.offerSignature };
       },
-      /^TokenId mismatch: order and offer are of different tokens\.$/,
+      /^TokenId mismatch: the order and the offer name different tokens\.$/,
     ],
     [
       "when the market may not move the token",
       { approved: false },
       ({ match }) => match,
-      /^ERC721InsufficientApproval\(0x.*\): the seller has not let the market .*prepareMarketApproval\.$/,
+      /^ERC721InsufficientApproval\(0x.*\): the seller has not approved the market .*prepareMarketApproval\.$/,
     ],
     [
       "when a signature is none",
       {},
       ({ match }) => ({ ...match, orderSignature: `0x${"00".repeat(65)}` as const }),
-      /^ECDSAInvalidSignature\(\): a signature is 65 bytes/,
+      /^ECDSAInvalidSignature\(\): a signature must be 65 bytes/,
     ],
     [
       "when a signature has another length",
       {},
       ({ match }) => ({ ...match, orderSignature: "0x1234" }),
-      /^ECDSAInvalidSignatureLength\(2\): a signature is 65 bytes/,
+      /^ECDSAInvalidSignatureLength\(2\): a signature must be 65 bytes/,
     ],
   ];
 
@@ -217,7 +217,7 @@ describe("a match is refused by the name of what the contract says, and why,", (
     await sendPrepared(anvil.url, first.buyer, await deals.fulfill(first.match));
     const order = await newMatch({ order: { nonce } });
     expect(await outcome(deals.fulfill(order.match))).toBe(
-      "Order already used: an order with this nonce was fulfilled, this one or another's.",
+      "Order already used: an order with this nonce was fulfilled: this one, or one of another account.",
     );
     expect(await orders.checkOrder(order.match.order, order.match.orderSignature)).toMatchObject({
       problems: [{ refusal: "Order already used" }],
@@ -240,9 +240,9 @@ describe("a match is refused by the name of what the contract says, and why,", (
     await chain.setNextBlockTimestamp({ timestamp: offer.match.offer.expireTime + 1n });
     await chain.mine({ blocks: 1 });
     expect(await outcome(deals.fulfill(order.match))).toMatch(
-      /^Order expired: it was good until \d+, and it is \d+\.$/,
+      /^Order expired: it expired at \d+, and the time is \d+\.$/,
     );
-    expect(await outcome(deals.fulfill(offer.match))).toMatch(/^Offer expired: it was good until/);
+    expect(await outcome(deals.fulfill(offer.match))).toMatch(/^Offer expired: it expired at/);
     expect(await orders.checkOffer(offer.match.offer, offer.match.offerSignature)).toMatchObject({
       problems: [{ refusal: "Offer expired" }],
     });
@@ -319,18 +319,18 @@ describe("what is signed", () => {
     const { warnings: ofOffer } = await orders.offer(offer);
     expect(ofOrder).toEqual([
       expect.stringMatching(/^An order cannot be cancelled/),
-      expect.stringMatching(/^Nonces are everybody's/),
-      "Anybody may buy.",
-      "The price is nothing.",
+      expect.stringMatching(/^Nonces are shared by all accounts/),
+      "Anyone may buy.",
+      "The price is 0.",
       expect.stringContaining(lowerHex(devToken)),
-      expect.stringMatching(/^It stays good for (39|40) days\.$/),
+      expect.stringMatching(/^It stays valid for (39|40) days\.$/),
     ]);
     expect(ofOffer).toEqual([
       expect.stringMatching(/^An offer binds no currency.*\(1 of the network's token\).*any ERC-20/),
       expect.stringMatching(/^An offer cannot be cancelled/),
-      expect.stringMatching(/^Nonces are everybody's/),
+      expect.stringMatching(/^Nonces are shared by all accounts/),
       expect.stringContaining("needProof"),
-      expect.stringMatching(/^It stays good/),
+      expect.stringMatching(/^It stays valid/),
     ]);
   });
 

@@ -230,7 +230,7 @@ describe("the preflight", () => {
       "a secret that all may read",
       "same_jwt_secret",
       "pass",
-      /Others .* may read/,
+      /Users other than .* may read/,
       ({ folders }) => chmodSync(folders.jwt, 0o644),
     ],
     [
@@ -251,7 +251,7 @@ describe("the preflight", () => {
       "an engine with another secret",
       "same_jwt_secret",
       "fail",
-      /refuses the consensus/,
+      /rejects the consensus/,
       ({ execution }) => {
         execution.secret = "22".repeat(32);
       },
@@ -295,7 +295,7 @@ describe("the preflight", () => {
       "only the execution client",
       "execution_before_consensus",
       "pass",
-      /may be started next/,
+      /start the consensus client next/,
       (node) => node.consensus.stop(),
     ],
     [
@@ -401,7 +401,7 @@ describe("the preflight", () => {
       "no other machine known",
       "no_double_signing",
       "unknown",
-      /cannot be seen/,
+      /cannot detect/,
       () => ({
         otherConsensusUrls: [],
       }),

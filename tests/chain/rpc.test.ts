@@ -55,7 +55,7 @@ describe("several endpoints", () => {
     await rpc.head();
     expect(methods(first)).not.toContain("eth_getBlockByNumber");
     expect(rpc.endpoints()[0]).toMatchObject({ state: "wrong_chain", chainId: 16_661 });
-    expect(lines.join()).toContain("RPC_URL answers chain id 16661, NETWORK=devnet is 16602");
+    expect(lines.join()).toContain("RPC_URL has chain id 16661, but NETWORK=devnet has 16602");
 
     second.judge = () => "cut";
     await expect(rpc.head()).rejects.toMatchObject({ code: "chain_error" });
@@ -178,7 +178,7 @@ describe("a single endpoint", () => {
     proxy.judge = asOtherChain;
     const { rpc, lines } = rpcOver([`${proxy.url}/v2/secret-key`]);
     await expect(rpc.verifyChain()).rejects.toThrow(
-      /^RPC_URL answers chain id 16661, NETWORK=devnet is 16602 \(127\.0\.0\.1:\d+\)\.$/,
+      /^RPC_URL has chain id 16661, but NETWORK=devnet has 16602 \(127\.0\.0\.1:\d+\)\.$/,
     );
     expect(lines.join()).not.toContain("secret-key");
   });

@@ -77,7 +77,7 @@ test("an address on which no Redis answers is named in one line within 5 s", asy
   const failure = await RedisBus.create(`redis://:secret@127.0.0.1:${port}`).catch(
     (error: Error) => error.message,
   );
-  expect(failure).toMatch(new RegExp(`^REDIS_URL: 127\\.0\\.0\\.1:${port} is out of reach \\(.*\\)$`));
+  expect(failure).toMatch(new RegExp(`^REDIS_URL: 127\\.0\\.0\\.1:${port} is unreachable \\(.*\\)$`));
   expect(failure).not.toContain("secret");
   expect(performance.now() - before).toBeLessThan(6_000);
 });

@@ -39,7 +39,7 @@ test("the past is not asked again where the live stream keeps all that came sinc
         for (let position = Number(after) + 1; position < 10; position++) live.push(publishedFile(position));
         return live;
       },
-      keepsAll: () => true,
+      coversSince: () => true,
     },
     3n,
     { first: { events: [publishedFile(1), publishedFile(3)], upTo: 3n, full: true } },

@@ -300,7 +300,7 @@ describe("what a contract would refuse", () => {
   };
   const made = (options: Partial<ProofOptions> = {}) => agentProofs(data, { to: receiver, ...options });
   const CASES: readonly Case[] = [
-    { error: "ERC721InvalidReceiver", why: /cannot take tokens/, param: "to", to: () => zeroAddress },
+    { error: "ERC721InvalidReceiver", why: /cannot receive tokens/, param: "to", to: () => zeroAddress },
     {
       error: "ERC721InvalidSender",
       why: /belongs to/,
@@ -310,11 +310,11 @@ describe("what a contract would refuse", () => {
     },
     {
       error: "ERC721InsufficientApproval",
-      why: /may not move/,
+      why: /may not transfer/,
       param: "sender",
       sender: () => stranger.address,
     },
-    { error: "ERC7857EmptyProof", why: /a proof to give for each/, param: "proofs", proofs: async () => [] },
+    { error: "ERC7857EmptyProof", why: /data needs a proof/, param: "proofs", proofs: async () => [] },
     {
       error: "ERC7857ProofCountMismatch",
       why: /1 proofs for 2 pieces/,
@@ -323,7 +323,7 @@ describe("what a contract would refuse", () => {
     },
     {
       error: "ERC7857DataHashMismatch",
-      why: /proof 0 is of 0x/,
+      why: /proof 0 is for 0x/,
       param: "proofs.0.accessProof.dataHash",
       proofs: async () => (await made()).toReversed(),
     },
@@ -341,25 +341,25 @@ describe("what a contract would refuse", () => {
     },
     {
       error: "ERC7857TargetPubkeyMismatch",
-      why: /another public key/,
+      why: /a public key other than/,
       param: "proofs.0.ownershipProof.targetPubkey",
       proofs: () => made({ wantedKey: randomHex(33) }),
     },
     {
       error: "Invalid dataHash",
-      why: /of different data/,
+      why: /for different data/,
       param: "proofs.0.ownershipProof.dataHash",
       proofs: () => made({ ownershipDataHash: randomHex(32) }),
     },
     {
       error: "Invalid ownership proof",
-      why: /not of the oracle/,
+      why: /not from the verifier's oracle/,
       param: "proofs",
       proofs: () => made({ oracleKey: generatePrivateKey() }),
     },
     {
       error: "Invalid ownership proof",
-      why: /of the kind ZKP/,
+      why: /of type ZKP/,
       param: "proofs.0.ownershipProof",
       proofs: () => made({ oracleType: 1 }),
     },
@@ -431,7 +431,7 @@ describe("what a contract would refuse", () => {
     await send(owner, prepared);
     const { errors } = await ask(stack().origin, undefined, `query ${MOVE}`, variables);
     expect(errors?.[0]?.message).toBe(
-      "Proof already used: a nonce was used before with this contract: new proofs are needed.",
+      "Proof already used: this contract has already seen a nonce: new proofs are needed.",
     );
     await until(async () => {
       const { agentToken } = await run(

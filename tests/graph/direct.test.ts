@@ -59,7 +59,7 @@ describe("money", () => {
     });
     const opened = await act(user, `prepareAddLedger(amount: "${5n * TOKEN}", additionalInfo: "mine")`);
     expect(opened).toMatchObject({ chainId: 16_602, from: user.address, value: String(5n * TOKEN) });
-    expect(opened.warnings.join()).toMatch(/another pool/);
+    expect(opened.warnings.join()).toMatch(/a separate pool/);
     const ledger = {
       available: String(5n * TOKEN),
       locked: "0",

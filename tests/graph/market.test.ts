@@ -153,7 +153,7 @@ test("an account's balance in the market is paid in, listed and taken out, and i
   const { paid } = await query(
     `{ paid: prepareMarketDeposit(account: "${account}", amount: "7") ${PREPARED} }`,
   );
-  expect(paid.warnings).toEqual([expect.stringContaining("Offers that the account has signed")]);
+  expect(paid.warnings).toEqual([expect.stringContaining("an offer signed by the account")]);
   await sendPrepared(rpcUrl, trader, paid);
   const { taken } = await query(
     `{ taken: prepareMarketWithdrawal(account: "${account}", amount: "3") ${PREPARED} }`,

@@ -60,12 +60,12 @@ describe("npm run node:doctor", () => {
     expect(JSON.parse(told.stdout)).toMatchObject({ kind: "interrupted_import", retrimFrom: "100" });
     expect([untrimmed.code, untrimmed.stderr]).toEqual([
       1,
-      "There is no block in RLP at byte 0 of the export.\n",
+      "There is no RLP block at byte 0 of the export.\n",
     ]);
     expect({ code: wrong.code, stdout: wrong.stdout, stderr: wrong.stderr }).toEqual({
       code: 1,
       stdout: "",
-      stderr: "Name the other client: there is nothing to switch.\n",
+      stderr: "The two clients must differ: there is nothing to switch.\n",
     });
   });
 });

@@ -101,7 +101,7 @@ describe("a start that cannot be is refused in one line that names the setting a
       expect(ran, name).toMatchObject({ code: 1, stdout: "" });
       return ran.stderr.trim().split("\n");
     };
-    const commands = ["main", "status", "accept-reorg", "verify-ledger", "doctor"];
+    const commands = ["main", "cli/status", "cli/accept-reorg", "cli/verify-ledger", "cli/doctor"];
     for (const lines of await Promise.all(commands.map((name) => refusal(name))))
       expect(lines.filter((line) => line.startsWith("  LOG_LEVEL: ")).length).toBe(1);
     const [network, missing] = await Promise.all([
@@ -119,7 +119,7 @@ describe("a start that cannot be is refused in one line that names the setting a
       refusalOf({ RPC_URL: other }),
     ]);
     expect(nobody).toMatch(/^RPC_URL does not answer: 127\.0\.0\.1:\d+\.$/);
-    expect(wrong).toMatch(/^RPC_URL answers chain id 1, NETWORK=devnet is 16602 \(127\.0\.0\.1:\d+\)\.$/);
+    expect(wrong).toMatch(/^RPC_URL has chain id 1, but NETWORK=devnet has 16602 \(127\.0\.0\.1:\d+\)\.$/);
   });
 
   test("a DATABASE_URL that nobody answers, and a DATA_DIR that is a file", async () => {
@@ -138,7 +138,7 @@ describe("a start that cannot be is refused in one line that names the setting a
       DATABASE_URL: await createServerDatabase(),
       REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
     });
-    expect(said).toMatch(/^REDIS_URL: 127\.0\.0\.1:\d+ is out of reach \(.+\)$/);
+    expect(said).toMatch(/^REDIS_URL: 127\.0\.0\.1:\d+ is unreachable \(.+\)$/);
   });
 
   test("a METRICS_PORT that is taken is named before anything else is asked of it", async () => {

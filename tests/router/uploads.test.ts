@@ -18,7 +18,7 @@ test("a body that does not come is 408, and its connection is ended", async () =
     socket.write("{");
     await until(async () => expect(socket.destroyed).toBe(true), 3_000);
     expect(heard(), path).toMatch(/^HTTP\/1\.1 408 /);
-    expect(heard(), path).toContain("did not come in time");
+    expect(heard(), path).toContain("did not arrive in time");
   }
 });
 

@@ -25,7 +25,7 @@ test("an upload is prepared for the Flow that there is, whatever the wallet has,
   expect(await prepare()).toMatchObject({ data: expect.stringMatching(/^0xef3e12dc/), warnings: [] });
   expect(await prepare({ abi: "current" })).toMatchObject({
     data: expect.stringMatching(/^0xbc8c11f8/),
-    warnings: ["The chain would revert this transaction now: it knows no such call."],
+    warnings: ["The chain would revert this transaction now: the contract has no such function."],
   });
 
   judge((data) =>

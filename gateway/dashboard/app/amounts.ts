@@ -1,7 +1,7 @@
 const DECIMALS = 18;
 const UNIT = 10n ** BigInt(DECIMALS);
 
-/** An amount of neuron as tokens for people: exact, without zeros that say nothing; `places` cuts it short. */
+/** Formats neuron as tokens: exact, without trailing zeros; `places` limits the decimals. */
 export function toTokens(neuron: string | bigint, places = DECIMALS): string {
   const value = BigInt(neuron);
   const size = value < 0n ? -value : value;
@@ -14,7 +14,7 @@ export function toTokens(neuron: string | bigint, places = DECIMALS): string {
   return `${sign}${whole}${shown === "" ? "" : `.${shown}`}`;
 }
 
-/** Tokens as people write them, as neuron; undefined when it is no amount. */
+/** Parses a token amount into neuron; undefined if it is not an amount. */
 export function toNeuron(tokens: string): string | undefined {
   const match = /^(\d{1,12})(?:\.(\d{1,18}))?$/.exec(tokens.trim());
   if (!match) return undefined;

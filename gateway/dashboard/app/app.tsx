@@ -45,7 +45,7 @@ const ROUTES: readonly Route[] = [
   { path: "/settings", name: "Settings", page: () => <SettingsPage /> },
 ];
 
-/** The dashboard: who is not signed in signs in first, who is sees the page that the address names. */
+/** The dashboard: the sign-in page without a session, otherwise the page of the URL. */
 export function App() {
   const { address, failure, network } = useSession();
   const { path } = usePlace();
@@ -53,7 +53,7 @@ export function App() {
     (route) => route.path === path || (route.path !== "/" && path.startsWith(`${route.path}/`)),
   );
   useEffect(() => {
-    // On a narrow screen the pages are a row that scrolls.
+    // On a narrow screen the navigation is a row that scrolls.
     if (address)
       document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
     document.title = `${found?.name ?? "Not found"} · zerograph`;
@@ -78,7 +78,7 @@ function Frame({ address, children }: { address?: string; children: ReactNode })
   return (
     <div className="frame">
       <a className="skip" href="#main">
-        Skip to the page
+        Skip to content
       </a>
       <aside>
         <Link to="/" className="brand">
@@ -86,7 +86,7 @@ function Frame({ address, children }: { address?: string; children: ReactNode })
         </Link>
         {network?.id === "devnet" && (
           <p className="notice">
-            <strong>Development network</strong> Its money is play money.
+            <strong>Development network</strong> Its tokens have no value.
           </p>
         )}
         {address && (
@@ -122,7 +122,7 @@ function Frame({ address, children }: { address?: string; children: ReactNode })
 
 function NotFound() {
   return (
-    <Page title="There is no such page">
+    <Page title="Page not found">
       <p>
         <Link to="/">Go to the overview.</Link>
       </p>

@@ -3,7 +3,7 @@ import { keccak_256 } from "@noble/hashes/sha3.js";
 const CHUNK = 256;
 const SEGMENT_CHUNKS = 1_024;
 const SEGMENT = CHUNK * SEGMENT_CHUNKS;
-/** How much is hashed before the page may draw again. */
+/** The number of segments hashed before the page may render again. */
 const SEGMENTS_A_TURN = 4;
 
 type Segment = {
@@ -13,7 +13,7 @@ type Segment = {
   readonly proof: { readonly lemma: readonly string[]; readonly path: readonly boolean[] };
 };
 
-/** A file as the storage network wants it: its root, the blocks of its submission, and its segments with their proofs. */
+/** A file for the storage network: its root, the blocks of its submission, and its segments with their proofs. */
 export type FileTree = {
   readonly root: string;
   readonly nodes: readonly { readonly root: string; readonly height: number }[];
@@ -21,8 +21,8 @@ export type FileTree = {
 };
 
 /**
- * Hashes a file into its merkle tree: leaves are chunks of 256 bytes, padded with empty ones by up to a sixteenth of the
- * next power of two, and a hash without a partner moves up as it is. `onSegment` hears how far it is.
+ * Hashes a file into its merkle tree: leaves are chunks of 256 bytes, padded with empty ones by up to a sixteenth of
+ * the next power of two, and a hash without a sibling moves up unchanged. `onSegment` receives the progress.
  */
 export async function hashFile(
   bytes: Uint8Array,
@@ -82,7 +82,7 @@ function levelsOver(hashes: readonly Uint8Array[]): readonly (readonly Uint8Arra
 }
 
 function join(left: Uint8Array | undefined, right: Uint8Array | undefined): Uint8Array {
-  if (!left) throw new RangeError("a tree has a left side");
+  if (!left) throw new RangeError("a tree has a left child");
   if (!right) return left;
   const both = new Uint8Array(64);
   both.set(left);

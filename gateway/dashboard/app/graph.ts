@@ -4,7 +4,7 @@ import { type CombinedError, cacheExchange, createClient, fetchExchange } from "
 import type { introspection } from "../graphql-env.d.ts";
 import { fetchAgain } from "./fetch-again.ts";
 
-/** Writes documents whose results are typed by the schema. */
+/** Creates documents whose results are typed by the schema. */
 export const graphql = initGraphQLTada<{
   introspection: introspection;
   scalars: {
@@ -19,7 +19,7 @@ export const graphql = initGraphQLTada<{
   };
 }>();
 
-/** Asks the graph of this origin. Who asks is told by the session's cookie, which no script can read. */
+/** The GraphQL client of this origin. The session's cookie identifies the caller; no script can read it. */
 export const client = createClient({
   url: "/graphql",
   exchanges: [cacheExchange, fetchExchange],
@@ -29,7 +29,7 @@ export const client = createClient({
   fetch: fetchAgain,
 });
 
-/** A connection for subscriptions: that of the session, or with a key of its own. */
+/** A connection for subscriptions: with the session, or with an API key. */
 export function openSocket(apiKey?: string): SocketClient {
   const url = new URL("/graphql", location.href);
   url.protocol = url.protocol.replace("http", "ws");
@@ -38,13 +38,13 @@ export function openSocket(apiKey?: string): SocketClient {
     lazy: true,
     lazyCloseTimeout: 5_000,
     keepAlive: 20_000,
-    // Streams begin again by themselves, each from its own cursor.
+    // Streams reconnect by themselves, each from its own cursor.
     retryAttempts: 0,
     ...(apiKey && { connectionParams: { authorization: `Bearer ${apiKey}` } }),
   });
 }
 
-/** What went wrong, in words for people. */
+/** A user-readable message for an error. */
 export function reasonOf(error: unknown): string {
   const { graphQLErrors, networkError } = error as Partial<CombinedError>;
   if (graphQLErrors?.[0]) return graphQLErrors[0].message;

@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from "react";
 import { pauseMs } from "./fetch-again.ts";
 import { openSocket, reasonOf } from "./graph.ts";
 
-/** How a stream fares: its events are coming, it is being opened again, or it was refused for good. */
+/** The state of a stream: receiving events, reconnecting, or refused permanently. */
 export type Liveness =
   | { readonly kind: "connecting" | "live" }
   | { readonly kind: "refused"; readonly reason: string };
@@ -26,14 +26,14 @@ export function dropSessionSocket(): void {
 }
 
 /**
- * Follows a subscription for as long as the component is there. After an interruption it goes on behind the last
- * event's cursor, so that nothing is missed.
+ * Follows a subscription while the component is mounted. After an interruption it resumes after the last event's
+ * cursor, so that nothing is missed.
  */
 export function useLive<Result, Variables extends { readonly after?: string | null }>(
   document: TadaDocumentNode<Result, Variables> | null,
   variables: Omit<Variables, "after">,
   onEvent: (result: Result) => void,
-  /** From behind which event on, where some are known already. */
+  /** The cursor to start after, if earlier events are already known. */
   knownUntil?: string,
 ): Liveness {
   const [liveness, setLiveness] = useState<Liveness>({ kind: "connecting" });
@@ -94,7 +94,7 @@ export function useLive<Result, Variables extends { readonly after?: string | nu
   return liveness;
 }
 
-/** Runs one subscription to its end, with a key of its own. Ends early when `signal` is aborted. */
+/** Runs one subscription to its end, with an API key. Ends early when `signal` is aborted. */
 export async function stream<Result, Variables extends object>(
   apiKey: string,
   document: TadaDocumentNode<Result, Variables>,
@@ -120,7 +120,7 @@ export async function stream<Result, Variables extends object>(
   }
 }
 
-/** Every event of ours carries its cursor one level down. */
+/** Every event has its cursor one level down. */
 function cursorOf(data: object): string | undefined {
   const [event] = Object.values(data) as readonly unknown[];
   const cursor = (event as { cursor?: unknown } | null)?.cursor;

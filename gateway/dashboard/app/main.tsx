@@ -9,7 +9,7 @@ import { PageBoundary } from "./ui/page-boundary.tsx";
 import "./style.css";
 
 const root = document.getElementById("root");
-if (!root) throw new Error("the page has no root");
+if (!root) throw new Error("the page has no root element");
 createRoot(root).render(
   <StrictMode>
     <Provider value={client}>

@@ -2,7 +2,7 @@ import type { TadaDocumentNode } from "gql.tada";
 import { print } from "graphql/language/printer.js";
 import { reasonOf } from "./graph.ts";
 
-/** Asks the graph once with a key of its own, past all caches. Throws with the reason of a refusal. */
+/** Sends one GraphQL request with an API key, without caching. Throws with the reason of a failure. */
 export async function ask<Result, Variables extends object>(
   apiKey: string,
   document: TadaDocumentNode<Result, Variables>,
@@ -16,6 +16,6 @@ export async function ask<Result, Variables extends object>(
     ...(signal && { signal }),
   });
   const { data, errors } = (await response.json()) as { data?: Result; errors?: readonly Error[] };
-  if (errors?.[0] || !data) throw new Error(reasonOf(errors ?? new Error("The gateway gave no answer.")));
+  if (errors?.[0] || !data) throw new Error(reasonOf(errors ?? new Error("The gateway returned no data.")));
   return data;
 }

@@ -10,7 +10,7 @@ import {
 const BASE = "/dashboard";
 const Place = createContext<{ readonly path: string; go(to: string): void }>({ path: "/", go() {} });
 
-/** Knows which page the address names; `go` changes it without loading anything. */
+/** Tracks the page of the current URL; `go` changes it without loading anything. */
 export function Router({ children }: { children: ReactNode }) {
   const [path, setPath] = useState(pathNow);
   useEffect(() => {
@@ -26,12 +26,12 @@ export function Router({ children }: { children: ReactNode }) {
   return <Place value={{ path, go }}>{children}</Place>;
 }
 
-/** The page within the dashboard, such as `/keys` or `/jobs/0197`, and the way to another. */
+/** The page within the dashboard, such as `/keys` or `/jobs/0197`, and the function that navigates. */
 export function usePlace() {
   return useContext(Place);
 }
 
-/** A link to a page of the dashboard. It is an ordinary link to whoever opens it in a new tab. */
+/** A link to a page of the dashboard. It also works as an ordinary link, such as in a new tab. */
 export function Link({
   to,
   ...rest

@@ -19,7 +19,7 @@ const SIGN_OUT = graphql("mutation SignOut($everywhere: Boolean!) { signOut(ever
 
 const COOKIE = "/dashboard/session";
 const SESSION_HOURS = 12;
-/** Without who is signed in there is no page, so it is asked for until it is known: after as long as `pause` waits at most. */
+/** No page can be shown before the session is known, so its query is retried, with at most the fourth `pause`. */
 const RETRY_PAUSES = 4;
 
 export type Network = {
@@ -34,7 +34,7 @@ export type Network = {
 };
 
 type Session = {
-  /** Undefined while it is not known. */
+  /** Undefined while loading. */
   readonly address: string | null | undefined;
   readonly network: Network | undefined;
   readonly failure: string | undefined;
@@ -44,30 +44,30 @@ type Session = {
 
 const SessionContext = createContext<Session | undefined>(undefined);
 
-/** Knows who is signed in. The token is in a cookie that no script can read, and in no other place. */
+/** Provides the session. The token is stored only in a cookie that no script can read. */
 export function SessionProvider({ children }: { children: ReactNode }) {
-  const [who, ask] = useQuery({ query: WHO });
+  const [who, refetch] = useQuery({ query: WHO });
   const refresh = () => {
     dropSessionSocket();
-    ask({ requestPolicy: "network-only" });
+    refetch({ requestPolicy: "network-only" });
   };
   const hasFailed = who.error !== undefined && !who.data && !who.fetching;
   useEffect(() => {
     if (!hasFailed) return;
     const stopped = new AbortController();
     pause(RETRY_PAUSES, stopped.signal).then(
-      () => ask({ requestPolicy: "network-only" }),
+      () => refetch({ requestPolicy: "network-only" }),
       () => {},
     );
     return () => stopped.abort();
-  }, [hasFailed, ask]);
+  }, [hasFailed, refetch]);
   const network = who.data?.network;
   const session: Session = {
     address: who.data ? (who.data.viewer.account?.address ?? null) : undefined,
     network,
     failure: who.error && !who.data ? reasonOf(who.error) : undefined,
     async signIn(wallet) {
-      if (!network) throw new Error("The network is not known yet.");
+      if (!network) throw new Error("The network is not loaded yet.");
       try {
         const address = toChecksum(await wallet.address());
         const nonce = await client.mutation(NONCE, {}).toPromise();
@@ -76,11 +76,11 @@ export function SessionProvider({ children }: { children: ReactNode }) {
         const signature = await wallet.sign(message, address);
         const signed = await client.mutation(SIGN_IN, { message, signature }).toPromise();
         if (!signed.data?.signIn) throw new Error(reasonOf(signed.error));
-        const kept = await fetch(COOKIE, {
+        const stored = await fetch(COOKIE, {
           method: "POST",
           headers: { authorization: `Bearer ${signed.data.signIn.token}` },
         });
-        if (!kept.ok) throw new Error("The session could not be kept.");
+        if (!stored.ok) throw new Error("The session could not be stored.");
       } finally {
         refresh();
       }
@@ -88,7 +88,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
     async signOut(everywhere = false) {
       await client.mutation(SIGN_OUT, { everywhere }).toPromise();
       await fetch(COOKIE, { method: "DELETE" });
-      // A fresh page: nothing of this account stays in memory.
+      // Reloads the page: no data of this account stays in memory.
       location.assign("/dashboard/");
     },
   };
@@ -97,14 +97,14 @@ export function SessionProvider({ children }: { children: ReactNode }) {
 
 export function useSession(): Session {
   const session = useContext(SessionContext);
-  if (!session) throw new Error("there is no session here");
+  if (!session) throw new Error("useSession requires a SessionProvider");
   return session;
 }
 
-/** The network, on pages that are only shown when it is known. */
+/** The network, on pages that are rendered only after it is loaded. */
 export function useNetwork(): Network {
   const { network } = useSession();
-  if (!network) throw new Error("the network is not known");
+  if (!network) throw new Error("the network is not loaded");
   return network;
 }
 

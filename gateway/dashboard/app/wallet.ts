@@ -1,20 +1,20 @@
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { createStore, type EIP1193Provider, type EIP6963ProviderDetail } from "mipd";
 
-/** Something that signs for an address: a wallet of this browser, or the development network's. */
+/** A wallet that signs for an address: of this browser, or of the development network. */
 export type Wallet = {
   readonly id: string;
   readonly name: string;
-  /** A data URL, as the wallet tells it. */
+  /** A data URL, as the wallet announces it. */
   readonly icon: string | undefined;
   readonly isDevelopment: boolean;
   address(): Promise<string>;
   sign(text: string, address: string): Promise<string>;
-  /** Sends a transaction and answers its hash. */
+  /** Sends a transaction and returns its hash. */
   send(transaction: { to: string; data: string; value: string; chain: WalletChain }): Promise<string>;
 };
 
-/** A chain as `wallet_addEthereumChain` wants to be told of it. */
+/** A chain in the format of `wallet_addEthereumChain`. */
 export type WalletChain = { readonly chainId: string } & Readonly<Record<string, unknown>>;
 
 const store = createStore();
@@ -27,7 +27,7 @@ export function watchWallets(onChange: (wallets: readonly Wallet[]) => void): ()
 
 const DEVELOPMENT = "/dashboard/development-wallet";
 
-/** The wallet of the development network, whose key everybody knows; undefined on a real one. */
+/** The wallet of the development network, whose key is public; undefined on a real network. */
 export async function developmentWallet(): Promise<Wallet | undefined> {
   const response = await fetch(DEVELOPMENT);
   if (!response.ok) return undefined;
@@ -51,7 +51,7 @@ async function post<Answer>(what: string, body: object): Promise<Answer> {
   });
   if (!response.ok) {
     const { error } = (await response.json().catch(() => ({}))) as { error?: { message?: string } };
-    throw new Error(error?.message ?? "The development wallet refused.");
+    throw new Error(error?.message ?? "The development wallet refused the request.");
   }
   return (await response.json()) as Answer;
 }
@@ -64,7 +64,7 @@ function toWallet({ info, provider }: EIP6963ProviderDetail): Wallet {
     isDevelopment: false,
     async address() {
       const [address] = await provider.request({ method: "eth_requestAccounts" });
-      if (!address) throw new Error("The wallet gave no address.");
+      if (!address) throw new Error("The wallet returned no address.");
       return address;
     },
     sign: (text, address) =>
@@ -80,7 +80,7 @@ function toWallet({ info, provider }: EIP6963ProviderDetail): Wallet {
 
 const UNKNOWN_CHAIN = 4902;
 
-/** An address with the capitals of EIP-55, which the text to sign in with needs. */
+/** An address with the EIP-55 checksum, which the sign-in text requires. */
 export function toChecksum(address: string): string {
   const digits = address.slice(2).toLowerCase();
   const hash = keccak_256(new TextEncoder().encode(digits));
@@ -88,7 +88,7 @@ export function toChecksum(address: string): string {
   return `0x${[...digits].map((digit, at) => (capital(at) ? digit.toUpperCase() : digit)).join("")}`;
 }
 
-/** Has the wallet change to our chain, which it may not know yet. */
+/** Switches the wallet to our chain, adding the chain if the wallet does not know it. */
 async function switchToChain(provider: EIP1193Provider, chain: WalletChain): Promise<void> {
   try {
     await provider.request({

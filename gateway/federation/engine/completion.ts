@@ -3,22 +3,22 @@ import type { Denial } from "./guards.ts";
 import type { JsonObject, ResponsePath } from "./subgraph-executor.ts";
 import type { Violation } from "./violations.ts";
 
-/** One run of a projection. `path` is the place that is being looked at. */
+/** One run of a projection. `path` is the current position in the result. */
 export type Projection = {
   readonly variables: Readonly<JsonObject>;
   readonly path: ResponsePath;
   readonly violations: Violation[];
-  /** Only root fields that were asked for already are looked at. */
+  /** Only root fields that were already fetched are completed. */
   readonly isPartial?: boolean;
 };
 
-/** Shapes one value. `BROKEN` is a null where none may be: whoever holds the value becomes null. */
+/** Completes one value. `BROKEN` is a null in a non-nullable position: the parent becomes null. */
 export type Complete = (value: unknown, run: Projection, key: string | number) => unknown;
 
-/** The mark of a null where none may be. */
+/** Marks a null in a non-nullable position. */
 export const BROKEN = Symbol("null in a place that is not nullable");
 
-/** A value that may not be null. */
+/** Completes a non-nullable value. */
 export function completeNonNull(complete: Complete, field: string): Complete {
   return (value, run, key) => {
     const result = complete(value, run, key);
@@ -31,7 +31,7 @@ export function completeNonNull(complete: Complete, field: string): Complete {
   };
 }
 
-/** A list, whose items are completed one by one until one breaks. */
+/** Completes a list item by item, until an item breaks it. */
 export function completeList(complete: Complete, field: string): Complete {
   return (value, run, key) => {
     if (value === null || value === undefined) return null;
@@ -48,7 +48,7 @@ export function completeList(complete: Complete, field: string): Complete {
   };
 }
 
-/** A value of the enum that only subgraphs may know becomes null, and its name stays here. */
+/** An enum value that is not in the public schema becomes null, and its name stays private. */
 export function completeEnum(type: GraphQLEnumType): Complete {
   const known = new Set<unknown>(type.getValues().map((value) => value.name));
   return (value, run, key) => {
@@ -57,7 +57,7 @@ export function completeEnum(type: GraphQLEnumType): Complete {
   };
 }
 
-/** A field that its guard does not give to who asks. */
+/** Completes a field that its guard denies to the caller. */
 export function completeDenied(denial: Denial, isNullable: boolean): Complete {
   return (_, run, key) => {
     run.violations.push({ ...denial, path: [...run.path, key] });
@@ -65,18 +65,18 @@ export function completeDenied(denial: Denial, isNullable: boolean): Complete {
   };
 }
 
-/** Only an interface object that no other subgraph told the type of comes here. */
+/** Reached only by an interface object whose type no other subgraph resolved. */
 export function completeUnknownTypename(type: GraphQLInterfaceType): Complete {
   return (_, run, key) => {
     run.violations.push({
       path: [...run.path, key],
-      message: `The type of this ${type.name} is not known.`,
+      message: `The type of this ${type.name} is unknown.`,
     });
     return BROKEN;
   };
 }
 
-/** Puts null in the place of a value that the public schema does not know, and says so. */
+/** Replaces a value that the public schema does not allow by null, and records the violation. */
 export function violate(run: Projection, key: string | number, message: string): null {
   run.violations.push({ path: [...run.path, key], message });
   return null;

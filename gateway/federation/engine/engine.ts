@@ -26,26 +26,26 @@ import { isPromise, type JsonObject, type MaybePromise, type SubgraphExecutor } 
 import { openSubscription } from "./subscription.ts";
 import { explain } from "./violations.ts";
 
-/** What an engine is made of. The executors are asked by the names that the supergraph gives the subgraphs. */
+/** The dependencies of an engine. Executors are keyed by the subgraph names in the supergraph. */
 export type EngineOptions<C> = {
   readonly supergraphSdl: string;
   readonly planner: Planner;
   readonly executors: Readonly<Record<string, SubgraphExecutor<C>>>;
-  /** How many operations stay compiled, by their text. */
+  /** The number of compiled operations to cache, by text. */
   readonly planLimit?: number;
-  /** Hears of every request that a subgraph did not answer. */
+  /** Receives every failed subgraph request. */
   readonly reportFailure?: ReportFailure;
-  /** What stands before fields; all are open unless told. A field that is denied is not planned. */
+  /** Guards of fields; without it all fields are open. A denied field is not planned. */
   readonly guardOf?: GuardOf<C>;
-  /** How long a subscription that lost its source is tried to be resumed, before its reader is told. */
+  /** How long to try resuming a subscription that lost its source before reporting the loss. */
   readonly resumeMs?: number;
-  /** Resolves when the next introspection may run, which takes tens of milliseconds; at once unless given. */
+  /** Resolves when the next introspection may run, which takes tens of milliseconds. Optional. */
   readonly introspectionTurn?: () => Promise<void>;
-  /** Which progressive overrides are active; `percent(p)` ones by lot unless told. */
+  /** Selects the active progressive overrides; `percent(p)` overrides are random by default. */
   readonly rollout?: RolloutOptions<C>;
 };
 
-/** One operation of a client. The document must be parsed and valid against the engine's `apiSchema`. */
+/** One client operation. The document must be parsed and valid against the engine's `apiSchema`. */
 type ExecutionRequest<C> = {
   readonly document: DocumentNode;
   readonly operationName?: string | null | undefined;
@@ -54,20 +54,20 @@ type ExecutionRequest<C> = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** Answers operations on the whole graph by asking subgraphs. `C` is handed to the executors, unread. */
+/** Runs operations on the whole graph through subgraph requests. `C` is passed to the executors as is. */
 export interface Engine<C> {
-  /** The public schema: what clients may ask, and what introspection shows. */
+  /** The public schema: the one that clients query and introspect. */
   readonly apiSchema: GraphQLSchema;
-  /** Runs a query or a mutation. Expected failures are in `errors`; it throws only when something is broken. */
+  /** Runs a query or a mutation. Expected failures are in `errors`; it throws only on a bug. */
   execute(request: ExecutionRequest<C>): MaybePromise<ExecutionResult>;
-  /** Opens a subscription, or says in `errors` why it cannot. A source that is lost makes `next()` throw. */
+  /** Opens a subscription, or returns the reason why it cannot in `errors`. A lost source makes `next()` throw. */
   subscribe(request: ExecutionRequest<C>): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult>;
 }
 
 const DEFAULT_PLAN_LIMIT = 1_000;
 const DEFAULT_RESUME_MS = 60_000;
 
-/** Makes the engine of one supergraph. */
+/** Creates the engine of one supergraph. */
 export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
   const { full, api } = readSupergraph(options.supergraphSdl);
   const { planner, executors, reportFailure = () => {}, resumeMs = DEFAULT_RESUME_MS } = options;
@@ -127,7 +127,7 @@ export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
   };
 }
 
-/** The guarded fields of a document are looked for once. */
+/** Finds the guarded fields of a document once per document. */
 function createGuardedFields<C>(
   api: GraphQLSchema,
   guardOf: GuardOf<C> | undefined,
@@ -144,7 +144,7 @@ function createGuardedFields<C>(
 /** An operation without literals, and the values of all of its variables. */
 type LiftedRequest<C> = ExecutionRequest<C> & { readonly variables: Readonly<JsonObject> };
 
-/** The literals of a document are lifted once. */
+/** Lifts the literals of a document once per document. */
 function createLifting<C>(api: GraphQLSchema): (request: ExecutionRequest<C>) => LiftedRequest<C> {
   const known = new WeakMap<DocumentNode, Map<OperationDefinitionNode, LiftedOperation>>();
   const liftedOf = (document: DocumentNode, operation: OperationDefinitionNode) => {
@@ -167,11 +167,11 @@ function createLifting<C>(api: GraphQLSchema): (request: ExecutionRequest<C>) =>
 
 function unknownOperation(operationName: string | null): string {
   return operationName === null
-    ? "The document has several operations: name the one to run."
+    ? "The document has several operations: send the operationName of one."
     : `The document has no operation named "${operationName}".`;
 }
 
-/** The values of the conditions of an operation, as a key: each combination is planned by itself. */
+/** The values of an operation's conditions, as a cache key: each combination has its own plan. */
 function createFlags(): (document: DocumentNode, variables: Readonly<JsonObject>) => string {
   const known = new WeakMap<DocumentNode, readonly string[]>();
   return (document, variables) => {
@@ -186,7 +186,7 @@ function runOperation<C>(
   prepared: Prepared<C>,
   request: LiftedRequest<C>,
 ): MaybePromise<ExecutionResult> {
-  if (!prepared.run) throw refusal("A subscription is answered by a stream, not by one response.");
+  if (!prepared.run) throw refusal("A subscription returns a stream, not a single response.");
   const execution = startExecution(prepared.project, request);
   const finish = () => finishExecution(prepared.project, execution);
   if (prepared.introspection) introspect(api, prepared.introspection, request, execution);
@@ -199,7 +199,7 @@ function runSubscription<C>(
   request: LiftedRequest<C>,
   resumeMs: number,
 ): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult> {
-  if (!prepared.subscription) throw refusal("Only a subscription is answered by a stream.");
+  if (!prepared.subscription) throw refusal("Only a subscription returns a stream.");
   return openSubscription(prepared.subscription, {
     start: () => startExecution(prepared.project, request),
     finish: (execution) => finishExecution(prepared.project, execution),
@@ -221,15 +221,15 @@ function finishExecution<C>(project: Project, execution: Execution<C>): Executio
   return errors.length > 0 ? { data, errors } : { data };
 }
 
-/** The client left, or the deadline of the operation passed, while it waited for its turn. */
+/** The client disconnected, or the deadline passed, while the operation waited for its turn. */
 function gaveUp(): ExecutionResult {
   const extensions = { code: "unavailable" };
   return {
-    errors: [new GraphQLError("The operation did not begin in time. Try again later.", { extensions })],
+    errors: [new GraphQLError("The operation did not start in time. Try again later.", { extensions })],
   };
 }
 
-/** The schema answers `__schema` and `__type`; their part of the result is already in its final shape. */
+/** Answers `__schema` and `__type` from the schema; their part of the result needs no projection. */
 function introspect<C>(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -242,7 +242,7 @@ function introspect<C>(
   execution.errors.push(...(result.errors ?? []));
 }
 
-/** What the client did wrong becomes an answer; everything else stays an error. */
+/** Turns a client error into a result; any other error is thrown. */
 function orRefusal<T>(run: () => MaybePromise<T>): MaybePromise<T | ExecutionResult> {
   const refuse = (reason: unknown): ExecutionResult => {
     if (reason instanceof GraphQLError) return { errors: [reason] };

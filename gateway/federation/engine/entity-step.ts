@@ -31,7 +31,7 @@ import {
   type SubgraphResult,
 } from "./subgraph-executor.ts";
 
-/** So many errors one failed request may leave: a list of thousands must not answer with thousands. */
+/** The most errors recorded for one failed request: a list of thousands must not produce thousands. */
 const MAX_ERRORS_PER_FETCH = 100;
 
 /** One `_entities` field, compiled. */
@@ -45,20 +45,20 @@ type EntityField = {
   readonly outputRewrites: Rewrites | undefined;
 };
 
-/** What of the data one `_entities` field is asked for: by position, the objects that its answer belongs to. */
+/** The part of the data that one `_entities` field requests: by position, the target objects of its results. */
 type Batch = {
   readonly field: EntityField;
   readonly representations: JsonObject[];
   readonly targets: JsonObject[][];
 };
 
-/** Which entities are collected: those that lack these parts and no others. What is lacking elsewhere is added to `incomplete`. */
+/** Selects the entities that lack exactly these parts. Other sets of missing parts are added to `incomplete`. */
 type Wanted = { readonly missing: string; readonly incomplete: Set<string> };
 
 /**
- * Compiles a fetch of entities: one `_entities` field, or several under aliases. Entities that look alike are asked
- * for once. Nothing is sent when there is no entity to ask for. Entities that lack what only some fields need are asked
- * for the other fields, by a request of their own.
+ * Compiles a fetch of entities: one `_entities` field, or several under aliases. Equal entities are requested once.
+ * Nothing is sent when there is no entity. Entities that lack parts needed by only some fields are fetched in a
+ * separate request, without those fields.
  */
 export function compileEntityStep<C>(
   node: SubgraphOperation,
@@ -159,7 +159,7 @@ function place(entity: JsonObject, places: readonly JsonObject[], field: EntityF
   }
 }
 
-/** Puts each error at every entity that it speaks of; one that names none speaks of all that did not come. */
+/** Adds each error to every entity it refers to; an error without a path refers to all entities that are missing. */
 function addErrors<C>(
   batches: readonly Batch[],
   execution: Execution<C>,
@@ -185,7 +185,7 @@ function addErrors<C>(
 
 type Affected = {
   readonly target: JsonObject;
-  /** Where in the target the error is, and where it left a null. */
+  /** The error's path within the target, and the path at which it left a null. */
   readonly rest: Readonly<ResponsePath>;
   readonly nulled: Readonly<ResponsePath>;
 };
@@ -207,7 +207,7 @@ function affectedBy(error: SubgraphError, batches: readonly Batch[], result: Sub
   });
 }
 
-/** Walks the data again, now with paths: only errors need them. */
+/** Walks the data again, recording paths: only errors need them. */
 function tracePaths(batches: readonly Batch[], data: JsonObject): Map<JsonObject, ResponsePath[]> {
   const paths = new Map<JsonObject, ResponsePath[]>();
   for (const path of batches.flatMap((batch) => batch.field.paths)) {

@@ -16,34 +16,34 @@ export type Execution<C> = {
   readonly context: C;
   readonly signal: AbortSignal | undefined;
   readonly variables: Readonly<JsonObject>;
-  /** Everything that the subgraphs answered so far, in the shape of the operation. */
+  /** All data received from subgraphs so far, in the shape of the operation. */
   readonly data: JsonObject;
   readonly errors: GraphQLError[];
-  /** Places, as the client knows them, that a subgraph left null because of an error in them: it explains all that is missing there. */
+  /** Client paths set to null by an error in a subgraph: that error explains everything missing there. */
   readonly nulled: ResponsePath[];
-  /** Whether what was answered so far makes the whole result null: no further mutation is begun then. */
+  /** Whether the data so far makes the whole result null: no further mutation is started then. */
   readonly isBroken: () => boolean;
 };
 
-/** A compiled plan node. It returns a promise only when something has to be waited for. */
+/** A compiled plan node. It returns a promise only when it has to wait. */
 export type Step<C> = (execution: Execution<C>) => MaybePromise<void>;
 
-/** Told of every request that a subgraph did not answer: for the log, as clients get a fixed text. */
+/** Receives every failed subgraph request: for the log, as clients get a fixed message. */
 export type ReportFailure = (subgraph: string, reason: unknown) => void;
 
-/** A subgraph as the steps of a plan see it. */
+/** A subgraph as seen by the steps of a plan. */
 export type Subgraph<C> = {
   readonly name: string;
   readonly executor: SubgraphExecutor<C>;
   readonly reportFailure: ReportFailure;
 };
 
-/** What is the same in every request of one fetch. */
+/** The part that is the same in every request of one fetch. */
 export type Operation = Pick<SubgraphRequest<unknown>, "document" | "text">;
 
 /**
- * Asks a subgraph and hands its answer to `settle`, which runs at once when the answer is at hand. A subgraph that
- * cannot be reached, or answers no GraphQL, has answered with one error that lies nowhere in particular.
+ * Sends a request to a subgraph and passes the result to `settle`, synchronously if the result is available. An
+ * unreachable subgraph, or a response that is not GraphQL, counts as a result with one error without a path.
  */
 export function ask<C>(
   subgraph: Subgraph<C>,
@@ -69,7 +69,7 @@ export function ask<C>(
   return (signal ? unlessAborted(result, signal) : result).then(check, lost);
 }
 
-/** Waits no longer than the request lives: also for a subgraph that does not hear of it. */
+/** Stops waiting when the request is aborted, even if the subgraph ignores the signal. */
 function unlessAborted<T>(result: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);
@@ -83,23 +83,23 @@ function unavailable(subgraph: Subgraph<never>, reason: unknown): SubgraphResult
   return { data: null, errors: [unreachable(subgraph.name)] };
 }
 
-/** What clients are told of a subgraph that does not answer. */
+/** The error that clients get for an unreachable subgraph. */
 export function unreachable(name: string): SubgraphError {
   return { message: `The ${name} subgraph cannot be reached.`, extensions: { code: "unavailable" } };
 }
 
-/** A subgraph's error, at its place in the client's result. `path` is a path in the data. */
+/** A subgraph's error at its path in the client's result. `path` is a path in the data. */
 export function toClientError(error: SubgraphError, path: ResponsePath | undefined): GraphQLError {
   const extensions = { code: "internal_error", ...error.extensions };
   return new GraphQLError(error.message, { extensions, path: path ? toClientPath(path) : null });
 }
 
-/** A path in the data, as the client knows it. */
+/** Converts a path in the data to the client's path. */
 export function toClientPath(path: Readonly<ResponsePath>): ResponsePath {
   return path.map((key) => (typeof key === "string" ? clientKey(key) : key));
 }
 
-/** How far down a path of an error a subgraph's answer has values: where the error left a null. */
+/** The part of an error's path for which the subgraph's result has values: its end is the null left by the error. */
 export function nulledBy(answer: unknown, path: Readonly<ResponsePath>): Readonly<ResponsePath> {
   let at = answer;
   const depth = path.findIndex((key) => {
@@ -110,7 +110,7 @@ export function nulledBy(answer: unknown, path: Readonly<ResponsePath>): Readonl
   return depth < 0 ? path : path.slice(0, depth);
 }
 
-/** The variables of the operation that a fetch uses. Those that were not given stay away. */
+/** The operation's variables that a fetch uses. Undefined variables are omitted. */
 export function pickVariables(
   names: readonly string[] | null | undefined,
 ): (variables: Readonly<JsonObject>) => JsonObject {

@@ -19,21 +19,21 @@ import type { TypeIndex } from "./planning/type-index.ts";
 import { refusal } from "./refusal.ts";
 import type { JsonObject, SubgraphError, SubgraphResult } from "./subgraph-executor.ts";
 
-/** So many selections one request to a subgraph may have, with the fragments of the planner written out. */
+/** The most selections of one subgraph request, with the planner's fragments inlined. */
 const MAX_WRITTEN_OUT = 20_000;
 
-/** A fetch of root fields, ready to be sent and to be settled. */
+/** A fetch of root fields, ready to send and to settle. */
 export type RootFetch<C> = {
   readonly operation: Operation;
   readonly variables: (variables: Readonly<JsonObject>) => JsonObject;
-  /** Puts an answer into the data, and its errors where the client looks for them. */
+  /** Merges a result into the data, and adds its errors at the client's paths. */
   settle(execution: Execution<C>, result: SubgraphResult): void;
 };
 
 /**
- * Reads the operation of a fetch, once per plan. The planner puts what it repeats into fragments, also under conditions
- * that differ; graphql-jit, which our subgraphs run on, notes conditions in the nodes of a fragment, and so mixes those
- * of its spreads. So they are written out, with nodes of their own for each.
+ * Reads the operation of a fetch, once per plan. The planner puts repeated selections into fragments, also under
+ * different conditions. graphql-jit, which our subgraphs run on, stores conditions in the nodes of a fragment, and
+ * so mixes up those of its spreads. Therefore fragments are inlined, with separate nodes for each spread.
  */
 export function readOperation({ operation }: SubgraphOperation): Operation {
   const document = parse(operation, { noLocation: true });
@@ -54,7 +54,7 @@ export function compileFetchStep<C>(node: FetchNode, subgraph: Subgraph<C>, type
     );
 }
 
-/** Compiles the parts of a fetch of root fields; a subscription sends it once and settles it for every event. */
+/** Compiles the parts of a root fetch; a subscription sends it once and settles it for every event. */
 export function compileRootFetch<C>(node: FetchNode, types: TypeIndex): RootFetch<C> {
   const operation = readOperation(node);
   const rewrites = compileRewrites(node.outputRewrites, types);
@@ -86,7 +86,7 @@ export function compileRootFetch<C>(node: FetchNode, types: TypeIndex): RootFetc
       } else if (paths.length > 0) {
         for (const { key } of rootKeys) execution.nulled.push(toClientPath([key]));
       }
-      // What failed was asked for all the same: see `isBroken`.
+      // A failed field was still fetched: see `isBroken`.
       if (node.operationKind === "mutation") for (const { key } of rootKeys) execution.data[key] ??= null;
       for (const error of errors) addError(execution, error);
     },
@@ -95,7 +95,7 @@ export function compileRootFetch<C>(node: FetchNode, types: TypeIndex): RootFetc
 
 type RootKey = { readonly key: string; readonly condition: Condition };
 
-/** The response keys of the root fields: where the errors of a subgraph that cannot be reached belong. */
+/** The response keys of the root fields, to which errors of an unreachable subgraph are assigned. */
 function readRootKeys(document: DocumentNode): RootKey[] {
   const fragments = readFragments(document);
   const found: RootKey[] = [];

@@ -12,15 +12,15 @@ import {
 /** Why a caller is denied a field. */
 export type Denial = { readonly code: string; readonly message: string };
 
-/** What stands before a field. */
+/** The guard of a field. */
 export type Guard<C> = {
-  /** Names it, for logs and caches. */
+  /** Identifies the guard, for logs and caches. */
   readonly id: string;
-  /** Why it does not let pass; undefined when it does. */
+  /** Why the guard denies access; undefined when it allows it. */
   refuse(context: C): Denial | undefined;
 };
 
-/** The guard of a field by its parent's type, its name and the type it gives; undefined when it is open to all. */
+/** The guard of a field by its parent type, name and return type; undefined when the field is open to all. */
 export type GuardOf<C> = (parent: string, field: string, type: string) => Guard<C> | undefined;
 
 /** The guarded fields of a document. */
@@ -51,7 +51,7 @@ export function findGuardedFields<C>(
   return found;
 }
 
-/** Asks every guard once. `key` is the same for all callers that are denied the same fields for the same reasons. */
+/** Evaluates every guard once. `key` is equal for callers that are denied the same fields for the same reasons. */
 export function denialsOf<C>(
   fields: GuardedFields<C>,
   context: C,
@@ -73,7 +73,7 @@ export function denialsOf<C>(
 
 const TYPENAME: FieldNode = { kind: Kind.FIELD, name: { kind: Kind.NAME, value: "__typename" } };
 
-/** The document without the fields that are denied: what is planned. A selection that is left empty asks for the type. */
+/** The document without denied fields, for planning. A selection set that becomes empty gets `__typename`. */
 export function withoutDenied(document: DocumentNode, denied: Denied): DocumentNode {
   if (denied.size === 0) return document;
   return visit(document, {

@@ -1,9 +1,9 @@
 import type { MaybePromise } from "./subgraph-executor.ts";
 
-/** What becomes of what an iterator gives. */
+/** The transformation of an iterator's values. */
 export type Mapping<A, B> = {
   map(value: A): MaybePromise<B>;
-  /** What the reader is told instead of an error of the source. */
+  /** The error thrown to the reader in place of the source's error. */
   mapError(reason: unknown): unknown;
   /** Runs once, however the iteration ends. */
   onEnd(): void;
@@ -11,10 +11,7 @@ export type Mapping<A, B> = {
 
 type Waiting<T> = { resolve(result: IteratorResult<T>): void };
 
-/**
- * Maps what comes out of an iterator. `return()` ends it at once, and its source with it, also while a value is
- * waited for or being mapped.
- */
+/** Maps the values of an iterator. `return()` ends it and its source at once, even while a value is pending. */
 export class MapIterator<A, B> implements AsyncIterableIterator<B> {
   readonly #source: AsyncIterator<A>;
   readonly #mapping: Mapping<A, B>;
@@ -70,7 +67,7 @@ export class MapIterator<A, B> implements AsyncIterableIterator<B> {
     this.#source.return?.().catch(() => {});
   }
 
-  /** False when it had ended already. */
+  /** False when it had already ended. */
   #finish(): boolean {
     if (this.#ended) return false;
     this.#ended = true;

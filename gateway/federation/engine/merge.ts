@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from "./subgraph-executor.ts";
 
 /**
- * Adds what one subgraph answered to what others did. Lists are merged by position. A null never takes the place
- * of a value: the other subgraph knew better.
+ * Merges the result of one subgraph into those of others. Lists are merged by position. A null never replaces a
+ * value: the other subgraph had the data.
  */
 export function mergeInto(target: JsonObject, source: JsonObject): void {
   for (const key in source) {
@@ -29,8 +29,8 @@ function mergeList(target: unknown[], source: readonly unknown[]): void {
 }
 
 /**
- * A deep copy of JSON. An entity that stands in several places gets one for each: later fetches may put different
- * values under one alias in different places.
+ * A deep copy of JSON. An entity in several places gets one copy for each: later fetches may write different values
+ * under one alias in different places.
  */
 export function copyJson<T>(value: T): T;
 export function copyJson(value: unknown): unknown {

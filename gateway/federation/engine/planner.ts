@@ -1,4 +1,4 @@
-/** What the planner answers: the subgraph requests of one operation, and their order. */
+/** The planner's result: the subgraph requests of one operation, and their order. */
 export type QueryPlan = { readonly node?: PlanNode | null };
 
 /** One step of a plan. */
@@ -11,7 +11,7 @@ export type PlanNode =
   | SubscriptionNode
   | { readonly kind: "Defer" };
 
-/** One request to one subgraph. With `requires` it is a fetch of entities, which stands inside a Flatten. */
+/** One request to one subgraph. With `requires` it is an entity fetch, inside a Flatten. */
 export type FetchNode = SubgraphOperation & {
   readonly kind?: "Fetch";
   readonly requires?: readonly RequiredSelection[];
@@ -19,13 +19,13 @@ export type FetchNode = SubgraphOperation & {
   readonly outputRewrites?: readonly Rewrite[];
 };
 
-/** Several fetches of entities from one subgraph, merged into one request under aliases. */
+/** Several entity fetches from one subgraph, merged into one request under aliases. */
 type BatchFetchNode = SubgraphOperation & {
   readonly kind: "BatchFetch";
   readonly entityBatch: { readonly aliases: readonly EntityAlias[] };
 };
 
-/** What every kind of fetch says of its request. */
+/** The request of any kind of fetch. */
 export type SubgraphOperation = {
   readonly serviceName: string;
   readonly operation: string;
@@ -33,7 +33,7 @@ export type SubgraphOperation = {
   readonly variableUsages?: readonly string[];
 };
 
-/** One `_entities` field of a request: where its entities lie, and what of them is sent. */
+/** One `_entities` field of a request: the paths of its entities, and their representations. */
 export type EntityAlias = {
   readonly alias: string;
   readonly representationsVariableName: string;
@@ -51,13 +51,13 @@ export type ConditionNode = {
   readonly elseClause?: PlanNode | null;
 };
 
-/** The source of a subscription's events. It comes alone, or first in a Sequence. */
+/** The source of a subscription's events: the only node, or the first of a Sequence. */
 type SubscriptionNode = { readonly kind: "Subscription"; readonly primary: FetchNode };
 
-/** A way down into the data: a field, every item of a list, or only objects of these types. */
+/** A step of a path into the data: a field, every item of a list, or objects of these types only. */
 export type PathSegment = { readonly Field: string } | { readonly TypeCondition: readonly string[] } | "@";
 
-/** A part of an entity that its representation carries. */
+/** A part of an entity contained in its representation. */
 export type RequiredSelection =
   | {
       readonly kind: "Field";
@@ -74,7 +74,7 @@ export type RequiredSelection =
     }
   | { readonly kind: "FragmentSpread"; readonly value: string };
 
-/** A change to what goes to a subgraph or comes from it; the planner writes it in either of two forms. */
+/** A change to the data sent to or received from a subgraph; the planner writes it in one of two forms. */
 export type Rewrite =
   | { readonly ValueSetter: ValueSetter }
   | { readonly KeyRenamer: KeyRenamer }
@@ -86,12 +86,12 @@ type ValueSetter = { readonly path: readonly RewriteSegment[]; readonly setValue
 /** Renames the last key of a path. */
 type KeyRenamer = { readonly path: readonly RewriteSegment[]; readonly renameKeyTo: string };
 
-/** A way down for a rewrite; lists are walked through without a segment. */
+/** A path segment of a rewrite; lists are traversed without a segment. */
 export type RewriteSegment = { readonly Key: string } | { readonly TypenameEquals: readonly string[] };
 
 /** Turns an operation into the subgraph requests that answer it. */
 export interface Planner {
-  /** `operationText` must be valid against the public schema. Throws a GraphQLError when it is not planned. */
+  /** `operationText` must be valid against the public schema. Throws a GraphQLError when planning is refused. */
   plan(
     operationText: string,
     operationName: string | null,
@@ -99,5 +99,5 @@ export interface Planner {
   ): QueryPlan | Promise<QueryPlan>;
 }
 
-/** Which progressive overrides count: labels by name, and those of `percent(p)` where `percentage` is below `p`. */
+/** Active progressive overrides: labels by name, and `percent(p)` where `percentage` is below `p`. */
 export type Overrides = { readonly labels: ReadonlySet<string>; readonly percentage: number };

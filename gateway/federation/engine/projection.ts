@@ -36,7 +36,7 @@ import { readFragments } from "./document/fragments.ts";
 import type { Denied } from "./guards.ts";
 import { isObject, type JsonObject } from "./subgraph-executor.ts";
 
-/** Shapes what the subgraphs answered into what the client asked for: its fields, its order, its nulls. */
+/** Shapes the subgraphs' data into the client's result: its fields, order and nulls. */
 export type Project = (data: JsonObject, run: Projection) => JsonObject | null;
 
 type Shape = (source: JsonObject, run: Projection) => JsonObject | null;
@@ -44,15 +44,15 @@ type ShapedField = {
   readonly key: string;
   readonly dataKey: string;
   readonly condition: Condition;
-  /** Whether the field may have its place in the result before. */
+  /** Whether the field may occur earlier in the result. */
   readonly isRepeated: boolean;
   readonly complete: Complete;
 };
 
-/** What a projection is compiled with. */
+/** The input for compiling a projection. */
 type Compiler = Selecting;
 
-/** Compiles the shape of an operation. It must be valid against the public `schema`; `denied` fields are null. */
+/** Compiles the shape of an operation, which must be valid against the public `schema`; `denied` fields are null. */
 export function compileProjection(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -84,7 +84,7 @@ function compileShape(
   return (source, run) => shape(fields, source, run);
 }
 
-/** A field has one place in most operations: behind the first that always holds, no other counts. */
+/** Most fields have one place: after the first unconditional place, others do not matter. */
 function placesOf({ places }: SelectedField): SelectedField["places"] {
   const always = places.findIndex(({ condition }) => condition === undefined);
   return always < 0 ? places : places.slice(0, always + 1);

@@ -18,36 +18,36 @@ import {
 import type { Operation } from "./execution.ts";
 import { isObject, type JsonObject, type SubgraphResult } from "./subgraph-executor.ts";
 
-/** The argument that a subscription resumes by, and the field in which its events say from where. */
+/** The argument that resumes a subscription; the events carry its value in `cursor`. */
 const AFTER = "after";
 const CURSOR = "cursor";
-/** The query field that says where all streams of events are now. */
+/** The query field that returns the current position of all event streams. */
 const POSITION = "eventCursor";
 const ALIAS = "_cursor";
 const VARIABLE = "_after";
 
-/** A source that can be opened again behind the last event it gave. */
+/** How to reopen a source after the last event it delivered. */
 export type ResumePlan = {
-  /** The source's operation: it takes where to resume, and every event tells its cursor. */
+  /** The source's operation, with a resume argument and the cursor of every event. */
   readonly operation: Operation;
-  /** From where the client resumes; null when it wants to hear of the future alone. */
+  /** The cursor from which the client resumes; null when it wants future events only. */
   after(variables: Readonly<JsonObject>): string | null;
-  /** The variables that open the source behind a cursor. */
+  /** The variables that open the source after a cursor. */
   variables(variables: JsonObject, after: string | null): JsonObject;
   cursorOf(event: SubgraphResult): string | undefined;
-  /** Asks the subgraph where its streams are now: for a source that is lost before its first event. */
+  /** Requests the current position of the streams: for a source that is lost before its first event. */
   readonly position: Operation | undefined;
 };
 
-/** Where the streams of a subgraph are, out of its answer to `position`. */
+/** Reads the streams' position from the subgraph's answer to `position`. */
 export function readPosition({ data }: SubgraphResult): string | undefined {
   const cursor = data?.[POSITION];
   return typeof cursor === "string" ? cursor : undefined;
 }
 
 /**
- * Makes a source resumable: one whose field takes `after` and whose events have a `cursor`, by the supergraph.
- * Undefined for all others, which may act when they are opened.
+ * Makes a source resumable if its field accepts `after` and its events have a `cursor`, according to the supergraph.
+ * Undefined for all others, whose opening may have side effects.
  */
 export function compileResume(
   { document }: Operation,
@@ -72,7 +72,7 @@ export function compileResume(
       const event = data?.[key];
       return (isObject(event) && textOf(event[ALIAS])) || undefined;
     },
-    position: knowsPosition(supergraph, subgraph) ? ask(`{ ${POSITION} }`) : undefined,
+    position: knowsPosition(supergraph, subgraph) ? toOperation(`{ ${POSITION} }`) : undefined,
   };
 }
 
@@ -98,8 +98,8 @@ function resumeBy(
     type: { kind: Kind.NAMED_TYPE, name: nameOf(type) },
   };
   const used = variablesIn([{ ...operation, variableDefinitions: [], selectionSet }, ...fragments]);
-  const kept = (operation.variableDefinitions ?? []).filter((one) => used.has(one.variable.name.value));
-  const resumed = { ...operation, variableDefinitions: [...kept, definition], selectionSet };
+  const remaining = (operation.variableDefinitions ?? []).filter((one) => used.has(one.variable.name.value));
+  const resumed = { ...operation, variableDefinitions: [...remaining, definition], selectionSet };
   return { kind: Kind.DOCUMENT, definitions: [resumed, ...fragments] };
 }
 
@@ -116,7 +116,7 @@ function hasCursor(field: GraphQLField<unknown, unknown>): boolean {
   return (isObjectType(event) || isInterfaceType(event)) && CURSOR in event.getFields();
 }
 
-/** Without a word of `join__field`, every subgraph that has queries has the field. */
+/** Without an explicit `join__field`, every subgraph with queries has the field. */
 function knowsPosition(supergraph: GraphQLSchema, subgraph: string): boolean {
   const query = supergraph.getQueryType();
   const field = query?.getFields()[POSITION];
@@ -153,7 +153,7 @@ function argumentOf(use: Used | undefined, argument: string): unknown {
   return value && valueFromASTUntyped(value);
 }
 
-function ask(text: string): Operation {
+function toOperation(text: string): Operation {
   return { document: parse(text, { noLocation: true }), text };
 }
 

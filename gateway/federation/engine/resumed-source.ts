@@ -4,36 +4,36 @@ import type { SubgraphResult } from "./subgraph-executor.ts";
 
 type Source = AsyncIterator<SubgraphResult>;
 
-/** How a source is opened again. */
+/** How a source is reopened. */
 export type Resuming = {
-  /** Opens it behind a cursor. */
+  /** Opens the source after a cursor. */
   open(after: string): Promise<Source | SubgraphResult> | Source | SubgraphResult;
   cursorOf(event: SubgraphResult): string | undefined;
-  /** Hears of every loss that is made good, and of tries that failed. */
+  /** Receives every loss that is recovered, and failed attempts. */
   onLost(reason: unknown): void;
-  /** How long it is tried before the loss is told. */
+  /** How long to retry before the loss is reported. */
   readonly patienceMs: number;
 };
 
 const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 2_000;
-/** A source that lived so long had nothing to do with the loss before. */
+/** After this long, a new loss is unrelated to the previous one: it gets the full retry time again. */
 const HEALTHY_MS = 30_000;
 const DONE: IteratorResult<SubgraphResult> = { done: true, value: undefined };
 
 /**
- * A source that is opened again, behind the last event it gave, when it is lost; the reader only waits. Events come at
- * least once and in order. Without a cursor nothing says where to resume, and a loss is told at once, as it is after
- * `patienceMs`. A reader that is too slow is no loss: it hears so.
+ * A source that is reopened after its last event when it is lost; the reader only waits. Events are delivered at
+ * least once and in order. A loss without a cursor is reported at once, as there is no position to resume from; any
+ * other after `patienceMs`. A reader that falls behind is not a loss: it receives that error.
  */
 export class ResumedSource implements Source {
   readonly #resuming: Resuming;
   #source: Source;
   #cursor: string | undefined;
   #isLeft = false;
-  /** Ends the pause between two tries. */
+  /** Ends the pause between two attempts. */
   #pausing: AbortController | undefined;
-  #tries = 0;
+  #attempts = 0;
   #openedAt = performance.now();
   #lostAt = 0;
 
@@ -48,10 +48,10 @@ export class ResumedSource implements Source {
       try {
         const result = await this.#source.next();
         if (result.done) return result;
-        if (this.#tries > 0 && isUnavailable(result.value))
-          throw new Error("the source is not available again yet");
+        if (this.#attempts > 0 && isUnavailable(result.value))
+          throw new Error("the source is not available yet");
         this.#cursor = this.#resuming.cursorOf(result.value) ?? this.#cursor;
-        this.#tries = 0;
+        this.#attempts = 0;
         return result;
       } catch (reason) {
         await this.#resume(reason);
@@ -67,14 +67,14 @@ export class ResumedSource implements Source {
     return DONE;
   }
 
-  /** Waits and opens the source again; throws `reason` when there is no hope. */
+  /** Waits and reopens the source; throws `reason` when it cannot be resumed. */
   async #resume(reason: unknown): Promise<void> {
     const cursor = this.#cursor;
     if (this.#isLeft) return;
     if (cursor === undefined || reason instanceof AppError) throw reason;
     const now = performance.now();
-    if (this.#tries === 0 || now - this.#openedAt > HEALTHY_MS) {
-      this.#tries = 0;
+    if (this.#attempts === 0 || now - this.#openedAt > HEALTHY_MS) {
+      this.#attempts = 0;
       this.#lostAt = now;
     }
     if (now - this.#lostAt > this.#resuming.patienceMs) throw reason;
@@ -94,16 +94,16 @@ export class ResumedSource implements Source {
       return;
     }
     this.#source = "next" in opened ? opened : only(opened);
-    // The reader may have left while it was being opened.
+    // The reader may have left while the source was being opened.
     if (this.#isLeft) await this.#source.return?.();
   }
 
   async #pause(): Promise<void> {
-    const longest = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#tries);
-    this.#tries += 1;
+    const longest = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#attempts);
+    this.#attempts += 1;
     this.#pausing = new AbortController();
     const { signal } = this.#pausing;
-    // Many that lost the same source do not come back at the same moment.
+    // Jitter: many readers that lost the same source do not return at the same moment.
     await sleep(longest * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {});
   }
 }

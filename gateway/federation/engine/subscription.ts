@@ -13,14 +13,14 @@ type Source = AsyncIterator<SubgraphResult>;
 export type Subscribing<C> = {
   readonly start: () => Execution<C>;
   readonly finish: (execution: Execution<C>) => ExecutionResult;
-  /** How long a source that is lost is tried to be resumed. */
+  /** How long to try resuming a lost source. */
   readonly resumeMs: number;
 };
 
 /**
- * Opens the source of a subscription and completes each of its events with what other subgraphs know. Every event
- * is an execution of its own, so that nothing cached for one is seen by the next. A source that is lost is resumed
- * behind its last event, where it can be.
+ * Opens the source of a subscription and completes each of its events with the data of other subgraphs. Every event
+ * is a separate execution, so that nothing cached for one is seen by the next. A lost source is resumed after its
+ * last event, where possible.
  */
 export async function openSubscription<C>(
   plan: SubscriptionPlan<C>,
@@ -52,7 +52,7 @@ export async function openSubscription<C>(
   const onEnd = () => signal?.removeEventListener("abort", onAbort);
   const iterator = new MapIterator(events, { map, mapError, onEnd });
   signal?.addEventListener("abort", onAbort);
-  // It may have aborted while the source was opening, before anybody listened.
+  // The signal may have aborted while the source was opening, before the listener was added.
   if (signal?.aborted) onAbort();
   return iterator;
 }
@@ -81,30 +81,30 @@ async function openSource<C>(
   });
 }
 
-/** Pending fetches by their caller: subscriptions that open together share one. */
+/** Pending position requests by executor: subscriptions that open together share one. */
 const positions = new WeakMap<object, Promise<string | undefined>>();
 
-/** Where the streams of a subgraph are now; undefined when it does not say. */
+/** The current position of a subgraph's streams; undefined when the subgraph does not report it. */
 function positionOf<C>(
   { position }: ResumePlan,
   { executor }: Subgraph<C>,
   { context }: Execution<C>,
 ): Promise<string | undefined> {
   if (!position) return Promise.resolve(undefined);
-  const asked = positions.get(executor) ?? askPosition(executor, { ...position, context });
-  positions.set(executor, asked);
-  return asked.finally(() => positions.delete(executor));
+  const pending = positions.get(executor) ?? fetchPosition(executor, { ...position, context });
+  positions.set(executor, pending);
+  return pending.finally(() => positions.delete(executor));
 }
 
-async function askPosition<C>(
+async function fetchPosition<C>(
   executor: SubgraphExecutor<C>,
-  question: { readonly context: C } & NonNullable<ResumePlan["position"]>,
+  request: { readonly context: C } & NonNullable<ResumePlan["position"]>,
 ): Promise<string | undefined> {
   const variables: JsonObject = {};
   try {
-    return readPosition(await executor.execute({ ...question, variables, scope: {}, signal: undefined }));
+    return readPosition(await executor.execute({ ...request, variables, scope: {}, signal: undefined }));
   } catch {
-    // The source will say so itself, if it is out of reach.
+    // If the subgraph is unreachable, the source reports it.
     return undefined;
   }
 }

@@ -5,17 +5,17 @@ import type { ResponsePath } from "./subgraph-executor.ts";
 export type Violation = {
   readonly path: ResponsePath;
   readonly message: string;
-  /** `internal_error` unless told. */
+  /** `internal_error` by default. */
   readonly code?: string;
 };
 
-/** One operation leaves at most so many errors of its own: a long list must not answer with as many. */
+/** The most violation errors of one operation: a long list must not produce as many. */
 const MAX_ERRORS = 100;
 
 /**
- * The errors of violations that nothing explains yet: every null in a place that is not nullable has an error, and
- * one is enough. What a subgraph reported at the same place, above or below it, explains, and so does an error that left
- * the object null in its subgraph. Those with a code are told.
+ * The errors of violations that are not explained yet. Every null in a non-nullable position needs exactly one
+ * error. An error reported by a subgraph at the same path, above or below it explains the null, and so does an error
+ * that set the object to null in its subgraph. Violations with a code are always reported.
  */
 export function explain(
   violations: readonly Violation[],

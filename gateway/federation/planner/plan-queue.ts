@@ -7,23 +7,23 @@ export type PlanJob = {
   readonly overrides: Overrides;
   readonly resolve: (plan: QueryPlan) => void;
   readonly reject: (reason: Error) => void;
-  /** Whether a planner process has died over it before. */
+  /** Whether a planner process died while planning it before. */
   isRetried: boolean;
 };
 
-/** How many jobs may wait, how many characters of text they may hold, and for how long each may wait. */
+/** Limits on the number of waiting jobs, the characters of their text, and the time each may wait. */
 export type PlanQueueLimits = {
   readonly maxJobs: number;
   readonly maxCharacters: number;
   readonly waitMs: number;
 };
 
-/** Operations in the order in which they are planned. One that waits too long leaves the queue by `onLate`. */
+/** Operations in planning order. One that waits too long leaves the queue through `onLate`. */
 export class PlanQueue {
   readonly #limits: PlanQueueLimits;
   readonly #onLate: (job: PlanJob) => void;
   readonly #jobs = new Map<PlanJob, NodeJS.Timeout>();
-  /** Jobs that go before all others: they have waited before. */
+  /** Jobs that precede all others: they have waited before. */
   readonly #first: PlanJob[] = [];
   #characters = 0;
 
@@ -36,7 +36,7 @@ export class PlanQueue {
     return this.#jobs.size;
   }
 
-  /** Whether a job with so many characters may join. */
+  /** Whether a job with this many characters fits in the queue. */
   hasRoomFor(characters: number): boolean {
     return this.size < this.#limits.maxJobs && this.#characters + characters <= this.#limits.maxCharacters;
   }

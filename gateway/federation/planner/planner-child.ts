@@ -1,6 +1,6 @@
 import { QueryPlanner } from "@graphql-hive/router-query-planner";
 
-/** What the child process is sent: first the supergraph, then one operation at a time. */
+/** Messages to the child process: first the supergraph, then one operation at a time. */
 export type PlannerRequest =
   | { readonly kind: "load"; readonly supergraphSdl: string; readonly maxPlanBytes: number }
   | {
@@ -11,7 +11,7 @@ export type PlannerRequest =
       readonly percentage: number;
     };
 
-/** What it answers, in order. `plan` is JSON; `rssBytes` is the resident memory of the child process. */
+/** Replies of the child process, in order. `plan` is JSON; `rssBytes` is its resident memory. */
 export type PlannerReply =
   | { readonly kind: "ready" }
   | { readonly kind: "planned"; readonly plan: string; readonly rssBytes: number }
@@ -23,7 +23,7 @@ let maxPlanBytes = 0;
 
 // A signal to the whole process group is for the parent: it drains first, and then ends this process.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
-// A plain exit would wait for the thread that plans, which may hang.
+// A plain exit would wait for the planning thread, which may hang.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 process.on("message", async (request: PlannerRequest) => {
   if (request.kind === "plan") return reply(await plan(request));
@@ -32,7 +32,7 @@ process.on("message", async (request: PlannerRequest) => {
   reply({ kind: "ready" });
 });
 
-/** Planned on another thread, so that the end of the parent is noticed meanwhile. */
+/** Plans on another thread, so that the end of the parent is noticed meanwhile. */
 async function plan(request: Extract<PlannerRequest, { kind: "plan" }>): Promise<PlannerReply> {
   const { operationText, operationName, labels, percentage } = request;
   try {

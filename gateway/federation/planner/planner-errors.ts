@@ -13,12 +13,12 @@ export function planRefused(reason: RefusalReason): GraphQLError {
   return new GraphQLError(MESSAGES[reason], { extensions: { code: "graphql_refused" } });
 }
 
-/** Operations that were never planned come faster than they can be planned: code `unavailable`. */
+/** New operations arrive faster than they can be planned: code `unavailable`. */
 export function plannerBusy(): GraphQLError {
   return unavailable("Too many new operations at once. Try again later.");
 }
 
-/** The planner is restarting, or ends with the gateway: code `unavailable`. */
+/** The planner is restarting, or shutting down with the gateway: code `unavailable`. */
 export function plannerUnavailable(): GraphQLError {
   return unavailable("The query planner is not available. Try again later.");
 }

@@ -2,32 +2,32 @@ import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { PlannerReply, PlannerRequest } from "./planner-child.ts";
 
-/** How a planner process ended, and the beginning of what it wrote to standard error. */
+/** How a planner process ended, and the start of its standard error. */
 export type PlannerExit = {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stderr: string;
 };
 
-/** What its owner is called with. `onExit` is called once, and nothing after it. */
+/** The callbacks of its owner. `onExit` is called once, and is the last call. */
 export type PlannerProcessEvents = {
   readonly onReply: (reply: PlannerReply) => void;
   readonly onExit: (exit: PlannerExit) => void;
 };
 
-/** V8 needs little: the planner's own memory is Rust's. */
+/** V8 needs little memory: the planner's own is allocated by Rust. */
 const MAX_HEAP_MIB = 64;
 /**
- * Private memory of the process, in KiB. Node reserves 580 MiB of it and uses 27; the rest is for plans. A process that
- * needs more aborts. Where the shell knows no such limit (macOS) there is none.
+ * Private memory of the process, in KiB. Node reserves 580 MiB of it and uses 27; the rest is for plans. A process
+ * that needs more aborts. A shell without this limit (macOS) sets none.
  */
 const MAX_DATA_KIB = 1_310_720;
 const LIMITED = `ulimit -d ${MAX_DATA_KIB} 2>/dev/null; exec "$0" "$@"`;
 const MAX_STDERR_CHARACTERS = 4_096;
 
 /**
- * One process that runs the Rust planner. It has no environment, as the planner needs no secret, and ends with this
- * process. It does not keep this process alive.
+ * One process that runs the Rust planner. Its environment is empty, as the planner needs no secret. It ends with
+ * this process, and does not keep this process alive.
  */
 export class PlannerProcess {
   readonly #child: ChildProcess;
@@ -53,7 +53,7 @@ export class PlannerProcess {
     child.once("close", end);
     child.on("error", (error) => {
       stderr ||= error.message;
-      // A process that could not be started never closes.
+      // A process that failed to start never emits `close`.
       if (child.pid === undefined) end(null, null);
     });
     child.unref();
@@ -66,19 +66,19 @@ export class PlannerProcess {
     return this.#child.pid;
   }
 
-  /** A process that is gone takes nothing; its owner hears of that by `onExit`. */
+  /** An ended process ignores this; its owner is notified by `onExit`. */
   send(request: PlannerRequest): void {
     if (this.#child.connected) this.#child.send(request, () => {});
   }
 
-  /** Ends it at once, also when it is stopped or hangs. Until it is gone, it keeps this process alive. */
+  /** Kills it at once, also when it is stopped or hangs. Until it ends, it keeps this process alive. */
   kill(): void {
     this.#child.ref();
     this.#child.kill("SIGKILL");
   }
 }
 
-/** Literals of an operation may be private, and panics quote what they stumbled over. */
+/** Literals of an operation may be private, and panic messages quote them. */
 function shorten(stderr: string): string {
   return stderr
     .replaceAll(/"(?:[^"\\]|\\.)*"?/g, '"…"')

@@ -7,32 +7,32 @@ import { type PlannerExit, PlannerProcess } from "./planner-process.ts";
 import { type RefusalReason, RefusedOperations } from "./refused-operations.ts";
 import { RestartBackoff } from "./restart-backoff.ts";
 
-/** Counts what becomes of the planner process and its operations. */
+/** Counts the events of the planner process and the outcomes of its operations. */
 export type PlannerObserver = {
   plannerRestarted(): void;
   planRefused(reason: RefusalReason | "remembered" | "busy" | "unavailable"): void;
 };
 
-/** What the planner process may take: milliseconds, bytes, characters and counts. */
+/** Limits of the planner process: milliseconds, bytes, characters and counts. */
 export const PLANNER_LIMITS = {
   /** For one plan. Most take 1 ms. */
   planMs: 2_000,
-  /** From the start of the process until it has read the supergraph: 0.1 s on a quiet machine. */
+  /** From the start of the process until it has loaded the supergraph: 0.1 s on a quiet machine. */
   startMs: 30_000,
-  /** For the turn of an operation to come. */
+  /** The longest that an operation may wait for its turn. */
   waitMs: 10_000,
   queued: 256,
   queuedCharacters: 4_194_304,
-  /** Of the JSON of one plan, as parsing and compiling it holds up the event loop. */
+  /** For the JSON of one plan, as parsing and compiling it blocks the event loop. */
   planBytes: 262_144,
-  /** Resident memory after which an idle process is replaced. It starts with 75 MiB. */
+  /** Resident memory above which an idle process is replaced. It starts at 75 MiB. */
   rssBytes: 402_653_184,
   backoff: { firstMs: 100, maxMs: 5_000, stableMs: 30_000 },
 } as const;
 
 type PlannerLimits = Omit<{ readonly [Name in keyof typeof PLANNER_LIMITS]: number }, "backoff">;
 
-/** What a planner is made of. */
+/** The dependencies of a planner. */
 export type ProcessPlannerOptions = {
   readonly supergraphSdl: string;
   readonly log: Logger;
@@ -40,7 +40,7 @@ export type ProcessPlannerOptions = {
   readonly limits?: Partial<PlannerLimits>;
 };
 
-/** A running process, and why it was ended from here. */
+/** A running process, and the reason why it was killed from here. */
 type Child = {
   readonly process: PlannerProcess;
   readonly sinceMs: number;
@@ -48,7 +48,7 @@ type Child = {
   ending?: "deadline" | "memory";
 };
 
-/** The signals of a process that broke by itself. Others come from outside, such as SIGKILL when memory is short. */
+/** Signals of a process that crashed by itself. Others come from outside, such as SIGKILL when memory is short. */
 const CRASHES: ReadonlySet<NodeJS.Signals | null> = new Set([
   "SIGABRT",
   "SIGSEGV",
@@ -59,9 +59,9 @@ const CRASHES: ReadonlySet<NodeJS.Signals | null> = new Set([
 ]);
 
 /**
- * Plans in a child process, one operation at a time: so the operation under way when the process dies is the one that
- * broke it. It is refused and remembered; those that wait are planned by the next process. `start` starts the process,
- * or else the first operation does.
+ * Plans in a child process, one operation at a time: so the operation in progress when the process dies is the one
+ * that crashed it. That operation is refused and remembered; waiting operations are planned by the next process.
+ * `start` starts the process; otherwise the first operation does.
  */
 export class ProcessPlanner implements Planner {
   readonly #options: ProcessPlannerOptions;
@@ -84,12 +84,12 @@ export class ProcessPlanner implements Planner {
     this.#queue = new PlanQueue({ maxJobs, maxCharacters, waitMs }, (job) => job.reject(this.#unavailable()));
   }
 
-  /** The id of the process; undefined while there is none. */
+  /** The pid of the process; undefined while none is running. */
   get pid(): number | undefined {
     return this.#child?.process.pid;
   }
 
-  /** Starts the process, so that the first operation does not wait for it. */
+  /** Starts the process in advance, so that the first operation does not wait for it. */
   start(): void {
     if (!this.#isClosed && !this.#child && !this.#restart) this.#launch();
   }
@@ -113,7 +113,7 @@ export class ProcessPlanner implements Planner {
     });
   }
 
-  /** Ends the process. What waits, and what comes later, is refused as unavailable. */
+  /** Ends the process. Waiting and later operations are refused as unavailable. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#restart);
@@ -142,7 +142,7 @@ export class ProcessPlanner implements Planner {
     this.#expireAfter(this.#limits.startMs, child);
   }
 
-  /** Sends the first operation of the queue to the process, when that is free. */
+  /** Sends the first operation of the queue to the process, if the process is idle. */
   #next(): void {
     const child = this.#child;
     if (!child?.isReady || this.#current) return;
@@ -193,7 +193,7 @@ export class ProcessPlanner implements Planner {
       ...(ending && { ending }),
       ...(job && { operation }),
     };
-    this.#options.log.error(facts, "the query planner ended and is started again");
+    this.#options.log.error(facts, "the query planner exited and is being restarted");
     this.#restart = setTimeout(
       () => {
         this.#restart = undefined;
@@ -204,11 +204,11 @@ export class ProcessPlanner implements Planner {
     ).unref();
   }
 
-  /** A process that has not answered by then is ended, and so is the operation that it plans. */
+  /** Kills a process that has not replied by the deadline, and refuses the operation it was planning. */
   #expireAfter(afterMs: number, child: Child): void {
     this.#clearDeadline();
     const timer = setTimeout(() => {
-      // An answer that came while this process was busy is read before.
+      // A reply that arrived while this process was busy is read first.
       setImmediate(() => {
         if (this.#deadline !== timer) return;
         const job = this.#takeCurrent();

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import QuickLRU from "quick-lru";
 
-/** Why an operation is not planned: the planner died, was too slow, gave up, or answered too much. */
+/** Why an operation is not planned: the planner died, was too slow, failed, or returned too large a plan. */
 export type RefusalReason = "crashed" | "deadline" | "failed" | "too_large";
 
-/** How long it is not tried again, in milliseconds. A deadline may also be missed because the machine was busy. */
+/** How long it is not retried, in milliseconds. A deadline may also be missed because the machine was busy. */
 const REMEMBERED_MS: Readonly<Record<RefusalReason, number>> = {
   crashed: 600_000,
   deadline: 30_000,
@@ -13,7 +13,7 @@ const REMEMBERED_MS: Readonly<Record<RefusalReason, number>> = {
 };
 const MAX_REMEMBERED = 1_000;
 
-/** Remembers, by hash and for a while, which operations must not be given to the planner again. */
+/** Remembers for a while, by hash, which operations must not be sent to the planner again. */
 export class RefusedOperations {
   readonly #reasons = new QuickLRU<string, RefusalReason>({ maxSize: MAX_REMEMBERED });
 
@@ -21,7 +21,7 @@ export class RefusedOperations {
     this.#reasons.set(hashOf(operationText, operationName), reason, { maxAge: REMEMBERED_MS[reason] });
   }
 
-  /** Why the operation was refused before; undefined when it was not, or when that is too long ago. */
+  /** The earlier reason of refusal; undefined when there is none, or it has expired. */
   reasonOf(operationText: string, operationName: string | null): RefusalReason | undefined {
     if (this.#reasons.size === 0) return undefined;
     return this.#reasons.get(hashOf(operationText, operationName));

@@ -1,13 +1,13 @@
-/** When a process that keeps dying is started again. Times in milliseconds. */
+/** When to restart a process that keeps dying. Times in milliseconds. */
 export type BackoffOptions = {
-  /** The wait before the second restart in a row; it doubles with each. The first comes at once. */
+  /** The delay before the second restart in a row; it doubles with each. The first restart is immediate. */
   readonly firstMs: number;
   readonly maxMs: number;
-  /** A process that lived as long begins a new row. */
+  /** A process that lived this long resets the backoff. */
   readonly stableMs: number;
 };
 
-/** How long to wait before each restart. */
+/** The delay before each restart. */
 export class RestartBackoff {
   readonly #options: BackoffOptions;
   #inRow = 0;
@@ -16,7 +16,7 @@ export class RestartBackoff {
     this.#options = options;
   }
 
-  /** The wait before the next start, after a process that lived so long. */
+  /** The delay before the next start, after a process that lived `livedMs`. */
   next(livedMs: number): number {
     const { firstMs, maxMs, stableMs } = this.#options;
     if (livedMs >= stableMs) this.#inRow = 0;

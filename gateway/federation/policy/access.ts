@@ -5,16 +5,16 @@ import { type Principal, SCOPES, type Scope } from "../../../src/keys/auth/princ
 import type { Guard, GuardOf } from "../engine/guards.ts";
 import { readDirectiveUses } from "./schema-directives.ts";
 
-/** Passes, or throws `missing_authorization` or `insufficient_scope`. */
+/** Returns, or throws `missing_authorization` or `insufficient_scope`. */
 type Check = (principal: Principal) => void;
 type Asking = { readonly principal: Principal };
 
-/** What the names in `@policy` mean. A supergraph that names another is not served. */
+/** The meaning of the names in `@policy`. A supergraph with an unknown name is not served. */
 const POLICIES: Readonly<Record<string, Check>> = {
   "wallet-session": (principal) => permit(principal, "session.read"),
   "api-key": (principal) => permit(principal, "inference.run"),
 };
-/** For each scope an action that needs it and nothing else. */
+/** For each scope, an action that needs exactly this scope. */
 const ACTIONS = {
   "account:read": "account.read",
   "keys:read": "api-key.read",
@@ -23,9 +23,9 @@ const ACTIONS = {
 } as const satisfies Record<Scope, Action>;
 
 /**
- * The guards of a supergraph: `@authenticated`, `@requiresScopes` and `@policy` of its fields and types. A field has its
- * own, those of the type that it stands in and of the type that it gives, and, in an interface, those of every object
- * that may answer. Throws for a scope or a policy that we do not know, so that nothing is open by a spelling.
+ * The guards of a supergraph: `@authenticated`, `@requiresScopes` and `@policy` of its fields and types. A field has
+ * its own guards, those of its parent type and of its return type, and, in an interface, those of every possible
+ * object type. Throws for an unknown scope or policy, so that a typo opens nothing.
  */
 export function createGuards(supergraphSdl: string, schema: GraphQLSchema): GuardOf<Asking> {
   const checksOn = readChecks(supergraphSdl);
@@ -73,7 +73,7 @@ function readChecks(supergraphSdl: string): (coordinate: string) => readonly Che
   return (coordinate) => checks.get(coordinate) ?? [];
 }
 
-/** One of the groups must pass, and of it everything: what the first one says is what the client is told. */
+/** One group must pass, with all of its checks: the client gets the error of the first group. */
 function anyOf(groups: unknown, toCheck: (name: string) => Check): Check {
   const checks = (groups as readonly (readonly string[])[]).map((group) => group.map(toCheck));
   return (principal) => {
@@ -86,13 +86,13 @@ function anyOf(groups: unknown, toCheck: (name: string) => Check): Check {
 }
 
 function toScopeCheck(name: string): Check {
-  if (!isScope(name)) throw new Error(`the supergraph requires the scope ${name}, which no key can have`);
+  if (!isScope(name)) throw new Error(`the supergraph requires the unknown scope ${name}`);
   return (principal) => permit(principal, ACTIONS[name]);
 }
 
 function toPolicyCheck(name: string): Check {
   const check = POLICIES[name];
-  if (!check) throw new Error(`the supergraph names the policy ${name}, which the gateway does not know`);
+  if (!check) throw new Error(`the supergraph names the unknown policy ${name}`);
   return check;
 }
 

@@ -25,10 +25,10 @@ import type { DirectiveUses } from "./schema-directives.ts";
 
 type Variables = Readonly<Record<string, unknown>>;
 
-/** What an operation would cost with these variables and defaults, before anything is asked. */
+/** The cost of an operation with these variables and defaults, before it runs. */
 export type Cost = (variables: Variables) => number;
 
-/** What things cost: `@cost` and `@listSize` of the supergraph, and how long a list counts that says nothing. */
+/** The prices: `@cost` and `@listSize` of the supergraph, and the assumed length of a list without a size. */
 export type Prices = {
   readonly cost: DirectiveUses;
   readonly listSize: DirectiveUses;
@@ -39,9 +39,9 @@ const MUTATION_COST = 10;
 const OBJECT_COST = 1;
 
 /**
- * Compiles the static cost of an operation, as the public specification of demand control counts it: an object is 1 and
- * a leaf 0 unless `@cost` says otherwise, a list is what one of its items is times its length, and every field of a
- * mutation is 10 more. Fragments on several types of one place are all counted. The document must be valid.
+ * Compiles the static cost of an operation by the public specification of demand control: an object costs 1 and a
+ * leaf 0 unless `@cost` sets another weight, a list costs its length times one of its items, and every mutation
+ * field costs 10 more. Fragments on several types in one place are all counted. The document must be valid.
  */
 export function compileCost(
   schema: GraphQLSchema,
@@ -58,7 +58,9 @@ export function compileCost(
   return (variables) => fixed + cost(variables);
 }
 
-/** How long the lists in an object are, where the field that gives the object says so (a connection's `nodes`). */
+/**
+ * The size of the lists inside an object, if the field that returns the object declares it (a connection's `nodes`).
+ */
 type Sized = { readonly fields: ReadonlySet<string>; readonly size: Cost };
 
 class Compiler {
@@ -121,7 +123,7 @@ class Compiler {
     return { fields: new Set(textsOf(use.sizedFields)), size };
   }
 
-  /** Only what `@cost` weighs: arguments are free otherwise, and so are the fields of input objects. */
+  /** Only arguments with `@cost`: others are free, and so are fields of input objects. */
   #compileArguments(coordinate: string, field: GraphQLField<unknown, unknown>, node: FieldNode): Cost {
     const costs = field.args.flatMap((argument): Cost[] => {
       const given = node.arguments?.find(({ name }) => name.value === argument.name)?.value;
@@ -165,20 +167,20 @@ function times(size: Cost | undefined, cost: Cost): Cost {
   return (variables) => size(variables) * cost(variables);
 }
 
-/** The length of a list, the product of all its levels; undefined for what is no list. */
+/** The length of a list, the product of all its levels; undefined for a type that is not a list. */
 function lengthOf(
   type: GraphQLOutputType,
-  told: Cost | undefined,
+  declared: Cost | undefined,
   { defaultListSize }: Prices,
 ): Cost | undefined {
   const nullable = getNullableType(type);
   if (!isListType(nullable)) return undefined;
   const inner = lengthOf(nullable.ofType, undefined, { defaultListSize } as Prices);
-  const own = told ?? (() => defaultListSize);
+  const own = declared ?? (() => defaultListSize);
   return inner ? (variables) => own(variables) * inner(variables) : own;
 }
 
-/** What a slicing argument says: as written, by its variable, or by default. One that is no number says nothing. */
+/** The value of a slicing argument: literal, variable or default. Undefined if it is not a number. */
 function compileSlice(
   [first = "", ...rest]: readonly string[],
   args: readonly GraphQLArgument[],

@@ -26,7 +26,7 @@ import { readDirectiveUses } from "./schema-directives.ts";
 import { SubscriptionRootRule } from "./subscription-root.ts";
 import { refuseText } from "./text-limits.ts";
 
-/** What documents are checked against. */
+/** The rules that documents are checked against. */
 export type DocumentRules = {
   readonly schema: GraphQLSchema;
   readonly supergraphSdl: string;
@@ -35,32 +35,32 @@ export type DocumentRules = {
   readonly hideNames: HideNames | undefined;
 };
 
-/** A document that was found good. */
+/** A document that passed all checks. */
 type CheckedDocument = {
   readonly document: DocumentNode;
   readonly inputs: Inputs;
-  /** What an operation of it costs, and for how many requests it counts. */
+  /** The cost of one of its operations, and the number of requests it counts as. */
   priceOf(operation: OperationDefinitionNode): OperationPrice;
 };
 
 type OperationPrice = { readonly cost: Cost; readonly requests: number };
 type Verdict = CheckedDocument | readonly GraphQLError[];
 
-const MAX_KEPT = 4_000;
-const MAX_KEPT_BYTES = 64 * 1_048_576;
-/** A document in memory, with all that is compiled for it here, takes about so many bytes for each of its characters. */
+const MAX_CACHED = 4_000;
+const MAX_CACHED_BYTES = 64 * 1_048_576;
+/** A cached document, with everything compiled for it here, takes about this many bytes per character. */
 const BYTES_PER_CHARACTER = 40;
-/** A refusal is a few messages, each cut to its first 500 characters. */
+/** A refusal has a few messages, each cut to its first 500 characters. */
 const REFUSAL_BYTES = 4_096;
-/** Longer texts are known by their hash. */
+/** Longer texts are cached by hash. */
 const MAX_KEY_LENGTH = 4_096;
 const MAX_FAULTS = 20;
 const INVALID = "GRAPHQL_VALIDATION_FAILED";
 const RULES = specifiedRules.map((rule) =>
   rule === SingleFieldSubscriptionsRule ? SubscriptionRootRule : rule,
 );
-const LONG_INTROSPECTION = "This introspection costs more than 1.5 times the usual query of tools.";
-/** Which measures are limited, and what a client calls them. */
+const LONG_INTROSPECTION = "This introspection query costs more than 1.5 times the standard one.";
+/** The limited measures, by the names that clients see. */
 const MEASURED = [
   "depth",
   "introspectionDepth",
@@ -73,13 +73,13 @@ const MEASURED = [
 ] as const;
 
 /**
- * Makes the check of documents, which goes from the cheapest to the most expensive step: size, tokens, shape, validity,
- * arguments. What was found, good or bad, is remembered within bounds of bytes, so that a text that comes again costs a
- * look-up.
+ * Creates the document check, which goes from the cheapest to the most expensive step: size, tokens, shape,
+ * validity, arguments. Results, good or bad, are cached within a byte limit, so that a repeated text costs one
+ * lookup.
  */
 export function createDocumentCheck(rules: DocumentRules): (text: string) => Verdict {
   const check = createUncachedCheck(rules);
-  const known = new ByteLru<Verdict>({ maxEntries: MAX_KEPT, maxBytes: MAX_KEPT_BYTES });
+  const known = new ByteLru<Verdict>({ maxEntries: MAX_CACHED, maxBytes: MAX_CACHED_BYTES });
   return (text) => {
     if (text.length > rules.limits.documentBytes) return check(text);
     const key = text.length <= MAX_KEY_LENGTH ? text : createHash("sha256").update(text).digest("base64");
@@ -107,7 +107,7 @@ function createUncachedCheck({ schema, supergraphSdl, limits, hideNames }: Docum
     const excess = findExcess(measureDocument(document), limits);
     if (excess.length > 0) return excess;
     if (findFaults(document).length > 0) {
-      // Only who has faults to be told waits for a document with its places.
+      // Only an invalid document is parsed again with its locations.
       const placed = parse(text);
       const locator = new Locator(text, placed);
       return findFaults(placed).map((fault) => {
@@ -124,7 +124,7 @@ function createUncachedCheck({ schema, supergraphSdl, limits, hideNames }: Docum
   };
 }
 
-/** Of many operations in one document, only those that are asked for are compiled. */
+/** Of many operations in one document, only the requested ones are compiled. */
 function createPriceOf(
   schema: GraphQLSchema,
   prices: Prices,
@@ -141,7 +141,7 @@ function createPriceOf(
   };
 }
 
-/** Without places: a token for each comment would be kept with them. */
+/** Without locations: they would keep a token for each comment in memory. */
 function parseWithin(
   text: string,
   maxTokens: number,

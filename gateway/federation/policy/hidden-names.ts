@@ -14,29 +14,29 @@ import type { Graph } from "../graph.ts";
 /** Names that every graph has. */
 const COMMON = ["Query", "Mutation", "Subscription", "String", "Int", "Float", "Boolean", "ID"];
 const SUGGESTION = / ?Did you mean .*\?$/s;
-/** Errors about a document. From a subgraph they are about the gateway's own, which is no client's business. */
+/** Errors about a document. From a subgraph they concern the gateway's own document, not the client's. */
 const ABOUT_DOCUMENTS: ReadonlySet<unknown> = new Set([
   "GRAPHQL_PARSE_FAILED",
   "GRAPHQL_VALIDATION_FAILED",
   "BAD_USER_INPUT",
 ]);
 
-/** Takes the names of a schema that the client did not write itself out of what graphql-js says of their document. */
+/** Removes schema names that the client did not write from the messages of graphql-js. */
 export type HideNames = (message: string, text: string) => string;
 
-/** Makes it for the names of one schema. */
+/** Creates the function for the names of one schema. */
 export function createHideNames(schema: GraphQLSchema): HideNames {
   const hidden = namesOf(schema);
   for (const name of COMMON) hidden.delete(name);
   return (message, text) =>
     message.replace(SUGGESTION, "").replace(/"(?:[^"\\]|\\.)*"/g, (quoted) => {
       const names = quoted.match(/[_A-Za-z]\w*/g) ?? [];
-      const isTold = names.some((name) => hidden.has(name) && !hasWord(text, name));
-      return isTold ? '"…"' : quoted;
+      const isRevealed = names.some((name) => hidden.has(name) && !hasWord(text, name));
+      return isRevealed ? '"…"' : quoted;
     });
 }
 
-/** The graph, with its answers free of what would tell its schema: suggestions, and errors about documents. */
+/** The graph, with responses that do not reveal its schema: no suggestions, no subgraph errors about documents. */
 export function withHiddenNames(graph: Graph): Graph {
   const { engine } = graph;
   return {

@@ -10,9 +10,9 @@ import type { GraphLimits } from "../../../src/graph-limits.ts";
 import { LocatedError } from "./located-error.ts";
 import { refuse } from "./refusals.ts";
 
-/** Whole bodies: what is bounded by the size of a request alone. */
+/** Whole bodies: limited only by the size of a request. */
 const BODY_BYTES = 524_288;
-/** A part of a proof: 64 KiB in hexadecimal digits. A signature of a contract's wallet may be as long. */
+/** A part of a proof: 64 KiB in hexadecimal digits. The signature of a contract wallet may be as long. */
 const LONG_HEX = 131_074;
 
 /** Lists that may be longer than `listItems`, by coordinate. */
@@ -23,7 +23,7 @@ export const LIST_ITEMS: Readonly<Record<string, number>> = {
   "KvWriteInput.deletes": 1_000,
   "KvWriteInput.controls": 1_000,
   "Query.routingPreview(messages)": 1_000,
-  // One of the contract's bitmaps.
+  // The size of one contract bitmap.
   "Query.prepareRevokeTokens(tokenIds)": 256,
 };
 
@@ -50,14 +50,14 @@ export const TEXT_BYTES: Readonly<Record<string, number>> = {
   "OperatorNode.diagnose(message)": LONG_HEX,
 };
 
-/** The scalar that takes any JSON: its texts are bounded by the request alone, its depth by `jsonDepth`. */
+/** The scalar for any JSON: its texts are limited only by the request size, its depth by `jsonDepth`. */
 const ANY_JSON = "JSON";
 
 type Limits = Pick<GraphLimits, "listItems" | "textBytes" | "jsonDepth">;
 
 /**
- * How long the lists and texts in arguments may be: one limit for all, and a larger one for those that are listed
- * above. Nothing that a schema takes is without a bound.
+ * Limits the length of lists and texts in arguments: one limit for all, and a larger one for those listed above.
+ * Every input of a schema is bounded.
  */
 export class InputLimits {
   readonly #limits: Limits;
@@ -77,8 +77,8 @@ export class InputLimits {
   }
 
   /**
-   * Says what is too long in a value from JSON that is given at a coordinate of this type, or which member of an input
-   * there is not; undefined when nothing is.
+   * Checks a JSON value of this type, given at a coordinate: returns the error for a value that is too long or an
+   * unknown input field; undefined when there is none.
    */
   refuseValue(
     value: unknown,
@@ -102,8 +102,8 @@ export class InputLimits {
       const members = value as Readonly<Record<string, unknown>>;
       return first(Object.keys(members), (name) => {
         const field = fields[name];
-        // graphql-js takes seconds over thousands of these, as it compares each with all that there are.
-        if (!field) return new LocatedError(`"${name}" is no field of the input.`, "invalid_parameter");
+        // graphql-js takes seconds for thousands of these, as it compares each with all existing names.
+        if (!field) return new LocatedError(`"${name}" is not a field of the input.`, "invalid_parameter");
         return this.refuseValue(members[name], field.type, `${nullable.name}.${field.name}`, depth + 1);
       });
     }
@@ -114,31 +114,31 @@ export class InputLimits {
       : undefined;
   }
 
-  /** Says that a list is too long, if it is. */
+  /** The error for a list that is too long; undefined when it is within the limit. */
   refuseItems(count: number, coordinate: string): GraphQLError | undefined {
     const most = this.itemsAt(coordinate);
     if (count <= most) return undefined;
     const param = fieldOf(coordinate);
-    return refuse(`${param} takes ${most} items at the most, not ${count}.`, {
+    return refuse(`${param} accepts at most ${most} items, not ${count}.`, {
       limit: "listItems",
       most,
       param,
     });
   }
 
-  /** Says that a text is too long, if it is. */
+  /** The error for a text that is too long; undefined when it is within the limit. */
   refuseText(text: string, coordinate: string): GraphQLError | undefined {
     const most = this.bytesAt(coordinate);
-    // A character is three bytes at the most.
+    // A UTF-16 unit takes at most three bytes.
     if (text.length * 3 <= most || Buffer.byteLength(text) <= most) return undefined;
     const param = fieldOf(coordinate);
-    return refuse(`${param} takes ${most} bytes at the most.`, { limit: "textBytes", most, param });
+    return refuse(`${param} accepts at most ${most} bytes.`, { limit: "textBytes", most, param });
   }
 
   #refuseDepth(coordinate: string): GraphQLError {
     const most = this.#limits.jsonDepth;
     const param = fieldOf(coordinate);
-    return refuse(`${param} is nested too deeply: ${most} levels are the most.`, {
+    return refuse(`${param} is nested too deeply: at most ${most} levels are allowed.`, {
       limit: "jsonDepth",
       most,
       param,
@@ -146,7 +146,7 @@ export class InputLimits {
   }
 }
 
-/** The field or argument that a coordinate names, as the client wrote it. */
+/** The field or argument that a coordinate refers to, as the client wrote it. */
 function fieldOf(coordinate: string): string {
   return /\(?([^.(]*?)\)?$/.exec(coordinate)?.[1] ?? coordinate;
 }

@@ -21,18 +21,18 @@ import type { InputLimits } from "./input-limits.ts";
 /** A place where a variable is used. */
 type Usage = { readonly variable: string; readonly type: GraphQLInputType; readonly coordinate: string };
 
-/** The arguments of a document, as far as `InputLimits` bounds them. */
+/** The arguments of a document that `InputLimits` bounds. */
 export type Inputs = {
-  /** What is too long among the values that are written in the document. */
+  /** The error for a literal in the document that is too long. */
   readonly refusal: GraphQLError | undefined;
-  /** Says what is too long in the variables of an operation; undefined when nothing is. */
+  /** Checks the variables of an operation; undefined when all are within the limits. */
   refuseVariables(
     operation: OperationDefinitionNode,
     variables: Readonly<Record<string, unknown>>,
   ): GraphQLError | undefined;
 };
 
-/** Looks through the arguments of a valid document once; variables are then looked at with each request. */
+/** Reads the arguments of a valid document once; variables are then checked with each request. */
 export function readInputs(schema: GraphQLSchema, limits: InputLimits, document: DocumentNode): Inputs {
   const reader = new Reader(limits);
   const known = new Map<OperationDefinitionNode, readonly Usage[]>();
@@ -53,7 +53,7 @@ export function readInputs(schema: GraphQLSchema, limits: InputLimits, document:
   };
 }
 
-/** What one definition uses, and the fragments that it spreads. */
+/** The variable usages of one definition, and the fragments that it spreads. */
 type Found = { readonly usages: ReadonlyMap<string, Usage>; readonly spreads: ReadonlySet<string> };
 
 class Reader {
@@ -68,7 +68,7 @@ class Reader {
     const usages = new Map<string, Usage>();
     const spreads = new Set<string>();
     const types = new TypeInfo(schema);
-    const note = (args: readonly ArgumentNode[] = [], owner: Owner | undefined, name: string) => {
+    const collect = (args: readonly ArgumentNode[] = [], owner: Owner | undefined, name: string) => {
       for (const { name: given, value } of args) {
         const argument = owner?.args.find((one) => one.name === given.value);
         if (argument) this.#walk(value, argument.type, `${name}(${argument.name})`, usages);
@@ -78,13 +78,13 @@ class Reader {
       definition,
       visitWithTypeInfo(types, {
         Field: ({ arguments: args }) =>
-          note(
+          collect(
             args,
             types.getFieldDef() ?? undefined,
             `${types.getParentType()?.name}.${types.getFieldDef()?.name}`,
           ),
         Directive: ({ arguments: args, name }) =>
-          note(args, types.getDirective() ?? undefined, `@${name.value}`),
+          collect(args, types.getDirective() ?? undefined, `@${name.value}`),
         FragmentSpread: ({ name }) => void spreads.add(name.value),
       }),
     );
@@ -110,7 +110,7 @@ class Reader {
         if (field) this.#walk(value, field.type, `${nullable.name}.${field.name}`, usages);
       }
     } else if (node.kind === Kind.OBJECT || node.kind === Kind.LIST) {
-      // Any JSON, which may have variables in it.
+      // Any JSON, which may contain variables.
       const inner = node.kind === Kind.LIST ? node.values : node.fields.map(({ value }) => value);
       for (const value of inner) this.#walkJson(value, type, coordinate, usages);
     } else if ("value" in node && typeof node.value === "string")

@@ -13,13 +13,13 @@ import {
   type SelectionSetNode,
 } from "graphql";
 
-/** Tools ask a little more or less than the query that graphql-js gives them. */
+/** Tools request slightly more or less than the standard query of graphql-js. */
 const ALLOWANCE = 1.5;
 
 /**
- * Makes the check of what introspection costs: lists within lists multiply, and aliases multiply again, so that a short
- * query may take seconds to answer. An operation may cost one and a half times what the usual query of tools costs; the
- * function says whether one does not.
+ * Creates the check of introspection cost: nested lists multiply, and aliases multiply again, so that a short query
+ * may take seconds to answer. An operation may cost one and a half times the standard query of tools; the function
+ * returns true for one that costs more.
  */
 export function createIntrospectionCheck(
   schema: GraphQLSchema,
@@ -31,10 +31,10 @@ export function createIntrospectionCheck(
   );
   const [operation] = usual.definitions.filter((part) => part.kind === Kind.OPERATION_DEFINITION);
   const most = operation ? ALLOWANCE * costOf(usual, operation, lengths) : 0;
-  return (document, asked) => costOf(document, asked, lengths) > most;
+  return (document, operation) => costOf(document, operation, lengths) > most;
 }
 
-/** How long each list of introspection usually is, in this schema. */
+/** The usual length of each introspection list, in this schema. */
 function usualLengths(schema: GraphQLSchema): ReadonlyMap<string, number> {
   const types = Object.values(schema.getTypeMap());
   const composites = types.filter((type) => isObjectType(type) || isInterfaceType(type));
@@ -53,7 +53,7 @@ function usualLengths(schema: GraphQLSchema): ReadonlyMap<string, number> {
   ]);
 }
 
-/** What the fields `__schema` and `__type` of an operation cost, in values of the answer. */
+/** The cost of the fields `__schema` and `__type` of an operation, in values of the response. */
 function costOf(
   document: DocumentNode,
   { selectionSet }: OperationDefinitionNode,

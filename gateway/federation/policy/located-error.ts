@@ -6,8 +6,8 @@ const LINE_FEED = 0x0a;
 const RETURN = 0x0d;
 
 /**
- * An error with its places and without the document: it may be kept for long. The message is cut where a client wrote
- * a name that fills a page.
+ * An error with its locations and without the document, as it may be cached for long. The message is cut where a
+ * client wrote a very long name.
  */
 export class LocatedError extends GraphQLError {
   override readonly locations: readonly SourceLocation[] | undefined;
@@ -21,14 +21,14 @@ export class LocatedError extends GraphQLError {
 }
 
 /**
- * Finds lines and columns of nodes. graphql-js looks through the whole text for each place of each error, which takes
- * a second for a document of empty lines; here the lines are counted once.
+ * Finds lines and columns of nodes. graphql-js scans the whole text for each location of each error, which takes a
+ * second for a document of empty lines; here the lines are counted once.
  */
 export class Locator {
   readonly #starts = new Map<ASTNode, number>();
   readonly #lines: readonly number[];
 
-  /** Takes the places out of a document that was parsed with them. */
+  /** Reads the locations of a document that was parsed with them. */
   constructor(text: string, document: DocumentNode) {
     this.#lines = linesOf(text);
     visit(document, {
@@ -39,7 +39,7 @@ export class Locator {
     });
   }
 
-  /** The places of an error, the first of them where it has many. */
+  /** The locations of an error, limited to the first ones. */
   locate({ nodes = [] }: GraphQLError): readonly SourceLocation[] {
     return nodes.slice(0, MAX_LOCATIONS).flatMap((node) => {
       const start = this.#starts.get(node);
@@ -58,7 +58,10 @@ export class Locator {
   }
 }
 
-/** Where each line begins; lines end with `\n`, `\r` or both. */
+/**
+ * The start of each line; lines end with `
+ * `, `\r` or both.
+ */
 function linesOf(text: string): readonly number[] {
   const lines = [0];
   for (let at = 0; at < text.length; at++) {

@@ -8,7 +8,7 @@ import {
   type SelectionSetNode,
 } from "graphql";
 
-/** How large an operation is, with its fragments written out. Each may be Infinity: fragments multiply. */
+/** The size of an operation with its fragments inlined. Each value may be Infinity: fragments multiply. */
 export type Measures = {
   readonly depth: number;
   readonly introspectionDepth: number;
@@ -17,15 +17,15 @@ export type Measures = {
   readonly directives: number;
   readonly fields: number;
   readonly repeats: number;
-  /** That an operation declares. */
+  /** Variables that an operation declares. */
   readonly variables: number;
   /** Fragments that spread themselves. */
   readonly cycles: number;
 };
 
 /**
- * Measures every operation of a document and gives the most of each. It needs no schema, looks at every node once, and
- * so comes before validation, which takes quadratic time over some of what is refused here.
+ * Measures every operation of a document and returns the maximum of each measure. It needs no schema and visits
+ * every node once, so it runs before validation, which takes quadratic time for some documents refused here.
  */
 export function measureDocument(document: DocumentNode): Measures {
   const fragments = new Map<string, FragmentDefinitionNode>();
@@ -56,7 +56,7 @@ function most(one: Measures, other: Measures): Measures {
   return Object.fromEntries(names.map((name) => [name, Math.max(one[name], other[name])])) as Measures;
 }
 
-/** What a selection set comes to. `own` counts the fields that stand directly in it. */
+/** The size of a selection set. `own` counts its direct fields. */
 type Size = {
   depth: number;
   introspectionDepth: number;
@@ -84,7 +84,7 @@ class Measurer {
     return { ...size, rootFields: own, directives: spent, variables, cycles: this.#cycles };
   }
 
-  /** Of fragments that no operation spreads, only whether they spread themselves matters: they are refused as unused. */
+  /** Unused fragments are refused anyway; only whether they spread themselves matters here. */
   measureUnused(): Measures {
     for (const name of this.#fragments.keys()) this.#fragment(name);
     return { ...NOTHING, cycles: this.#cycles };

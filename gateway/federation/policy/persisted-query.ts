@@ -3,9 +3,9 @@ import { GraphQLError } from "graphql";
 import type { OperationPayload } from "./policy.ts";
 
 /**
- * Refuses an extension `persistedQuery` that is not of Apollo's protocol, version 1, or whose hash is not that of the
- * text beside it. Apollo Server names these faults without a code, as if they were ours. Undefined where there is no
- * fault; whether the hash is known is found later.
+ * Refuses a `persistedQuery` extension that is not of Apollo's protocol, version 1, or whose hash is not that of the
+ * query. Apollo Server reports these errors without a code, like internal ones. Undefined for a valid extension;
+ * whether the hash is known is checked later.
  */
 export function refusePersistedQuery({ query, extensions }: OperationPayload): GraphQLError | undefined {
   const given: unknown = Object(extensions).persistedQuery;

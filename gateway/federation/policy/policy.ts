@@ -23,32 +23,32 @@ export type OperationPayload = {
   readonly extensions?: Readonly<Record<string, unknown>> | null | undefined;
 };
 
-/** An operation that may be run. Documents of one text are one object. */
+/** An operation that may run. Equal texts share one document object. */
 export type Admitted = {
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
-  /** The variables that the operation declares, as they were sent. */
+  /** The declared variables of the operation, as the client sent them. */
   readonly variables: Variables;
-  /** For how many requests it counts against the rate limit. */
+  /** The number of requests it counts as against the rate limit. */
   readonly requests: number;
 };
 
-/** Decides what may be asked: once, for HTTP, WebSocket, server-sent events and multipart (promises P8, F35). */
+/** Decides which operations are allowed: once, for HTTP, WebSocket, SSE and multipart (promises P8, F35). */
 export interface Policy {
   readonly limits: GraphLimits;
   readonly trusted: TrustedDocuments;
-  /** The trusted document that a client names in place of a text; undefined when it names none that is known. */
+  /** The text of the trusted document that a client names; undefined when it names no known document. */
   trustedText(payload: OperationPayload): string | undefined;
-  /** Admits an operation, or says in every point why not. Nothing is planned or asked before. */
+  /** Admits an operation, or returns every reason against it. Nothing is planned or fetched before. */
   admit(payload: OperationPayload): Admitted | readonly GraphQLError[];
 }
 
-/** What a policy is made of. */
+/** The dependencies of a policy. */
 export type PolicyOptions = {
   readonly schema: GraphQLSchema;
   readonly supergraphSdl: string;
   readonly limits: GraphLimits;
-  /** Whether clients may ask for the schema, and are told which name they may have meant. */
+  /** Whether clients may introspect the schema and get suggestions of names. */
   readonly introspection: boolean;
   readonly trusted?: TrustedDocuments;
 };
@@ -56,8 +56,9 @@ export type PolicyOptions = {
 const NO_OPERATION = "OPERATION_RESOLUTION_FAILURE";
 
 /**
- * Makes the policy of a graph. Checks go from the cheapest to the most expensive: the document, which is remembered,
- * the size of its variables, their types, the cost. Throws a StartupError when a trusted document would be refused.
+ * Creates the policy of a graph. Checks go from the cheapest to the most expensive: the document, whose result is
+ * cached, the size of its variables, their types, the cost. Throws a StartupError when a trusted document would be
+ * refused.
  */
 export function createPolicy(options: PolicyOptions): Policy {
   const { limits, trusted = NO_TRUSTED_DOCUMENTS } = options;
@@ -74,7 +75,7 @@ export function createPolicy(options: PolicyOptions): Policy {
       const text = payload.query || trustedText(payload);
       if (typeof text !== "string") return [notFound()];
       if (trusted.only && !trusted.has(text))
-        return [refuse("Only documents that are known here are answered.", { limit: "trustedDocuments" })];
+        return [refuse("Only trusted documents are allowed.", { limit: "trustedDocuments" })];
       return admitText(text, payload);
     },
   };
@@ -82,7 +83,7 @@ export function createPolicy(options: PolicyOptions): Policy {
   return policy;
 }
 
-/** What `admit` does with a text that may be asked. */
+/** The admission of a text that is allowed by the trusted documents. */
 function createAdmission({ schema, supergraphSdl, limits, introspection }: PolicyOptions) {
   const hideNames = introspection ? undefined : createHideNames(schema);
   const check = createDocumentCheck({ schema, supergraphSdl, limits, hideNames });
@@ -95,7 +96,9 @@ function createAdmission({ schema, supergraphSdl, limits, introspection }: Polic
     const { document, inputs, priceOf } = checked;
     const operation = getOperationAST(document, operationName);
     if (!operation)
-      return [withoutPlace("The document has no such operation: name one of it.", NO_OPERATION)];
+      return [
+        withoutPlace("The document has no such operation: send an operationName that it has.", NO_OPERATION),
+      ];
     const variables = declaredIn(operation, given ?? {});
     const all = operation.variableDefinitions?.length
       ? { ...defaultsOf(operation), ...variables }
@@ -118,22 +121,19 @@ function hashIn(extensions: OperationPayload["extensions"]): string | undefined 
 }
 
 function notFound(): GraphQLError {
-  return withoutPlace(
-    "Send a query, or the id of a document that is known here.",
-    "PERSISTED_QUERY_NOT_FOUND",
-  );
+  return withoutPlace("Send a query, or the id of a trusted document.", "PERSISTED_QUERY_NOT_FOUND");
 }
 
 function withoutPlace(message: string, code: string): GraphQLError {
   return new GraphQLError(message, { extensions: { code } });
 }
 
-/** An operator learns at once which of the documents the graph would not answer. Costs depend on variables and wait. */
+/** Checks at startup that no trusted document would be refused. Costs depend on variables and are checked later. */
 function requireGood({ trusted, admit }: Policy): void {
   for (const { id, text } of trusted.all) {
     const admitted = admit({ query: text });
     const [refusal] = "document" in admitted ? [] : admitted;
-    // Which of several operations is meant, and its variables, a client says with each request.
+    // The operationName and the variables are only known with each request.
     if (
       !refusal ||
       refusal.extensions.code === NO_OPERATION ||

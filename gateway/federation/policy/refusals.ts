@@ -2,19 +2,19 @@ import { GraphQLError, type GraphQLFormattedError, type OperationDefinitionNode 
 
 const INTERNAL = { message: "Something went wrong on our side.", code: "internal_error" } as const;
 
-/** A refusal before anything is asked. `limit` names what was too much. */
+/** The error for an operation refused before it runs. `limit` names the exceeded limit. */
 export function refuse(message: string, details: Readonly<Record<string, unknown>> = {}): GraphQLError {
   return new GraphQLError(message, { extensions: { code: "graphql_refused", ...details } });
 }
 
-/** An operation that is over a limit. */
+/** The error for an operation that exceeds a limit. */
 export function tooMuch(limit: string, found: number | undefined, most: number): GraphQLError {
   const words = limit.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-  const amount = found !== undefined && Number.isSafeInteger(found) ? `${found}, and ` : "above ";
-  return refuse(`The ${words} of this operation is too much: ${amount}${most} is the most.`, { limit, most });
+  const amount = found !== undefined && Number.isSafeInteger(found) ? `: it has ${found}` : "";
+  return refuse(`This operation exceeds the limit of ${most} for ${words}${amount}.`, { limit, most });
 }
 
-/** A subscription is not answered by one response: it goes to the streams. */
+/** The error for a subscription sent for a single response, which belongs on a streaming transport. */
 export function refuseSubscription(operation: OperationDefinitionNode | undefined): GraphQLError | undefined {
   if (operation?.operation !== "subscription") return undefined;
   return refuse(
@@ -23,10 +23,7 @@ export function refuseSubscription(operation: OperationDefinitionNode | undefine
   );
 }
 
-/**
- * What a client sees of an error: never a stack, and no text of an unexpected error. Whoever runs the gateway
- * finds that in the log.
- */
+/** An error as clients see it: never a stack, and no text of an unexpected error, which is only in the log. */
 export function showError(formatted: GraphQLFormattedError): GraphQLFormattedError {
   const { stacktrace: _hidden, ...extensions } = formatted.extensions ?? {};
   const { code } = extensions;

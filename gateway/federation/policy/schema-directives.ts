@@ -7,12 +7,12 @@ import {
   valueFromASTUntyped,
 } from "graphql";
 
-/** Uses of a specification's directive in a supergraph, by what they stand on: `Type`, `Type.field`, `Type.field(arg)`. */
+/** Uses of a specification's directive in a supergraph, by coordinate: `Type`, `Type.field`, `Type.field(arg)`. */
 export type DirectiveUses = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 
 /**
- * Where a supergraph uses the directives of Federation's specifications, by the name of the specification: a
- * supergraph may give them other names (`@link(as:)`, `import`).
+ * The uses of the directives of Federation's specifications, by the name in the specification: a supergraph may
+ * rename them (`@link(as:)`, `import`).
  */
 export function readDirectiveUses(
   supergraphSdl: string,
@@ -33,7 +33,7 @@ type Carrier = {
 
 function usesOf(document: DocumentNode, directive: string): DirectiveUses {
   const uses = new Map<string, Readonly<Record<string, unknown>>>();
-  const note = (coordinate: string, { directives = [] }: Carrier) => {
+  const collect = (coordinate: string, { directives = [] }: Carrier) => {
     const found = directives.find(({ name }) => name.value === directive);
     if (found) uses.set(coordinate, argumentsOf(found));
   };
@@ -41,11 +41,12 @@ function usesOf(document: DocumentNode, directive: string): DirectiveUses {
     if (definition.kind === Kind.DIRECTIVE_DEFINITION || !("name" in definition)) continue;
     const type = definition as Carrier;
     const typeName = type.name?.value ?? "";
-    note(typeName, type);
+    collect(typeName, type);
     for (const field of [...(type.fields ?? []), ...(type.values ?? [])]) {
       const fieldName = `${typeName}.${field.name?.value}`;
-      note(fieldName, field);
-      for (const argument of field.arguments ?? []) note(`${fieldName}(${argument.name?.value})`, argument);
+      collect(fieldName, field);
+      for (const argument of field.arguments ?? [])
+        collect(`${fieldName}(${argument.name?.value})`, argument);
     }
   }
   return uses;
@@ -55,7 +56,7 @@ function argumentsOf({ arguments: given = [] }: ConstDirectiveNode): Readonly<Re
   return Object.fromEntries(given.map(({ name, value }) => [name.value, valueFromASTUntyped(value)]));
 }
 
-/** By the name of a specification, the name that its directive has in this supergraph. */
+/** The local name of each directive in this supergraph, by its name in the specification. */
 function localNames(document: DocumentNode): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   for (const definition of document.definitions) {

@@ -11,8 +11,8 @@ import {
 
 /**
  * A subscription selects exactly one root field, whatever its variables are: as the specification of September 2025
- * requires, `@skip` and `@include` are refused there, in fragments too. The rule of graphql-js, which allows some of
- * them, throws for a condition that is a variable.
+ * requires, `@skip` and `@include` are refused there, in fragments too. The rule of graphql-js allows some of them,
+ * and throws for a condition that is a variable.
  */
 export const SubscriptionRootRule: ValidationRule = (context) => {
   const single = SingleFieldSubscriptionsRule(context);

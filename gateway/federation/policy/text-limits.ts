@@ -2,14 +2,14 @@ import type { GraphQLError } from "graphql";
 import type { GraphLimits } from "../../../src/graph-limits.ts";
 import { tooMuch } from "./refusals.ts";
 
-/** Selections, arguments, lists and objects within each other. A parser that recurses runs out of stack at some thousand. */
+/** The deepest nesting of selections, arguments, lists and objects. Recursive parsers overflow at thousands. */
 const MAX_NESTING = 200;
 const OPENING = new Set(["{", "(", "["]);
 const CLOSING = new Set(["}", ")", "]"]);
-/** Block strings, strings and comments: what brackets do not count in. One that does not end lasts to the end of the text. */
+/** Block strings, strings and comments, in which brackets do not count. Unterminated ones extend to the end. */
 const LITERAL = /"""(?:\\"""|[\s\S])*?(?:"""|$)|"(?:\\.|[^"\\\n])*"?|#[^\n\r]*/g;
 
-/** Why a document is not even parsed: it is too long, or nested too deeply. Undefined when it may be parsed. */
+/** The error for a document that is too long or too deeply nested to be parsed. Undefined when it may be parsed. */
 export function refuseText(text: string, { documentBytes }: GraphLimits): GraphQLError | undefined {
   if (text.length > documentBytes || Buffer.byteLength(text) > documentBytes)
     return tooMuch("documentBytes", undefined, documentBytes);

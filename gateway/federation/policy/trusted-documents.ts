@@ -4,16 +4,16 @@ import { StartupError } from "../../../src/kernel/errors.ts";
 
 /** The documents of the operator's own clients, by the id that a client sends in place of the text. */
 export type TrustedDocuments = {
-  /** Whether no other document is taken. */
+  /** Whether all other documents are refused. */
   readonly only: boolean;
-  /** By id, in either of the spellings that clients use. */
+  /** The text of an id, in either of the forms that clients use. */
   text(id: string): string | undefined;
-  /** Whether a text is one of them, to the letter. */
+  /** Whether a text is exactly one of them. */
   has(text: string): boolean;
   readonly all: readonly { readonly id: string; readonly text: string }[];
 };
 
-/** No document is known beforehand. */
+/** No trusted documents. */
 export const NO_TRUSTED_DOCUMENTS: TrustedDocuments = {
   only: false,
   text: () => undefined,
@@ -24,9 +24,10 @@ export const NO_TRUSTED_DOCUMENTS: TrustedDocuments = {
 const MAX_DOCUMENTS = 10_000;
 
 /**
- * Reads a manifest: Apollo's (`{"format":"apollo-persisted-query-manifest","version":1,"operations":[{"id","body"}]}`)
- * or an object of texts by id, as Relay's and GraphQL Code Generator's tools write it. A document is also known by the
- * SHA-256 of its text. Throws a StartupError for a file that is neither.
+ * Reads a manifest: Apollo's
+ * (`{"format":"apollo-persisted-query-manifest","version":1,"operations":[{"id","body"}]}`) or an object of texts by
+ * id, as Relay's and GraphQL Code Generator's tools write it. The SHA-256 of a document's text is also accepted as
+ * its id. Throws a StartupError for any other file.
  */
 export function readTrustedDocuments(path: string, only: boolean): TrustedDocuments {
   const documents = parseManifest(path);
@@ -49,23 +50,23 @@ function parseManifest(path: string): readonly { readonly id: string; readonly t
   }
   const { format, operations } = Object(manifest) as { format?: unknown; operations?: unknown };
   if (typeof manifest !== "object" || manifest === null || Array.isArray(manifest))
-    throw wrong(path, "it is no object");
+    throw wrong(path, "it is not an object");
   const entries =
     format === "apollo-persisted-query-manifest" && Array.isArray(operations)
       ? operations.map((one: unknown) => [Object(one).id, Object(one).body])
       : Object.entries(manifest);
   return entries.map(([id, text]) => {
     if (typeof id !== "string" || typeof text !== "string")
-      throw wrong(path, "every document has an id and a text");
+      throw wrong(path, "every document must have an id and a text");
     return { id: withoutPrefix(id), text };
   });
 }
 
-/** The specification of persisted documents lets clients say which hash an id is. */
+/** The specification of persisted documents allows an id to be prefixed with its hash algorithm. */
 function withoutPrefix(id: string): string {
   return id.startsWith("sha256:") ? id.slice("sha256:".length) : id;
 }
 
 function wrong(path: string, why: string): StartupError {
-  return new StartupError(`TRUSTED_DOCUMENTS: ${path} is no manifest of documents (${why}).`);
+  return new StartupError(`TRUSTED_DOCUMENTS: ${path} is not a document manifest (${why}).`);
 }

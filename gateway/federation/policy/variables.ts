@@ -17,7 +17,7 @@ export type Variables = Readonly<Record<string, unknown>>;
 const MAX_FAULTS = 20;
 const INVALID = "invalid_parameter";
 
-/** The variables that an operation declares, of those that a client sent: others are of no use to anyone. */
+/** The variables that an operation declares, out of those that a client sent: others have no effect. */
 export function declaredIn(
   { variableDefinitions = [] }: OperationDefinitionNode,
   given: Variables,
@@ -40,8 +40,8 @@ export function defaultsOf({ variableDefinitions = [] }: OperationDefinitionNode
 }
 
 /**
- * Says which variables do not fit their types, by their place. The values are not repeated, as they may be as large as
- * the request; with `hidesNames`, neither is anything that would tell a name of the schema.
+ * Reports which variables are invalid for their types, by path. The values are not repeated, as they may be as large
+ * as the request; with `hidesNames`, neither are names of the schema.
  */
 export function findVariableFaults(
   schema: GraphQLSchema,
@@ -72,7 +72,7 @@ export function findVariableFaults(
 
 type CoercionFault = { readonly path: readonly (string | number)[]; readonly error: GraphQLError };
 
-/** What graphql-js finds wrong with a value: the first of it where it is much. */
+/** The errors of graphql-js for a value: only the first ones if there are many. */
 function coercionFaults(value: unknown, type: GraphQLInputType): readonly CoercionFault[] {
   const found: CoercionFault[] = [];
   const enough = new Error("enough faults were found");

@@ -1,10 +1,10 @@
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { AgentEvent, IntelligentData, PlacedAgentEvent, SealedKeyEntry } from "./agent-event.ts";
 
-/** A place in the chain, as rows have it. */
+/** A position in the chain, as stored in rows. */
 export type Place = { readonly block_number: string; readonly log_index: number };
 type Origin = Place & { readonly block_hash: Hex; readonly transaction_hash: Hex };
-/** A row that holds until its end; an end of null is open. */
+/** A row that is valid until its end; null means it has not ended. */
 type TemporalRow = Origin & { ended_block: string | null; ended_log: number | null };
 
 type TransferRow = TemporalRow & { token_id: string; sender: Hex; receiver: Hex; with_key: boolean };
@@ -30,17 +30,17 @@ type SealedKeyRow = Origin & {
   key_count: number;
 };
 
-/** What ends among the rows that were there before. */
+/** Ends of rows stored before this page. */
 type TokenEnd = Place & { readonly token_id: string };
 type UserEnd = Place & { readonly user_address: Hex };
 type GrantEnd = Place & {
   readonly token_id: string;
-  /** Null ends every user's. */
+  /** Null ends the grants of every user. */
   readonly user_address: Hex | null;
   readonly reason: AuthorizationEnd;
 };
 
-/** What a page of logs makes of the rows: what ends, and what comes. Ends go first. */
+/** The row changes of a page of logs: rows that end, and new rows. Ends are applied first. */
 export type AgentChanges = {
   readonly transfers: Line<TransferRow, TokenEnd>;
   readonly datas: Line<DataRow, TokenEnd>;
@@ -52,36 +52,36 @@ export type AgentChanges = {
 };
 export type Line<Row, End> = { readonly ends: readonly End[]; readonly rows: readonly Row[] };
 
-/** No more keys of one event are kept, and of each no more bytes (promises F44). */
+/** The most keys stored of one event, and the most bytes of each key (promises F44). */
 const MAX_KEYS = 256;
 const MAX_KEY_BYTES = 4_096;
 const MAX_DATAS = 1_000;
 const ZERO_ADDRESS = `0x${"0".repeat(40)}`;
 
-/** The tokens whose data must be known before their events can be told, by id. */
+/** The ids of tokens whose data must be loaded before their events can be reduced. */
 export function tokensToKnow(events: readonly PlacedAgentEvent[]): readonly bigint[] {
   const needed = events.filter(({ kind }) => kind === "key-published" || kind === "datum-set");
   return [...new Set(needed.map((event) => ("tokenId" in event ? event.tokenId : 0n)))];
 }
 
 /**
- * Makes rows of one contract's events, in the order of the chain. `known` is the data, before the first of them, of the
- * tokens that `tokensToKnow` names. All logs of a transaction must be among them.
+ * Reduces one contract's events, in chain order, to row changes. `known` is the data that the tokens of `tokensToKnow`
+ * had before the first event. A page must contain all logs of a transaction.
  */
 export function toChanges(
   events: readonly PlacedAgentEvent[],
   known: ReadonlyMap<bigint, readonly IntelligentData[]>,
 ): AgentChanges {
-  const fold = new LogReducer(known);
-  for (const event of events) fold.take(event);
-  return fold.changes();
+  const reducer = new LogReducer(known);
+  for (const event of events) reducer.apply(event);
+  return reducer.changes();
 }
 
-/** Rows of which one at a time holds, by key: each ends where the next begins. */
+/** Rows of which one per key is valid at a time: each ends where the next begins. */
 class VersionedRows<Row extends TemporalRow> {
   readonly rows: Row[] = [];
   readonly #newest = new Map<string, Row>();
-  /** Where what was there before the page ends. */
+  /** By key, the first new row: it ends the row stored before the page. */
   readonly firsts = new Map<string, Row>();
 
   put(key: string, row: Row): void {
@@ -105,7 +105,7 @@ class LogReducer {
   readonly #keys: SealedKeyRow[] = [];
   readonly #known: ReadonlyMap<bigint, readonly IntelligentData[]>;
   readonly #current = new Map<bigint, readonly IntelligentData[]>();
-  /** The transfers and clones of the transaction that is being read. */
+  /** The transfers and clones of the current transaction. */
   #transaction: { hash: Hex | undefined; transfers: TransferRow[]; clones: CloneRow[] } = {
     hash: undefined,
     transfers: [],
@@ -116,7 +116,7 @@ class LogReducer {
     this.#known = known;
   }
 
-  take(event: PlacedAgentEvent): void {
+  apply(event: PlacedAgentEvent): void {
     const { transactionHash } = event.log;
     if (this.#transaction.hash !== transactionHash)
       this.#transaction = { hash: transactionHash, transfers: [], clones: [] };
@@ -175,14 +175,14 @@ class LogReducer {
 
   #transferred({ tokenId, from, to }: Of<"transferred">, origin: Origin): void {
     const token_id = tokenId.toString();
-    const row = { ...lasting(origin), token_id, sender: from, receiver: to, with_key: false };
+    const row = { ...openRow(origin), token_id, sender: from, receiver: to, with_key: false };
     this.#transfers.put(token_id, row);
     this.#transaction.transfers.push(row);
-    // The contract clears the list with every move, and says nothing of it.
+    // The contract clears the authorised users with every transfer, without an event.
     this.#endGrants(tokenId, null, "transferred", origin);
   }
 
-  /** The newest transfer of the transaction to this receiver; a receiver's callback may have moved the token on since. */
+  /** Matches the transaction's newest transfer to this receiver, whose callback may have moved the token on since. */
   #published({ tokenId, to, keys }: Of<"key-published">, origin: Origin): void {
     const token_id = tokenId.toString();
     const own = this.#transaction.transfers.findLast(
@@ -201,7 +201,7 @@ class LogReducer {
       cause: clone ? "clone" : own?.sender === ZERO_ADDRESS ? "mint" : "transfer",
       keys: keys.slice(0, MAX_KEYS).map(({ dataHash, key }, index) => ({
         dataHash: dataHash ?? datas[index]?.dataHash ?? null,
-        ...cut(key),
+        ...truncate(key),
       })),
       key_count: keys.length,
     });
@@ -209,9 +209,9 @@ class LogReducer {
 
   #setData(tokenId: bigint, datas: readonly IntelligentData[], origin: Origin): void {
     const token_id = tokenId.toString();
-    const kept = datas.slice(0, MAX_DATAS);
-    this.#current.set(tokenId, kept);
-    this.#datas.put(token_id, { ...lasting(origin), token_id, datas: kept });
+    const stored = datas.slice(0, MAX_DATAS);
+    this.#current.set(tokenId, stored);
+    this.#datas.put(token_id, { ...openRow(origin), token_id, datas: stored });
   }
 
   #dataOf(tokenId: bigint): readonly IntelligentData[] {
@@ -224,7 +224,7 @@ class LogReducer {
     this.#openGrants.set(token_id, open);
     if (open.has(user)) return;
     const row = {
-      ...lasting(origin),
+      ...openRow(origin),
       token_id,
       authorized_by: by,
       user_address: user,
@@ -243,19 +243,19 @@ class LogReducer {
         row.end_reason = reason;
         open?.delete(holder);
       }
-    // Of what was there before the page, the first end counts.
+    // For rows stored before the page, the first end applies.
     const key = `${token_id} ${user ?? ""}`;
     if (!this.#grantEnds.has(key))
       this.#grantEnds.set(key, { ...placeOf(place), token_id, user_address: user, reason });
   }
 
   #delegated({ user, assistant }: Of<"delegated">, origin: Origin): void {
-    this.#delegations.put(user, { ...lasting(origin), user_address: user, assistant });
+    this.#delegations.put(user, { ...openRow(origin), user_address: user, assistant });
   }
 
   #createdBy({ tokenId, creator }: Of<"creator-set">, origin: Origin): void {
     const token_id = tokenId.toString();
-    this.#creators.put(token_id, { ...lasting(origin), token_id, creator });
+    this.#creators.put(token_id, { ...openRow(origin), token_id, creator });
   }
 
   #cloned({ tokenId, newTokenId, from, to }: Of<"cloned">, origin: Origin): void {
@@ -282,7 +282,7 @@ function toOrigin({ log }: PlacedAgentEvent): Origin {
   };
 }
 
-function lasting(origin: Origin): TemporalRow {
+function openRow(origin: Origin): TemporalRow {
   return { ...origin, ended_block: null, ended_log: null };
 }
 
@@ -306,8 +306,8 @@ function replaced(
   return datas.map((old, n) => (n === index ? data : old));
 }
 
-/** A key of which at most 4 KiB are kept. */
-function cut(key: Hex): Omit<SealedKeyEntry, "dataHash"> {
+/** Truncates a key to 4 KiB. */
+function truncate(key: Hex): Omit<SealedKeyEntry, "dataHash"> {
   const sizeBytes = (key.length - 2) / 2;
   const truncated = sizeBytes > MAX_KEY_BYTES;
   return { key: truncated ? (key.slice(0, 2 + 2 * MAX_KEY_BYTES) as Hex) : key, sizeBytes, truncated };

@@ -21,7 +21,7 @@ export type AgentRole = keyof typeof AGENT_ROLES;
 /** A piece of data of a new token. */
 export type NewIntelligentData = { readonly description: string; readonly dataHash: Hex };
 
-/** A token to mint: with its data, or plain with an optional URI of its metadata. */
+/** A token to mint: with its data, or plain with an optional metadata URI. */
 export type MintRequest = {
   readonly contract: Hex;
   readonly from: Hex;
@@ -34,7 +34,7 @@ export type MintRequest = {
   readonly creator?: Hex | undefined;
 };
 
-/** Who verifies proofs of one type: the contract, and the oracle whose signatures it accepts, where it has one. */
+/** The verifier of one proof type: its contract, and the oracle whose signatures it accepts, if it has one. */
 export type RegisteredOracle = {
   readonly oracleType: OracleType;
   readonly contract: Hex;
@@ -44,7 +44,7 @@ export type RegisteredOracle = {
 /** The verifier of a contract's transfer proofs. */
 export type AgentVerifier = {
   readonly address: Hex;
-  /** How long after its use the nonce of a proof is remembered at least, seconds. */
+  /** The minimum time for which the verifier remembers a used nonce, seconds. */
   readonly maxProofAgeSeconds: bigint;
   readonly paused: boolean;
   readonly oracles: readonly RegisteredOracle[];
@@ -56,7 +56,7 @@ type Dependencies = {
   readonly contracts: readonly AgentContract[];
 };
 
-/** What the contracts of agent tokens say of themselves now, and mints. Nothing is sent from here. */
+/** Reads the current settings of agent token contracts, and prepares mints. It sends nothing. */
 export class AgentContractsService {
   readonly #dependencies: Dependencies;
 
@@ -64,13 +64,13 @@ export class AgentContractsService {
     this.#dependencies = dependencies;
   }
 
-  /** What `mint` costs, neuron. Throws `not_found`, `contract_refused`, `contract_not_found` and `chain_error`. */
+  /** The mint fee, neuron. Throws `not_found`, `contract_refused`, `contract_not_found` and `chain_error`. */
   mintFee(contract: Hex): Promise<bigint> {
     const { address } = this.#agentNft(contract);
     return this.#read("the mint fee", { address, abi: agentNftAbi, functionName: "getMintFee" });
   }
 
-  /** The roles that an account has. Throws as `mintFee` does. */
+  /** The roles of an account. Throws what `mintFee` throws. */
   async rolesOf(contract: Hex, account: Hex): Promise<readonly AgentRole[]> {
     const { address } = this.#agentNft(contract);
     const token = { address, abi: agentNftAbi } as const;
@@ -85,7 +85,7 @@ export class AgentContractsService {
     return roles.filter((_, at) => has[at]);
   }
 
-  /** The verifier of transfer proofs with its oracles. Throws as `mintFee` does. */
+  /** The verifier of transfer proofs with its oracles. Throws what `mintFee` throws. */
   async verifier(contract: Hex): Promise<AgentVerifier> {
     const token = { address: this.#agentNft(contract).address, abi: agentNftAbi } as const;
     const address = lowerHex(
@@ -101,16 +101,16 @@ export class AgentContractsService {
   }
 
   /**
-   * A transaction that mints a token, tried on the chain first. It sends the mint fee of now, unless it mints with
-   * MINTER_ROLE. Throws `invalid_parameter` for fields that do not fit together, and as `mintFee` does.
+   * A transaction that mints a token, simulated on the chain first. It sends the current mint fee, unless it mints
+   * with MINTER_ROLE. Throws `invalid_parameter` for incompatible fields, and what `mintFee` throws.
    */
   async mint(request: MintRequest): Promise<PreparedTransaction> {
     const { data, uri, withRole, creator } = request;
-    if (data.length > 0 && uri !== undefined) throw invalid("uri", "A token has data or a URI, not both.");
+    if (data.length > 0 && uri !== undefined) throw invalid("uri", "Set data or a URI, not both.");
     if (creator !== undefined && !withRole)
-      throw invalid("creator", "Only a mint with MINTER_ROLE names a creator.");
+      throw invalid("creator", "Only a mint with MINTER_ROLE can set a creator.");
     if (creator !== undefined && data.length === 0 && uri === undefined)
-      throw invalid("creator", "A token without data needs a URI to name a creator.");
+      throw invalid("creator", "A creator needs data or a URI.");
     const { address } = this.#agentNft(request.contract);
     const value = withRole ? 0n : await this.mintFee(address);
     const call = { to: address, abi: agentNftAbi, from: request.from, value };
@@ -120,7 +120,9 @@ export class AgentContractsService {
       functionName,
       args: mintArguments(request) as never,
       warnings:
-        value > 0n ? ["The contract keeps the mint fee, also of what is minted to another account."] : [],
+        value > 0n
+          ? ["The contract keeps the mint fee, even if the token is minted to another account."]
+          : [],
     });
   }
 
@@ -153,10 +155,10 @@ export class AgentContractsService {
   }
 
   #agentNft(address: Hex): AgentContract {
-    const wanted = lowerHex(address);
-    const contract = this.#dependencies.contracts.find((known) => known.address === wanted);
+    const lowered = lowerHex(address);
+    const contract = this.#dependencies.contracts.find((known) => known.address === lowered);
     if (!contract)
-      throw new AppError("not_found", "This contract is not among those that are read: see agentContracts.", {
+      throw new AppError("not_found", "This contract is not configured: see agentContracts.", {
         param: "contract",
       });
     if (contract.generation === "agent-nft") return contract;
@@ -164,7 +166,7 @@ export class AgentContractsService {
   }
 }
 
-/** The arguments of the overload of `mint` or `mintWithRole` that takes what the request has. */
+/** The arguments of the overload of `mint` or `mintWithRole` that fits the request's fields. */
 function mintArguments({ data, uri, to, creator }: MintRequest): readonly unknown[] {
   const by = creator === undefined ? [] : [lowerHex(creator)];
   if (data.length === 0) return uri === undefined ? [lowerHex(to)] : [lowerHex(to), uri, ...by];

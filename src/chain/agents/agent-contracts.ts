@@ -1,19 +1,19 @@
 import { type Hex, isAddress, lowerHex } from "../../kernel/text/hex.ts";
 import { AGENT_GENERATIONS, type AgentGeneration } from "./agent-event.ts";
 
-/** A contract of agent tokens that is read, and from which block on; the network's own start without one. */
+/** A configured agent token contract, and the block to start reading at; by default the network's first block. */
 export type AgentContract = {
   readonly address: Hex;
   readonly generation: AgentGeneration;
   readonly startBlock: bigint | undefined;
 };
 
-/** Each contract has a watcher of its own, and so a round trip every two seconds. */
+/** Each contract has its own watcher, which polls the chain every two seconds. */
 export const MAX_AGENT_CONTRACTS = 16;
 
 /**
- * Reads `agent-nft:0x...@123`: a generation (without one, that of SPEC), an address, and the block of its deployment,
- * which may be left out. Undefined for anything else.
+ * Parses `agent-nft:0x...@123`: a generation (by default that of SPEC), an address, and an optional deployment block.
+ * Returns undefined for anything else.
  */
 export function parseAgentContract(text: string): AgentContract | undefined {
   const [, generation = "agent-nft", address = "", start] =

@@ -2,14 +2,14 @@ import { type AbiParameter, decodeAbiParameters, toEventSelector } from "viem";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import type { ChainLog } from "../watcher/log-handler.ts";
 
-/** The generations of agent contracts that we read: that of SPEC 2.5, and its successor (facts: router-and-chain 3). */
+/** The supported generations of agent contracts: that of SPEC 2.5, and its successor (facts: router-and-chain 3). */
 export const AGENT_GENERATIONS = ["agent-nft", "agentic-id"] as const;
 export type AgentGeneration = (typeof AGENT_GENERATIONS)[number];
 
-/** One piece of a token's data: what it is, and the hash of its ciphertext, which may be a root of the storage network. */
+/** A piece of a token's data: a description, and the hash of its ciphertext, which may be a storage root. */
 export type IntelligentData = { readonly description: string; readonly dataHash: Hex };
 
-/** A key as it was published: sealed for its receiver. `sizeBytes` is its length on chain; longer ones are kept cut. */
+/** A published key, sealed for its receiver. `sizeBytes` is its length on chain; longer keys are stored truncated. */
 export type SealedKeyEntry = {
   readonly dataHash: Hex | null;
   readonly key: Hex;
@@ -17,7 +17,7 @@ export type SealedKeyEntry = {
   readonly truncated: boolean;
 };
 
-/** What a log of an agent contract tells, the same for every generation. Addresses are in lower case. */
+/** A decoded log of an agent contract, the same for every generation. Addresses are in lower case. */
 export type AgentEvent =
   | { readonly kind: "transferred"; readonly tokenId: bigint; readonly from: Hex; readonly to: Hex }
   | {
@@ -46,35 +46,35 @@ export type AgentEvent =
     }
   | { readonly kind: "creator-set"; readonly tokenId: bigint; readonly creator: Hex };
 
-/** An event and where the chain has it. */
+/** An event and its position in the chain. */
 export type PlacedAgentEvent = AgentEvent & {
   readonly log: Pick<ChainLog, "blockNumber" | "logIndex" | "blockHash" | "transactionHash">;
 };
 
-/** Reads one kind of log. Throws for a log that is not laid out as its event is. */
+/** Decodes one kind of log. Throws if the log's layout does not match the event. */
 export type LogReader = (log: ChainLog) => readonly AgentEvent[];
 
-/** The readers of a generation by the first topic of their event. */
+/** The readers of a generation, by the first topic of their event. */
 export type LogReaders = ReadonlyMap<Hex, LogReader>;
 
-/** Puts readers under the first topics of their events, which are named as Solidity writes them. */
+/** Maps readers, given by Solidity event signature, to the first topics of their events. */
 export function readersOf(readers: Readonly<Record<string, LogReader>>): LogReaders {
   return new Map(
     Object.entries(readers).map(([event, read]) => [lowerHex(toEventSelector(`event ${event}`)), read]),
   );
 }
 
-/** The `n`-th indexed argument of a log as an address, from 1. */
+/** The `n`-th indexed argument of a log as an address, counted from 1. */
 export function addressAt(log: ChainLog, n: number): Hex {
   return `0x${topicAt(log, n).slice(26)}`;
 }
 
-/** The `n`-th indexed argument of a log as a number, from 1. */
+/** The `n`-th indexed argument of a log as a number, counted from 1. */
 export function numberAt(log: ChainLog, n: number): bigint {
   return BigInt(topicAt(log, n));
 }
 
-/** The arguments of a log that are not indexed. */
+/** The non-indexed arguments of a log. */
 export function dataOf<const Parameters extends readonly AbiParameter[]>(
   log: ChainLog,
   parameters: Parameters,
@@ -82,7 +82,7 @@ export function dataOf<const Parameters extends readonly AbiParameter[]>(
   return decodeAbiParameters(parameters, log.data);
 }
 
-/** A piece of data as we keep it: text that PostgreSQL takes, of a length that a page can bear. */
+/** A piece of data as stored: text that PostgreSQL accepts, of limited length. */
 export function toIntelligentData(raw: {
   readonly dataDescription: string;
   readonly dataHash: Hex;

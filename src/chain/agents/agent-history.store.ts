@@ -14,11 +14,11 @@ import {
   toPlaced,
 } from "./token-rows.ts";
 
-/** A move of a token. A mint comes from, and a burn goes to, null. */
+/** A transfer of a token. `from` is null for a mint, `to` is null for a burn. */
 export type TokenTransfer = TokenKey &
   Placed & { readonly from: Hex | null; readonly to: Hex | null; readonly withKey: boolean };
 
-/** Who may use a token, and from when; until when and why, once that is over. */
+/** An authorisation to use a token: since when, and, once it has ended, until when and why. */
 export type Authorization = TokenKey &
   Placed & {
     readonly by: Hex;
@@ -27,11 +27,11 @@ export type Authorization = TokenKey &
     readonly endReason: AuthorizationEnd | null;
   };
 
-/** A token that was made of another one. */
+/** A token cloned from another one. */
 export type TokenClone = TokenKey &
   Placed & { readonly newTokenId: bigint; readonly from: Hex; readonly to: Hex };
 
-/** A token's moves, newest first. */
+/** A token's transfers, newest first. */
 export async function listTransfers(
   queries: Queries,
   chainId: number,
@@ -49,7 +49,7 @@ export async function listTransfers(
   }));
 }
 
-/** A token's authorisations, those that ended among them, newest first. */
+/** A token's authorisations, including ended ones, newest first. */
 export async function listAuthorizations(
   queries: Queries,
   chainId: number,

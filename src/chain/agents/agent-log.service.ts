@@ -23,11 +23,11 @@ type Dependencies = { readonly chainId: number; readonly contract: AgentContract
 
 const READERS = { "agent-nft": agentNftReaders, "agentic-id": agenticIdReaders } as const;
 
-/** The keys of one event travel with it up to this many bytes; larger ones are read from the database. */
-const MAX_TOLD_BYTES = 8_192;
+/** An event carries its keys up to this many bytes in total; larger ones are read from the database. */
+const MAX_INLINE_KEY_BYTES = 8_192;
 
 /**
- * Takes one contract's agent tokens from its logs: owners, data, authorised users and sealed keys.
+ * Stores one contract's agent tokens from its logs: owners, data, authorised users and sealed keys.
  * Publishes transfers and sealed keys, and publishes them again as `removed` when a reorg reverts them.
  */
 export class AgentLogService implements LogHandler {
@@ -46,18 +46,18 @@ export class AgentLogService implements LogHandler {
   async apply(tx: Queries, logs: readonly ChainLog[]): Promise<void> {
     const events = this.#read(logs);
     const known = await readDatas(tx, this.#key, tokensToKnow(events));
-    await this.#tell(tx, await writeChanges(tx, this.#key, toChanges(events, known)), false);
+    await this.#publish(tx, await writeChanges(tx, this.#key, toChanges(events, known)), false);
   }
 
   async revert(tx: Queries, from: bigint): Promise<void> {
-    await this.#tell(tx, await revertChanges(tx, this.#key, from), true);
+    await this.#publish(tx, await revertChanges(tx, this.#key, from), true);
   }
 
   async confirm(tx: Queries): Promise<void> {
     await forgetRemovedKeys(tx);
   }
 
-  /** An endpoint may tell a log twice. */
+  /** Drops duplicates: an endpoint may return a log twice. */
   #read(logs: readonly ChainLog[]): readonly PlacedAgentEvent[] {
     const seen = new Set<string>();
     return logs.flatMap((log) => {
@@ -69,13 +69,13 @@ export class AgentLogService implements LogHandler {
     });
   }
 
-  async #tell(tx: Queries, { transfers, keys }: AppliedChanges, removed: boolean): Promise<void> {
+  async #publish(tx: Queries, { transfers, keys }: AppliedChanges, removed: boolean): Promise<void> {
     const { contract } = this.#key;
     const events = [
       ...transfers.map((row) => ({ row, event: toTransferEvent(contract, row, removed) })),
       ...keys.map((row) => ({ row, event: toKeyEvent(contract, row, removed) })),
     ];
-    // What is taken back goes in the opposite order.
+    // Reverted events are published in reverse order.
     const sign = removed ? -1 : 1;
     events.sort(
       ({ row: one }, { row: other }) =>
@@ -89,7 +89,7 @@ export class AgentLogService implements LogHandler {
   }
 }
 
-/** What events of a token's transfers are ordered by. */
+/** The subject of a token's transfer events, which are ordered per subject. */
 export function tokenSubject(contract: Hex, tokenId: string | bigint): string {
   return `${contract}:${tokenId}`;
 }
@@ -117,24 +117,24 @@ function toTransferEvent(
 }
 
 function toKeyEvent(contract: Hex, row: SealedKeyChange, removed: boolean): NewEvent<"sealed-key.published"> {
-  const { keys, ...told } = row;
+  const { keys, ...fields } = row;
   const bytes = keys.reduce((sum, { key }) => sum + key.length / 2, 0);
   return {
     topic: "sealed-key.published",
     subject: row.receiver,
     data: {
-      sealedKeyId: told.id,
+      sealedKeyId: fields.id,
       contract,
-      tokenId: told.token_id,
-      from: told.sender,
-      to: told.receiver,
-      cause: told.cause,
-      keys: bytes > MAX_TOLD_BYTES ? null : (keys as SealedKeyText[]),
-      keyCount: told.key_count,
-      blockNumber: told.block_number,
-      logIndex: told.log_index,
-      blockHash: told.block_hash,
-      transactionHash: told.transaction_hash,
+      tokenId: fields.token_id,
+      from: fields.sender,
+      to: fields.receiver,
+      cause: fields.cause,
+      keys: bytes > MAX_INLINE_KEY_BYTES ? null : (keys as SealedKeyText[]),
+      keyCount: fields.key_count,
+      blockNumber: fields.block_number,
+      logIndex: fields.log_index,
+      blockHash: fields.block_hash,
+      transactionHash: fields.transaction_hash,
       removed,
     },
   };

@@ -11,7 +11,7 @@ const DATAS = {
 
 /**
  * The logs of AgentNFT, the generation of SPEC 2.5 (facts: router-and-chain 3.1). A sealed key belongs to the piece of
- * data at its own index; that authorisations end with a transfer, no log says.
+ * data at the same index. Authorisations end with a transfer, but no log records that.
  */
 export const agentNftReaders: LogReaders = readersOf({
   "Transfer(address,address,uint256)": (log) => [

@@ -29,7 +29,7 @@ export type { Authorization, TokenClone, TokenTransfer } from "./agent-history.s
 export type { Delegation } from "./agent-tokens.store.ts";
 export type { TokenKey } from "./token-rows.ts";
 
-/** An agent token as it stands, as far as the chain was read. */
+/** The current state of an agent token, as far as the chain has been read. */
 export type AgentToken = StoredToken & { readonly generation: AgentGeneration };
 
 type Dependencies = {
@@ -42,23 +42,23 @@ type Dependencies = {
 
 const VERIFIER_FRESH_MS = 10_000;
 
-/** Finds agent tokens and what became of them. All of it is public, as the chain is. */
+/** Finds agent tokens and their history. All data is public, as on the chain. */
 export class AgentTokensService {
   readonly #dependencies: Dependencies;
   readonly #contracts: ReadonlyMap<Hex, AgentContract>;
-  readonly #verifiers = new Map<Hex, { readonly address: Promise<Hex>; readonly askedMs: number }>();
+  readonly #verifiers = new Map<Hex, { readonly address: Promise<Hex>; readonly readMs: number }>();
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
     this.#contracts = new Map(dependencies.contracts.map((contract) => [contract.address, contract]));
   }
 
-  /** The contracts that are read. */
+  /** The configured contracts. */
   contracts(): readonly AgentContract[] {
     return this.#dependencies.contracts;
   }
 
-  /** For each key, in their order, its token; undefined for one that was never minted, or whose contract is not read. */
+  /** The token of each key, in input order; undefined if it was never minted or its contract is not configured. */
   async byKeys(keys: readonly TokenKey[]): Promise<readonly (AgentToken | undefined)[]> {
     const found = await findTokens(this.#dependencies.queries, this.#dependencies.chainId, keys.map(lower));
     const tokens = new Map(found.map((token) => [nameOf(token), this.#withGeneration(token)]));
@@ -86,14 +86,14 @@ export class AgentTokensService {
     );
   }
 
-  /** For each token, in their order, who may use it now, in the order in which they were authorised. */
+  /** For each token, in input order, the users who may use it now, in order of authorisation. */
   async usersOf(keys: readonly TokenKey[]): Promise<readonly (readonly Hex[])[]> {
     const found = await findUsers(this.#dependencies.queries, this.#dependencies.chainId, keys.map(lower));
     const users = Map.groupBy(found, nameOf);
     return keys.map((key) => users.get(nameOf(lower(key)))?.map(({ user }) => user) ?? []);
   }
 
-  /** For each user, in their order, the delegates that may sign access proofs, by contract. */
+  /** For each user, in input order, the delegates that may sign access proofs, by contract. */
   async delegationsOf(users: readonly Hex[]): Promise<readonly (readonly Delegation[])[]> {
     const found = await findDelegations(
       this.#dependencies.queries,
@@ -104,7 +104,7 @@ export class AgentTokensService {
     return users.map((user) => delegations.get(lowerHex(user)) ?? []);
   }
 
-  /** A token's moves, newest first. */
+  /** A token's transfers, newest first. */
   async transfers(key: TokenKey, page: PageRequest): Promise<Page<TokenTransfer>> {
     return toPage(
       await listTransfers(this.#dependencies.queries, this.#dependencies.chainId, lower(key), page),
@@ -112,7 +112,7 @@ export class AgentTokensService {
     );
   }
 
-  /** Who was ever authorised to use a token, and until when, newest first. */
+  /** Every authorisation to use a token, including ended ones, newest first. */
   async authorizations(key: TokenKey, page: PageRequest): Promise<Page<Authorization>> {
     return toPage(
       await listAuthorizations(this.#dependencies.queries, this.#dependencies.chainId, lower(key), page),
@@ -120,7 +120,7 @@ export class AgentTokensService {
     );
   }
 
-  /** What was cloned from a token, newest first. */
+  /** The clones of a token, newest first. */
   async clones(key: TokenKey, page: PageRequest): Promise<Page<TokenClone>> {
     return toPage(
       await listClones(this.#dependencies.queries, this.#dependencies.chainId, lower(key), page),
@@ -128,23 +128,23 @@ export class AgentTokensService {
     );
   }
 
-  /** The contract that judges proofs for this one, as the chain says, at most 10 s old. Throws `chain_error`. */
+  /** The contract that verifies proofs for this one, read from the chain, at most 10 s old. Throws `chain_error`. */
   verifierOf(contract: Hex): Promise<Hex> {
     const address = lowerHex(contract);
     const { client, clock } = this.#dependencies;
     const known = this.#verifiers.get(address);
-    if (known && clock.monotonicMs() - known.askedMs < VERIFIER_FRESH_MS) return known.address;
-    const asked = client
+    if (known && clock.monotonicMs() - known.readMs < VERIFIER_FRESH_MS) return known.address;
+    const verifier = client
       .readContract({ address, abi: agentNftAbi, functionName: "verifier" })
       .then(lowerHex)
       .catch((cause: unknown) => {
         this.#verifiers.delete(address);
         throw contractError("the contract's verifier", cause);
       });
-    // Only contracts of the configuration get here by way of tokens, so this map stays small.
+    // Only configured contracts are cached, so this map stays small.
     if (this.#contracts.has(address))
-      this.#verifiers.set(address, { address: asked, askedMs: clock.monotonicMs() });
-    return asked;
+      this.#verifiers.set(address, { address: verifier, readMs: clock.monotonicMs() });
+    return verifier;
   }
 
   #withGeneration(token: StoredToken): AgentToken {
@@ -152,7 +152,7 @@ export class AgentTokensService {
   }
 }
 
-/** What stands for a token in a map. */
+/** The map key of a token. */
 function nameOf({ contract, tokenId }: TokenKey): string {
   return `${contract}:${tokenId}`;
 }

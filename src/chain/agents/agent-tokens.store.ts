@@ -18,7 +18,7 @@ import {
   ZERO_ADDRESS,
 } from "./token-rows.ts";
 
-/** A token as it stands. `owner` is null once it was burned. */
+/** The current state of a token. `owner` is null once burned. */
 export type StoredToken = TokenKey &
   Placed & {
     readonly owner: Hex | null;
@@ -28,13 +28,13 @@ export type StoredToken = TokenKey &
     readonly movedWithoutKey: boolean;
   };
 
-/** Who signs access proofs for a user. */
+/** The account that signs access proofs for a user. */
 export type Delegation = Placed & { readonly contract: Hex; readonly user: Hex; readonly assistant: Hex };
 
-/** No token has more authorised users (SPEC 8); a contract that allows one more is believed. */
+/** The most authorised users of a token: the limit of SPEC 8, plus one that contracts may allow. */
 const MAX_USERS = 101;
 
-/** These tokens, each that was ever minted, in no order. */
+/** The tokens of these keys that were ever minted, in no particular order. */
 export async function findTokens(
   queries: Queries,
   chainId: number,
@@ -44,7 +44,7 @@ export async function findTokens(
   return rows.map(toToken);
 }
 
-/** Tokens that have an owner, the most recently acquired first: of a contract, of an owner, or of both. */
+/** Tokens that have an owner, the most recently acquired first; optionally of a contract, an owner, or both. */
 export async function listTokens(
   queries: Queries,
   chainId: number,
@@ -55,7 +55,7 @@ export async function listTokens(
   return (await queries.rows<TokenRow>(listOfTokens(sql), [chainId, ...pageKey(page), ...more])).map(toToken);
 }
 
-/** The users that may use these tokens now, by token. */
+/** The users who may use these tokens now, by token. */
 export async function findUsers(
   queries: Queries,
   chainId: number,
@@ -68,7 +68,7 @@ export async function findUsers(
   return rows.map((row) => ({ ...toKey(row), user: row.user_address }));
 }
 
-/** The assistants that these users have named and not replaced, by contract. */
+/** The current assistants of these users, by contract. */
 export async function findDelegations(
   queries: Queries,
   chainId: number,
@@ -106,7 +106,7 @@ function toToken(row: TokenRow): StoredToken {
   };
 }
 
-/** Whoever set the data anew since the move knows its keys. */
+/** Data that was replaced after the transfer has new keys, which its author knows. */
 const TOKEN = `
   select ${PLACED}, t.contract, t.token_id::text as token_id, t.receiver, c.creator, d.datas::text as datas,
     k.token_id::text as cloned_from,

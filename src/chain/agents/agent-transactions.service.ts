@@ -25,7 +25,7 @@ type Dependencies = {
   readonly contracts: readonly AgentContract[];
 };
 
-/** What to move. `sender` is who will send the transaction, the owner unless another one is approved. */
+/** The token to transfer. `sender` sends the transaction: the owner by default, or an approved account. */
 export type MoveRequest = TokenKey & {
   readonly from: Hex;
   readonly to: Hex;
@@ -33,7 +33,7 @@ export type MoveRequest = TokenKey & {
   readonly proofs: readonly TransferProof[];
 };
 
-/** What a receiver signs for one piece of a token's data, and what it is made of. */
+/** The text that a receiver signs for one piece of a token's data, and its parts. */
 export type AccessProofText = {
   readonly index: number;
   readonly dataHash: Hex;
@@ -44,11 +44,11 @@ export type AccessProofText = {
 
 const NONCE_BYTES = 32;
 const REPLAYABLE =
-  "The verifier may forget a nonce 7 days after its use: the same proofs then make another clone.";
+  "The verifier may forget a nonce 7 days after its use: the same proofs can then create another clone.";
 
 /**
- * Makes the transactions of agent tokens, unsigned. Each is tried on the chain as it is first, and one that its contract
- * would refuse is not given out: the failure says which error it would be and why.
+ * Prepares unsigned transactions of agent tokens. Each is simulated on the current chain state first. If it would
+ * revert, it throws `contract_refused` with the contract's error and an explanation.
  */
 export class AgentTransactionsService {
   readonly #dependencies: Dependencies;
@@ -58,8 +58,8 @@ export class AgentTransactionsService {
   }
 
   /**
-   * What the receiver of a token has to sign, for each piece of its data in their order. Without `targetPubkey`, keys
-   * are sealed for the receiver's own address. Throws `not_found`, `contract_refused`, `chain_error`.
+   * The texts that the receiver of a token signs, one for each piece of its data, in order. Without `targetPubkey`,
+   * keys are sealed for the receiver's own address. Throws `not_found`, `contract_refused`, `chain_error`.
    */
   async accessProofTexts(
     { contract, tokenId }: TokenKey,
@@ -74,27 +74,27 @@ export class AgentTransactionsService {
     });
   }
 
-  /** A token's move with its keys. Throws `contract_refused` with what the contract would say and which proof is why. */
+  /** Transfers a token with its keys. Throws `contract_refused` with the contract's error and the proof at fault. */
   async transfer(request: MoveRequest): Promise<PreparedTransaction> {
     return this.#move("iTransferFrom", request, await this.#authorizedWarning(request));
   }
 
-  /** A token of one's own made of another's data, in the same way. */
+  /** Clones a token's data into a new token of the receiver. Throws what `transfer` throws. */
   clone(request: MoveRequest): Promise<PreparedTransaction> {
     return this.#move("iCloneFrom", request, [REPLAYABLE]);
   }
 
-  /** Lets a user use a token. `from` is the owner, as the chain has it unless it is given. */
+  /** Authorises a user to use a token. `from` is the owner; by default it is read from the chain. */
   authorizeUsage(key: TokenKey, user: Hex, from?: Hex): Promise<PreparedTransaction> {
     return this.#ownerCall("authorizeUsage", key, [key.tokenId, user], from);
   }
 
-  /** Takes that back. */
+  /** Revokes a user's authorisation. */
   revokeAuthorization(key: TokenKey, user: Hex, from?: Hex): Promise<PreparedTransaction> {
     return this.#ownerCall("revokeAuthorization", key, [key.tokenId, user], from);
   }
 
-  /** Delegates the signing of access proofs for all of the sender's tokens of a contract; the zero address ends the delegation. */
+  /** Delegates the signing of access proofs for the sender's tokens of a contract; the zero address ends it. */
   async delegateAccess(contract: Hex, assistant: Hex, from?: Hex): Promise<PreparedTransaction> {
     const { address: to, generation } = this.#contract(contract);
     const { transactions } = this.#dependencies;
@@ -111,9 +111,13 @@ export class AgentTransactionsService {
   ): Promise<PreparedTransaction> {
     const { address, generation } = this.#contract(request.contract);
     if (generation !== "agent-nft")
-      throw new AppError("invalid_parameter", "Proofs of this contract's generation are not made here.", {
-        param: "contract",
-      });
+      throw new AppError(
+        "invalid_parameter",
+        "Transfers with proofs are not supported for this contract's generation.",
+        {
+          param: "contract",
+        },
+      );
     const move = toMove(request);
     const args = [move.from, move.to, request.tokenId, toProofArguments(move.proofs)] as const;
     try {
@@ -148,7 +152,7 @@ export class AgentTransactionsService {
     const [owner, datas, delegate] = await Promise.all([
       this.#ownerOf(address, tokenId),
       this.#datasOf(address, tokenId),
-      asked(
+      withContractError(
         "the receiver's delegate",
         client.readContract({ ...token, functionName: "getDelegateAccess", args: [to] }),
       ),
@@ -160,17 +164,16 @@ export class AgentTransactionsService {
     };
   }
 
-  /** How many may no longer use the token once it has moved. */
+  /** The number of users whose authorisation ends with the transfer. */
   async #authorizedWarning({ contract, tokenId }: TokenKey): Promise<readonly string[]> {
     const { address } = this.#contract(contract);
     const call = { address, abi: agentNftAbi, functionName: "authorizedUsersOf", args: [tokenId] } as const;
-    // Of a token that is not there the move itself says so.
-    const users = await asked("the authorised users", this.#dependencies.client.readContract(call)).catch(
-      (error: AppError) => {
-        if (error.code === "contract_refused") return [];
-        throw error;
-      },
-    );
+    // If the token does not exist, the simulated transfer reports it.
+    const read = this.#dependencies.client.readContract(call);
+    const users = await withContractError("the authorised users", read).catch((error: AppError) => {
+      if (error.code === "contract_refused") return [];
+      throw error;
+    });
     return users.length === 0 ? [] : [`It ends the authorisation of ${users.length} users.`];
   }
 
@@ -193,27 +196,27 @@ export class AgentTransactionsService {
 
   #ownerOf(address: Hex, tokenId: bigint): Promise<Hex> {
     const call = { address, abi: agentNftAbi, functionName: "ownerOf", args: [tokenId] } as const;
-    return asked("the token's owner", this.#dependencies.client.readContract(call));
+    return withContractError("the token's owner", this.#dependencies.client.readContract(call));
   }
 
   #datasOf(address: Hex, tokenId: bigint) {
     const call = { address, abi: agentNftAbi, functionName: "intelligentDatasOf", args: [tokenId] } as const;
-    return asked("the token's data", this.#dependencies.client.readContract(call));
+    return withContractError("the token's data", this.#dependencies.client.readContract(call));
   }
 
   #contract(address: Hex): AgentContract {
-    const wanted = lowerHex(address);
-    const contract = this.#dependencies.contracts.find((known) => known.address === wanted);
+    const lowered = lowerHex(address);
+    const contract = this.#dependencies.contracts.find((known) => known.address === lowered);
     if (contract) return contract;
-    throw new AppError("not_found", "This contract is not among those that are read: see agentContracts.", {
+    throw new AppError("not_found", "This contract is not configured: see agentContracts.", {
       param: "contract",
     });
   }
 }
 
-/** What a contract answers. Throws `contract_refused`, `contract_not_found` or `chain_error`. */
-async function asked<T>(what: string, answer: Promise<T>): Promise<T> {
-  return answer.catch((cause: unknown) => {
+/** The result of a contract call. Throws `contract_refused`, `contract_not_found` or `chain_error`. */
+async function withContractError<T>(what: string, call: Promise<T>): Promise<T> {
+  return call.catch((cause: unknown) => {
     throw contractError(what, cause);
   });
 }

@@ -16,8 +16,8 @@ const ENTRIES = {
 } as const;
 
 /**
- * The logs of AgenticID, the successor (facts: router-and-chain 3.2). `ITransferred` comes behind the Transfer of mints
- * as well, and a clone's keys are in `Cloned`. Keys in `Updated` and `EntryUpdated` are the owner's own.
+ * The logs of AgenticID, the successor (facts: router-and-chain 3.2). `ITransferred` follows the Transfer event of
+ * mints, too, and a clone's keys are in `Cloned`. Keys in `Updated` and `EntryUpdated` are the owner's own.
  */
 export const agenticIdReaders: LogReaders = readersOf({
   "Transfer(address,address,uint256)": (log) => [
@@ -65,7 +65,7 @@ export const agenticIdReaders: LogReaders = readersOf({
   ],
 });
 
-/** The facts do not say whether the index is indexed: a log with a third topic has it there. */
+/** The facts do not define whether `index` is an indexed argument: a log with a third topic carries it there. */
 function entryUpdated(log: Parameters<typeof dataOf>[0]) {
   if (log.topics.length > 2) {
     const [old, data, key] = dataOf(log, [DATA, DATA, { type: "bytes" }]);

@@ -3,10 +3,10 @@ import type { Hex } from "../../kernel/text/hex.ts";
 import type { AgentChanges, KeyCause, Line, Place } from "./agent-changes.ts";
 import type { IntelligentData, SealedKeyEntry } from "./agent-event.ts";
 
-/** Which contract's rows. */
+/** The contract that rows belong to. */
 export type ContractKey = { readonly chainId: number; readonly contract: Hex };
 
-/** What came or went, enough to tell of it. */
+/** Added or removed rows, with the fields that their events need. */
 export type TransferChange = Place & {
   readonly token_id: string;
   readonly sender: Hex;
@@ -30,7 +30,7 @@ export type AppliedChanges = {
   readonly keys: readonly SealedKeyChange[];
 };
 
-/** The data that these tokens have now, by token id. */
+/** The current data of these tokens, by token id. */
 export async function readDatas(
   tx: Queries,
   { chainId, contract }: ContractKey,
@@ -42,7 +42,7 @@ export async function readDatas(
   return new Map(rows.map(({ token_id, datas }) => [BigInt(token_id), JSON.parse(datas)]));
 }
 
-/** Writes a page of changes, and returns what of it was not there yet. */
+/** Writes a page of changes, and returns those that were not stored yet. */
 export async function writeChanges(
   tx: Queries,
   key: ContractKey,
@@ -52,24 +52,24 @@ export async function writeChanges(
     rows.length === 0
       ? Promise.resolve([])
       : tx.rows<Row>(sql, [key.chainId, key.contract, JSON.stringify(rows)]);
-  const line = async <Row>(
+  const endAndInsert = async <Row>(
     sql: { readonly end: string; readonly insert: string },
     of: Line<object, object>,
   ) => {
     await write(sql.end, of.ends);
     return write<Row>(sql.insert, of.rows);
   };
-  const transfers = await line<TransferChange>(TRANSFERS, changes.transfers);
-  await line(DATAS, changes.datas);
-  await line(CREATORS, changes.creators);
-  await line(DELEGATIONS, changes.delegations);
-  await line(AUTHORIZATIONS, changes.authorizations);
+  const transfers = await endAndInsert<TransferChange>(TRANSFERS, changes.transfers);
+  await endAndInsert(DATAS, changes.datas);
+  await endAndInsert(CREATORS, changes.creators);
+  await endAndInsert(DELEGATIONS, changes.delegations);
+  await endAndInsert(AUTHORIZATIONS, changes.authorizations);
   await write(INSERT_CLONES, changes.clones);
   const keys = await write<RawKeyChange>(INSERT_KEYS, changes.keys);
   return { transfers, keys: keys.map(toKeyChange) };
 }
 
-/** Takes back what came from block `from` on, lets last what ended there, and returns what went, the newest first. */
+/** Reverts the rows of block `from` and above, reopens rows that ended there, and returns the reverted rows. */
 export async function revertChanges(tx: Queries, key: ContractKey, from: bigint): Promise<AppliedChanges> {
   const parameters = [key.chainId, key.contract, from.toString()];
   const transfers = await tx.rows<TransferChange>(DELETE_TRANSFERS, parameters);
@@ -83,7 +83,7 @@ export async function revertChanges(tx: Queries, key: ContractKey, from: bigint)
   return { transfers, keys: keys.map(toKeyChange) };
 }
 
-/** Forgets sealed keys that the chain took back more than a day ago. */
+/** Deletes sealed keys that a reorg reverted more than a day ago. */
 export async function forgetRemovedKeys(tx: Queries): Promise<void> {
   await tx.rows(FORGET_KEYS);
 }
@@ -105,19 +105,19 @@ const END_TYPES = "ended_block bigint, ended_log int";
 
 type Columns = Readonly<Record<string, string>>;
 
-function insert(table: string, columns: Columns, lasting = true): string {
+function insert(table: string, columns: Columns, temporal = true): string {
   const names = Object.keys(columns).join(", ");
   const types = Object.entries(columns).map(([name, type]) => `${name} ${type}`);
-  const more = lasting ? ", ended_block, ended_log" : "";
+  const more = temporal ? ", ended_block, ended_log" : "";
   return `
     insert into ${table} (chain_id, contract, ${ORIGIN}, ${names}${more})
     select $1::bigint, $2, ${ORIGIN}, ${names}${more}
     from jsonb_to_recordset($3::text::jsonb)
-      as r(${ORIGIN_TYPES}, ${types.join(", ")}${lasting ? `, ${END_TYPES}` : ""})
+      as r(${ORIGIN_TYPES}, ${types.join(", ")}${temporal ? `, ${END_TYPES}` : ""})
     on conflict do nothing`;
 }
 
-/** Ends the rows that hold now for a token or a user. */
+/** Ends the current rows of a token or a user. */
 function endBy(table: string, column: "token_id" | "user_address"): string {
   return `
     update ${table} set ended_block = e.block_number, ended_log = e.log_index
@@ -177,7 +177,7 @@ const INSERT_CLONES = insert(
 
 const KEY_CHANGE = `returning id, block_number::text as block_number, log_index, block_hash, transaction_hash,
   token_id::text as token_id, sender, receiver, cause, keys::text as keys, key_count`;
-/** A chain that comes back brings its keys back. */
+/** If a reverted block returns, its keys are restored. */
 const INSERT_KEYS = `
   insert into sealed_key (id, chain_id, contract, ${ORIGIN}, token_id, sender, receiver, cause, keys, key_count)
   select id, $1::bigint, $2, ${ORIGIN}, token_id, sender, receiver, cause, keys, key_count

@@ -9,17 +9,17 @@ import { AgentTokensService } from "./agent-tokens.service.ts";
 import { AgentTransactionsService } from "./agent-transactions.service.ts";
 import { SealedKeysService } from "./sealed-keys.service.ts";
 
-/** What the faces ask of agent tokens. */
+/** The services of agent tokens. */
 export type AgentServices = {
   readonly agentTokens: AgentTokensService;
-  /** Keys that were sealed for receivers of agent tokens. */
+  /** Keys sealed for receivers of agent tokens. */
   readonly sealedKeys: SealedKeysService;
   readonly agentTransactions: AgentTransactionsService;
-  /** What their contracts say of themselves, and mints. */
+  /** The current settings of their contracts, and mints. */
   readonly agentContracts: AgentContractsService;
 };
 
-/** Builds the services of agent tokens, and has each contract followed under a cursor of its own. */
+/** Creates the services of agent tokens, and follows each contract with its own cursor. */
 export function openAgents(
   { config, network, database, events, rpc, clock }: AppContext,
   {

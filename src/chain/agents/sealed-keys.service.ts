@@ -11,7 +11,7 @@ export type { SealedKey } from "./sealed-keys.store.ts";
 
 type Dependencies = { readonly queries: Queries; readonly events: EventsService; readonly chainId: number };
 
-/** The keys that were sealed for receivers of agent tokens: an inbox, and news of it. Public, as the chain is. */
+/** Keys sealed for receivers of agent tokens: an inbox, and its events. The data is public, as on the chain. */
 export class SealedKeysService {
   readonly #dependencies: Dependencies;
 
@@ -19,7 +19,7 @@ export class SealedKeysService {
     this.#dependencies = dependencies;
   }
 
-  /** Sealed keys that stand, newest first: a receiver's, a contract's or a token's. */
+  /** Sealed keys that are not reverted, newest first: of a receiver, a contract or a token. */
   async list(filter: SealedKeyFilter, page: PageRequest): Promise<Page<SealedKey>> {
     const { queries, chainId } = this.#dependencies;
     const lowered = {
@@ -30,7 +30,7 @@ export class SealedKeysService {
     return toPage(await listSealedKeys(queries, chainId, lowered, page), page);
   }
 
-  /** For each id, in their order, its sealed key, also one that the chain took back in the last day. */
+  /** The sealed key of each id, in input order, including keys that a reorg reverted in the last day. */
   async byIds(ids: readonly string[]): Promise<readonly (SealedKey | undefined)[]> {
     const found = await findSealedKeys(this.#dependencies.queries, ids);
     const keys = new Map(found.map((key) => [key.id, key]));
@@ -38,8 +38,8 @@ export class SealedKeysService {
   }
 
   /**
-   * Every sealed key that matches, from now on or behind a cursor, and again as `removed` when a reorganisation took it
-   * back. Throws what `EventsService.follow` throws.
+   * Every matching sealed key, from now on or after a cursor, and again as `removed` when a reorg reverts it. Throws
+   * what `EventsService.follow` throws.
    */
   async follow(filter: SealedKeyFilter, after?: string): Promise<EventStream<"sealed-key.published">> {
     const subject = filter.to && lowerHex(filter.to);
@@ -55,7 +55,7 @@ export class SealedKeysService {
     );
   }
 
-  /** Every move of a token, of a contract's tokens, or of all, in the same way. */
+  /** Every transfer of a token, of a contract's tokens, or of all tokens, with the same semantics as `follow`. */
   async followTransfers(
     filter: { readonly contract?: Hex | undefined; readonly tokenId?: bigint | undefined },
     after?: string,

@@ -16,7 +16,7 @@ import {
   toPlaced,
 } from "./token-rows.ts";
 
-/** Keys that were published for a receiver, aligned with the token's data as it was then. */
+/** Keys published for a receiver, aligned with the token's data at that time. */
 export type SealedKey = TokenKey &
   Placed & {
     readonly id: string;
@@ -29,7 +29,7 @@ export type SealedKey = TokenKey &
     readonly removed: boolean;
   };
 
-/** Which sealed keys: a receiver's, of one contract or one token. Those that the chain took back are none. */
+/** Selects sealed keys of a receiver, a contract or a token. Reverted keys are never selected. */
 export type SealedKeyFilter = {
   readonly to?: Hex | undefined;
   readonly contract?: Hex | undefined;
@@ -52,7 +52,7 @@ export async function listSealedKeys(
   return rows.map(toSealedKey);
 }
 
-/** Sealed keys by their ids, also such as the chain took back lately, in no order. */
+/** Sealed keys by id, including recently reverted ones, in no particular order. */
 export async function findSealedKeys(
   queries: Queries,
   ids: readonly string[],

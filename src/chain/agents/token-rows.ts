@@ -2,10 +2,10 @@ import { AppError } from "../../kernel/errors.ts";
 import { decodeCursor, END_OF_CHAIN, encodeCursor, type PageRequest, pageLimit } from "../../kernel/page.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 
-/** Names a token. */
+/** Identifies a token. */
 export type TokenKey = { readonly contract: Hex; readonly tokenId: bigint };
 
-/** Where and when something happened. `cursor` is its place in every list. */
+/** The chain position and time of an event. `cursor` is its position in every list. */
 export type Placed = {
   readonly blockNumber: bigint;
   readonly logIndex: number;
@@ -44,7 +44,7 @@ export function toPlaced({ block_number, log_index, transaction_hash, seen_at_ms
   };
 }
 
-/** For a statement that takes several tokens. */
+/** The JSON parameter of statements that take several tokens. */
 export function toJson(keys: readonly TokenKey[]): string {
   return JSON.stringify(keys.map(({ contract, tokenId }) => ({ contract, token_id: tokenId.toString() })));
 }
@@ -54,7 +54,7 @@ export function orNull(address: Hex): Hex | null {
   return address === ZERO_ADDRESS ? null : address;
 }
 
-/** Block and log that a page lies below, and how many rows to read. */
+/** The exclusive upper bound of a page as block and log index, and the number of rows to read. */
 export function pageKey(page: PageRequest): readonly [string, string, number] {
   const limit = pageLimit(page);
   if (page.after === undefined) return [...END_OF_CHAIN, limit];
@@ -64,16 +64,16 @@ export function pageKey(page: PageRequest): readonly [string, string, number] {
   return [block, log, limit];
 }
 
-/** The conditions of a filter that are asked for, with their parameters, which come after the first four. */
+/** The SQL of a filter's set conditions, and their parameters, which follow the first four. */
 export function pick(...conditions: readonly (readonly [string | undefined, string, string?])[]) {
-  const asked = conditions.filter(([value]) => value !== undefined);
+  const present = conditions.filter(([value]) => value !== undefined);
   return {
-    sql: asked.map(([, text, cast = ""], n) => `${text}$${n + 5}${cast}`).join(" "),
-    more: asked.map(([value]) => value),
+    sql: present.map(([, text, cast = ""], n) => `${text}$${n + 5}${cast}`).join(" "),
+    more: present.map(([value]) => value),
   };
 }
 
-/** What every list of events has in common: columns, the place of a page behind `pageKey`, and the order. */
+/** Common parts of every list statement: columns, the page's bound from `pageKey`, and the order. */
 export const PLACED = `t.block_number::text as block_number, t.log_index, t.transaction_hash,
   floor(extract(epoch from t.seen_at) * 1000)::bigint::text as seen_at_ms`;
 export const BELOW = "(t.block_number, t.log_index) < ($2::bigint, $3::int)";

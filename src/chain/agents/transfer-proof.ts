@@ -3,7 +3,7 @@ import { AppError } from "../../kernel/errors.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { refusalName } from "../rpc/contract-error.ts";
 
-/** That a receiver, or who signs for it, can get at the data (SPEC 2.5). Without a key, the receiver's own is meant. */
+/** Proof that a receiver or its delegate can access the data (SPEC 2.5). An empty key means the receiver's own. */
 export type AccessProof = {
   readonly dataHash: Hex;
   readonly targetPubkey: Hex;
@@ -14,18 +14,18 @@ export type AccessProof = {
 export const ORACLE_TYPES = ["tee", "zkp"] as const;
 export type OracleType = (typeof ORACLE_TYPES)[number];
 
-/** That the oracle sealed the data's key for the receiver (SPEC 2.5). */
+/** Proof that the oracle sealed the data's key for the receiver (SPEC 2.5). */
 type OwnershipProof = AccessProof & { readonly oracleType: OracleType; readonly sealedKey: Hex };
 export type TransferProof = { readonly accessProof: AccessProof; readonly ownershipProof: OwnershipProof };
 
-/** What the chain says of the token and its receiver. */
+/** The chain's state of the token and its receiver. */
 export type TransferFacts = {
   readonly owner: Hex;
   readonly dataHashes: readonly Hex[];
   readonly delegate: Hex;
 };
 
-/** The sender, the receiver and the token of a transfer. */
+/** The accounts and proofs of a transfer. */
 export type Move = {
   readonly from: Hex;
   readonly to: Hex;
@@ -33,20 +33,20 @@ export type Move = {
   readonly proofs: readonly TransferProof[];
 };
 
-/** Why a contract refuses, in our words; `param` names the argument at fault. */
+/** An explanation of a contract error; `param` names the argument at fault. */
 export type Explanation = { readonly text: string; readonly param?: string };
 
 /**
- * The text that a receiver signs for one piece of data: the hash, in hexadecimal, of data hash, key and nonce side by
- * side. It is this text that is signed, 66 characters, and not the 32 bytes (facts: router-and-chain 3.1).
+ * The text that a receiver signs for one piece of data: the hex hash of data hash, key and nonce, concatenated. The
+ * signature covers this text of 66 characters, not the 32 bytes (facts: router-and-chain 3.1).
  */
 export function accessProofText({ dataHash, targetPubkey, nonce }: Omit<AccessProof, "proof">): Hex {
   return keccak256(concat([dataHash, targetPubkey, nonce]));
 }
 
 /**
- * Says what is wrong with a move that the contract refused, by the name of its error or its text: which proof, and what
- * it has where something else is needed. Undefined where the refusal says it all.
+ * Explains why the contract refused a transfer, by the name or text of its error: the proof at fault, its value and
+ * the required value. Undefined if the error needs no explanation.
  */
 export async function explainRefusal(
   refusal: string,
@@ -59,11 +59,11 @@ export async function explainRefusal(
     case "ERC721IncorrectOwner":
       return { text: `the token belongs to ${facts.owner}, not to ${move.from}`, param: "from" };
     case "ERC721InvalidReceiver":
-      return { text: "this receiver cannot take tokens", param: "to" };
+      return { text: "this receiver cannot receive tokens", param: "to" };
     case "ERC721InsufficientApproval":
-      return { text: `${move.sender} may not move this token`, param: "sender" };
+      return { text: `${move.sender} may not transfer this token`, param: "sender" };
     case "ERC7857EmptyProof":
-      return { text: "there is a proof to give for each piece of the token's data", param: "proofs" };
+      return { text: "each piece of the token's data needs a proof", param: "proofs" };
     case "ERC7857ProofCountMismatch":
       return {
         text: `${proofs.length} proofs for ${facts.dataHashes.length} pieces of data`,
@@ -73,14 +73,14 @@ export async function explainRefusal(
       return firstOf(proofs, "accessProof.dataHash", ({ accessProof }, n) =>
         accessProof.dataHash === facts.dataHashes[n]
           ? undefined
-          : `proof ${n} is of ${accessProof.dataHash}, the token's data ${n} has ${facts.dataHashes[n]}`,
+          : `proof ${n} is for ${accessProof.dataHash}, but the token's data ${n} has ${facts.dataHashes[n]}`,
       );
     case "Invalid dataHash":
     case "ERC7857ProofDataHashMismatch":
       return firstOf(proofs, "ownershipProof.dataHash", ({ accessProof, ownershipProof }, n) =>
         accessProof.dataHash === ownershipProof.dataHash
           ? undefined
-          : `the two proofs ${n} are of different data, ${accessProof.dataHash} and ${ownershipProof.dataHash}`,
+          : `the two proofs ${n} are for different data, ${accessProof.dataHash} and ${ownershipProof.dataHash}`,
       );
     case "ERC7857AccessAssistantMismatch":
       return explainSigner(move, facts);
@@ -94,7 +94,7 @@ export async function explainRefusal(
       return firstOf(proofs, "ownershipProof.targetPubkey", ({ accessProof, ownershipProof }, n) =>
         size(accessProof.targetPubkey) === 0 || accessProof.targetPubkey === ownershipProof.targetPubkey
           ? undefined
-          : `the key of proof ${n} is sealed for another public key than the receiver asked for`,
+          : `the key of proof ${n} is sealed for a public key other than the receiver's targetPubkey`,
       );
     case "Proof already used":
       return explainNonce(proofs);
@@ -102,38 +102,42 @@ export async function explainRefusal(
       return (
         firstOf(proofs, "ownershipProof", ({ ownershipProof }, n) =>
           ownershipProof.oracleType === "zkp"
-            ? `proof ${n} is of the kind ZKP, which no contract checks`
+            ? `proof ${n} is of type ZKP, which no contract verifies`
             : undefined,
-        ) ?? { text: "a signature is not of the oracle that the verifier knows", param: "proofs" }
+        ) ?? { text: "a signature is not from the verifier's oracle", param: "proofs" }
       );
     default:
       return undefined;
   }
 }
 
-/** The address of a public key of 64 bytes, as the contract makes it: the end of its hash. */
+/** The address of a 64-byte public key, as the contract computes it: the last 20 bytes of its hash. */
 function addressOfKey(publicKey: Hex): Hex {
   return `0x${keccak256(publicKey).slice(-40)}`;
 }
 
 /**
- * Proofs as they are compared: at most 100, of parts of at most 64 KiB, in lower case. Throws `invalid_parameter`.
+ * Validates and lowercases proofs: at most 100, with parts of at most 64 KiB. Throws `invalid_parameter`.
  */
 export function readProofs(proofs: readonly TransferProof[]): readonly TransferProof[] {
   if (proofs.length > MAX_PROOFS)
-    throw new AppError("invalid_parameter", `At most ${MAX_PROOFS} proofs go with a token.`, {
+    throw new AppError("invalid_parameter", `A transfer takes at most ${MAX_PROOFS} proofs.`, {
       param: "proofs",
     });
   for (const [n, { accessProof, ownershipProof }] of proofs.entries())
     for (const part of [...Object.values(accessProof), ...Object.values(ownershipProof)])
       if (part.length > 2 * MAX_PART_BYTES + 2)
-        throw new AppError("invalid_parameter", `A part of a proof has at most ${MAX_PART_BYTES} bytes.`, {
-          param: `proofs.${n}`,
-        });
+        throw new AppError(
+          "invalid_parameter",
+          `A part of a proof must not exceed ${MAX_PART_BYTES} bytes.`,
+          {
+            param: `proofs.${n}`,
+          },
+        );
   return proofs.map(normalized);
 }
 
-/** Proofs as a contract takes them. Throws what `readProofs` throws. */
+/** Proofs as contract arguments. Throws what `readProofs` throws. */
 export function toProofArguments(proofs: readonly TransferProof[]) {
   return readProofs(proofs).map(({ accessProof, ownershipProof }) => ({
     accessProof,
@@ -183,9 +187,9 @@ async function explainSigner(
   for (const [n, { accessProof }] of proofs.entries()) {
     const signer = await signerOf(accessProof);
     if (signer === to || (signer !== undefined && signer === delegate)) continue;
-    const who = signer ?? "nobody that can be told";
+    const signedBy = signer ?? "an unknown signer";
     return {
-      text: `access proof ${n} is signed by ${who}, which is neither ${to} nor who signs for it`,
+      text: `access proof ${n} is signed by ${signedBy}, which is neither ${to} nor its delegate`,
       param: `proofs.${n}.accessProof.proof`,
     };
   }
@@ -202,7 +206,7 @@ async function signerOf(access: AccessProof): Promise<Hex | undefined> {
   }
 }
 
-/** Both kinds of nonces are kept in one set, so that they must all differ. */
+/** The verifier stores both kinds of nonces in one set, so all nonces must differ. */
 function explainNonce(proofs: readonly TransferProof[]): Explanation {
   const seen = new Map<Hex, string>();
   for (const [n, { accessProof, ownershipProof }] of proofs.entries())
@@ -212,5 +216,5 @@ function explainNonce(proofs: readonly TransferProof[]): Explanation {
       if (before) return { text: `the nonces of ${before} and ${here} are the same`, param: here };
       seen.set(nonce, here);
     }
-  return { text: "a nonce was used before with this contract: new proofs are needed", param: "proofs" };
+  return { text: "this contract has already seen a nonce: new proofs are needed", param: "proofs" };
 }

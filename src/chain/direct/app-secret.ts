@@ -3,7 +3,7 @@ import { z } from "zod";
 import { AppError } from "../../kernel/errors.ts";
 import { isAddress } from "../../kernel/text/hex.ts";
 
-/** The token id of a secret that dies within 24 hours, or with its generation; 0-254 can be revoked one by one. */
+/** The token id of secrets that expire within 24 hours, or with their generation; 0-254 are revocable individually. */
 export const EPHEMERAL_TOKEN_ID = 255;
 
 const MAX_EPHEMERAL_MS = 24 * 60 * 60 * 1_000;
@@ -24,23 +24,23 @@ const claimsSchema = z
   .refine(
     ({ tokenId, timestamp, expiresAt }) =>
       tokenId !== EPHEMERAL_TOKEN_ID || (expiresAt > timestamp && expiresAt - timestamp <= MAX_EPHEMERAL_MS),
-    "an ephemeral secret expires within 24 hours",
+    "an ephemeral secret must expire within 24 hours",
   );
 
 /**
- * What a direct-path secret says: `address` pays `provider`. Times are milliseconds since 1970, and an `expiresAt` of 0
- * is never (persistent secrets only). `generation` is that of the sub-account on chain.
+ * The claims of a direct-path secret: `address` pays `provider`. Times are milliseconds since 1970; an `expiresAt` of
+ * 0 means never (persistent secrets only). `generation` is that of the sub-account on chain.
  */
 export type AppSecretClaims = Readonly<z.infer<typeof claimsSchema>>;
 
-/** A secret taken apart: what it says, and the signature over `digest`, which is not verified yet. */
+/** A parsed secret: its claims, and the signature over `digest`, which is not verified yet. */
 export type AppSecret = AppSecretClaims & { readonly digest: Hex; readonly signature: Hex };
 
 /**
  * Signs the bearer credential for one provider of the direct path (SPEC section 6, facts: router-and-chain 2.1):
  * `app-sk-` and base64 of the claims as JSON, `|`, and a personal_sign over the 32 bytes of the JSON's keccak256.
  *
- * Throws `invalid_parameter` for claims that no provider would take.
+ * Throws `invalid_parameter` for claims that every provider would reject.
  *
  * @example
  * await createAppSecret({ account, provider, generation: 0, timestamp: now, expiresAt: now + 3_600_000, nonce: newId() })
@@ -61,10 +61,10 @@ export async function createAppSecret(input: {
   return assembled(text, await account.signMessage({ message: { raw: digest } }));
 }
 
-/** What a wallet signs for a secret: the claims as text, and the 32 bytes over which `personal_sign` goes. */
+/** The input of a secret's signature: the claims as text, and the 32 bytes to sign with `personal_sign`. */
 export type AppSecretText = { readonly text: string; readonly digest: Hex };
 
-/** The text of a secret, for a wallet that signs elsewhere. Throws `invalid_parameter` for claims that no provider would take. */
+/** The text of a secret, for an external wallet. Throws `invalid_parameter` for claims that providers reject. */
 export function appSecretText(claims: AppSecretClaims): AppSecretText {
   const read = claimsSchema.safeParse(claims);
   if (!read.success) throw invalid(read.error);
@@ -73,20 +73,24 @@ export function appSecretText(claims: AppSecretClaims): AppSecretText {
 }
 
 /**
- * The secret out of its text and the wallet's signature. Throws `invalid_parameter` when the text is not one of
- * `appSecretText`, to the byte, or when its signer is not its `address`.
+ * Assembles a secret from its text and the wallet's signature. Throws `invalid_parameter` unless the text is, byte for
+ * byte, a result of `appSecretText` and its signer is its `address`.
  */
 export async function assembleAppSecret(text: string, signature: Hex): Promise<string> {
   const secret = assembled(text, signature);
   const parsed = parseAppSecret(secret);
   const signer = await recoverAppSecretSigner(parsed).catch(() => undefined);
   if (signer !== undefined && isAddressEqual(signer, parsed.address)) return secret;
-  throw new AppError("invalid_parameter", `The signature is not of ${parsed.address} over this text.`, {
-    param: "signature",
-  });
+  throw new AppError(
+    "invalid_parameter",
+    `The signature is not a signature of this text by ${parsed.address}.`,
+    {
+      param: "signature",
+    },
+  );
 }
 
-/** Takes a secret apart, strictly: any other spelling than that of `createAppSecret` throws `invalid_parameter`. */
+/** Parses a secret strictly: any encoding other than that of `createAppSecret` throws `invalid_parameter`. */
 export function parseAppSecret(secret: string): AppSecret {
   const text = Buffer.from(secret.slice(PREFIX.length), "base64").toString("utf8");
   const parts = /^(?<json>\{.*\})\|(?<signature>0x[0-9a-fA-F]{130})$/.exec(text)?.groups;
@@ -99,7 +103,7 @@ export function parseAppSecret(secret: string): AppSecret {
   return { ...claims.data, digest: digestOf(canonical), signature };
 }
 
-/** Who signed the secret; it is genuine when that is its `address`. Throws what viem throws for an impossible signature. */
+/** The signer of the secret, which is genuine if this is its `address`. Throws what viem throws for a bad signature. */
 export function recoverAppSecretSigner({ digest, signature }: AppSecret): Promise<Hex> {
   return recoverMessageAddress({ message: { raw: digest }, signature });
 }
@@ -108,7 +112,7 @@ function assembled(text: string, signature: Hex): string {
   return PREFIX + Buffer.from(`${text}|${signature}`).toString("base64");
 }
 
-/** The key order is part of the format: the signature covers these very bytes. */
+/** The key order is part of the format: the signature covers these exact bytes. */
 function canonicalJson(claims: AppSecretClaims): string {
   const { address, provider, timestamp, expiresAt, nonce, generation, tokenId } = claims;
   return JSON.stringify({ address, provider, timestamp, expiresAt, nonce, generation, tokenId });

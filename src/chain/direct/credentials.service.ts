@@ -19,31 +19,31 @@ const RENEW_MS = 3_600_000;
 const EPHEMERAL = 255;
 
 /**
- * The router's own `app-sk-` credentials towards providers: ephemeral tokens that its wallet signs, kept for their
- * life of 23 h and renewed an hour before the end (SPEC 5.7, facts 2.1).
+ * The router's own `app-sk-` credentials for providers: ephemeral tokens signed by its wallet, cached for their
+ * lifetime of 23 h and renewed an hour before they expire (SPEC 5.7, facts 2.1).
  */
 export class CredentialsService {
   readonly #dependencies: Dependencies;
-  readonly #kept = new Map<string, { secret: Promise<string>; renewAt: number }>();
+  readonly #cache = new Map<string, { secret: Promise<string>; renewAt: number }>();
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** The bearer for this provider. Throws `no_available_provider` when the chain cannot tell, and then asks again next time. */
+  /** The bearer token for this provider. Throws `no_available_provider` if the chain read fails; that is not cached. */
   secretFor(provider: Hex): Promise<string> {
     const now = this.#dependencies.clock.now().getTime();
-    const kept = this.#kept.get(provider);
-    if (kept && now < kept.renewAt) return kept.secret;
+    const cached = this.#cache.get(provider);
+    if (cached && now < cached.renewAt) return cached.secret;
     const secret = this.#sign(provider, now);
-    this.#kept.set(provider, { secret, renewAt: now + LIFETIME_MS - RENEW_MS });
+    this.#cache.set(provider, { secret, renewAt: now + LIFETIME_MS - RENEW_MS });
     secret.catch(() => this.forget(provider));
     return secret;
   }
 
-  /** Drops a credential that a provider refused: its generation may have been bumped on the chain. */
+  /** Drops a credential that a provider rejected: its generation may have increased on the chain. */
   forget(provider: Hex): void {
-    this.#kept.delete(provider);
+    this.#cache.delete(provider);
   }
 
   async #sign(provider: Hex, now: number): Promise<string> {
@@ -56,9 +56,13 @@ export class CredentialsService {
         args: [wallet.address, provider],
       })
       .catch((cause: unknown) => {
-        throw new AppError("no_available_provider", "The router has no account with this provider now.", {
-          cause,
-        });
+        throw new AppError(
+          "no_available_provider",
+          "The router has no account with this provider at the moment.",
+          {
+            cause,
+          },
+        );
       });
     return createAppSecret({
       account: wallet,

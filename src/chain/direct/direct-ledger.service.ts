@@ -11,7 +11,7 @@ import { refusedWith } from "../rpc/refused-with.ts";
 import { type Listed, readOffsetPage } from "./offset-page.ts";
 import { pendingRefunds, type Refund } from "./refunds.ts";
 
-/** A user's ledger on the direct path, neuron. What is not available lies in sub-accounts. */
+/** A user's ledger on the direct path, neuron. Funds that are not available are in sub-accounts. */
 export type DirectLedger = {
   /** In lower case. */
   readonly user: Hex;
@@ -27,50 +27,50 @@ export type SubAccount = {
   readonly provider: Hex;
   readonly balance: bigint;
   readonly pendingRefund: bigint;
-  /** What requests may still use: the balance without what is on its way back. */
+  /** The amount that requests may use: the balance minus pending refunds. */
   readonly spendable: bigint;
   readonly refunds: readonly Refund[];
-  /** Whether the user acknowledged the provider's signer; without it nothing is settled. */
+  /** Whether the user acknowledged the provider's signer; otherwise nothing is settled. */
   readonly acknowledged: boolean;
   readonly nonce: bigint;
-  /** Secrets (`app-sk-`) of another generation are void. */
+  /** Secrets (`app-sk-`) of another generation are invalid. */
   readonly generation: bigint;
-  /** The persistent secrets, 0 to 254, that are revoked in this generation. */
+  /** The token ids, 0 to 254, of persistent secrets that are revoked in this generation. */
   readonly revokedTokenIds: readonly number[];
 };
 
-/** What the contracts of the direct path ask of their users. Amounts are neuron. */
+/** The limits of the direct path's contracts. Amounts are neuron. */
 export type DirectRules = {
   readonly minimumLedger: bigint;
-  /** Of the first transfer to a provider. */
+  /** The minimum of the first transfer to a provider. */
   readonly minimumTransfer: bigint;
   readonly maxProvidersPerRetrieval: bigint;
   readonly maxProvidersPerService: bigint;
-  /** How long a refund from an inference provider waits. */
+  /** How long a refund from an inference provider is locked. */
   readonly refundLockSeconds: bigint;
 };
 
 type Dependencies = { readonly client: PublicClient; readonly network: Network; readonly clock: Clock };
 
-const RULES_KEPT_MS = 60_000;
+const RULES_TTL_MS = 60_000;
 const EPHEMERAL_TOKEN_ID = 255;
 
 /**
- * Reads the direct path's money from the chain: a pool of its own, which a deposit with the router does not fill, nor
- * the reverse (SPEC 1.3). No event tells of it, so it is read anew each time. Every read throws `contract_not_found`
- * where the network has no such contract, and `chain_error` when the RPC fails.
+ * Reads the funds of the direct path from the chain: a pool separate from the router's balance, and deposits to one do
+ * not fill the other (SPEC 1.3). The contracts emit no events for it, so each call reads the chain. Every read throws
+ * `contract_not_found` if the network has no such contract, and `chain_error` when the RPC fails.
  */
 export class DirectLedgerService {
   readonly #dependencies: Dependencies;
-  /** What the contracts ask of their users, at most a minute old. */
+  /** The limits of the contracts, at most a minute old. */
   readonly rules: () => Promise<DirectRules>;
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
-    this.rules = memoizeFor(dependencies.clock, RULES_KEPT_MS, () => this.#readRules());
+    this.rules = memoizeFor(dependencies.clock, RULES_TTL_MS, () => this.#readRules());
   }
 
-  /** A user's ledger, undefined for one who has none. */
+  /** A user's ledger, undefined if there is none. */
   async ledger(user: Hex): Promise<DirectLedger | undefined> {
     try {
       const { availableBalance, totalBalance, additionalInfo } = await this.#dependencies.client.readContract(
@@ -110,7 +110,7 @@ export class DirectLedgerService {
     });
   }
 
-  /** A user's sub-account at one inference provider, undefined where there is none. */
+  /** A user's sub-account at one inference provider, undefined if there is none. */
   async subAccount(user: Hex, provider: Hex): Promise<SubAccount | undefined> {
     const { refundLockSeconds } = await this.rules();
     try {

@@ -12,16 +12,16 @@ import {
 } from "./app-secret.ts";
 import type { DirectLedgerService } from "./direct-ledger.service.ts";
 
-/** A secret to be: what it will say, and what the wallet has to sign for it. Times are milliseconds since 1970. */
+/** A secret to sign: its claims, and the text for the wallet. Times are milliseconds since 1970. */
 export type PreparedSecret = AppSecretText & AppSecretClaims;
 
-type Wanted = {
-  /** Whose wallet pays the provider. */
+type SecretRequest = {
+  /** The wallet that pays the provider. */
   readonly account: Hex;
   readonly provider: Hex;
-  /** 0 to 254 can be revoked one by one; 255, the default, dies within a day. */
+  /** 0 to 254 are revocable individually; 255, the default, expires within a day. */
   readonly tokenId?: number | undefined;
-  /** When it ends; null for never, which only persistent ones may. The default is the longest that is allowed. */
+  /** The expiry; null for never, only for persistent secrets. The default is the longest lifetime allowed. */
   readonly expiresAt?: Date | null | undefined;
 };
 
@@ -30,8 +30,8 @@ type Dependencies = { readonly ledger: DirectLedgerService; readonly clock: Cloc
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /**
- * Makes `app-sk-` secrets for wallets that sign elsewhere (SPEC 5.7). The wallet's key never comes here; the finished
- * secret is made of what the wallet signed, is given back once and not kept.
+ * Prepares `app-sk-` secrets for external wallets to sign (SPEC 5.7). The service never has the wallet's key; it
+ * assembles the secret from the wallet's signature, returns it once and does not store it.
  */
 export class DirectSecretsService {
   readonly #dependencies: Dependencies;
@@ -41,16 +41,16 @@ export class DirectSecretsService {
   }
 
   /**
-   * The text to sign for a secret at one inference provider, of the sub-account's present generation. Throws
-   * `not_found` without a sub-account there, and `invalid_parameter` for a token id that is none or revoked, and for an
-   * end that no provider takes.
+   * The text to sign for a secret at one inference provider, in the sub-account's current generation. Throws
+   * `not_found` without a sub-account at the provider, and `invalid_parameter` for an invalid or revoked token id, or
+   * an expiry that every provider would reject.
    */
   async prepare({
     account,
     provider,
     tokenId = EPHEMERAL_TOKEN_ID,
     expiresAt,
-  }: Wanted): Promise<PreparedSecret> {
+  }: SecretRequest): Promise<PreparedSecret> {
     const subAccount = await this.#dependencies.ledger.subAccount(account, provider);
     if (!subAccount)
       throw new AppError(
@@ -63,7 +63,7 @@ export class DirectSecretsService {
     if (subAccount.revokedTokenIds.includes(tokenId))
       throw new AppError(
         "invalid_parameter",
-        `The token id ${tokenId} is revoked in this generation: use another.`,
+        `The token id ${tokenId} is revoked in this generation: use another one.`,
         {
           param: "tokenId",
         },
@@ -80,11 +80,11 @@ export class DirectSecretsService {
       tokenId,
     };
     if (claims.expiresAt !== 0 && claims.expiresAt <= timestamp)
-      throw new AppError("invalid_parameter", "A secret ends in the future.", { param: "expiresAt" });
+      throw new AppError("invalid_parameter", "The expiry must be in the future.", { param: "expiresAt" });
     return { ...claims, ...appSecretText(claims) };
   }
 
-  /** The secret out of a prepared text and the wallet's signature. Throws `invalid_parameter` when they do not fit. */
+  /** Assembles a secret from a prepared text and its signature. Throws `invalid_parameter` if they do not match. */
   assemble(text: string, signature: Hex): Promise<string> {
     return assembleAppSecret(text, signature);
   }

@@ -9,7 +9,7 @@ import type { TransactionBuilder } from "../transactions/transaction-builder.ts"
 import { chooseFineTuning, type FineTuningVersion } from "./fine-tuning-contracts.ts";
 import type { ServiceNames } from "./service-names.ts";
 
-/** A service of the direct path: inference, or fine-tuning in the current version or in the old one. */
+/** A service of the direct path: inference, or fine-tuning in the current or the old version. */
 export type DirectServiceName = "inference" | "fine-tuning" | "fine-tuning-v1.0";
 
 type Dependencies = {
@@ -17,19 +17,19 @@ type Dependencies = {
   readonly network: Network;
   readonly names: ServiceNames;
 };
-/** Whose wallet sends it; with it the call is tried on the chain first. */
+/** The sending wallet; if given, the call is simulated on the chain first. */
 type Sender = { readonly from?: Hex | undefined };
 
 const MAX_PROVIDERS = 20;
 const EPHEMERAL_TOKEN_ID = 255;
 const MAX_ID_LENGTH = 256;
 
-const OTHER_POOL =
-  "This money is for the direct path alone: the router's balance is another pool, and stays as it is.";
+const SEPARATE_POOL =
+  "These funds are for the direct path only: the router's balance is a separate pool and does not change.";
 
 /**
- * Unsigned transactions of the direct path. Each throws `invalid_parameter` for what no contract would take,
- * `contract_not_found` where the network lacks the contract, and with a sender what `TransactionBuilder` throws.
+ * Unsigned transactions of the direct path. Each throws `invalid_parameter` for arguments that every contract would
+ * reject, `contract_not_found` if the network lacks the contract, and with a sender what `TransactionBuilder` throws.
  */
 export class DirectTransactions {
   readonly #dependencies: Dependencies;
@@ -46,25 +46,25 @@ export class DirectTransactions {
       args: [additionalInfo],
       value: positive(amount),
       from,
-      warnings: [OTHER_POOL],
+      warnings: [SEPARATE_POOL],
     });
   }
 
   /** Adds `amount` neuron to the sender's ledger, or to that of `recipient`. */
   depositFund({ amount, recipient, from }: Sender & { amount: bigint; recipient?: Hex | undefined }) {
-    const money = { value: positive(amount), from, warnings: [OTHER_POOL] };
+    const payment = { value: positive(amount), from, warnings: [SEPARATE_POOL] };
     return recipient === undefined
       ? this.#dependencies.transactions.prepare({
           ...this.#ledger(),
           functionName: "depositFund",
           args: [],
-          ...money,
+          ...payment,
         })
       : this.#dependencies.transactions.prepare({
           ...this.#ledger(),
           functionName: "depositFundFor",
           args: [recipient],
-          ...money,
+          ...payment,
         });
   }
 
@@ -80,24 +80,26 @@ export class DirectTransactions {
       functionName: "transferFund",
       args: [provider, await this.#nameOf(service), positive(amount)],
       from,
-      warnings: ["A refund that is under way from this provider is called off before fresh money is taken."],
+      warnings: ["A pending refund from this provider is cancelled before new funds are transferred."],
     });
   }
 
-  /** Collects what has waited out its lock, and asks for the rest of the sender's sub-accounts at these providers. */
+  /** Collects unlocked refunds, and requests a refund of the rest of the sender's sub-accounts at these providers. */
   async retrieveFund({
     providers,
     service,
     from,
   }: Sender & { providers: readonly Hex[]; service: DirectServiceName }): Promise<PreparedTransaction> {
     if (providers.length < 1 || providers.length > MAX_PROVIDERS)
-      throw refused("providers", `Retrieve from 1 to ${MAX_PROVIDERS} providers at once.`);
+      throw refused("providers", `Retrieve from 1 to ${MAX_PROVIDERS} providers at a time.`);
     return this.#dependencies.transactions.prepare({
       ...this.#ledger(),
       functionName: "retrieveFund",
       args: [providers, await this.#nameOf(service)],
       from,
-      warnings: ["What is asked for now waits out its lock: send this again then, to collect it."],
+      warnings: [
+        "Refunds requested now are locked first: send this transaction again after the lock to collect them.",
+      ],
     });
   }
 
@@ -108,11 +110,11 @@ export class DirectTransactions {
       functionName: "refund",
       args: [positive(amount)],
       from,
-      warnings: ["What stays in the ledger must be nothing, or the least that a ledger may have."],
+      warnings: ["The remaining ledger balance must be 0 or at least the minimum."],
     });
   }
 
-  /** Acknowledges a provider's signer in the sender's name, or takes that back. */
+  /** Acknowledges a provider's signer on behalf of the sender, or revokes the acknowledgement. */
   acknowledgeSigner({
     provider,
     service,
@@ -124,7 +126,7 @@ export class DirectTransactions {
     acknowledged: boolean;
   }): Promise<PreparedTransaction> {
     const warnings = acknowledged
-      ? ["From now on this provider may settle what its enclave signs. Verify its attestation first."]
+      ? ["The provider can then settle whatever its enclave signs. Verify its attestation first."]
       : [];
     const call = {
       functionName: "acknowledgeTEESigner",
@@ -138,7 +140,7 @@ export class DirectTransactions {
       : transactions.prepare({ ...this.#fineTuning(versionOf(service)), ...call });
   }
 
-  /** Acknowledges a trained model, after which the provider may settle and the model's key is given out. */
+  /** Acknowledges a trained model: the provider can then settle, and the model's key is released. */
   acknowledgeDeliverable({
     provider,
     id,
@@ -150,13 +152,13 @@ export class DirectTransactions {
     version?: FineTuningVersion | undefined;
   }): Promise<PreparedTransaction> {
     if (id.length < 1 || id.length > MAX_ID_LENGTH)
-      throw refused("id", `A deliverable's id has 1 to ${MAX_ID_LENGTH} characters.`);
+      throw refused("id", `A deliverable's id must have 1 to ${MAX_ID_LENGTH} characters.`);
     return this.#dependencies.transactions.prepare({
       ...this.#fineTuning(version),
       functionName: "acknowledgeDeliverable",
       args: [provider, id],
       from,
-      warnings: ["Check the model in storage before: the fee is settled then."],
+      warnings: ["Check the model in storage first: after this, the fee is settled."],
     });
   }
 
@@ -167,9 +169,12 @@ export class DirectTransactions {
     from,
   }: Sender & { provider: Hex; tokenIds: readonly number[] }): Promise<PreparedTransaction> {
     const ids = [...new Set(tokenIds)];
-    const isOne = (id: number) => Number.isInteger(id) && id >= 0 && id < EPHEMERAL_TOKEN_ID;
-    if (ids.length === 0 || !ids.every(isOne))
-      throw refused("tokenIds", "Name token ids from 0 to 254; ephemeral secrets end with their generation.");
+    const isPersistent = (id: number) => Number.isInteger(id) && id >= 0 && id < EPHEMERAL_TOKEN_ID;
+    if (ids.length === 0 || !ids.every(isPersistent))
+      throw refused(
+        "tokenIds",
+        "Token ids must be from 0 to 254; ephemeral secrets end with their generation.",
+      );
     const [first] = ids;
     return ids.length === 1 && first !== undefined
       ? this.#dependencies.transactions.prepare({
@@ -186,16 +191,14 @@ export class DirectTransactions {
         });
   }
 
-  /** Ends every secret at one inference provider, ephemeral ones too, by a new generation. */
+  /** Revokes every secret at one inference provider, including ephemeral ones, by starting a new generation. */
   revokeAllTokens({ provider, from }: Sender & { provider: Hex }): Promise<PreparedTransaction> {
     return this.#dependencies.transactions.prepare({
       ...this.#inference(),
       functionName: "revokeAllTokens",
       args: [provider],
       from,
-      warnings: [
-        "Every secret that this wallet signed for the provider is void then, in whosever hands it is.",
-      ],
+      warnings: ["Every secret that this wallet signed for the provider becomes invalid, whoever holds it."],
     });
   }
 

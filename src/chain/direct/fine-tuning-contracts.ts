@@ -5,28 +5,28 @@ import type { Network } from "../networks.ts";
 /** The versions of the fine-tuning contract (SPEC 9.3). */
 export type FineTuningVersion = "v1.1" | "v1.0";
 
-/** A deployed version of the fine-tuning contract, and the time of which it has the history. */
+/** A deployed version of the fine-tuning contract, and the period of its history. */
 export type FineTuningContract = {
   readonly version: FineTuningVersion;
   readonly address: Hex;
-  /** Whether new work goes there. */
+  /** Whether new tasks use this contract. */
   readonly isCurrent: boolean;
-  /** From when on it has the history, null for always. */
+  /** The start of its history, null for unbounded. */
   readonly since: Date | null;
-  /** Before when it has the history, null for always. */
+  /** The end of its history (exclusive), null for unbounded. */
   readonly until: Date | null;
 };
 
-/** Which contract is meant: a version, or the one that has the history of a moment; the current one without either. */
+/** Selects a contract by version or by a time in its history; by default the current contract. */
 export type FineTuningChoice = {
   readonly version?: FineTuningVersion | undefined;
   readonly at?: Date | undefined;
 };
 
-/** History before this day needs the old contract where there are two (SPEC 9.3). */
+/** On networks with two contracts, history before this day is in the old one (SPEC 9.3). */
 const SPLIT = new Date("2026-02-12T00:00:00.000Z");
 
-/** The versions that a network has, the current one first; none where fine-tuning is not deployed. */
+/** The versions deployed on a network, the current one first; empty if fine-tuning is not deployed. */
 export function fineTuningContracts({ contracts }: Network): readonly FineTuningContract[] {
   const current = contracts.computeFineTuning.address;
   const old = contracts.computeFineTuningV10.address;
@@ -41,12 +41,12 @@ export function fineTuningContracts({ contracts }: Network): readonly FineTuning
 }
 
 /**
- * The contract that is meant. Throws `contract_not_found` where the network has none such, and `invalid_parameter` when
- * both a version and a moment are named.
+ * The selected contract. Throws `contract_not_found` if the network has no such contract, and `invalid_parameter` if
+ * both a version and a time are given.
  */
 export function chooseFineTuning(network: Network, { version, at }: FineTuningChoice): FineTuningContract {
   if (version !== undefined && at !== undefined)
-    throw new AppError("invalid_parameter", "Name a version or a moment, not both.", { param: "at" });
+    throw new AppError("invalid_parameter", "Set a version or a time, not both.", { param: "at" });
   const found = fineTuningContracts(network).find((contract) => {
     if (version !== undefined) return contract.version === version;
     if (at === undefined) return contract.isCurrent;

@@ -16,7 +16,7 @@ import {
 import { type Listed, readOffsetPage } from "./offset-page.ts";
 import { pendingRefunds, type Refund } from "./refunds.ts";
 
-/** What a provider of fine-tuning offers. The price is neuron a token. */
+/** A fine-tuning provider's offer. The price is in neuron per token. */
 export type FineTuningOffer = {
   /** In lower case. */
   readonly provider: Hex;
@@ -29,14 +29,14 @@ export type FineTuningOffer = {
     readonly gpuType: string;
   };
   readonly pricePerToken: bigint;
-  /** Whether it is busy with a task. */
+  /** Whether the provider is busy with a task. */
   readonly occupied: boolean;
   readonly models: readonly string[];
   readonly teeSigner: Hex;
   readonly teeAcknowledged: boolean;
 };
 
-/** A user's sub-account at a provider of fine-tuning, neuron. */
+/** A user's sub-account at a fine-tuning provider, neuron. */
 export type FineTuningAccount = {
   readonly user: Hex;
   readonly provider: Hex;
@@ -48,12 +48,12 @@ export type FineTuningAccount = {
   readonly deliverablesCount: bigint;
 };
 
-/** A trained model as a provider delivered it. */
+/** A trained model delivered by a provider. */
 export type Deliverable = {
   readonly id: string;
-  /** The storage root of the encrypted model, as the provider gave it. */
+  /** The storage root of the encrypted model, as reported by the provider. */
   readonly modelRoot: Hex;
-  /** The model's key, sealed for the user; empty until it is settled. */
+  /** The model's key, sealed for the user; empty until settlement. */
   readonly encryptedSecret: Hex;
   readonly acknowledged: boolean;
   readonly settled: boolean;
@@ -62,12 +62,12 @@ export type Deliverable = {
 
 type Dependencies = { readonly client: PublicClient; readonly network: Network; readonly clock: Clock };
 
-const OFFERS_KEPT_MS = 5_000;
-const LOCK_KEPT_MS = 60_000;
+const OFFERS_TTL_MS = 5_000;
+const LOCK_TTL_MS = 60_000;
 
 /**
- * Reads the fine-tuning contracts, of which a network may have two (SPEC 9.3). Fine-tuning is for the direct path alone.
- * Every read throws `contract_not_found` where the network has no such version, and `chain_error` when the RPC fails.
+ * Reads the fine-tuning contracts, of which a network may have two (SPEC 9.3). Fine-tuning uses the direct path only.
+ * Every read throws `contract_not_found` if the network has no such version, and `chain_error` when the RPC fails.
  */
 export class FineTuningService {
   readonly #dependencies: Dependencies;
@@ -79,21 +79,21 @@ export class FineTuningService {
     for (const { address } of fineTuningContracts(dependencies.network)) {
       this.#offers.set(
         address,
-        memoizeFor(dependencies.clock, OFFERS_KEPT_MS, () => this.#readOffers(address)),
+        memoizeFor(dependencies.clock, OFFERS_TTL_MS, () => this.#readOffers(address)),
       );
       this.#locks.set(
         address,
-        memoizeFor(dependencies.clock, LOCK_KEPT_MS, () => this.#readLock(address)),
+        memoizeFor(dependencies.clock, LOCK_TTL_MS, () => this.#readLock(address)),
       );
     }
   }
 
-  /** The versions that the network has, the current one first. */
+  /** The versions deployed on the network, the current one first. */
   contracts(): readonly FineTuningContract[] {
     return fineTuningContracts(this.#dependencies.network);
   }
 
-  /** The version that is meant. */
+  /** The selected contract. Throws what `chooseFineTuning` throws. */
   contract(choice: FineTuningChoice): FineTuningContract {
     return chooseFineTuning(this.#dependencies.network, choice);
   }
@@ -103,13 +103,13 @@ export class FineTuningService {
     return (await this.#offers.get(address)?.()) ?? [];
   }
 
-  /** A provider's offer, undefined where it has none. */
+  /** A provider's offer, undefined if it has none. */
   async offer(contract: FineTuningContract, provider: Hex): Promise<FineTuningOffer | undefined> {
-    const wanted = lowerHex(provider);
-    return (await this.offers(contract)).find((offer) => offer.provider === wanted);
+    const lowered = lowerHex(provider);
+    return (await this.offers(contract)).find((offer) => offer.provider === lowered);
   }
 
-  /** How long a refund waits, seconds. */
+  /** How long a refund is locked, seconds. */
   async refundLockSeconds({ address }: FineTuningContract): Promise<bigint> {
     return (await this.#locks.get(address)?.()) ?? 0n;
   }
@@ -134,7 +134,7 @@ export class FineTuningService {
     });
   }
 
-  /** A user's sub-account at one provider, undefined where there is none. */
+  /** A user's sub-account at one provider, undefined if there is none. */
   async account(
     contract: FineTuningContract,
     user: Hex,
@@ -144,7 +144,7 @@ export class FineTuningService {
     return row && toAccount(row);
   }
 
-  /** The refunds that are under way from one provider, oldest first. */
+  /** The pending refunds from one provider, oldest first. */
   async refunds(contract: FineTuningContract, user: Hex, provider: Hex): Promise<readonly Refund[]> {
     const [row, lockSeconds] = await Promise.all([
       this.#accountRow(contract, user, provider),
@@ -153,7 +153,7 @@ export class FineTuningService {
     return row ? pendingRefunds(row.refunds, row.validRefundsLength, lockSeconds) : [];
   }
 
-  /** What a provider delivered to a user, oldest first. The contract keeps the latest only. */
+  /** The models that a provider delivered to a user, oldest first. The contract keeps only the latest ones. */
   async deliverables(
     { address }: FineTuningContract,
     user: Hex,

@@ -8,7 +8,7 @@ import { chainError } from "../rpc/rpc.client.ts";
 
 /** A row of the inference registry (facts: router-and-chain 2). Prices are neuron per token or unit. */
 export type InferenceService = {
-  /** The provider's, in lower case. */
+  /** The provider's address, in lower case. */
   readonly address: Hex;
   readonly serviceType: string;
   readonly url: string;
@@ -18,9 +18,9 @@ export type InferenceService = {
   readonly outputPrice: bigint;
   readonly teeSigner: Hex;
   readonly teeAcknowledged: boolean;
-  /** Whether its additional information says that a proxy speaks for a model that runs elsewhere. */
+  /** Whether `additionalInfo` declares a proxy for a model that runs elsewhere. */
   readonly isCentralized: boolean;
-  /** The provider's own JSON text about itself, which may be anything. */
+  /** JSON text that the provider controls; it may be anything. */
   readonly additionalInfo: string;
   readonly updatedAt: Date;
 };
@@ -29,12 +29,12 @@ const PAGE = 50n;
 const MAX_SERVICES = 5_000n;
 const RECENT_MS = 5_000;
 
-/** Reads the inference registry on chain. Every failure of the chain is a `chain_error`. */
+/** Reads the on-chain inference registry. Every failure of the chain is a `chain_error`. */
 export class InferenceRegistry {
   readonly #client: PublicClient;
   readonly #contract: { readonly address: Hex; readonly abi: typeof inferenceServingAbi };
 
-  /** All rows by address, at most 5 s old: reading them takes a call for every 50. */
+  /** All rows sorted by address, at most 5 s old: reading them takes one call per 50 rows. */
   readonly recent: () => Promise<readonly InferenceService[]>;
 
   constructor(client: PublicClient, address: Hex, clock: Clock = systemClock) {
@@ -61,7 +61,7 @@ export class InferenceRegistry {
     return services;
   }
 
-  /** The rows of these providers as they are now, in their order; undefined for one that is not registered. */
+  /** The current rows of these providers, in input order; undefined for a provider that is not registered. */
   byProviders(providers: readonly Hex[]): Promise<readonly (InferenceService | undefined)[]> {
     return Promise.all(providers.map((provider) => this.#byProvider(provider)));
   }
@@ -108,7 +108,7 @@ function toService(row: Row): InferenceService {
   };
 }
 
-/** `additionalInfo` is the provider's own JSON text: whatever it is, it must not break the reading of its row. */
+/** The provider controls `additionalInfo`: whatever it contains, reading the row must not fail. */
 function isCentralized(additionalInfo: string): boolean {
   try {
     const info: unknown = JSON.parse(additionalInfo);

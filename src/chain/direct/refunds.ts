@@ -1,4 +1,4 @@
-/** Money on its way back from a sub-account, neuron. It can be collected from `unlocksAt` on. */
+/** A pending refund from a sub-account, neuron. It can be collected from `unlocksAt` on. */
 export type Refund = {
   readonly index: bigint;
   readonly amount: bigint;
@@ -9,8 +9,8 @@ export type Refund = {
 type RefundRow = { readonly index: bigint; readonly amount: bigint; readonly createdAt: bigint };
 
 /**
- * The refunds that are under way, oldest first. A contract keeps used rows for later behind the first `validLength`
- * ones (facts: router-and-chain annex A).
+ * The pending refunds, oldest first. A contract keeps used rows after the first `validLength` ones, for reuse (facts:
+ * router-and-chain annex A).
  */
 export function pendingRefunds(
   rows: readonly RefundRow[],

@@ -9,17 +9,17 @@ import { contractError } from "../rpc/contract-error.ts";
 
 type Dependencies = { readonly client: PublicClient; readonly network: Network; readonly clock: Clock };
 
-const KEPT_MS = 60_000;
+const NAMES_TTL_MS = 60_000;
 
 /**
- * The names under which the ledger knows service contracts, such as `inference-v1.0`. Money is moved by name, and the
- * contract's own word on it is taken rather than a guess.
+ * The names of service contracts in the ledger, such as `inference-v1.0`. Transfers name the service, so the names are
+ * read from the contract rather than guessed.
  */
 export class ServiceNames {
   readonly #rows: () => Promise<ReadonlyMap<Hex, string>>;
 
   constructor({ client, network, clock }: Dependencies) {
-    this.#rows = memoizeFor(clock, KEPT_MS, async () => {
+    this.#rows = memoizeFor(clock, NAMES_TTL_MS, async () => {
       try {
         const rows = await client.readContract({
           address: addressOf(network, "computeLedger"),
@@ -33,10 +33,10 @@ export class ServiceNames {
     });
   }
 
-  /** The name of a service contract. Throws `contract_not_found` for one that the ledger does not know. */
+  /** The name of a service contract. Throws `contract_not_found` if the ledger does not list it. */
   async nameOf(service: Hex): Promise<string> {
     const name = (await this.#rows()).get(lowerHex(service));
     if (name !== undefined) return name;
-    throw new AppError("contract_not_found", `The ledger of the direct path knows no service at ${service}.`);
+    throw new AppError("contract_not_found", `The ledger of the direct path has no service at ${service}.`);
   }
 }

@@ -1,6 +1,6 @@
 import { type Hex, isAddress, lowerHex } from "../../kernel/text/hex.ts";
 
-/** The market that is read, the token contract that it trades, and from which block on it is followed. In lower case. */
+/** The configured market, the token contract it trades, and the block to start reading at. In lower case. */
 export type MarketContract = {
   readonly address: Hex;
   readonly token: Hex;
@@ -8,8 +8,8 @@ export type MarketContract = {
 };
 
 /**
- * Reads `0xMARKET/0xTOKEN@123`: the market has no function that tells which token it trades, so both are named; the block
- * of its deployment may be left out. Undefined for anything else.
+ * Parses `0xMARKET/0xTOKEN@123`: no function of the market returns the token that it trades, so the text names
+ * both. The deployment block is optional. Returns undefined for anything else.
  */
 export function parseMarketContract(text: string): MarketContract | undefined {
   const [, address = "", token = "", start] =

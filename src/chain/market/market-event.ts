@@ -3,7 +3,7 @@ import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { agentMarketAbi } from "../abi/agent-market.ts";
 import type { ChainLog } from "../watcher/log-handler.ts";
 
-/** What is read of the market's logs. */
+/** The kinds of market events that are stored. */
 export type MarketEventKind =
   | "fulfilled"
   | "deposited"
@@ -16,9 +16,9 @@ export type MarketEventKind =
   | "token-set";
 
 /**
- * What a log of the market tells, in one shape for all of them. `account` is the seller, the depositor, the partner, the
- * admin, or the new token; `other` the buyer, who a token was minted for, or the old token. `amount` is a price, a new
- * balance (deposited), an amount or a new rate, `previous` an old rate. Without a currency it is the network's token.
+ * A decoded market log, in one shape for all kinds. `account` is the seller, depositor, partner, admin or new token
+ * contract; `other` is the buyer, the recipient of a mint or the old token contract. `amount` is a price, a new
+ * balance (deposited), an amount or a new rate; `previous` is an old rate. No `currency` means the network's token.
  */
 export type MarketEvent = {
   readonly kind: MarketEventKind;
@@ -30,7 +30,7 @@ export type MarketEvent = {
   readonly currency?: Hex;
 };
 
-const READ = [
+const EVENT_NAMES = [
   "OrderFulfilled",
   "Deposit",
   "Withdraw",
@@ -42,13 +42,13 @@ const READ = [
   "AgentNFTUpdated",
 ] as const;
 
-/** The first topics of the events that are read. */
+/** The first topics of the stored events. */
 export const MARKET_TOPICS: readonly Hex[] = agentMarketAbi
   .filter((item) => item.type === "event")
-  .filter(({ name }) => READ.some((known) => known === name))
+  .filter(({ name }) => EVENT_NAMES.some((known) => known === name))
   .map((event) => toEventSelector(event));
 
-/** Reads a log of one of these topics. Throws for one that is not laid out as its event is. */
+/** Decodes a log with one of these topics. Throws if its layout does not match the event. */
 export function readMarketLog({ topics, data }: ChainLog): MarketEvent {
   const { eventName, args } = decodeEventLog({
     abi: agentMarketAbi,
@@ -108,7 +108,7 @@ export function readMarketLog({ topics, data }: ChainLog): MarketEvent {
     case "AgentNFTUpdated":
       return { kind: "token-set", account: lowerHex(args.newAgentNFT), other: lowerHex(args.oldAgentNFT) };
     default:
-      throw new Error(`${eventName} is no event that is read of the market`);
+      throw new Error(`${eventName} is not a supported market event`);
   }
 }
 

@@ -7,8 +7,8 @@ import { type MarketKey, revertEvents, type StoredFill, writeEvents } from "./ma
 import { MARKET_TOPICS, readMarketLog } from "./market-event.ts";
 
 /**
- * Takes what happens on the market from its logs. Told are orders that were fulfilled, and told again as `removed`, the
- * newest first, when the chain takes them back.
+ * Stores the market's events from its logs. Publishes fulfilled orders, and publishes them again as `removed`, newest
+ * first, when a reorg reverts them.
  */
 export class MarketLogService implements LogHandler {
   readonly addresses: readonly Hex[];
@@ -22,14 +22,14 @@ export class MarketLogService implements LogHandler {
 
   async apply(tx: Queries, logs: readonly ChainLog[]): Promise<void> {
     const events = logs.map((log) => ({ ...readMarketLog(log), log }));
-    await this.#tell(tx, await writeEvents(tx, this.#key, events), false);
+    await this.#publish(tx, await writeEvents(tx, this.#key, events), false);
   }
 
   async revert(tx: Queries, from: bigint): Promise<void> {
-    await this.#tell(tx, await revertEvents(tx, this.#key, from), true);
+    await this.#publish(tx, await revertEvents(tx, this.#key, from), true);
   }
 
-  async #tell(tx: Queries, fills: readonly StoredFill[], removed: boolean): Promise<void> {
+  async #publish(tx: Queries, fills: readonly StoredFill[], removed: boolean): Promise<void> {
     await appendEvents(
       tx,
       fills.map((fill) => ({

@@ -17,12 +17,12 @@ import {
   typedDataHash,
 } from "./typed-data.ts";
 
-/** An order to be signed. Without a nonce it gets a random one. */
+/** An order to be signed. The nonce is random by default. */
 export type NewOrder = Omit<MarketOrder, "nonce"> & { readonly nonce?: Hex | undefined };
-/** An offer to be signed, likewise. */
+/** An offer to be signed. The nonce is random by default. */
 export type NewOffer = Omit<MarketOffer, "nonce"> & { readonly nonce?: Hex | undefined };
 
-/** What a wallet is to sign, the hash that it comes to, and what its owner ought to know before. */
+/** The typed data for a wallet to sign, its hash, and warnings for the signer. */
 export type Signable = {
   readonly typedData: TypedData;
   readonly hash: Hex;
@@ -30,13 +30,13 @@ export type Signable = {
   readonly warnings: readonly string[];
 };
 
-/** What speaks against an order or an offer: what the market would say, and what that means. */
+/** A reason why the market would reject an order or offer: the contract's error, and an explanation. */
 type Problem = { readonly refusal: string; readonly text: string };
 
-/** Who signed, and whether it would be taken now. */
+/** The signer of an order or offer, and the reasons why the market would reject it now. */
 export type SignatureCheck = {
   readonly hash: Hex;
-  /** Undefined where the signature is none; where anything was changed after it was signed, it is a stranger. */
+  /** Undefined for an invalid signature. If a field was changed after signing, recovery yields an unrelated address. */
   readonly signer: Hex | undefined;
   readonly problems: readonly Problem[];
   readonly warnings: readonly string[];
@@ -51,8 +51,8 @@ type Dependencies = {
 const NONCE_BYTES = 32;
 
 /**
- * Makes orders and offers for wallets to sign, and says of signed ones whether they are good. Nothing is kept: the market
- * has no list of them, and neither have we. Throws what `MarketClient` throws.
+ * Prepares orders and offers for wallets to sign, and checks signed ones. Nothing is stored: neither the market nor
+ * this service keeps a list of orders. Throws what `MarketClient` throws.
  */
 export class MarketOrdersService {
   readonly #dependencies: Dependencies;
@@ -61,27 +61,27 @@ export class MarketOrdersService {
     this.#dependencies = dependencies;
   }
 
-  /** An order as its seller signs it. Throws `invalid_parameter` for one that is over already. */
-  async order(wanted: NewOrder): Promise<Signable> {
+  /** An order for its seller to sign. Throws `invalid_parameter` if it has already expired. */
+  async order(requested: NewOrder): Promise<Signable> {
     const [place, now] = await Promise.all([this.place(), this.#dependencies.client.nowSeconds()]);
-    const order = toOrder({ ...wanted, nonce: wanted.nonce ?? newNonce() });
+    const order = toOrder({ ...requested, nonce: requested.nonce ?? newNonce() });
     requireFuture(order.expireTime, now);
     const warnings = [...versionWarnings(place.version), ...orderWarnings(order, now)];
     return toSignable(orderTypedData(place, order), order.nonce, warnings);
   }
 
-  /** An offer as its buyer signs it. Throws `invalid_parameter` for one that is over already. */
-  async offer(wanted: NewOffer): Promise<Signable> {
+  /** An offer for its buyer to sign. Throws `invalid_parameter` if it has already expired. */
+  async offer(requested: NewOffer): Promise<Signable> {
     const [place, now] = await Promise.all([this.place(), this.#dependencies.client.nowSeconds()]);
-    const offer = toOffer({ ...wanted, nonce: wanted.nonce ?? newNonce() });
+    const offer = toOffer({ ...requested, nonce: requested.nonce ?? newNonce() });
     requireFuture(offer.expireTime, now);
     const warnings = [...versionWarnings(place.version), ...offerWarnings(offer, now)];
     return toSignable(offerTypedData(place, offer), offer.nonce, warnings);
   }
 
-  /** Whether the market would take a signed order now; the market itself is asked. */
-  async checkOrder(asked: MarketOrder, signature: Hex): Promise<SignatureCheck> {
-    const order = toOrder(asked);
+  /** Whether the market would accept a signed order now, according to a simulated call of the market. */
+  async checkOrder(signed: MarketOrder, signature: Hex): Promise<SignatureCheck> {
+    const order = toOrder(signed);
     const { client, market } = this.#dependencies;
     const [place, token] = await Promise.all([this.place(), market.token()]);
     const hash = typedDataHash(orderTypedData(place, order));
@@ -98,17 +98,17 @@ export class MarketOrdersService {
     return {
       hash,
       signer,
-      problems: refusals.map((said) => toProblem(said, deal)),
+      problems: refusals.map((refusal) => toProblem(refusal, deal)),
       warnings: orderWarnings(order, nowSeconds),
     };
   }
 
   /**
-   * Whether the market would take a signed offer now, as far as can be told without an order: whether its nonce is used,
-   * only a match shows. With a currency, also whether the buyer could pay in it; null is the network's token.
+   * Whether the market would accept a signed offer now, as far as can be checked without an order: only a match shows
+   * whether its nonce is used. With `currency`, also whether the buyer can pay in it; null is the network's token.
    */
-  async checkOffer(asked: MarketOffer, signature: Hex, currency?: Hex | null): Promise<SignatureCheck> {
-    const offer = toOffer(asked);
+  async checkOffer(signed: MarketOffer, signature: Hex, currency?: Hex | null): Promise<SignatureCheck> {
+    const offer = toOffer(signed);
     const { client } = this.#dependencies;
     const place = await this.place();
     const hash = typedDataHash(offerTypedData(place, offer));
@@ -128,27 +128,27 @@ export class MarketOrdersService {
       ...(nowSeconds > offer.expireTime ? ["Offer expired"] : []),
       ...(signer === undefined || currency === undefined
         ? []
-        : await this.#lackOf(signer, offer.offerPrice, currency)),
+        : await this.#fundsRefusals(signer, offer.offerPrice, currency)),
     ];
     return {
       hash,
       signer,
-      problems: refusals.map((said) => toProblem(said, deal)),
+      problems: refusals.map((refusal) => toProblem(refusal, deal)),
       warnings: [
         ...offerWarnings(offer, nowSeconds),
-        "Whether its nonce is used, the market does not tell: only a match with an order shows it.",
+        "The market does not reveal whether the offer's nonce is used: only a match with an order shows it.",
       ],
     };
   }
 
-  /** Where signatures are good: the version is as the contract says it, of which its domain is made. */
+  /** The domain in which signatures are valid, with the version that the contract reports. */
   async place(): Promise<MarketPlace> {
     const { address, version } = await this.#dependencies.market.state();
     return { chainId: this.#dependencies.chainId, market: address, version };
   }
 
-  /** What the market would say of a buyer who has not enough. */
-  async #lackOf(buyer: Hex, price: bigint, currency: Hex | null): Promise<readonly string[]> {
+  /** The contract errors for a buyer whose funds do not cover the price. */
+  async #fundsRefusals(buyer: Hex, price: bigint, currency: Hex | null): Promise<readonly string[]> {
     const { client, market } = this.#dependencies;
     if (currency === null) return (await market.balanceOf(buyer)) < price ? ["Insufficient balance"] : [];
     const { balance, allowance } = await client.fundsOf(buyer, currency);
@@ -161,7 +161,7 @@ export class MarketOrdersService {
   }
 }
 
-/** An order with its hexadecimal in lower case. Throws `invalid_parameter` for a nonce that is not 32 bytes. */
+/** An order with hex strings in lower case. Throws `invalid_parameter` for a nonce that is not 32 bytes. */
 export function toOrder(order: MarketOrder): MarketOrder {
   return {
     tokenId: order.tokenId,
@@ -173,7 +173,7 @@ export function toOrder(order: MarketOrder): MarketOrder {
   };
 }
 
-/** An offer, likewise. */
+/** An offer with hex strings in lower case. Throws `invalid_parameter` for a nonce that is not 32 bytes. */
 export function toOffer(offer: MarketOffer): MarketOffer {
   return {
     tokenId: offer.tokenId,
@@ -186,7 +186,7 @@ export function toOffer(offer: MarketOffer): MarketOffer {
 
 function toNonce(nonce: Hex): Hex {
   if (isHash32(nonce)) return lowerHex(nonce);
-  throw new AppError("invalid_parameter", "A nonce is 32 bytes.", { param: "nonce" });
+  throw new AppError("invalid_parameter", "A nonce must be 32 bytes.", { param: "nonce" });
 }
 
 function newNonce(): Hex {
@@ -195,9 +195,13 @@ function newNonce(): Hex {
 
 function requireFuture(expireTime: bigint, nowSeconds: bigint): void {
   if (expireTime > nowSeconds) return;
-  throw new AppError("invalid_parameter", `It would be over already: the chain's time is ${nowSeconds}.`, {
-    param: "expireTime",
-  });
+  throw new AppError(
+    "invalid_parameter",
+    `The expiry must be in the future: the chain's time is ${nowSeconds}.`,
+    {
+      param: "expireTime",
+    },
+  );
 }
 
 function toSignable(typedData: TypedData, nonce: Hex, warnings: readonly string[]): Signable {
@@ -205,5 +209,5 @@ function toSignable(typedData: TypedData, nonce: Hex, warnings: readonly string[
 }
 
 function toProblem(refusal: string, deal: Deal): Problem {
-  return { refusal, text: explainMarketRefusal(refusal, deal)?.text ?? "the market would refuse" };
+  return { refusal, text: explainMarketRefusal(refusal, deal)?.text ?? "the market would reject it" };
 }

@@ -2,7 +2,7 @@ import type { Hex } from "../../kernel/text/hex.ts";
 import { refusalName } from "../rpc/contract-error.ts";
 import type { MarketOffer, MarketOrder } from "./typed-data.ts";
 
-/** What is known of a deal that the market refused. */
+/** The known facts of a deal that the market refused. */
 export type Deal = {
   readonly order: MarketOrder;
   readonly offer?: MarketOffer;
@@ -14,67 +14,70 @@ export type Deal = {
   readonly nowSeconds: bigint;
 };
 
-/** Why the market refuses, in our words; `param` names the argument at fault. */
+/** An explanation of a market error; `param` names the argument at fault. */
 export type MarketExplanation = { readonly text: string; readonly param?: string };
 
-/** Says what a refusal of the market means for this deal. Undefined where the refusal says it all. */
+/** Explains what a market error means for this deal. Undefined if the error needs no explanation. */
 export function explainMarketRefusal(refusal: string, deal: Deal): MarketExplanation | undefined {
   const { order, offer, seller, buyer, owner, market, nowSeconds } = deal;
   switch (refusalName(refusal)) {
     case "Order expired":
-      return { text: `it was good until ${order.expireTime}, and it is ${nowSeconds}`, param: "order" };
+      return { text: `it expired at ${order.expireTime}, and the time is ${nowSeconds}`, param: "order" };
     case "Offer expired":
       return {
-        text: `it was good until ${offer?.expireTime ?? 0n}, and it is ${nowSeconds}`,
+        text: `it expired at ${offer?.expireTime ?? 0n}, and the time is ${nowSeconds}`,
         param: "offer",
       };
     case "Order already used":
       return {
-        text: "an order with this nonce was fulfilled, this one or another's",
+        text: "an order with this nonce was fulfilled: this one, or one of another account",
         param: "order",
       };
     case "Offer already used":
-      return { text: "an offer with this nonce was used, this one or another's", param: "offer" };
+      return {
+        text: "an offer with this nonce was used: this one, or one of another account",
+        param: "offer",
+      };
     case "NFT owner mismatch":
       return {
-        text: `the token belongs to ${owner ?? "nobody"}, and what was signed is signed by ${seller ?? "nobody"}: another account, or something of the order is not as it was signed`,
+        text: `the token belongs to ${owner ?? "no account"}, but the order is signed by ${seller ?? "an unknown signer"}: another account signed it, or a field differs from the signed order`,
         param: "order",
       };
     case "ERC721NonexistentToken":
       return { text: "there is no such token", param: "order" };
     case "Price too low":
       return {
-        text: `the offer has ${offer?.offerPrice ?? 0n}, and the order asks for ${order.expectedPrice}`,
+        text: `the offer is ${offer?.offerPrice ?? 0n}, and the order asks for ${order.expectedPrice}`,
         param: "offer",
       };
     case "TokenId mismatch":
-      return { text: "order and offer are of different tokens", param: "offer" };
+      return { text: "the order and the offer name different tokens", param: "offer" };
     case "Receiver mismatch":
       return {
-        text: `the order is for ${order.receiver} alone, and the offer is signed by ${buyer ?? "nobody"}`,
+        text: `only ${order.receiver} may buy, but the offer is signed by ${buyer ?? "an unknown signer"}`,
         param: "offer",
       };
     case "Insufficient balance":
       return {
-        text: "the buyer's balance in the market does not cover the price, and nothing is sent along",
+        text: "the buyer's balance in the market does not cover the price, and the transaction sends no value",
         param: "payment",
       };
     case "ERC721InsufficientApproval":
       return {
-        text: `the seller has not let the market (${market}) move the token: see prepareMarketApproval`,
+        text: `the seller has not approved the market (${market}) for the token: see prepareMarketApproval`,
         param: "order",
       };
     case "ERC20InsufficientAllowance":
       return {
-        text: "the buyer has not let the market spend as much of the currency: see prepareCurrencyApproval",
+        text: "the buyer's allowance for the market does not cover the price: see prepareCurrencyApproval",
         param: "offer",
       };
     case "ERC20InsufficientBalance":
-      return { text: "the buyer has not as much of the currency", param: "offer" };
+      return { text: "the buyer's balance of the currency does not cover the price", param: "offer" };
     case "ECDSAInvalidSignature":
     case "ECDSAInvalidSignatureLength":
     case "ECDSAInvalidSignatureS":
-      return { text: "a signature is 65 bytes of the low kind, with 27 or 28 at their end" };
+      return { text: "a signature must be 65 bytes with a low s, and end in 27 or 28" };
     case "EnforcedPause":
     case "Contract is paused":
       return { text: "the market is paused" };

@@ -1,12 +1,13 @@
 import { recoverAddress } from "viem";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 
-/** Half of the order of secp256k1: of a signature and its mirror image, the lower is the one that counts (EIP-2). */
+/** Half of the order of secp256k1: of two equivalent signatures only the one with the lower `s` is valid (EIP-2). */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
 /**
- * Whose signature of a hash it is, in lower case, by the rules of the market: 65 bytes, a low `s`, and 27 or 28 behind.
- * The market asks no contract, so that wallets which are one cannot trade. Undefined for what it would not read.
+ * The signer of a hash, in lower case, by the market's rules: 65 bytes with a low `s` and a `v` of 27 or 28. The
+ * market does not support EIP-1271, so contract wallets cannot trade. Undefined for a signature that the market
+ * rejects.
  */
 export async function signerOf(hash: Hex, signature: Hex): Promise<Hex | undefined> {
   const [, r, s, v] = /^0x([0-9a-f]{64})([0-9a-f]{64})(1b|1c)$/i.exec(signature) ?? [];

@@ -21,19 +21,19 @@ import {
 } from "./typed-data.ts";
 
 export const PAYMENTS = ["sent", "balance"] as const;
-/** How the network's token is paid: sent along by whoever sends the transaction, or out of the buyer's balance. */
+/** How the network's token is paid: as the transaction's value, or from the buyer's balance in the market. */
 export type Payment = (typeof PAYMENTS)[number];
 
-/** An order and an offer that meet. */
+/** An order and an offer to match. */
 export type Match = {
   readonly order: MarketOrder;
   readonly orderSignature: Hex;
   readonly offer: MarketOffer;
   readonly offerSignature: Hex;
-  /** One for each piece of the token's data, where the offer needs them. */
+  /** One for each piece of the token's data, if the offer needs proofs. */
   readonly proofs: readonly TransferProof[];
   readonly payment: Payment;
-  /** Who will send it: anybody may; the buyer unless it is given. */
+  /** The sender of the transaction: any account, by default the buyer. */
   readonly from?: Hex | undefined;
 };
 
@@ -45,9 +45,9 @@ type Dependencies = {
 };
 
 /**
- * Makes the transactions of the market, unsigned. Each is tried on the chain as it is first, and one that would be
- * refused is not given out: the failure is `contract_refused` with what the contract would say and what that means. Also
- * throws what `MarketClient` throws.
+ * Prepares unsigned transactions of the market. Each is simulated on the current chain state first. If it would
+ * revert, it throws `contract_refused` with the contract's error and an explanation. Also throws what `MarketClient`
+ * throws.
  */
 export class MarketTransactionsService {
   readonly #dependencies: Dependencies;
@@ -56,7 +56,7 @@ export class MarketTransactionsService {
     this.#dependencies = dependencies;
   }
 
-  /** Fulfils an order with an offer: the token moves, with its keys where the offer needs them, and the price is paid. */
+  /** Fulfils an order with an offer: transfers the token, with its keys if the offer needs them, and pays the price. */
   async fulfill(match: Match): Promise<PreparedTransaction> {
     const { transactions, orders, market } = this.#dependencies;
     const [order, offer] = [toOrder(match.order), toOffer(match.offer)];
@@ -67,13 +67,9 @@ export class MarketTransactionsService {
     ]);
     const from = match.from ?? buyer;
     if (from === undefined)
-      throw new AppError(
-        "invalid_parameter",
-        "The offer's signature is none, so that its buyer is unknown.",
-        {
-          param: "offerSignature",
-        },
-      );
+      throw new AppError("invalid_parameter", "The offer's signature is invalid, so its buyer is unknown.", {
+        param: "offerSignature",
+      });
     const isSent = order.currency === null && match.payment === "sent";
     const { feeRate } = await market.state();
     try {
@@ -95,7 +91,7 @@ export class MarketTransactionsService {
     }
   }
 
-  /** Puts money into an account's balance in the market, neuron. */
+  /** Deposits to an account's balance in the market, neuron. */
   async deposit({
     account,
     amount,
@@ -113,11 +109,11 @@ export class MarketTransactionsService {
       args: [account],
       value: amount,
       from,
-      warnings: ["Offers that the account has signed may be paid out of this balance, by whoever has them."],
+      warnings: ["Anyone who has an offer signed by the account can have it paid from this balance."],
     });
   }
 
-  /** Takes money out of an account's balance in the market, neuron; the account itself sends it. */
+  /** Withdraws from an account's balance in the market, neuron; the account itself sends the transaction. */
   async withdraw({ account, amount }: { account: Hex; amount: bigint }): Promise<PreparedTransaction> {
     const { transactions, client } = this.#dependencies;
     return transactions.prepare({
@@ -129,7 +125,7 @@ export class MarketTransactionsService {
     });
   }
 
-  /** Pays a partner its fees of a currency; null is the network's token. The partner sends it. */
+  /** Withdraws a partner's fees in a currency; null is the network's token. The partner sends the transaction. */
   async withdrawPartnerFees({
     partner,
     currency,
@@ -147,7 +143,7 @@ export class MarketTransactionsService {
     });
   }
 
-  /** Lets the market move one token, as every order needs. Its owner sends it. */
+  /** Approves the market for one token, as every order requires. The token's owner sends the transaction. */
   async approveToken(tokenId: bigint): Promise<PreparedTransaction> {
     const { transactions, client, market } = this.#dependencies;
     const token = await market.token();
@@ -159,11 +155,11 @@ export class MarketTransactionsService {
       functionName: "approve",
       args: [client.contract().address, tokenId],
       from: owner,
-      warnings: ["It ends when the token moves."],
+      warnings: ["The approval ends when the token is transferred."],
     });
   }
 
-  /** Lets the market spend so much of an ERC-20, in its smallest unit, as offers in it need; 0 for nothing any more. */
+  /** Sets the market's allowance of an ERC-20, in its smallest unit, as offers in it require; 0 revokes it. */
   async approveCurrency({
     currency,
     amount,
@@ -181,7 +177,7 @@ export class MarketTransactionsService {
       args: [client.contract().address, amount],
       from,
       warnings: [
-        "Offers name no currency: each that you have signed may be paid in this one, as far as this goes.",
+        "Offers name no currency: every offer you have signed can be paid in this one, up to this allowance.",
       ],
     });
   }
@@ -211,13 +207,13 @@ function fulfilmentWarnings(
   { feeRate, isSent, isBuyer }: { feeRate: number; isSent: boolean; isBuyer: boolean },
 ): readonly string[] {
   return [
-    ...(feeRate > 0 ? [`Of the price, ${feeRate / 100} % is the market's fee.`] : []),
-    ...(isSent && !isBuyer ? ["The sender pays the price, and the buyer has the token."] : []),
+    ...(feeRate > 0 ? [`The market's fee is ${feeRate / 100} % of the price.`] : []),
+    ...(isSent && !isBuyer ? ["The sender pays the price, and the buyer receives the token."] : []),
     ...(offer.needProof
       ? []
-      : ["The token moves without its sealed keys: the buyer cannot decrypt its data by it."]),
+      : ["The token is transferred without its sealed keys: the buyer cannot decrypt its data."]),
     ...(!offer.needProof && proofs.length > 0
-      ? ["The offer needs no proofs, so the market leaves them aside."]
+      ? ["The offer needs no proofs, so the market ignores them."]
       : []),
   ];
 }

@@ -17,7 +17,7 @@ import { refusedWith } from "../rpc/refused-with.ts";
 import type { MarketContract } from "./market-contract.ts";
 import type { MarketOrder } from "./typed-data.ts";
 
-/** The market's own numbers. Rates are in hundredths of a percent, fees of minting neuron. */
+/** The market's parameters. Rates are in hundredths of a percent, mint fees in neuron. */
 export type MarketTerms = {
   readonly admin: Hex;
   readonly version: string;
@@ -27,19 +27,19 @@ export type MarketTerms = {
   readonly discountMintFee: bigint;
 };
 
-/** What an account has of an ERC-20, and how much of it the market may spend. */
+/** An account's balance of an ERC-20, and the market's allowance of it. */
 export type CurrencyFunds = { readonly balance: bigint; readonly allowance: bigint };
 
 type Abi = typeof agentMarketAbi;
 type View = ContractFunctionName<Abi, "view">;
-type Answer<Name extends View> = ContractFunctionReturnType<Abi, "view", Name>;
+type Result<Name extends View> = ContractFunctionReturnType<Abi, "view", Name>;
 
-/** No signature at all: with it nothing comes to pass, and the market looks at the order first. */
+/** An invalid signature: the call cannot succeed with it, and the market checks the order first. */
 const NO_SIGNATURE: Hex = `0x${"00".repeat(65)}`;
 const MAX_VERSION = 64;
 
 /**
- * Asks the chain about the market. Throws `contract_not_found` where none is configured or none is at its address,
+ * Reads the market contract. Throws `contract_not_found` if no market is configured or its address has no contract,
  * `contract_refused` and `chain_error`.
  */
 export class MarketClient {
@@ -51,10 +51,10 @@ export class MarketClient {
     this.#contract = contract;
   }
 
-  /** The market that is configured. */
+  /** The configured market. */
   contract(): MarketContract {
     if (this.#contract) return this.#contract;
-    throw new AppError("contract_not_found", "No market of agent tokens is configured here.");
+    throw new AppError("contract_not_found", "No agent token market is configured.");
   }
 
   async terms(): Promise<MarketTerms> {
@@ -76,23 +76,26 @@ export class MarketClient {
     };
   }
 
-  /** What a function of the market that changes nothing answers. */
+  /** The result of a view function of the market. */
   async read<const Name extends View>(
     functionName: Name,
     args: ContractFunctionArgs<Abi, "view", Name>,
-  ): Promise<Answer<Name>> {
+  ): Promise<Result<Name>> {
     const { address } = this.contract();
     // TypeScript cannot follow viem's types through a name that is itself a parameter.
     const call = { address, abi: agentMarketAbi, functionName, args } as unknown as ReadContractParameters;
-    return (await asked(`the market's ${functionName}`, this.#client.readContract(call))) as Answer<Name>;
+    return (await withContractError(
+      `the market's ${functionName}`,
+      this.#client.readContract(call),
+    )) as Result<Name>;
   }
 
-  /** The chain's time, in seconds: that of its newest block, by which the market judges what has expired. */
+  /** The chain's time, in seconds: the newest block's timestamp, by which the market decides what has expired. */
   async nowSeconds(): Promise<bigint> {
-    return (await asked("the newest block", this.#client.getBlock())).timestamp;
+    return (await withContractError("the newest block", this.#client.getBlock())).timestamp;
   }
 
-  /** A token's owner in lower case, undefined where there is no such token. */
+  /** A token's owner in lower case, undefined if there is no such token. */
   async ownerOf(token: Hex, tokenId: bigint): Promise<Hex | undefined> {
     const call = { address: token, abi: agentNftAbi, functionName: "ownerOf", args: [tokenId] } as const;
     try {
@@ -103,11 +106,11 @@ export class MarketClient {
     }
   }
 
-  /** Whether the market may move a token of this owner. */
+  /** Whether the market may transfer a token of this owner. */
   async mayMove(token: Hex, tokenId: bigint, owner: Hex): Promise<boolean> {
     const { address } = this.contract();
     const nft = { address: token, abi: agentNftAbi } as const;
-    const [approved, forAll] = await asked(
+    const [approved, forAll] = await withContractError(
       "the token's approval",
       Promise.all([
         this.#client.readContract({ ...nft, functionName: "getApproved", args: [tokenId] }),
@@ -117,11 +120,11 @@ export class MarketClient {
     return forAll || lowerHex(approved) === address;
   }
 
-  /** What an account could pay in an ERC-20. */
+  /** An account's balance and allowance of an ERC-20. */
   async fundsOf(account: Hex, currency: Hex): Promise<CurrencyFunds> {
     const { address } = this.contract();
     const erc20 = { address: currency, abi: erc20Abi } as const;
-    const [balance, allowance] = await asked(
+    const [balance, allowance] = await withContractError(
       "the currency",
       Promise.all([
         this.#client.readContract({ ...erc20, functionName: "balanceOf", args: [account] }),
@@ -132,9 +135,9 @@ export class MarketClient {
   }
 
   /**
-   * What the market has against an order by itself, in its own words; undefined when nothing. No function tells it, so
-   * the market is asked to fulfil the order with an offer that is long over, of which it hears only when the order is
-   * good. Nothing is sent.
+   * The contract error that an order alone would cause; undefined if none. The market has no function for this check,
+   * so the call simulates fulfilling the order with an expired offer, which the market checks only after the order.
+   * Nothing is sent.
    */
   async refusalOfOrder(order: MarketOrder, signature: Hex): Promise<string | undefined> {
     const offer = {
@@ -154,23 +157,23 @@ export class MarketClient {
       });
     } catch (cause) {
       const refusal = refusalOf(cause);
-      if (refusal === undefined) throw contractError("the market's word on an order", cause);
+      if (refusal === undefined) throw contractError("the market's check of an order", cause);
       return refusal === OFFER_EXPIRED ? undefined : refusal;
     }
-    // A market that takes an offer of 1970 has said nothing against the order.
+    // A market that accepts an offer of 1970 has not rejected the order.
     return undefined;
   }
 }
 
 const OFFER_EXPIRED = "Offer expired";
 
-/** An order as the call has it: the signature is inside, and so are zeros for what is not given. */
+/** An order as a call argument: with its signature, and zero addresses for missing fields. */
 export function orderArgument({ currency, receiver, ...order }: MarketOrder, signature: Hex) {
   return { ...order, currency: currency ?? zeroAddress, receiver: receiver ?? zeroAddress, signature };
 }
 
-async function asked<T>(what: string, answer: Promise<T>): Promise<T> {
-  return answer.catch((cause: unknown) => {
+async function withContractError<T>(what: string, call: Promise<T>): Promise<T> {
+  return call.catch((cause: unknown) => {
     throw contractError(what, cause);
   });
 }

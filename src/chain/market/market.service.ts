@@ -18,14 +18,14 @@ import {
   type StoredFill,
 } from "./market.store.ts";
 
-/** The market as it is now. */
+/** The market's current state. */
 export type MarketState = MarketTerms & {
   readonly address: Hex;
-  /** The contract of the tokens that it trades. */
+  /** The contract of the traded tokens. */
   readonly token: Hex;
 };
 
-/** An order that was fulfilled, and what of its price was a fee; the rate is in hundredths of a percent. */
+/** A fulfilled order, and the fee that was part of its price; the rate is in hundredths of a percent. */
 export type MarketFill = StoredFill & { readonly feeRate: number; readonly fee: bigint };
 
 type Dependencies = {
@@ -36,13 +36,13 @@ type Dependencies = {
   readonly clock: Clock;
 };
 
-const TERMS_KEPT_MS = 2_000;
-/** Rates are in parts of this. */
-const WHOLE = 10_000n;
+const TERMS_TTL_MS = 2_000;
+/** The denominator of rates. */
+const RATE_DENOMINATOR = 10_000n;
 
 /**
- * Reads the market of agent tokens: from the chain what is so now, and from its events what has happened. Throws what
- * `MarketClient` throws. Public, as the chain is.
+ * Reads the agent token market: current state from the chain, history from its stored events. Throws what
+ * `MarketClient` throws. The data is public, as on the chain.
  */
 export class MarketService {
   readonly #dependencies: Dependencies;
@@ -50,28 +50,28 @@ export class MarketService {
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
-    this.#terms = memoizeFor(dependencies.clock, TERMS_KEPT_MS, () => dependencies.client.terms());
+    this.#terms = memoizeFor(dependencies.clock, TERMS_TTL_MS, () => dependencies.client.terms());
   }
 
-  /** Its terms are at most 2 s old. */
+  /** The market's state; its terms are at most 2 s old. */
   async state(): Promise<MarketState> {
     const { address } = this.#key().contract;
     const [terms, token] = await Promise.all([this.#terms(), this.token()]);
     return { ...terms, address, token };
   }
 
-  /** The contract of the tokens that it trades: as it last told, or as it is configured. */
+  /** The contract of the traded tokens: from the market's latest event, by default from the configuration. */
   async token(): Promise<Hex> {
     const key = this.#key();
     return (await latestToken(this.#dependencies.queries, key)) ?? key.contract.token;
   }
 
-  /** What an account has in the market, neuron: buyers may pay from it. */
+  /** An account's balance in the market, neuron; buyers may pay from it. */
   balanceOf(account: Hex): Promise<bigint> {
     return this.#dependencies.client.read("getBalance", [account]);
   }
 
-  /** The platform's fees that wait, in the smallest unit of a currency; null is the network's token. */
+  /** The platform's fees to withdraw, in the smallest unit of a currency; null is the network's token. */
   feeBalance(currency: Hex | null): Promise<bigint> {
     return this.#dependencies.client.read("getFeeBalance", [currency ?? zeroAddress]);
   }
@@ -81,29 +81,29 @@ export class MarketService {
     return Number(await this.#dependencies.client.read("getPartnerFeeRate", [partner]));
   }
 
-  /** A partner's fees that wait, in the smallest unit of a currency. */
+  /** A partner's fees to withdraw, in the smallest unit of a currency. */
   partnerFeeBalance(partner: Hex, currency: Hex | null): Promise<bigint> {
     return this.#dependencies.client.read("getPartnerFeeBalance", [partner, currency ?? zeroAddress]);
   }
 
-  /** Orders that were fulfilled, newest first: a token's, an account's as seller or buyer, or all. */
+  /** Fulfilled orders, newest first: of a token, of an account as seller or buyer, or all. */
   async fills(filter: FillFilter, page: PageRequest): Promise<Page<MarketFill>> {
     const lowered = { tokenId: filter.tokenId, account: filter.account && lowerHex(filter.account) };
     const found = await listFills(this.#dependencies.queries, this.#key(), lowered, page);
-    // Where no event ever told of a rate, it is still the one that it began with.
+    // If no event ever set the rate, the initial rate still applies.
     const isKnown = found.rows.every(({ feeRate }) => feeRate !== undefined);
     const current = isKnown ? 0 : (await this.#terms()).feeRate;
     return { ...found, rows: found.rows.map((fill) => toFill(fill, current)) };
   }
 
-  /** What moved an account's balance in the market, newest first. What was bought from it is among the fills. */
+  /** Changes of an account's balance in the market, newest first. Purchases paid from it are listed by `fills`. */
   async moves(account: Hex, page: PageRequest): Promise<Page<MarketMove>> {
     return listMoves(this.#dependencies.queries, this.#key(), lowerHex(account), page);
   }
 
   /**
-   * Every order that is fulfilled, from now on or behind a cursor, and again as `removed` when a reorganisation takes it
-   * back. Throws what `EventsService.follow` throws.
+   * Every fulfilled order, from now on or after a cursor, and again as `removed` when a reorg reverts it. Throws what
+   * `EventsService.follow` throws.
    */
   async follow(filter: FillFilter, after?: string): Promise<EventStream<"order.fulfilled">> {
     const { address } = this.#key().contract;
@@ -126,5 +126,5 @@ export class MarketService {
 
 function toFill(fill: StoredFill, currentRate: number): MarketFill {
   const feeRate = fill.feeRate ?? currentRate;
-  return { ...fill, feeRate, fee: (fill.price * BigInt(feeRate)) / WHOLE };
+  return { ...fill, feeRate, fee: (fill.price * BigInt(feeRate)) / RATE_DENOMINATOR };
 }

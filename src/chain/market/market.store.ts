@@ -14,14 +14,14 @@ import type { ChainLog } from "../watcher/log-handler.ts";
 import type { MarketContract } from "./market-contract.ts";
 import type { MarketEvent, MarketEventKind } from "./market-event.ts";
 
-/** Which market's rows. */
+/** The market that rows belong to. */
 export type MarketKey = { readonly chainId: number; readonly contract: MarketContract };
 
-/** Where the chain has it. */
+/** The position of an event in the chain. */
 type Place = Pick<ChainLog, "blockNumber" | "logIndex" | "blockHash" | "transactionHash">;
 export type PlacedMarketEvent = MarketEvent & { readonly log: Place };
 
-/** An order that was fulfilled. Price and rates as they were then; a rate is undefined where no event ever told one. */
+/** A fulfilled order, with the rate at that time; `feeRate` is undefined if no event ever set a rate. */
 export type StoredFill = Place & {
   /** The contract of the token. */
   readonly token: Hex;
@@ -38,7 +38,7 @@ export type StoredFill = Place & {
   readonly cursor: string;
 };
 
-/** What moved an account's balance in the market, neuron. `balance` is known of a deposit, `amount` of all else. */
+/** A change of an account's balance in the market, neuron. A deposit has `balance`, the other kinds have `amount`. */
 export type MarketMove = Place & {
   readonly kind: "deposited" | "withdrawn" | "minted";
   readonly amount: bigint | null;
@@ -47,17 +47,17 @@ export type MarketMove = Place & {
   readonly cursor: string;
 };
 
-/** Which fills a list holds: those of a token, those in which an account sold or bought, or all. */
+/** Selects the fills of a token, those in which an account sold or bought, or all. */
 export type FillFilter = { readonly tokenId?: bigint | undefined; readonly account?: Hex | undefined };
 
-/** Inserts events and returns, in the chain's order, the fills that were not there yet. */
+/** Inserts events and returns, in chain order, the fills that were not stored yet. */
 export async function writeEvents(
   tx: Queries,
   key: MarketKey,
   events: readonly PlacedMarketEvent[],
 ): Promise<readonly StoredFill[]> {
   if (events.length === 0) return [];
-  const asked = events.map(({ log, ...event }) => ({
+  const rows = events.map(({ log, ...event }) => ({
     chain_id: key.chainId,
     market: key.contract.address,
     block_number: log.blockNumber.toString(),
@@ -72,20 +72,20 @@ export async function writeEvents(
     previous: event.previous?.toString() ?? null,
     currency: event.currency ?? null,
   }));
-  const written = await tx.rows<{ block_number: string; log_index: number }>(INSERT, [JSON.stringify(asked)]);
+  const written = await tx.rows<{ block_number: string; log_index: number }>(INSERT, [JSON.stringify(rows)]);
   if (written.length === 0) return [];
-  return (await tx.rows<FillRow>(FILLS_AT, [...keyOf(key), JSON.stringify(written)])).map(toFill);
+  return (await tx.rows<FillRow>(FILLS_AT, [...keyParameters(key), JSON.stringify(written)])).map(toFill);
 }
 
-/** Deletes what came from block `from` and above, and returns the fills among it, the newest first. */
+/** Deletes the events of block `from` and above, and returns the fills among them, newest first. */
 export async function revertEvents(
   tx: Queries,
   key: MarketKey,
   from: bigint,
 ): Promise<readonly StoredFill[]> {
-  const gone = await tx.rows<FillRow>(FILLS_FROM, [...keyOf(key), from.toString()]);
+  const reverted = await tx.rows<FillRow>(FILLS_FROM, [...keyParameters(key), from.toString()]);
   await tx.rows(DELETE, [key.chainId, key.contract.address, from.toString()]);
-  return gone.map(toFill);
+  return reverted.map(toFill);
 }
 
 /** Fills, newest first. */
@@ -96,15 +96,15 @@ export async function listFills(
   page: PageRequest,
 ): Promise<Page<StoredFill>> {
   const limit = pageLimit(page);
-  const parameters = [...keyOf(key), ...readPlace(page.after), limit];
+  const parameters = [...keyParameters(key), ...readPlace(page.after), limit];
   const token = tokenId === undefined ? [] : [tokenId.toString()];
-  const who = account === undefined ? [] : [account];
-  const sql = fillList(token.length > 0, who.length > 0);
-  const rows = await queries.rows<FillRow>(sql, [...parameters, ...token, ...who]);
+  const accounts = account === undefined ? [] : [account];
+  const sql = fillList(token.length > 0, accounts.length > 0);
+  const rows = await queries.rows<FillRow>(sql, [...parameters, ...token, ...accounts]);
   return toPage(rows.map(toFill), page);
 }
 
-/** What moved an account's balance in the market, newest first. */
+/** Changes of an account's balance in the market, newest first. */
 export async function listMoves(
   queries: Queries,
   { chainId, contract }: MarketKey,
@@ -116,7 +116,7 @@ export async function listMoves(
   return toPage((await queries.rows<MoveRow>(MOVES, parameters)).map(toMove), page);
 }
 
-/** The token contract that the market last said it trades, undefined when it never did. */
+/** The token contract of the market's latest `token-set` event, undefined if there is none. */
 export async function latestToken(
   queries: Queries,
   { chainId, contract }: MarketKey,
@@ -125,7 +125,7 @@ export async function latestToken(
   return rows[0]?.token;
 }
 
-/** The place that a cursor names, as parameters of a statement. Throws `invalid_cursor`. */
+/** The chain position of a cursor, as statement parameters. Throws `invalid_cursor`. */
 function readPlace(after: string | undefined): readonly [string, string] {
   if (after === undefined) return END_OF_CHAIN;
   const [block = "", log = ""] = decodeCursor(after, 2);
@@ -134,7 +134,7 @@ function readPlace(after: string | undefined): readonly [string, string] {
   return [block, log];
 }
 
-function keyOf({ chainId, contract }: MarketKey): readonly [number, Hex, Hex] {
+function keyParameters({ chainId, contract }: MarketKey): readonly [number, Hex, Hex] {
   return [chainId, contract.address, contract.token];
 }
 
@@ -206,15 +206,16 @@ const INSERT = `
 const DELETE =
   "delete from market_event where chain_id = $1::bigint and market = $2 and block_number >= $3::bigint";
 
-/** What was in force at an event: as the latest word before it has it, else as the first word after it recalls it. */
-function inForce(kind: MarketEventKind, told: string, recalled: string): string {
-  const words = `from market_event as word
-      where word.chain_id = event.chain_id and word.market = event.market and word.kind = '${kind}'`;
+/** The value in force at an event: the new value of the latest change before it, else the old value of the next one. */
+function inForce(kind: MarketEventKind, newValue: string, oldValue: string): string {
+  const from = `from market_event as change
+      where change.chain_id = event.chain_id and change.market = event.market and change.kind = '${kind}'`;
+  const place = "(change.block_number, change.log_index)";
   return `coalesce(
-      (select word.${told} ${words} and (word.block_number, word.log_index) < (event.block_number, event.log_index)
-        order by word.block_number desc, word.log_index desc limit 1),
-      (select word.${recalled} ${words} and (word.block_number, word.log_index) > (event.block_number, event.log_index)
-        order by word.block_number, word.log_index limit 1))`;
+      (select change.${newValue} ${from} and ${place} < (event.block_number, event.log_index)
+        order by change.block_number desc, change.log_index desc limit 1),
+      (select change.${oldValue} ${from} and ${place} > (event.block_number, event.log_index)
+        order by change.block_number, change.log_index limit 1))`;
 }
 
 const FILLS = `

@@ -10,14 +10,14 @@ import { MarketLogService } from "./market-log.service.ts";
 import { MarketOrdersService } from "./market-orders.service.ts";
 import { MarketTransactionsService } from "./market-transactions.service.ts";
 
-/** What the faces ask of the market of agent tokens. */
+/** The services of the agent token market. */
 export type MarketServices = {
   readonly market: MarketService;
   readonly marketOrders: MarketOrdersService;
   readonly marketTransactions: MarketTransactionsService;
 };
 
-/** Builds the services of the market, and has it followed where there is one. */
+/** Creates the services of the market, and follows its logs if a market is configured. */
 export function openMarket(
   { config, network, database, events, rpc, clock }: AppContext,
   {
@@ -30,7 +30,7 @@ export function openMarket(
 ): MarketServices {
   const { chainId } = network;
   const contract = config.AGENT_MARKET ?? marketOf(network);
-  // Another market is another history, and is read from its own beginning.
+  // Each market has its own history, so its watcher has its own name and start block.
   if (contract)
     follow(`market:${contract.address}`, new MarketLogService({ chainId, contract }), contract.startBlock);
   const client = new MarketClient(rpc.client, contract);

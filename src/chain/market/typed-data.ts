@@ -1,35 +1,35 @@
 import { hashTypedData, type TypedDataDomain, zeroAddress } from "viem";
 import type { Hex } from "../../kernel/text/hex.ts";
 
-/** What a seller signs. Amounts are in the smallest unit of the currency. */
+/** The order that a seller signs. Amounts are in the smallest unit of the currency. */
 export type MarketOrder = {
   readonly tokenId: bigint;
-  /** The least that an offer must have. */
+  /** The minimum price of a matching offer. */
   readonly expectedPrice: bigint;
   /** An ERC-20 contract; null for the network's own token. */
   readonly currency: Hex | null;
-  /** The last second at which it is good, Unix time. */
+  /** The last second at which the order is valid, Unix time. */
   readonly expireTime: bigint;
   readonly nonce: Hex;
-  /** Who alone may buy; null for anybody. */
+  /** The only account that may buy; null for any account. */
   readonly receiver: Hex | null;
 };
 
-/** What a buyer signs: a price, and no currency. */
+/** The offer that a buyer signs: a price without a currency. */
 export type MarketOffer = {
   readonly tokenId: bigint;
   readonly offerPrice: bigint;
-  /** The last second at which it is good, Unix time. */
+  /** The last second at which the offer is valid, Unix time. */
   readonly expireTime: bigint;
   readonly nonce: Hex;
-  /** Whether the token has to come with its sealed keys. */
+  /** Whether the token must come with its sealed keys. */
   readonly needProof: boolean;
 };
 
-/** Which market, in which version, on which chain: a signature is good nowhere else. */
+/** The market, its version and its chain: a signature is valid nowhere else. */
 export type MarketPlace = { readonly chainId: number; readonly market: Hex; readonly version: string };
 
-/** The version of the contract whose structs are known here. */
+/** The supported version of the contract's structs. */
 export const KNOWN_VERSION = "1.0.0";
 
 /**
@@ -48,7 +48,7 @@ const DOMAIN_TYPE = [
   { name: "chainId", type: "uint256" },
   { name: "verifyingContract", type: "address" },
 ] as const;
-/** Chain and contract are in the domain, and once more in both structs: so the contract hashes them. */
+/** Chain and contract are part of the domain and again of both structs, as the contract hashes them. */
 const PLACE_FIELDS = [
   { name: "chainId", type: "uint256" },
   { name: "verifyingContract", type: "address" },
@@ -62,7 +62,7 @@ const ORDER_TYPE = [
   { name: "receiver", type: "address" },
   ...PLACE_FIELDS,
 ] as const;
-/** `offeredPrice` is what the call has as `offerPrice`, and the order of the fields is not that of the call either. */
+/** `offeredPrice` is the call's `offerPrice`, and the field order differs from the call, too. */
 const OFFER_TYPE = [
   { name: "tokenId", type: "uint256" },
   { name: "offeredPrice", type: "uint256" },
@@ -107,7 +107,7 @@ export function offerTypedData(place: MarketPlace, offer: MarketOffer): TypedDat
   };
 }
 
-/** What of it is signed: 32 bytes. */
+/** The hash to sign: 32 bytes. */
 export function typedDataHash({ domain, types, primaryType, message }: TypedData): Hex {
   return hashTypedData({ domain, types, primaryType, message });
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type NotRead, unset } from "./part-state.ts";
 import { plainText, readJson } from "./read-json.ts";
 
-/** How the consensus client stands, by its `GET /status` (SPEC 4.5). */
+/** The consensus client's status, from its `GET /status` (SPEC 4.5). */
 export type ConsensusStatus =
   | NotRead
   | {
@@ -13,9 +13,9 @@ export type ConsensusStatus =
       readonly version: string;
       readonly latestHeight: bigint;
       readonly latestBlockAt: Date;
-      /** False when it is synced. */
+      /** False when synced. */
       readonly catchingUp: boolean;
-      /** Of the key that it signs with: 40 hexadecimal digits in upper case; undefined where it has none. */
+      /** The address of its signing key: 40 hexadecimal digits in upper case; undefined if it has none. */
       readonly validatorAddress: string | undefined;
       readonly votingPower: bigint;
     };
@@ -48,21 +48,24 @@ const commitSchema = z.object({
   }),
 });
 
-/** Asks the consensus client. It never throws: what is wrong is told. */
+/** Reads the consensus client's status. It never throws: `detail` describes the failure. */
 export async function readConsensus(url: string | undefined, setting: string): Promise<ConsensusStatus> {
   if (url === undefined) return unset(setting);
-  let answer: Awaited<ReturnType<typeof readJson>>;
+  let response: Awaited<ReturnType<typeof readJson>>;
   try {
-    answer = await readJson(at(url, "status"));
+    response = await readJson(at(url, "status"));
   } catch (error) {
     return {
       state: "unreachable",
       detail: `The consensus client does not answer: ${(error as Error).message}.`,
     };
   }
-  const status = statusSchema.safeParse(inner(answer.body));
-  if (answer.status !== 200 || !status.success)
-    return { state: "malformed", detail: `What answers is no consensus client (HTTP ${answer.status}).` };
+  const status = statusSchema.safeParse(inner(response.body));
+  if (response.status !== 200 || !status.success)
+    return {
+      state: "malformed",
+      detail: `The response is not from a consensus client (HTTP ${response.status}).`,
+    };
   const { node_info: node, sync_info: sync, validator_info: validator } = status.data;
   return {
     state: "answering",
@@ -79,7 +82,7 @@ export async function readConsensus(url: string | undefined, setting: string): P
 }
 
 /**
- * Whether the newest block that this consensus client knows was signed by a validator; undefined when it cannot tell.
+ * Whether a validator signed the newest block of this consensus client; undefined if that cannot be determined.
  */
 export async function signedLatest(url: string, validator: string): Promise<boolean | undefined> {
   try {
@@ -92,12 +95,12 @@ export async function signedLatest(url: string, validator: string): Promise<bool
   }
 }
 
-/** A validator's address in its one spelling, undefined for what is none. */
+/** A validator's address in upper case, undefined for an invalid address. */
 export function validatorAddress(text: string): string | undefined {
   return /^[0-9a-fA-F]{40}$/.test(text) ? text.toUpperCase() : undefined;
 }
 
-/** Nodes answer with a JSON-RPC envelope, some without. */
+/** Most nodes respond with a JSON-RPC envelope, some without. */
 function inner(body: unknown): unknown {
   return typeof body === "object" && body !== null && "result" in body ? body.result : body;
 }

@@ -1,6 +1,6 @@
 import { AppError } from "../../kernel/errors.ts";
 
-/** What a node's message is about. */
+/** The problem that a node's message reports. */
 export type DiagnosisKind =
   | "mismatched_state_root"
   | "interrupted_import"
@@ -9,18 +9,18 @@ export type DiagnosisKind =
   | "engine_refuses_secret"
   | "engine_unreachable";
 
-/** What a message means and what to do (SPEC 7). What the message does not say is undefined. */
+/** The meaning of a message and what to do (SPEC 7). Values that the message does not contain are undefined. */
 export type Diagnosis = {
   readonly kind: DiagnosisKind;
   readonly cause: string;
-  /** In their order. */
+  /** The next steps, in order. */
   readonly next: readonly string[];
-  /** What makes it worse. */
+  /** Actions that make it worse. */
   readonly never: readonly string[];
-  /** The block that the message is about, and the one where the database stands. */
+  /** The block that the message names, and the database's head block. */
   readonly blockNumber: bigint | undefined;
   readonly parentBlockNumber: bigint | undefined;
-  /** From which height on the export has to be trimmed again. */
+  /** The height to trim the export from again. */
   readonly retrimFrom: bigint | undefined;
   readonly stateRoots: { readonly got: string; readonly expected: string } | undefined;
 };
@@ -30,12 +30,12 @@ type Facts = Partial<Pick<Diagnosis, "blockNumber" | "parentBlockNumber" | "retr
 const MAX_MESSAGE = 16_384;
 
 /**
- * Reads a message of a node: a line of its log, or several. Undefined for a message that it does not know. Throws
- * `invalid_parameter` for one longer than 16,384 characters. Pure.
+ * Diagnoses a message of a node: one or more lines of its log. Undefined for an unknown message. Throws
+ * `invalid_parameter` for a message longer than 16,384 characters. Pure.
  */
 export function diagnose(message: string): Diagnosis | undefined {
   if (message.length > MAX_MESSAGE)
-    throw new AppError("invalid_parameter", `A message has at most ${MAX_MESSAGE} characters.`, {
+    throw new AppError("invalid_parameter", `A message may have at most ${MAX_MESSAGE} characters.`, {
       param: "message",
     });
   const text = message.replace(/\s+/g, " ");
@@ -61,15 +61,15 @@ function readStateRoot(text: string): Diagnosis | undefined {
     text,
   )?.[1];
   return toDiagnosis("mismatched_state_root", {
-    cause: "Executing the block gave another state than the exported chain says.",
+    cause: "Executing the block produced a different state root than the exported chain has.",
     next: [
       "Stop the import and keep the database and its log as they are.",
       number === undefined
         ? "Find the block's number in the lines before this one."
         : `Report block ${number} with both state roots and the versions of both clients.`,
-      "Go back to the backed-up data of the old client meanwhile.",
+      "Run the old client with its backed-up data meanwhile.",
     ],
-    never: ["Do not skip the block by hand: every block after it would rest on a wrong state."],
+    never: ["Do not skip the block manually: every later block would build on a wrong state."],
     ...(number !== undefined && { blockNumber: BigInt(number) }),
     ...(got !== undefined && expected !== undefined && { stateRoots: { got, expected } }),
   });
@@ -81,13 +81,13 @@ function readInterruptedImport(text: string): Diagnosis | undefined {
   const parentBlockNumber = BigInt(numbers[2]);
   const retrimFrom = parentBlockNumber + 1n;
   return toDiagnosis("interrupted_import", {
-    cause: `An import was interrupted and begun again. The database went back to block ${parentBlockNumber}, and an import cannot resume by itself.`,
+    cause: `An import was interrupted and restarted. The database rolled back to block ${parentBlockNumber}, and an import cannot resume by itself.`,
     next: [
-      `Trim the export again, so that it begins with block ${retrimFrom}: npm run node:doctor -- --trim ${retrimFrom} {export} {trimmed export}.`,
+      `Trim the export again, so that it starts with block ${retrimFrom}: npm run node:doctor -- --trim ${retrimFrom} {export} {trimmed export}.`,
       "Import the trimmed file.",
-      "See that the height grows from there.",
+      "Check that the height grows from there.",
     ],
-    never: ["Do not delete the database: what is imported already is good."],
+    never: ["Do not delete the database: the blocks already imported are valid."],
     blockNumber: BigInt(numbers[1]),
     parentBlockNumber,
     retrimFrom,
@@ -112,11 +112,13 @@ function readValidatorState(text: string): Diagnosis | undefined {
   return toDiagnosis("missing_validator_state", {
     cause: "The consensus client does not find data/priv_validator_state.json in its home.",
     next: [
-      "See that this key has never signed elsewhere; if it has, copy that machine's file when its process is fully stopped.",
-      "Else create the file with an empty JSON object: {}.",
+      "Check that this key has never signed elsewhere; if it has, copy that machine's file once its process is fully stopped.",
+      "Otherwise create the file with an empty JSON object: {}.",
       "Start the consensus client again.",
     ],
-    never: ["Do not start the same validator key on two machines: it is punished as double signing."],
+    never: [
+      "Do not run the same validator key on two machines: the validator is slashed for double signing.",
+    ],
   });
 }
 
@@ -127,10 +129,10 @@ function readSecret(text: string): Diagnosis | undefined {
   if (!isRefusal) return undefined;
   return toDiagnosis("engine_refuses_secret", {
     cause:
-      "The engine API refuses the consensus client's secret: the two clients have different files, or clocks.",
+      "The engine API rejects the consensus client's secret: the two clients have different files, or their clocks differ.",
     next: [
       "Give both clients the same JWT secret file.",
-      "See that the clocks of both machines agree within 60 s.",
+      "Check that the clocks of both machines agree within 60 s.",
       "Restart the execution client, then the consensus client.",
     ],
     never: ["Do not open the engine API without a secret."],
@@ -144,7 +146,7 @@ function readEngine(text: string): Diagnosis | undefined {
     cause: "The consensus client was started before the execution client listened on the engine API.",
     next: [
       "Stop the consensus client.",
-      "Start the execution client, and see that port 8551 listens.",
+      "Start the execution client, and check that port 8551 listens.",
       "Start the consensus client again.",
     ],
     never: ["Do not initialise the node again: that overwrites its state."],

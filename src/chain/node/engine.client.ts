@@ -2,22 +2,22 @@ import { engineToken, type JwtFile } from "./jwt-secret.ts";
 import { type NotRead, unset } from "./part-state.ts";
 import { readJson } from "./read-json.ts";
 
-/** How the engine API stands (SPEC 4.5). `undefined`: could not be tried. */
+/** The engine API's status (SPEC 4.5). `undefined` means not tested. */
 export type EngineStatus =
   | NotRead
   | {
       readonly state: "answering";
-      /** Whether it takes calls with the consensus client's secret. */
+      /** Whether it accepts calls with the consensus client's secret. */
       readonly takesSecret: boolean | undefined;
-      /** Whether it refuses calls without a secret, as it must. */
+      /** Whether it rejects calls without a secret, as it must. */
       readonly refusesOthers: boolean;
       readonly detail: string;
     };
 
-/** A call that changes nothing, which every engine API has to answer. */
+/** A read-only call that every engine API must support. */
 const CALL = { jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] } as const;
 
-/** Tries the engine API, once with the secret and once without. It never throws: what is wrong is told. */
+/** Calls the engine API once with the secret and once without. It never throws: `detail` describes the failure. */
 export async function probeEngine(url: string | undefined, jwt: JwtFile, now: Date): Promise<EngineStatus> {
   if (url === undefined) return unset("NODE_ENGINE_URL");
   try {
@@ -28,12 +28,12 @@ export async function probeEngine(url: string | undefined, jwt: JwtFile, now: Da
         state: "answering",
         takesSecret: undefined,
         refusesOthers,
-        detail: "It listens; without a secret file to read, no call was tried.",
+        detail: "It listens; no authenticated call was made, because no secret file could be read.",
       };
     const headers = { authorization: `Bearer ${engineToken(jwt.secret, now)}` };
     const { status, body } = await readJson(url, { body: CALL, headers });
     const takesSecret = status === 200 && typeof body === "object" && body !== null && "result" in body;
-    const detail = takesSecret ? "It takes the secret." : `It answers HTTP ${status} to the secret.`;
+    const detail = takesSecret ? "It accepts the secret." : `It returns HTTP ${status} for the secret.`;
     return { state: "answering", takesSecret, refusesOthers, detail };
   } catch (error) {
     return { state: "unreachable", detail: `The engine API does not listen: ${(error as Error).message}.` };

@@ -1,17 +1,17 @@
 import { createHash, createHmac } from "node:crypto";
 import { readFile, realpath, stat } from "node:fs/promises";
 
-/** A JWT secret file as it was found. The secret itself is for `engineToken` alone; `fingerprint` tells two apart. */
+/** The state of a JWT secret file. `secret` is only for `engineToken`; compare files by `fingerprint`. */
 export type JwtFile =
   | { readonly state: "unset" }
   | { readonly state: "missing" | "malformed"; readonly detail: string }
   | {
       readonly state: "read";
-      /** The same for two paths that lead to one file. */
+      /** Equal for two paths to the same file. */
       readonly place: string;
       readonly fingerprint: string;
       readonly secret: Buffer;
-      /** Whether others than its owner may read it. */
+      /** Whether users other than the owner may read it. */
       readonly isOpen: boolean;
     };
 
@@ -39,7 +39,7 @@ export async function readJwtFile(path: string | undefined): Promise<JwtFile> {
   }
 }
 
-/** The bearer token for one call of the engine API: HS256 over the time, which may be 60 s off. */
+/** The bearer token for one engine API call: HS256 over the time, which may differ by up to 60 s. */
 export function engineToken(secret: Buffer, now: Date): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
   const signed = `${part({ alg: "HS256", typ: "JWT" })}.${part({ iat: Math.floor(now.getTime() / 1_000) })}`;

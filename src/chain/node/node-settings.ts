@@ -1,27 +1,27 @@
 import type { Hex } from "../../kernel/text/hex.ts";
 
-/** Where the operator's own node is. What is undefined is not looked at. Nothing of it ever comes from a request. */
+/** The operator's own node. Undefined settings are not checked. No setting ever comes from a request. */
 export type NodeSettings = {
-  /** Whose wallets may read the node, in lower case. */
+  /** The wallets that may read the node, in lower case. */
   readonly operators: readonly string[];
   readonly consensusUrl: string | undefined;
   readonly executionUrl: string | undefined;
   readonly engineUrl: string | undefined;
-  /** The JWT secret files that the consensus and the execution client were given. */
+  /** The JWT secret files of the consensus and the execution client. */
   readonly consensusJwtFile: string | undefined;
   readonly executionJwtFile: string | undefined;
-  /** The consensus client's home, and the execution client's data. */
+  /** The consensus client's home directory, and the execution client's data directory. */
   readonly consensusHome: string | undefined;
   readonly executionData: string | undefined;
-  /** The host at which the world reaches the node. */
+  /** The node's public host. */
   readonly publicAddress: string | undefined;
   /** Another operator's RPC of the same chain. */
   readonly publicRpcUrl: string | undefined;
   /** An RPC of the Ethereum mainnet, for restaking. */
   readonly ethRpcUrl: string | undefined;
-  /** Consensus RPCs of other machines that hold, or held, the same validator key. */
+  /** Consensus RPCs of other machines that have, or had, the same validator key. */
   readonly otherConsensusUrls: readonly string[];
-  /** The ports that must be open to the world (SPEC 4.5). */
+  /** The ports that must be publicly reachable (SPEC 4.5). */
   readonly p2pPorts: { readonly consensus: number; readonly execution: number };
 };
 
@@ -43,7 +43,7 @@ type Config = {
 /** SPEC 4.5. */
 const P2P_PORTS = { consensus: 26_656, execution: 30_303 } as const;
 
-/** The node's settings out of the product's. `rpcUrls` are those of the network's table. */
+/** The node's settings from the configuration. `rpcUrls` are the network's own. */
 export function nodeSettings(config: Config, rpcUrls: readonly string[]): NodeSettings {
   return {
     operators: (config.NODE_OPERATORS ?? []).map((address) => address.toLowerCase()),

@@ -12,12 +12,12 @@ import { type SwitchPlan, switchPlan } from "./switch-plan.ts";
 
 type Dependencies = { readonly settings: NodeSettings; readonly chainId: number; readonly clock: Clock };
 
-const STATUS_KEPT_MS = 1_000;
-const SURROUNDINGS_KEPT_MS = 5_000;
+const STATUS_TTL_MS = 1_000;
+const SURROUNDINGS_TTL_MS = 5_000;
 
 /**
- * The operator's own node (SPEC 4.5 and 7): how it stands, whether it keeps the rules, and what its messages mean. It is
- * only ever read, at places that the configuration names; whoever asks at once shares one look.
+ * The operator's own node (SPEC 4.5 and 7): its status, whether it follows the rules, and what its messages mean. It
+ * is only read, at the configured addresses and paths; concurrent callers share one read.
  */
 export class NodeService {
   readonly #dependencies: Dependencies;
@@ -29,17 +29,17 @@ export class NodeService {
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
     const { settings, clock } = dependencies;
-    this.#consensus = memoizeFor(clock, STATUS_KEPT_MS, () =>
+    this.#consensus = memoizeFor(clock, STATUS_TTL_MS, () =>
       readConsensus(settings.consensusUrl, "NODE_CONSENSUS_URL"),
     );
-    this.#execution = memoizeFor(clock, STATUS_KEPT_MS, () => readExecution(settings.executionUrl));
-    this.#engine = memoizeFor(clock, STATUS_KEPT_MS, () => readEngine(settings, clock.now()));
-    this.#surroundings = memoizeFor(clock, SURROUNDINGS_KEPT_MS, async () =>
+    this.#execution = memoizeFor(clock, STATUS_TTL_MS, () => readExecution(settings.executionUrl));
+    this.#engine = memoizeFor(clock, STATUS_TTL_MS, () => readEngine(settings, clock.now()));
+    this.#surroundings = memoizeFor(clock, SURROUNDINGS_TTL_MS, async () =>
       observeSurroundings(settings, await this.#consensus()),
     );
   }
 
-  /** Lets operators pass, whose accounts NODE_OPERATORS lists; throws `access_denied` for everyone else. */
+  /** Throws `access_denied` unless NODE_OPERATORS lists the account. */
   requireOperator(account: string): void {
     if (this.#dependencies.settings.operators.includes(account.toLowerCase())) return;
     throw new AppError(
@@ -48,24 +48,24 @@ export class NodeService {
     );
   }
 
-  /** How the consensus client stands, at most 1 s old. */
+  /** The consensus client's status, at most 1 s old. */
   consensus(): Promise<ConsensusStatus> {
     return this.#consensus();
   }
 
-  /** How the execution client stands, at most 1 s old. */
+  /** The execution client's status, at most 1 s old. */
   execution(): Promise<ExecutionStatus> {
     return this.#execution();
   }
 
-  /** How the engine API stands, at most 1 s old. */
+  /** The engine API's status, at most 1 s old. */
   engine(): Promise<EngineStatus> {
     return this.#engine();
   }
 
   /**
-   * A verdict for each rule. It judges the statuses that the other methods give out at the same time; files, ports and
-   * other machines are looked at every 5 s at most.
+   * The verdict for each rule. It uses the same cached statuses as the other methods; files, ports and other machines
+   * are checked at most every 5 s.
    */
   async preflight(): Promise<readonly PreflightCheck[]> {
     const [consensus, execution, engine, surroundings] = await Promise.all([
@@ -77,12 +77,12 @@ export class NodeService {
     return preflight({ consensus, execution, engine, ...surroundings }, this.#dependencies.chainId);
   }
 
-  /** What a message of a node means; undefined for one that it does not know. Throws `invalid_parameter` for a long one. */
+  /** Diagnoses a node's message; undefined for an unknown one. Throws `invalid_parameter` for one that is too long. */
   diagnose(message: string): Diagnosis | undefined {
     return diagnose(message);
   }
 
-  /** How to switch between execution clients. Throws `invalid_parameter` when there is nothing to switch. */
+  /** The procedure to switch execution clients. Throws `invalid_parameter` if `from` and `to` are the same. */
   switchPlan(from: ExecutionClientName, to: ExecutionClientName): SwitchPlan {
     return switchPlan(from, to);
   }

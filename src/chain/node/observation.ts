@@ -22,11 +22,11 @@ export type OtherMachine = {
   readonly host: string;
   readonly state: ConsensusStatus["state"];
   readonly validatorAddress: string | undefined;
-  /** Whether our validator signed the newest block that it knows, while our own consensus client is silent. */
+  /** Whether this node's validator signed that machine's newest block while this node's consensus client is down. */
   readonly ourKeySigns: boolean | undefined;
 };
 
-/** What one look at the node found; `preflight` judges it. `undefined`: not configured, or not to be found out. */
+/** The observed state of the node, which `preflight` judges. `undefined`: not configured, or not detectable. */
 export type Observation = {
   readonly consensus: ConsensusStatus;
   readonly execution: ExecutionStatus;
@@ -34,10 +34,10 @@ export type Observation = {
   readonly consensusJwt: JwtFile;
   readonly executionJwt: JwtFile;
   readonly validatorState: StateFile;
-  /** Of the key file, else of the consensus client's own word. */
+  /** From the key file, else as reported by the consensus client. */
   readonly validatorAddress: string | undefined;
   readonly consensusInitialised: boolean | undefined;
-  /** Which client's database the execution data are, `none` for neither. */
+  /** The client whose database the execution data is, `none` for neither. */
   readonly executionData: ExecutionClientName | "none" | undefined;
   readonly ports: readonly {
     readonly name: string;
@@ -47,7 +47,7 @@ export type Observation = {
   readonly others: readonly OtherMachine[];
   readonly publicBlock: bigint | undefined;
   readonly ethChainId: number | "unreachable" | undefined;
-  /** Of this machine, where the node's folders are on it. */
+  /** This machine, if it has the node's folders. */
   readonly machine:
     | { readonly memoryBytes: number; readonly cpus: number; readonly diskBytes: number | undefined }
     | undefined;
@@ -56,13 +56,13 @@ export type Observation = {
 const CONNECT_MS = 3_000;
 const MAX_FILE_BYTES = 1_048_576;
 
-/** How the three interfaces of a node stand. */
+/** The statuses of a node's three interfaces. */
 type NodeStatuses = Pick<Observation, "consensus" | "execution" | "engine">;
 
-/** What is looked at besides them. */
+/** Everything observed besides the interfaces. */
 export type Surroundings = Omit<Observation, keyof NodeStatuses>;
 
-/** Looks at the whole node once. It never throws and changes nothing. */
+/** Observes the whole node once. It never throws and changes nothing. */
 export async function observe(settings: NodeSettings, now: Date): Promise<Observation> {
   const [consensus, execution, engine] = await Promise.all([
     readConsensus(settings.consensusUrl, "NODE_CONSENSUS_URL"),
@@ -72,14 +72,14 @@ export async function observe(settings: NodeSettings, now: Date): Promise<Observ
   return { consensus, execution, engine, ...(await observeSurroundings(settings, consensus)) };
 }
 
-/** Tries the engine API with the consensus client's secret, else with the execution client's. It never throws. */
+/** Probes the engine API with the consensus client's secret, else with the execution client's. It never throws. */
 export async function readEngine(settings: NodeSettings, now: Date): Promise<EngineStatus> {
   const ofConsensus = await readJwtFile(settings.consensusJwtFile);
   const jwt = ofConsensus.state === "read" ? ofConsensus : await readJwtFile(settings.executionJwtFile);
   return probeEngine(settings.engineUrl, jwt, now);
 }
 
-/** Looks at files, ports and other machines, everything at the same time. It never throws and changes nothing. */
+/** Observes files, ports and other machines concurrently. It never throws and changes nothing. */
 export async function observeSurroundings(
   settings: NodeSettings,
   consensus: ConsensusStatus,
@@ -90,8 +90,8 @@ export async function observeSurroundings(
     readJwtFile(settings.executionJwtFile),
     readKeyAddress(consensusHome),
   ]);
-  const ours = keyAddress ?? (consensus.state === "answering" ? consensus.validatorAddress : undefined);
-  const isSilent = consensus.state !== "answering";
+  const ownAddress = keyAddress ?? (consensus.state === "answering" ? consensus.validatorAddress : undefined);
+  const isDown = consensus.state !== "answering";
   const [validatorState, consensusInitialised, dataOf, ports, others, publicBlock, ethChainId, machine] =
     await Promise.all([
       readStateFile(consensusHome),
@@ -103,7 +103,9 @@ export async function observeSurroundings(
           { name: "execution P2P", port: p2pPorts.execution },
         ].map(async (p2p) => ({ ...p2p, isOpen: publicAddress && (await isOpen(publicAddress, p2p.port)) })),
       ),
-      Promise.all(settings.otherConsensusUrls.map((url) => lookAt(url, isSilent ? ours : undefined))),
+      Promise.all(
+        settings.otherConsensusUrls.map((url) => observeOther(url, isDown ? ownAddress : undefined)),
+      ),
       orUndefined(settings.publicRpcUrl, readBlockNumber),
       settings.ethRpcUrl === undefined
         ? undefined
@@ -114,7 +116,7 @@ export async function observeSurroundings(
     consensusJwt,
     executionJwt,
     validatorState,
-    validatorAddress: ours,
+    validatorAddress: ownAddress,
     consensusInitialised,
     executionData: dataOf,
     ports: ports.map((p2p) => ({ ...p2p, isOpen: typeof p2p.isOpen === "boolean" ? p2p.isOpen : undefined })),
@@ -125,14 +127,14 @@ export async function observeSurroundings(
   };
 }
 
-async function lookAt(url: string, ours: string | undefined): Promise<OtherMachine> {
+async function observeOther(url: string, ownAddress: string | undefined): Promise<OtherMachine> {
   const status = await readConsensus(url, "NODE_OTHER_CONSENSUS_URLS");
   const isAnswering = status.state === "answering";
   return {
     host: URL.canParse(url) ? new URL(url).host : "",
     state: status.state,
     validatorAddress: isAnswering ? status.validatorAddress : undefined,
-    ourKeySigns: isAnswering && ours ? await signedLatest(url, ours) : undefined,
+    ourKeySigns: isAnswering && ownAddress ? await signedLatest(url, ownAddress) : undefined,
   };
 }
 
@@ -151,7 +153,7 @@ async function readStateFile(home: string | undefined): Promise<StateFile> {
   return typeof state === "object" && state !== null && !Array.isArray(state) ? "present" : "malformed";
 }
 
-/** geth keeps `geth/chaindata` (or `chaindata` itself), reth `db/mdbx.dat`. */
+/** geth stores `geth/chaindata` (or `chaindata` itself), reth stores `db/mdbx.dat`. */
 async function readExecutionData(folder: string | undefined): Promise<Observation["executionData"]> {
   if (folder === undefined) return undefined;
   if (await exists(join(folder, "db", "mdbx.dat"))) return "reth";
@@ -173,7 +175,7 @@ async function readMachine(...folders: readonly (string | undefined)[]): Promise
   };
 }
 
-/** A file's JSON, undefined for what is none, is longer than 1 MiB or cannot be read. */
+/** A file's JSON; undefined if it is invalid, longer than 1 MiB or unreadable. */
 async function readJsonFile(path: string): Promise<unknown> {
   try {
     if ((await stat(path)).size > MAX_FILE_BYTES) return undefined;

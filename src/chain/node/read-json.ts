@@ -1,4 +1,4 @@
-/** What a node's HTTP interface answered. */
+/** The response of a node's HTTP interface. */
 export type JsonAnswer = { readonly status: number; readonly body: unknown };
 
 const TIMEOUT_MS = 3_000;
@@ -6,9 +6,9 @@ const MAX_BYTES = 1_048_576;
 const MAX_REASON = 200;
 
 /**
- * Asks a node's HTTP interface, by GET, or by POST with a body; its answer is JSON of at most 1 MiB, within 3 s, and
- * redirects are not followed. The body is undefined when it is no JSON. Throws an `Error` whose text is for the operator
- * when there is no answer.
+ * Calls a node's HTTP interface with GET, or with POST if there is a body. The response is JSON of at most 1 MiB
+ * within 3 s; redirects are not followed. Its body is undefined if it is not JSON. Without a response it throws an
+ * `Error` whose message is for the operator.
  */
 export async function readJson(
   url: string,
@@ -33,7 +33,7 @@ export async function readJson(
   }
 }
 
-/** A text that a node sent, fit to be shown: one line of 200 characters at most. */
+/** A text from a node, sanitised for display: one line of at most 200 characters. */
 export function plainText(text: string): string {
   return text
     .slice(0, MAX_REASON)
@@ -46,7 +46,7 @@ async function readText(response: Response): Promise<string> {
   let bytes = 0;
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength;
-    if (bytes > MAX_BYTES) throw new Error(`its answer is longer than ${MAX_BYTES} bytes`);
+    if (bytes > MAX_BYTES) throw new Error(`its response exceeds ${MAX_BYTES} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
@@ -60,7 +60,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** fetch hides what happened in its cause. */
+/** `fetch` puts the actual reason in `cause`. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : undefined;

@@ -1,7 +1,7 @@
 import { AppError } from "../../kernel/errors.ts";
 import type { ExecutionClientName } from "./execution.client.ts";
 
-/** What a check looks at. */
+/** The kind of a check. */
 export type CheckKind =
   | "file_exists"
   | "files_equal"
@@ -12,31 +12,31 @@ export type CheckKind =
   | "heights_near"
   | "log_says";
 
-/** How to know that a step is done: `subject` has to be as `expected`. */
+/** A check that a step is done: `subject` must be as `expected`. */
 export type StepCheck = { readonly kind: CheckKind; readonly subject: string; readonly expected: string };
 
-/** A step of a procedure. In commands, what stands in braces is the operator's. */
+/** A step of a procedure. In commands, the operator fills in the placeholders in braces. */
 export type SwitchStep = {
   readonly order: number;
-  /** A short name that stays the same. */
+  /** A short, stable name. */
   readonly id: string;
   readonly title: string;
   readonly why: string;
-  /** Undefined where it depends on how the node is run. */
+  /** Undefined if it depends on how the node is run. */
   readonly command: string | undefined;
-  /** All must hold before the next step. */
+  /** All must pass before the next step. */
   readonly checks: readonly StepCheck[];
-  /** Whether data are lost by it that only a backup has. */
+  /** Whether it deletes data that then exists only in a backup. */
   readonly isDestructive: boolean;
 };
 
-/** How to switch from one execution client to the other, and back again (SPEC 4.5). */
+/** The procedure to switch from one execution client to the other, and to roll back (SPEC 4.5). */
 export type SwitchPlan = {
   readonly from: ExecutionClientName;
   readonly to: ExecutionClientName;
   readonly notes: readonly string[];
   readonly steps: readonly SwitchStep[];
-  /** From any step on. */
+  /** Applies from any step. */
   readonly rollback: readonly SwitchStep[];
 };
 
@@ -50,24 +50,24 @@ const COMMANDS = {
     import: `geth --datadir {new_data} import ${TRIMMED_FILE}`,
   },
   reth: {
-    // reth exports other formats than RLP.
+    // reth exports formats other than RLP.
     export: undefined,
     initialise: "reth init --datadir {new_data} --chain {genesis.json}",
     import: `reth import --datadir {new_data} --chain {genesis.json} ${TRIMMED_FILE}`,
   },
 } as const;
 
-const SILENT_CONSENSUS = {
+const CONSENSUS_STOPPED = {
   kind: "port_silent",
   subject: "127.0.0.1:26657",
   expected: "refuses connections",
 } as const;
-const SILENT_ENGINE = {
+const ENGINE_STOPPED = {
   kind: "port_silent",
   subject: "127.0.0.1:8551",
   expected: "refuses connections",
 } as const;
-const SILENT_RPC = {
+const RPC_STOPPED = {
   kind: "port_silent",
   subject: "127.0.0.1:8545",
   expected: "refuses connections",
@@ -86,21 +86,21 @@ const SYNCED = {
 type Step = Omit<SwitchStep, "order" | "isDestructive" | "command"> &
   Partial<Pick<SwitchStep, "isDestructive" | "command">>;
 
-/** The procedure as data. Throws `invalid_parameter` when both are the same client. Pure. */
+/** The procedure as data. Throws `invalid_parameter` if both are the same client. Pure. */
 export function switchPlan(from: ExecutionClientName, to: ExecutionClientName): SwitchPlan {
   if (from === to)
-    throw new AppError("invalid_parameter", "Name the other client: there is nothing to switch.", {
+    throw new AppError("invalid_parameter", "The two clients must differ: there is nothing to switch.", {
       param: "to",
     });
   return {
     from,
     to,
     notes: [
-      "Switching is optional: both clients make a valid node.",
-      "The databases are incompatible, and nothing converts one in place.",
+      "Switching is optional: a node is valid with either client.",
+      "The databases are incompatible, and cannot be converted in place.",
       "Consensus data, validator keys and the node's identity stay as they are.",
       `${from} and ${to} cannot peer with each other: give the new client peers of its own kind.`,
-      "An import cannot resume. After an interruption trim the export from the height after the one to which the database rolled back, and import again.",
+      "An import cannot resume. After an interruption, trim the export to start right after the height to which the database rolled back, and import again.",
     ],
     steps: numbered([
       ...preparation(),
@@ -109,7 +109,7 @@ export function switchPlan(from: ExecutionClientName, to: ExecutionClientName): 
       ...comparison(from),
       ...restart(),
     ]),
-    rollback: numbered(wayBack(from, to)),
+    rollback: numbered(rollback(from, to)),
   };
 }
 
@@ -118,14 +118,14 @@ function preparation(): readonly Step[] {
     {
       id: "back-up",
       title: "Back up the consensus data and the execution data",
-      why: "The old execution data are deleted later, and are the way back.",
+      why: "The old execution data is deleted later, and rolling back needs it.",
       checks: [
         {
           kind: "file_exists",
           subject: "{backup}/consensus",
-          expected: "holds config and data, keys among them",
+          expected: "contains config and data, including keys",
         },
-        { kind: "file_exists", subject: "{backup}/execution", expected: "holds the whole old database" },
+        { kind: "file_exists", subject: "{backup}/execution", expected: "contains the whole old database" },
       ],
     },
     {
@@ -142,14 +142,14 @@ function halt(): readonly Step[] {
     {
       id: "stop-consensus",
       title: "Stop the consensus client",
-      why: "It goes first, so that it asks nothing of an execution client that is gone.",
+      why: "It stops first, so that it does not call an execution client that is gone.",
       checks: [
         {
           kind: "process_stopped",
           subject: "consensus client",
           expected: "no process has the validator key",
         },
-        SILENT_CONSENSUS,
+        CONSENSUS_STOPPED,
       ],
     },
     {
@@ -157,9 +157,9 @@ function halt(): readonly Step[] {
       title: "Stop the execution client",
       why: "A database that is in use cannot be exported.",
       checks: [
-        { kind: "process_stopped", subject: "execution client", expected: "ended by itself, not killed" },
-        SILENT_ENGINE,
-        SILENT_RPC,
+        { kind: "process_stopped", subject: "execution client", expected: "exited gracefully, not killed" },
+        ENGINE_STOPPED,
+        RPC_STOPPED,
       ],
     },
   ];
@@ -172,8 +172,8 @@ function conversion(from: ExecutionClientName, to: ExecutionClientName): readonl
       title: `Export the chain from block 1 to the head as RLP, with ${from}`,
       why:
         from === "geth"
-          ? "Blocks are what both clients understand."
-          : "Blocks are what both clients understand. Where this client has no export as RLP, take the file from a geth node of the same network.",
+          ? "Both clients can read blocks."
+          : "Both clients can read blocks. If this client has no RLP export, take the file from a geth node of the same network.",
       command: COMMANDS[from].export,
       checks: [
         { kind: "file_exists", subject: EXPORT_FILE, expected: "ends with block {head}" },
@@ -183,22 +183,22 @@ function conversion(from: ExecutionClientName, to: ExecutionClientName): readonl
     {
       id: "delete-old-data",
       title: "Delete the old execution data",
-      why: "The new client makes a database of its own.",
+      why: "The new client creates its own database.",
       command: "rm -r {old_data}",
       isDestructive: true,
       checks: [
         {
           kind: "file_exists",
           subject: "{backup}/execution",
-          expected: "is there before anything is deleted",
+          expected: "exists before anything is deleted",
         },
-        { kind: "file_exists", subject: EXPORT_FILE, expected: "is there before anything is deleted" },
+        { kind: "file_exists", subject: EXPORT_FILE, expected: "exists before anything is deleted" },
       ],
     },
     {
       id: "initialise",
       title: `Initialise ${to} from the same genesis file`,
-      why: "Another genesis would be another chain. Do it once: it overwrites state.",
+      why: "A different genesis would be a different chain. Initialise once: it overwrites state.",
       command: COMMANDS[to].initialise,
       checks: [
         {
@@ -211,17 +211,17 @@ function conversion(from: ExecutionClientName, to: ExecutionClientName): readonl
     {
       id: "trim-genesis",
       title: "Trim block 0 from the export",
-      why: "The new database has it already, and would refuse it.",
+      why: "The new database already has block 0, and would reject it.",
       command: `npm run node:doctor -- --trim 1 ${EXPORT_FILE} ${TRIMMED_FILE}`,
-      checks: [{ kind: "file_exists", subject: TRIMMED_FILE, expected: "begins with block 1" }],
+      checks: [{ kind: "file_exists", subject: TRIMMED_FILE, expected: "starts with block 1" }],
     },
     {
       id: "import",
       title: `Import the trimmed export into ${to}`,
-      why: "Every block is executed anew, which takes long. It cannot resume: see the notes.",
+      why: "Every block is executed again, which takes long. An import cannot resume: see the notes.",
       command: COMMANDS[to].import,
       checks: [
-        { kind: "log_says", subject: "the import", expected: "block {head} as the last one" },
+        { kind: "log_says", subject: "the import", expected: "block {head} is the last one" },
         { kind: "log_says", subject: "the import", expected: "no mismatched block state root" },
       ],
     },
@@ -232,22 +232,22 @@ function comparison(from: ExecutionClientName): readonly Step[] {
   return [
     {
       id: "start-execution",
-      title: "Start the execution client alone",
-      why: "It must be seen to be at the head before the consensus client asks it for anything.",
+      title: "Start only the execution client",
+      why: "It must be at the head before the consensus client calls it.",
       checks: [
         ENGINE_LISTENS,
         { kind: "rpc_result", subject: "eth_syncing at 127.0.0.1:8545", expected: "false" },
         {
           kind: "files_equal",
           subject: "JWT secret files of both clients",
-          expected: `the file that ${from} had`,
+          expected: `the file that ${from} used`,
         },
       ],
     },
     {
       id: "compare-heights",
       title: "Compare eth_blockNumber with a public RPC",
-      why: "A consensus client that meets one which lacks blocks ends in -38002 Invalid forkchoice state.",
+      why: "If the execution client lacks blocks, the consensus client fails with -38002 Invalid forkchoice state.",
       checks: [
         {
           kind: "heights_near",
@@ -264,7 +264,7 @@ function restart(): readonly Step[] {
     {
       id: "start-consensus",
       title: "Start the consensus client",
-      why: "The node is whole again.",
+      why: "The node is complete again.",
       checks: [
         {
           kind: "process_stopped",
@@ -282,20 +282,20 @@ function restart(): readonly Step[] {
   ];
 }
 
-function wayBack(from: ExecutionClientName, to: ExecutionClientName): readonly Step[] {
+function rollback(from: ExecutionClientName, to: ExecutionClientName): readonly Step[] {
   return [
     ...halt(),
     {
       id: "restore",
       title: "Restore the old execution data from the backup",
-      why: `The data of ${to} are of no use to ${from}.`,
+      why: `${from} cannot use the data of ${to}.`,
       command: "cp -a {backup}/execution {old_data}",
       checks: [{ kind: "files_equal", subject: "{old_data}", expected: "{backup}/execution" }],
     },
     {
       id: "start-old-execution",
-      title: `Start ${from} with the setup that it had`,
-      why: "It goes first, as always.",
+      title: `Start ${from} with its previous configuration`,
+      why: "The execution client always starts first.",
       checks: [
         ENGINE_LISTENS,
         { kind: "rpc_result", subject: "eth_syncing at 127.0.0.1:8545", expected: "false" },

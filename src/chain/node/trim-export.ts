@@ -2,9 +2,9 @@ import { createReadStream, createWriteStream } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 
-/** What a trim came to. */
+/** The result of a trim. */
 export type Trimmed = {
-  /** The first block of the export, and the one with which the trimmed file begins. */
+  /** The first block of the export, and the first block of the trimmed file. */
   readonly first: bigint;
   readonly from: bigint;
   readonly skippedBlocks: number;
@@ -17,17 +17,17 @@ export class BadExport extends Error {
 }
 
 const GZIP = 0x1f8b;
-/** A header is about 600 bytes, most of it the bloom filter; its number is the ninth of its fields. */
+/** A header is about 600 bytes, most of it the bloom filter; the block number is its ninth field. */
 const HEADER_BYTES = 4_096;
 const NUMBER_FIELD = 8;
 const MAX_BLOCK_BYTES = 256 * 1_048_576;
 
 /**
- * Copies a chain's export (blocks in RLP one behind the other, as `geth export` writes them) without the blocks below
- * `from`: block 0 before an import, or what an interrupted import has already (SPEC 4.5). The blocks that go are read by
- * their headers alone and must follow one another; what stays is copied as it is. Writes `to`, which must not exist.
+ * Copies a chain export (consecutive RLP blocks, as `geth export` writes them) without the blocks below `from`: block
+ * 0 before an import, or the blocks that an interrupted import already has (SPEC 4.5). Of the skipped blocks only the
+ * headers are read, and they must be consecutive; the rest is copied unchanged. Writes `to`, which must not exist.
  *
- * Throws `BadExport` for a file that is no such export or ends below `from`, and what the file system throws.
+ * Throws `BadExport` for a file that is not such an export or ends below `from`, and what the file system throws.
  */
 export async function trimExport(path: string, from: bigint, to: string): Promise<Trimmed> {
   const file = await open(path, "r");
@@ -53,9 +53,9 @@ async function findBlock(
     const { number, bytes } = await readBlock(file, offset, size);
     first ??= number;
     if (before !== undefined && number !== before + 1n)
-      throw new BadExport(`Block ${number} follows block ${before} in the export: it is not whole.`);
+      throw new BadExport(`Block ${number} follows block ${before} in the export: blocks are missing.`);
     if (number === from) return { offset, first, skipped };
-    if (number > from) throw new BadExport(`The export begins with block ${number}, above ${from}.`);
+    if (number > from) throw new BadExport(`The export starts with block ${number}, above ${from}.`);
     before = number;
     offset += bytes;
   }
@@ -75,34 +75,34 @@ async function readBlock(
   if (offset === 0 && bytesRead >= 2 && head.readUInt16BE(0) === GZIP)
     throw new BadExport("The export is compressed: unpack it with gunzip first.");
   const block = readItem(head, 0, offset);
-  if (!block.isList || block.bytes > MAX_BLOCK_BYTES) throw noBlock(offset);
+  if (!block.isList || block.bytes > MAX_BLOCK_BYTES) throw invalidBlock(offset);
   if (offset + block.bytes > size)
-    throw new BadExport(`The export breaks off in the block at byte ${offset}.`);
+    throw new BadExport(`The export is truncated in the block at byte ${offset}.`);
   const header = readItem(head, block.start, offset);
-  if (!header.isList) throw noBlock(offset);
+  if (!header.isList) throw invalidBlock(offset);
   let at = header.start;
   for (let field = 0; field < NUMBER_FIELD; field++) at += readItem(head, at, offset).bytes;
   const number = readItem(head, at, offset);
   const digits = head.subarray(number.start, at + number.bytes);
-  if (number.isList || digits.length > 8 || at + number.bytes > head.length) throw noBlock(offset);
+  if (number.isList || digits.length > 8 || at + number.bytes > head.length) throw invalidBlock(offset);
   return { number: digits.length === 0 ? 0n : BigInt(`0x${digits.toString("hex")}`), bytes: block.bytes };
 }
 
-/** An RLP item: where its content starts, and how long it is as a whole. */
+/** An RLP item: the start of its content, and its total length. */
 function readItem(
   bytes: Buffer,
   at: number,
   offset: number,
 ): { readonly isList: boolean; readonly start: number; readonly bytes: number } {
   const first = bytes[at];
-  if (first === undefined) throw noBlock(offset);
+  if (first === undefined) throw invalidBlock(offset);
   if (first < 0x80) return { isList: false, start: at, bytes: 1 };
   const isList = first >= 0xc0;
   const base = isList ? 0xc0 : 0x80;
   const short = first - base;
   if (short <= 55) return { isList, start: at + 1, bytes: 1 + short };
   const lengthBytes = short - 55;
-  if (lengthBytes > 6 || at + 1 + lengthBytes > bytes.length) throw noBlock(offset);
+  if (lengthBytes > 6 || at + 1 + lengthBytes > bytes.length) throw invalidBlock(offset);
   return {
     isList,
     start: at + 1 + lengthBytes,
@@ -112,19 +112,19 @@ function readItem(
 
 async function copy(path: string, start: number, to: string): Promise<void> {
   const target = createWriteStream(to, { flags: "wx" });
-  let isOurs = false;
+  let isCreatedHere = false;
   target.once("open", () => {
-    isOurs = true;
+    isCreatedHere = true;
   });
   try {
     await pipeline(createReadStream(path, { start }), target);
   } catch (error) {
-    // Half an export would look like a whole one.
-    if (isOurs) await rm(to, { force: true });
+    // A partial export would look like a complete one.
+    if (isCreatedHere) await rm(to, { force: true });
     throw error;
   }
 }
 
-function noBlock(offset: number): BadExport {
-  return new BadExport(`There is no block in RLP at byte ${offset} of the export.`);
+function invalidBlock(offset: number): BadExport {
+  return new BadExport(`There is no RLP block at byte ${offset} of the export.`);
 }

@@ -5,7 +5,7 @@ import { daSignersAbi } from "../abi/da-signers.ts";
 import { addressOf, type Network } from "../networks.ts";
 import { contractError } from "../rpc/contract-error.ts";
 
-/** A signer of data availability: where it listens, and its BLS keys as points of the curve's two groups. */
+/** A data availability signer: its socket address, and its BLS keys as points of the curve's two groups. */
 export type DaSigner = {
   /** In lower case. */
   readonly account: Hex;
@@ -19,8 +19,9 @@ const MAX_SIGNERS = 100;
 const MAX_ROWS = 2 ** 32;
 
 /**
- * Reads the precompile DASigners (SPEC 4.4). Every read throws `contract_not_found` on a chain without it,
- * `contract_refused` when the precompile refuses, such as an epoch that is not yet, and `chain_error` when the RPC fails.
+ * Reads the DASigners precompile (SPEC 4.4). Every read throws `contract_not_found` on a chain without it,
+ * `contract_refused` when the precompile reverts, for example for a future epoch, and `chain_error` when the RPC
+ * fails.
  */
 export class DaSignersClient {
   readonly #client: PublicClient;
@@ -31,7 +32,7 @@ export class DaSignersClient {
     this.#network = network;
   }
 
-  /** Where the precompile is. Throws `contract_not_found`. */
+  /** The precompile's address. Throws `contract_not_found`. */
   address(): Hex {
     return addressOf(this.#network, "daSigners");
   }
@@ -40,7 +41,7 @@ export class DaSignersClient {
     return this.#read((contract) => this.#client.readContract({ ...contract, functionName: "epochNumber" }));
   }
 
-  /** How many quorums an epoch has. */
+  /** The number of quorums of an epoch. */
   quorumCount(epoch: bigint): Promise<bigint> {
     return this.#read((contract) =>
       this.#client.readContract({ ...contract, functionName: "quorumCount", args: [epoch] }),
@@ -53,10 +54,10 @@ export class DaSignersClient {
     );
   }
 
-  /** These accounts as signers, in their order; 1 to 100, else `invalid_parameter`. */
+  /** The signers of 1 to 100 accounts, in input order; throws `invalid_parameter` for any other number. */
   async signers(accounts: readonly Hex[]): Promise<readonly DaSigner[]> {
     if (accounts.length < 1 || accounts.length > MAX_SIGNERS)
-      throw new AppError("invalid_parameter", `Ask for 1 to ${MAX_SIGNERS} signers at once.`, {
+      throw new AppError("invalid_parameter", `Request 1 to ${MAX_SIGNERS} signers at a time.`, {
         param: "accounts",
       });
     const rows = await this.#read((contract) =>
@@ -70,7 +71,7 @@ export class DaSignersClient {
     }));
   }
 
-  /** Whose each row of a quorum is, in lower case; an account may have several rows. */
+  /** The account of each row of a quorum, in lower case; an account may have several rows. */
   async quorum(epoch: bigint, quorumId: bigint): Promise<readonly Hex[]> {
     const rows = await this.#read((contract) =>
       this.#client.readContract({ ...contract, functionName: "getQuorum", args: [epoch, quorumId] }),
@@ -78,10 +79,10 @@ export class DaSignersClient {
     return rows.map(lowerHex);
   }
 
-  /** Whose one row of a quorum is. */
+  /** The account of one row of a quorum. */
   quorumRow(epoch: bigint, quorumId: bigint, rowIndex: number): Promise<Hex> {
     if (!Number.isInteger(rowIndex) || rowIndex < 0 || rowIndex >= MAX_ROWS)
-      throw new AppError("invalid_parameter", "A row's index is a whole number from 0 on.", {
+      throw new AppError("invalid_parameter", "A row index must be an integer of 0 or more.", {
         param: "rowIndex",
       });
     return this.#read((contract) =>

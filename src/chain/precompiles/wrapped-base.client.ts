@@ -9,16 +9,16 @@ export type MinterSupply = {
   /** In lower case. */
   readonly minter: Hex;
   readonly cap: bigint;
-  /** Also what it could burn at first. */
+  /** The initial supply, which is also the amount that it could burn at first. */
   readonly initialSupply: bigint;
   readonly supply: bigint;
-  /** What it may still mint; never below 0, also where a cap was lowered below what is in use. */
+  /** The amount it may still mint; never below 0, even if the cap was lowered below the supply. */
   readonly remaining: bigint;
 };
 
 /**
- * Reads the precompile WrappedOGBase (SPEC 4.4). Every read throws `contract_not_found` on a chain without it, and
- * `chain_error` when the RPC fails. Minting and burning are for the wrapped token's contract alone.
+ * Reads the WrappedOGBase precompile (SPEC 4.4). Every read throws `contract_not_found` on a chain without it, and
+ * `chain_error` when the RPC fails. Only the wrapped token's contract can mint and burn.
  */
 export class WrappedBaseClient {
   readonly #client: PublicClient;
@@ -29,7 +29,7 @@ export class WrappedBaseClient {
     this.#network = network;
   }
 
-  /** Where the precompile is. Throws `contract_not_found`. */
+  /** The precompile's address. Throws `contract_not_found`. */
   address(): Hex {
     return addressOf(this.#network, "wrappedBase");
   }
@@ -43,7 +43,7 @@ export class WrappedBaseClient {
     }
   }
 
-  /** A minter's quota; all 0 for one that has none. */
+  /** A minter's quota; all values are 0 if it has none. */
   async minterSupply(minter: Hex): Promise<MinterSupply> {
     try {
       const { cap, initialSupply, supply } = await this.#client.readContract({

@@ -10,8 +10,8 @@ import { chainError } from "./rpc.client.ts";
 const MAX_TEXT = 300;
 
 /**
- * The failure for what viem threw when a contract was called: `contract_refused` with what the contract said,
- * `contract_not_found` where no contract answers at the address, else `chain_error` for `what`.
+ * Maps an error that viem threw for a contract call: `contract_refused` with the contract's own error,
+ * `contract_not_found` if the address has no such contract, else `chain_error` for `what`.
  */
 export function contractError(what: string, cause: unknown): AppError {
   if (cause instanceof AppError) return cause;
@@ -25,8 +25,7 @@ export function contractError(what: string, cause: unknown): AppError {
 }
 
 /**
- * What a contract said when it refused a call: the name of its error with its arguments, or its text. Undefined when it
- * did not refuse.
+ * The revert reason of a call: the error's name with its arguments, or its text. Undefined if the call did not revert.
  */
 export function refusalOf(cause: unknown): string | undefined {
   const reverted =
@@ -36,10 +35,10 @@ export function refusalOf(cause: unknown): string | undefined {
   if (data && data.errorName !== "Error" && data.errorName !== "Panic")
     return clean(`${data.errorName}(${(data.args ?? []).map(String).join(", ")})`);
   if (reason) return clean(reason);
-  return signature ? `The contract refused with its error ${signature}.` : "The contract refused.";
+  return signature ? `The contract reverted with error ${signature}.` : "The contract reverted.";
 }
 
-/** What a contract's error is called: its name without arguments, or its text as a whole. */
+/** The error's name without its arguments, or the whole text of a plain revert reason. */
 export function refusalName(refusal: string): string {
   return /^([A-Za-z_]\w*)\(.*\)$/s.exec(refusal)?.[1] ?? refusal;
 }
@@ -51,7 +50,7 @@ function hasNoContract(cause: unknown): boolean {
   return cause.walk(isIt) !== null;
 }
 
-/** A contract may say anything. */
+/** A contract controls this text, so it is truncated and control characters are removed. */
 function clean(text: string): string {
   return text
     .slice(0, MAX_TEXT)

@@ -1,6 +1,6 @@
 import { refusalName, refusalOf } from "./contract-error.ts";
 
-/** Whether a contract refused a call with its error of this name. */
+/** Whether a contract reverted a call with the error of this name. */
 export function refusedWith(cause: unknown, name: string): boolean {
   const refusal = refusalOf(cause);
   return refusal !== undefined && refusalName(refusal) === name;

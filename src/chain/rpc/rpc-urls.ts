@@ -2,8 +2,8 @@ import type { Logger } from "../../kernel/log.ts";
 import type { Network } from "../networks.ts";
 
 /**
- * The RPC endpoints that the chain is read from: those of RPC_URL, else the network's own. The public ones are for
- * development, and operators are told (SPEC 2.1).
+ * The RPC endpoints to read the chain from: RPC_URL, by default the network's public ones. Those are for development,
+ * so using them logs a warning (SPEC 2.1).
  */
 export function rpcUrlsOf(
   { RPC_URL }: { readonly RPC_URL: readonly string[] | undefined },
@@ -14,7 +14,7 @@ export function rpcUrlsOf(
   if (id !== "devnet")
     log.warn(
       { rpc: rpcUrls },
-      "the chain is read from the network's public endpoint, which is for development: set RPC_URL to one of a provider",
+      "using the network's public RPC endpoint, which is for development: set RPC_URL to a provider's endpoint",
     );
   return rpcUrls;
 }

@@ -14,37 +14,37 @@ import { type Hex, isAddress, isHash32, lowerHex } from "../../kernel/text/hex.t
 import type { ChainBlock, ChainLog } from "../watcher/log-handler.ts";
 import { askInTurn, type EndpointStatus, isViemError, RpcEndpoint } from "./rpc-endpoint.ts";
 
-/** Which logs: of these contracts, with one of these first topics, in a range of blocks or in exactly one block. */
+/** Selects logs of these contracts, with one of these first topics, in a range of blocks or in one block. */
 export type LogFilter = {
   readonly addresses: readonly Hex[];
   readonly topics: readonly Hex[];
   readonly where: { readonly from: bigint; readonly to: bigint } | { readonly blockHash: Hex };
 };
 
-/** The chain, over one or several RPC endpoints. Every failure of theirs is a `chain_error`. */
+/** The chain, read over one or more RPC endpoints. Every RPC failure is a `chain_error`. */
 export type Rpc = {
   /** For typed contract reads; map its errors with `chainError`. */
   readonly client: PublicClient;
   readonly chainId: number;
   /**
-   * Asks every endpoint for its chain id. One of another chain is left out, and so is one that does not answer; throws
-   * a line for the operator when none is left.
+   * Checks every endpoint's chain id. Endpoints that serve another chain or do not answer are not used; throws a
+   * `chain_error` for the operator when none is left.
    */
   verifyChain(): Promise<void>;
-  /** How each endpoint fares, in the order of the configuration. */
+  /** The status of each endpoint, in configured order. */
   endpoints(): readonly EndpointStatus[];
   /** The newest block. */
   head(): Promise<ChainBlock>;
-  /** The block at a height, undefined if the endpoint has none there. */
+  /** The block at a height, undefined if the endpoint has none. */
   block(number: bigint): Promise<ChainBlock | undefined>;
-  /** The newest block that the chain calls final, undefined for an endpoint that knows no such block. */
+  /** The number of the newest `finalized` block, undefined if the endpoint does not support that tag. */
   finalized(): Promise<bigint | undefined>;
   logs(filter: LogFilter): Promise<readonly ChainLog[]>;
 };
 
 type Options = {
   readonly urls: readonly string[];
-  /** As `NETWORK` names it, for what is said to the operator. */
+  /** The value of `NETWORK`, for messages to the operator. */
   readonly network: string;
   readonly chainId: number;
   readonly timeoutMs?: number;
@@ -55,13 +55,13 @@ type Options = {
 const TOO_MANY_REQUESTS = -32_005;
 
 /**
- * Speaks to the endpoints in their order: the next one is asked when one fails, and none whose chain id is not
- * `chainId`. Nothing is sent before the first call.
+ * Uses the endpoints in configured order: if one fails, the next one is tried. Endpoints whose chain id is not
+ * `chainId` are skipped. Nothing is sent before the first call.
  */
 export function createRpc({ urls, network, chainId, timeoutMs = 10_000, pollMs = 2_000, log }: Options): Rpc {
   const endpoints = urls.map((url) => new RpcEndpoint({ url, network, chainId, timeoutMs, log }));
   const client = createPublicClient({
-    // Retried over all endpoints, not at each: a call may then say that it wants no retry (`logs` does, to halve at once).
+    // Retries span all endpoints, so that a call can disable them (`logs` does, to halve its range at once).
     transport: () =>
       createTransport({
         key: "endpoints",
@@ -90,9 +90,9 @@ export function createRpc({ urls, network, chainId, timeoutMs = 10_000, pollMs =
           );
     },
     endpoints: () => endpoints.map((endpoint) => endpoint.status()),
-    head: () => atBorder("the newest block", async () => toBlock(await client.getBlock())),
+    head: () => withChainError("the newest block", async () => toBlock(await client.getBlock())),
     block: (number) =>
-      atBorder(`block ${number}`, async () => {
+      withChainError(`block ${number}`, async () => {
         try {
           return toBlock(await client.getBlock({ blockNumber: number }));
         } catch (error) {
@@ -101,7 +101,7 @@ export function createRpc({ urls, network, chainId, timeoutMs = 10_000, pollMs =
         }
       }),
     finalized: () =>
-      atBorder("the final block", async () => {
+      withChainError("the final block", async () => {
         try {
           return toBlock(await client.getBlock({ blockTag: "finalized" })).number;
         } catch (error) {
@@ -110,7 +110,7 @@ export function createRpc({ urls, network, chainId, timeoutMs = 10_000, pollMs =
         }
       }),
     logs: (filter) =>
-      atBorder("logs", async () => {
+      withChainError("logs", async () => {
         const range =
           "blockHash" in filter.where
             ? { blockHash: filter.where.blockHash }
@@ -122,14 +122,14 @@ export function createRpc({ urls, network, chainId, timeoutMs = 10_000, pollMs =
   };
 }
 
-/** The `chain_error` for whatever viem threw; it is kept as the cause, and its text is not shown. */
+/** Wraps an error that viem threw in a `chain_error`, as its cause; the text of the cause is not shown. */
 export function chainError(what: string, cause: unknown): AppError {
   return cause instanceof AppError
     ? cause
     : new AppError("chain_error", `The chain's RPC failed: ${what}.`, { cause });
 }
 
-/** Whether an endpoint refused a range of blocks (too long, too many logs, too slow), so that half of it may pass. */
+/** Whether an endpoint refused a range of blocks (too long, too many logs, too slow); half of it may succeed. */
 export function isRangeRefused(error: unknown): boolean {
   const cause = error instanceof AppError ? error.cause : error;
   if (!isViemError(cause)) return false;
@@ -138,13 +138,14 @@ export function isRangeRefused(error: unknown): boolean {
   return cause.walk((inner) => ["RpcRequestError", "TimeoutError"].includes((inner as Error).name)) !== null;
 }
 
-/** Whether an endpoint answered that it cannot do what it was asked. One that was asked too often may do it later. */
+/** Whether an endpoint does not support the request. Rate limiting does not count: a later request may succeed. */
 function isRefusal(error: unknown): boolean {
-  const isOne = (inner: unknown) => inner instanceof RpcRequestError && inner.code !== TOO_MANY_REQUESTS;
-  return isViemError(error) && error.walk(isOne) !== null;
+  const isUnsupported = (inner: unknown) =>
+    inner instanceof RpcRequestError && inner.code !== TOO_MANY_REQUESTS;
+  return isViemError(error) && error.walk(isUnsupported) !== null;
 }
 
-async function atBorder<T>(what: string, work: () => Promise<T>): Promise<T> {
+async function withChainError<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -159,7 +160,7 @@ function toBlock(block: {
   timestamp: bigint;
 }): ChainBlock {
   if (typeof block.number !== "bigint" || !block.hash || !isHash32(block.hash) || !isHash32(block.parentHash))
-    throw new AppError("chain_error", "The chain's RPC answered a block that is none.");
+    throw new AppError("chain_error", "The chain's RPC returned an invalid block.");
   return {
     number: block.number,
     hash: lowerHex(block.hash),
@@ -170,7 +171,7 @@ function toBlock(block: {
 
 function toLog(log: RpcLog): ChainLog {
   if (!log.blockNumber || !log.logIndex || !log.blockHash || !log.transactionHash || !isAddress(log.address))
-    throw new AppError("chain_error", "The chain's RPC answered a log that is none.");
+    throw new AppError("chain_error", "The chain's RPC returned an invalid log.");
   return {
     address: lowerHex(log.address),
     topics: log.topics.map(lowerHex),

@@ -1,13 +1,13 @@
 import type { Hex } from "../../kernel/text/hex.ts";
 
-/** A transaction for a wallet to sign and send; nothing of it is signed, and we send none. `value` is neuron. */
+/** An unsigned transaction for a wallet to sign and send; the gateway sends none. `value` is neuron. */
 export type PreparedTransaction = {
   readonly chainId: number;
-  /** Who has to send it, where only one may. */
+  /** The required sender, if only one account may send it. */
   readonly from: Hex | null;
   readonly to: Hex;
   readonly data: Hex;
   readonly value: bigint;
-  /** What whoever signs it should know. */
+  /** Warnings for the signer. */
   readonly warnings: readonly string[];
 };

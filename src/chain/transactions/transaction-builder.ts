@@ -26,15 +26,15 @@ export type WantedCall<
   readonly abi: abi;
   readonly functionName: name;
   readonly args: ContractFunctionArgs<abi, "nonpayable" | "payable", name>;
-  /** What is sent along, neuron. */
+  /** The value to send, neuron. */
   readonly value?: bigint;
-  /** Whose wallet it is; with it the call is tried on the chain first. */
+  /** The sending wallet; if given, the call is simulated on the chain first. */
   readonly from?: Hex | undefined;
-  /** What the sender ought to know, in whole sentences. */
+  /** Warnings for the sender, in whole sentences. */
   readonly warnings?: readonly string[];
 };
 
-/** Makes unsigned transactions: nothing is ever sent from here, and no key is held. */
+/** Prepares unsigned transactions: it never sends anything and holds no key. */
 export class TransactionBuilder {
   readonly #client: PublicClient;
   readonly #chainId: number;
@@ -45,9 +45,9 @@ export class TransactionBuilder {
   }
 
   /**
-   * A transaction as a wallet takes it. With `from` the chain is asked what would become of it now: it throws
-   * `contract_refused` with the contract's own error, `contract_not_found` where there is no such contract, or
-   * `chain_error`. Without `from` the chain is not asked.
+   * A transaction for a wallet. With `from` it is simulated on the current chain state: throws `contract_refused` with
+   * the contract's own error, `contract_not_found` if there is no such contract, or `chain_error`. Without `from` the
+   * chain is not called.
    */
   async prepare<const abi extends Abi, name extends ContractFunctionName<abi, "nonpayable" | "payable">>(
     call: WantedCall<abi, name>,
@@ -55,7 +55,14 @@ export class TransactionBuilder {
     const { to, abi, functionName, args, value = 0n, from, warnings = [] } = call;
     const data = encodeFunctionData({ abi, functionName, args } as EncodeFunctionDataParameters);
     if (from !== undefined)
-      await this.#try({ address: to, abi, functionName, args, value, account: from } as unknown as Simulated);
+      await this.#simulate({
+        address: to,
+        abi,
+        functionName,
+        args,
+        value,
+        account: from,
+      } as unknown as Simulated);
     return {
       chainId: this.#chainId,
       from: from === undefined ? null : lowerHex(from),
@@ -66,10 +73,10 @@ export class TransactionBuilder {
     };
   }
 
-  async #try(call: Simulated): Promise<void> {
+  async #simulate(call: Simulated): Promise<void> {
     const { address, functionName } = call;
     try {
-      // A call of a place without code succeeds, and money that is sent along would be lost.
+      // A call of an address without code succeeds, and its value would be lost.
       const [code] = await Promise.all([
         this.#client.getCode({ address }),
         this.#client.simulateContract(call),
@@ -77,9 +84,13 @@ export class TransactionBuilder {
       if (!code) throw new AppError("contract_not_found", `There is no contract at ${address}.`);
     } catch (error) {
       if (error instanceof BaseError && error.walk((cause) => cause instanceof InsufficientFundsError))
-        throw new AppError("contract_refused", "The sender has not the funds that the transaction sends.", {
-          cause: error,
-        });
+        throw new AppError(
+          "contract_refused",
+          "The sender's balance does not cover the transaction's value.",
+          {
+            cause: error,
+          },
+        );
       throw contractError(functionName, error);
     }
   }

@@ -6,26 +6,26 @@ import type { ChainLog } from "../watcher/log-handler.ts";
 
 type Signed = { readonly from: Hex; readonly blockHash: Hex };
 
-const AT_ONCE = 16;
-const REMEMBERED = 10_000;
+const MAX_CONCURRENT = 16;
+const MAX_CACHED = 10_000;
 
 /**
- * Finds out who signed transactions. What an endpoint told before it failed is remembered, so that a page of many
- * submissions is read in the end also from one that answers only so many calls at a time.
+ * Looks up the signers of transactions. Signers read before a failure stay cached, so that retries complete a page of
+ * many submissions even on a rate-limited endpoint.
  */
 export class TransactionSenders {
-  readonly #known = new QuickLru<Hex, Signed>({ maxSize: REMEMBERED });
+  readonly #known = new QuickLru<Hex, Signed>({ maxSize: MAX_CACHED });
 
   /**
-   * The same logs, each with who signed its transaction. Undefined when a transaction is not, or no longer, in the
-   * block that its log names: the chain moved, or the endpoint lags. Throws `chain_error`.
+   * The same logs, each with the signer of its transaction. Undefined when a transaction is not, or no longer, in the
+   * block of its log: the chain moved, or the endpoint lags. Throws `chain_error`.
    */
   async sign(client: PublicClient, logs: readonly ChainLog[]): Promise<readonly ChainLog[] | undefined> {
     const signed: ChainLog[] = [];
-    for (let from = 0; from < logs.length; from += AT_ONCE) {
-      const batch = logs.slice(from, from + AT_ONCE);
-      const asked = await Promise.allSettled(batch.map((log) => this.#ask(client, log)));
-      const failed = asked.find((result) => result.status === "rejected");
+    for (let from = 0; from < logs.length; from += MAX_CONCURRENT) {
+      const batch = logs.slice(from, from + MAX_CONCURRENT);
+      const results = await Promise.allSettled(batch.map((log) => this.#load(client, log)));
+      const failed = results.find((result) => result.status === "rejected");
       if (failed) throw failed.reason;
       for (const log of batch) {
         const transaction = this.#known.get(log.transactionHash);
@@ -36,8 +36,8 @@ export class TransactionSenders {
     return signed;
   }
 
-  async #ask(client: PublicClient, { transactionHash: hash, blockHash: wanted }: ChainLog): Promise<void> {
-    if (this.#known.get(hash)?.blockHash === wanted) return;
+  async #load(client: PublicClient, { transactionHash: hash, blockHash: expected }: ChainLog): Promise<void> {
+    if (this.#known.get(hash)?.blockHash === expected) return;
     try {
       const { from, blockHash } = await client.getTransaction({ hash });
       if (blockHash) this.#known.set(hash, { from: lowerHex(from), blockHash: lowerHex(blockHash) });

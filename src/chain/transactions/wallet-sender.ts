@@ -4,14 +4,14 @@ import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { chainError } from "../rpc/rpc.client.ts";
 import { rpcReason } from "../rpc/rpc-endpoint.ts";
 
-/** A transaction that was signed: sent once or often, it happens once at the most. */
+/** A signed transaction: however often it is sent, it is included at most once. */
 export type SignedTransaction = { readonly raw: Hex; readonly hash: Hex };
 
 type Dependencies = { readonly client: PublicClient; readonly chainId: number; readonly privateKey: Hex };
 
 /**
- * Sends transactions of one wallet, in two steps: sign and note down, then send. Whoever died between the two sends the
- * same bytes again, and pays once. Every failure of the chain is a `chain_error`.
+ * Sends transactions of one wallet, in two steps: sign and store, then send. After a crash between the two, the caller
+ * sends the same bytes again, and pays once. Every failure of the chain is a `chain_error`.
  */
 export class WalletSender {
   readonly #dependencies: Dependencies;
@@ -27,7 +27,7 @@ export class WalletSender {
     return lowerHex(this.#account.address);
   }
 
-  /** Signs a call with the wallet's next nonce. Only one may be under way at a time: two would take the same nonce. */
+  /** Signs a call with the wallet's next nonce. Only one may be pending at a time: two would use the same nonce. */
   async sign(call: {
     readonly to: Hex;
     readonly data: Hex;
@@ -52,7 +52,7 @@ export class WalletSender {
     }
   }
 
-  /** Sends a signed transaction, again and again if need be. `outdated`: another one took its nonce. */
+  /** Sends a signed transaction; it can be repeated. `outdated`: another transaction used its nonce. */
   async send({ raw }: SignedTransaction): Promise<"sent" | "outdated"> {
     try {
       await this.#dependencies.client.sendRawTransaction({ serializedTransaction: raw });
@@ -65,7 +65,8 @@ export class WalletSender {
     }
   }
 
-  /** What became of a transaction; undefined while no block has it. */
+  /** The outcome of a transaction; undefined until a block includes it. */
+
   async outcome(hash: Hex): Promise<"success" | "reverted" | undefined> {
     try {
       return (await this.#dependencies.client.getTransactionReceipt({ hash })).status;

@@ -10,19 +10,19 @@ import { PollTimer } from "./poll-timer.ts";
 type Dependencies = { readonly rpc: Rpc; readonly log: Logger; readonly pollMs: number };
 
 const MAX_READERS = 10_000;
-/** A reader is not told of more blocks than this at once: after an outage the newest are what matters. */
-const KEPT = 64;
+/** At most this many blocks are published at once: after an outage the newest blocks matter. */
+const MAX_BATCH = 64;
 
 /**
- * Publishes new blocks, and polls the chain only while there is a subscriber: once for all of a process. After a reorganisation
- * the blocks that took the place of others are told too; each names the one before it.
+ * Publishes new blocks, and polls the chain only while there is a subscriber: one poll loop per process. After a reorg
+ * the replacing blocks are published too; each names its parent.
  */
 export class BlockFeedService {
   readonly #dependencies: Dependencies;
   readonly #readers = new Set<PushIterator<ChainBlock>>();
-  /** The newest blocks that were told, the highest last. */
-  #told: readonly ChainBlock[] = [];
-  #pulse: PollTimer | undefined;
+  /** The newest published blocks, the highest last. */
+  #published: readonly ChainBlock[] = [];
+  #timer: PollTimer | undefined;
   #polling: Promise<void> | undefined;
   #closed = false;
 
@@ -30,15 +30,15 @@ export class BlockFeedService {
     this.#dependencies = dependencies;
   }
 
-  /** The newest block, then each one that comes. Throws `unavailable` beyond the most readers. */
+  /** Yields the newest block, then each new one. Throws `unavailable` when too many readers are open. */
   follow(): AsyncIterableIterator<ChainBlock> {
     if (this.#closed || this.#readers.size >= MAX_READERS)
       throw new AppError("unavailable", "Too many block streams are open. Try again later.");
     const reader: PushIterator<ChainBlock> = new PushIterator<ChainBlock>(() => this.#leave(reader));
     this.#readers.add(reader);
-    const newest = this.#pulse && this.#told.at(-1);
+    const newest = this.#timer && this.#published.at(-1);
     if (newest) reader.push(newest);
-    this.#pulse ??= this.#start();
+    this.#timer ??= this.#start();
     return reader;
   }
 
@@ -46,56 +46,56 @@ export class BlockFeedService {
   async stop(): Promise<void> {
     this.#closed = true;
     for (const reader of [...this.#readers]) reader.end();
-    this.#pulse?.stop();
+    this.#timer?.stop();
     await this.#polling;
   }
 
   #start(): PollTimer {
-    const pulse = new PollTimer();
-    this.#told = [];
-    this.#polling = this.#poll(pulse);
-    return pulse;
+    const timer = new PollTimer();
+    this.#published = [];
+    this.#polling = this.#poll(timer);
+    return timer;
   }
 
   #leave(reader: PushIterator<ChainBlock>): void {
     this.#readers.delete(reader);
     if (this.#readers.size > 0) return;
-    this.#pulse?.stop();
-    this.#pulse = undefined;
+    this.#timer?.stop();
+    this.#timer = undefined;
   }
 
-  async #poll(pulse: PollTimer): Promise<void> {
+  async #poll(timer: PollTimer): Promise<void> {
     const { log, pollMs } = this.#dependencies;
-    while (!pulse.stopped) {
+    while (!timer.stopped) {
       try {
-        const news = await pulse.orStop(this.#news());
-        for (const block of news) for (const reader of [...this.#readers]) reader.push(block);
-        this.#told = [
-          ...this.#told.filter(({ number }) => number < (news[0]?.number ?? number + 1n)),
-          ...news,
-        ].slice(-KEPT);
+        const blocks = await timer.orStop(this.#newBlocks());
+        for (const block of blocks) for (const reader of [...this.#readers]) reader.push(block);
+        this.#published = [
+          ...this.#published.filter(({ number }) => number < (blocks[0]?.number ?? number + 1n)),
+          ...blocks,
+        ].slice(-MAX_BATCH);
       } catch (error) {
-        if (!pulse.stopped) log.debug({ reason: rpcReason(error) }, "no news of blocks");
+        if (!timer.stopped) log.debug({ reason: rpcReason(error) }, "new blocks could not be read");
       }
-      await pulse.wait(pollMs);
+      await timer.wait(pollMs);
     }
   }
 
-  /** From the head back to a block that was told, at most 64. */
-  async #news(): Promise<readonly ChainBlock[]> {
+  /** From the head back to a published block, at most 64 blocks. */
+  async #newBlocks(): Promise<readonly ChainBlock[]> {
     const { rpc } = this.#dependencies;
-    const known = new Set<Hex>(this.#told.map(({ hash }) => hash));
-    const news: ChainBlock[] = [];
+    const known = new Set<Hex>(this.#published.map(({ hash }) => hash));
+    const blocks: ChainBlock[] = [];
     let block: ChainBlock | undefined = await rpc.head();
     while (block && !known.has(block.hash)) {
-      news.unshift(block);
-      if (known.size === 0 || block.number === 0n || news.length === KEPT) break;
+      blocks.unshift(block);
+      if (known.size === 0 || block.number === 0n || blocks.length === MAX_BATCH) break;
       const { number, parentHash }: ChainBlock = block;
       if (known.has(parentHash)) break;
       block = await rpc.block(number - 1n);
-      // The chain moved while it was read: the next look has it whole.
+      // The chain moved during the read: the next poll reads all of it.
       if (block && block.hash !== parentHash) return [];
     }
-    return news;
+    return blocks;
   }
 }

@@ -1,7 +1,7 @@
 import type { Queries } from "../../db/database.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 
-/** A block, as far as following the chain needs it. */
+/** The fields of a block that following the chain needs. */
 export type ChainBlock = {
   readonly number: bigint;
   readonly hash: Hex;
@@ -9,7 +9,7 @@ export type ChainBlock = {
   readonly timestamp: Date;
 };
 
-/** A log of a mined block. Hex is in lower case. */
+/** A log of a mined block. Hex strings are in lower case. */
 export type ChainLog = {
   readonly address: Hex;
   readonly topics: readonly Hex[];
@@ -17,39 +17,39 @@ export type ChainLog = {
   readonly blockNumber: bigint;
   readonly blockHash: Hex;
   readonly transactionHash: Hex;
-  /** Who signed the transaction; only for a handler that `needsSenders`. */
+  /** The signer of the transaction; set only for a handler with `needsSenders`. */
   readonly transactionSender?: Hex | undefined;
   readonly logIndex: number;
 };
 
 /**
- * Why blocks are taken back: other blocks took their place, the development chain began anew at block 0, or an operator
- * accepted a reorganisation that had halted the watcher.
+ * Why blocks are reverted: a reorg replaced them, the development chain restarted at block 0, or an operator accepted
+ * a reorg that had halted the watcher.
  */
 export type RevertReason = "reorg" | "new-genesis" | "accepted";
 
 /**
- * One noun's part in following the chain. Everything it writes goes through the transaction it is given, in which the
- * watcher's cursor moves as well; it makes no calls of its own to the chain. What throws is tried again, never skipped.
+ * Processes the logs of one kind of contract. It writes only through the transaction that it is given, which also
+ * moves the watcher's cursor, and it never calls the chain. A call that throws is retried, never skipped.
  */
 export type LogHandler = {
-  /** The contracts it listens to, in lower case, and the first topics of its events. */
+  /** The contracts to follow, in lower case, and the first topics of their events. */
   readonly addresses: readonly Hex[];
   readonly topics: readonly Hex[];
-  /** Whether its logs come with who signed their transactions, at the cost of a call to the chain for each. */
+  /** Whether its logs carry `transactionSender`, at the cost of one RPC call per transaction. */
   readonly needsSenders?: boolean;
-  /** Takes in new logs, in the order of the chain. A log may come again, so its identity has to be unique. */
+  /** Applies new logs, in chain order. A log may be delivered again, so its rows need a unique identity. */
   apply(tx: Queries, logs: readonly ChainLog[]): Promise<void>;
   /**
-   * Takes back what came from block `from` and above. Throws `CannotRevert` for what is final, unless the reason is
-   * that an operator accepted it.
+   * Reverts everything from block `from` and above. Throws `CannotRevert` if something of it is final, unless `reason`
+   * is `accepted`.
    */
   revert(tx: Queries, from: bigint, reason: RevertReason): Promise<void>;
-  /** Makes final what came from block `upTo` and below. Comes after `apply`, in the same transaction. */
+  /** Marks everything up to block `upTo` as final. Called after `apply`, in the same transaction. */
   confirm?(tx: Queries, upTo: bigint): Promise<void>;
 };
 
-/** A handler refuses to take back what it has made final: the watcher then halts instead. */
+/** Thrown by a handler that would have to revert something final: the watcher then halts. */
 export class CannotRevert extends Error {
   override readonly name = "CannotRevert";
 }

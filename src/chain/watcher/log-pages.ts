@@ -4,78 +4,77 @@ import { isRangeRefused, type LogFilter, type Rpc } from "../rpc/rpc.client.ts";
 import type { ChainBlock, ChainLog } from "./log-handler.ts";
 import type { Mark } from "./log-watcher.store.ts";
 
-/** The logs of a stretch of blocks, and the blocks to remember of it: the last one always. */
+/** The logs of a range of blocks, and the blocks of it to store: always the last one. */
 export type LogPage = {
   readonly logs: readonly ChainLog[];
   readonly marks: readonly Mark[];
   readonly end: Mark;
 };
 
-type Wanted = Omit<LogFilter, "where">;
-type Stretch = { readonly after: Mark | undefined; readonly from: bigint; readonly to: bigint };
+type LogSelection = Omit<LogFilter, "where">;
+type BlockRange = { readonly after: Mark | undefined; readonly from: bigint; readonly to: bigint };
 
-const AT_ONCE = 16;
+const MAX_CONCURRENT = 16;
 
 /**
- * The next page from block `from` on, at most `pageBlocks` long: read block by block within `near` blocks of the head,
- * and in one go below. Undefined when the chain moved meanwhile: look again.
+ * Reads the next page, at most `pageBlocks` blocks from block `from` on: block by block within `near` blocks of the
+ * head, with one range query below. Undefined when the chain moved meanwhile: the caller reads again.
  */
 export function readPage(
   rpc: Rpc,
-  wanted: Wanted,
+  selection: LogSelection,
   {
     after,
     from,
     head,
     near,
     pageBlocks,
-  }: Omit<Stretch, "to"> & { readonly head: bigint; readonly near: bigint; readonly pageBlocks: number },
+  }: Omit<BlockRange, "to"> & { readonly head: bigint; readonly near: bigint; readonly pageBlocks: number },
 ): Promise<LogPage | undefined> {
   const firstNear = head - near + 1n;
   const pageEnd = from + BigInt(pageBlocks) - 1n;
   return from < firstNear
-    ? readFarPage(rpc, wanted, { after, from, to: pageEnd < firstNear ? pageEnd : firstNear - 1n })
-    : readNearPage(rpc, wanted, { after, from, to: pageEnd < head ? pageEnd : head });
+    ? readFarPage(rpc, selection, { after, from, to: pageEnd < firstNear ? pageEnd : firstNear - 1n })
+    : readNearPage(rpc, selection, { after, from, to: pageEnd < head ? pageEnd : head });
 }
 
 /**
- * Reads blocks that lie too deep to be reorganised in one go. The last block is looked at before and after, and the
- * first must follow the block before it.
+ * Reads blocks too deep to be reorged with one range query. The last block is compared before and after the query, and
+ * the first block must follow `after`.
  */
 async function readFarPage(
   rpc: Rpc,
-  wanted: Wanted,
-  { after, from, to }: Stretch,
+  selection: LogSelection,
+  { after, from, to }: BlockRange,
 ): Promise<LogPage | undefined> {
   const [first, last] = await Promise.all([rpc.block(from), rpc.block(to)]);
   if (!first || !last || !follows(first, after)) return undefined;
-  const logs = await readRange(rpc, wanted, from, to);
-  const again = await rpc.block(to);
-  if (again?.hash !== last.hash) return undefined;
+  const logs = await readRange(rpc, selection, from, to);
+  const reread = await rpc.block(to);
+  if (reread?.hash !== last.hash) return undefined;
   if (!logs.every(({ blockNumber }) => blockNumber >= from && blockNumber <= to)) return undefined;
   return { logs, marks: [last], end: last };
 }
 
 /**
- * Reads blocks near the head one by one: each must follow the one before it, and its logs are asked for by its hash,
- * because an endpoint that lags behind answers a range it does not know with no logs at all, but refuses an unknown
- * hash.
+ * Reads blocks near the head one by one: each must follow its predecessor, and its logs are requested by block hash.
+ * An endpoint that lags answers an unknown range with an empty list, but rejects an unknown hash.
  */
 async function readNearPage(
   rpc: Rpc,
-  wanted: Wanted,
-  { after, from, to }: Stretch,
+  selection: LogSelection,
+  { after, from, to }: BlockRange,
 ): Promise<LogPage | undefined> {
   const blocks: ChainBlock[] = [];
   const logs: ChainLog[] = [];
-  for (let start = from; start <= to; start += BigInt(AT_ONCE)) {
-    const numbers = range(start, to, AT_ONCE);
+  for (let start = from; start <= to; start += BigInt(MAX_CONCURRENT)) {
+    const numbers = range(start, to, MAX_CONCURRENT);
     const batch = await Promise.all(numbers.map((number) => rpc.block(number)));
     for (const block of batch) {
       if (!block || !follows(block, blocks.at(-1) ?? after)) return undefined;
       blocks.push(block);
     }
-    const found = await Promise.all(batch.map((block) => (block ? logsOrMoved(rpc, wanted, block) : [])));
+    const found = await Promise.all(batch.map((block) => (block ? logsOrMoved(rpc, selection, block) : [])));
     if (found.includes("moved")) return undefined;
     logs.push(...found.flatMap((some) => (some === "moved" ? [] : some)));
   }
@@ -83,14 +82,14 @@ async function readNearPage(
   return end && { logs, marks: blocks, end };
 }
 
-/** A block that was replaced since it was read is unknown, which is no failure of the endpoint. */
+/** A block replaced since it was read is unknown to the endpoint, which is not a failure of the endpoint. */
 async function logsOrMoved(
   rpc: Rpc,
-  wanted: Wanted,
+  selection: LogSelection,
   { number, hash }: ChainBlock,
 ): Promise<readonly ChainLog[] | "moved"> {
   try {
-    return await readBlockLogs(rpc, wanted, hash);
+    return await readBlockLogs(rpc, selection, hash);
   } catch (error) {
     const now = await rpc.block(number);
     if (now?.hash === hash) throw error;
@@ -98,23 +97,32 @@ async function logsOrMoved(
   }
 }
 
-/** Throws `chain_error` when the endpoint answers with logs of another block. */
-async function readBlockLogs(rpc: Rpc, wanted: Wanted, blockHash: Hex): Promise<readonly ChainLog[]> {
-  const logs = await rpc.logs({ ...wanted, where: { blockHash } });
+/** Throws `chain_error` when the endpoint returns logs of another block. */
+async function readBlockLogs(
+  rpc: Rpc,
+  selection: LogSelection,
+  blockHash: Hex,
+): Promise<readonly ChainLog[]> {
+  const logs = await rpc.logs({ ...selection, where: { blockHash } });
   if (logs.every((log) => log.blockHash === blockHash)) return logs;
-  throw new AppError("chain_error", "The chain's RPC answered with logs of another block.");
+  throw new AppError("chain_error", "The chain's RPC returned logs of another block.");
 }
 
-/** Halves a range for as long as the endpoint refuses it. */
-async function readRange(rpc: Rpc, wanted: Wanted, from: bigint, to: bigint): Promise<readonly ChainLog[]> {
+/** Halves the range as long as the endpoint refuses it. */
+async function readRange(
+  rpc: Rpc,
+  selection: LogSelection,
+  from: bigint,
+  to: bigint,
+): Promise<readonly ChainLog[]> {
   try {
-    return await rpc.logs({ ...wanted, where: { from, to } });
+    return await rpc.logs({ ...selection, where: { from, to } });
   } catch (error) {
     if (from === to || !isRangeRefused(error)) throw error;
     const middle = (from + to) / 2n;
     return [
-      ...(await readRange(rpc, wanted, from, middle)),
-      ...(await readRange(rpc, wanted, middle + 1n, to)),
+      ...(await readRange(rpc, selection, from, middle)),
+      ...(await readRange(rpc, selection, middle + 1n, to)),
     ];
   }
 }

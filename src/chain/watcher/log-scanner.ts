@@ -22,30 +22,30 @@ import {
 } from "./log-watcher.store.ts";
 import type { PollTimer } from "./poll-timer.ts";
 
-/** What and how to scan: see `LogWatcherOptions`. */
+/** Options of a scan: see `LogWatcherOptions`. */
 export type ScanOptions = {
   readonly name: string;
   readonly rpc: Rpc;
   readonly database: Database;
   readonly startBlock: bigint;
-  /** A block is final for the handlers when this many follow it. */
+  /** A block is final for the handlers once this many blocks follow it. */
   readonly confirmations: number;
-  /** Whether it must be called final by the chain as well, where the endpoint knows what is. */
+  /** Whether the block must also be `finalized`, if the endpoint supports that tag. */
   readonly waitFinalized?: boolean;
   readonly handlers: readonly LogHandler[];
-  /** How many blocks beyond `confirmations` a reorganisation may take back by itself; 64 unless given. */
+  /** How many blocks beyond `confirmations` a reorg may revert without halting; 64 by default. */
   readonly reorgBlocks?: number;
   readonly pageBlocks?: number;
-  /** Called after every commit, for whoever publishes the events in it. */
+  /** Called after every commit, to publish the events in it. */
   readonly committed?: () => void;
-  /** For the development network only: a chain with another block 0 is read from its start instead of halting. */
+  /** For the development network only: if block 0 changed, read the chain from its start instead of halting. */
   readonly resetOnNewGenesis?: boolean;
 };
 
 /**
- * What one step came to. `scanned`: rows and cursor moved. `idle`: nothing new. `moved`: the chain, or another
- * watcher, moved under us; look again. `behind`: the endpoint lacks `by` blocks that were read already. `reverted`:
- * `depth` blocks were taken back. `halted`: nothing may be written.
+ * The outcome of one step. `scanned`: rows and cursor were written. `idle`: no new block. `moved`: the chain or the
+ * cursor moved meanwhile; step again. `behind`: the endpoint lacks `by` blocks that were already read. `reverted`:
+ * `depth` blocks were reverted. `halted`: nothing may be written.
  */
 export type Step =
   | { readonly kind: "scanned" | "idle"; readonly scanned: bigint | undefined; readonly head: bigint }
@@ -62,46 +62,46 @@ export type Step =
 const NEAR_BEYOND_CONFIRMATIONS = 64;
 const REORG_BLOCKS = 64;
 
-/** One look at the chain and at most one transaction at a time; `LogWatcher` repeats it. */
+/** Reads the chain once and writes at most one transaction per step; `LogWatcher` repeats the step. */
 export class LogScanner {
   readonly #options: ScanOptions;
-  readonly #pulse: PollTimer;
-  readonly #wanted: Pick<LogHandler, "addresses" | "topics">;
+  readonly #timer: PollTimer;
+  readonly #selection: Pick<LogHandler, "addresses" | "topics">;
   readonly #senders = new TransactionSenders();
-  /** How many blocks below the head are read one by one. */
+  /** How many blocks up to the head are read one by one. */
   readonly nearBlocks: bigint;
   readonly #keptBlocks: bigint;
 
-  constructor(options: ScanOptions, pulse: PollTimer) {
+  constructor(options: ScanOptions, timer: PollTimer) {
     this.#options = options;
-    this.#pulse = pulse;
+    this.#timer = timer;
     this.#keptBlocks = BigInt(options.confirmations + (options.reorgBlocks ?? REORG_BLOCKS));
     this.nearBlocks = lesser(this.#keptBlocks, BigInt(options.confirmations + NEAR_BEYOND_CONFIRMATIONS));
-    this.#wanted = {
+    this.#selection = {
       addresses: [...new Set(options.handlers.flatMap(({ addresses }) => addresses))],
       topics: [...new Set(options.handlers.flatMap(({ topics }) => topics))],
     };
   }
 
-  /** Throws what the chain, the database or a handler threw: then nothing was written, and the step may be repeated. */
+  /** Throws what the chain, the database or a handler threw; nothing was written then, and the step can be retried. */
   async step(): Promise<Step> {
     const { name, rpc, database, startBlock, pageBlocks = 1_000 } = this.#options;
-    const chainOfRows = await openCursor(database, name, rpc.chainId);
-    if (chainOfRows !== rpc.chainId) return halted(`this database was filled from chain ${chainOfRows}`);
-    const head = await this.#pulse.orStop(rpc.head());
+    const storedChainId = await openCursor(database, name, rpc.chainId);
+    if (storedChainId !== rpc.chainId) return halted(`this database was filled from chain ${storedChainId}`);
+    const head = await this.#timer.orStop(rpc.head());
     const cursor = await readCursor(database, name);
-    if (cursor && !(await this.#isOnChain(cursor, head))) return this.#leave(cursor, head);
+    if (cursor && !(await this.#isOnChain(cursor, head))) return this.#handleReorg(cursor, head);
     const from = cursor ? cursor.number + 1n : startBlock;
     if (from > head.number) return { kind: "idle", scanned: cursor?.number, head: head.number };
     const stretch = { after: cursor, from, head: head.number, near: this.nearBlocks, pageBlocks };
-    const page = await this.#pulse.orStop(this.#readPage(stretch));
+    const page = await this.#timer.orStop(this.#readPage(stretch));
     if (!page || !(await this.#commit(cursor, page, head.number))) return { kind: "moved" };
     return { kind: "scanned", scanned: page.end.number, head: head.number };
   }
 
   async #readPage(stretch: Parameters<typeof readPage>[2]): Promise<LogPage | undefined> {
     const { rpc, handlers } = this.#options;
-    const page = await readPage(rpc, this.#wanted, stretch);
+    const page = await readPage(rpc, this.#selection, stretch);
     const toSign = page?.logs.filter((log) =>
       handlers.some((handler) => handler.needsSenders && isFor(handler, log)),
     );
@@ -120,11 +120,11 @@ export class LogScanner {
   }
 
   async #isStillThere(mark: Mark): Promise<boolean> {
-    const there = await this.#pulse.orStop(this.#options.rpc.block(mark.number));
+    const there = await this.#timer.orStop(this.#options.rpc.block(mark.number));
     return there?.hash === mark.hash;
   }
 
-  /** False when the cursor is no longer where this page began. */
+  /** False when the cursor has moved since this page was read. */
   async #commit(from: Mark | undefined, page: LogPage, head: bigint): Promise<boolean> {
     const { name, handlers } = this.#options;
     const final = await this.#newestFinal(page.end.number);
@@ -139,57 +139,57 @@ export class LogScanner {
     });
   }
 
-  /** The newest block of which the handlers may take what they took as final. */
+  /** The newest block that the handlers may treat as final. */
   async #newestFinal(end: bigint): Promise<bigint> {
     const { rpc, confirmations, waitFinalized } = this.#options;
     const deepEnough = end - BigInt(confirmations);
-    const finalized = waitFinalized ? await this.#pulse.orStop(rpc.finalized()) : undefined;
+    const finalized = waitFinalized ? await this.#timer.orStop(rpc.finalized()) : undefined;
     return finalized === undefined ? deepEnough : lesser(deepEnough, finalized);
   }
 
-  /** The cursor's block is not on the chain: takes back what must go, or halts until an operator accepts it. */
-  async #leave(cursor: Mark, head: ChainBlock): Promise<Step> {
+  /** The cursor's block is not on the chain: rolls back, or halts until an operator accepts the reorg. */
+  async #handleReorg(cursor: Mark, head: ChainBlock): Promise<Step> {
     const { database, name } = this.#options;
-    const step = await this.#rollBack(cursor, head);
+    const step = await this.#rollBackToAncestor(cursor, head);
     return step.kind === "halted" && (await readAccepted(database, name)) ? this.#accept(cursor, head) : step;
   }
 
-  async #rollBack(cursor: Mark, head: ChainBlock): Promise<Step> {
+  async #rollBackToAncestor(cursor: Mark, head: ChainBlock): Promise<Step> {
     const { database, name } = this.#options;
     const top = lesser(cursor.number, head.number);
     const marks = await readMarks(database, name, cursor.number - this.#keptBlocks, top);
     const ancestor = await this.#newestOnChain(marks);
     if (!ancestor) return this.#withoutAncestor(cursor, head, marks.length > 0);
-    // A load-balanced endpoint that lags: its head is a block of ours. There is nothing to take back.
+    // A load-balanced endpoint lags: its head is a stored block. There is nothing to revert.
     if (ancestor.number === top) return top < cursor.number ? behind(cursor, head) : { kind: "moved" };
-    return this.#takeBack(cursor, ancestor, head, "reorg");
+    return this.#rollBack(cursor, ancestor, head, "reorg");
   }
 
   async #withoutAncestor(cursor: Mark, head: ChainBlock, compared: boolean): Promise<Step> {
     const { database, name, resetOnNewGenesis } = this.#options;
     const [genesis] = await readMarks(database, name, 0n, 0n);
     const otherChain = genesis !== undefined && !(await this.#isStillThere(genesis));
-    if (otherChain && resetOnNewGenesis) return this.#takeBack(cursor, undefined, head, "new-genesis");
-    if (otherChain) return halted("the chain has another block 0");
+    if (otherChain && resetOnNewGenesis) return this.#rollBack(cursor, undefined, head, "new-genesis");
+    if (otherChain) return halted("the chain has a different block 0");
     if (compared) return halted(`the chain differs below block ${cursor.number - this.#keptBlocks}`);
     return behind(cursor, head);
   }
 
-  /** Goes back to the newest block that both chains have, as far as any is remembered, else to the start. */
+  /** Rolls back to the newest stored block that both chains share, else to the start. */
   async #accept(cursor: Mark, head: ChainBlock): Promise<Step> {
     const { database, name } = this.#options;
     const marks = await readMarks(database, name, 0n, lesser(cursor.number, head.number));
-    return this.#takeBack(cursor, await this.#newestOnChain(marks), head, "accepted");
+    return this.#rollBack(cursor, await this.#newestOnChain(marks), head, "accepted");
   }
 
-  async #takeBack(
+  async #rollBack(
     cursor: Mark,
     ancestor: Mark | undefined,
     head: ChainBlock,
     reason: RevertReason,
   ): Promise<Step> {
     const { name, handlers, startBlock } = this.#options;
-    // Block 0 may be all that is common, and reading begins later than that.
+    // The common ancestor may be block 0 only, below the start block.
     const to = ancestor && ancestor.number + 1n >= startBlock ? ancestor : undefined;
     const from = to ? to.number + 1n : 0n;
     try {
@@ -211,7 +211,7 @@ export class LogScanner {
     };
   }
 
-  /** By bisection of the marks, the newest first: behind one that is on the chain, all are. */
+  /** Binary search of the marks, newest first: below a mark that is on the chain, all are on the chain. */
   async #newestOnChain(marks: readonly Mark[]): Promise<Mark | undefined> {
     let [low, high] = [0, marks.length];
     while (low < high) {
@@ -223,14 +223,14 @@ export class LogScanner {
     return marks[low];
   }
 
-  /** Block 0 tells a chain from another one with the same id. */
+  /** Block 0 distinguishes chains that share a chain id. */
   async #withGenesis(marks: readonly Mark[]): Promise<readonly Mark[]> {
     if (marks.some(({ number }) => number === 0n)) return marks;
-    const genesis = await this.#pulse.orStop(this.#options.rpc.block(0n));
+    const genesis = await this.#timer.orStop(this.#options.rpc.block(0n));
     return genesis ? [genesis, ...marks] : marks;
   }
 
-  /** Runs `work` with the cursor moved, all or nothing. False, and nothing done, when the cursor had moved before. */
+  /** Runs `work` and moves the cursor atomically. Returns false and does nothing if the cursor has already moved. */
   async #transaction(move: Move, work: (tx: Transaction) => Promise<void>): Promise<boolean> {
     const { database, name, committed } = this.#options;
     const moved = await database.transaction(async (tx) => {

@@ -1,18 +1,18 @@
 import type { Queries } from "../../db/database.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 
-/** A block as it is remembered. */
+/** A stored block. */
 export type Mark = { readonly number: bigint; readonly hash: Hex };
 
-/** How far a watcher is and how it fares; any process may read it. Numbers are undefined until known. */
+/** A watcher's progress and state; any process may read it. Numbers are undefined until known. */
 export type WatcherStatus = {
   readonly state: WatcherState;
   readonly scannedBlock: bigint | undefined;
   readonly headBlock: bigint | undefined;
   readonly lagBlocks: bigint | undefined;
-  /** How many blocks the latest reorganisation took back; 0 when there was none. */
+  /** How many blocks the latest reorg reverted; 0 if there was none. */
   readonly lastReorgDepth: number;
-  /** Why it halted, for people; undefined unless it did. */
+  /** Why the watcher halted, for people; undefined unless halted. */
   readonly note: string | undefined;
 };
 export type WatcherState =
@@ -24,7 +24,7 @@ export type WatcherState =
   | "rpc_behind"
   | "failing";
 
-/** Makes sure that the watcher has a row, and answers which chain the row is of: the first that was ever asked for. */
+/** Creates the watcher's row if missing, and returns the chain id of the row: the first one it was opened with. */
 export async function openCursor(queries: Queries, name: string, chainId: number): Promise<number> {
   await queries.rows(
     "insert into watcher_cursor (name, chain_id) values ($1, $2::bigint) on conflict do nothing",
@@ -48,8 +48,8 @@ export async function readCursor(queries: Queries, name: string): Promise<Mark |
 }
 
 /**
- * Moves the cursor if it still is where the caller saw it, and answers whether it was. The row stays locked until the
- * transaction ends, so of two watchers on one name only one can write what it read.
+ * Moves the cursor if it is still at `from`, and returns whether it was. The row stays locked until the transaction
+ * ends, so of two watchers with the same name only one can write what it read.
  */
 export async function moveCursor(
   tx: Queries,
@@ -73,7 +73,7 @@ export async function moveCursor(
   return moved.length === 1;
 }
 
-/** Says how the watcher fares, for other processes. */
+/** Stores the watcher's status, for other processes. */
 export async function recordState(queries: Queries, name: string, status: WatcherStatus): Promise<void> {
   await queries.rows(
     `update watcher_cursor set state = $2, head_number = coalesce($3::bigint, head_number),
@@ -83,7 +83,7 @@ export async function recordState(queries: Queries, name: string, status: Watche
   );
 }
 
-/** Every watcher's status, as of its last word. */
+/** The last recorded status of every watcher, by name. */
 export async function readStatuses(queries: Queries): Promise<ReadonlyMap<string, WatcherStatus>> {
   type Row = {
     name: string;
@@ -111,7 +111,7 @@ export async function readStatuses(queries: Queries): Promise<ReadonlyMap<string
   );
 }
 
-/** A status out of its parts; the lag follows from them. */
+/** Builds a status from its parts, and computes the lag. */
 export function toStatus(
   state: WatcherState,
   scannedBlock: bigint | undefined,
@@ -124,7 +124,7 @@ export function toStatus(
   return { state, scannedBlock, headBlock, lagBlocks, lastReorgDepth, note };
 }
 
-/** The remembered blocks of a stretch, highest first. */
+/** The stored blocks of a range, highest first. */
 export async function readMarks(
   queries: Queries,
   name: string,
@@ -140,8 +140,8 @@ export async function readMarks(
 }
 
 /**
- * Remembers blocks, and forgets those below `keepFrom` but one in 10,000, to which a halted watcher may be taken back,
- * and block 0, by which a chain is told from another.
+ * Stores blocks, and deletes those below `keepFrom` except one in 10,000, to which a halted watcher can roll back, and
+ * block 0, which distinguishes one chain from another.
  */
 export async function keepMarks(
   tx: Queries,
@@ -166,7 +166,7 @@ export async function keepMarks(
   );
 }
 
-/** Forgets the blocks from a height on. */
+/** Deletes the stored blocks from a height on. */
 export async function dropMarks(tx: Queries, name: string, from: bigint): Promise<void> {
   await tx.rows("delete from watcher_block where name = $1 and block_number >= $2::bigint", [
     name,
@@ -174,7 +174,7 @@ export async function dropMarks(tx: Queries, name: string, from: bigint): Promis
   ]);
 }
 
-/** Whether an operator accepted that what a halted watcher read is gone. */
+/** Whether an operator accepted the reorg that halted the watcher. */
 export async function readAccepted(queries: Queries, name: string): Promise<boolean> {
   const rows = await queries.rows(
     "select 1 from watcher_cursor where name = $1 and accepted_at is not null",
@@ -183,12 +183,12 @@ export async function readAccepted(queries: Queries, name: string): Promise<bool
   return rows.length === 1;
 }
 
-/** Ends such an acceptance. */
+/** Clears an operator's acceptance. */
 export async function clearAccepted(tx: Queries, name: string): Promise<void> {
   await tx.rows("update watcher_cursor set accepted_at = null where name = $1", [name]);
 }
 
-/** Notes an acceptance for a watcher of this chain that halted, and answers whether there is such a one. */
+/** Records an acceptance for a halted watcher of this chain, and returns whether there is one. */
 export async function recordAccepted(queries: Queries, name: string, chainId: number): Promise<boolean> {
   const rows = await queries.rows(
     `update watcher_cursor set accepted_at = now()

@@ -5,11 +5,11 @@ import { LogScanner, type ScanOptions, type Step } from "./log-scanner.ts";
 import { recordState, toStatus, type WatcherState, type WatcherStatus } from "./log-watcher.store.ts";
 import { PollTimer } from "./poll-timer.ts";
 
-/** What a watcher needs. Its handlers share one cursor and so one fate: what may halt apart gets its own watcher. */
+/** Options of a watcher. Its handlers share one cursor: handlers that must halt independently need own watchers. */
 export type LogWatcherOptions = ScanOptions & {
   readonly log: Logger;
   readonly pollMs?: number;
-  /** How long the endpoint may lack blocks that were read already before that is said: several of one name differ. */
+  /** How long an endpoint may lack already read blocks before `rpc_behind`: backends behind one URL differ. */
   readonly behindAfterMs?: number;
 };
 
@@ -17,17 +17,17 @@ const MAX_PAUSE_MS = 10_000;
 const BEHIND_AFTER_MS = 10_000;
 
 /**
- * Follows the logs of contracts and hands each to its handler, in order and exactly once (promises P7). The cursor and
- * what the handlers write move in one transaction, so a crash loses and repeats nothing, and of several processes that
- * watch under one name only one writes. On a reorganisation it walks back to the last common block; one that is deeper
- * than what is remembered, or that would take back what is final, halts it. It then looks again every 10 s, and goes on
- * should the old chain return, or an operator accept that it is gone.
+ * Follows the logs of contracts and delivers each to its handler, in order and exactly once (promises P7). The cursor
+ * and the handlers' writes commit in one transaction, so a crash loses and repeats nothing, and of several processes
+ * with the same watcher name only one writes. A reorg rolls back to the last common block; a reorg that is deeper than
+ * the stored blocks, or that would revert something final, halts the watcher. A halted watcher checks again every 10
+ * s, and resumes if the old chain returns or an operator accepts the reorg.
  */
 export class LogWatcher {
   readonly name: string;
   readonly #options: LogWatcherOptions;
   readonly #scanner: LogScanner;
-  readonly #pulse = new PollTimer();
+  readonly #timer = new PollTimer();
   #status: WatcherStatus = toStatus("backfilling", undefined, undefined, 0);
   #loop: Promise<void> | undefined;
   #behindSinceMs: number | undefined;
@@ -35,27 +35,27 @@ export class LogWatcher {
   constructor(options: LogWatcherOptions) {
     this.name = options.name;
     this.#options = options;
-    this.#scanner = new LogScanner(options, this.#pulse);
+    this.#scanner = new LogScanner(options, this.#timer);
   }
 
-  /** How far this watcher is and how it fares; in other processes, `readStatuses` says. */
+  /** This watcher's progress and state; other processes use `readStatuses`. */
   status(): WatcherStatus {
     return this.#status;
   }
 
-  /** Begins to follow the chain, in the background. It goes on through outages until `stop`. */
+  /** Starts following the chain in the background, through outages, until `stop`. */
   start(): void {
     this.#loop ??= this.#run();
   }
 
   /** Scans now instead of at the next poll. */
   poke(): void {
-    this.#pulse.wake();
+    this.#timer.wake();
   }
 
-  /** Ends a wait or a call to the chain at once, lets an open transaction finish, and resolves then. */
+  /** Aborts a wait or an RPC call at once, and resolves when an open transaction has finished. */
   async stop(): Promise<void> {
-    this.#pulse.stop();
+    this.#timer.stop();
     await this.#loop;
   }
 
@@ -63,25 +63,25 @@ export class LogWatcher {
     const { rpc, pollMs = 2_000 } = this.#options;
     let verified = false;
     let failures = 0;
-    while (!this.#pulse.stopped) {
+    while (!this.#timer.stopped) {
       try {
-        // Also after an outage: what answers again need not be what answered before.
-        if (!verified) await this.#pulse.orStop(rpc.verifyChain());
+        // Also after an outage: the endpoint may serve another chain now.
+        if (!verified) await this.#timer.orStop(rpc.verifyChain());
         verified = true;
-        const pause = await this.#take(await this.#scanner.step());
+        const pause = await this.#recordStep(await this.#scanner.step());
         failures = 0;
-        if (pause > 0) await this.#pulse.wait(pause);
+        if (pause > 0) await this.#timer.wait(pause);
       } catch (error) {
-        if (this.#pulse.stopped) return;
+        if (this.#timer.stopped) return;
         verified = false;
         await this.#failed(error);
-        await this.#pulse.wait(Math.min(pollMs * 2 ** failures++, MAX_PAUSE_MS));
+        await this.#timer.wait(Math.min(pollMs * 2 ** failures++, MAX_PAUSE_MS));
       }
     }
   }
 
-  /** Notes what a step came to, and answers how long to wait for the next one, in ms. */
-  async #take(step: Step): Promise<number> {
+  /** Records the outcome of a step, and returns how long to wait for the next one, in ms. */
+  async #recordStep(step: Step): Promise<number> {
     const { pollMs = 2_000, log } = this.#options;
     if (step.kind !== "behind") this.#behindSinceMs = undefined;
     switch (step.kind) {
@@ -94,7 +94,7 @@ export class LogWatcher {
         await this.#enter("halted_deep_reorg", this.#status, step.why);
         return MAX_PAUSE_MS;
       case "reverted":
-        log.warn({ watcher: this.name, depth: step.depth }, "the chain was reorganised");
+        log.warn({ watcher: this.name, depth: step.depth }, "a chain reorg was handled");
         await this.#enter(this.#status.state, {
           scannedBlock: step.scanned,
           headBlock: step.head,
@@ -114,11 +114,12 @@ export class LogWatcher {
 
   async #failed(error: unknown): Promise<void> {
     const { log } = this.#options;
-    const ofChain = error instanceof AppError && error.code === "chain_error";
-    if (!ofChain)
-      log.error({ watcher: this.name, err: error }, "following the chain failed, and is tried again");
+    const isRpcFailure = error instanceof AppError && error.code === "chain_error";
+    if (!isRpcFailure)
+      log.error({ watcher: this.name, err: error }, "following the chain failed, and is retried");
     try {
-      if (ofChain) await this.#enter(this.#outage(), this.#status, `${error.message} ${rpcReason(error)}`);
+      if (isRpcFailure)
+        await this.#enter(this.#outage(), this.#status, `${error.message} ${rpcReason(error)}`);
       else await this.#enter("failing", this.#status);
     } catch (cause) {
       log.error({ watcher: this.name, err: cause }, "the watcher's state could not be written");
@@ -136,31 +137,31 @@ export class LogWatcher {
     const { behindAfterMs = BEHIND_AFTER_MS } = this.#options;
     this.#behindSinceMs ??= performance.now();
     if (performance.now() - this.#behindSinceMs >= behindAfterMs)
-      await this.#enter("rpc_behind", this.#status, `it is ${by} blocks behind what was read`);
+      await this.#enter("rpc_behind", this.#status, `it is ${by} blocks behind the blocks already read`);
   }
 
   async #enter(state: WatcherState, place: Place, why?: string): Promise<void> {
     const before = this.#status;
     const note = state === "halted_deep_reorg" ? why : undefined;
     this.#status = toStatus(state, place.scannedBlock, place.headBlock, place.lastReorgDepth, note);
-    if (before.state !== state) this.#say(state, why);
+    if (before.state !== state) this.#logState(state, why);
     if (before.state !== state || before.lastReorgDepth !== place.lastReorgDepth)
       await recordState(this.#options.database, this.name, this.#status);
   }
 
-  #say(state: WatcherState, why: string | undefined): void {
+  #logState(state: WatcherState, why: string | undefined): void {
     const { log } = this.#options;
-    const line = { watcher: this.name, state, why };
+    const fields = { watcher: this.name, state, why };
     if (state === "halted_deep_reorg")
       log.fatal(
-        line,
-        `HALTED: the chain that was read is gone, and nothing new is taken in until it is back, or accepted as gone by npm run watcher:accept -- ${this.name}`,
+        fields,
+        `HALTED: the chain that was read is gone. Nothing new is processed until it returns, or until you accept the reorg with npm run watcher:accept -- ${this.name}`,
       );
-    else if (state === "rpc_unavailable") log.error(line, "the chain's RPC is unavailable");
-    else if (state === "rpc_wrong_chain") log.error(line, "the chain's RPC is of another chain");
-    else if (state === "rpc_behind") log.error(line, "the chain's RPC has lost its newest blocks");
-    else if (state === "failing") log.error(line, "what the chain tells cannot be taken in");
-    else log.info(line, "the chain is followed");
+    else if (state === "rpc_unavailable") log.error(fields, "the chain's RPC is unavailable");
+    else if (state === "rpc_wrong_chain") log.error(fields, "the chain's RPC serves another chain");
+    else if (state === "rpc_behind") log.error(fields, "the chain's RPC has lost its newest blocks");
+    else if (state === "failing") log.error(fields, "a log handler failed");
+    else log.info(fields, "the watcher is following the chain");
   }
 }
 

@@ -1,28 +1,28 @@
-/** The waits of a background loop: they end early when poked, and for good when stopped. */
+/** The waits of a background loop: `wake` ends one wait early, `stop` ends all. */
 export class PollTimer {
   readonly #stop = new AbortController();
-  #poked = false;
+  #woken = false;
   #wake: () => void = () => {};
 
   get stopped(): boolean {
     return this.#stop.signal.aborted;
   }
 
-  /** Ends the present wait, or the next one if none is under way. */
+  /** Ends the current wait, or the next one if none is pending. */
   wake(): void {
-    this.#poked = true;
+    this.#woken = true;
     this.#wake();
   }
 
-  /** Ends every wait at once, now and later. */
+  /** Ends the current wait and every later one at once. */
   stop(): void {
     this.#stop.abort();
     this.#wake();
   }
 
-  /** Resolves after `ms`, or as soon as poked or stopped. */
+  /** Resolves after `ms`, or on `wake` or `stop`. */
   async wait(ms: number): Promise<void> {
-    if (!this.#poked && !this.stopped) {
+    if (!this.#woken && !this.stopped) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, ms);
         this.#wake = () => {
@@ -31,16 +31,16 @@ export class PollTimer {
         };
       });
     }
-    this.#poked = false;
+    this.#woken = false;
   }
 
-  /** What `work` gives, unless stopped first: then it throws at once, without waiting for it. */
+  /** Resolves like `work`, but rejects at once on `stop`, without waiting for `work`. */
   orStop<T>(work: Promise<T>): Promise<T> {
     const { signal } = this.#stop;
     return new Promise((resolve, reject) => {
       const onStop = () => reject(new Error("stopped"));
       if (signal.aborted) onStop();
-      // The listener goes with the work: a promise raced against a stop that never comes would pile them up.
+      // Remove the listener when `work` ends: a race against a stop that never comes would leak listeners.
       else signal.addEventListener("abort", onStop, { once: true });
       work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onStop));
     });

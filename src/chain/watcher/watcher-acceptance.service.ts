@@ -2,7 +2,7 @@ import type { Queries } from "../../db/database.ts";
 import { StartupError } from "../../kernel/errors.ts";
 import { readStatuses, recordAccepted, type WatcherStatus } from "./log-watcher.store.ts";
 
-/** The way out of a halt: an operator accepts that the chain which was read is gone. */
+/** Resumes a halted watcher: an operator accepts that the chain that was read is gone. */
 export class WatcherAcceptanceService {
   readonly #queries: Queries;
   readonly #chainId: number;
@@ -13,22 +13,22 @@ export class WatcherAcceptanceService {
   }
 
   /**
-   * Has a halted watcher take back what is gone at its next look, down to the newest block that both chains have, and
-   * go on. Deposits that were credited stay credited. Answers how it halted; throws a line for the operator when there
-   * is no such watcher, or when it did not halt.
+   * Lets a halted watcher roll back at its next step to the newest block that both chains share, and resume. Credited
+   * deposits stay credited. Returns the status with which it halted. Throws a `StartupError` if there is no such
+   * watcher, or if it is not halted.
    */
   async accept(name: string): Promise<WatcherStatus> {
     const statuses = await readStatuses(this.#queries);
     const status = statuses.get(name);
     if (!status) {
       const known = [...statuses].map(([other, { state }]) => `  ${other}: ${state}\n`).join("");
-      throw new StartupError(`There is no watcher ${name || "without a name"}. There are:\n${known}`);
+      throw new StartupError(`There is no watcher ${name || "without a name"}. Known watchers:\n${known}`);
     }
     if (!(await recordAccepted(this.#queries, name, this.#chainId)))
       throw new StartupError(
         status.state === "halted_deep_reorg"
-          ? `The watcher ${name} is of another chain than ${this.#chainId}: each chain needs a database of its own. Nothing was done.`
-          : `The watcher ${name} did not halt: it is ${status.state}. Nothing was done.`,
+          ? `The watcher ${name} does not follow chain ${this.#chainId}: each chain needs its own database. Nothing was done.`
+          : `The watcher ${name} is not halted: its state is ${status.state}. Nothing was done.`,
       );
     return status;
   }

@@ -1,12 +1,12 @@
 import type { Pool, PoolClient, QueryConfig } from "pg";
 import { AppError } from "../../kernel/errors.ts";
 
-/** How many statements may wait for a connection of the pool, and how many characters of parameters they may hold. */
+/** The number of statements that may wait for a connection of the pool, and the total size of their parameters. */
 export type WaitingLimits = { readonly maxStatements: number; readonly maxCharacters: number };
 
 /**
- * Bounds what waits for a connection of `pool`: beyond the limits a statement or a transaction is refused at once with
- * `unavailable`, so that a burst does not pile up. `pg` has a time limit for them, and none for their number.
+ * Bounds the queue for a connection of `pool`: beyond the limits a statement or a transaction fails at once with
+ * `unavailable`, so that a burst does not pile up. `pg` limits the time in the queue, but not its length.
  */
 export function limitWaiting(pool: Pool, { maxStatements, maxCharacters }: WaitingLimits): void {
   let characters = 0;

@@ -2,9 +2,8 @@ import { Duplex } from "node:stream";
 import type { PostgresSession } from "./postgres.ts";
 
 /**
- * The socket that `pg` is given in place of a connection to a server: what it writes goes to an embedded PostgreSQL,
- * and what it reads are the answers. `pg` writes whole messages, and corks those that belong together, so that a
- * statement is one exchange.
+ * A socket for `pg` that replaces the connection to a server: writes go to an embedded PostgreSQL, and reads return its
+ * answers. `pg` writes whole messages, and corks those that belong together, so that a statement is one exchange.
  */
 export class PostgresSocket extends Duplex {
   readonly #session: PostgresSession;
@@ -14,7 +13,7 @@ export class PostgresSocket extends Duplex {
     this.#session = session;
   }
 
-  /** There is nothing to dial. `pg` waits for the event. */
+  /** There is nothing to connect to, but `pg` waits for the event. */
   connect(): this {
     queueMicrotask(() => this.emit("connect"));
     return this;

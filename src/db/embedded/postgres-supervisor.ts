@@ -2,9 +2,9 @@ import { isStartup, type PostgresOptions, type PostgresSession } from "./postgre
 import { PostgresThread } from "./postgres-thread.ts";
 
 /**
- * Keeps one thread of the embedded database. A statement that exceeds the time limit cannot be cancelled inside
- * WebAssembly, so its thread is ended; the client's next session opens the folder in a new thread, which recovers it as
- * after a crash.
+ * Supervises the thread of the embedded database. A statement that exceeds the time limit cannot be cancelled inside
+ * WebAssembly, so its thread is terminated; the client's next session opens the folder in a new thread, which recovers
+ * it as after a crash.
  */
 export class PostgresSupervisor implements PostgresSession {
   readonly #options: PostgresOptions;
@@ -22,7 +22,7 @@ export class PostgresSupervisor implements PostgresSession {
     return new PostgresSupervisor(options, await PostgresThread.open(options));
   }
 
-  /** From now on each exchange may take `maxStatementMs`. Without a limit a migration takes the time it needs. */
+  /** Limits each further exchange to `maxStatementMs`. Before, migrations run without a limit. */
   limitStatements(maxStatementMs: number): void {
     this.#maxStatementMs = maxStatementMs;
   }
@@ -46,7 +46,7 @@ export class PostgresSupervisor implements PostgresSession {
     await this.#thread.close();
   }
 
-  /** Only for a new session: a session that was there before would miss its prepared statements. */
+  /** Only for a new session: an existing session would lose its prepared statements. */
   async #reopen(): Promise<void> {
     if (!this.#thread.hasEnded || this.#isClosed) return;
     this.#reopening ??= PostgresThread.open(this.#options)

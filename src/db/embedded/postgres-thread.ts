@@ -3,8 +3,8 @@ import type { PostgresOptions, PostgresSession } from "./postgres.ts";
 import type { WorkerAnswer, WorkerRequest } from "./postgres-worker.ts";
 
 /**
- * An embedded PostgreSQL on a thread of its own, so that no statement holds up the event loop. The thread keeps the
- * process alive only while requests wait for it. When it ends, they fail with `ECONNRESET`, as on a broken connection.
+ * An embedded PostgreSQL on a worker thread, so that no statement blocks the event loop. The thread keeps the process
+ * alive only while requests are pending. When it ends, they fail with `ECONNRESET`, as on a broken connection.
  */
 export class PostgresThread implements PostgresSession {
   readonly #worker: Worker;
@@ -12,7 +12,7 @@ export class PostgresThread implements PostgresSession {
   #hasEnded = false;
 
   private constructor(options: PostgresOptions) {
-    // Plain TypeScript that Node runs by itself: without flags of ours a thread starts in a tenth of the time.
+    // TypeScript that Node can run directly: without the parent's flags a thread starts in a tenth of the time.
     const file = import.meta.url.endsWith(".ts") ? "./postgres-worker.ts" : "./postgres-worker.js";
     this.#worker = new Worker(new URL(file, import.meta.url), { workerData: options, execArgv: [] });
     this.#worker.on("message", (answer: WorkerAnswer) => this.#receive(answer));
@@ -20,7 +20,7 @@ export class PostgresThread implements PostgresSession {
     this.#worker.on("exit", () => this.#end());
   }
 
-  /** Starts the thread and resolves when its database is open. Throws why it cannot be opened. */
+  /** Starts the thread and resolves when its database is open. Throws the error of opening it. */
   static async open(options: PostgresOptions): Promise<PostgresThread> {
     const thread = new PostgresThread(options);
     try {
@@ -32,7 +32,7 @@ export class PostgresThread implements PostgresSession {
     }
   }
 
-  /** Whether the thread is gone, so that another one may open its folder. */
+  /** Whether the thread has ended, so that another one may open its folder. */
   get hasEnded(): boolean {
     return this.#hasEnded;
   }
@@ -46,7 +46,9 @@ export class PostgresThread implements PostgresSession {
     await this.kill();
   }
 
-  /** Ends the thread in the middle of a statement. Its folder is left as after a crash: recovered when it is opened. */
+  /**
+   * Terminates the thread, even during a statement. Its folder is left as after a crash and recovered when reopened.
+   */
   async kill(): Promise<void> {
     await this.#worker.terminate();
   }

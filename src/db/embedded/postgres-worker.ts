@@ -1,11 +1,11 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { EmbeddedPostgres, type PostgresOptions } from "./postgres.ts";
 
-/** Messages of a client, or the request to close the database and end the thread. */
+/** Messages of a client, or the request to close the database. */
 export type WorkerRequest = Uint8Array | "close";
 /**
- * The answer to one request, in the order of the requests: bytes, `done`, or why it failed. One more, the first, is for
- * opening the database.
+ * The answer to one request, in the order of the requests: bytes, `done`, or the failure. An additional first answer is
+ * for opening the database.
  */
 export type WorkerAnswer = Uint8Array | "done" | { readonly failure: unknown };
 

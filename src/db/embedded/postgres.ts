@@ -1,13 +1,13 @@
 import { PGlite } from "@electric-sql/pglite";
 
-/** What an embedded PostgreSQL is opened with: its folder or `memory://`, and a dump to begin with (memory only). */
+/** Options of an embedded PostgreSQL: its folder or `memory://`, and a dump to load (memory only). */
 export type PostgresOptions = { readonly dataDir: string; readonly loadDataDir?: Blob };
 
-/** One session of a PostgreSQL over the wire protocol, version 3, wherever it runs. */
+/** One PostgreSQL session over the wire protocol, version 3, wherever the database runs. */
 export type PostgresSession = {
   /**
-   * Runs whole messages of a client and resolves with all that PostgreSQL answers. A startup message begins a new
-   * session; the session before is rolled back and its prepared statements are dropped.
+   * Runs whole messages of a client and resolves with PostgreSQL's complete answer. A startup message begins a new
+   * session; the previous session is rolled back and its prepared statements are dropped.
    */
   exchange(messages: Uint8Array): Promise<Uint8Array>;
   close(): Promise<void>;
@@ -21,7 +21,7 @@ export class EmbeddedPostgres implements PostgresSession {
     this.#pglite = pglite;
   }
 
-  /** Opens the database. It is created where there is none. */
+  /** Opens the database, and creates it if necessary. */
   static async open(options: PostgresOptions): Promise<EmbeddedPostgres> {
     return new EmbeddedPostgres(await PGlite.create({ ...options }));
   }
@@ -31,13 +31,13 @@ export class EmbeddedPostgres implements PostgresSession {
     const chunks: Uint8Array[] = [];
     await this.#pglite.execProtocolRawStream(messages, {
       syncToFs: false,
-      // The chunk is a view of PostgreSQL's memory, and the next chunk overwrites it.
+      // The chunk is a view of PostgreSQL's memory, which the next chunk overwrites.
       onRawData: (chunk) => chunks.push(chunk.slice()),
     });
     return concat(chunks);
   }
 
-  /** The data folder as a tar archive, from which a database in memory can begin. */
+  /** The data folder as a tar archive, from which a database in memory can be loaded. */
   dump(): Promise<Blob> {
     return this.#pglite.dumpDataDir("none");
   }
@@ -52,14 +52,13 @@ export class EmbeddedPostgres implements PostgresSession {
   }
 }
 
-/** Whether a client begins a session: only this message has no type byte, and begins with the high byte of its length. */
+/** Whether the message is a startup: only this one has no type byte, and begins with the high byte of its length. */
 export function isStartup(messages: Uint8Array): boolean {
   return messages[0] === 0;
 }
 
 /**
- * Generic plans, because without them every second look-up of a file was planned anew, which took longer than the
- * look-up.
+ * Generic plans: without them every second lookup of a file was planned again, which took longer than the lookup.
  */
 const NEW_SESSION = ["rollback", "discard all", "set plan_cache_mode = force_generic_plan"] as const;
 

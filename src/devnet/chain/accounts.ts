@@ -1,13 +1,13 @@
 import type { Hex } from "../../kernel/text/hex.ts";
 
-/** A key pair as anvil makes it; the checksummed address goes with the key. */
+/** One of anvil's key pairs, with its checksummed address. */
 export type DevAccount = { readonly address: Hex; readonly privateKey: Hex };
 
 /**
  * Anvil's first dev account: deploys and owns the development network's contracts.
  *
- * WARNING: the private keys in this file are PUBLIC (they come from the mnemonic "test test ... junk" that everybody
- * has). Money sent to them on a real network is stolen within seconds.
+ * WARNING: the private keys in this file are PUBLIC (they come from the well-known mnemonic "test test ... junk").
+ * Money sent to them on a real network is stolen within seconds.
  */
 export const DEPLOYER: DevAccount = {
   address: "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
@@ -20,7 +20,9 @@ export const ROUTER_WALLET: DevAccount = {
   privateKey: "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d",
 };
 
-/** Anvil's third: the stand-in inference provider and its enclave's signer. WARNING: its key is PUBLIC, see DEPLOYER. */
+/**
+ * Anvil's third: the stand-in inference provider and its enclave's signer. WARNING: its key is PUBLIC, see DEPLOYER.
+ */
 export const PROVIDER: DevAccount = {
   address: "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
   privateKey: "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a",
@@ -32,7 +34,10 @@ export const DEMO_USER: DevAccount = {
   privateKey: "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6",
 };
 
-/** Anvil's fifth to seventh: the stand-in providers of images, edits and speech. WARNING: their keys are PUBLIC, see DEPLOYER. */
+/**
+ * Anvil's fifth to seventh: the stand-in providers of images, edits and speech. WARNING: their keys are PUBLIC, see
+ * DEPLOYER.
+ */
 export const IMAGE_PROVIDER: DevAccount = {
   address: "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65",
   privateKey: "0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a",
@@ -46,7 +51,9 @@ export const SPEECH_PROVIDER: DevAccount = {
   privateKey: "0x92db14e403b83dfe3df233f83dfa3a0d7096f21ca9b0d6d6b8d88b2b4ec1564e",
 };
 
-/** Anvil's tenth: the oracle of the agent tokens, whose enclave seals keys anew. WARNING: its key is PUBLIC, see DEPLOYER. */
+/**
+ * Anvil's tenth: the oracle of the agent tokens, whose enclave re-seals keys. WARNING: its key is PUBLIC, see DEPLOYER.
+ */
 export const ORACLE: DevAccount = {
   address: "0xa0Ee7A142d267C1f36714E4a8F75612F20a79720",
   privateKey: "0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6",

@@ -8,7 +8,7 @@ import { DEPLOYER } from "./accounts.ts";
 import { connectDevnet, type DevnetClient, mined, revertName } from "./chain-client.ts";
 import { contractAddresses } from "./deploy.ts";
 
-/** A provider's row in the on-chain registry; prices are neuron a token, `additionalInfo` is JSON text. */
+/** A provider's row in the on-chain registry; prices are neuron per token, `additionalInfo` is JSON text. */
 export type ProviderRow = {
   readonly providerKey: Hex;
   readonly url: string;
@@ -25,8 +25,8 @@ const STAKE_NEURON = 100n * NEURON_PER_TOKEN;
 const SERVICE_NAME = "inference-v1.0";
 
 /**
- * Puts a provider into the registry, with its stake of 100 tokens, or corrects its row where that differs; then the
- * owner acknowledges its signer. Resolves with the provider's address. Sends nothing when all is so already.
+ * Registers a provider with its stake of 100 tokens, or updates its row if that differs; then the owner acknowledges
+ * its signer. Resolves with the provider's address. Idempotent: sends nothing if nothing changes.
  */
 export async function registerProvider(rpcUrl: string, row: ProviderRow): Promise<Hex> {
   const { providerKey, teeSigner, ...fields } = row;
@@ -47,8 +47,8 @@ export async function registerProvider(rpcUrl: string, row: ProviderRow): Promis
 }
 
 /**
- * Sees to it that the router's wallet has a ledger, and at `provider` an acknowledged sub-account of at least
- * `subAccountNeuron` beyond what is being refunded. Sends nothing when all is so already.
+ * Ensures that the router's wallet has a ledger, and an acknowledged sub-account at `provider` with at least
+ * `subAccountNeuron` beyond pending refunds. Idempotent: sends nothing if nothing changes.
  */
 export async function fundRouterWallet(
   rpcUrl: string,
@@ -63,7 +63,7 @@ export async function fundRouterWallet(
   const { balance, pendingRefund } = account ?? { balance: 0n, pendingRefund: 0n };
   const missing = subAccountNeuron - (balance - pendingRefund);
   if (missing > 0n) {
-    // A transfer takes back what is being refunded before it takes from the ledger.
+    // A transfer cancels pending refunds before it draws from the ledger.
     if (missing > pendingRefund) await fillLedger(client, missing - pendingRefund);
     const args = [provider, SERVICE_NAME, missing] as const;
     await mined(client, await client.writeContract({ ...ledger(), functionName: "transferFund", args }));
@@ -76,7 +76,7 @@ export async function fundRouterWallet(
   );
 }
 
-/** Pays `amountNeuron` into the vault in favour of `account`; resolves with the hash of the mined transaction. */
+/** Deposits `amountNeuron` into the vault for `account`; resolves with the hash of the mined transaction. */
 export async function depositToVault(
   rpcUrl: string,
   deposit: { readonly fromKey: Hex; readonly account: Hex; readonly amountNeuron: bigint },
@@ -114,7 +114,7 @@ function isSameRow(
   return Object.entries(wanted).every(([field, value]) => known[field] === value);
 }
 
-/** Leaves at least `neededNeuron` available in the caller's ledger, which it opens if there is none. */
+/** Ensures that at least `neededNeuron` is available in the caller's ledger, which is created if necessary. */
 async function fillLedger(client: DevnetClient, neededNeuron: bigint): Promise<void> {
   const [minimum, known] = await Promise.all([
     client.readContract({ ...ledger(), functionName: "MIN_ACCOUNT_BALANCE" }),

@@ -7,7 +7,7 @@ import { once as madeOnce } from "../../kernel/async/once.ts";
 import { StartupError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 
-/** The chain id of the development network: that of the public testnet, so that signatures mean the same on both. */
+/** The chain id of the development network: the public testnet's, so that signatures are valid on both. */
 export const DEVNET_CHAIN_ID = 16_602;
 
 const START_TIMEOUT_MS = 15_000;
@@ -15,8 +15,8 @@ const POLL_MS = 20;
 
 /**
  * Runs anvil, and ends it when the pipe on its standard input closes: the kernel closes that pipe however our process
- * ends, also by kill -9, and then nothing else could do it. First line out is anvil's process id. It keeps its
- * own standard input away from anvil, and exits with anvil's status.
+ * ends, even by kill -9, when nothing else could end anvil. The first line of output is anvil's process id. The script
+ * does not pass its standard input to anvil, and exits with anvil's status.
  */
 const SUPERVISOR = `
 exec 3<&0
@@ -28,7 +28,7 @@ wait "$anvil"; status=$?
 kill "$guard" 2>/dev/null
 exit "$status"`;
 
-/** A running development chain. `stop` resolves when it is gone and its state, if kept, is on disk. */
+/** A running development chain. `stop` resolves when it has ended and its state, if stored, is on disk. */
 export type Anvil = {
   readonly url: string;
   readonly port: number;
@@ -36,27 +36,27 @@ export type Anvil = {
   stop(): Promise<void>;
 };
 
-/** How to run it; every part has a default that suits tests. */
+/** Options of anvil; every one has a default that suits tests. */
 export type AnvilOptions = {
-  /** A free one unless given. */
+  /** By default a free one. */
   readonly port?: number;
-  /** Where the chain is kept between runs, written every second; without it each start is a fresh chain. */
+  /** Where the chain's state is stored between runs, written every second; without it each start is a new chain. */
   readonly stateFile?: string;
-  /** Transactions are mined at once in any case; with this, empty blocks follow, so that confirmations pass. */
+  /** Transactions are always mined at once; with this, empty blocks follow, so that confirmations accumulate. */
   readonly blockTimeSeconds?: number;
   readonly log?: Logger;
 };
 
 /**
- * Starts anvil on 127.0.0.1 with chain id 16602 and resolves once it answers. It never outlives this process.
+ * Starts anvil on 127.0.0.1 with chain id 16602 and resolves once it responds. It never outlives this process.
  *
- * Throws `unavailable` when the port is taken, when there is no anvil for this machine, or when it does not start.
+ * Throws `StartupError` if the port is taken, if there is no anvil for this machine, or if it does not start.
  */
 export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   const port = await claimPort(options.port ?? 0);
   const child = spawn("/bin/sh", ["-c", SUPERVISOR, findAnvil(), ...flags(port, options)], {
     stdio: ["pipe", "pipe", "pipe"],
-    // Its own session: Ctrl-C in a terminal must not take the chain away before we have shut down.
+    // Its own session: Ctrl-C in a terminal must not end the chain before we have shut down.
     detached: true,
   });
   let errors = "";
@@ -96,7 +96,7 @@ function flags(port: number, { stateFile, blockTimeSeconds }: AnvilOptions): str
   ];
 }
 
-/** Checked before the start: on a taken port our polling would hear whoever sits there and call it anvil. */
+/** Checked before the start: on a taken port our polling would mistake another server for anvil. */
 async function claimPort(wanted: number): Promise<number> {
   const server = createServer().listen(wanted, "127.0.0.1");
   try {

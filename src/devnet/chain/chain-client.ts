@@ -14,14 +14,14 @@ import { DEVNET_CHAIN_ID } from "./anvil.ts";
 
 type ClientVersion = { Method: "web3_clientVersion"; Parameters?: undefined; ReturnType: string };
 
-/** Reads, and writes as one account, on the development chain. One write at a time: the account's nonce is asked anew. */
+/** Reads, and writes as one account, on the development chain. One write at a time: each reads the account's nonce. */
 export type DevnetClient = Awaited<ReturnType<typeof connectDevnet>>;
 
 /**
  * A client of the development chain that signs with `privateKey`.
  *
- * Throws `chain_error` when what answers is not anvil: the public testnet has the same chain id, and nothing of what
- * the devnet does may ever happen there.
+ * Throws `chain_error` if the server is not anvil: the public testnet has the same chain id, and the devnet's
+ * transactions must never be sent there.
  */
 export async function connectDevnet(rpcUrl: string, privateKey: Hex) {
   const chain = defineChain({
@@ -42,17 +42,17 @@ export async function connectDevnet(rpcUrl: string, privateKey: Hex) {
   return client;
 }
 
-/** Waits until a transaction is in a block. Throws `chain_error` when it was reverted there. */
+/** Waits until a transaction is mined. Throws `chain_error` if it was reverted. */
 export async function mined(client: DevnetClient, hash: Hash): Promise<Hash> {
   const receipt = await client.waitForTransactionReceipt({ hash });
   if (receipt.status !== "success") throw new AppError("chain_error", `Transaction ${hash} was reverted.`);
   return hash;
 }
 
-/** What is sent without asking the chain what it costs. */
+/** A call that is sent without estimating its gas. */
 export type Call = { readonly to: Hex; readonly data: Hex; readonly gas: bigint };
 
-/** Sends calls in their order, one behind the other, and waits for all of them. Throws as `mined` does. */
+/** Sends calls in order, one after another, and waits for all of them. Throws as `mined` does. */
 export async function sendAll(client: DevnetClient, calls: readonly Call[]): Promise<void> {
   if (calls.length === 0) return;
   const [nonce, { maxFeePerGas, maxPriorityFeePerGas }] = await Promise.all([
@@ -67,7 +67,7 @@ export async function sendAll(client: DevnetClient, calls: readonly Call[]): Pro
   await Promise.all(hashes.map((hash) => mined(client, hash)));
 }
 
-/** The name of the contract's own error behind a failed call, or undefined when it failed otherwise. */
+/** The name of the contract's custom error in a failed call; undefined for other failures. */
 export function revertName(error: unknown): string | undefined {
   const revert =
     error instanceof BaseError && error.walk((cause) => cause instanceof ContractFunctionRevertedError);

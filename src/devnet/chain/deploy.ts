@@ -8,16 +8,16 @@ import { type Call, connectDevnet, type DevnetClient, sendAll } from "./chain-cl
 import { DEPLOYED, type Deployed, deployments, FACTORY } from "./deployments.ts";
 import { placePrecompiles } from "./precompiles.ts";
 
-/** Where the development network's contracts are. */
+/** The addresses of the development network's contracts. */
 export type DevnetContracts = Readonly<Record<Exclude<Deployed, "daSigners" | "wrappedBase">, Hex>>;
 
 const CALL_GAS = 1_000_000n;
-/** For calldata, the deposit of code and some for the constructor. */
+/** Covers calldata, the code deposit and the constructor. */
 const GAS_PER_CODE_BYTE = 250n;
 
 /**
- * The addresses of the contracts, which follow from their code alone (CREATE2): the same on every development chain,
- * and others as soon as a contract changes.
+ * The addresses of the contracts, which depend only on their code (CREATE2): the same on every development chain, and
+ * different as soon as a contract changes.
  */
 export function contractAddresses(): DevnetContracts {
   const { daSigners, wrappedBase, ...placed } = deployments();
@@ -25,7 +25,7 @@ export function contractAddresses(): DevnetContracts {
   return Object.fromEntries(addresses) as DevnetContracts;
 }
 
-/** The same by the names that a network's table has for them. */
+/** The same addresses, by the names in a network's table. */
 export function networkContracts(contracts: DevnetContracts): Readonly<Partial<Record<ContractName, Hex>>> {
   return {
     routerVault: contracts.vault,
@@ -42,9 +42,9 @@ export function networkContracts(contracts: DevnetContracts): Readonly<Partial<R
 }
 
 /**
- * Puts every contract that is missing on the development chain and what stands in for precompiles at its place, makes
- * the market a minter of agent tokens, and puts the direct path's services into the ledger's registry. On a chain that
- * was kept nothing is sent.
+ * Deploys every missing contract to the development chain, places the stand-ins for precompiles, makes the market a
+ * minter of agent tokens, and registers the direct path's services with the ledger. On a chain restored from disk
+ * nothing is sent.
  */
 export async function deployContracts(rpcUrl: string): Promise<DevnetContracts> {
   const client = await connectDevnet(rpcUrl, DEPLOYER.privateKey);

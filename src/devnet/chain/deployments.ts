@@ -17,7 +17,7 @@ import { wrappedBaseArtifact } from "../artifacts/wrapped-base.ts";
 import { wrappedTokenArtifact } from "../artifacts/wrapped-token.ts";
 import { DEPLOYER, ORACLE } from "./accounts.ts";
 
-/** The contracts of the development network, and what stands in for precompiles before it is copied to their places. */
+/** The contracts of the development network, including the stand-ins for precompiles before they are copied. */
 export const DEPLOYED = [
   "vault",
   "ledger",
@@ -37,24 +37,24 @@ export const DEPLOYED = [
 ] as const;
 export type Deployed = (typeof DEPLOYED)[number];
 
-/** Where a contract is put by CREATE2, and by what call to the factory. */
+/** The CREATE2 address of a contract, and the call to the factory that deploys it. */
 export type Deployment = { readonly address: Hex; readonly data: Hex };
 
-/** The CREATE2 factory that anvil has from its first block (and most public networks too). */
+/** The CREATE2 factory that exists on anvil from the first block (and on most public networks). */
 export const FACTORY = "0x4e59b44847b379578588920cA78FbF26c0B4956C";
 
-/** What a sector of 256 bytes costs on the development network: 1 GB is about 0.004 tokens. */
+/** The price of a sector of 256 bytes on the development network: 1 GB is about 0.004 tokens. */
 const PRICE_PER_SECTOR_NEURON = 10n ** 9n;
 const REFUND_LOCK_SECONDS = 3_600n;
-/** What a fine-tuning provider has of its fee when the user never acknowledges, percent. */
+/** The share of its fee that a fine-tuning provider gets if the user never acknowledges, percent. */
 const PENALTY_PERCENT = 30n;
-/** 2.5 % of a price on the market. */
+/** The market's fee: 2.5 % of a price. */
 const MARKET_FEE_RATE = 250n;
 const TEE = 0;
 
 /**
- * Every contract, in an order in which each finds those that it needs. The addresses follow from the code alone: the
- * same on every development chain, and others as soon as a contract changes. To hash all of it takes 0.3 s.
+ * Every contract, in the order of their dependencies. The addresses depend only on the code: the same on every
+ * development chain, and different as soon as a contract changes. Hashing all of it takes 0.3 s.
  */
 export const deployments = once((): Readonly<Record<Deployed, Deployment>> => {
   const owner = DEPLOYER.address;

@@ -5,7 +5,7 @@ import type { Hex } from "../../kernel/text/hex.ts";
 import { PROVIDER } from "./accounts.ts";
 import type { Call, DevnetClient } from "./chain-client.ts";
 
-/** How the stand-in for DASigners is told what it answers; anybody may. An epoch's quorums list their signers by row. */
+/** Sets the data of the DASigners stand-in; callable by anyone. An epoch's quorums list their signers by row. */
 export const daSignersControlAbi = parseAbi([
   "struct G1Point { uint256 X; uint256 Y; }",
   "struct G2Point { uint256[2] X; uint256[2] Y; }",
@@ -16,7 +16,7 @@ export const daSignersControlAbi = parseAbi([
   "function setEpoch(uint256 epoch, address[][] quorums)",
 ]);
 
-/** How the stand-in for WrappedOGBase is told what it answers; anybody may. Amounts are neuron. */
+/** Sets the data of the WrappedOGBase stand-in; callable by anyone. Amounts are neuron. */
 export const wrappedBaseControlAbi = parseAbi([
   "function setWA0GI(address token)",
   "function setMinterCap(address minter, uint256 cap, uint256 initialSupply)",
@@ -25,7 +25,7 @@ export const wrappedBaseControlAbi = parseAbi([
 type SetCode = { Method: "anvil_setCode"; Parameters: [Hex, Hex]; ReturnType: null };
 type SetBalance = { Method: "anvil_setBalance"; Parameters: [Hex, Hex]; ReturnType: null };
 
-/** The points with which BN254's two groups begin. */
+/** The generators of BN254's two groups. */
 const G1 = { X: 1n, Y: 2n } as const;
 const G2 = {
   X: [
@@ -37,7 +37,7 @@ const G2 = {
     4082367875863433681332203403145435568316851327593401208105741076214120093531n,
   ],
 } as const;
-/** Numbers of the size that networks have. */
+/** Parameters of a realistic size. */
 const PARAMS = {
   tokensPerVote: 10n,
   maxVotesPerSigner: 1_024n,
@@ -46,12 +46,12 @@ const PARAMS = {
   encodedSlices: 3_072n,
 } as const;
 const CALL_GAS = 1_000_000n;
-/** What the base can mint: as much as is ever likely to be asked for. */
+/** What the base can mint: more than will ever be requested. */
 const BASE_BALANCE_NEURON = 10n ** 9n * NEURON_PER_TOKEN;
 
 /**
- * Copies the stand-ins to the addresses of the precompiles (SPEC 2.1), which anvil has not. Answers the calls that give
- * them something to tell: one signer in one quorum, and the wrapped token. Where they stand already there are none.
+ * Copies the stand-ins to the addresses of the precompiles (SPEC 2.1), which anvil lacks. Returns the calls that set
+ * their data: one signer in one quorum, and the wrapped token. If the stand-ins are already there, it returns no calls.
  */
 export async function placePrecompiles(
   client: DevnetClient,
@@ -72,7 +72,7 @@ export async function placePrecompiles(
   ];
 }
 
-/** Answers whether there was other code, or none. */
+/** Returns whether the code was replaced. */
 async function copyCode(client: DevnetClient, from: Hex, to: Hex): Promise<boolean> {
   const [wanted, found] = await Promise.all([
     client.getCode({ address: from }),

@@ -4,7 +4,7 @@ import type { Hex } from "../../kernel/text/hex.ts";
 import { DEMO_USER } from "./accounts.ts";
 import { connectDevnet, mined } from "./chain-client.ts";
 
-/** The demo user's wallet on the development network, for pages that have none of their own. Its key is public. */
+/** The demo user's wallet on the development network, for browsers without a wallet. Its key is public. */
 export type DemoWallet = {
   readonly address: Hex;
   sign(text: string): Promise<Hex>;
@@ -12,8 +12,8 @@ export type DemoWallet = {
 };
 
 /**
- * Opens it. `send` resolves when the transaction is mined. It throws `contract_refused` when the wallet has not what the
- * transaction costs or the contract reverts, and `chain_error` when the chain fails.
+ * Opens the demo wallet. `send` resolves when the transaction is mined. It throws `contract_refused` if the wallet
+ * cannot pay for the transaction or the contract reverts, and `chain_error` if the chain fails.
  */
 export async function openDemoWallet(rpcUrl: string): Promise<DemoWallet> {
   const client = await connectDevnet(rpcUrl, DEMO_USER.privateKey);
@@ -35,12 +35,12 @@ export async function openDemoWallet(rpcUrl: string): Promise<DemoWallet> {
 function refusal(cause: unknown): unknown {
   if (!(cause instanceof BaseError)) return cause;
   if (cause.walk((error) => error instanceof InsufficientFundsError))
-    return new AppError("contract_refused", "The wallet has less than the amount and the gas for it.", {
+    return new AppError("contract_refused", "The wallet's balance does not cover the amount and the gas.", {
       cause,
     });
   if (cause.walk((error) => error instanceof ExecutionRevertedError))
-    return new AppError("contract_refused", "The contract refused the transaction.", { cause });
-  return new AppError("chain_error", "The chain does not take the transaction now. Try again later.", {
+    return new AppError("contract_refused", "The contract reverted the transaction.", { cause });
+  return new AppError("chain_error", "The chain did not accept the transaction. Try again later.", {
     cause,
   });
 }

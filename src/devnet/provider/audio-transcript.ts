@@ -3,7 +3,7 @@ import { audioDuration } from "../../inference/audio/audio-duration.ts";
 import { generateWords } from "./completion.ts";
 import type { Form } from "./form.ts";
 
-/** What a transcription is asked with, read from its form. */
+/** A transcription request, read from its form. */
 export type TranscriptionRequest = {
   readonly model: string;
   readonly language: string;
@@ -18,7 +18,7 @@ const MAX_SEGMENTS = 50;
 const WORDS_PER_SEGMENT = 6;
 const FORMATS = ["json", "text", "srt", "verbose_json", "vtt"];
 
-/** Reads the form of a transcription, or undefined when it is none. */
+/** Reads the form of a transcription; undefined for an invalid one. */
 export function readTranscriptionRequest({ fields, files }: Form): TranscriptionRequest | undefined {
   const model = fields.get("model");
   const audio = files.get("file")?.bytes;
@@ -28,7 +28,7 @@ export function readTranscriptionRequest({ fields, files }: Form): Transcription
   return { model, audio, format, language: fields.get("language") ?? "en" };
 }
 
-/** Makes up what was said, out of nothing but the sound: its content type and its text. */
+/** Generates a transcript from the audio bytes alone: its content type and its text. */
 export function transcribe({ audio, format, language }: TranscriptionRequest): {
   readonly contentType: string;
   readonly text: string;

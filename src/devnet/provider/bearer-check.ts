@@ -5,10 +5,10 @@ import { NEURON_PER_TOKEN } from "../../kernel/text/amount.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import { revertName } from "../chain/chain-client.ts";
 
-/** Why a provider turns a caller away, with the HTTP status it says it by. */
+/** Why a provider refuses a caller, with the HTTP status. */
 export type Refusal = { readonly status: 400 | 401 | 503; readonly error: string };
 
-/** Where the sub-accounts are: the chain and its InferenceServing contract. */
+/** Where sub-accounts are read: the chain and its InferenceServing contract. */
 export type AccountSource = { readonly rpcUrl: string; readonly inference: Hex };
 
 const MAX_SECRETS = 10_000;
@@ -24,9 +24,9 @@ type SubAccount = {
 };
 
 /**
- * Whether a caller may use a provider, decided as the real broker does: the secret is genuine, meant for this provider
- * and alive, and on chain its sub-account has money and has not revoked it. A secret's signature is checked once; the
- * chain's word is at most half a second old.
+ * Checks whether a caller may use a provider, like the real broker: the secret is genuine, for this provider and not
+ * expired, and its sub-account on chain has money and has not revoked it. A secret's signature is checked once; chain
+ * state is at most half a second old.
  */
 export class BearerCheck {
   readonly #provider: Hex;
@@ -37,13 +37,13 @@ export class BearerCheck {
     { readonly readAtMs: number; account: Promise<SubAccount | undefined> }
   >();
 
-  /** Without `accounts` the chain is not asked, and every genuine secret of any wallet passes. */
+  /** Without `accounts` the chain is not read, and every genuine secret of any wallet passes. */
   constructor(provider: Hex, accounts?: AccountSource) {
     this.#provider = provider;
     this.#readAccount = accounts && accountReader(provider, accounts);
   }
 
-  /** Why the bearer of this `Authorization` header is turned away, or undefined when it may pass. */
+  /** Why the bearer of this `Authorization` header is refused; undefined if it passes. */
   async refusal(authorization: string | undefined): Promise<Refusal | undefined> {
     if (!authorization?.startsWith("Bearer "))
       return unauthorized("missing Authorization: Bearer app-sk-...");
@@ -56,11 +56,11 @@ export class BearerCheck {
     try {
       return judge(secret, await this.#account(secret.address, this.#readAccount));
     } catch {
-      return { status: 503, error: "Provider: the chain does not answer" };
+      return { status: 503, error: "Provider: the chain does not respond" };
     }
   }
 
-  /** The wallet that signed the secret of this `Authorization` header, in lower case, or undefined when it is none. */
+  /** The wallet that signed the secret of this `Authorization` header, in lower case; undefined for an invalid one. */
   async callerOf(authorization: string | undefined): Promise<string | undefined> {
     const secret = await this.#genuine(authorization?.slice("Bearer ".length) ?? "");
     return secret?.address.toLowerCase();
@@ -80,7 +80,7 @@ export class BearerCheck {
     }
   }
 
-  /** Callers of one moment share one read, and one failure; the next moment reads again. */
+  /** Concurrent callers share one read, and one failure, for half a second. */
   #account(user: Hex, read: (user: Hex) => Promise<SubAccount | undefined>): Promise<SubAccount | undefined> {
     const key = user.toLowerCase();
     const cached = this.#accounts.get(key);

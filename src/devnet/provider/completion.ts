@@ -16,7 +16,7 @@ const MAX_CHOICES = 128;
 const limit = z.int().min(1).nullish();
 const toolFunction = z.looseObject({ name: z.string(), parameters: z.unknown() });
 
-/** The part of an OpenAI chat request that the stand-in provider reads; everything else is let through unread. */
+/** The part of an OpenAI chat request that the stand-in provider reads; everything else is ignored. */
 export const chatRequestSchema = z.looseObject({
   model: z.string(),
   messages: z.array(z.unknown()).min(1),
@@ -37,28 +37,28 @@ export const chatRequestSchema = z.looseObject({
 /** A chat request that passed `chatRequestSchema`. */
 export type ChatRequest = z.infer<typeof chatRequestSchema>;
 
-/** A call of a tool, its arguments as JSON text. */
+/** A tool call, with its arguments as JSON text. */
 type ToolCall = { readonly id: string; readonly name: string; readonly argumentsJson: string };
 
-/** An answer before it has an id: its text as one piece a token, and what it is charged for. */
+/** A response before it has an id: its text, one piece per token, and its usage. */
 export type Completion = {
   readonly pieces: readonly string[];
   readonly finishReason: "stop" | "length" | "tool_calls";
-  /** Set when a tool is called in place of a text. */
+  /** Set if a tool is called instead of a text. */
   readonly toolCall?: ToolCall | undefined;
-  /** How often it is answered, 1 unless stated. */
+  /** The number of choices, by default 1. */
   readonly choices?: number;
   /** OpenAI's `usage` object as JSON text. */
   readonly usageJson: string;
 };
 
-/** What an answer carries besides its completion. `created` is in seconds since 1970. */
+/** The fields of a response besides its completion. `created` is a Unix time in seconds. */
 export type CompletionHead = { readonly id: string; readonly model: string; readonly created: number };
 
 /**
- * Makes up an answer out of nothing but the messages: the same conversation always gets the same text. It has exactly
- * as many tokens as the smaller of the request's limits allows, at most 64, and 16 when there is no limit; its `n`
- * choices are alike. The first tool on offer is called unless its result is there already; a structured answer fits its schema.
+ * Generates a response from the messages alone: the same conversation always gets the same text. It has exactly as many
+ * tokens as the smaller of the request's limits allows, at most 64, and 16 without a limit; its `n` choices are equal.
+ * The first offered tool is called unless its result is already there; a structured response matches its schema.
  */
 export function composeCompletion(request: ChatRequest, promptTokens: number): Completion {
   const limits = [request.max_tokens, request.max_completion_tokens].filter(
@@ -97,8 +97,8 @@ export function toPlainAnswer({ id, model, created }: CompletionHead, completion
 }
 
 /**
- * The streamed form, one server-sent event an item: the role, the text in `chunks` parts (one a token unless given), the
- * finish reason, the usage if asked for, and `[DONE]`.
+ * The streamed form, one server-sent event per item: the role, the text in `chunks` parts (by default one per token),
+ * the finish reason, the usage if requested, and `[DONE]`.
  */
 export function toEvents(
   { id, model, created }: CompletionHead,
@@ -127,7 +127,7 @@ function indexesOf({ choices = 1 }: Completion): readonly number[] {
   return Array.from({ length: choices }, (_, index) => index);
 }
 
-/** Words of one token each, the same for the same seed; all but the first begin with a space. */
+/** Words of one token each, deterministic by seed; all but the first begin with a space. */
 export function generateWords(seed: number, count: number): string[] {
   let state = seed >>> 0;
   return Array.from({ length: count }, (_, index) => {
@@ -137,7 +137,7 @@ export function generateWords(seed: number, count: number): string[] {
   });
 }
 
-/** The parts of a text as a stream sends them: one a piece, or gathered into `chunks`. */
+/** The parts of a streamed text: one per piece, or joined into `chunks` parts. */
 export function inChunks(pieces: readonly string[], chunks: number = pieces.length): readonly string[] {
   const size = Math.ceil(pieces.length / Math.max(1, chunks));
   if (size <= 1) return pieces;

@@ -1,12 +1,12 @@
 import { Busboy } from "@fastify/busboy";
 
-/** A multipart form, read: its fields by name, the last of a name counting, and its files. */
+/** A parsed multipart form: its fields by name, the last one of a name wins, and its files. */
 export type Form = {
   readonly fields: ReadonlyMap<string, string>;
   readonly files: ReadonlyMap<string, { readonly filename: string; readonly bytes: Buffer }>;
 };
 
-/** Reads a whole multipart body. Throws when it is none. */
+/** Reads a complete multipart body. Throws for an invalid one. */
 export function readForm(body: Buffer, contentType: string): Promise<Form> {
   const { promise, resolve, reject } = Promise.withResolvers<Form>();
   const fields = new Map<string, string>();

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { crc32, deflateSync } from "node:zlib";
 
-/** The width and height of a picture, pixels. */
+/** The width and height of an image, pixels. */
 export type ImageSize = { readonly width: number; readonly height: number };
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
@@ -9,7 +9,7 @@ const COLOURS = 8;
 const DISCS = 6;
 const INDEXED_8_BIT = [8, 3, 0, 0, 0];
 
-/** Draws a PNG out of nothing but `seed`, as bands of sky with discs on them: the same seed gives the same picture. */
+/** Draws a PNG from `seed` alone, as bands of sky with discs on them: the same seed gives the same image. */
 export function drawImage(seed: string | Buffer, { width, height }: ImageSize): Buffer {
   const digest = createHash("sha512").update(seed).digest();
   const at = (index: number) => digest[index % digest.length] ?? 0;
@@ -44,7 +44,7 @@ export function drawImage(seed: string | Buffer, { width, height }: ImageSize): 
   ]);
 }
 
-/** The size of a PNG by its header, or undefined when it is none. */
+/** The size of a PNG by its header; undefined if it is not a PNG. */
 export function sizeOfPng(bytes: Buffer): ImageSize | undefined {
   if (bytes.length < 24 || !bytes.subarray(0, 8).equals(SIGNATURE)) return undefined;
   return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };

@@ -18,7 +18,7 @@ const messagesRequestSchema = z.looseObject({
 /** A request in Anthropic's Messages format, as far as the stand-in provider reads it. */
 export type MessagesRequest = z.infer<typeof messagesRequestSchema>;
 
-/** Reads a request, or undefined when it is none. Only counting tokens goes without `max_tokens`. */
+/** Reads a request; undefined for an invalid one. Only a token count may omit `max_tokens`. */
 export function readMessagesRequest(body: string): MessagesRequest | undefined {
   try {
     return messagesRequestSchema.safeParse(JSON.parse(body)).data;
@@ -27,12 +27,12 @@ export function readMessagesRequest(body: string): MessagesRequest | undefined {
   }
 }
 
-/** The conversation in OpenAI's shape, the system's part first, which is what tokens are counted of. */
+/** The conversation in OpenAI's shape, the system prompt first, for counting tokens. */
 export function conversationOf({ system, messages }: MessagesRequest): readonly unknown[] {
   return [...(system ? [{ role: "system", content: system }] : []), ...messages];
 }
 
-/** The answer to a request, made up as a chat's is. */
+/** Generates the response to a request, like that of a chat. */
 export function composeMessage(request: MessagesRequest, promptTokens: number): Completion {
   const { tools, tool_choice: choice, messages, model, max_tokens } = request;
   const last = messages.at(-1)?.content;
@@ -50,7 +50,7 @@ export function composeMessage(request: MessagesRequest, promptTokens: number): 
   return composeCompletion(chat, promptTokens);
 }
 
-/** What an answer is made into: its id, model, and a `usage` object in place of the true one, as JSON text. */
+/** The head of a message: its model, and a `usage` object that replaces the true one, as JSON text. */
 export type MessageHead = { readonly model: string; readonly usageJson?: string | undefined };
 
 /** The plain form: one `message` object, as JSON text, and its id. */
@@ -62,7 +62,7 @@ export function toMessage({ model, usageJson }: MessageHead, completion: Complet
   return { id, text: `${text.slice(0, -1)},"usage":${usageJson ?? JSON.stringify(usageOf(completion))}}` };
 }
 
-/** The streamed form, one named server-sent event an item. */
+/** The streamed form, one named server-sent event per item. */
 export function toMessageEvents(
   { model, usageJson }: MessageHead,
   completion: Completion,

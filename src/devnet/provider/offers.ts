@@ -7,7 +7,7 @@ import {
   SPEECH_PROVIDER,
 } from "../chain/accounts.ts";
 
-/** What a stand-in provider offers; prices are neuron per token, `outputPrice` of the others per image or second. */
+/** The offer of a stand-in provider; prices are neuron per token, or for images and speech per image or second. */
 export type DevnetOffer = {
   readonly account: DevAccount;
   readonly model: string;
@@ -31,7 +31,7 @@ export const DEVNET_OFFERS: readonly DevnetOffer[] = [
     outputPrice: 5_000_000_000_000n,
     info: {
       SupportedFormats: ["openai", "anthropic"],
-      Description: "A stand-in that answers with words made up from the question.",
+      Description: "A stand-in that responds with words generated from the prompt.",
       ContextLength: 131_072,
       MaxCompletionTokens: 4_096,
       InputModalities: ["text"],
@@ -59,7 +59,7 @@ export const DEVNET_OFFERS: readonly DevnetOffer[] = [
     inputPrice: 0n,
     outputPrice: 4_000_000_000_000_000n,
     info: {
-      Description: "A stand-in that draws a PNG from the picture and the prompt.",
+      Description: "A stand-in that draws a PNG from the image and the prompt.",
       InputModalities: ["text", "image"],
       OutputModalities: ["image"],
       SupportedParameters: ["n", "size", "response_format"],
@@ -72,7 +72,7 @@ export const DEVNET_OFFERS: readonly DevnetOffer[] = [
     inputPrice: 0n,
     outputPrice: 10_000_000_000_000n,
     info: {
-      Description: "A stand-in that hears words made up from the sound.",
+      Description: "A stand-in that generates a transcript from the audio bytes.",
       InputModalities: ["audio"],
       OutputModalities: ["text"],
       SupportedParameters: ["language", "prompt", "response_format", "temperature"],

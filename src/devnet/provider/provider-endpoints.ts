@@ -14,7 +14,7 @@ import {
   toMessageEvents,
 } from "./message.ts";
 
-/** What a request brings; `usageJson` and `chunks` are of the behaviour. */
+/** The input of an endpoint; `usageJson` and `chunks` come from the behaviour. */
 type EndpointCall = {
   readonly body: Buffer;
   readonly contentType: string;
@@ -22,7 +22,7 @@ type EndpointCall = {
   readonly chunks?: number | undefined;
 };
 
-/** What an endpoint makes of a request. `responseKey` is the answer's id, for `ZG-Res-Key`. */
+/** The result of an endpoint. `responseKey` is the response's id, for `ZG-Res-Key`. */
 export type EndpointAnswer =
   | {
       readonly kind: "whole";
@@ -33,7 +33,7 @@ export type EndpointAnswer =
   | { readonly kind: "events"; readonly events: readonly string[]; readonly responseKey: string }
   | { readonly kind: "refused"; readonly reason: string };
 
-/** An endpoint: it reads a request and makes up its answer. */
+/** An endpoint: it reads a request and generates a response. */
 export type Endpoint = (call: EndpointCall) => EndpointAnswer | Promise<EndpointAnswer>;
 
 type Offer = {
@@ -126,7 +126,7 @@ function imagesOf(offer: Offer): Endpoint {
     const request = imageRequest.safeParse(parseJson(body)).data;
     if (!request) return refused("not an image request");
     if (request.model !== offer.model) return notServed(request.model);
-    return pictures(request, sizeOf(request.size));
+    return imageAnswer(request, sizeOf(request.size));
   };
 }
 
@@ -138,7 +138,7 @@ function editsOf(offer: Offer): Endpoint {
     if (!request || !image) return refused("not an image edit");
     if (request.model !== offer.model) return notServed(request.model);
     const own = sizeOfPng(image.bytes);
-    return pictures(
+    return imageAnswer(
       request,
       request.size === undefined && own ? bounded(own) : sizeOf(request.size),
       image.bytes,
@@ -156,7 +156,7 @@ function transcriptionsOf(offer: Offer): Endpoint {
   };
 }
 
-function pictures(
+function imageAnswer(
   { prompt, n }: z.infer<typeof imageRequest>,
   pixels: ImageSize,
   image: Buffer = Buffer.alloc(0),

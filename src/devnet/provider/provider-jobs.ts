@@ -1,25 +1,25 @@
 import { randomUUID } from "node:crypto";
 import type { EndpointAnswer } from "./provider-endpoints.ts";
 
-/** How the asynchronous jobs of a stand-in provider go. Everything absent is as a good provider has it. */
+/** How the asynchronous jobs of a stand-in provider behave. Absent fields mean a well-behaved provider. */
 export type JobBehaviour = {
-  /** How long a new job waits before it is begun, and how long it then takes. */
+  /** How long a new job stays pending, and how long it then takes. */
   readonly pendingMs?: number;
   readonly processingMs?: number;
-  /** The job fails in the end, for this reason. */
+  /** The job fails at its end with this message. */
   readonly failure?: string;
-  /** Jobs are not known any more, as after a crash. */
+  /** Jobs are unknown, as after a crash. */
   readonly lost?: boolean;
-  /** What `Retry-After` says on the way, seconds. */
+  /** The `Retry-After` of an unfinished job, seconds. */
   readonly retryAfterSeconds?: number;
 };
 
-/** The state of a job as a poll tells it: an HTTP status and a body. */
+/** The response to a poll: an HTTP status and a body. */
 export type JobReport = {
   readonly status: number;
   readonly body: object;
   readonly retryAfterSeconds?: number;
-  /** Of a job that was taken on. */
+  /** The id of an accepted job. */
   readonly jobId?: string;
 };
 
@@ -35,22 +35,26 @@ const PROCESSING_MS = 1_000;
 const RETRY_AFTER_SECONDS = 1;
 const MAX_JOBS = 1_000;
 
-/** The asynchronous jobs of a stand-in provider (facts: router-and-chain 2.1): pending, processing, then completed or failed. */
+/**
+ * The asynchronous jobs of a stand-in provider (facts: router-and-chain 2.1): pending, processing, then completed or
+ * failed.
+ */
 export class StandInJobs {
   readonly #jobs = new Map<string, Job>();
   #submitted = 0;
   #polls = 0;
 
-  /** Jobs that were taken on, and polls that were answered. */
+  /** The number of accepted jobs. */
   get submitted(): number {
     return this.#submitted;
   }
 
+  /** The number of polls. */
   get polls(): number {
     return this.#polls;
   }
 
-  /** Takes a job on for its owner; `answer` is what it will come to. */
+  /** Accepts a job for its owner; `answer` is its eventual result. */
   submit(
     owner: string,
     answer: Extract<EndpointAnswer, { kind: "whole" }>,
@@ -74,7 +78,7 @@ export class StandInJobs {
     };
   }
 
-  /** Tells how a job stands; `behaviour` is what the provider is like now. */
+  /** Returns the state of a job; `behaviour` is the provider's current one. */
   poll(owner: string, jobId: string, behaviour: JobBehaviour): JobReport {
     this.#polls++;
     const job = behaviour.lost ? undefined : this.#jobs.get(jobId);

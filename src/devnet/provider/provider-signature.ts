@@ -3,14 +3,14 @@ import QuickLru from "quick-lru";
 import { privateKeyToAccount } from "viem/accounts";
 import type { Hex } from "../../kernel/text/hex.ts";
 
-/** How a stand-in provider signs, well or badly. Everything absent is as a good provider has it. */
+/** How a stand-in provider signs. Absent fields mean a well-behaved provider. */
 export type SigningBehaviour = {
-  /** Before it answers. */
+  /** Delay before the response. */
   readonly delayMs?: number;
-  /** Signed with this key; who is claimed to have signed stays the same when `claimsOwn`. */
+  /** Signs with this key; with `claimsOwn` the response still names the provider's own signer. */
   readonly key?: Hex;
   readonly claimsOwn?: boolean;
-  /** A whole answer in place of the signature. */
+  /** A complete response instead of the signature. */
   readonly instead?: { readonly status: number; readonly body: string };
 };
 
@@ -19,8 +19,8 @@ const REMEMBERED_ANSWERS = 10_000;
 const sha256 = (bytes: Buffer | string) => createHash("sha256").update(bytes).digest("hex");
 
 /**
- * What a broker's enclave signs: of each answer the hashes of its request and of itself, `GET
- * /v1/proxy/signature/{id}` (facts 2.1). The newest answers are remembered.
+ * Signs like a broker's enclave: for each response the hashes of the request and of the response, `GET
+ * /v1/proxy/signature/{id}` (facts 2.1). Only the newest responses are stored.
  */
 export class AnswerSigner {
   readonly #key: Hex;
@@ -34,7 +34,7 @@ export class AnswerSigner {
     this.#texts.set(answerId, `${sha256(request)}:${sha256(answer)}`);
   }
 
-  /** The answer's signature as JSON text, undefined for an answer that is not known. */
+  /** The signature of a response as JSON text; undefined for an unknown response. */
   async signatureOf(answerId: string, behaviour: SigningBehaviour = {}): Promise<string | undefined> {
     const text = this.#texts.get(answerId);
     if (text === undefined) return undefined;

@@ -15,39 +15,39 @@ import { type Endpoint, type EndpointAnswer, endpointsOf } from "./provider-endp
 import { type JobBehaviour, type JobReport, StandInJobs } from "./provider-jobs.ts";
 import { AnswerSigner, type SigningBehaviour } from "./provider-signature.ts";
 
-/** How the stand-in provider behaves, well or badly. Everything absent is as a good provider has it. */
+/** How the stand-in provider behaves. Absent fields mean a well-behaved provider. */
 export type ProviderBehaviour = {
-  /** Before the first byte of an answer. */
+  /** Delay before the first byte of a response. */
   readonly delayMs?: number;
-  /** Between the events of a stream. */
+  /** Delay between the events of a stream. */
   readonly chunkDelayMs?: number;
-  /** In how many events the text is streamed; one a token unless given. */
+  /** The number of events in which the text is streamed; by default one per token. */
   readonly chunks?: number;
-  /** Sent where the true `usage` object belongs, as JSON text, which may say what no number can (`1e999`). */
+  /** Replaces the true `usage` object, as JSON text, which may have values that no number can (`1e999`). */
   readonly usageJson?: string;
-  /** Sent besides our own headers. */
+  /** Additional response headers. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** A whole answer in place of a completion. */
+  /** A complete response instead of a completion. */
   readonly instead?: { readonly status: number; readonly contentType: string; readonly body: string };
-  /** The connection breaks after so many events of a stream, or in the middle of a plain answer. */
+  /** The connection breaks after this many events of a stream, or in the middle of a plain response. */
   readonly breakAfterEvents?: number;
-  /** How it signs its answers. */
+  /** How the provider signs its responses. */
   readonly signing?: SigningBehaviour;
-  /** How asynchronous jobs go. */
+  /** How asynchronous jobs behave. */
   readonly jobs?: JobBehaviour;
 };
 
-/** What a stand-in provider is: its address on chain, its model, and how it counts a prompt. */
+/** Options of a stand-in provider: its address on chain, its model, and how it counts a prompt. */
 export type ProviderOptions = {
   readonly address: Hex;
   readonly model: string;
-  /** `chatbot` unless given. */
+  /** By default `chatbot`. */
   readonly serviceType?: ServiceType;
   /** Prompt tokens of a conversation, for `usage`. */
   readonly countTokens: (messages: readonly unknown[]) => number | Promise<number>;
-  /** Where sub-accounts are looked up; without it only the secret itself is checked. */
+  /** Where sub-accounts are read; without it only the secret itself is checked. */
   readonly accounts?: AccountSource;
-  /** Signs its answers; without it, it has no signatures. */
+  /** Signs the responses; without it there are no signatures. */
   readonly signerKey?: Hex;
   readonly port?: number;
   readonly behaviour?: ProviderBehaviour;
@@ -58,27 +58,27 @@ const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 /**
  * A stand-in for an inference provider's broker (facts: router-and-chain 2.1): a real HTTP server on 127.0.0.1 that
- * checks its callers as a real one does and answers the endpoints of its service type below `/v1/proxy`, chats in
- * OpenAI's and Anthropic's format, plain and streamed; images also as jobs below `/v1/async`; and `GET /v1/models`.
- * Failures are `{"error": string}`.
+ * checks its callers like a real one and serves the endpoints of its service type below `/v1/proxy`: chats in OpenAI's
+ * and Anthropic's format, plain and streamed; images also as jobs below `/v1/async`; and `GET /v1/models`. Failures are
+ * `{"error": string}`.
  */
 export class StandInProvider {
   readonly url: string;
-  /** From now on; may be set at any time. Requests under way keep what they began with. */
+  /** May be set at any time; active requests keep the behaviour with which they began. */
   behaviour: ProviderBehaviour;
-  /** Hears of every body that came, with its headers. */
+  /** Called with every received body and its headers. */
   onBody: ((body: Buffer, headers: IncomingHttpHeaders) => void) | undefined;
   readonly #server: Server;
   readonly #options: ProviderOptions;
   readonly #bearers: BearerCheck;
   readonly #signer: AnswerSigner | undefined;
   readonly #endpoints: ReadonlyMap<string, Endpoint>;
-  /** The asynchronous jobs that it was given. */
+  /** The asynchronous jobs of the provider. */
   readonly jobs = new StandInJobs();
   #requests = 0;
   #aborted = 0;
 
-  /** `server` listens on `url` already. */
+  /** `server` already listens on `url`. */
   constructor(server: Server, url: string, options: ProviderOptions) {
     this.#server = server;
     this.url = url;
@@ -90,17 +90,17 @@ export class StandInProvider {
     server.on("request", (request, response) => void this.#handle(request, response));
   }
 
-  /** Requests that came in, refused ones too. */
+  /** The number of received requests, including refused ones. */
   get requests(): number {
     return this.#requests;
   }
 
-  /** Requests whose client went away before the end of the answer; counted at once. */
+  /** Requests whose client disconnected before the end of the response; counted at once. */
   get aborted(): number {
     return this.#aborted;
   }
 
-  /** Ends at once, breaking what is under way. */
+  /** Stops at once, aborting active requests. */
   async stop(): Promise<void> {
     if (!this.#server.listening) return;
     const closed = once(this.#server, "close");
@@ -191,9 +191,9 @@ export class StandInProvider {
   }
 }
 
-/** Starts a stand-in provider on 127.0.0.1; a free port unless given. Throws `unavailable` when the port is taken. */
+/** Starts a stand-in provider on 127.0.0.1, by default on a free port. Throws `unavailable` if the port is taken. */
 export async function startProvider(options: ProviderOptions): Promise<StandInProvider> {
-  // Longer than any client keeps an idle connection, so that it is never we who close under a request.
+  // Longer than any client keeps an idle connection, so that the server never closes one during a request.
   const server = createServer({ keepAliveTimeout: 120_000 }).listen(options.port ?? 0, "127.0.0.1");
   try {
     await once(server, "listening");

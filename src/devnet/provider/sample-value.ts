@@ -1,10 +1,12 @@
 type Schema = Readonly<Record<string, unknown>>;
 
-const DEEPEST = 8;
+const MAX_DEPTH = 8;
 
-/** A value that fits a JSON Schema as tools and structured answers use it: every property, one item, the first choice. */
+/**
+ * A value that matches a JSON Schema of a tool or a structured response: every property, one item, the first choice.
+ */
 export function sampleValue(schema: unknown, depth = 0): unknown {
-  if (typeof schema !== "object" || schema === null || depth > DEEPEST) return null;
+  if (typeof schema !== "object" || schema === null || depth > MAX_DEPTH) return null;
   const { const: constant, enum: choices, anyOf, oneOf, type, items, properties, minimum } = schema as Schema;
   if (constant !== undefined) return constant;
   for (const list of [choices]) if (Array.isArray(list) && list.length > 0) return list[0];

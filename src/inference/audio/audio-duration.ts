@@ -1,13 +1,13 @@
-/** Slower than any encoder in use: a sound whose length its bytes do not prove is taken for as long as this allows. */
+/** Slower than any encoder in use: bounds the length of audio whose bytes do not prove it. */
 const SLOWEST_BYTES_PER_SECOND = 1_000;
 const PCM = 1;
 
-/** The length of a sound, whole seconds rounded up; `isExact` where it plays no longer by any reading of its bytes. */
+/** The length of audio in whole seconds, rounded up; `isExact` if no reading of its bytes gives a longer one. */
 export type AudioDuration = { readonly seconds: number; readonly isExact: boolean };
 
 /**
- * How long a sound plays: exactly for uncompressed WAV, else the most that its size allows. What a header merely
- * claims, such as a count of samples, is not believed.
+ * The duration of an audio file: exact for uncompressed WAV, otherwise the maximum that its size allows. Values that
+ * a header merely claims, such as a sample count, are not trusted.
  */
 export function audioDuration(bytes: Buffer): AudioDuration {
   const exact = wavSeconds(bytes);

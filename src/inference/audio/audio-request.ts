@@ -16,11 +16,11 @@ import type { Provider } from "../providers/provider.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 import { type AudioDuration, audioDuration } from "./audio-duration.ts";
 
-/** The formats in which what was said may be answered (facts 1.2). */
+/** The output formats of a transcription (facts 1.2). */
 const TRANSCRIPT_FORMATS = ["json", "text", "srt", "verbose_json", "vtt"] as const;
 export type TranscriptFormat = (typeof TRANSCRIPT_FORMATS)[number];
 
-/** The longest sound that is taken, bytes. */
+/** Maximum size of an audio file, bytes. */
 export const MAX_AUDIO_BYTES = 25 * 1_048_576;
 
 const texts = {
@@ -29,11 +29,11 @@ const texts = {
   prompt: z.string().max(32_000).nullish(),
   response_format: z.enum(TRANSCRIPT_FORMATS).nullish(),
 };
-const NOT_STREAMED = "transcriptions are not streamed";
+const NOT_STREAMED = "transcriptions cannot be streamed";
 
 const FormTexts = z.looseObject({ ...texts, stream: z.literal("false", NOT_STREAMED).optional() });
 
-/** The form of a transcription with its file, for OpenAPI; other fields are passed on to the provider. */
+/** The multipart form of a transcription with its file, for OpenAPI; other fields are forwarded to the provider. */
 export const TRANSCRIPTION_FORM = z
   .looseObject({
     ...FormTexts.shape,
@@ -41,7 +41,7 @@ export const TRANSCRIPTION_FORM = z
   })
   .meta({ id: "TranscriptionForm" });
 
-/** A transcription asked for in JSON: the audio is base64 or a `data:` URL, `filename` tells its kind (facts 1.2). */
+/** A transcription request in JSON: the audio is base64 or a `data:` URL, `filename` gives its type (facts 1.2). */
 export const TRANSCRIPTION_REQUEST = z
   .looseObject({
     ...texts,
@@ -54,21 +54,21 @@ export const TRANSCRIPTION_REQUEST = z
   })
   .meta({ id: "TranscriptionRequest" });
 
-/** A transcription as the router needs to know it. */
+/** A transcription request, reduced to what the router reads. */
 export type TranscriptionRequest = {
   readonly model: string;
   readonly format: TranscriptFormat;
   readonly duration: AudioDuration;
   readonly sizeBytes: number;
   readonly preferences: RoutingPreferences;
-  /** Whether the provider's signature of the answer is to be checked. */
+  /** Whether to verify the provider's signature of the answer. */
   readonly verifyTee?: boolean | undefined;
   readonly contentType: string;
-  /** What is sent to this provider. */
+  /** The body to send to this provider. */
   bodyFor(provider: Provider): Buffer;
 };
 
-/** Reads the form of a transcription. Throws `invalid_body` or `body_too_large`. */
+/** Reads a transcription request from a multipart form. Throws `invalid_body` or `body_too_large`. */
 export async function readTranscriptionForm(
   bytes: Buffer,
   contentType: string,
@@ -77,23 +77,23 @@ export async function readTranscriptionForm(
   const { model, response_format: format } = checkInput(FormTexts, textsOf(form));
   const files = form.parts.filter(({ filename }) => filename !== undefined);
   const [file] = files;
-  if (files.length !== 1 || file?.name !== "file") throw fault("file", "one file must be sent");
+  if (files.length !== 1 || file?.name !== "file") throw fault("file", "exactly one file is required");
   return toRequest(form, { file, field: "file" }, { model, format: format ?? "json", preferences: {} });
 }
 
-/** A transcription in JSON as it was read, of plain values that can cross from thread to thread. */
+/** A decoded JSON transcription request, made of plain values that can be passed between threads. */
 export type DecodedTranscription = Pick<TranscriptionRequest, "model" | "format" | "preferences"> & {
   readonly verifyTee: boolean;
   readonly filename: string;
-  /** The fields for the provider, as a form has them. */
+  /** The fields for the provider, as text fields of a form. */
   readonly texts: Readonly<Record<string, string>>;
   /** The audio file. */
   readonly bytes: Uint8Array;
 };
 
 /**
- * Reads a transcription in JSON: 200 ms for one of 25 MiB, so long ones are read on a thread of `BodyPool`. Throws
- * `invalid_body`.
+ * Reads a transcription request in JSON. One of 25 MiB takes 200 ms, so long ones are read on a `BodyPool` thread.
+ * Throws `invalid_body`.
  */
 export function decodeTranscription(body: Buffer): DecodedTranscription {
   const fields = readFields(TRANSCRIPTION_REQUEST, body);
@@ -114,9 +114,9 @@ export function decodeTranscription(body: Buffer): DecodedTranscription {
   };
 }
 
-/** RFC 2397: a media type, its parameters, and the mark of base64. */
+/** RFC 2397: a media type, its parameters and the `base64` marker. */
 const DATA_URL = /^data:([^;,]{0,128})((?:;[^;,]{1,128}){0,8}),/i;
-/** By the media types of browsers; all others are their own extension, such as `audio/flac`. */
+/** By the media types that browsers send; every other subtype is its own extension, such as `audio/flac`. */
 const EXTENSIONS: Readonly<Record<string, string>> = {
   mpeg: "mp3",
   mp4: "m4a",
@@ -127,7 +127,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   "x-flac": "flac",
 };
 
-/** Reads base64, with line breaks or without, or a `data:` URL of it; without a media type the audio is WAV. */
+/** Decodes base64, with or without line breaks, or a base64 `data:` URL. Without a media type the audio is WAV. */
 function decodeAudio(text: string): { readonly bytes: Buffer; readonly extension: string } {
   const [prefix = "", type = "", parameters = ""] = DATA_URL.exec(text.slice(0, MAX_DATA_URL_PREFIX)) ?? [];
   if (prefix !== "" && !/;base64$/i.test(parameters)) throw fault("file_base64", NOT_BASE64);
@@ -142,35 +142,35 @@ function decodeAudio(text: string): { readonly bytes: Buffer; readonly extension
 const MAX_DATA_URL_PREFIX = 2_048;
 const NOT_BASE64 = "must be base64 in the standard alphabet, padded, or a data: URL of it";
 
-/** Reads a transcription in JSON of at most 512 KiB. Throws `invalid_body` or `body_too_large`. */
+/** Reads a JSON transcription request of at most 512 KiB. Throws `invalid_body` or `body_too_large`. */
 export function readTranscriptionJson(body: Buffer): TranscriptionRequest {
   return transcriptionOf(decodeTranscription(body));
 }
 
-/** The transcription that was read from JSON, as a form for the provider. Throws `invalid_body` or `body_too_large`. */
+/** Converts a decoded JSON request into a form for the provider. Throws `invalid_body` or `body_too_large`. */
 export function transcriptionOf({
   texts,
   filename,
   bytes: audio,
-  ...told
+  ...common
 }: DecodedTranscription): TranscriptionRequest {
   const bytes = Buffer.from(audio.buffer, audio.byteOffset, audio.length);
   const file = { name: "file", filename, contentType: "application/octet-stream", bytes };
   const parts = Object.entries(texts).map(([name, text]) => ({ name, bytes: Buffer.from(text) }));
-  return toRequest(newForm([...parts, file]), { file, field: "file_base64" }, told);
+  return toRequest(newForm([...parts, file]), { file, field: "file_base64" }, common);
 }
 
 function toRequest(
   form: Form,
   { file: { bytes }, field }: { readonly file: FormPart; readonly field: "file" | "file_base64" },
-  told: Pick<TranscriptionRequest, "model" | "format" | "preferences" | "verifyTee">,
+  common: Pick<TranscriptionRequest, "model" | "format" | "preferences" | "verifyTee">,
 ): TranscriptionRequest {
   if (bytes.length === 0) throw fault(field, "is empty");
   if (bytes.length > MAX_AUDIO_BYTES)
-    throw new AppError("body_too_large", "The sound is longer than 25 MiB.", { param: field });
+    throw new AppError("body_too_large", "The audio file is larger than 25 MiB.", { param: field });
   const duration = audioDuration(bytes);
   return {
-    ...told,
+    ...common,
     duration,
     sizeBytes: bytes.length,
     contentType: form.contentType,

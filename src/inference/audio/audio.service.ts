@@ -23,15 +23,15 @@ type Dependencies = {
   readonly bodies: Bodies & Pick<BodyPool, "readTranscription">;
 };
 
-/** What was said: the provider's own bytes, in JSON with the `usage` that was billed and `x_0g_trace`. */
-export type DeliveredText = {
+/** A transcription: the provider's own bytes; in JSON with the billed `usage` and `x_0g_trace`. */
+export type Transcript = {
   readonly body: Buffer;
   readonly contentType: string;
   readonly trace: Trace;
   readonly responseKey: string | undefined;
 };
 
-/** Has sound transcribed. One call is one charge, by the second of sound. */
+/** Transcribes audio. Each call is charged once, per second of audio. */
 export class AudioService {
   readonly #dependencies: Dependencies;
 
@@ -39,20 +39,20 @@ export class AudioService {
     this.#dependencies = dependencies;
   }
 
-  /** Reads a transcription that is asked for in JSON. Throws `invalid_body`, `body_too_large` and `unavailable`. */
+  /** Reads a transcription request in JSON. Throws `invalid_body`, `body_too_large` and `unavailable`. */
   async readJson(body: Buffer): Promise<TranscriptionRequest> {
     return transcriptionOf(await this.#dependencies.bodies.readTranscription(body));
   }
 
   /**
-   * Answers with what was said, after its bill is committed. Throws what admission throws, `provider_error` when no
-   * provider gives an answer, and the provider's own reason when it refuses the request.
+   * Returns the transcription once its bill is committed. Throws what admission throws, `provider_error` when no
+   * provider answers, and the provider's own reason when it rejects the request.
    */
   transcribe(
     request: TranscriptionRequest,
     caller: Caller,
     { signal, preferences }: { readonly signal: AbortSignal; readonly preferences: RoutingPreferences },
-  ): Promise<DeliveredText> {
+  ): Promise<Transcript> {
     return this.#dependencies.exchanges.track(this.#transcribe(request, caller, signal, preferences));
   }
 
@@ -61,9 +61,9 @@ export class AudioService {
     caller: Caller,
     signal: AbortSignal,
     preferences: RoutingPreferences,
-  ): Promise<DeliveredText> {
+  ): Promise<Transcript> {
     const { admission, exchanges, bodies } = this.#dependencies;
-    const admitted = await admission.admit(askFor(request, preferences), caller);
+    const admitted = await admission.admit(toAdmissionRequest(request, preferences), caller);
     const { answer, reading, trace } = await exchanges.collect(admitted, TRANSCRIPTIONS_PATH, {
       contentType: request.contentType,
       signal,
@@ -79,7 +79,10 @@ export class AudioService {
   }
 }
 
-function askFor(request: TranscriptionRequest, preferences: RoutingPreferences): AdmissionRequest {
+function toAdmissionRequest(
+  request: TranscriptionRequest,
+  preferences: RoutingPreferences,
+): AdmissionRequest {
   return {
     model: request.model,
     serviceType: "speech-to-text",

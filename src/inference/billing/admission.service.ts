@@ -24,44 +24,44 @@ type Dependencies = {
   readonly catalogue: CatalogueService;
   readonly health: Pick<HealthService, "of">;
   readonly holds: HoldsService;
-  /** Reads what a key may reach, now. Throws `api_key_revoked` and `api_key_expired`. */
+  /** Reads the current restrictions of a key. Throws `api_key_revoked` and `api_key_expired`. */
   readonly restrictionsOf: (keyId: string) => Promise<KeyRestrictions>;
-  /** Dollars for one token of the network; undefined when that is not known. Throws `unavailable`. */
+  /** The network token's price in dollars; undefined when it is not known. Throws `unavailable`. */
   readonly tokenUsd: () => Usd | undefined;
   readonly evidence: Pick<EvidenceService, "check">;
   readonly observer?: RequestObserver | undefined;
   readonly clock: Clock;
-  /** After this a hold that was not settled is released: the total deadline of a request and a minute. */
+  /** An unsettled hold is released after this time: the total deadline of a request plus one minute. */
   readonly holdSeconds: number;
 };
 
-/** A request before it is let in. */
+/** A request before admission. */
 export type AdmissionRequest = {
   readonly model: string;
   readonly serviceType: ServiceType;
-  /** The format of the endpoint that was called; `openai` for all that is no `/v1/messages`. */
+  /** The format of the called endpoint: `openai` for every endpoint except `/v1/messages`. */
   readonly format: ApiFormat;
   readonly preferences: RoutingPreferences;
-  /** How many tokens the prompt and the answer probably have; none where tokens are not what is paid for. */
+  /** Estimated tokens of the prompt and the answer; undefined where billing is not by token. */
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
-  /** The most tokens that the client allows for the answer, if it says so. */
+  /** The client's limit on the tokens of the answer, if it sets one. */
   readonly answerTokens?: number | undefined;
-  /** The same request with its question counted, where `quote` has only a bound for it. Never rejects. */
+  /** The same request with its prompt counted, where `quote` only has a bound for it. Never rejects. */
   readonly counted?: (() => Promise<AdmissionRequest>) | undefined;
   /** Whether `counted` takes less than a few milliseconds. */
   readonly isShort?: boolean | undefined;
-  /** Whether the provider's signature of the answer is to be checked. */
+  /** Whether to verify the provider's signature of the answer. */
   readonly verifyTee?: boolean | undefined;
-  /** What must be held for it with this provider. */
+  /** The amount to hold for the request at this provider's price. */
   quote(provider: Provider): Quote;
-  /** What is sent to this provider, for which so much is held, neuron. Called once for every try. */
+  /** The body to send to this provider, given the held amount. Called once per attempt. */
   body(provider: Provider, heldNeuron: bigint): Buffer;
-  /** For what outlives this request. */
+  /** Set for a job, which outlives this request. */
   readonly job?: JobAdmission;
 };
 
-/** A request that goes on as a job: its id in the books, and what is committed with its hold, or neither is. */
+/** A request that continues as a job: its id in the ledger, and the row that is committed atomically with its hold. */
 type JobAdmission = {
   requestIdOf(first: Provider): string;
   insert(tx: Transaction, placed: { readonly requestId: string } & Choice): Promise<void>;
@@ -69,19 +69,19 @@ type JobAdmission = {
 
 const REMEMBERED_KEYS = 10_000;
 /**
- * A key that can spend so many times what a request is held for is not short of money: its requests are held for the
- * bound of their prompt, and never for so much together that another one has to be refused.
+ * A key that can spend this many times the hold of a request is not short of money: its requests are held for the
+ * bound of their prompt, and their holds together are never so large that another request has to be refused.
  */
 const PLENTY = 1_000n;
-/** How often a request is chosen for again while its key's holder changes what it may reach. */
+/** How many times providers are chosen for a request while the restrictions of its key keep changing. */
 const MAX_CHOICES = 5;
 
-/** Lets requests in: chooses who may serve them, fixes the price, and sets the money aside before anything is sent. */
+/** Admits requests: chooses candidate providers, fixes the price and holds the money before anything is sent. */
 export class AdmissionService {
   readonly #dependencies: Dependencies;
   /**
-   * What keys might reach when last heard of, for the first choice only: the admission statement compares the version
-   * and refuses a choice by an old one, and no request is refused by it before it was read anew.
+   * The last known restrictions of keys, used for the first choice only: the admission statement compares the version
+   * and rejects a choice made with an old one. Restrictions are reloaded before any request is refused by them.
    */
   readonly #restrictions = new QuickLru<string, KeyRestrictions>({ maxSize: REMEMBERED_KEYS });
 
@@ -95,7 +95,7 @@ export class AdmissionService {
     if (!trace) return this.#admit(request, caller);
     try {
       const admitted = await trace.run(() => this.#admit(request, caller, trace));
-      // A worker settles it.
+      // The worker settles the request.
       if (request.job) trace.handOver();
       return admitted;
     } catch (error) {
@@ -125,7 +125,7 @@ export class AdmissionService {
     }
   }
 
-  /** Chooses as an admission does, and holds nothing. Throws what `choose` throws. */
+  /** Chooses providers as an admission does, without holding money. Throws what `choose` throws. */
   choose(
     request: Pick<
       AdmissionRequest,
@@ -150,7 +150,7 @@ export class AdmissionService {
     });
   }
 
-  /** What the key may reach now, if that is not what a choice failed by. */
+  /** The key's current restrictions, if they differ from those that the choice failed with. */
   async #newRestrictions(
     error: unknown,
     tried: KeyRestrictions,
@@ -168,8 +168,8 @@ export class AdmissionService {
   }
 
   /**
-   * Holds the cost of the most expensive candidate, or as much of it as the balance has, if that is enough for one of
-   * them. Candidates that the hold does not cover are not tried.
+   * Holds the cost of the most expensive candidate, or as much of it as the balance covers, if that is enough for one
+   * of the candidates. Candidates that the hold does not cover are not tried.
    */
   async #hold(
     request: AdmissionRequest,
@@ -214,13 +214,13 @@ export class AdmissionService {
       holdRequest,
       job && ((tx, granted) => job.insert(tx, { requestId, ...choice, candidates: affordable(granted) })),
     );
-    // What is left for the answer is known exactly only with the count.
-    const asked = held < holdRequest.maximum && request.counted ? await request.counted() : request;
+    // The amount left for the answer is only exact with the counted prompt.
+    const forwarded = held < holdRequest.maximum && request.counted ? await request.counted() : request;
     return new Admitted({
       requestId,
-      candidates: affordable(held, asked),
+      candidates: affordable(held, forwarded),
       refused: choice.refused,
-      body: (provider) => asked.body(provider, held),
+      body: (provider) => forwarded.body(provider, held),
       sinceStart: () => Math.round(clock.monotonicMs() - startedMs),
       write: (bill) => this.#write(requestId, request.model, bill),
       trace: job ? undefined : trace,
@@ -230,7 +230,7 @@ export class AdmissionService {
     });
   }
 
-  /** With its prompt counted where that is quick and the key might not have enough for the bounds of many requests. */
+  /** Counts the prompt where that is quick and the key might not cover the bounds of many requests. */
   async #countedIfScarce(
     request: AdmissionRequest,
     { candidates: [first] }: Choice,
@@ -281,7 +281,7 @@ export class AdmissionService {
   }
 }
 
-/** Failures of a choice that other restrictions of the key might cure. */
+/** Errors of a choice that newer restrictions of the key might resolve. */
 const BY_RESTRICTIONS: ReadonlySet<string> = new Set([
   "access_denied",
   "model_not_found",
@@ -303,7 +303,7 @@ function isUncovered(error: unknown): boolean {
 
 function unchosen(error: unknown): unknown {
   if (!(error instanceof KeyRestrictionsChanged)) return error;
-  return new AppError("unavailable", "What this key may reach is being changed. Try again.", {
+  return new AppError("unavailable", "The restrictions of this key are being changed. Try again.", {
     cause: error,
   });
 }

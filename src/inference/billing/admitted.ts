@@ -5,16 +5,16 @@ import type { RequestTrace } from "../requests/request-trace.ts";
 import type { Refused } from "../routing/choice.ts";
 import { billedOf, type Cost, costOf, type Usage } from "./pricing.ts";
 
-/** Who asks, and under which id the request is known from now on. */
+/** The caller of a request, and the request's id. */
 export type Caller = { readonly account: string; readonly keyId: string; readonly requestId: string };
 
-/** How a request ended. `usage` is what is billed; none means that nothing was delivered. */
+/** How a request ended. `usage` is what is billed; undefined means that nothing was delivered. */
 export type Ending = {
   readonly outcome: "completed" | "failed" | "aborted";
   readonly usage?: Usage | undefined;
   readonly estimated?: boolean;
   readonly errorCode?: string;
-  /** Who answered; unless told, the provider that was tried last. */
+  /** The provider that answered. Defaults to the one that was tried last. */
   readonly provider?: Provider;
   /** The provider's own id of the answer. */
   readonly answerId?: string | undefined;
@@ -29,22 +29,24 @@ export type Trace = {
     readonly output_cost: string;
     readonly total_cost: string;
   };
-  /** Whether the provider's signature holds; absent unless that was asked for. */
+  /** Whether the provider's signature is valid; present only if verification was requested. */
   readonly tee_verified?: boolean;
 };
 
-/** One provider that was asked, and what came of it. */
+/** One attempt at a provider and its outcome. */
 export type AttemptRecord = {
   readonly provider: Hex;
   readonly outcome: "answered" | "failed" | "aborted";
-  /** Why it failed: a kind of failure. */
+  /** The kind of failure. */
   readonly reason?: string;
-  /** The HTTP status that it failed with. */
+  /** The HTTP status of the failure. */
   readonly status?: number;
   readonly durationMs: number;
 };
 
-/** How a request found its provider: who was asked, in order, and who was not, and why. Kept with the request. */
+/**
+ * The routing of a request: its attempts in order, and the providers not used, with reasons. Stored with the request.
+ */
 export type Routing = { readonly attempts: readonly AttemptRecord[]; readonly refused: readonly Refused[] };
 
 /** What is written when a request ends. */
@@ -57,12 +59,12 @@ export type Bill = {
   readonly durationMs: number;
 };
 
-/** Whether the signer of a provider signed an answer. Never throws. */
+/** Whether the provider's signer signed an answer. Never throws. */
 type Verify = (provider: Provider, answerId: string | undefined) => Promise<boolean>;
 
 /**
- * A request that was let in: its money is held, and who may serve it is chosen. `candidates` are in order, three at
- * the most, and the hold covers the dearest. It must be settled, once.
+ * An admitted request: its money is held and its candidate providers are chosen. `candidates` are in order, three at
+ * most, and the hold covers the most expensive one. It must be settled exactly once.
  */
 export class Admitted {
   readonly requestId: string;
@@ -99,17 +101,17 @@ export class Admitted {
     this.#trace = given.trace;
   }
 
-  /** Whether the signature of its answer is to be checked: then `settle` needs the answer's id. */
+  /** Whether the signature of the answer is to be verified: `settle` then needs the answer's id. */
   get isVerified(): boolean {
     return this.#verify !== undefined;
   }
 
-  /** What is sent to this candidate. */
+  /** The body to send to this candidate. */
   bodyFor(provider: Provider): Buffer {
     return this.#body(provider);
   }
 
-  /** Notes that this provider is asked now. */
+  /** Records the start of an attempt at this provider. */
   beginAttempt(provider: Provider): void {
     this.#open = { provider, sinceMs: this.#sinceStart() };
     this.#trace?.beginAttempt(provider);
@@ -117,17 +119,17 @@ export class Admitted {
     if (!this.#isDelivered) this.#firstByteMs = undefined;
   }
 
-  /** Notes that the provider's first byte came now. */
+  /** Records the arrival of the provider's first byte. */
   markFirstByte(): void {
     this.#firstByteMs ??= this.#sinceStart();
   }
 
-  /** Notes that the client was given something: whatever is tried from now on, its first byte is there. */
+  /** Records that the client has received content: later attempts no longer reset the time to first byte. */
   markDelivered(): void {
     this.#isDelivered = true;
   }
 
-  /** Notes what came of the provider that is being asked. Nothing, when that was noted already. */
+  /** Records the outcome of the current attempt. A no-op if it is already recorded. */
   endAttempt(outcome: AttemptRecord["outcome"], error?: unknown): void {
     if (!this.#open) return;
     const { provider, sinceMs } = this.#open;
@@ -144,8 +146,8 @@ export class Admitted {
   }
 
   /**
-   * Bills the request at the price of who answered and ends its hold. Resolves with the bill once that is committed,
-   * and the answer's signature looked at where that was asked for.
+   * Bills the request at the price of the provider that answered and ends its hold. Resolves with the bill once it is
+   * committed and, where requested, the answer's signature is verified.
    */
   async settle(ending: Ending): Promise<Trace> {
     this.endAttempt(ending.outcome === "completed" ? "answered" : ending.outcome);

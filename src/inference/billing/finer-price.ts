@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { CachePrice, PriceTier } from "./pricing.ts";
 
-/** The most tiers that a price may have. */
+/** Maximum number of tiers of a price. */
 export const MAX_TIERS = 16;
 const neuron = z.string().regex(/^(0|[1-9]\d{0,30})$/);
 const price = neuron.transform(BigInt).optional().catch(undefined);
@@ -25,16 +25,16 @@ const FinerPrice = z.object({
   TieredPricing: z.array(Tier).max(MAX_TIERS).refine(isAscending).optional().catch(undefined),
 });
 
-/** What a price says beyond one number for each side. */
+/** The parts of a price beyond one number per side. */
 export type FinerPrice = {
   readonly cachePrice: CachePrice | undefined;
   readonly tiers: readonly PriceTier[] | undefined;
 };
 
 /**
- * Reads what a registry row's `additionalInfo` says of its price beyond the row, neuron per token as text: the
- * contract has no field for it, and the names are ours in the style of the published ones. What is not as it should
- * be is left out, a list of tiers as a whole.
+ * Reads the detailed price, neuron per token as text, from a registry row's `additionalInfo`: the contract has no
+ * field for it, and the names are ours in the style of the published ones. Invalid values are ignored; one invalid
+ * tier discards the whole list.
  */
 export function finerPriceOf(additionalInfo: string): FinerPrice {
   const info = FinerPrice.safeParse(parse(additionalInfo)).data;
@@ -47,7 +47,7 @@ export function finerPriceOf(additionalInfo: string): FinerPrice {
   };
 }
 
-/** Whether tiers are in the order of their lengths, each longer than the one before. */
+/** Whether tiers are in strictly ascending order of their lengths. */
 export function isAscending(tiers: readonly Pick<PriceTier, "maxInputTokens">[]): boolean {
   return tiers.every(
     ({ maxInputTokens }, at) => at === 0 || maxInputTokens > (tiers[at - 1]?.maxInputTokens ?? 0),

@@ -1,45 +1,47 @@
 /**
- * What a provider asks, in neuron per token or other unit: as its on-chain row says (facts 1.3), and for chats more
- * finely where `additionalInfo` or PROVIDERS_FILE do.
+ * A provider's price in neuron per token or other unit: from its on-chain row (facts 1.3), and for chats in more
+ * detail from `additionalInfo` or PROVIDERS_FILE.
  */
 export type Price = {
   readonly inputPrice: bigint;
   readonly outputPrice: bigint;
   readonly cachePrice?: CachePrice | undefined;
-  /** By the length of the question, shortest first. */
+  /** By prompt length, shortest first. */
   readonly tiers?: readonly PriceTier[] | undefined;
 };
-/** What tokens of a question cost that a cache had, or was given for minutes or for an hour; else what all tokens cost. */
+/**
+ * Prices of prompt tokens read from the cache, or written to it for minutes or for an hour; default: the input price.
+ */
 export type CachePrice = {
   readonly read?: bigint | undefined;
   readonly write?: bigint | undefined;
   readonly write1h?: bigint | undefined;
 };
-/** What a request costs in all its tokens whose question is at most so long. */
+/** The prices of all tokens of a request whose prompt has at most `maxInputTokens`. */
 export type PriceTier = {
   readonly maxInputTokens: number;
   readonly inputPrice: bigint;
   readonly outputPrice: bigint;
   readonly cacheReadPrice?: bigint | undefined;
 };
-/** Tokens that a request used, as integers of 0 to 2^53 - 1. `cache` tells of the input's share, where it is known. */
+/** Tokens that a request used, integers from 0 to 2^53 - 1. `cache` is the cached share of the input, if known. */
 export type TokenUsage = {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cache?: CacheTokens;
 };
-/** What a request used that is not counted in tokens: images that were made, or seconds that were heard. Integers. */
+/** Usage that is not counted in tokens: generated images, or seconds of transcribed audio. Integers. */
 export type UnitUsage = { readonly inputUnits: number; readonly outputUnits: number };
-/** What is billed: each count times the price of its side. */
+/** Billed usage: each count is multiplied by the price of its side. */
 export type Usage = TokenUsage | UnitUsage;
 /**
- * Tokens of a question that the provider read from its cache, or wrote into it for minutes or for an hour: together
- * no more than the question has.
+ * Prompt tokens that the provider read from its cache, or wrote to it for minutes or for an hour: together at most
+ * the tokens of the prompt.
  */
 export type CacheTokens = { readonly read: number; readonly write: number; readonly write1h: number };
-/** What a request costs, neuron. */
+/** The cost of a request, neuron. */
 export type Cost = { readonly input: bigint; readonly output: bigint; readonly total: bigint };
-/** What each token of one request costs, neuron: those of its question by how the cache had to do with them. */
+/** The price of each token of one request, neuron: prompt tokens are priced by how the cache was involved. */
 export type Rates = {
   readonly input: bigint;
   readonly output: bigint;
@@ -49,8 +51,8 @@ export type Rates = {
 };
 
 /**
- * The rates for a question of so many tokens: of the first tier that is long enough; behind the last one, the dearer
- * of that and of the price without tiers, so that a list with a gap at its end gives nothing away.
+ * The rates for a prompt of `inputTokens`: those of the first tier that is long enough. Beyond the last tier, the
+ * higher of its rates and the rates without tiers, so that a list that ends too early does not undercharge.
  */
 export function ratesFor(price: Price, inputTokens: number): Rates {
   const { tiers } = price;
@@ -58,10 +60,10 @@ export function ratesFor(price: Price, inputTokens: number): Rates {
   if (tier) return ratesOf(price, tier);
   const own = ratesOf(price, price);
   const last = tiers?.at(-1);
-  return last ? dearer(own, ratesOf(price, last)) : own;
+  return last ? higherRates(own, ratesOf(price, last)) : own;
 }
 
-/** Counts times rates, exactly. */
+/** Counts times rates, in exact arithmetic. */
 export function costOf(usage: Usage, price: Price): Cost {
   if ("inputUnits" in usage) {
     const input = BigInt(usage.inputUnits) * price.inputPrice;
@@ -74,25 +76,25 @@ export function costOf(usage: Usage, price: Price): Cost {
   return { input, output, total: input + output };
 }
 
-/** The parts of a cost that were charged, the input first: their sum is what was charged (`settlements.store.ts`). */
+/** Splits the charged amount into input, which is filled first, and output (`settlements.store.ts`). */
 export function billedOf({ input }: Cost, charged: bigint): Cost {
   const billedInput = input < charged ? input : charged;
   return { input: billedInput, output: charged - billedInput, total: charged };
 }
 
-/** What must be set aside before a request, neuron. */
+/** The amount to hold before a request, neuron. */
 export type Quote = { readonly minimum: bigint; readonly maximum: bigint };
 
 /**
- * Quotes a request before it runs. A client who limits the answer is held for just that; one who does not is held
- * for `modelLimit` tokens or for what the balance affords, at the least one token of answer. Whatever the provider's
- * cache has to do with the question, and whichever tier it counts it into, so long as it counts no more than we do.
+ * Quotes a request before it runs. With a limit on the answer, the hold covers exactly that limit; without one, it
+ * covers `modelLimit` tokens or what the balance affords, at least one token of answer. The hold is sufficient for
+ * any cache use and any tier, as long as the provider counts no more tokens than we do.
  */
 export function quoteChat(
-  ask: { promptTokens: number; maxTokens: number | undefined; modelLimit: number; choices: number },
+  size: { promptTokens: number; maxTokens: number | undefined; modelLimit: number; choices: number },
   price: Price,
 ): Quote {
-  const { promptTokens, maxTokens, modelLimit, choices } = ask;
+  const { promptTokens, maxTokens, modelLimit, choices } = size;
   const bounds = boundsOf(price, promptTokens);
   const answered = (tokens: number) => {
     let most = 0n;
@@ -103,23 +105,23 @@ export function quoteChat(
   return { minimum: maxTokens === undefined ? answered(1) : maximum, maximum };
 }
 
-/** Quotes what is known beforehand: so many units of each side. */
+/** Quotes usage that is known in advance. */
 export function quoteUnits(usage: UnitUsage, price: Price): Quote {
   const { total } = costOf(usage, price);
   return { minimum: total, maximum: total };
 }
 
-/** How long each answer may get for the amount that was held, in tokens. */
+/** Maximum tokens of each answer that the held amount covers. */
 export function affordableTokens(
-  ask: { promptTokens: number; modelLimit: number; choices: number },
+  size: { promptTokens: number; modelLimit: number; choices: number },
   price: Price,
   held: bigint,
 ): number {
-  return boundsOf(price, ask.promptTokens).reduce((least, { input, output }) => {
+  return boundsOf(price, size.promptTokens).reduce((least, { input, output }) => {
     if (output === 0n) return least;
-    const tokens = (held - input) / (output * BigInt(ask.choices));
+    const tokens = (held - input) / (output * BigInt(size.choices));
     return tokens < BigInt(least) ? Number(tokens) : least;
-  }, ask.modelLimit);
+  }, size.modelLimit);
 }
 
 function ratesOf({ cachePrice }: Price, base: Omit<PriceTier, "maxInputTokens">): Rates {
@@ -134,7 +136,7 @@ function ratesOf({ cachePrice }: Price, base: Omit<PriceTier, "maxInputTokens">)
   };
 }
 
-function dearer(one: Rates, other: Rates): Rates {
+function higherRates(one: Rates, other: Rates): Rates {
   const of = (name: keyof Rates) => (one[name] > other[name] ? one[name] : other[name]);
   return {
     input: of("input"),
@@ -158,8 +160,8 @@ function inputCost({ inputTokens, cache }: TokenUsage, rates: Rates): bigint {
 }
 
 /**
- * The most that a question of at most so many tokens can cost, with what a token of its answer costs then: one pair
- * for each tier that it may be counted into.
+ * The maximum cost of a prompt of at most `promptTokens`, with the matching price of an answer token: one pair for
+ * each tier that may apply to the prompt.
  */
 function boundsOf(price: Price, promptTokens: number): readonly Bound[] {
   const bounds = [boundOf(price, promptTokens)];
@@ -172,8 +174,8 @@ type Bound = { readonly input: bigint; readonly output: bigint };
 
 function boundOf(price: Price, promptTokens: number): Bound {
   const { input, output, cacheRead, cacheWrite, cacheWrite1h } = ratesFor(price, promptTokens);
-  const dearest = greater(greater(input, cacheRead), greater(cacheWrite, cacheWrite1h));
-  return { input: BigInt(promptTokens) * dearest, output };
+  const highest = greater(greater(input, cacheRead), greater(cacheWrite, cacheWrite1h));
+  return { input: BigInt(promptTokens) * highest, output };
 }
 
 function greater(one: bigint, other: bigint): bigint {

@@ -3,26 +3,26 @@ import { inputTokensAt, type Provider } from "../providers/provider.ts";
 import { type Quote, quoteChat } from "./pricing.ts";
 import type { PromptFields } from "./tokens.ts";
 
-/** What a provider's template may add to a prompt, such as how tools are called. */
+/** Tokens that a provider's template may add to a prompt, such as instructions for tool calls. */
 const TEMPLATE_TOKENS = 256;
-/** Of English text and of JSON, by the usual vocabularies. */
+/** For English text and JSON, with the usual vocabularies. */
 const BYTES_PER_TOKEN = 4;
 
-/** A body of so many bytes is counted in at most 7 ms, English in 0.2 ms. */
+/** Counting a body of this size takes at most 7 ms, 0.2 ms for English. */
 const SHORT_BYTES = 4_096;
 
-/** The most tokens that a prompt can have, and how many it probably has, for a comparison of prices. */
+/** The maximum tokens of a prompt, and the likely number, which is used to compare prices. */
 export type PromptBound = {
   readonly maxTokens: number;
   readonly likelyTokens: number;
-  /** Whether it is text alone and quickly counted: then the count is held and no more. */
+  /** Whether the prompt is text only and quick to count: then the hold covers only the count. */
   readonly isShort: boolean;
 };
 
 /**
- * Bounds the tokens of a prompt without tokenizing it: every token is at least a byte of the body, and an attachment has
- * at most what its kind may have. `bytes` is the whole JSON body, of which `fields` were read. The exact count, a tenth
- * of what a short chat costs this process, is only made for keys that are short of money.
+ * Bounds the tokens of a prompt without tokenizing it: every token is at least one byte of the body, and an attachment
+ * has at most the maximum of its kind. `bytes` is the whole JSON body that `fields` were read from. The exact count,
+ * a tenth of the processing cost of a short chat, is only made for keys that are short of money.
  */
 export function boundPrompt(fields: PromptFields, bytes: Buffer): PromptBound {
   const attachments = attachmentsOf(fields);
@@ -35,10 +35,10 @@ export function boundPrompt(fields: PromptFields, bytes: Buffer): PromptBound {
   };
 }
 
-/** A question and its answer, as they are quoted. */
+/** A prompt and its answer, as quoted. */
 export type QuotedChat = {
   readonly prompt: PromptBound;
-  /** The tokens of the prompt by our exact count, once it was made. */
+  /** Our exact count of the prompt tokens, once made. */
   readonly counted?: number | undefined;
   readonly maxTokens: number | undefined;
   readonly modelLimit: number;
@@ -46,8 +46,8 @@ export type QuotedChat = {
 };
 
 /**
- * What is held for a chat with this provider: enough for the bound of its prompt. Once the prompt was counted, an
- * account that has less than that is held for what it has, at the least for the count, and of a short text for the count.
+ * The hold for a chat with this provider: enough for the bound of its prompt. With a counted prompt, an account with
+ * less than that is held for its balance, at least for the count; a short text is held for the count only.
  */
 export function quotePrompt({ prompt, counted, ...size }: QuotedChat, provider: Provider): Quote {
   const bound = quoteChat({ ...size, promptTokens: inputTokensAt(provider, prompt.maxTokens) }, provider);
@@ -58,7 +58,7 @@ export function quotePrompt({ prompt, counted, ...size }: QuotedChat, provider: 
   return { minimum, maximum: bound.maximum > minimum ? bound.maximum : minimum };
 }
 
-/** The tokens of the prompt that the answer is limited by: our count, or the bound while there is none. */
+/** The prompt tokens used to limit the answer: our count if there is one, otherwise the bound. */
 export function promptTokensOf({ prompt, counted }: QuotedChat, provider: Provider): number {
   return counted ?? inputTokensAt(provider, prompt.maxTokens);
 }

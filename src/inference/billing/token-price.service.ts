@@ -1,43 +1,48 @@
+import { PeriodicTask } from "../../kernel/async/periodic-task.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { readUsd, type Usd } from "../routing/routing-preferences.ts";
 
 type Dependencies = {
-  /** A decimal, or a URL that tells one; without it the price is not known. */
+  /** A decimal, or a URL that returns one; undefined when no price is configured. */
   readonly setting: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 };
 
 const REFRESH_MS = 60_000;
-/** Older than this a price is no longer believed. */
+/** A price older than this is stale. */
 const FRESH_MS = 900_000;
 const ANSWER_MS = 5_000;
 const MAX_BYTES = 65_536;
 const FIELDS = ["usd", "price", "usd_price"] as const;
 
-/** Knows what one token of the network costs in dollars: a fixed price, or one that is read again every minute. */
+/** The price of the network's token in dollars: fixed, or refreshed from a URL every minute. */
 export class TokenPriceService {
   readonly #dependencies: Dependencies;
   readonly #fixed: Usd | undefined;
   #read: { readonly usd: Usd; readonly atMs: number } | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #reads = new PeriodicTask({
+    everyMs: REFRESH_MS,
+    work: () => this.refresh(),
+    failed: (error) => this.#dependencies.log.warn({ err: error }, "reading the token price failed"),
+  });
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
     this.#fixed = dependencies.setting === undefined ? undefined : readUsd(dependencies.setting);
   }
 
-  /** Dollars for one token; undefined when the operator named no price. Throws `unavailable` while it cannot be read. */
+  /** Dollars per token; undefined when none is configured. Throws `unavailable` while the price cannot be read. */
   current(): Usd | undefined {
     if (this.#dependencies.setting === undefined || this.#fixed !== undefined) return this.#fixed;
     if (this.#read && this.#dependencies.clock.monotonicMs() - this.#read.atMs < FRESH_MS)
       return this.#read.usd;
-    throw new AppError("unavailable", "The price of the token in dollars is not known now.");
+    throw new AppError("unavailable", "The token's price in dollars is currently unavailable.");
   }
 
-  /** The same for information: undefined also while it cannot be read. */
+  /** Like `current`, but also undefined while the price cannot be read. */
   known(): Usd | undefined {
     try {
       return this.current();
@@ -46,22 +51,19 @@ export class TokenPriceService {
     }
   }
 
-  /** Reads the price now, and again every minute until `stop`. A failed read is logged and tried again. */
+  /** Reads the price now and every minute until `stop`. A failed read is logged and retried. */
   async start(): Promise<void> {
     if (this.#dependencies.setting === undefined || this.#fixed !== undefined) return;
-    const refresh = () =>
-      this.refresh().catch((error: unknown) =>
-        this.#dependencies.log.warn({ err: error }, "reading the price of the token failed"),
-      );
-    await refresh();
-    this.#timer = setInterval(refresh, REFRESH_MS);
+    this.#reads.start();
+    await this.#reads.run();
   }
 
+  /** Stops reading. A read in progress is not waited for. */
   stop(): void {
-    clearInterval(this.#timer);
+    void this.#reads.stop();
   }
 
-  /** Reads the price from its URL. An error leaves the last one as it was. */
+  /** Reads the price from its URL. On an error the last price stays in place. */
   async refresh(): Promise<void> {
     const { setting, clock } = this.#dependencies;
     const answer = await fetch(setting ?? "", { signal: AbortSignal.timeout(ANSWER_MS), redirect: "error" });
@@ -88,11 +90,11 @@ function priceIn(document: unknown): Usd {
   const name = FIELDS.find((field) => field in fields);
   const stated = name === undefined ? document : fields[name];
   const usd = typeof stated === "string" || typeof stated === "number" ? readUsd(decimal(stated)) : undefined;
-  if (usd === undefined || usd === 0n) throw new Error("the document states no price");
+  if (usd === undefined || usd === 0n) throw new Error("the document contains no price");
   return usd;
 }
 
-/** JSON's own numbers may be written with an exponent or with more digits than anyone means. */
+/** A JSON number may have an exponent, or more digits than intended. */
 function decimal(stated: string | number): string {
   return typeof stated === "string" ? stated : stated.toFixed(18).replace(/\.?0+$/, "");
 }

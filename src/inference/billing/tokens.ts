@@ -2,9 +2,9 @@ import { countTokens as count, setMergeCacheSize } from "gpt-tokenizer/encoding/
 import { ATTACHMENT_TOKENS, attachmentOf, partsWithin } from "../body/attachments.ts";
 
 const AS_PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
-/** The tokenizer's merge loop is quadratic in the length of one run: 100,000 Chinese characters took 51 s whole. */
+/** The tokenizer's merge loop is quadratic in the length of a run: 100,000 Chinese characters in one run took 51 s. */
 const MAX_RUN_LENGTH = 256;
-/** Bounded, as the engine keeps a place for each character of a match: one of 8 million overflows its stack. */
+/** Bounded, because the regex engine uses stack for each character of a match: 8 million characters overflow it. */
 const LONG_RUNS = /\S{257,65536}|\s{257,65536}/g;
 const TOKENS_PER_MESSAGE = 3;
 const TOKENS_PER_REPLY = 3;
@@ -16,8 +16,8 @@ const MAX_CACHED_WORDS = 1_000;
 setMergeCacheSize(MAX_CACHED_WORDS);
 
 /**
- * Tokens of a text by the o200k vocabulary: an estimate, since a provider counts with its own. Linear in time, but slow:
- * up to 2 ms a KiB, so texts over `MAX_INLINE_BYTES` are counted on a thread of `BodyPool`.
+ * Counts the tokens of a text with the o200k vocabulary: an estimate, since each provider uses its own. Linear time,
+ * but slow: up to 2 ms per KiB, so texts over `MAX_INLINE_BYTES` are counted on a `BodyPool` thread.
  */
 export function countTokens(text: string): number {
   let tokens = 0;
@@ -31,22 +31,22 @@ export function countTokens(text: string): number {
   return tokens + count(text.slice(done), AS_PLAIN_TEXT);
 }
 
-/** What a request asks about: a conversation in OpenAI's shape or in Anthropic's, and the tools it may use. */
+/** The prompt of a request: a conversation in OpenAI's or Anthropic's format, and the tools it may use. */
 export type PromptFields = {
   readonly messages: readonly unknown[];
   readonly system?: unknown;
   readonly tools?: unknown;
 };
 
-/** Tokens of a whole prompt. */
+/** Counts the tokens of a whole prompt. */
 export function countRequestTokens({ messages, system, tools }: PromptFields): number {
   const conversation = system ? [{ role: "system", content: system }, ...messages] : messages;
   return countPromptTokens(conversation) + (tools ? countTokens(JSON.stringify(tools)) : 0);
 }
 
 /**
- * Tokens of a conversation in OpenAI's shape: roles, names, texts, tool calls, and a few for the frame. An attachment
- * counts as what its kind usually has.
+ * Counts the tokens of a conversation in OpenAI's format: roles, names, texts, tool calls, and a few for the framing.
+ * An attachment counts as the usual number for its kind.
  */
 export function countPromptTokens(messages: readonly unknown[]): number {
   return messages.reduce<number>(

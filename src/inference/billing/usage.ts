@@ -19,33 +19,33 @@ const Usage = z.object({
   completion_tokens_details: z.object({ reasoning_tokens: detail }).optional().catch(undefined),
 });
 
-/** The tokens of a prompt, and those of them that the provider's cache had to do with. */
+/** The tokens of a prompt, and how many of them the provider read from or wrote to its cache. */
 export type InputUsage = Pick<TokenUsage, "inputTokens" | "cache">;
 
-/** What a provider states of each side; undefined for a side of which it states nothing, or nonsense. */
+/** A provider's reported usage per side; undefined for a side that is missing or invalid. */
 export type StatedUsage = {
   readonly input: InputUsage | undefined;
   readonly outputTokens: number | undefined;
 };
 
-/** The most tokens that a request can have used with one provider. What is stated above them is nonsense. */
+/** The maximum tokens that a request can use with one provider. A higher reported number is invalid. */
 export type UsageLimits = { readonly maxInputTokens: number; readonly maxOutputTokens: number };
 
-/** What is billed of an answer; `estimated` where a side of it is the router's own count. */
+/** The billed usage of an answer; `estimated` if either side is the router's own count. */
 export type Metered = { readonly usage: TokenUsage; readonly estimated: boolean };
 
-/** The longest context of any model today. A prompt that is stated to be longer is nonsense where the context is unknown. */
+/** The longest context of any model today: the limit on a reported prompt where the context is unknown. */
 const MAX_CONTEXT_TOKENS = 10_485_760;
 
-/** The limits for a request whose answer has at most so many tokens. */
+/** The limits for a request whose answer has at most `maxOutputTokens`. */
 export function usageLimits({ profile }: Pick<Provider, "profile">, maxOutputTokens: number): UsageLimits {
   return { maxInputTokens: profile.contextLength ?? MAX_CONTEXT_TOKENS, maxOutputTokens };
 }
 
 /**
- * The usage that a provider states in OpenAI's terms (promises F27): each count must be an integer of 0 to its limit, and
- * a sum of two such counts the sum. A stated zero is a zero. Nonsense on one side takes nothing from the other. What it
- * says of its cache counts where it makes sense.
+ * Reads usage in OpenAI's format (promises F27): each count must be an integer from 0 to its limit, and the total the
+ * sum of both. A reported zero is a zero. An invalid side does not invalidate the other. Cache counts are used where
+ * they are valid.
  */
 export function readUsage(stated: unknown, { maxInputTokens, maxOutputTokens }: UsageLimits): StatedUsage {
   const { data } = Usage.safeParse(stated);
@@ -61,14 +61,14 @@ export function readUsage(stated: unknown, { maxInputTokens, maxOutputTokens }: 
 
 export const NOTHING_STATED: StatedUsage = { input: undefined, outputTokens: undefined };
 
-/** Both sides, if both are stated. */
+/** Both sides, if both are reported. */
 export function wholeUsage({ input, outputTokens }: StatedUsage): TokenUsage | undefined {
   return input && outputTokens !== undefined ? { ...input, outputTokens } : undefined;
 }
 
 /**
- * What is billed: each side as the provider states it, else as the router counts it. `uncounted` has the tokens of the
- * answer that came after what is stated, or of all of it. Never above the most that was asked for.
+ * The billed usage: each side as the provider reports it, otherwise as the router counts it. `uncounted` counts the
+ * answer tokens that came after the reported ones, or all of them. The output never exceeds the requested maximum.
  */
 export async function meterUsage(
   { input, outputTokens }: StatedUsage,
@@ -84,7 +84,7 @@ export async function meterUsage(
   };
 }
 
-/** Usage as a client of OpenAI's API is shown it, where the provider's own is not what is billed. */
+/** Usage in OpenAI's format, shown to the client where the provider's own is not what is billed. */
 export function chatUsage({ inputTokens, outputTokens, cache }: TokenUsage) {
   return {
     prompt_tokens: inputTokens,
@@ -102,7 +102,7 @@ function shownCache({ read, write, write1h }: CacheTokens) {
   };
 }
 
-/** Whether what a provider's usage says of its cache, if anything, is what is billed. */
+/** Whether the cache counts in a provider's usage, if any, equal the billed ones. */
 export function isCacheShown(stated: unknown, { cache }: Pick<TokenUsage, "cache">): boolean {
   const details = memberOf(stated, "prompt_tokens_details");
   if (details === undefined || details === null) return true;
@@ -115,7 +115,7 @@ export function isCacheShown(stated: unknown, { cache }: Pick<TokenUsage, "cache
   );
 }
 
-/** Whether an object has this count as its member, or none. */
+/** Whether the member is absent or equals this count. */
 export function isShown(object: unknown, name: string, tokens: number): boolean {
   const stated = memberOf(object, name);
   return stated === undefined || stated === null || stated === tokens;
@@ -126,12 +126,14 @@ function memberOf(object: unknown, name: string): unknown {
   return (object as Readonly<Record<string, unknown>>)[name];
 }
 
-/** Whether a question of so many tokens can have had so many to do with a cache. */
+/** Whether the cache counts fit into a prompt of `inputTokens`. */
 function isPartOf(inputTokens: number, { read, write, write1h }: CacheTokens): boolean {
   return read + write + write1h <= inputTokens;
 }
 
-/** Whether the total is the sum of both counts, where all three are there. Some count thoughts apart from the answer. */
+/**
+ * Whether the total is the sum of both counts, if all are present. Some servers count reasoning apart from the answer.
+ */
 function isSum(usage: z.output<typeof Usage>): boolean {
   const { prompt_tokens, completion_tokens, total_tokens } = usage;
   if (prompt_tokens === undefined || completion_tokens === undefined) return true;

@@ -3,9 +3,9 @@ import { isText } from "./elided-text.ts";
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * What an attachment of a message is taken for, tokens, since it has no text to count. `most` is what a request is held
- * for: vision models of the network make up to 16,384 tokens of an image; what is more is charged to the free balance. `usual` is what is billed for a provider that
- * states no usage.
+ * Assumed tokens of an attachment, which has no text to count. `most` is used for the hold: vision models of the
+ * network turn an image into up to 16,384 tokens, and any excess is charged to the free balance. `usual` is billed for
+ * a provider that reports no usage.
  */
 export const ATTACHMENT_TOKENS = {
   image: { usual: 1_100, most: 16_384 },
@@ -14,12 +14,12 @@ export const ATTACHMENT_TOKENS = {
   file: { usual: 10_000, most: 131_072 },
 } as const;
 
-/** An attachment: its kind, and how many characters of the request are its content or its address. */
+/** An attachment: its kind, and the length of its content or URL in characters of the request. */
 export type Attachment = { readonly kind: keyof typeof ATTACHMENT_TOKENS; readonly length: number };
 
 /**
- * The attachment that a part of a message is, in OpenAI's shape (`image_url`, `input_audio`, `audio_url`, `video_url`, `file`) or in
- * Anthropic's (a block of the type `image` or `document` whose source is data or an address); undefined for all others.
+ * Recognizes an attachment in OpenAI's format (`image_url`, `input_audio`, `audio_url`, `video_url`, `file`) or in
+ * Anthropic's (a block of type `image` or `document` whose source is data or a URL); undefined for all other parts.
  */
 export function attachmentOf(part: unknown): Attachment | undefined {
   if (!isFields(part)) return undefined;
@@ -35,7 +35,7 @@ export function attachmentOf(part: unknown): Attachment | undefined {
   return { kind: type === "image" ? "image" : "file", length };
 }
 
-/** Blocks that a part holds in its turn: of a tool's result, and of a document made of blocks. */
+/** Nested blocks of a part: those of a tool result, or of a document made of blocks. */
 export function partsWithin(part: unknown): readonly unknown[] {
   if (!isFields(part)) return [];
   const { content, source } = part;
@@ -43,10 +43,10 @@ export function partsWithin(part: unknown): readonly unknown[] {
   return isFields(source) && Array.isArray(source.content) ? source.content : [];
 }
 
-/** A source of the type `text` is text, whoever calls it a document. */
+/** A source of type `text` counts as text, even in a `document` block. */
 const SOURCES: ReadonlySet<unknown> = new Set(["base64", "url", "file"]);
 
-/** The length of a text, or of the member `name` of an object, if that is one. */
+/** The length of a text, or of an object's member `name` if that is a text. */
 function lengthOf(value: unknown, name: string): number {
   const text = isFields(value) ? value[name] : value;
   return isText(text) ? text.length : 0;

@@ -13,29 +13,31 @@ import type { BodyResult, BodyTask } from "./body-worker.ts";
 import type { Edit } from "./json-member.ts";
 import { parseJson } from "./outline.ts";
 
-/** Texts up to this length are tokenized at once: at most 30 ms, 1.5 ms for English. */
+/** Texts up to this length are tokenized inline: at most 30 ms, 1.5 ms for English. */
 const MAX_INLINE_BYTES = 16_384;
-/** JSON up to this length is parsed at once: at most 15 ms. */
+/** JSON up to this length is parsed inline: at most 15 ms. */
 const MAX_INLINE_JSON = 262_144;
 const MAX_HELD_BYTES = 192 * 1_048_576;
-/** From when a body is given to a thread until it is given up. Text that takes longer to tokenize is estimated. */
+/** Deadline of a task on a thread. The tokens of a text that takes longer are estimated. */
 const DEADLINE_MS = 20_000;
 const IDLE_MS = 30_000;
 const MAX_THREADS = 2;
-/** What a token is taken for, bytes, where the pool is too busy to count. */
+/** Assumed bytes per token when the pool is too busy to count. */
 const BYTES_PER_TOKEN = 4;
+
+const UNEXPECTED_RESULT = "a worker thread returned the result of another task";
 
 type Threads = Pick<WorkerPool<BodyResult>, "run" | "close">;
 
-/** What counts tokens and parses answers without holding up the event loop. */
+/** Counts tokens and parses answers without blocking the event loop. */
 export type Bodies = Pick<
   BodyPool,
   "countText" | "countRequest" | "countAnswer" | "parseAnswer" | "findEdits"
 >;
 
 /**
- * Reads and counts bodies that are too long for the event loop, each on a thread of its own; short ones at once. A
- * thread is started by the first long body, in about 300 ms.
+ * Parses and tokenizes bodies that are too long for the event loop on worker threads, and short ones inline. The first
+ * long body starts a thread, which takes about 300 ms.
  */
 export class BodyPool {
   readonly #log: Pick<Logger, "error">;
@@ -49,13 +51,13 @@ export class BodyPool {
     this.#threads = threads;
   }
 
-  /** Tokens of a text. When the pool is too busy it is an estimate, a token for four bytes; it never throws. */
+  /** Counts the tokens of a text. When the pool is too busy, estimates one token per four bytes. Never throws. */
   async countText(text: string): Promise<number> {
     const isShort = text.length <= MAX_INLINE_BYTES;
     return this.#count(text.length, () => (isShort ? countTokens(text) : { kind: "count-text", text }));
   }
 
-  /** Tokens of the prompt in the JSON body of a request, which was read before. An estimate like `countText`. */
+  /** Counts the prompt tokens in a valid JSON request body. Falls back to an estimate like `countText`. */
   async countRequest(body: Buffer): Promise<number> {
     const isShort = body.length <= MAX_INLINE_BYTES;
     return this.#count(body.length, () =>
@@ -65,7 +67,7 @@ export class BodyPool {
     );
   }
 
-  /** Tokens of the texts in a whole answer, which was parsed before. An estimate like `countText`. */
+  /** Counts the tokens of the texts in a valid whole answer. Falls back to an estimate like `countText`. */
   async countAnswer(body: Buffer, format: AnswerFormat): Promise<number> {
     const isShort = body.length <= MAX_INLINE_BYTES;
     return this.#count(body.length, () =>
@@ -76,8 +78,8 @@ export class BodyPool {
   }
 
   /**
-   * Parses JSON; of a text over 256 KiB only the outline, in which long texts are cut (`outlineOf`). Throws an `Error`
-   * for what is no JSON, and `unavailable`.
+   * Parses JSON. A text over 256 KiB yields only its outline, in which long strings are truncated (`outlineOf`). Throws
+   * an `Error` for invalid JSON, and `unavailable`.
    */
   async parseAnswer(body: Buffer): Promise<unknown> {
     if (body.length <= MAX_INLINE_JSON) return parseJson(body);
@@ -85,46 +87,46 @@ export class BodyPool {
     return result.kind === "outline" ? result.value : undefined;
   }
 
-  /** `answerEdits`. Throws what that throws, and `unavailable`. */
+  /** Runs `answerEdits`. Throws what it throws, and `unavailable`. */
   async findEdits(body: Buffer, changes: AnswerChanges): Promise<readonly Edit[]> {
     if (!isChanged(changes)) return [];
     if (body.length <= MAX_INLINE_JSON) return answerEdits(body, changes);
     const result = await this.#send({ kind: "find-edits", body: copyOf(body), changes }, body.length);
-    if (result.kind !== "edits") throw new Error("a thread answered another task");
+    if (result.kind !== "edits") throw new Error(UNEXPECTED_RESULT);
     return result.edits;
   }
 
-  /** Reads a request for a transcription in JSON. Throws `invalid_body`, `body_too_large` and `unavailable`. */
+  /** Reads a transcription request in JSON. Throws `invalid_body`, `body_too_large` and `unavailable`. */
   async readTranscription(body: Buffer): Promise<DecodedTranscription> {
     if (body.length <= MAX_INLINE_JSON) return decodeTranscription(body);
     const result = await this.#send({ kind: "read-transcription", body: copyOf(body) }, body.length);
-    if (result.kind !== "transcription") throw new Error("a thread answered another task");
+    if (result.kind !== "transcription") throw new Error(UNEXPECTED_RESULT);
     return result.request;
   }
 
-  /** `readImages`. Throws `unavailable`. */
+  /** Runs `readImages`. Throws `unavailable`. */
   async readImages(text: string): Promise<AnsweredImages> {
     if (text.length <= MAX_INLINE_JSON) return readImages(text);
     const result = await this.#send({ kind: "read-images", text }, text.length);
-    if (result.kind !== "images") throw new Error("a thread answered another task");
+    if (result.kind !== "images") throw new Error(UNEXPECTED_RESULT);
     return result.answer;
   }
 
-  /** `readSubmission`. Throws `unavailable`. */
+  /** Runs `readSubmission`. Throws `unavailable`. */
   async readSubmission(answer: ProviderAnswer | undefined): Promise<Submission> {
     if (!answer || answer.body.length <= MAX_INLINE_JSON) return readSubmission(answer);
     const { body, ...head } = answer;
     const result = await this.#send({ kind: "read-submission", head, body: copyOf(body) }, body.length);
-    if (result.kind !== "submission") throw new Error("a thread answered another task");
+    if (result.kind !== "submission") throw new Error(UNEXPECTED_RESULT);
     return result.submission;
   }
 
-  /** `readReport`. Throws `unavailable`. */
+  /** Runs `readReport`. Throws `unavailable`. */
   async readReport(answer: ProviderAnswer | undefined): Promise<Report> {
     if (!answer || answer.body.length <= MAX_INLINE_JSON) return readReport(answer);
     const { body, ...head } = answer;
     const result = await this.#send({ kind: "read-report", head, body: copyOf(body) }, body.length);
-    if (result.kind !== "report") throw new Error("a thread answered another task");
+    if (result.kind !== "report") throw new Error(UNEXPECTED_RESULT);
     return result.report;
   }
 
@@ -132,16 +134,16 @@ export class BodyPool {
     return this.#threads.close();
   }
 
-  /** The count that `begin` has at once, or comes to on a thread. */
+  /** Returns the count from `begin`, or runs its task on a thread. */
   async #count(sizeBytes: number, begin: () => number | BodyTask): Promise<number> {
     try {
       const begun = begin();
       if (typeof begun === "number") return begun;
       const result = await this.#send(begun, sizeBytes);
       if (result.kind === "count") return result.tokens;
-      throw new Error("a thread answered another task");
+      throw new Error(UNEXPECTED_RESULT);
     } catch (error) {
-      if (!(error instanceof AppError)) this.#log.error({ err: error }, "tokens could not be counted");
+      if (!(error instanceof AppError)) this.#log.error({ err: error }, "counting tokens failed");
       return Math.ceil(sizeBytes / BYTES_PER_TOKEN);
     }
   }
@@ -151,7 +153,7 @@ export class BodyPool {
   }
 }
 
-/** A copy that can be given away: the event loop keeps its own. */
+/** A copy that can be transferred to a thread while the event loop keeps the original. */
 function copyOf(body: Buffer): Uint8Array {
   return new Uint8Array(body);
 }

@@ -10,7 +10,7 @@ import type { ProviderHead } from "../providers/provider.client.ts";
 import type { Edit } from "./json-member.ts";
 import { outlineOf, parseJson } from "./outline.ts";
 
-/** What a thread does with a text or a body, each of which is too long for the event loop. */
+/** A task for a thread, on a text or body that is too long for the event loop. */
 export type BodyTask =
   | { readonly kind: "count-text"; readonly text: string }
   | { readonly kind: "count-request"; readonly body: Uint8Array }
@@ -25,7 +25,10 @@ export type BodyTask =
       readonly body: Uint8Array;
     };
 
-/** What comes of it: a count of tokens, the outline of an answer, edits of it, a request for a transcription, images, or how a job stands. */
+/**
+ * The result of a task: a token count, the outline or edits of an answer, a transcription request, images, or a job's
+ * status.
+ */
 export type BodyResult =
   | { readonly kind: "count"; readonly tokens: number }
   | { readonly kind: "outline"; readonly value: unknown }
@@ -42,11 +45,11 @@ parentPort?.on("message", (task: BodyTask) => {
   } catch (error) {
     answer = { failure: toWorkerFailure(error) };
   }
-  parentPort?.postMessage(answer, given(answer));
+  parentPort?.postMessage(answer, transferList(answer));
 });
 
-/** What is given away, not copied: the audio file, and the images of a job. */
-function given(answer: WorkerAnswer<BodyResult>): readonly ArrayBuffer[] {
+/** The buffers to transfer instead of copying: the audio file, and the images of a job. */
+function transferList(answer: WorkerAnswer<BodyResult>): readonly ArrayBuffer[] {
   const bytes = "result" in answer ? ownBytes(answer.result) : undefined;
   return bytes ? [bytes.buffer as ArrayBuffer] : [];
 }
@@ -81,7 +84,7 @@ function run(task: BodyTask): BodyResult {
   }
 }
 
-/** Small buffers share memory with others, which would be given away with them. */
+/** Small buffers share a memory pool with others, which would be transferred with them. */
 function owned(request: DecodedTranscription): DecodedTranscription {
   const { bytes } = request;
   return bytes.length === bytes.buffer.byteLength ? request : { ...request, bytes: new Uint8Array(bytes) };

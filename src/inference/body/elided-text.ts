@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { TextSpan } from "../../kernel/text/json-shape.ts";
 
-/** A long text of a JSON body, which was not parsed. It is no string: where a short text belongs it is refused. */
+/** A long string of a JSON body that was not parsed. It is not a `string`, so fields for short texts reject it. */
 export class ElidedText {
   /** In bytes of JSON. */
   readonly length: number;
@@ -12,17 +12,17 @@ export class ElidedText {
     this.#placeholder = placeholder;
   }
 
-  /** What `ElidedTexts` puts the text in the place of. */
+  /** The placeholder that `ElidedTexts` later replaces with the text. */
   toJSON(): string {
     return this.#placeholder;
   }
 }
 
-/** The long texts of one JSON body, which are taken out before it is parsed and put back into what is written of it. */
+/** The long strings of one JSON body: removed before it is parsed, and restored when it is serialized. */
 export class ElidedTexts {
   readonly #json: Buffer;
   readonly #spans: readonly TextSpan[];
-  /** No client can know it, as it is made for this body alone. */
+  /** Random per body, so that no client can guess it. */
   readonly #mark = `elided-${randomBytes(16).toString("hex")}:`;
 
   constructor(json: Buffer, spans: readonly TextSpan[]) {
@@ -30,7 +30,7 @@ export class ElidedTexts {
     this.#spans = spans;
   }
 
-  /** The same JSON with a placeholder for each long text: what is left is parsed in a few milliseconds. */
+  /** The same JSON with a placeholder for each long string: the rest is parsed in a few milliseconds. */
   withoutTexts(): Buffer {
     const parts: Buffer[] = [];
     let done = 0;
@@ -41,7 +41,7 @@ export class ElidedTexts {
     return Buffer.concat([...parts, this.#json.subarray(done)]);
   }
 
-  /** What was parsed of `withoutTexts`, with an `ElidedText` for each placeholder. It is changed in place. */
+  /** Replaces each placeholder in the parsed `withoutTexts` by an `ElidedText`, in place. */
   named(value: unknown): unknown {
     if (typeof value === "string") return value.startsWith(this.#mark) ? this.#textOf(value) : value;
     if (Array.isArray(value)) for (const [at, item] of value.entries()) value[at] = this.named(item);
@@ -53,7 +53,7 @@ export class ElidedTexts {
     return value;
   }
 
-  /** JSON that was written of what `named` answered, with all texts in their places. */
+  /** Restores all long strings in the serialized result of `named`. */
   restored(text: string): Buffer {
     const parts: Buffer[] = [];
     let done = 0;
@@ -66,7 +66,7 @@ export class ElidedTexts {
     return Buffer.concat([...parts, Buffer.from(text.slice(done))]);
   }
 
-  /** The bytes of each text. */
+  /** The bytes of each long string. */
   *parts(): Iterable<Buffer> {
     for (const { start, end } of this.#spans) yield this.#json.subarray(start, end);
   }
@@ -78,7 +78,7 @@ export class ElidedTexts {
   }
 }
 
-/** Whether a value is a text, parsed or not. */
+/** Whether a value is a string, parsed or elided. */
 export function isText(value: unknown): value is string | ElidedText {
   return typeof value === "string" || value instanceof ElidedText;
 }

@@ -9,18 +9,18 @@ const CLOSING_BRACE = 0x7d;
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 
-/** A part of a JSON text: the places of its first byte and of the one after it. */
+/** A part of a JSON text: `start` is inclusive, `end` exclusive. */
 export type Range = { readonly start: number; readonly end: number };
 
-/** That `parts`, texts or copies of other places, replace what is at `place`. */
+/** Replaces the bytes at `place` by `parts`: texts, or copies of other ranges. */
 export type Edit = { readonly place: Range; readonly parts: readonly (string | Range)[] };
 
-/** A member may be repeated so often. An object that repeats it more often is hostile, and its edits would be large. */
+/** Maximum repetitions of a member. An object with more is hostile, and its edits would be large. */
 const MAX_REPEATED = 16;
 
 /**
- * The edits that set members of a JSON object, which was parsed before and has at least one. A member that is repeated
- * is set each time. Throws `provider_error` when one is repeated more than 16 times.
+ * The edits that set members of a valid, non-empty JSON object. A repeated member is set at every occurrence. Throws
+ * `provider_error` when a member is repeated more than 16 times.
  */
 export function memberEdits(object: Buffer, values: Readonly<Record<string, unknown>>): readonly Edit[] {
   return Object.entries(values).flatMap(([name, value]): readonly Edit[] => {
@@ -34,7 +34,7 @@ export function memberEdits(object: Buffer, values: Readonly<Record<string, unkn
   });
 }
 
-/** The same JSON with these edits, which do not overlap. All other bytes are left alone: numbers keep their digits. */
+/** Applies non-overlapping edits. All other bytes stay unchanged, so numbers keep their digits. */
 export function withEdits(json: Buffer, edits: readonly Edit[]): Buffer {
   if (edits.length === 0) return json;
   const pieces: Buffer[] = [];
@@ -48,7 +48,7 @@ export function withEdits(json: Buffer, edits: readonly Edit[]): Buffer {
   return Buffer.concat([...pieces, json.subarray(done)]);
 }
 
-/** Where the values of an object's own members of this name are; the object is all of `json`, or what is `within`. */
+/** The ranges of the values of an object's own members of this name; the object is all of `json`, or at `within`. */
 export function valuesOf(json: Buffer, name: string, within = wholeOf(json)): readonly Range[] {
   const found: Range[] = [];
   visitParts(json, within, (part) => {
@@ -61,7 +61,7 @@ export function valuesOf(json: Buffer, name: string, within = wholeOf(json)): re
   return found;
 }
 
-/** Where the items of a list are. */
+/** The ranges of a list's items. */
 export function itemsOf(json: Buffer, within: Range): readonly Range[] {
   const found: Range[] = [];
   visitParts(json, within, (part) => found.push(part));
@@ -72,9 +72,9 @@ function wholeOf({ length }: Buffer): Range {
   return { start: 0, end: length };
 }
 
-/** Visits what stands between the brackets and commas of an object or a list, an empty one's nothing as well. */
+/** Visits the parts of an object or list between brackets and commas; an empty one has a single empty part. */
 function visitParts(json: Buffer, { start: from, end: until }: Range, visit: (part: Range) => void): void {
-  // Twice as fast as a Buffer.
+  // Indexing is twice as fast as on a Buffer.
   const bytes = new Uint8Array(json.buffer, json.byteOffset, json.length);
   let depth = 0;
   let start = from;
@@ -93,12 +93,12 @@ function visitParts(json: Buffer, { start: from, end: until }: Range, visit: (pa
   }
 }
 
-/** Any character of a name may be written as an escape of six. */
+/** Any character of a name may be written as a six-character escape. */
 function isName(text: Buffer, name: string): boolean {
   return text.length <= 6 * name.length + 2 && JSON.parse(text.toString()) === name;
 }
 
-/** The place of the quote that ends the string which begins at `start`. */
+/** The position of the closing quote of the string that begins at `start`. */
 function endOfString(json: Buffer, start: number): number {
   for (let at = start + 1; ; at++) {
     at = json.indexOf(QUOTE, at);

@@ -1,16 +1,16 @@
-/** Texts are cut to so many characters: enough for ids, reasons and codes. */
+/** Strings are truncated to this length: enough for ids, reasons and codes. */
 const MAX_TEXT = 1_024;
 const MAX_ITEMS = 256;
-/** Deeper than a usage's details or a message's blocks. */
+/** Deeper than usage details or message blocks. */
 const MAX_DEPTH = 6;
 const MAX_VALUES = 10_000;
 
 type Container = unknown[] | Record<string, unknown>;
 
 /**
- * The outline of a JSON value, small enough to cross from a thread to the event loop at once: texts are cut, lists and
- * objects have their first 256 members, and beyond six levels or 10,000 values they are empty. Upper levels come first,
- * so what a long list holds takes no place from what stands beside the list.
+ * The outline of a JSON value, small enough to pass from a thread to the event loop quickly: strings are truncated,
+ * lists and objects keep their first 256 members, and are empty beyond six levels or 10,000 values. Traversal is
+ * breadth-first, so the contents of a long list do not displace the list's siblings.
  */
 export function outlineOf(value: unknown): unknown {
   const queue: { readonly from: object; readonly into: Container; readonly depth: number }[] = [];
@@ -35,7 +35,7 @@ export function outlineOf(value: unknown): unknown {
   return outline;
 }
 
-/** What a JSON text says; a byte order mark before it is none of it. Throws a `SyntaxError`. */
+/** Parses JSON, ignoring a leading byte order mark. Throws a `SyntaxError`. */
 export function parseJson(bytes: Buffer): unknown {
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   return JSON.parse(bytes.toString("utf8", hasMark ? 3 : 0));

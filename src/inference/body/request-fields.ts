@@ -8,15 +8,15 @@ import { hasControlCharacterInTurns } from "../../kernel/text/json-text.ts";
 import type { Provider } from "../providers/provider.ts";
 import { ElidedTexts } from "./elided-text.ts";
 
-/** A client's JSON body: its own bytes, and what they say. */
+/** A client's JSON body: its bytes and its parsed fields. */
 export type RequestFields = {
   readonly bytes: Buffer;
   readonly fields: Readonly<Record<string, unknown>>;
-  /** The long texts of a large body, in whose places `fields` have an `ElidedText` each. */
+  /** The long strings of a large body; `fields` contains an `ElidedText` in place of each. */
   readonly elided?: ElidedTexts | undefined;
 };
 
-/** Fields that speak to the router and are not passed on (facts 1.2). */
+/** Fields addressed to the router, which are not forwarded (facts 1.2). */
 const EXTENSIONS: ReadonlySet<string> = new Set([
   "provider",
   "verify_tee",
@@ -25,14 +25,16 @@ const EXTENSIONS: ReadonlySet<string> = new Set([
   "_e2ee",
 ]);
 
-/** Reads a JSON body. Throws `invalid_body` naming the field at fault; a body that would touch a prototype is none. */
+/**
+ * Reads a JSON body. Throws `invalid_body` naming the invalid field; a body that would touch a prototype is invalid.
+ */
 export function readFields<Schema extends z.ZodType>(schema: Schema, bytes: Buffer): z.output<Schema> {
   return checkFields(schema, parseJson(bytes));
 }
 
 /**
- * Reads the JSON body of a prompt, which may be large: of a body above 2 MiB the long texts are not parsed but checked,
- * in as many turns of the event loop as it takes, and `elided` has them. Throws like `readFields`.
+ * Reads the JSON body of a prompt, which may be large: the long strings of a body over 2 MiB are not parsed but only
+ * validated, over several turns of the event loop, and returned in `elided`. Throws like `readFields`.
  */
 export async function readPromptFields<Schema extends z.ZodType>(
   schema: Schema,
@@ -43,7 +45,7 @@ export async function readPromptFields<Schema extends z.ZodType>(
   const members = measured(bytes, spans);
   const elided = new ElidedTexts(bytes, spans);
   const json = elided.withoutTexts();
-  if (json.length > MAX_PARSED_BYTES) throw malformed("The body has too much beside its long texts.");
+  if (json.length > MAX_PARSED_BYTES) throw malformed("The body is too large apart from its long strings.");
   const value = elided.named(parseMeasured(json, members));
   if (await hasControlCharacterInTurns(elided.parts())) throw malformed("The body is not valid JSON.");
   return { fields: checkFields(schema, value), elided };
@@ -54,28 +56,28 @@ function checkFields<Schema extends z.ZodType>(schema: Schema, value: unknown): 
   return checkInput(schema, value);
 }
 
-/** So much JSON is parsed at once: in 20 ms at most. */
+/** Maximum JSON size that is parsed in one turn: 20 ms at most. */
 const MAX_PARSED_BYTES = 2 * 1_048_576;
 
-/** Extensions of the network's router that change what is answered, and that this router does not have. */
+/** Extensions of the network's router that change the answer and are not supported here. */
 const UNSUPPORTED = ["plugins", "attachments", "_e2ee"] as const;
 
-/** Throws `invalid_body` for a field that asks for what this router cannot do: to drop it would answer another request. */
+/** Throws `invalid_body` for an unsupported field: dropping it would answer a different request. */
 function refuseUnsupported(value: unknown): void {
   if (typeof value !== "object" || value === null) return;
   for (const name of UNSUPPORTED) {
     const field = (value as Readonly<Record<string, unknown>>)[name];
     if (field === undefined || field === null || field === false) continue;
     if (Array.isArray(field) && field.length === 0) continue;
-    throw new AppError("invalid_body", `${name}: this router does not support it; leave it out`, {
+    throw new AppError("invalid_body", `${name}: not supported by this router; omit it`, {
       param: name,
     });
   }
 }
 
 /**
- * The body for a provider: the client's own bytes where nothing is to be changed, with fields appended where they are
- * only to be added (numbers keep all their digits), written anew only where a field must go or change.
+ * The body for a provider: the client's own bytes if nothing changes, with fields appended if they are only added
+ * (numbers keep all their digits), and serialized anew only if a field is removed or changed.
  */
 export function forwardedBody(
   { bytes, fields, elided }: RequestFields,
@@ -88,7 +90,7 @@ export function forwardedBody(
   return elided ? elided.restored(written) : Buffer.from(written);
 }
 
-/** Puts fields before the last brace of a JSON object that has at least one field, and leaves its bytes alone. */
+/** Inserts fields before the last brace of a non-empty JSON object; all other bytes stay unchanged. */
 export function appendFields(object: Buffer, added: Readonly<Record<string, unknown>>): Buffer {
   const text = JSON.stringify(added).slice(1, -1);
   if (text === "") return object;
@@ -96,29 +98,29 @@ export function appendFields(object: Buffer, added: Readonly<Record<string, unkn
   return Buffer.concat([object.subarray(0, end), Buffer.from(`,${text}}`)]);
 }
 
-/** The field `model` as this provider's server calls it, where that is otherwise. */
+/** The field `model` with the name that this provider's server uses, if it differs. */
 export function upstreamModel({ upstreamModel: model }: { readonly upstreamModel?: string | undefined }) {
   return model === undefined ? {} : { model };
 }
 
-/** The model as the client named it, in an answer of a provider that calls it otherwise; nothing where it does not. */
+/** The client's name of the model, if the provider uses a different one; otherwise empty. */
 export function requestedModel({ model, upstreamModel: name }: Pick<Provider, "model" | "upstreamModel">) {
   return name === undefined || name === model ? {} : { model };
 }
 
 /**
- * Reads a JSON text after it was measured, so that the time is bounded. A body that another parser might read otherwise
- * is refused: with a field of any of its objects that comes twice, of which one would be billed and the other done, with
- * bytes that are no UTF-8, or with a byte order mark. Throws `invalid_body`.
+ * Parses a JSON text after measuring it, so that the time is bounded. A body that another parser might read differently
+ * is rejected: one with a duplicate field in any object (one value might be billed and the other executed), with
+ * invalid UTF-8, or with a byte order mark. Throws `invalid_body`.
  */
 export function parseJson(bytes: Buffer): unknown {
   return parseMeasured(bytes, measured(bytes));
 }
 
-/** How many members the objects of a text have, which is within its limits. */
+/** Counts the members of all objects of a text. Throws if the text exceeds its limits. */
 function measured(bytes: Buffer, longTexts?: TextSpan[]): number {
   if (!isUtf8(bytes)) throw malformed("The body is not UTF-8.");
-  if (bytes[0] === BYTE_ORDER_MARK) throw malformed("The body begins with a byte order mark.");
+  if (bytes[0] === BYTE_ORDER_MARK) throw malformed("The body starts with a byte order mark.");
   const { members, excess, isMalformed } = measureJson(bytes, BODY_LIMITS, longTexts);
   if (excess !== undefined) throw malformed(`The body ${excess}.`);
   if (isMalformed) throw malformed("The body is not valid JSON.");
@@ -132,11 +134,11 @@ function parseMeasured(json: Buffer, members: number): unknown {
   } catch {
     throw malformed("The body is not valid JSON.");
   }
-  if (membersOf(value) !== members) throw malformed("A field of the body comes twice.");
+  if (membersOf(value) !== members) throw malformed("The body has a duplicate field.");
   return value;
 }
 
-/** How many members all objects of a parsed value have. */
+/** Counts the members of all objects of a parsed value. */
 function membersOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   let members = 0;

@@ -3,16 +3,16 @@ import { type Edit, memberEdits, withEdits } from "../body/json-member.ts";
 import { appendFields } from "../body/request-fields.ts";
 import { reasoningEdits } from "./reasoning-edits.ts";
 
-/** What a client is shown otherwise than the provider wrote it in a whole answer. */
+/** Changes to a provider's whole answer before the client receives it. */
 export type AnswerChanges = {
-  /** Members of the answer that are set. */
+  /** Members of the answer to set. */
   readonly members: {
-    /** The client's name of the model. */
+    /** The model as the client named it. */
     readonly model?: string | undefined;
-    /** What was billed. */
+    /** The billed usage. */
     readonly usage?: object | undefined;
   };
-  /** Whether choices lack their reasoning as `reasoning_content`. */
+  /** Whether to add the reasoning of choices as `reasoning_content`. */
   readonly lacksReasoning?: boolean;
 };
 
@@ -21,13 +21,13 @@ export function isChanged({ members, lacksReasoning }: AnswerChanges): boolean {
   return lacksReasoning === true || Object.values(members).some((value) => value !== undefined);
 }
 
-/** The edits for these changes of an answer that was parsed before. Throws what `memberEdits` throws. */
+/** The edits that apply these changes to a valid JSON answer. Throws what `memberEdits` throws. */
 export function answerEdits(body: Buffer, { members, lacksReasoning }: AnswerChanges): readonly Edit[] {
   const set = Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
   return [...memberEdits(body, set), ...(lacksReasoning ? reasoningEdits(body) : [])];
 }
 
-/** A whole answer as the client gets it: the provider's own bytes with these edits, and the bill appended. */
+/** A whole answer for the client: the provider's own bytes with these edits, and the bill appended. */
 export function shownAnswer(
   body: Buffer,
   { edits = [] }: { readonly edits?: readonly Edit[] },

@@ -1,12 +1,12 @@
 import type { JobLease } from "../../jobs/lease.ts";
 import { AppError } from "../../kernel/errors.ts";
 
-/** Until an answer is read again that was too much for the threads. */
+/** Delay before an answer is read again after the threads were too busy. */
 const BUSY_MS = 1_000;
 
 /**
- * Reads an answer about a job. While too many others are being read it waits, since the provider has done its work;
- * undefined when the job is interrupted or out of time first.
+ * Reads an answer about a job. Waits while too many others are being read, because the provider has already done the
+ * work. Undefined if the job is interrupted or runs out of time first.
  */
 export async function readWhenRoom<T>(
   lease: Pick<JobLease, "signal" | "leftMs">,

@@ -1,7 +1,7 @@
-/** In whose shape an answer is: OpenAI's chat, or Anthropic's message. */
+/** The format of an answer: an OpenAI chat or an Anthropic message. */
 export type AnswerFormat = "chat" | "message";
 
-/** All that a whole answer says, as it is counted: of each choice of a chat, or of each block of a message. */
+/** The countable text of a whole answer: of every choice of a chat, or of every block of a message. */
 export function answerTexts(answer: unknown, format: AnswerFormat): string {
   const { choices, content } = typeof answer === "object" && answer !== null ? (answer as Fields) : {};
   if (format === "chat") return Array.isArray(choices) ? choices.map(answerText).join("") : "";
@@ -10,26 +10,26 @@ export function answerTexts(answer: unknown, format: AnswerFormat): string {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The text that a block of content, or a part of one in a stream, carries: words, thoughts, arguments of tools. */
+/** The text of a content block or of its delta in a stream: text, thinking, and tool arguments. */
 export function blockText(block: unknown): string {
   if (typeof block !== "object" || block === null) return "";
   const { text, thinking, partial_json, input } = block as Fields;
-  const words = [text, thinking, partial_json].filter((part) => typeof part === "string").join("");
+  const texts = [text, thinking, partial_json].filter((part) => typeof part === "string").join("");
   const hasInput = typeof input === "object" && input !== null && Object.keys(input).length > 0;
-  return hasInput ? words + JSON.stringify(input) : words;
+  return hasInput ? texts + JSON.stringify(input) : texts;
 }
 
-/** The text that one choice of a chat carries, whole or a delta: content, reasoning, refusal, and arguments of tool calls. */
+/** The text of one choice of a chat, whole or a delta: content, reasoning, refusal, and tool-call arguments. */
 export function answerText(choice: unknown): string {
   const part = partOf(choice);
   if (!part) return "";
   const { content, reasoning_content, reasoning, refusal, tool_calls } = part;
-  const thought = typeof reasoning_content === "string" ? reasoning_content : reasoning;
-  const texts = [thought, content, refusal].filter((text) => typeof text === "string");
+  const thinking = typeof reasoning_content === "string" ? reasoning_content : reasoning;
+  const texts = [thinking, content, refusal].filter((text) => typeof text === "string");
   return texts.join("") + (Array.isArray(tool_calls) ? JSON.stringify(tool_calls) : "");
 }
 
-/** Whether a choice says anything: some field besides the role that is not empty. */
+/** Whether a choice carries content: any non-empty field besides the role. */
 export function carriesContent(choice: unknown): boolean {
   const part = partOf(choice);
   if (!part) return false;

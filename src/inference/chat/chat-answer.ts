@@ -8,15 +8,15 @@ import { lacksReasoningContent } from "./reasoning.ts";
 import { answerIdOf, emptyAnswer, readAnswerObject } from "./whole-answer.ts";
 
 /**
- * Judges a whole answer to a chat, and says what is billed: of each side the provider's count where it makes sense, else our
- * own. Throws a `ProviderFailure` for what is no answer, also one with fewer choices than were requested, and the
- * provider's reason when it blames the request.
+ * Validates a whole chat answer and determines its billed usage: for each side the provider's count if it is valid,
+ * otherwise our own. Throws a `ProviderFailure` for an invalid answer, including one with fewer choices than requested,
+ * and the provider's reason when it blames the request.
  */
 export async function readChat(
   answer: ProviderAnswer,
   request: Pick<ChatRequest, "bytes" | "choices"> & {
     readonly limits: UsageLimits;
-    /** The client's name of the model, where the provider calls it otherwise. */
+    /** The model as the client named it, if the provider's name differs. */
     readonly model?: string | undefined;
   },
   bodies: Bodies,
@@ -41,7 +41,7 @@ export async function readChat(
   return { ...metered, answerId: answerIdOf(fields), edits };
 }
 
-/** Content, or a reason why there is none, such as a filter. */
+/** Whether a choice has content, or a reason why it has none, such as a filter. */
 function isAnswer(choice: unknown): boolean {
   if (typeof choice !== "object" || choice === null || !("message" in choice)) return false;
   if (typeof choice.message !== "object" || choice.message === null) return false;

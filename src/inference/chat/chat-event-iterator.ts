@@ -6,11 +6,11 @@ import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 import type { ChatService } from "./chat.service.ts";
 import type { ChatRequest } from "./chat-request.ts";
 
-/** A piece of an answer, or its end with the bill. */
+/** A delta of an answer, or its end with the bill. */
 export type ChatPiece =
   | {
       readonly kind: "delta";
-      /** Of which answer, where several were asked for. */
+      /** The index of the choice, where several were requested. */
       readonly index: number;
       readonly text: string | undefined;
       readonly reasoning: string | undefined;
@@ -27,8 +27,8 @@ export type ChatPiece =
 const MAX_WAITING = 64;
 
 /**
- * Answers a chat piece by piece; the last piece is the bill. `request` must ask for the usage. Ending the iteration
- * cuts the provider off, and what was delivered is billed. A reader that is slow slows the provider down.
+ * Streams a chat as an async iterator; the last item is the bill. `request` must enable usage. Ending the iteration
+ * aborts the provider, and the delivered part is billed. A slow reader applies backpressure to the provider.
  */
 export function chatEvents(
   chat: Pick<ChatService, "stream">,
@@ -36,9 +36,9 @@ export function chatEvents(
   caller: Caller,
   preferences: RoutingPreferences,
 ): AsyncIterableIterator<ChatPiece> {
-  const feed = new ChatEventIterator();
-  chat.stream(request, caller, feed, preferences).catch((error: unknown) => feed.fail(error));
-  return feed;
+  const iterator = new ChatEventIterator();
+  chat.stream(request, caller, iterator, preferences).catch((error: unknown) => iterator.fail(error));
+  return iterator;
 }
 
 class ChatEventIterator implements StreamSink, AsyncIterableIterator<ChatPiece> {
@@ -117,7 +117,8 @@ class ChatEventIterator implements StreamSink, AsyncIterableIterator<ChatPiece> 
     const data = eventData(event);
     if (!data?.startsWith("{")) return;
     const { choices, usage, error, x_0g_trace: trace } = JSON.parse(data) as Chunk;
-    if (error) this.fail(new AppError("provider_error", error.message ?? "The provider broke off."));
+    if (error)
+      this.fail(new AppError("provider_error", error.message ?? "The provider's response was interrupted."));
     for (const choice of choices ?? []) this.#push(toDelta(choice));
     if (!trace) return;
     const { prompt_tokens: inputTokens = 0, completion_tokens: outputTokens = 0 } = usage ?? {};
@@ -168,7 +169,7 @@ type Chunk = {
   readonly x_0g_trace?: Trace;
 };
 
-/** What a choice says that is worth telling: not that an answer begins. */
+/** Converts a choice to a delta; undefined for one without content, such as the start of an answer. */
 function toDelta({ index = 0, finish_reason, delta }: Choice): ChatPiece | undefined {
   const text = delta?.content || undefined;
   const reasoning = delta?.reasoning_content || delta?.reasoning || undefined;

@@ -22,7 +22,12 @@ import { lacksReasoningContent, withReasoningContent } from "./reasoning.ts";
 import type { TextMeter } from "./text-meter.ts";
 
 const BROKEN = {
-  error: { message: "The provider broke off.", type: "api_error", code: "upstream_error", param: null },
+  error: {
+    message: "The provider's response was interrupted.",
+    type: "api_error",
+    code: "upstream_error",
+    param: null,
+  },
 };
 
 type Chunk = {
@@ -35,8 +40,8 @@ type Chunk = {
 };
 
 /**
- * Reads OpenAI's stream of a chat. Every event must be whole JSON. The usage chunk is kept back, as it is the router's
- * to show or hide, and so is `[DONE]`.
+ * Reads an OpenAI chat stream. Every event must be complete JSON. The usage chunk is withheld, because the router
+ * decides whether to show it; so is `[DONE]`.
  */
 export class ChatEvents implements StreamReader {
   readonly #wantsUsage: boolean;
@@ -46,21 +51,21 @@ export class ChatEvents implements StreamReader {
   readonly #text: TextMeter;
   readonly #seen = new Set<unknown>();
   readonly #finished = new Set<unknown>();
-  /** What was stated last of each side that makes sense. */
+  /** The last valid reported usage of each side. */
   #stated = NOTHING_STATED;
   #usageChunk:
     | { readonly data: string; readonly usage: unknown; readonly states: TokenUsage | undefined }
     | undefined;
   #last: Chunk = {};
-  /** What was read last. */
+  /** The chunk that was read last. */
   #chunk: Chunk = {};
 
   constructor(given: {
     readonly wantsUsage: boolean;
     readonly limits: UsageLimits;
-    /** How many choices were asked for: the answer is whole when each of them has ended. */
+    /** Number of requested choices: the answer is complete when each of them has ended. */
     readonly choices: number;
-    /** The model as the client named it, where the provider calls it otherwise. */
+    /** The model as the client named it, if the provider's name differs. */
     readonly model?: string | undefined;
     readonly text: TextMeter;
   }) {
@@ -84,7 +89,10 @@ export class ChatEvents implements StreamReader {
     return chunkPieces(choicesOf(this.#chunk));
   }
 
-  /** Whether the choices that were requested have ended, or as many under other numbers: more of them are passed on and waited for by nobody. */
+  /**
+   * Whether the requested choices, or as many with other indexes, have ended. Extra choices are forwarded but not
+   * awaited.
+   */
   get isFinished(): boolean {
     if (this.#finished.size < this.#choices) return false;
     if (this.#finished.size === this.#seen.size) return true;
@@ -111,7 +119,10 @@ export class ChatEvents implements StreamReader {
     return "withheld";
   }
 
-  /** With the client's name for the model and `reasoning_content`, and without usage: some providers state it on every chunk, and the client gets one, of what is billed, if it asked. */
+  /**
+   * The event with the client's name of the model and `reasoning_content`, and without usage: some providers report it
+   * on every chunk, while the client gets a single chunk with the billed usage, if it requested one.
+   */
   shown(event: Buffer): Buffer {
     const { usage, choices, model } = this.#chunk;
     const hasUsage = usage !== undefined && usage !== null;
@@ -130,17 +141,17 @@ export class ChatEvents implements StreamReader {
   }
 
   closing(trace: Trace, billed: TokenUsage): Buffer {
-    const told = this.#wantsUsage
+    const trailer = this.#wantsUsage
       ? `data: ${this.#shownUsage(trace, billed)}\n\n`
       : `: x_0g_trace ${JSON.stringify(trace)}\n\n`;
-    return Buffer.from(`${told}data: [DONE]\n\n`);
+    return Buffer.from(`${trailer}data: [DONE]\n\n`);
   }
 
   broken(): Buffer {
     return Buffer.from(`data: ${JSON.stringify(BROKEN)}\n\n`);
   }
 
-  /** The provider's own usage chunk where what it says is what is billed, else one that says what is. */
+  /** The provider's own usage chunk if it equals the billed usage, otherwise one with the billed usage. */
   #shownUsage(trace: Trace, billed: TokenUsage): string {
     const shown = JSON.stringify({ x_0g_trace: trace });
     const { data = "", usage, states } = this.#usageChunk ?? {};
@@ -162,7 +173,7 @@ export class ChatEvents implements StreamReader {
     });
   }
 
-  /** Usage may be stated again and again: of the answer only what comes after it is counted. */
+  /** Usage may be reported repeatedly: only the part of the answer after the last report is counted. */
   #takeUsage(usage: unknown): StatedUsage {
     const stated = readUsage(usage, this.#limits);
     if (stated.outputTokens !== undefined) this.#text.clear();
@@ -182,7 +193,7 @@ export class ChatEvents implements StreamReader {
     return this.#model === undefined ? chunk : { ...chunk, model: this.#model };
   }
 
-  /** A provider that states no reason to end states none for any choice; else each choice that was asked for has one. */
+  /** A provider reports finish reasons either for no choice at all, or for every requested choice. */
   #end(): EventKind {
     const statesReasons = this.#finished.size > 0 || this.#choices > 1;
     if (statesReasons && !this.isFinished) throw broken();

@@ -2,20 +2,20 @@ import type { Piece } from "./delivered-text.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What of a delta is text that another provider can say as well. */
+/** The members of a delta that are text another provider could repeat. */
 const TEXTS: ReadonlySet<string> = new Set(["content", "reasoning_content", "reasoning", "refusal"]);
 
 /**
- * What a chunk of a chat says, choice by choice: texts, and the reason to end. Undefined for what is said only once:
- * calls of tools, which have ids of their own, sounds, probabilities, and members that are not known here.
+ * The pieces of a chat chunk, choice by choice: texts and finish reasons. Undefined if it contains something that
+ * cannot be repeated: tool calls, which have unique ids, audio, log probabilities, or unknown members.
  */
 export function chunkPieces(choices: readonly unknown[]): readonly Piece[] | undefined {
   const pieces: Piece[] = [];
   for (const choice of choices) {
     const { index = 0, delta, logprobs, finish_reason: reason } = fieldsOf(choice);
-    if (isStated(logprobs)) return undefined;
+    if (isPresent(logprobs)) return undefined;
     for (const [name, value] of Object.entries(fieldsOf(delta))) {
-      if (name === "role" || !isStated(value)) continue;
+      if (name === "role" || !isPresent(value)) continue;
       if (!TEXTS.has(name) || typeof value !== "string") return undefined;
       pieces.push({ channel: `${index} ${name}`, text: value });
     }
@@ -24,14 +24,14 @@ export function chunkPieces(choices: readonly unknown[]): readonly Piece[] | und
   return pieces;
 }
 
-/** The choices of a chunk, saying these texts in place of the pieces that `chunkPieces` found, in the same order. */
+/** The choices of a chunk with the pieces that `chunkPieces` found replaced by these texts, in the same order. */
 export function renderChoices(choices: readonly unknown[], texts: readonly string[]): readonly unknown[] {
   let at = 0;
   return choices.map((choice) => {
     const fields = fieldsOf(choice);
     const delta = Object.fromEntries(
       Object.entries(fieldsOf(fields.delta)).map(([name, value]) => {
-        const isPiece = name !== "role" && isStated(value);
+        const isPiece = name !== "role" && isPresent(value);
         return [name, isPiece ? texts[at++] : value];
       }),
     );
@@ -40,7 +40,7 @@ export function renderChoices(choices: readonly unknown[], texts: readonly strin
   });
 }
 
-function isStated(value: unknown): boolean {
+function isPresent(value: unknown): boolean {
   if (value === null || value === undefined || value === "") return false;
   return !Array.isArray(value) || value.length > 0;
 }

@@ -20,8 +20,8 @@ const tokens = z
   .max(2 ** 31 - 1);
 
 /**
- * The `provider` object of a body, which every JSON request for inference may have: the deprecated way to steer the
- * choice of a provider. Headers win field by field (facts 1.2).
+ * The `provider` object that every JSON inference request may contain: the deprecated way to control provider routing.
+ * Headers take precedence field by field (facts 1.2).
  */
 export const PROVIDER_OBJECT = z
   .object({
@@ -31,9 +31,11 @@ export const PROVIDER_OBJECT = z
     trust_mode: z.enum(TRUST_FLOORS).nullish(),
   })
   .nullish()
-  .meta({ description: "The same as the routing headers, which win field by field. Deprecated." });
+  .meta({
+    description: "Equivalent to the routing headers, which take precedence field by field. Deprecated.",
+  });
 
-/** The fields that the router itself reads; all others are the provider's to judge (facts 1.2). OpenAPI shows the same. */
+/** The fields that the router reads; the provider validates all others (facts 1.2). OpenAPI publishes this schema. */
 export const CHAT_REQUEST = z
   .looseObject({
     model: shortText(256),
@@ -51,7 +53,7 @@ export const CHAT_REQUEST = z
   })
   .meta({ id: "ChatRequest" });
 
-/** The fields of a chat by which its providers are ranked. */
+/** The fields of a chat that are used to rank providers. */
 export const CHAT_SIZE_FIELDS = {
   messages: CHAT_REQUEST.shape.messages.optional(),
   max_tokens: CHAT_REQUEST.shape.max_tokens,
@@ -59,23 +61,25 @@ export const CHAT_SIZE_FIELDS = {
   n: CHAT_REQUEST.shape.n,
 };
 
-/** A chat request as the router needs to know it. */
+/** A chat request, reduced to what the router reads. */
 export type ChatRequest = RequestFields & {
   readonly model: string;
   readonly stream: boolean;
-  /** Whether the client asked for the usage chunk at the end of a stream. */
+  /** Whether the client requested the usage chunk at the end of a stream. */
   readonly wantsUsage: boolean;
   readonly maxTokens: number | undefined;
   readonly choices: number;
-  /** Whether the provider's signature of the answer is to be checked. */
+  /** Whether to verify the provider's signature of the answer. */
   readonly verifyTee?: boolean;
-  /** How many tokens the question has at most. */
+  /** The bound on the tokens of the prompt. */
   readonly prompt: PromptBound;
-  /** What its `provider` object asks for. */
+  /** The preferences of its `provider` object. */
   readonly preferences: RoutingPreferences;
 };
 
-/** Reads a chat request. Throws `invalid_body` naming the field at fault; a body that would touch a prototype is none. */
+/**
+ * Reads a chat request. Throws `invalid_body` naming the invalid field; a body that would touch a prototype is invalid.
+ */
 export async function readChatRequest(bytes: Buffer): Promise<ChatRequest> {
   const { fields, elided } = await readPromptFields(CHAT_REQUEST, bytes);
   return {
@@ -93,7 +97,7 @@ export async function readChatRequest(bytes: Buffer): Promise<ChatRequest> {
   };
 }
 
-/** What a `provider` object asks for. */
+/** The routing preferences of a `provider` object. */
 export function providerPreferences(stated: z.output<typeof PROVIDER_OBJECT>): RoutingPreferences {
   const { sort, address, allow_fallbacks: allowFallbacks, trust_mode: trustMode } = stated ?? {};
   return {
@@ -105,18 +109,18 @@ export function providerPreferences(stated: z.output<typeof PROVIDER_OBJECT>): R
 }
 
 /**
- * The body for the provider: the client's own bytes where nothing is to be changed; with fields appended at the end
- * where they are only to be added (numbers keep all their digits); written anew only where a field must go.
+ * The body for the provider: the client's own bytes if nothing changes; with fields appended if they are only added
+ * (numbers keep all their digits); serialized anew only if a field is removed.
  */
 export function providerBody(
   request: ChatRequest,
   maxTokens: number,
   provider: Pick<Provider, "upstreamModel"> = {},
-  { asksUsage = true }: { readonly asksUsage?: boolean } = {},
+  { requestsUsage = true }: { readonly requestsUsage?: boolean } = {},
 ): Buffer {
   const { fields, stream } = request;
   const added: Record<string, unknown> = { ...upstreamModel(provider) };
-  if (stream && asksUsage && !request.wantsUsage)
+  if (stream && requestsUsage && !request.wantsUsage)
     added.stream_options = { ...(fields.stream_options as object), include_usage: true };
   if (request.maxTokens === undefined) added.max_tokens = maxTokens;
   return forwardedBody(request, added);

@@ -1,27 +1,27 @@
 import { boundPrompt, type PromptBound } from "../billing/prompt-bound.ts";
 
 /**
- * What an answer is taken to have when the client sets no limit, only to compare prices: about the mean of the public
- * logs of chats (WildChat 441 tokens, LMSYS-Chat-1M 215).
+ * Assumed tokens of an answer without a client limit, used only to compare prices: about the mean of public chat logs
+ * (WildChat 441 tokens, LMSYS-Chat-1M 215).
  */
 const USUAL_ANSWER_TOKENS = 400;
 
-/** What providers of a chat are ranked by: the tokens of its prompt, and of its answer. */
+/** The size by which the providers of a chat are ranked: the tokens of its prompt and answer. */
 export type LikelySize = {
   readonly inputTokens?: number | undefined;
   readonly outputTokens: number;
-  /** The limit of the answer, where the client sets one. */
+  /** The client's limit on the answer, if it sets one. */
   readonly answerTokens?: number | undefined;
 };
 
-/** What is known of a chat before it is sent. */
+/** The known parameters of a chat before it is sent. */
 export type PlannedChat = {
   readonly prompt?: Pick<PromptBound, "likelyTokens"> | undefined;
   readonly maxTokens?: number | undefined;
   readonly choices?: number;
 };
 
-/** The size that a chat probably has; `modelLimit` limits an answer for which the client sets no limit. */
+/** The likely size of a chat; `modelLimit` applies to an answer without a client limit. */
 export function likelySize(
   { prompt, maxTokens, choices = 1 }: PlannedChat,
   modelLimit: number,
@@ -34,7 +34,7 @@ export function likelySize(
   };
 }
 
-/** A chat of these messages, as its request would be measured. */
+/** A planned chat with these messages, measured as its request would be. */
 export function plannedChat({
   messages,
   maxTokens,

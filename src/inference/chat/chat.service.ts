@@ -26,26 +26,26 @@ type Dependencies = {
   readonly admission: AdmissionService;
   readonly exchanges: DispatchService;
   readonly bodies: Bodies;
-  /** What an answer may have when the client sets no limit, tokens. */
+  /** Limit on the tokens of an answer when the client sets none. */
   readonly maxCompletionTokens: number;
 };
 
 /** A whole answer: the provider's own bytes with `x_0g_trace` appended. */
 export type ChatCompletion = { readonly body: Buffer; readonly responseKey: string | undefined };
 
-/** Runs chat completions: hold, forward, settle. One call is one charge, whatever happens in between. */
+/** Runs chat completions: hold, forward, settle. Each call is charged once, whatever happens in between. */
 export class ChatService {
   readonly #dependencies: Dependencies;
-  /** Providers that refuse to be asked for their usage in streams. */
-  readonly #tellsNoUsage = new QuickLru<string, true>({ maxSize: REMEMBERED_PROVIDERS });
+  /** Providers that reject the option for usage in streams. */
+  readonly #lacksStreamUsage = new QuickLru<string, true>({ maxSize: REMEMBERED_PROVIDERS });
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
   }
 
   /**
-   * Answers a chat as a whole, after its bill is committed. Throws what admission throws, `provider_error` when no
-   * provider gives an answer (and then nothing is billed), and the provider's own reason when it refuses the request.
+   * Returns a whole chat answer once its bill is committed. Throws what admission throws, `provider_error` when no
+   * provider answers (nothing is billed then), and the provider's own reason when it rejects the request.
    */
   complete(
     request: ChatRequest,
@@ -57,9 +57,9 @@ export class ChatService {
   }
 
   /**
-   * Answers a chat as a stream into `sink`, and resolves when it is over and billed. Rejects only while nothing was
-   * written yet; later failures are told in the stream. When the client leaves, the provider is cut off at once and
-   * what was delivered is billed.
+   * Streams a chat answer into `sink`, and resolves when it has ended and is billed. Rejects only before the first
+   * write; later failures are reported in the stream. When the client disconnects, the provider is aborted immediately
+   * and the delivered part is billed.
    */
   stream(
     request: ChatRequest,
@@ -77,7 +77,7 @@ export class ChatService {
     preferences: RoutingPreferences | undefined,
   ): Promise<ChatCompletion> {
     const { admission, exchanges, bodies } = this.#dependencies;
-    const admitted = await admission.admit(this.#askOf(request, preferences), caller);
+    const admitted = await admission.admit(this.#toAdmissionRequest(request, preferences), caller);
     const { bytes, choices } = request;
     const { answer, reading, trace } = await exchanges.collect(admitted, CHAT_PATH, {
       signal,
@@ -99,7 +99,7 @@ export class ChatService {
     preferences: RoutingPreferences | undefined,
   ): Promise<void> {
     const { admission, exchanges, bodies } = this.#dependencies;
-    const admitted = await admission.admit(this.#askOf(request, preferences), caller);
+    const admitted = await admission.admit(this.#toAdmissionRequest(request, preferences), caller);
     const { wantsUsage, choices, bytes } = request;
     await exchanges.stream(admitted, CHAT_PATH, {
       sink,
@@ -113,7 +113,7 @@ export class ChatService {
     });
   }
 
-  /** An answer without a limit of the client's is sent with ours. */
+  /** Our own limit applies to a request without a client limit. */
   #limitsOf(
     { maxTokens = this.#dependencies.maxCompletionTokens, choices }: ChatRequest,
     provider: Provider,
@@ -122,18 +122,18 @@ export class ChatService {
   }
 
   /**
-   * Some servers refuse `stream_options`, by which their usage is requested. The first refusal is remembered and fails
-   * the attempt, which is made again without it. Undefined for any other refusal.
+   * Some servers reject `stream_options`, which requests usage. The first rejection is remembered and fails the
+   * attempt, which is then repeated without the option. Undefined for any other error.
    */
   #learn(refusal: AppError, key: string): ProviderFailure | undefined {
     if (refusal.code !== "invalid_body" || !/stream_options|include_usage/.test(refusal.message))
       return undefined;
-    if (this.#tellsNoUsage.has(key)) return undefined;
-    this.#tellsNoUsage.set(key, true);
+    if (this.#lacksStreamUsage.has(key)) return undefined;
+    this.#lacksStreamUsage.set(key, true);
     return new ProviderFailure("field", { message: refusal.message, cause: refusal });
   }
 
-  #askOf(
+  #toAdmissionRequest(
     request: ChatRequest,
     preferences: RoutingPreferences | undefined,
     counted?: number,
@@ -149,7 +149,8 @@ export class ChatService {
       ...likelySize(request, modelLimit, counted),
       counted:
         counted === undefined
-          ? async () => this.#askOf(request, preferences, await bodies.countRequest(request.bytes))
+          ? async () =>
+              this.#toAdmissionRequest(request, preferences, await bodies.countRequest(request.bytes))
           : undefined,
       isShort: prompt.isShort,
       verifyTee: request.verifyTee,
@@ -159,7 +160,7 @@ export class ChatService {
           request,
           affordableTokens({ ...size, promptTokens: promptTokensOf(size, provider) }, provider, held),
           provider,
-          { asksUsage: !this.#tellsNoUsage.has(keyOf(provider)) },
+          { requestsUsage: !this.#lacksStreamUsage.has(keyOf(provider)) },
         ),
     };
   }

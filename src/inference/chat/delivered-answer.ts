@@ -8,26 +8,26 @@ import { answerIdOf, emptyAnswer, readAnswerObject } from "./whole-answer.ts";
 
 /** The assumed bit rate of audio of unknown length: 128 kbit/s. */
 const USUAL_BYTES_PER_SECOND = 16_000;
-/** The last stamps of subtitles are in their end, which is all that is looked through. */
+/** The last timestamps of subtitles are at their end, so only that part is searched. */
 const MAX_SEARCHED = 65_536;
 const STAMP = /-->[ \t]{0,8}(?:(\d{1,3}):)?(\d{2}):(\d{2})[.,](\d{3})/g;
 
-/** A transcription's bill: seconds of sound, rounded up. */
+/** The billed usage of a transcription: seconds of audio, rounded up. */
 export type TranscriptReading = {
   readonly usage: UnitUsage;
   readonly estimated: boolean;
   readonly answerId: string | undefined;
-  /** What sets the member `usage`, where the provider's own is not what is billed. */
+  /** The edits that set `usage` where the provider's own is not what is billed. */
   readonly edits: readonly Edit[];
 };
 
-/** Usage of a transcription as OpenAI's API has it. */
+/** Usage of a transcription in OpenAI's format. */
 type DurationUsage = { readonly type: "duration"; readonly seconds: number };
 
 /**
- * Judges a transcription, and says what is billed: the seconds that the sound itself proves, else those that the
- * answer states, else an estimate by its size. Throws a `ProviderFailure` for what is no transcription, and the
- * provider's reason when it blames the request.
+ * Validates a transcription and determines its billed usage: the seconds that the audio itself proves, otherwise those
+ * that the answer reports, otherwise an estimate by size. Throws a `ProviderFailure` for an invalid transcription, and
+ * the provider's reason when it blames the request.
  */
 export async function readTranscript(
   answer: ProviderAnswer,
@@ -56,23 +56,23 @@ function billedSeconds(stated: number | undefined, duration: AudioDuration, size
   return { seconds: Math.min(usual, duration.seconds), isEstimate: true };
 }
 
-/** The member `usage` of the answer, unless the provider states just what is billed. */
+/** The member `usage` of the answer, unless the provider's own equals the billed usage. */
 function shownUsage(stated: unknown, seconds: number): { readonly usage?: DurationUsage } {
   return isDuration(stated, seconds) ? {} : { usage: { type: "duration", seconds } };
 }
 
-/** Whether a provider states just so many seconds. */
+/** Whether a provider's usage is exactly this number of seconds. */
 function isDuration(stated: unknown, seconds: number): boolean {
   if (typeof stated !== "object" || stated === null) return false;
   return "type" in stated && stated.type === "duration" && "seconds" in stated && stated.seconds === seconds;
 }
 
-/** Whether a transcription in this format is answered as JSON. */
+/** Whether a transcription in this format is returned as JSON. */
 export function isJson(format: TranscriptFormat): boolean {
   return format === "json" || format === "verbose_json";
 }
 
-/** What so many seconds of sound are billed as. */
+/** The billed units for seconds of audio. */
 export function audioUnits(seconds: number): UnitUsage {
   return { inputUnits: 0, outputUnits: seconds };
 }

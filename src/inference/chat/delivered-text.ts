@@ -1,23 +1,26 @@
 import { ProviderFailure } from "../providers/provider-failure.ts";
 
-/** A part of what an event says. Its channel is what it is a part of: one answer of several, its thoughts, its end. */
+/**
+ * A piece of text of an event. Its channel identifies what it belongs to: a choice's content, reasoning or finish
+ * reason.
+ */
 export type Piece = { readonly channel: string; readonly text: string };
 
-/** Longer answers are not taken up by another provider, as they are kept in memory for it. */
+/** Longer answers are not resumed with another provider, because the delivered text is held in memory. */
 const MAX_CHARACTERS = 1_048_576;
 
-/** What a client was given of a streamed answer, kept so that another provider's can be compared with it. */
+/** The part of a streamed answer that the client has received, stored to compare another provider's answer with it. */
 export class DeliveredText {
   readonly #channels = new Map<string, string[]>();
   #characters = 0;
   #isRepeatable = true;
 
-  /** Whether another provider might say the same: it is not too long, and nothing is in it that is said only once. */
+  /** Whether another provider could repeat the text: it is not too long and contains nothing unrepeatable. */
   get isRepeatable(): boolean {
     return this.#isRepeatable;
   }
 
-  /** Adds what an event said; undefined for what cannot be repeated. */
+  /** Adds the pieces of an event; undefined for an event that cannot be repeated. */
   add(pieces: readonly Piece[] | undefined): void {
     if (!this.#isRepeatable) return;
     for (const { channel, text } of pieces ?? []) {
@@ -31,31 +34,31 @@ export class DeliveredText {
     this.#channels.clear();
   }
 
-  /** What each channel has said. */
+  /** The full text of each channel. */
   texts(): ReadonlyMap<string, string> {
     return new Map([...this.#channels].map(([channel, texts]) => [channel, texts.join("")]));
   }
 }
 
 /**
- * Compares what a provider says with what the client was given by the one before, and lets through only what goes on
- * from there: not a character twice, and nothing of an answer that is another one.
+ * Compares a provider's answer with the text that the client received from the previous provider, and passes only the
+ * continuation: no character twice, and nothing of an answer that differs.
  */
 export class ResumeMatcher {
   readonly #left: Map<string, string>;
 
-  constructor(transcript: DeliveredText) {
-    this.#left = new Map([...transcript.texts()].filter(([, text]) => text !== ""));
+  constructor(delivered: DeliveredText) {
+    this.#left = new Map([...delivered.texts()].filter(([, text]) => text !== ""));
   }
 
-  /** Whether everything was repeated. */
+  /** Whether all of the delivered text has been repeated. */
   get isOver(): boolean {
     return this.#left.size === 0;
   }
 
   /**
-   * What of these pieces is new, one text for each. Throws a `ProviderFailure` of the kind `differs` when they are not
-   * what the client was given, or new before all of that was repeated.
+   * Returns the new part of each piece. Throws a `ProviderFailure` of kind `differs` when a piece differs from the
+   * delivered text, or adds to it before all of it was repeated.
    */
   take(pieces: readonly Piece[] | undefined): readonly string[] {
     if (!pieces) throw differs();
@@ -76,7 +79,7 @@ export class ResumeMatcher {
   }
 }
 
-/** The failure of a provider whose answer is not the one that was begun. */
+/** The failure of a provider whose answer differs from the one that was begun. */
 export function differs(): ProviderFailure {
-  return new ProviderFailure("differs", { message: "Another provider's answer was not the same." });
+  return new ProviderFailure("differs", { message: "Another provider's answer was different." });
 }

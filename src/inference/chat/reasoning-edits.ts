@@ -3,8 +3,8 @@ import { type Edit, itemsOf, type Range, valuesOf } from "../body/json-member.ts
 const QUOTE = 0x22;
 
 /**
- * What gives the messages of a whole chat their `reasoning` as `reasoning_content` too, where they lack it. `body` is
- * JSON that was parsed before; the time is linear, with the texts in it skipped.
+ * The edits that copy `reasoning` to `reasoning_content` in the messages of a whole chat that lack it. `body` is valid
+ * JSON. The time is linear, and strings are skipped.
  */
 export function reasoningEdits(body: Buffer): readonly Edit[] {
   const choices = valuesOf(body, "choices").at(-1);
@@ -28,7 +28,7 @@ function editOf(body: Buffer, message: Range): readonly Edit[] {
     : [];
 }
 
-/** A value without the space around it. */
+/** A value without surrounding whitespace. */
 function trimmed(body: Buffer, range: Range | undefined): Range | undefined {
   if (!range) return undefined;
   let { start, end } = range;

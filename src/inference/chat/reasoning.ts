@@ -1,8 +1,8 @@
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Whether a choice, whole or of a stream, tells its reasoning as `reasoning` alone: some servers call it so, and the
- * network's clients read `reasoning_content` (facts 1.3).
+ * Whether a choice, whole or streamed, has its reasoning only as `reasoning`, which some servers use; the network's
+ * clients read `reasoning_content` (facts 1.3).
  */
 export function lacksReasoningContent(choice: unknown): boolean {
   const { delta, message } = fieldsOf(choice);

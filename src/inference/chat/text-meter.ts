@@ -1,9 +1,9 @@
 import type { Bodies } from "../body/body-pool.ts";
 
-/** So much text is kept before it is counted; most answers are shorter and state their usage. */
-const MAX_KEPT = 262_144;
+/** Text is buffered up to this length before it is counted; most answers are shorter and report their usage. */
+const MAX_BUFFERED = 262_144;
 
-/** Counts the tokens of a text that comes in pieces, in bounded memory. */
+/** Counts the tokens of a text that arrives in pieces, in bounded memory. */
 export class TextMeter {
   readonly #bodies: Pick<Bodies, "countText">;
   readonly #counts: Promise<number>[] = [];
@@ -15,23 +15,23 @@ export class TextMeter {
 
   add(text: string): void {
     this.#text += text;
-    if (this.#text.length > MAX_KEPT) this.#fold();
+    if (this.#text.length > MAX_BUFFERED) this.#flush();
   }
 
-  /** Forgets what was added: it was counted by someone else. */
+  /** Discards the text added so far: the provider has counted it. */
   clear(): void {
     this.#text = "";
     this.#counts.length = 0;
   }
 
-  /** Tokens of all that was added since it was cleared. Never rejects. */
+  /** Counts the tokens of the text added since the last `clear`. Never rejects. */
   async count(): Promise<number> {
-    this.#fold();
+    this.#flush();
     const counts = await Promise.all(this.#counts);
     return counts.reduce((sum, tokens) => sum + tokens, 0);
   }
 
-  #fold(): void {
+  #flush(): void {
     if (this.#text === "") return;
     this.#counts.push(this.#bodies.countText(this.#text));
     this.#text = "";

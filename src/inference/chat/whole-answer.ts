@@ -6,8 +6,8 @@ import { ProviderFailure } from "../providers/provider-failure.ts";
 const MAX_ANSWER_ID = 256;
 
 /**
- * Reads a whole answer of status 200 as a JSON object, in which the texts of a long answer are cut. Throws a
- * `ProviderFailure` for what is none, the provider's reason when it blames the request, and `unavailable`.
+ * Reads a whole answer of status 200 as a JSON object; the strings of a long answer are truncated. Throws a
+ * `ProviderFailure` for an invalid answer, the provider's reason when it blames the request, and `unavailable`.
  */
 export async function readAnswerObject(
   answer: ProviderAnswer,
@@ -34,7 +34,7 @@ export function answerIdOf({ id }: Readonly<Record<string, unknown>>): string | 
   return typeof id === "string" && id.length <= MAX_ANSWER_ID ? id : undefined;
 }
 
-/** The failure of a provider whose answer is none. */
+/** The failure of a provider whose answer is invalid. */
 export function emptyAnswer(message: string, cause?: unknown): ProviderFailure {
   return new ProviderFailure("malformed", { message, cause });
 }

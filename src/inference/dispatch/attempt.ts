@@ -1,11 +1,11 @@
 import type { Provider } from "../providers/provider.ts";
 
-/** One try of a request, as whoever carries it out sees it. */
+/** The parameters of one attempt of a request. */
 export type AttemptOptions = {
   readonly provider: Provider;
-  /** Whether another provider can still be asked after this one. */
+  /** Whether another provider can still be tried after this one. */
   readonly hasOther: boolean;
   readonly totalMs: number;
-  /** To be called when the first byte of the answer is there. */
+  /** Must be called when the first byte of the answer arrives. */
   firstByte(): void;
 };

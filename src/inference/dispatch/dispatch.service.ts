@@ -21,31 +21,31 @@ type Dependencies = {
   readonly clock: WaitingClock;
   readonly log: Logger;
   readonly memory: MemoryBudget;
-  /** How often providers are asked for one request, together. */
+  /** Maximum number of attempts of one request, over all providers. */
   readonly tries: number;
-  /** Deadline of all tries together, milliseconds. */
+  /** Deadline of all attempts together, milliseconds. */
   readonly totalMs: number;
   /** Deadline for the head of an answer, milliseconds. The last provider has `totalMs` for a whole answer. */
   readonly firstByteMs: number;
-  /** Longest silence between two chunks, milliseconds. */
+  /** Maximum silence between two chunks, milliseconds. */
   readonly silenceMs: number;
   /**
-   * Deadline, while another provider can be asked, for the first content of a stream, and for the first byte of a whole
-   * answer behind its head, milliseconds.
+   * Deadline, while another provider can be tried, for the first content of a stream, and for the first byte of a whole
+   * answer after its head, milliseconds.
    */
   readonly firstTokenMs: number;
-  /** How long a client may leave a stream unread, milliseconds; then it counts as gone. */
+  /** How long a client may leave a stream unread before it counts as disconnected, milliseconds. */
   readonly stallMs: number;
-  /** Whether a stream that was cut goes on with the next provider whose answer begins as it did. */
+  /** Whether an interrupted stream resumes with the next provider whose answer starts with the delivered text. */
   readonly resumesStreams: boolean;
 };
 
-/** What an answer says that is billed, and the provider's own id of the answer. */
+/** The billed usage of an answer, and the provider's own id of the answer. */
 export type Reading = {
   readonly usage: Usage;
   readonly estimated: boolean;
   readonly answerId?: string | undefined;
-  /** What the client is shown otherwise than the provider wrote it, such as the usage that is billed. */
+  /** Changes to the provider's answer for the client, such as the billed usage. */
   readonly edits?: readonly Edit[];
 };
 
@@ -57,13 +57,13 @@ export type Collected<R extends Reading> = {
   readonly trace: Trace;
 };
 
-/** 125 tokens a second: an answer of 4,096 tokens has 93 s by default before another provider is asked. */
+/** 125 tokens a second: an answer of 4,096 tokens has 93 s by default before another provider is tried. */
 const MS_PER_TOKEN = 8;
 
 /**
- * Carries an admitted request to its candidates, one after the other, until one answers: at most `tries` times, within
- * one deadline, under one hold and for one charge (promises F32). Where no candidate is left that was not asked, one
- * whose failure may pass is asked again, after what it asks for or a growing pause with jitter.
+ * Sends an admitted request to its candidates, one after the other, until one answers: at most `tries` times, within
+ * one deadline, under one hold and for one charge (promises F32). When every candidate has been tried, one with a
+ * transient failure is retried, after the delay it requested or an exponential backoff with jitter.
  */
 export class DispatchService {
   readonly #dependencies: Dependencies;
@@ -74,9 +74,9 @@ export class DispatchService {
   }
 
   /**
-   * Posts an admitted request to the endpoint `path` and gathers the whole answer; `read` judges it and says what is
-   * billed. It throws a `ProviderFailure` for an answer that is none, and then the next provider is asked; any other
-   * `AppError` is an answer to the client. Resolves when the bill is committed. Whatever goes wrong, the hold is ended.
+   * Posts an admitted request to the endpoint `path` and collects the whole answer; `read` validates it and returns the
+   * billed usage. If `read` throws a `ProviderFailure`, the next provider is tried; any other `AppError` is the answer
+   * to the client. Resolves when the bill is committed. On every failure the hold is ended.
    */
   async collect<R extends Reading>(
     admitted: Admitted,
@@ -84,7 +84,7 @@ export class DispatchService {
     given: PostOptions & {
       readonly signal: AbortSignal;
       readonly maxBytes?: number;
-      /** The most tokens that the answer can have, where tokens are what it is made of. */
+      /** Maximum tokens of the answer, where it consists of tokens. */
       readonly answerTokens?: number;
       read(answer: ProviderAnswer, provider: Provider): Promise<R>;
     },
@@ -121,14 +121,14 @@ export class DispatchService {
   }
 
   /**
-   * Calls `run` for one candidate after the other until it resolves. Throws the client's own failure at once, and the
-   * last provider's when none is left or `mayGoOn` says that there is to be no other.
+   * Calls `run` for one candidate after the other until it resolves. Throws a failure caused by the client immediately,
+   * and the last provider's failure when no candidate is left or `mayFailOver` returns false.
    */
   async withFailover<T>(
     admitted: Admitted,
     signal: AbortSignal,
     run: (attempt: AttemptOptions) => Promise<T>,
-    mayGoOn: () => boolean = () => true,
+    mayFailOver: () => boolean = () => true,
   ): Promise<T> {
     const { clock, health, tries, totalMs } = this.#dependencies;
     const untilMs = clock.monotonicMs() + totalMs;
@@ -144,7 +144,7 @@ export class DispatchService {
       if (Math.max(next.notBeforeMs, clock.monotonicMs()) >= untilMs) break;
       const waitMs = next.notBeforeMs - clock.monotonicMs();
       if (waitMs > 0) await clock.sleep(waitMs, signal);
-      if (signal.aborted) throw new AppError("provider_error", "The client left.");
+      if (signal.aborted) throw new AppError("provider_error", "The client disconnected.");
       const { provider } = next;
       const trial = health.begin(provider);
       admitted.beginAttempt(provider);
@@ -164,7 +164,7 @@ export class DispatchService {
         return result;
       } catch (error) {
         if (!(error instanceof AppError)) {
-          // Not the provider's doing: asking another one would not help, or bill twice.
+          // Not caused by the provider: trying another one would not help, or might bill twice.
           trial.drop();
           throw error;
         }
@@ -173,10 +173,10 @@ export class DispatchService {
         else recordOutcome(trial, last);
         admitted.endAttempt(signal.aborted ? "aborted" : "failed", last);
         if (signal.aborted) throw last;
-        if (last.code === "context_length_exceeded" && mayGoOn() && keepLarger(queue, provider)) continue;
+        if (last.code === "context_length_exceeded" && mayFailOver() && keepLarger(queue, provider)) continue;
         if (!(last instanceof ProviderFailure)) throw last;
         this.#logFailure(admitted, provider, last);
-        if (last.kind === "differs" || !mayGoOn()) throw last;
+        if (last.kind === "differs" || !mayFailOver()) throw last;
         const pauseMs = pauseAfter(last, next.failures);
         if (pauseMs !== undefined)
           queue.push({ provider, notBeforeMs: clock.monotonicMs() + pauseMs, failures: next.failures + 1 });
@@ -186,16 +186,16 @@ export class DispatchService {
   }
 
   /**
-   * Posts an admitted request to the endpoint `path` and passes its events on into `sink`. Resolves when it is over
-   * and billed. Rejects only while nothing was written; later failures are told in the stream, unless another provider
-   * goes on where it was cut. When the client leaves, the provider is cut off at once and what was delivered is billed.
+   * Posts an admitted request to the endpoint `path` and relays its events into `sink`. Resolves when the answer has ended
+   * and is billed. Rejects only before the first write; later failures are reported in the stream, unless another
+   * provider resumes it. When the client disconnects, the provider is aborted and the delivered part is billed.
    */
   async stream(
     admitted: Admitted,
     path: `/${string}`,
     given: PostOptions &
       Pick<StreamOptions, "sink" | "newReader" | "countInput"> & {
-        /** What a refusal is, where it is not the client's fault but ours. */
+        /** Converts a rejection that we caused, not the client, to a `ProviderFailure`. */
         ourFault?(refusal: AppError, provider: Provider): ProviderFailure | undefined;
       },
   ): Promise<void> {
@@ -217,35 +217,35 @@ export class DispatchService {
       }
     };
     try {
-      await this.withFailover(admitted, relay.left, run, () => relay.mayGoOn);
+      await this.withFailover(admitted, relay.clientGone, run, () => relay.mayFailOver);
     } catch (error) {
       if (relay.isSettled) throw error;
       if (relay.isBegun) await relay.breakOff(error);
-      else await this.release(admitted, error, relay.left.aborted);
+      else await this.release(admitted, error, relay.clientGone.aborted);
       if (!relay.isBegun || !(error instanceof AppError)) throw error;
     }
   }
 
-  /** Ends the hold of a request that failed, or whose client left, without a charge. */
+  /** Releases the hold of a request that failed, or whose client disconnected, without a charge. */
   async release(admitted: Admitted, error: unknown, isAborted: boolean): Promise<void> {
     const errorCode = error instanceof AppError ? error.code : "internal_error";
     const { billing } = await admitted.settle({ outcome: isAborted ? "aborted" : "failed", errorCode });
     if (error instanceof AppError) error.isUncharged = billing.total_cost === "0";
   }
 
-  /** Has `drain` wait for a request, admission included. */
+  /** Makes `drain` wait for a request, including its admission. */
   track<T>(request: Promise<T>): Promise<T> {
     const done = request.finally(() => this.#running.delete(done));
     this.#running.add(done);
     return done;
   }
 
-  /** Waits until every request under way is billed. */
+  /** Waits until every running request is billed. */
   async drain(): Promise<void> {
     await Promise.allSettled(this.#running);
   }
 
-  /** How long a whole answer may take while another provider can be asked: longer ones may have more tokens to make. */
+  /** Deadline of a whole answer while another provider can be tried: answers with more tokens get more time. */
   #wholeAnswerMs(tokens = 0): number {
     return this.#dependencies.firstByteMs + tokens * MS_PER_TOKEN;
   }
@@ -266,7 +266,7 @@ export class DispatchService {
 
 function recordOutcome(trial: Trial, failure: AppError): void {
   if (failure instanceof ProviderFailure) trial.fail(failure);
-  // It answered: that the request was at fault is no fault of its.
+  // The provider answered: an error in the request does not count against it.
   else trial.succeed();
 }
 
@@ -279,15 +279,15 @@ async function readAs<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What a try failed by; without an account with the provider, there is no credential for it. */
+/** The failure of an attempt. Without an account with the provider there is no credential for it. */
 function failureOfAttempt(error: AppError): AppError {
   if (error.code !== "no_available_provider") return error;
   return new ProviderFailure("credential", { message: error.message, cause: error });
 }
 
-/** What the client gets when no provider answered: all being busy is not an error of its own, and may be retried. */
+/** The client's error when no provider answered. If all are busy, the error is retryable. */
 function allProvidersFailed(last: AppError | undefined): AppError {
-  if (!last) return new AppError("no_available_provider", "No provider of this model is available now.");
+  if (!last) return new AppError("no_available_provider", "No provider of this model is available.");
   if (!(last instanceof ProviderFailure)) return last;
   if (last.cause instanceof AppError) return last.cause;
   if (last.kind !== "busy") return last;

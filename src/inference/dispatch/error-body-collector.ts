@@ -5,19 +5,19 @@ import { ProviderFailure } from "../providers/provider-failure.ts";
 
 const MAX_BYTES = 65_536;
 
-/** What a provider answers in place of a stream. */
+/** Collects the body that a provider sends instead of an event stream. */
 export class ErrorBodyCollector {
   readonly #chunks: Buffer[] = [];
   #sizeBytes = 0;
 
-  /** Keeps a part of it. False when that is enough to know. */
+  /** Stores a chunk. Returns false once enough is stored. */
   keep(chunk: Buffer): boolean {
     this.#chunks.push(chunk);
     this.#sizeBytes += chunk.length;
     return this.#sizeBytes < MAX_BYTES;
   }
 
-  /** The failure that it stands for. */
+  /** The failure that the body represents. */
   failure(head: ProviderHead | undefined): AppError {
     const body = Buffer.concat(this.#chunks);
     if (head && head.status !== 200) return refusalOf(head, body);

@@ -4,30 +4,30 @@ const LF = 0x0a;
 const CR = 0x0d;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const NOTHING = Buffer.alloc(0);
-/** Shorter events are parsed in less than 5 ms, whatever is in them. */
+/** Shorter events are parsed in less than 5 ms, whatever they contain. */
 const MAX_UNMEASURED = 65_536;
 const DATA_LIMITS: JsonLimits = { maxDepth: 256, maxValues: 65_536 };
 const FIRST_BYTES = 4_096;
 
 /**
- * Cuts a server-sent event stream into whole events as the WHATWG's standard says, blank line included, wherever the
- * network cut it. It works on bytes with a carried remainder, so that an event or a character in two chunks is put
- * together. What readers may not expect is left out or rewritten, a byte order mark at the beginning and lines that end
- * with CR alone; nothing else is touched. An event may be at most `maxBytes` long. Its time is linear in the bytes, however small the chunks are: an
- * unfinished event grows in a buffer that doubles, and is searched once.
+ * Splits a server-sent event stream into whole events, including the blank line, as the WHATWG standard specifies and
+ * independently of chunk boundaries. It works on bytes and carries a remainder, so that an event or a character split
+ * over two chunks is joined. A leading byte order mark is removed and lines that end with CR alone are rewritten, since
+ * readers may not expect them; nothing else changes. An event may have at most `maxBytes`. The time is linear in the
+ * bytes, however small the chunks are: an unfinished event grows in a buffer that doubles, and is searched once.
  */
 export class EventScanner {
   readonly #maxBytes: number;
-  /** The unfinished event is at its beginning. */
+  /** Holds the unfinished event at its start. */
   #buffer: Buffer = Buffer.alloc(0);
   #length = 0;
-  /** Before this place the unfinished event has no end. */
+  /** The unfinished event has no end before this offset. */
   #searched = 0;
-  /** The beginning of the stream, while it may be that of a byte order mark. */
+  /** The first bytes of the stream, while they may belong to a byte order mark. */
   #beginning: Buffer | undefined = NOTHING;
-  /** Whether a line was ended by CR alone. */
+  /** Whether a line ended with CR alone. */
   #hasLoneCr = false;
-  /** Whether an event ended with a CR that may have been the half of a line end. */
+  /** Whether an event ended with a CR that may be the first half of CR LF. */
   #skipsLf = false;
 
   constructor(maxBytes = 1_048_576) {
@@ -50,7 +50,7 @@ export class EventScanner {
       this.#searched = end;
     }
     this.#skipsLf = start > 0 && start === bytes.length && bytes[start - 1] === CR;
-    this.#keep(bytes, start);
+    this.#storeRemainder(bytes, start);
     return events;
   }
 
@@ -72,12 +72,12 @@ export class EventScanner {
     return isMark ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes;
   }
 
-  /** What came after the last whole event. */
+  /** The bytes after the last whole event. */
   get remainder(): Buffer {
     return this.#buffer.subarray(0, this.#length);
   }
 
-  /** The unfinished event with what came now. */
+  /** Appends a chunk to the unfinished event. */
   #append(chunk: Buffer): Buffer {
     const length = this.#length + chunk.length;
     if (length > this.#buffer.length) this.#buffer = enlarged(this.remainder, length);
@@ -85,10 +85,10 @@ export class EventScanner {
     return this.#buffer.subarray(0, length);
   }
 
-  #keep(bytes: Buffer, start: number): void {
+  #storeRemainder(bytes: Buffer, start: number): void {
     const rest = bytes.subarray(start);
     if (rest.length > this.#maxBytes) throw new Error("an event of the stream is too long");
-    // Events that were handed out are views of the buffer they came in, so what is left gets another one.
+    // Returned events are views of their buffer, so the remainder gets a new one.
     const isAlone = start === 0 && bytes.buffer === this.#buffer.buffer && this.#length > 0;
     if (!isAlone) this.#buffer = rest.length === 0 ? rest : enlarged(rest, rest.length);
     this.#length = rest.length;
@@ -103,7 +103,10 @@ function enlarged(bytes: Buffer, length: number): Buffer {
   return buffer;
 }
 
-/** The data of an event, its lines joined by LF, or undefined where it has none. Throws for JSON of so many values that parsing it would hold up everything else. */
+/**
+ * The data of an event, its lines joined by LF, or undefined if it has none. Throws for JSON with so many values that
+ * parsing it would block the event loop.
+ */
 export function eventData(event: Buffer): string | undefined {
   if (event.length > MAX_UNMEASURED && measureJson(event, DATA_LIMITS).excess !== undefined)
     throw new Error("an event of the stream has too many values");
@@ -116,7 +119,7 @@ export function eventData(event: Buffer): string | undefined {
   return event.toString("utf8", at + 5, end === -1 ? event.length : end).trim();
 }
 
-/** The end of a blank line has at most so many bytes, and one more where the index of the line end before it is counted. */
+/** Maximum bytes of a blank line's end, plus one for the index of the preceding line end. */
 const BLANK_BYTES = 3;
 
 function joinedData(event: Buffer): string | undefined {
@@ -130,7 +133,7 @@ function joinedData(event: Buffer): string | undefined {
         .trim();
 }
 
-/** The place behind the next blank line, of lines that end with LF or CR LF. */
+/** The offset after the next blank line, for lines that end with LF or CR LF. */
 function eventEnd(bytes: Buffer, from: number): number {
   for (let at = bytes.indexOf(LF, from); at !== -1; at = bytes.indexOf(LF, at + 1)) {
     if (bytes[at + 1] === LF) return at + 2;
@@ -139,7 +142,10 @@ function eventEnd(bytes: Buffer, from: number): number {
   return -1;
 }
 
-/** The place behind the next blank line, however lines end. A CR that is the last byte ends it where the line before ended with CR alone. */
+/**
+ * The offset after the next blank line, for any line ends. A CR as the last byte ends the blank line if the line before
+ * it ended with CR alone.
+ */
 function eventEndOfAny(bytes: Buffer, from: number): number {
   for (let at = from; at < bytes.length; at++) {
     if (bytes[at] !== LF && bytes[at] !== CR) continue;

@@ -12,45 +12,45 @@ import { ErrorBodyCollector } from "./error-body-collector.ts";
 import { EventScanner } from "./event-scanner.ts";
 import type { EventKind, StreamOptions, StreamReader } from "./stream-options.ts";
 
-/** What a client was given of one answer, over all tries. */
+/** What the client has received of one answer, over all attempts. */
 export type Delivery = {
-  /** Whose words were written last; undefined while nothing was written. */
+  /** The provider whose content was written last; undefined before the first write. */
   by: { readonly provider: Provider; readonly reader: StreamReader; usage(): Promise<Metered> } | undefined;
-  /** What was written, where another try may go on from there. */
-  readonly transcript: DeliveredText | undefined;
-  /** What the answer was cut off by at first. */
+  /** The written text, if another attempt may resume after it. */
+  readonly text: DeliveredText | undefined;
+  /** The first failure that interrupted the answer. */
   failure?: AppError;
 };
 
-/** How long the usage and the last event are waited for when the answer is whole, and the last event alone. */
+/** How long to wait after the complete answer for usage and the last event, and for the last event alone. */
 const ENDING_MS = 3_000;
 const LAST_EVENT_MS = 500;
-/** How long a provider may take to close its answer, so that the connection can be used again. */
+/** How long a provider may take to close its answer, so that the connection can be reused. */
 const LINGER_MS = 1_000;
 const MAX_PREAMBLE_BYTES = 1_048_576;
 const MAX_STREAM_BYTES = 64 * 1_048_576;
 
 const BLANK_LINE = Buffer.from("\n\n");
 
-/** Why an exchange ends whose client is gone. */
-export const LEFT = new AppError("provider_error", "The client left.");
+/** The abort reason of an exchange whose client disconnected. */
+export const CLIENT_GONE = new AppError("provider_error", "The client disconnected.");
 
-/** One try of a streamed answer: hears what one provider sends, and writes what the client is to have. */
+/** One attempt of a streamed answer: reads the events of one provider and writes the client's stream. */
 export class StreamAttempt implements ProviderListener {
-  readonly #terms: StreamOptions;
+  readonly #options: StreamOptions;
   readonly #attempt: AttemptOptions;
   readonly #delivery: Delivery;
-  readonly #repetition: ResumeMatcher | undefined;
+  readonly #resumed: ResumeMatcher | undefined;
   readonly #reader: StreamReader;
   readonly #scanner = new EventScanner();
   readonly #over = Promise.withResolvers<void>();
   #exchange: ProviderExchange | undefined;
   #head: ProviderHead | undefined;
   readonly #refusal = new ErrorBodyCollector();
-  #preamble: { readonly event: Buffer; readonly said: readonly Piece[] | undefined }[] = [];
+  #preamble: { readonly event: Buffer; readonly pieces: readonly Piece[] | undefined }[] = [];
   #preambleBytes = 0;
   #streamBytes = 0;
-  #isHeard = false;
+  #hasContent = false;
   #closed = false;
   #settled = false;
   #stall: NodeJS.Timeout | undefined;
@@ -59,25 +59,25 @@ export class StreamAttempt implements ProviderListener {
   #ending: NodeJS.Timeout | undefined;
   #lingering: NodeJS.Timeout | undefined;
 
-  constructor(terms: StreamOptions, attempt: AttemptOptions, delivery: Delivery) {
-    this.#terms = terms;
+  constructor(options: StreamOptions, attempt: AttemptOptions, delivery: Delivery) {
+    this.#options = options;
     this.#attempt = attempt;
     this.#delivery = delivery;
-    this.#repetition = delivery.by && delivery.transcript && new ResumeMatcher(delivery.transcript);
-    this.#reader = terms.newReader(attempt.provider);
+    this.#resumed = delivery.by && delivery.text && new ResumeMatcher(delivery.text);
+    this.#reader = options.newReader(attempt.provider);
   }
 
-  /** Whether the bill was made by this try, or is being made. */
+  /** Whether this attempt has made, or is making, the bill. */
   get isSettled(): boolean {
     return this.#settled;
   }
 
-  /** Resolves when the answer is over and billed; rejects with what this try failed by. */
+  /** Resolves when the answer has ended and is billed; rejects with the failure of this attempt. */
   async follow(exchange: ProviderExchange): Promise<void> {
     this.#exchange = exchange;
-    if (this.#closed) exchange.abort(LEFT);
+    if (this.#closed) exchange.abort(CLIENT_GONE);
     else if (this.#attempt.hasOther)
-      this.#firstToken = setTimeout(() => this.#fail(tooSlow()), this.#terms.firstTokenMs);
+      this.#firstToken = setTimeout(() => this.#fail(tooSlow()), this.#options.firstTokenMs);
     try {
       await this.#over.promise;
     } finally {
@@ -90,8 +90,8 @@ export class StreamAttempt implements ProviderListener {
 
   onHead(head: ProviderHead): void {
     this.#head = head;
-    if (this.#isEventStream()) this.#terms.admitted.markFirstByte();
-    else this.#silence.allow(this.#terms.silenceMs);
+    if (this.#isEventStream()) this.#options.admitted.markFirstByte();
+    else this.#silence.allow(this.#options.silenceMs);
   }
 
   onChunk(chunk: Buffer): void {
@@ -101,7 +101,7 @@ export class StreamAttempt implements ProviderListener {
       return;
     }
     this.#streamBytes += chunk.length;
-    if (this.#isHeard) this.#silence.allow(this.#terms.silenceMs);
+    if (this.#hasContent) this.#silence.allow(this.#options.silenceMs);
     try {
       if (this.#streamBytes > MAX_STREAM_BYTES) throw malformed("The provider's stream is too long.");
       for (const event of this.#scanner.push(chunk)) this.#onEvent(event);
@@ -127,7 +127,7 @@ export class StreamAttempt implements ProviderListener {
   onError(error: Error): void {
     clearTimeout(this.#lingering);
     if (this.#closed) return;
-    // A line that breaks behind the whole answer takes nothing away from it.
+    // A connection error after the complete answer does not invalidate it.
     if (this.#reader.isFinished) this.#complete();
     else this.#fail(failureOf(error));
     clearTimeout(this.#lingering);
@@ -137,21 +137,21 @@ export class StreamAttempt implements ProviderListener {
     if (!this.#stall) return;
     clearTimeout(this.#stall);
     this.#stall = undefined;
-    this.#silence.allow(this.#terms.silenceMs);
+    this.#silence.allow(this.#options.silenceMs);
     this.#exchange?.resume();
   }
 
   onClientLeft(): void {
     if (!this.#close()) return;
-    this.#exchange?.abort(LEFT);
+    this.#exchange?.abort(CLIENT_GONE);
     const { by } = this.#delivery;
     if (!by) {
-      this.#over.reject(LEFT);
+      this.#over.reject(CLIENT_GONE);
       return;
     }
     const ending = async () =>
       ({ outcome: "aborted", provider: by.provider, ...(await by.usage()) }) as const;
-    this.#settle(ending(), () => this.#terms.sink.end());
+    this.#settle(ending(), () => this.#options.sink.end());
   }
 
   #isEventStream(): boolean {
@@ -161,7 +161,7 @@ export class StreamAttempt implements ProviderListener {
   #onEvent(event: Buffer): void {
     if (this.#closed) return;
     const kind = this.#reader.read(event);
-    if (this.#repetition && !this.#repetition.isOver) this.#compare(kind, this.#repetition);
+    if (this.#resumed && !this.#resumed.isOver) this.#compare(kind, this.#resumed);
     else if (kind === "end") {
       if (!this.#isBegun && !this.#reader.isFinished) throw malformed("The provider's stream is empty.");
       this.#complete();
@@ -173,24 +173,24 @@ export class StreamAttempt implements ProviderListener {
     else if (kind === "preamble" || (kind === "comment" && this.#isBegun)) this.#pass(event);
     clearTimeout(this.#ending);
     if (!this.#reader.isFinished) return;
-    const patienceMs = this.#reader.usage ? LAST_EVENT_MS : ENDING_MS;
-    this.#ending = setTimeout(() => this.#complete(), patienceMs);
+    const waitMs = this.#reader.usage ? LAST_EVENT_MS : ENDING_MS;
+    this.#ending = setTimeout(() => this.#complete(), waitMs);
   }
 
-  /** Writes only what goes on from where the try before was cut off. */
-  #compare(kind: EventKind, repetition: ResumeMatcher): void {
+  /** Writes only the continuation of the text that the previous attempt delivered. */
+  #compare(kind: EventKind, matcher: ResumeMatcher): void {
     if (kind === "end") throw differs();
     if (kind !== "content" && kind !== "preamble") return;
-    if (kind === "content") this.#hear();
-    const { parts: said } = this.#reader;
-    const texts = repetition.take(said);
+    if (kind === "content") this.#markContent();
+    const { parts: pieces } = this.#reader;
+    const texts = matcher.take(pieces);
     if (texts.every((text) => text === "")) return;
-    this.#take();
+    this.#claim();
     this.#write(this.#reader.render(texts));
-    this.#delivery.transcript?.add(said?.map(({ channel }, at) => ({ channel, text: texts[at] ?? "" })));
+    this.#delivery.text?.add(pieces?.map(({ channel }, at) => ({ channel, text: texts[at] ?? "" })));
   }
 
-  /** What came behind the last blank line may still be an event. */
+  /** The bytes after the last blank line may still be an event. */
   #readRemainder(): void {
     if (this.#scanner.remainder.length === 0) return;
     try {
@@ -201,18 +201,18 @@ export class StreamAttempt implements ProviderListener {
   }
 
   #hold(event: Buffer): void {
-    const said = this.#delivery.transcript ? this.#reader.parts : undefined;
-    this.#preamble.push({ event: this.#reader.shown(event), said });
+    const pieces = this.#delivery.text ? this.#reader.parts : undefined;
+    this.#preamble.push({ event: this.#reader.shown(event), pieces });
     this.#preambleBytes += event.length;
-    if (this.#preambleBytes > MAX_PREAMBLE_BYTES) throw malformed("The provider's stream says nothing.");
+    if (this.#preambleBytes > MAX_PREAMBLE_BYTES) throw malformed("The provider's stream has no content.");
   }
 
-  /** The first content of this try is there. */
-  #hear(): void {
-    if (this.#isHeard) return;
-    this.#isHeard = true;
+  /** Records the first content of this attempt. */
+  #markContent(): void {
+    if (this.#hasContent) return;
+    this.#hasContent = true;
     clearTimeout(this.#firstToken);
-    this.#silence.allow(this.#terms.silenceMs);
+    this.#silence.allow(this.#options.silenceMs);
     this.#attempt.firstByte();
   }
 
@@ -222,41 +222,41 @@ export class StreamAttempt implements ProviderListener {
 
   #begin(): void {
     if (this.#isBegun) return;
-    this.#hear();
-    this.#take();
-    this.#terms.admitted.markDelivered();
-    this.#terms.sink.start({ responseKey: this.#head?.responseKey });
+    this.#markContent();
+    this.#claim();
+    this.#options.admitted.markDelivered();
+    this.#options.sink.start({ responseKey: this.#head?.responseKey });
     if (this.#preamble.length > 0) this.#write(Buffer.concat(this.#preamble.map(({ event }) => event)));
-    for (const { said } of this.#preamble) this.#delivery.transcript?.add(said);
+    for (const { pieces } of this.#preamble) this.#delivery.text?.add(pieces);
     this.#preamble = [];
   }
 
-  /** From now on the client has the words of this try. */
-  #take(): void {
+  /** Marks this attempt as the one whose content the client receives. */
+  #claim(): void {
     const { provider } = this.#attempt;
     this.#delivery.by = { provider, reader: this.#reader, usage: () => this.#meter() };
   }
 
   #pass(event: Buffer): void {
-    if (this.#delivery.by?.reader !== this.#reader) this.#take();
-    this.#delivery.transcript?.add(this.#reader.parts);
+    if (this.#delivery.by?.reader !== this.#reader) this.#claim();
+    this.#delivery.text?.add(this.#reader.parts);
     this.#write(this.#reader.shown(event));
   }
 
   #write(bytes: Buffer): void {
-    if (this.#terms.sink.write(bytes) || this.#stall) return;
+    if (this.#options.sink.write(bytes) || this.#stall) return;
     this.#exchange?.pause();
     this.#silence.stop();
-    this.#stall = setTimeout(() => this.onClientLeft(), this.#terms.stallMs);
+    this.#stall = setTimeout(() => this.onClientLeft(), this.#options.stallMs);
   }
 
   #complete(): void {
-    if (this.#repetition && !this.#repetition.isOver) {
+    if (this.#resumed && !this.#resumed.isOver) {
       this.#fail(differs());
       return;
     }
     if (!this.#close()) return;
-    this.#lingering = setTimeout(() => this.#exchange?.abort(new Error("the answer is whole")), LINGER_MS);
+    this.#lingering = setTimeout(() => this.#exchange?.abort(new Error("the answer is complete")), LINGER_MS);
     const metered = this.#meter();
     const answerId = this.#head?.responseKey ?? this.#reader.answerId;
     const ending = async () => ({ outcome: "completed", ...(await metered), answerId }) as const;
@@ -264,7 +264,7 @@ export class StreamAttempt implements ProviderListener {
       const { usage } = await metered;
       this.#begin();
       this.#write(this.#reader.closing(trace, usage));
-      this.#terms.sink.end();
+      this.#options.sink.end();
     });
   }
 
@@ -275,7 +275,7 @@ export class StreamAttempt implements ProviderListener {
     this.#over.reject(failure);
   }
 
-  /** Whether the answer ends just now. Aborting an exchange calls `onError` at once, which must not end it again. */
+  /** True on the first call. Aborting an exchange calls `onError` synchronously, which must not end it again. */
   #close(): boolean {
     if (this.#closed) return false;
     this.#closed = true;
@@ -286,13 +286,13 @@ export class StreamAttempt implements ProviderListener {
   }
 
   #meter(): Promise<Metered> {
-    return this.#reader.meter(this.#terms.countInput);
+    return this.#reader.meter(this.#options.countInput);
   }
 
   #settle(ending: Promise<Ending>, then: (trace: Trace) => void | Promise<void>): void {
     this.#settled = true;
     ending
-      .then((known) => this.#terms.admitted.settle(known))
+      .then((known) => this.#options.admitted.settle(known))
       .then(then)
       .then(this.#over.resolve, this.#over.reject);
   }

@@ -4,11 +4,11 @@ import type { Metered } from "../billing/usage.ts";
 import type { Piece } from "../chat/delivered-text.ts";
 import type { Provider } from "../providers/provider.ts";
 
-/** Where the events of a streamed answer go. */
+/** The destination of the events of a streamed answer. */
 export type StreamSink = {
   /** Called once, before the first write. */
   start(head: { readonly responseKey: string | undefined }): void;
-  /** False when the reader is behind: then nothing more is written until `onDrain` tells. */
+  /** Returns false when the reader is behind: nothing more is written until `onDrain` fires. */
   write(bytes: Buffer): boolean;
   end(): void;
   isClosed(): boolean;
@@ -17,50 +17,52 @@ export type StreamSink = {
 };
 
 /**
- * What an event is: `preamble` says nothing yet and `content` does; a `comment` is for nobody; `withheld` is not
+ * The kind of an event: `preamble` has no content yet, `content` does; a `comment` has no recipient; `withheld` is not
  * shown, or only later in another form; `end` is the last event, which is not shown either.
  */
 export type EventKind = "preamble" | "content" | "comment" | "withheld" | "end";
 
-/** How the events of a format are read. One reader reads the stream of one try. */
+/** Reads the events of one format. Each attempt has its own reader. */
 export type StreamReader = {
-  /** Judges an event. Throws a `ProviderFailure` for one that is broken, and what an error event says. */
+  /**
+   * Classifies an event. Throws a `ProviderFailure` for an invalid event, and the failure that an error event reports.
+   */
   read(event: Buffer): EventKind;
-  /** What the event that was read last says; undefined when it says what no other provider could repeat. */
+  /** The pieces of the last event; undefined if no other provider could repeat it. */
   readonly parts: readonly Piece[] | undefined;
-  /** What a client is shown of the event that was read last: `event` itself where nothing has to be changed. */
+  /** The last event as the client sees it: `event` itself if nothing has to change. */
   shown(event: Buffer): Buffer;
-  /** The event that was read last, saying these texts in place of its pieces. */
+  /** The last event with its pieces replaced by these texts. */
   render(texts: readonly string[]): Buffer;
-  /** What the provider says it used, once it has stated both sides and they make sense. */
+  /** The provider's reported usage, once both sides are reported and valid. */
   readonly usage: TokenUsage | undefined;
-  /** The provider's own id of the answer, as its events have it. */
+  /** The provider's own id of the answer, from its events. */
   readonly answerId?: string | undefined;
-  /** Whether the answer is whole, the last event apart. */
+  /** Whether the answer is complete, except for the last event. */
   readonly isFinished: boolean;
   /**
-   * What is billed of all that was read: each side as the provider stated it, also of a stream that broke; the rest by the
-   * router's own tokenizer, the input by `countInput`. Never rejects.
+   * The billed usage of everything read: each side as the provider reported it, even if the stream broke; the rest by
+   * the router's own tokenizer, the input by `countInput`. Never rejects.
    */
   meter(countInput: () => Promise<number>): Promise<Metered>;
-  /** What is written when the bill is committed: the last events. */
+  /** The last events, written once the bill is committed. */
   closing(trace: Trace, billed: TokenUsage): Buffer;
-  /** What is written when the provider broke off: an event that tells so, and nothing that looks like an end. */
+  /** The event that reports an interrupted answer; it must not look like a regular end. */
   broken(): Buffer;
 };
 
-/** What a relay is made of. */
+/** The options of a relay. */
 export type StreamOptions = {
   readonly admitted: Admitted;
   readonly sink: StreamSink;
   readonly newReader: (provider: Provider) => StreamReader;
-  /** Tokens of the question by the router's own count, where the provider states none. Never rejects. */
+  /** The router's own count of the prompt tokens, used if the provider reports none. Never rejects. */
   readonly countInput: () => Promise<number>;
-  /** Deadline for the first content while another provider can be asked; the last one has the whole time. */
+  /** Deadline for the first content while another provider can be tried; the last one has the whole time. */
   readonly firstTokenMs: number;
-  /** Longest silence of a provider from its first content on. */
+  /** Maximum silence of a provider after its first content. */
   readonly silenceMs: number;
   readonly stallMs: number;
-  /** Whether a stream that was cut may go on with another provider that repeats what was written. */
+  /** Whether an interrupted stream may resume with another provider that repeats the written text. */
   readonly resumes: boolean;
 };

@@ -5,7 +5,7 @@ import type { Logger } from "../../kernel/log.ts";
 import type { ProviderClient } from "../providers/provider.client.ts";
 import type { Provider } from "../providers/provider.ts";
 import { gatherAnswer } from "../providers/provider-answer.ts";
-import { keepEvidence, readEvidence } from "./evidence.store.ts";
+import { readEvidence, storeEvidence } from "./evidence.store.ts";
 import {
   type Evidence,
   type JudgedSignature,
@@ -20,12 +20,12 @@ type Dependencies = {
   readonly providers: Pick<ProviderClient, "get">;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How long a signature is waited for, milliseconds: this is what a check adds to an answer at the most. */
+  /** How long to wait for a signature, milliseconds: the maximum delay that a check adds to an answer. */
   readonly timeoutMs: number;
   readonly observe?: ((verdict: Verdict) => void) | undefined;
 };
 
-/** An answer whose provider is to vouch for it. */
+/** An answer whose signature is checked. */
 export type CheckedAnswer = {
   readonly requestId: string;
   readonly provider: Provider;
@@ -34,10 +34,10 @@ export type CheckedAnswer = {
 };
 
 const MAX_SIGNATURE_BYTES = 65_536;
-/** A broker may sign a moment after its answer. */
+/** A broker may sign shortly after its answer. */
 const PAUSE_MS = 200;
 
-/** Asks providers for the signatures of their answers, judges them and keeps them with the request (SPEC 2.5). */
+/** Fetches providers' signatures of their answers, verifies them and stores them with the request (SPEC 2.5). */
 export class EvidenceService {
   readonly #dependencies: Dependencies;
 
@@ -46,22 +46,22 @@ export class EvidenceService {
   }
 
   /**
-   * Whether the signer that the network acknowledged signed this answer. What was found is kept. Takes no longer than
-   * `timeoutMs` and never throws: an answer that cannot be verified is an answer still.
+   * Whether the signer that the network acknowledged signed this answer. Stores the result. Takes at most `timeoutMs`
+   * and never throws: an answer that cannot be verified is still delivered.
    */
   async check(answer: CheckedAnswer): Promise<boolean> {
     const { queries, log, observe } = this.#dependencies;
     const { requestId, provider, answerId } = answer;
     const expectedSigner = signerOf(provider);
-    const judged = await this.#judge(answer, expectedSigner);
+    const judged = await this.#verify(answer, expectedSigner);
     observe?.(judged.verdict);
     if (judged.verdict !== "verified")
       log.warn(
         { requestId, provider: provider.address, verdict: judged.verdict },
-        "an answer is not verified",
+        "an answer could not be verified",
       );
     try {
-      await keepEvidence(queries, {
+      await storeEvidence(queries, {
         ...judged,
         requestId,
         provider: provider.address,
@@ -69,19 +69,19 @@ export class EvidenceService {
         expectedSigner,
       });
     } catch (error) {
-      log.error({ err: error, requestId }, "evidence could not be kept");
+      log.error({ err: error, requestId }, "storing evidence failed");
     }
     return judged.verdict === "verified";
   }
 
-  /** The evidence of these requests in their order; undefined for one that is not this account's, or not checked. */
+  /** The evidence of these requests, in order; undefined for a request of another account or without a check. */
   async byRequests(account: string, ids: readonly string[]): Promise<readonly (Evidence | undefined)[]> {
     const found = await readEvidence(this.#dependencies.queries, account, ids);
     const byId = new Map(found.map((evidence) => [evidence.requestId, evidence]));
     return ids.map((id) => byId.get(id));
   }
 
-  async #judge(
+  async #verify(
     { provider, answerId }: CheckedAnswer,
     expected: Evidence["expectedSigner"],
   ): Promise<JudgedSignature> {

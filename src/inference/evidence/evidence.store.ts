@@ -2,9 +2,9 @@ import type { Queries } from "../../db/database.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { Evidence, Verdict } from "./tee-signature.ts";
 
-/** Keeps the evidence of a request. A request that is checked again, as a job is that is polled twice, keeps its newest. */
-export async function keepEvidence(queries: Queries, evidence: Omit<Evidence, "checkedAt">): Promise<void> {
-  await queries.rows(KEEP, [
+/** Stores the evidence of a request. A repeated check, such as of a job that is polled twice, replaces the evidence. */
+export async function storeEvidence(queries: Queries, evidence: Omit<Evidence, "checkedAt">): Promise<void> {
+  await queries.rows(STORE, [
     evidence.requestId,
     evidence.provider,
     evidence.answerId ?? null,
@@ -16,7 +16,7 @@ export async function keepEvidence(queries: Queries, evidence: Omit<Evidence, "c
   ]);
 }
 
-/** The evidence of these requests, of those that are this account's and were checked. */
+/** The evidence of those of these requests that belong to this account and were checked. */
 export async function readEvidence(
   queries: Queries,
   account: string,
@@ -48,7 +48,7 @@ type EvidenceRow = {
   readonly checked_at: string;
 };
 
-const KEEP = `
+const STORE = `
   insert into request_evidence
     (request_id, provider, answer_id, verdict, signed_text, signature, signer, expected_signer)
   values ($1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, $8::text)

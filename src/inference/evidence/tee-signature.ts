@@ -5,9 +5,9 @@ import type { Provider } from "../providers/provider.ts";
 
 /**
  * The result of checking a provider's signature. `verified`: the acknowledged signer signed it. `other_signer`: another
- * signer did. `forged`: it does not belong to its text or to who claims it. `malformed`: it is no signature. `missing`:
- * the provider has none for this answer, or the answer has no id. `unreachable`: it did not come in time.
- * `not_acknowledged`: the network vouches for no signer of this provider.
+ * signer did. `forged`: it does not match its text or the claimed signer. `malformed`: it is not a valid signature.
+ * `missing`: the provider has none for this answer, or the answer has no id. `unreachable`: it did not arrive in time.
+ * `not_acknowledged`: the network acknowledges no signer of this provider.
  */
 export type Verdict =
   | "verified"
@@ -18,17 +18,17 @@ export type Verdict =
   | "unreachable"
   | "not_acknowledged";
 
-/** A provider's signature, and who is seen to have made it. */
+/** A provider's signature, with the verdict and the recovered signer. */
 export type JudgedSignature = {
   readonly verdict: Verdict;
-  /** What was signed: hashes of the request and of the answer, as the provider had them. */
+  /** The signed text: hashes of the request and of the answer, as the provider saw them. */
   readonly text: string | undefined;
   readonly signature: Hex | undefined;
   /** The address recovered from the signature, in lower case. */
   readonly signer: Hex | undefined;
 };
 
-/** What is kept of the proof that a provider gave for an answer. */
+/** The stored evidence for an answer. */
 export type Evidence = JudgedSignature & {
   readonly requestId: string;
   readonly provider: Hex;
@@ -50,15 +50,15 @@ const SignatureBody = z.object({
 });
 
 /**
- * Whose signature this provider's answers carry: the signer of its registry row, or, when a decentralized provider
- * keeps its model in an enclave apart (`TargetSeparated`), that enclave's. Undefined when the network acknowledged none.
+ * The expected signer of this provider's answers: the signer of its registry row or, if a decentralized provider runs
+ * its model in a separate enclave (`TargetSeparated`), that enclave's. Undefined if the network acknowledged none.
  */
 export function signerOf({ teeSigner, teeAcknowledged, profile }: Provider): Hex | undefined {
   if (!teeAcknowledged) return undefined;
   return profile.targetSigner ?? teeSigner;
 }
 
-/** Judges the body of a signature's answer by who should have signed (EIP-191). Never throws. */
+/** Verifies a signature response against the expected signer (EIP-191). Never throws. */
 export async function judgeSignature(body: Buffer, expected: Hex): Promise<JudgedSignature> {
   const stated = readBody(body);
   if (!stated) return nothing("malformed");

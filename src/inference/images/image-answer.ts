@@ -1,14 +1,14 @@
 import { MAX_IMAGES, MAX_PROMPT_LENGTH } from "./image-request.ts";
 
-/** An image as providers answer it, in base64. */
+/** An image as providers return it, in base64. */
 export type AnsweredImage = { readonly b64_json: string; readonly revised_prompt: string | null };
 
-/** The images of an answer of ours, and its `x_0g_trace` where it has one. */
+/** The images of one of our answers, and its `x_0g_trace` if it has one. */
 export type AnsweredImages = { readonly images: readonly AnsweredImage[]; readonly trace: unknown };
 
 /**
- * Reads an answer with images, or the result of an image job, which was read before: JSON with a
- * list `data`. What a provider gave beyond what can be asked for is cut.
+ * Reads a validated image answer, or the validated result of an image job: JSON with a list `data`. Images beyond the
+ * maximum of a request are dropped.
  */
 export function readImages(json: string): AnsweredImages {
   const { data, x_0g_trace: trace } = JSON.parse(json) as {

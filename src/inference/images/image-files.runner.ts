@@ -1,5 +1,6 @@
 import type { WalletSender } from "../../chain/transactions/wallet-sender.ts";
 import type { Queries } from "../../db/database.ts";
+import { PeriodicTask } from "../../kernel/async/periodic-task.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { newId } from "../../kernel/text/ids.ts";
 import { SEGMENT_BYTES } from "../../storage/merkle/shape.ts";
@@ -17,7 +18,7 @@ import {
 type Dependencies = {
   readonly queries: Queries;
   readonly uploads: Pick<UploadsService, "prepare" | "put" | "rootOf">;
-  /** Who pays. */
+  /** The wallet that pays. */
   readonly sender: WalletSender;
   readonly log: Logger;
   readonly pollMs?: number;
@@ -25,7 +26,7 @@ type Dependencies = {
 
 const POLL_MS = 2_000;
 const AT_ONCE = 8;
-/** Longer than any call to the chain takes. */
+/** Longer than any chain call takes. */
 const LEASE_SECONDS = 60;
 const MAX_FAILURES = 10;
 const SOON_SECONDS = 2;
@@ -34,52 +35,47 @@ const CHUNK_BYTES = 256;
 
 /**
  * Stores the images of finished jobs as files: submits each to Flow, paid by the router's wallet, and uploads it once
- * the chain has it. An image that is stored already is not paid for again, whoever stored it.
+ * the submission is on chain. An image that is already stored, by anyone, is not paid for again.
  */
 export class ImageFilesRunner {
   readonly #dependencies: Dependencies;
   readonly #id = newId();
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
+  readonly #rounds: PeriodicTask;
   #stopped = false;
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
+    const { pollMs = POLL_MS, log } = dependencies;
+    this.#rounds = new PeriodicTask({
+      everyMs: pollMs,
+      work: () => this.#run(),
+      failed: (error) => log.error({ err: error }, "polling for images of finished jobs failed"),
+    });
   }
 
-  /** Looks for images every 2 s until `stop`. */
+  /** Polls for images every 2 s until `stop`. */
   start(): void {
-    const { pollMs = POLL_MS } = this.#dependencies;
-    this.#timer ??= setInterval(() => {
-      this.#running ??= this.#run().finally(() => {
-        this.#running = undefined;
-      });
-    }, pollMs);
+    this.#rounds.start();
   }
 
-  /** Resolves when the image under way is noted down. */
+  /** Resolves when the state of the current image is recorded. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearInterval(this.#timer);
-    await this.#running;
+    await this.#rounds.stop();
   }
 
   async #run(): Promise<void> {
-    const { queries, log } = this.#dependencies;
-    try {
-      if (!(await takeLease(queries, this.#id, LEASE_SECONDS))) return;
-      for (const { jobId, result } of await newResults(queries, AT_ONCE))
-        await recordImages(
-          queries,
-          jobId,
-          await Promise.all(imagesOf(result).map((image) => this.#dependencies.uploads.rootOf(image))),
-        );
-      for (const image of await waitingImages(queries, AT_ONCE)) {
-        if (this.#stopped || !(await takeLease(queries, this.#id, LEASE_SECONDS))) return;
-        await this.#try(image);
-      }
-    } catch (error) {
-      log.error({ err: error }, "images of jobs could not be looked for");
+    const { queries } = this.#dependencies;
+    if (!(await takeLease(queries, this.#id, LEASE_SECONDS))) return;
+    for (const { jobId, result } of await newResults(queries, AT_ONCE))
+      await recordImages(
+        queries,
+        jobId,
+        await Promise.all(imagesOf(result).map((image) => this.#dependencies.uploads.rootOf(image))),
+      );
+    for (const image of await waitingImages(queries, AT_ONCE)) {
+      if (this.#stopped || !(await takeLease(queries, this.#id, LEASE_SECONDS))) return;
+      await this.#try(image);
     }
   }
 
@@ -94,12 +90,12 @@ export class ImageFilesRunner {
       const seconds = Math.min(SOON_SECONDS * 2 ** failures, MAX_REST_SECONDS);
       await settleImage(queries, image, { state: isLast ? "failed" : "waiting", seconds, failed: true });
       const line = { err: error, jobId, ordinal, failures: failures + 1 };
-      if (isLast) log.error(line, "an image of a job could not be stored, and is given up");
-      else log.warn(line, "an image of a job could not be stored, and is tried again");
+      if (isLast) log.error(line, "storing an image of a job failed; giving up");
+      else log.warn(line, "storing an image of a job failed; will retry");
     }
   }
 
-  /** One step on the way: pay, wait until the chain has it, upload. */
+  /** Performs the next step: pay, wait for the submission on chain, upload. */
   async #step(image: WaitingImage): Promise<"waiting" | "stored" | "failed"> {
     const { uploads, sender } = this.#dependencies;
     const content = image.result === undefined ? undefined : imagesOf(image.result)[image.ordinal];
@@ -115,7 +111,7 @@ export class ImageFilesRunner {
     const { queries, sender } = this.#dependencies;
     const known = image.transaction;
     const outcome = known && (await sender.outcome(known.hash));
-    // The chain has it, and its watcher will: this is not the time to pay again.
+    // The submission is on chain and will be indexed shortly: do not pay again.
     if (outcome === "success") return;
     if (outcome === "reverted") {
       await keepTransaction(queries, image, null);
@@ -126,7 +122,7 @@ export class ImageFilesRunner {
     if ((await sender.send(signed)) === "outdated") await keepTransaction(queries, image, null);
   }
 
-  /** Whether all of it is there. */
+  /** Uploads the image. Resolves with whether the file is complete. */
   async #upload({ root, segments, sizeBytes, proofs }: PreparedUpload, content: Buffer): Promise<boolean> {
     let isWhole = false;
     for (let index = 0; index < segments; index++) {

@@ -2,7 +2,7 @@ import type { SignedTransaction } from "../../chain/transactions/wallet-sender.t
 import type { Queries } from "../../db/database.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 
-/** An image of a job that is to be stored, and the job's result while that is kept. */
+/** An image of a job that is waiting to be stored, with the job's result while it is available. */
 export type WaitingImage = {
   readonly jobId: string;
   readonly ordinal: number;
@@ -12,26 +12,26 @@ export type WaitingImage = {
   readonly result: string | undefined;
 };
 
-/** The result of a completed job whose images are not noted yet. */
+/** The result of a completed job whose images are not recorded yet. */
 export type NewResult = { readonly jobId: string; readonly result: string };
 
-/** Takes or keeps the right to send for some seconds; false while another process has it. */
+/** Acquires or renews the lease for sending transactions; false while another process holds it. */
 export async function takeLease(queries: Queries, holder: string, seconds: number): Promise<boolean> {
   return (await queries.rows(LEASE, [holder, seconds])).length > 0;
 }
 
-/** Results of jobs whose images are not noted yet, oldest first, at most `limit`. */
+/** Results of jobs whose images are not recorded yet, oldest first, at most `limit`. */
 export async function newResults(queries: Queries, limit: number): Promise<readonly NewResult[]> {
   const rows = await queries.rows<{ id: string; result: string }>(NEW, [limit]);
   return rows.map(({ id, result }) => ({ jobId: id, result }));
 }
 
-/** Notes the images of a job by their roots, in their order. */
+/** Records the images of a job by their roots, in order. */
 export async function recordImages(queries: Queries, jobId: string, roots: readonly Hex[]): Promise<void> {
-  await queries.rows(NOTE_IMAGES, [jobId, JSON.stringify(roots)]);
+  await queries.rows(RECORD_IMAGES, [jobId, JSON.stringify(roots)]);
 }
 
-/** Images whose turn it is, at most `limit`. */
+/** Images that are due, at most `limit`. */
 export async function waitingImages(queries: Queries, limit: number): Promise<readonly WaitingImage[]> {
   const rows = await queries.rows<WaitingRow>(WAITING, [limit]);
   return rows.map((row) => ({
@@ -47,7 +47,7 @@ export async function waitingImages(queries: Queries, limit: number): Promise<re
   }));
 }
 
-/** Keeps the transaction that pays for an image, or forgets one that can never happen. */
+/** Stores the transaction that pays for an image; null clears one that can no longer be mined. */
 export async function keepTransaction(
   queries: Queries,
   { jobId, ordinal }: WaitingImage,
@@ -56,7 +56,7 @@ export async function keepTransaction(
   await queries.rows(KEEP, [jobId, ordinal, transaction?.raw ?? null, transaction?.hash ?? null]);
 }
 
-/** Ends an image, or has it tried again after some seconds; `failed` counts the try as a failure. */
+/** Finishes an image, or schedules a retry after some seconds; `failed` counts the attempt as a failure. */
 export async function settleImage(
   queries: Queries,
   { jobId, ordinal }: WaitingImage,
@@ -91,12 +91,12 @@ const NEW = `
     and not exists (select 1 from image_file where image_file.job_id = job.id)
   order by job.finished_at limit $1::integer`;
 
-const NOTE_IMAGES = `
+const RECORD_IMAGES = `
   insert into image_file (job_id, ordinal, root)
   select $1::uuid, n - 1, root from jsonb_array_elements_text($2::text::jsonb) with ordinality as image (root, n)
   on conflict do nothing`;
 
-// Of images that are the same only one is on its way, and first the one that was paid for.
+// Of identical images only one is processed at a time, preferring one that is already paid for.
 const WAITING = `
   select job_id::text as job_id, ordinal, root, failures, transaction_raw, transaction_hash, content.result
   from (

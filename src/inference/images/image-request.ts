@@ -7,32 +7,32 @@ import { PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 
-/** How many images one request may ask for. */
+/** Maximum number of images per request. */
 export const MAX_IMAGES = 10;
-/** The longest prompt, and the longest that a provider may make of it, characters. */
+/** Maximum length of a prompt and of a provider's revised prompt, characters. */
 export const MAX_PROMPT_LENGTH = 32_000;
 const MAX_INPUT_IMAGES = 16;
-const PICTURES = ["image", "image[]", "mask"];
+const FILE_FIELDS = ["image", "image[]", "mask"];
 
-const responseFormat = z.literal("b64_json", "must be b64_json: answers by URL are not offered");
+const responseFormat = z.literal("b64_json", "must be b64_json: URL responses are not supported");
 const shared = {
   model: z.string().min(1).max(256),
   prompt: z.string().min(1).max(MAX_PROMPT_LENGTH),
 };
 
-/** The fields of an image request that the router itself reads; all others are the provider's to judge (facts 1.2). */
+/** The fields of an image request that the router reads; the provider validates all others (facts 1.2). */
 export const IMAGE_REQUEST = z
   .looseObject({
     ...shared,
     response_format: responseFormat.nullish(),
     n: z.int().min(1).max(MAX_IMAGES).nullish(),
-    stream: z.literal(false, "images are not streamed").nullish(),
+    stream: z.literal(false, "images cannot be streamed").nullish(),
     provider: PROVIDER_OBJECT,
     verify_tee: z.boolean().nullish(),
   })
   .meta({ id: "ImageRequest" });
 
-/** The texts of the form of an edit. */
+/** The text fields of an image-edit form. */
 const EditTexts = z.looseObject({
   ...shared,
   response_format: responseFormat.optional(),
@@ -40,10 +40,10 @@ const EditTexts = z.looseObject({
     .string()
     .regex(/^(10|[1-9])$/, `must be 1 to ${MAX_IMAGES}`)
     .optional(),
-  stream: z.literal("false", "images are not streamed").optional(),
+  stream: z.literal("false", "images cannot be streamed").optional(),
 });
 
-/** The form of an edit with its files, for OpenAPI; other fields are passed on to the provider. */
+/** The image-edit form with its files, for OpenAPI; other fields are forwarded to the provider. */
 export const EDIT_FORM = z
   .looseObject({
     ...EditTexts.shape,
@@ -52,22 +52,22 @@ export const EDIT_FORM = z
   })
   .meta({ id: "ImageEditForm" });
 
-/** A request for images as the router needs to know it. */
+/** An image request, reduced to what the router reads. */
 export type ImageRequest = {
   readonly model: string;
   readonly serviceType: "text-to-image" | "image-editing";
-  /** How many images are asked for. */
+  /** Number of requested images. */
   readonly count: number;
   readonly preferences: RoutingPreferences;
-  /** Whether the provider's signature of the answer is to be checked. */
+  /** Whether to verify the provider's signature of the answer. */
   readonly verifyTee?: boolean | undefined;
-  /** The type of the body, which is the same for every provider. */
+  /** The content type of the body, the same for every provider. */
   readonly contentType: string;
-  /** What is sent to this provider. */
+  /** The body to send to this provider. */
   bodyFor(provider: Provider): Buffer;
 };
 
-/** Reads a request for new images. Throws `invalid_body` naming the field at fault. */
+/** Reads a request to generate images. Throws `invalid_body` naming the invalid field. */
 export function readImageRequest(bytes: Buffer): ImageRequest {
   const fields = readFields(IMAGE_REQUEST, bytes);
   const format = fields.response_format == null ? { response_format: "b64_json" } : {};
@@ -82,11 +82,11 @@ export function readImageRequest(bytes: Buffer): ImageRequest {
   };
 }
 
-/** Reads the form of an edit: a picture or several, a prompt, maybe a mask. Throws `invalid_body`. */
+/** Reads an image-edit form: one or more images, a prompt, an optional mask. Throws `invalid_body`. */
 export async function readImageEdit(bytes: Buffer, contentType: string): Promise<ImageRequest> {
   const form = await readMultipart(bytes, contentType);
   const { model, n, response_format } = checkInput(EditTexts, textsOf(form));
-  checkPictures(form);
+  checkFiles(form);
   const format = response_format === undefined ? { response_format: "b64_json" } : {};
   return {
     model,
@@ -98,13 +98,13 @@ export async function readImageEdit(bytes: Buffer, contentType: string): Promise
   };
 }
 
-function checkPictures({ parts }: Form): void {
-  const pictures = parts.filter(({ filename }) => filename !== undefined);
-  const strange = pictures.find(({ name }) => !PICTURES.includes(name));
-  if (strange) throw fault(strange.name, "is no file of an edit");
-  if (!pictures.some(({ name }) => name !== "mask")) throw fault("image", "is missing");
-  if (pictures.length > MAX_INPUT_IMAGES) throw fault("image", `at most ${MAX_INPUT_IMAGES} may be sent`);
-  const empty = pictures.find(({ bytes }) => bytes.length === 0);
+function checkFiles({ parts }: Form): void {
+  const files = parts.filter(({ filename }) => filename !== undefined);
+  const unexpected = files.find(({ name }) => !FILE_FIELDS.includes(name));
+  if (unexpected) throw fault(unexpected.name, "is not a file field of an image edit");
+  if (!files.some(({ name }) => name !== "mask")) throw fault("image", "is missing");
+  if (files.length > MAX_INPUT_IMAGES) throw fault("image", `at most ${MAX_INPUT_IMAGES} files are allowed`);
+  const empty = files.find(({ bytes }) => bytes.length === 0);
   if (empty) throw fault(empty.name, "is empty");
 }
 

@@ -19,10 +19,10 @@ type Dependencies = {
   readonly bodies: Bodies & Pick<BodyPool, "readImages">;
 };
 
-/** Images that were made: the provider's own bytes with `x_0g_trace` appended. */
+/** Generated images: the provider's own bytes with `x_0g_trace` appended. */
 export type ImageAnswer = { readonly body: Buffer; readonly responseKey: string | undefined };
 
-/** Makes images while the client waits. Each image that comes is charged once, at the price of one. */
+/** Generates images synchronously. Each returned image is charged once, at the price per image. */
 export class ImagesService {
   readonly #dependencies: Dependencies;
 
@@ -31,8 +31,8 @@ export class ImagesService {
   }
 
   /**
-   * Answers with images, after their bill is committed. Throws what admission throws, `provider_error` when no
-   * provider gives any, and the provider's own reason when it refuses the request.
+   * Returns images once their bill is committed. Throws what admission throws, `provider_error` when no provider
+   * returns any, and the provider's own reason when it rejects the request.
    */
   create(
     request: ImageRequest,
@@ -42,7 +42,7 @@ export class ImagesService {
     return this.#dependencies.exchanges.track(this.#create(request, caller, signal, preferences));
   }
 
-  /** The images of an answer that `create` gave. Throws `unavailable`. */
+  /** The images of an answer that `create` returned. Throws `unavailable`. */
   read(body: Buffer): Promise<AnsweredImages> {
     return this.#dependencies.bodies.readImages(body.toString("utf8"));
   }
@@ -54,7 +54,7 @@ export class ImagesService {
     preferences: RoutingPreferences,
   ): Promise<ImageAnswer> {
     const { admission, exchanges, bodies } = this.#dependencies;
-    const admitted = await admission.admit(askForImages(request, preferences), caller);
+    const admitted = await admission.admit(imageAdmissionRequest(request, preferences), caller);
     const { answer, trace } = await exchanges.collect(admitted, PATHS[request.serviceType], {
       contentType: request.contentType,
       signal,
@@ -65,8 +65,11 @@ export class ImagesService {
   }
 }
 
-/** The admission of a request for images: each is held for at the price of one. */
-export function askForImages(request: ImageRequest, preferences: RoutingPreferences): AdmissionRequest {
+/** The admission of an image request: the hold is the number of images times the price per image. */
+export function imageAdmissionRequest(
+  request: ImageRequest,
+  preferences: RoutingPreferences,
+): AdmissionRequest {
   const { model, serviceType, count } = request;
   return {
     model,
@@ -79,21 +82,21 @@ export function askForImages(request: ImageRequest, preferences: RoutingPreferen
   };
 }
 
-/** What so many images are billed as. */
+/** The billed units for `count` images. */
 function imageUnits(count: number): UnitUsage {
   return { inputUnits: 0, outputUnits: count };
 }
 
 /**
- * Judges an answer of images, of which `asked` at the most are billed. Throws a `ProviderFailure` for what has no
- * images, and the provider's reason when it blames the request.
+ * Validates an image answer, of which at most `requested` images are billed. Throws a `ProviderFailure` for an answer
+ * without images, and the provider's reason when it blames the request.
  */
-async function readImages(answer: ProviderAnswer, asked: number, bodies: Bodies): Promise<Reading> {
+async function readImages(answer: ProviderAnswer, requested: number, bodies: Bodies): Promise<Reading> {
   const fields = await readAnswerObject(answer, bodies);
   const { data } = fields;
   if (!Array.isArray(data) || data.length === 0 || !data.every(isImage))
     throw emptyAnswer("The provider's answer has no images.");
-  const usage = imageUnits(Math.min(data.length, asked));
+  const usage = imageUnits(Math.min(data.length, requested));
   return { usage, estimated: false, answerId: answerIdOf(fields) };
 }
 

@@ -7,14 +7,15 @@ import type { MessagesRequest } from "./messages-request.ts";
 import { isMessageCacheShown, messageUsage, readInputUsage, readOutputUsage } from "./messages-usage.ts";
 
 /**
- * Judges a whole message, and says what is billed: of each side the provider's count where it makes sense, else our own.
- * Throws a `ProviderFailure` for what is no message, and the provider's reason when it blames the request.
+ * Validates a whole message and determines its billed usage: for each side the provider's count if it is valid,
+ * otherwise our own. Throws a `ProviderFailure` for an invalid message, and the provider's reason when it blames the
+ * request.
  */
 export async function readMessage(
   answer: ProviderAnswer,
   request: Pick<MessagesRequest, "bytes"> & {
     readonly limits: UsageLimits;
-    /** The client's name of the model, where the provider calls it otherwise. */
+    /** The model as the client named it, if the provider's name differs. */
     readonly model?: string | undefined;
   },
   bodies: Bodies,

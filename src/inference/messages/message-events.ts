@@ -19,15 +19,15 @@ import {
 
 const BROKEN = {
   type: "error",
-  error: { type: "api_error", message: "The provider broke off.", code: "upstream_error" },
+  error: { type: "api_error", message: "The provider's response was interrupted.", code: "upstream_error" },
 };
 const STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads Anthropic's stream of a message. Its events are passed on as they are, the usage with them, and `message_stop`
- * is kept back until the bill is committed; so is a `message_delta` that ends the message with a usage that is not billed.
+ * Reads an Anthropic message stream. Its events are relayed unchanged, including usage. `message_stop` is withheld
+ * until the bill is committed; so is a final `message_delta` whose usage differs from the billed usage.
  */
 export class MessageEvents implements StreamReader {
   readonly #limits: UsageLimits;
@@ -35,9 +35,9 @@ export class MessageEvents implements StreamReader {
   readonly #text: TextMeter;
   #stated = NOTHING_STATED;
   #finished = false;
-  /** The event with the reason to stop, where its usage is to be corrected. */
+  /** The event with the stop reason, if its usage must be corrected. */
   #heldBack: Fields | undefined;
-  /** What was read last. */
+  /** The event that was read last. */
   #event: Fields = {};
 
   constructor({
@@ -46,7 +46,7 @@ export class MessageEvents implements StreamReader {
     text,
   }: {
     readonly limits: UsageLimits;
-    /** The model as the client named it, where the provider calls it otherwise. */
+    /** The model as the client named it, if the provider's name differs. */
     readonly model?: string | undefined;
     readonly text: TextMeter;
   }) {
@@ -129,7 +129,7 @@ export class MessageEvents implements StreamReader {
     return Buffer.from(`event: error\ndata: ${JSON.stringify(BROKEN)}\n\n`);
   }
 
-  /** The reason to stop, and what was used by then; some providers state the input here as well. */
+  /** Reads the stop reason and the usage so far; some providers report the input here as well. */
   #end(event: Fields): EventKind {
     const { delta, usage } = event;
     const outputTokens = readOutputUsage(usage, this.#limits.maxOutputTokens);
@@ -145,7 +145,7 @@ export class MessageEvents implements StreamReader {
     return "withheld";
   }
 
-  /** What the answer is stated to have by now is not counted. Answers whether the input that is stated makes sense. */
+  /** Stores reported usage; text already covered by it is not counted. Returns whether the reported input is valid. */
   #takeUsage(usage: unknown, outputTokens: number | undefined): boolean {
     if (outputTokens !== undefined) this.#text.clear();
     const input = readInputUsage(usage, this.#limits.maxInputTokens);

@@ -2,13 +2,13 @@ import type { Piece } from "../chat/delivered-text.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What of a block's delta is text that another provider can say as well, by the delta's type. */
+/** The member of a block delta that is text another provider could repeat, by delta type. */
 const TEXTS: Readonly<Record<string, string>> = { text_delta: "text", thinking_delta: "thinking" };
 const BLOCKS: ReadonlySet<unknown> = new Set(["text", "thinking"]);
 
 /**
- * What an event of Anthropic's stream of a message says, block by block. Undefined for what is said only once: the
- * use of tools, which has ids of its own, and signatures.
+ * The pieces of an event of an Anthropic message stream, block by block. Undefined for an event that cannot be
+ * repeated: tool use, which has unique ids, and signatures.
  */
 export function messagePieces(event: Fields): readonly Piece[] | undefined {
   const { type, index } = event;
@@ -31,7 +31,7 @@ export function messagePieces(event: Fields): readonly Piece[] | undefined {
   return typeof reason === "string" ? [{ channel: "stop_reason", text: reason }] : [];
 }
 
-/** The same event saying this text in place of the piece that `messagePieces` found. */
+/** The same event with the piece that `messagePieces` found replaced by this text. */
 export function renderEvent(event: Fields, text: string): Fields {
   const delta = fieldsOf(event.delta);
   const name = event.type === "content_block_delta" ? TEXTS[String(delta.type)] : undefined;

@@ -31,7 +31,7 @@ const prompt = {
   verify_tee: z.boolean().nullish(),
 };
 
-/** The fields of Anthropic's Messages that the router itself reads; all others are the provider's to judge. */
+/** The fields of Anthropic's Messages that the router reads; the provider validates all others. */
 export const MESSAGES_REQUEST = z
   .looseObject({
     ...prompt,
@@ -40,35 +40,35 @@ export const MESSAGES_REQUEST = z
   })
   .meta({ id: "MessagesRequest" });
 
-/** The same without an answer: what is counted. */
+/** The request of the token-count endpoint: the same fields without those of the answer. */
 export const TOKEN_COUNT_REQUEST = z.looseObject(prompt).meta({ id: "TokenCountRequest" });
 
 /** A prompt in Anthropic's format. */
 export type MessagesPrompt = RequestFields & {
   readonly model: string;
-  /** How many tokens it has at most. */
+  /** The bound on its tokens. */
   readonly prompt: PromptBound;
   readonly preferences: RoutingPreferences;
-  /** Whether the provider's signature of the answer is to be checked. */
+  /** Whether to verify the provider's signature of the answer. */
   readonly verifyTee: boolean;
 };
 
-/** A request in Anthropic's format as the router needs to know it. */
+/** A request in Anthropic's format, reduced to what the router reads. */
 export type MessagesRequest = MessagesPrompt & { readonly maxTokens: number; readonly stream: boolean };
 
-/** Reads a request for a message. Throws `invalid_body` naming the field at fault. */
+/** Reads a request for a message. Throws `invalid_body` naming the invalid field. */
 export async function readMessagesRequest(bytes: Buffer): Promise<MessagesRequest> {
   const { fields, elided } = await readPromptFields(MESSAGES_REQUEST, bytes);
   return { ...toPrompt(bytes, fields, elided), maxTokens: fields.max_tokens, stream: fields.stream ?? false };
 }
 
-/** Reads a request for the count of a prompt. Throws `invalid_body` naming the field at fault. */
+/** Reads a token-count request. Throws `invalid_body` naming the invalid field. */
 export async function readTokenCountRequest(bytes: Buffer): Promise<MessagesPrompt> {
   const { fields, elided } = await readPromptFields(TOKEN_COUNT_REQUEST, bytes);
   return toPrompt(bytes, fields, elided);
 }
 
-/** What is sent to this provider. */
+/** The body to send to this provider. */
 export function messagesBody(prompt: RequestFields, provider: Provider): Buffer {
   return forwardedBody(prompt, upstreamModel(provider));
 }
@@ -92,9 +92,11 @@ function toPrompt(
 
 function isMessage(value: unknown): boolean {
   if (!isObject(value) || !ROLES.some((role) => role === value.role)) return false;
-  const { content: said } = value;
-  if (isText(said)) return true;
-  return Array.isArray(said) && said.length <= MAX_BLOCKS && said.every((item) => hasText(item, "type"));
+  const { content } = value;
+  if (isText(content)) return true;
+  return (
+    Array.isArray(content) && content.length <= MAX_BLOCKS && content.every((item) => hasText(item, "type"))
+  );
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

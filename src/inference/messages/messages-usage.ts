@@ -12,8 +12,8 @@ const Input = z.object({
 });
 
 /**
- * The tokens of a question as the provider states them, or undefined when it states none or nonsense. Anthropic counts
- * what was read from or written to a cache apart; here they are a part of the input.
+ * Reads the prompt tokens that the provider reports; undefined if missing or invalid. Anthropic counts tokens read from
+ * or written to a cache separately; here they are part of the input.
  */
 export function readInputUsage(stated: unknown, maxTokens: number): InputUsage | undefined {
   const result = Input.safeParse(stated);
@@ -28,13 +28,13 @@ export function readInputUsage(stated: unknown, maxTokens: number): InputUsage |
   return { inputTokens, ...cache };
 }
 
-/** The tokens of an answer as the provider states them, if so many were possible. */
+/** The answer tokens that the provider reports, if they are within the limit. */
 export function readOutputUsage(stated: unknown, maxTokens: number): number | undefined {
   const tokens = z.object({ output_tokens: count.max(maxTokens) }).safeParse(stated).data;
   return tokens?.output_tokens;
 }
 
-/** Whether what a provider's usage says of its cache, if anything, is what is billed. */
+/** Whether the cache counts in a provider's usage, if any, equal the billed ones. */
 export function isMessageCacheShown(stated: unknown, billed: Pick<InputUsage, "cache"> | undefined): boolean {
   const { read = 0, write = 0, write1h = 0 } = billed?.cache ?? {};
   const { cache_creation: created } = (stated ?? {}) as { readonly cache_creation?: unknown };
@@ -46,7 +46,7 @@ export function isMessageCacheShown(stated: unknown, billed: Pick<InputUsage, "c
   );
 }
 
-/** A provider's usage, with what is billed of its cache. */
+/** A provider's usage with the billed cache counts. */
 export function withBilledCache(
   stated: Readonly<Record<string, unknown>>,
   billed: Pick<InputUsage, "cache"> | undefined,
@@ -56,7 +56,7 @@ export function withBilledCache(
   return { ...usage, cache_read_input_tokens: read, cache_creation_input_tokens: write + write1h };
 }
 
-/** Usage as a client of Anthropic's API is shown it, where the provider's own is not what is billed. */
+/** Usage in Anthropic's format, shown to the client where the provider's own is not what is billed. */
 export function messageUsage({ inputTokens, outputTokens, cache }: TokenUsage) {
   const { read = 0, write = 0, write1h = 0 } = cache ?? {};
   return {

@@ -29,8 +29,8 @@ type Dependencies = {
   readonly restrictionsOf: (keyId: string) => Promise<KeyRestrictions>;
 };
 
-/** How a request for a message is carried: which version of the format it is in, and who may be asked. */
-export type MessagesTerms = {
+/** The options of a message request: the headers with the version of the format, and the routing preferences. */
+export type MessageOptions = {
   readonly headers: Readonly<Record<string, string>>;
   readonly preferences: RoutingPreferences;
 };
@@ -38,7 +38,7 @@ export type MessagesTerms = {
 /** A whole message: the provider's own bytes with `x_0g_trace` appended. */
 export type MessageAnswer = { readonly body: Buffer; readonly responseKey: string | undefined };
 
-/** Runs messages in Anthropic's format, on the providers that list it. One call is one charge. */
+/** Runs messages in Anthropic's format, on the providers that support it. Each call is charged once. */
 export class MessagesService {
   readonly #dependencies: Dependencies;
 
@@ -47,33 +47,35 @@ export class MessagesService {
   }
 
   /**
-   * Answers a message as a whole, after its bill is committed. Throws what admission throws, `provider_error` when no
-   * provider gives an answer, and the provider's own reason when it refuses the request.
+   * Returns a whole message once its bill is committed. Throws what admission throws, `provider_error` when no provider
+   * answers, and the provider's own reason when it rejects the request.
    */
   create(
     request: MessagesRequest,
     caller: Caller,
-    terms: MessagesTerms & { readonly signal: AbortSignal },
+    options: MessageOptions & { readonly signal: AbortSignal },
   ): Promise<MessageAnswer> {
-    return this.#dependencies.exchanges.track(this.#create(request, caller, terms));
+    return this.#dependencies.exchanges.track(this.#create(request, caller, options));
   }
 
   /**
-   * Answers a message as a stream into `sink`, and resolves when it is over and billed. Rejects only while nothing was
-   * written yet; later failures are told in the stream.
+   * Streams a message into `sink`, and resolves when it has ended and is billed. Rejects only before the first write;
+   * later failures are reported in the stream.
    */
-  stream(request: MessagesRequest, caller: Caller, sink: StreamSink, terms: MessagesTerms): Promise<void> {
-    return this.#dependencies.exchanges.track(this.#stream(request, caller, sink, terms));
+  stream(request: MessagesRequest, caller: Caller, sink: StreamSink, options: MessageOptions): Promise<void> {
+    return this.#dependencies.exchanges.track(this.#stream(request, caller, sink, options));
   }
 
-  /** The tokens of a prompt: as the provider counts them where it has that, else by our own tokenizer. Not billed. */
+  /**
+   * Counts the tokens of a prompt: by the provider's endpoint if it has one, otherwise by our tokenizer. Not billed.
+   */
   async countTokens(
     prompt: MessagesPrompt,
     caller: Pick<Caller, "keyId">,
-    { headers, preferences, signal }: MessagesTerms & { readonly signal: AbortSignal },
+    { headers, preferences, signal }: MessageOptions & { readonly signal: AbortSignal },
   ): Promise<number> {
     const { admission, providers, restrictionsOf, bodies } = this.#dependencies;
-    const choice = admission.choose(askFor(prompt, preferences), await restrictionsOf(caller.keyId));
+    const choice = admission.choose(routingRequest(prompt, preferences), await restrictionsOf(caller.keyId));
     const [provider] = choice.candidates;
     if (!provider) return bodies.countRequest(prompt.bytes);
     try {
@@ -88,7 +90,7 @@ export class MessagesService {
       const { input_tokens: tokens } = await readAnswerObject(answer, bodies);
       if (Number.isSafeInteger(tokens)) return tokens as number;
     } catch {
-      // A provider that counts no tokens is none that fails.
+      // A provider without a token-count endpoint has not failed.
     }
     return bodies.countRequest(prompt.bytes);
   }
@@ -96,10 +98,10 @@ export class MessagesService {
   async #create(
     request: MessagesRequest,
     caller: Caller,
-    { headers, preferences, signal }: MessagesTerms & { readonly signal: AbortSignal },
+    { headers, preferences, signal }: MessageOptions & { readonly signal: AbortSignal },
   ): Promise<MessageAnswer> {
     const { admission, exchanges, bodies } = this.#dependencies;
-    const admitted = await admission.admit(billedAsk(request, preferences, bodies), caller);
+    const admitted = await admission.admit(toAdmissionRequest(request, preferences, bodies), caller);
     const { bytes, maxTokens } = request;
     const { answer, reading, trace } = await exchanges.collect(admitted, MESSAGES_PATH, {
       headers,
@@ -115,10 +117,10 @@ export class MessagesService {
     request: MessagesRequest,
     caller: Caller,
     sink: StreamSink,
-    { headers, preferences }: MessagesTerms,
+    { headers, preferences }: MessageOptions,
   ): Promise<void> {
     const { admission, exchanges, bodies } = this.#dependencies;
-    const admitted = await admission.admit(billedAsk(request, preferences, bodies), caller);
+    const admitted = await admission.admit(toAdmissionRequest(request, preferences, bodies), caller);
     await exchanges.stream(admitted, MESSAGES_PATH, {
       headers,
       sink,
@@ -132,7 +134,7 @@ export class MessagesService {
   }
 }
 
-function askFor(prompt: MessagesPrompt, preferences: RoutingPreferences) {
+function routingRequest(prompt: MessagesPrompt, preferences: RoutingPreferences) {
   return {
     model: prompt.model,
     serviceType: "chatbot",
@@ -143,7 +145,7 @@ function askFor(prompt: MessagesPrompt, preferences: RoutingPreferences) {
   } as const;
 }
 
-function billedAsk(
+function toAdmissionRequest(
   request: MessagesRequest,
   preferences: RoutingPreferences,
   bodies: Bodies,
@@ -152,13 +154,13 @@ function billedAsk(
   const { prompt, maxTokens, bytes } = request;
   const size = { prompt, counted, maxTokens, modelLimit: maxTokens, choices: 1 };
   return {
-    ...askFor(request, preferences),
+    ...routingRequest(request, preferences),
     ...(counted !== undefined && { inputTokens: counted }),
     outputTokens: maxTokens,
     answerTokens: maxTokens,
     counted:
       counted === undefined
-        ? async () => billedAsk(request, preferences, bodies, await bodies.countRequest(bytes))
+        ? async () => toAdmissionRequest(request, preferences, bodies, await bodies.countRequest(bytes))
         : undefined,
     isShort: prompt.isShort,
     quote: (provider) => quotePrompt(size, provider),

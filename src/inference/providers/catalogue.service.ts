@@ -1,8 +1,9 @@
+import { PeriodicTask } from "../../kernel/async/periodic-task.ts";
 import { StartupError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { byPrice, type Model, type Provider, SERVICE_TYPES, type ServiceType } from "./provider.ts";
 
-/** Where offers are read from: the chain's registry, or a file. */
+/** A source of offers: the on-chain registry, or a file. */
 export type ProviderSource = { load(): Promise<readonly Provider[]> };
 
 type Dependencies = { readonly source: ProviderSource; readonly log: Logger; readonly refreshMs: number };
@@ -13,40 +14,42 @@ type Snapshot = {
 
 const EMPTY: Snapshot = { providers: new Map(), models: new Map() };
 
-/** The offers of all providers, kept in memory and read again every `refreshMs`. */
+/** The offers of all providers, held in memory and refreshed every `refreshMs`. */
 export class CatalogueService {
   readonly #dependencies: Dependencies;
   #snapshot = EMPTY;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #reads: PeriodicTask;
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
+    const failed = (error: unknown) => this.#warn(error);
+    this.#reads = new PeriodicTask({ everyMs: dependencies.refreshMs, work: () => this.refresh(), failed });
   }
 
-  /** Reads the offers now. An error leaves the snapshot as it was. */
+  /** Reads the offers now. On an error the snapshot stays unchanged. */
   async refresh(): Promise<void> {
     this.#snapshot = toSnapshot(await this.#dependencies.source.load());
   }
 
   /**
-   * Reads the offers, and again every `refreshMs` until `stop`. A failed read is logged and tried again; the first
-   * throws a `StartupError` where the configuration is at fault.
+   * Reads the offers now and every `refreshMs` until `stop`. A failed read is logged and retried; the first one throws
+   * a `StartupError` if the configuration is invalid.
    */
   async start(): Promise<void> {
-    const refresh = () => this.refresh().catch((error: unknown) => this.#warn(error));
     await this.refresh().catch((error: unknown) => {
       if (error instanceof StartupError) throw error;
       this.#warn(error);
     });
-    this.#timer = setInterval(refresh, this.#dependencies.refreshMs);
+    this.#reads.start({ isLater: true });
   }
 
+  /** Stops reading. A read in progress is not waited for. */
   stop(): void {
-    clearInterval(this.#timer);
+    void this.#reads.stop();
   }
 
   #warn(error: unknown): void {
-    this.#dependencies.log.warn({ err: error }, "reading the providers failed");
+    this.#dependencies.log.warn({ err: error }, "refreshing the providers failed");
   }
 
   /** All models, by id. */
@@ -54,7 +57,7 @@ export class CatalogueService {
     return [...this.#snapshot.models.values()];
   }
 
-  /** The model of this id; of several service types under one id, the one asked for or else the first. */
+  /** The model with this id; if several service types share the id, the given type or otherwise the first. */
   model(id: string, serviceType?: ServiceType): Model | undefined {
     const { models } = this.#snapshot;
     if (serviceType !== undefined) return models.get(keyOf({ id, serviceType }));
@@ -66,13 +69,13 @@ export class CatalogueService {
     return [...this.#snapshot.providers.values()];
   }
 
-  /** The offer of this address, in any letter case. */
+  /** The offer with this address, in any letter case. */
   provider(address: string): Provider | undefined {
     return this.#snapshot.providers.get(address.toLowerCase());
   }
 }
 
-/** Names are not owned: another service offered under the same name is another model. */
+/** Names are not unique: a different service type under the same name is a different model. */
 function toSnapshot(loaded: readonly Provider[]): Snapshot {
   const sorted = loaded.toSorted((a, b) => (a.address < b.address ? -1 : 1));
   const providers = new Map(sorted.map((provider) => [provider.address as string, provider]));

@@ -6,31 +6,31 @@ import type { FailureKind, ProviderFailure } from "./provider-failure.ts";
 
 type Dependencies = {
   readonly clock: Clock;
-  /** How long a circuit stays open at first, milliseconds; it doubles with every failed probe, up to four times that. */
+  /** How long a circuit stays open initially, milliseconds; doubles per failed probe, to at most four times. */
   readonly coolDownMs: number;
 };
 
-/** What is known of a provider from the requests of this process. */
+/** The health of a provider, from the requests of this process. */
 export type ProviderHealth = ProviderState & {
-  /** The part of its last requests that it answered, 0 to 1; undefined before the first. */
+  /** The fraction of recent requests that it answered, 0 to 1; undefined before the first. */
   readonly uptime: number | undefined;
-  /** How long it still asks to be left alone, milliseconds. */
+  /** Remaining time of the pause that it requested, milliseconds. */
   readonly restMs: number;
 };
 
-/** One request to a provider, to be ended by one of the last three. */
+/** One request to a provider. It must end with `succeed`, `fail` or `drop`. */
 export type Trial = {
-  /** Its first byte came. */
+  /** Records the arrival of the first byte. */
   firstByte(): void;
   succeed(): void;
   fail(failure: ProviderFailure): void;
-  /** It ended for a reason that says nothing of the provider. */
+  /** Ends the request for a reason unrelated to the provider. */
   drop(): void;
 };
 
 type Circuit = {
   failures: number;
-  /** Until when it is open, monotonic; undefined while it is closed. */
+  /** Monotonic time until which it is open; undefined while it is closed. */
   openUntilMs: number | undefined;
   coolDowns: number;
   isProbing: boolean;
@@ -44,17 +44,17 @@ type Circuit = {
 const REMEMBERED_PROVIDERS = 10_000;
 const FAILURES_TO_OPEN = 3;
 const MAX_COOL_DOWNS = 4;
-/** How much the newest sample counts. */
+/** The weight of the newest sample. */
 const LATENCY_WEIGHT = 0.2;
 const UPTIME_WEIGHT = 0.05;
 const LATENCY_FRESH_MS = 600_000;
 const MAX_REST_MS = 60_000;
-/** Who is busy, particular about fields, or says something else than another, is not broken. */
+/** A provider that is busy, rejects a field or gives a different answer is not broken. */
 const HARMLESS: ReadonlySet<FailureKind> = new Set(["busy", "field", "differs"]);
 
 /**
- * Remembers how providers fare: a circuit breaker, a moving average of the time to the first byte, the part of
- * requests that was answered and how many run. In memory and of this process; a provider that moves begins anew.
+ * Tracks the health of providers: a circuit breaker, moving averages of the time to the first byte and of the fraction
+ * of answered requests, and the requests in flight. In memory and per process; a provider with a new URL starts fresh.
  */
 export class HealthService {
   readonly #dependencies: Dependencies;
@@ -64,7 +64,7 @@ export class HealthService {
     this.#dependencies = dependencies;
   }
 
-  /** How a provider fares now. */
+  /** The current health of a provider. */
   of(provider: Provider): ProviderHealth {
     const known = this.#circuits.get(keyOf(provider));
     if (!known) return UNKNOWN;
@@ -80,7 +80,7 @@ export class HealthService {
     };
   }
 
-  /** Notes that a provider is asked now. */
+  /** Records the start of a request to a provider. */
   begin(provider: Provider): Trial {
     const circuit = this.#circuitOf(provider);
     const sinceMs = this.#dependencies.clock.monotonicMs();
@@ -88,17 +88,17 @@ export class HealthService {
     if (isProbe) circuit.isProbing = true;
     circuit.inFlight++;
     let isOpen = true;
-    const end = (note: () => void) => {
+    const end = (record: () => void) => {
       if (!isOpen) return;
       isOpen = false;
       circuit.inFlight--;
       if (isProbe) circuit.isProbing = false;
-      note();
+      record();
     };
     return {
-      firstByte: () => this.#noteLatency(circuit, sinceMs),
-      succeed: () => end(() => noteSuccess(circuit)),
-      fail: (failure) => end(() => this.#noteFailure(circuit, failure)),
+      firstByte: () => this.#recordLatency(circuit, sinceMs),
+      succeed: () => end(() => recordSuccess(circuit)),
+      fail: (failure) => end(() => this.#recordFailure(circuit, failure)),
       drop: () => end(() => {}),
     };
   }
@@ -122,13 +122,13 @@ export class HealthService {
     return made;
   }
 
-  #noteLatency(circuit: Circuit, sinceMs: number): void {
+  #recordLatency(circuit: Circuit, sinceMs: number): void {
     const nowMs = this.#dependencies.clock.monotonicMs();
     circuit.latencyMs = moved(circuit.latencyMs, nowMs - sinceMs, LATENCY_WEIGHT);
     circuit.latencyAtMs = nowMs;
   }
 
-  #noteFailure(circuit: Circuit, { kind, retryAfterMs }: ProviderFailure): void {
+  #recordFailure(circuit: Circuit, { kind, retryAfterMs }: ProviderFailure): void {
     const nowMs = this.#dependencies.clock.monotonicMs();
     if (retryAfterMs !== undefined) circuit.restUntilMs = nowMs + Math.min(retryAfterMs, MAX_REST_MS);
     if (HARMLESS.has(kind)) return;
@@ -136,7 +136,7 @@ export class HealthService {
     circuit.failures++;
     const isKnownBad = circuit.openUntilMs !== undefined;
     if (!isKnownBad && circuit.failures < FAILURES_TO_OPEN && kind !== "forbidden_address") return;
-    // Requests that began before the circuit opened fail one by one: they do not prolong it.
+    // Requests that began before the circuit opened may fail later: they do not prolong it.
     if (isKnownBad && nowMs < (circuit.openUntilMs ?? 0)) return;
     if (isKnownBad) circuit.coolDowns = Math.min(circuit.coolDowns * 2, MAX_COOL_DOWNS);
     circuit.openUntilMs = nowMs + this.#dependencies.coolDownMs * circuit.coolDowns;
@@ -161,7 +161,7 @@ function circuitOf({ openUntilMs, isProbing }: Circuit, nowMs: number): Provider
   return nowMs < openUntilMs || isProbing ? "open" : "half-open";
 }
 
-function noteSuccess(circuit: Circuit): void {
+function recordSuccess(circuit: Circuit): void {
   circuit.uptime = moved(circuit.uptime, 1, UPTIME_WEIGHT);
   circuit.failures = 0;
   circuit.openUntilMs = undefined;

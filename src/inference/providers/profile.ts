@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { type Hex, isAddress, lowerHex } from "../../kernel/text/hex.ts";
 
-/** The request formats that a model may be asked in (SPEC 2.4). */
+/** The request formats that a model may support (SPEC 2.4). */
 export const API_FORMATS = ["openai", "anthropic"] as const;
 export type ApiFormat = (typeof API_FORMATS)[number];
 
-/** What a provider tells of a model besides its price, as far as it tells (facts 1.3). Lengths are in tokens. */
+/** A provider's optional description of a model, apart from its price (facts 1.3). Lengths are in tokens. */
 export type Profile = {
   readonly formats: readonly ApiFormat[];
   readonly name?: string | undefined;
@@ -20,7 +20,7 @@ export type Profile = {
   readonly defaultParameters?: Readonly<Record<string, unknown>> | undefined;
   readonly teeType?: string | undefined;
   readonly teeVerifier?: string | undefined;
-  /** Who signs the answers where the model is in an enclave apart from the provider's own. */
+  /** The signer of the answers if the model runs in an enclave separate from the provider's own. */
   readonly targetSigner?: Hex | undefined;
   readonly providerName?: string | undefined;
   readonly providerCountry?: string | undefined;
@@ -34,7 +34,7 @@ const length = z.int().min(1).max(100_000_000).optional().catch(undefined);
 const names = z.array(z.string().min(1).max(100)).max(100).optional().catch(undefined);
 const parameters = z.record(z.string(), z.unknown()).optional().catch(undefined);
 
-/** The published names of `additionalInfo`, and ours in their style for what has none. */
+/** The published names of `additionalInfo`, and our own in the same style for fields without a published name. */
 const AdditionalInfo = z.object({
   SupportedFormats: z.array(z.enum(API_FORMATS)).min(1).optional().catch(undefined),
   Name: text,
@@ -60,7 +60,7 @@ const AdditionalInfo = z.object({
   ExpirationDate: text,
 });
 
-/** Reads what a registry row says in `additionalInfo`; whatever is not as it should be is left out. */
+/** Reads the profile from a registry row's `additionalInfo`; invalid values are ignored. */
 export function profileOf(additionalInfo: string): Profile {
   const info = AdditionalInfo.safeParse(parse(additionalInfo)).data;
   if (!info) return PLAIN;
@@ -85,7 +85,7 @@ export function profileOf(additionalInfo: string): Profile {
   };
 }
 
-/** The rule of facts 2.1: an enclave of its own counts for decentralized providers alone. */
+/** The rule of facts 2.1: a separate enclave is only used for decentralized providers. */
 function targetSignerOf(info: z.output<typeof AdditionalInfo>): Hex | undefined {
   const { TargetSeparated, TargetTeeAddress, ProviderType } = info;
   if (!TargetSeparated || ProviderType !== "decentralized" || TargetTeeAddress === undefined)

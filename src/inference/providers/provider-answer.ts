@@ -9,26 +9,26 @@ import { SilenceTimer } from "./silence-timer.ts";
 /** A provider's whole answer. */
 export type ProviderAnswer = ProviderHead & { readonly body: Buffer };
 
-/** The longest answer that is gathered unless told otherwise. */
+/** Default maximum size of a collected answer. */
 const MAX_ANSWER_BYTES = 16 * 1_048_576;
-/** A longer refusal is not read. */
+/** A longer error body is not read. */
 const MAX_REFUSAL_BYTES = 65_536;
 const MAX_REASON_LENGTH = 500;
 
 /**
- * Gathers one answer of at most `maxBytes`. `post` begins the exchange. Rejects with a `ProviderFailure` when none
- * comes whole, and when `signal` aborts.
+ * Collects one answer of at most `maxBytes`. `post` starts the exchange. Rejects with a `ProviderFailure` when the
+ * answer does not arrive completely, and when `signal` aborts.
  */
 export async function gatherAnswer(
   post: (listener: ProviderListener) => Promise<ProviderExchange>,
   given: {
     readonly signal: AbortSignal;
     readonly maxBytes?: number | undefined;
-    /** Where the answer is counted while it is gathered. It is never refused: the provider has done its work. */
+    /** Accounts the answer's memory while it is collected. Never rejects it: the provider has already done the work. */
     readonly memory?: Pick<MemoryBudget, "open">;
-    /** How long the first byte of the body may take after the head, milliseconds; no limit unless given. */
+    /** Deadline for the first byte of the body after the head, milliseconds. No limit by default. */
     readonly firstTokenMs?: number | undefined;
-    /** Longest silence from the first byte of the body on, milliseconds; no limit unless given. */
+    /** Maximum silence after the first byte of the body, milliseconds. No limit by default. */
     readonly silenceMs?: number | undefined;
     onHead?(): void;
   },
@@ -41,10 +41,10 @@ export async function gatherAnswer(
   let head: ProviderHead = { status: 0, contentType: "", responseKey: undefined };
   const silence = new SilenceTimer((failure) => exchange.abort(failure));
   const exchange = await post({
-    onHead(came) {
+    onHead(received) {
       given.onHead?.();
-      head = came;
-      silence.allow(came.status === 200 ? given.firstTokenMs : given.silenceMs);
+      head = received;
+      silence.allow(received.status === 200 ? given.firstTokenMs : given.silenceMs);
     },
     onChunk(chunk) {
       silence.allow(given.silenceMs);
@@ -56,7 +56,7 @@ export async function gatherAnswer(
     onEnd: () => resolve({ ...head, body: Buffer.concat(chunks) }),
     onError: (cause) => reject(failureOf(cause)),
   });
-  const onAbort = () => exchange.abort(new Error("the client left"));
+  const onAbort = () => exchange.abort(new Error("the client disconnected"));
   if (signal.aborted) onAbort();
   signal.addEventListener("abort", onAbort, { once: true });
   try {
@@ -72,7 +72,7 @@ const TOO_LONG = { message: "The provider's answer is too long." };
 
 const SILENCES: ReadonlySet<string> = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
 
-/** The failure behind an exchange that did not come to its end. Its own text stays in the log. */
+/** Converts the error of an incomplete exchange to a failure. The error's own text is only logged. */
 export function failureOf(cause: unknown): AppError {
   if (cause instanceof AppError) return cause;
   if (cause instanceof ForbiddenAddress) return new ProviderFailure("forbidden_address", { cause });
@@ -80,19 +80,19 @@ export function failureOf(cause: unknown): AppError {
   return new ProviderFailure(SILENCES.has(code) ? "silent" : "unreachable", { cause });
 }
 
-/** Reasons that clients act on; with them the request itself is at fault, whatever the status. */
+/** Reasons that clients handle; they mean that the request itself is at fault, whatever the status. */
 const REASONS = {
   context_length_exceeded: "context_length_exceeded",
   content_policy_violation: "content_policy_violation",
   content_filter: "content_policy_violation",
 } as const;
-/** How servers without that code (vLLM, llama.cpp, Anthropic's format) say that a request is too long. */
+/** How servers without that code (vLLM, llama.cpp, Anthropic's format) report that a request is too long. */
 const TOO_LONG_FOR_MODEL =
   /maximum context length|exceeds? the (?:available )?context|context (?:length|window|size) exceeded|prompt is too long/i;
 
 /**
- * The failure for a provider's answer of another status than 200. When it blames the request (400, 413, 422) it is an
- * answer: its reason is passed on, cut to 500 characters and without secrets, and no other provider is tried. Everything
+ * The failure for a provider's answer with a status other than 200. If it blames the request (400, 413, 422), it is the
+ * answer: its reason is forwarded, truncated to 500 characters and redacted, and no other provider is tried. Everything
  * else is a `ProviderFailure`.
  */
 export function refusalOf(head: Pick<ProviderHead, "status" | "retryAfterMs">, body: Buffer): AppError {
@@ -108,7 +108,7 @@ export function refusalOf(head: Pick<ProviderHead, "status" | "retryAfterMs">, b
   return failed(isBusy ? "busy" : "failed", head, body);
 }
 
-/** The failure for an error that came as if it were an answer: in a body with status 200, or as an event. */
+/** The failure for an error that arrived as an answer: in a body with status 200, or as an event. */
 export function statedFailure(error: unknown): AppError {
   const { reason, code } = readError(Buffer.from(JSON.stringify({ error })));
   if (reasonFor(code, reason)) return blame(code, reason);
@@ -123,7 +123,7 @@ function reasonFor(code: string, reason: string): (typeof REASONS)[keyof typeof 
 function blame(code: string, reason: string): AppError {
   return new AppError(
     reasonFor(code, reason) ?? "invalid_body",
-    `The provider refuses this request: ${reason}`,
+    `The provider rejected the request: ${reason}`,
   );
 }
 
@@ -137,7 +137,7 @@ function failed(
   return new ProviderFailure(kind, { message: "The provider failed.", cause, status, retryAfterMs });
 }
 
-/** A provider's code is logged where it is a word; its text is not, as it may repeat the question. */
+/** A provider's code is logged if it is a single word; its text is not, because it may repeat the prompt. */
 function logged(code: string): string {
   return /^[\w.-]{1,64}$/.test(code) ? code : "";
 }

@@ -1,9 +1,9 @@
 import { AppError } from "../../kernel/errors.ts";
 
 /**
- * What went wrong with a provider: it could not be reached or broke off, kept silent, lives where we do not go, is too
- * busy, refused our own credential or a field that we had added, does not have the model, failed by its own word,
- * answered what is no answer, or not what another one had begun to.
+ * The kind of a provider's failure, in this order: it was unreachable or closed the connection, timed out, has a
+ * forbidden address, is busy, rejected our credential or a field that we added, does not have the model, reported an
+ * error, sent an invalid answer, or an answer different from the one that another provider had begun.
  */
 export type FailureKind =
   | "unreachable"
@@ -17,21 +17,25 @@ export type FailureKind =
   | "malformed"
   | "differs";
 
-/** The failure of one provider, which another may make good. Its text for clients names nothing of the inside. */
+/** The failure of one provider, after which another may be tried. Its client-facing text reveals no internals. */
 export class ProviderFailure extends AppError {
   readonly kind: FailureKind;
-  /** The HTTP status that it answered, if it did. */
+  /** The HTTP status of its answer, if any. */
   readonly upstreamStatus: number | undefined;
-  /** How long it asked to be left alone, milliseconds. */
+  /** The delay that it requested, milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
     kind: FailureKind,
     options: { message?: string; cause?: unknown; status?: number; retryAfterMs?: number | undefined } = {},
   ) {
-    super("provider_error", options.message ?? "The provider could not be reached or broke off.", {
-      cause: options.cause,
-    });
+    super(
+      "provider_error",
+      options.message ?? "The provider could not be reached or closed the connection.",
+      {
+        cause: options.cause,
+      },
+    );
     this.kind = kind;
     this.upstreamStatus = options.status;
     this.retryAfterMs = options.retryAfterMs;

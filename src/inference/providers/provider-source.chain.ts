@@ -5,12 +5,12 @@ import type { ProviderSource } from "./catalogue.service.ts";
 import { profileOf } from "./profile.ts";
 import { SERVICE_TYPES, type ServiceType } from "./provider.ts";
 
-/** Longer names fit into no index of requests, and no filter takes them. */
+/** Longer names do not fit into the request indexes, and no filter accepts them. */
 const MAX_MODEL_LENGTH = 500;
 
 /**
- * Reads every offer from the inference registry. Rows of a service type that the router does not know are left out, and
- * rows whose model has a name of more than 500 characters.
+ * Reads every offer from the inference registry. Skips rows with an unknown service type, and rows whose model name has
+ * more than 500 characters.
  */
 export function chainProviders(
   registry: InferenceRegistry,

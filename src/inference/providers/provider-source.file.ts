@@ -14,7 +14,7 @@ type Dependencies = {
 /** Visible ASCII, with spaces in between. */
 const HEADER_TEXT = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
-/** The offers of PROVIDERS_FILE, read anew whenever they are asked for, and the keys of their servers. */
+/** The offers of PROVIDERS_FILE, reread on every load, and the API keys of their servers. */
 export class FileProviders implements ProviderSource {
   readonly #dependencies: Dependencies;
   #keys: ReadonlyMap<string, string> = new Map();
@@ -23,7 +23,7 @@ export class FileProviders implements ProviderSource {
     this.#dependencies = dependencies;
   }
 
-  /** Throws a `StartupError` that names the file and its fault. */
+  /** Throws a `StartupError` that names the file and the problem. */
   async load(): Promise<readonly Provider[]> {
     const { path, variable } = this.#dependencies;
     try {
@@ -34,7 +34,9 @@ export class FileProviders implements ProviderSource {
           const key = keyVariable === undefined ? "" : variable(keyVariable);
           if (key === undefined) throw new Error(`the environment variable ${keyVariable} is not set`);
           if (key !== "" && !HEADER_TEXT.test(key))
-            throw new Error(`the environment variable ${keyVariable} has what no header can carry`);
+            throw new Error(
+              `the environment variable ${keyVariable} contains characters that are not allowed in a header`,
+            );
           return offers.map(({ address }) => [address as string, key] as const);
         }),
       );
@@ -44,7 +46,7 @@ export class FileProviders implements ProviderSource {
     }
   }
 
-  /** The key of an offer's server, "" where it has none; undefined for an offer that is not of the file. */
+  /** The key of an offer's server, "" if it has none; undefined for an offer that is not from the file. */
   keyOf(provider: Hex): string | undefined {
     return this.#keys.get(provider);
   }

@@ -4,8 +4,8 @@ import type { ProviderSource } from "./catalogue.service.ts";
 import type { Provider } from "./provider.ts";
 
 /**
- * The offers of several sources together. One that cannot be read keeps what it said last, so that it takes nothing
- * from the others; one whose configuration was wrong from the start is the operator's to mend.
+ * Combines the offers of several sources. A source that cannot be read keeps its last offers, so that it does not
+ * affect the others; an invalid configuration at startup is thrown for the operator to fix.
  */
 export function joinedProviders(sources: readonly ProviderSource[], log: Logger): ProviderSource {
   const known = new Map<ProviderSource, readonly Provider[]>();
@@ -18,7 +18,7 @@ export function joinedProviders(sources: readonly ProviderSource[], log: Logger)
       const [failure] = failures;
       if (failure instanceof StartupError && known.size < sources.length) throw failure;
       if (failures.length === sources.length) throw failure;
-      for (const err of failures) log.warn({ err }, "reading a part of the providers failed");
+      for (const err of failures) log.warn({ err }, "refreshing some of the providers failed");
       return sources.flatMap((source) => known.get(source) ?? []);
     },
   };

@@ -8,7 +8,7 @@ import { ProviderFailure } from "./provider-failure.ts";
 import { retryAfterOf } from "./retry-after.ts";
 import { SecretMask, spellingsOf } from "./secret-mask.ts";
 
-/** What arrives from a provider, in order: one head, any number of chunks, then an end or an error. */
+/** Receives a provider's response, in order: one head, any number of chunks, then an end or an error. */
 export type ProviderListener = {
   onHead(head: ProviderHead): void;
   onChunk(chunk: Buffer): void;
@@ -16,28 +16,28 @@ export type ProviderListener = {
   onError(error: Error): void;
 };
 
-/** `responseKey` is the provider's own id of the answer, `ZG-Res-Key`. No other header of a provider is passed on. */
+/** `responseKey` is the provider's own id of the answer, `ZG-Res-Key`. No other provider header is forwarded. */
 export type ProviderHead = {
   readonly status: number;
   readonly contentType: string;
   readonly responseKey: string | undefined;
-  /** How long it asks to be left alone, milliseconds. */
+  /** The delay that the provider requests, milliseconds. */
   readonly retryAfterMs?: number | undefined;
 };
 
-/** The reins of one exchange. After `abort` the listener hears one `onError`, or nothing if all had come. */
+/** Controls one exchange. After `abort` the listener receives one `onError`, or nothing if the exchange had ended. */
 export type ProviderExchange = { abort(reason: Error): void; pause(): void; resume(): void };
 
-/** What one exchange has otherwise than all others. */
+/** Per-exchange options. */
 export type PostOptions = {
-  /** Of the body; `application/json` unless told. */
+  /** Content type of the body. Defaults to `application/json`. */
   readonly contentType?: string | undefined;
-  /** Ours, for the provider; none of a client's are passed on. */
+  /** Our headers for the provider; no client header is forwarded. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly totalMs?: number | undefined;
-  /** Deadline for the head of the answer; 0 for `totalMs` alone. */
+  /** Deadline for the head of the answer; 0 means only `totalMs` applies. */
   readonly firstByteMs?: number | undefined;
-  /** Longest silence between two chunks; 0 where the caller watches that itself. */
+  /** Maximum silence between two chunks; 0 if the caller monitors it. */
   readonly silenceMs?: number | undefined;
 };
 
@@ -49,16 +49,16 @@ type ProviderDeadlines = {
   readonly totalMs: number;
 };
 
-/** The router's credentials towards providers. `forget` drops one that its provider refused. */
+/** The router's credentials for providers. `forget` drops one that its provider rejected. */
 type Credentials = { secretFor(provider: Hex): Promise<string>; forget(provider: Hex): void };
 
 type Dependencies = {
   readonly credentials: Credentials;
   readonly deadlines: ProviderDeadlines;
   readonly connections: number;
-  /** Whether providers of the chain may live on private addresses, as on the development network. */
+  /** Whether on-chain providers may have private addresses, as on the development network. */
   readonly allowsPrivate: boolean;
-  /** Resolves names; the system's unless told. */
+  /** Resolves host names. Defaults to the system's resolver. */
   readonly resolve?: typeof lookup;
 };
 
@@ -67,10 +67,10 @@ const REMEMBERED_SECRETS = 1_000;
 const RESPONSE_KEY = /^[\x21-\x7e]{1,256}$/;
 
 /**
- * Speaks HTTP with providers: one keep-alive pool per origin, undici's `dispatch` (half the cost of `request`, a
- * tenth of `fetch`), redirects off, and connections to public addresses alone. Of the client's headers none is passed
- * on, and of the provider's only those that `ProviderHead` has. The credential that was sent is struck out of whatever
- * comes back (promises F28).
+ * The HTTP client for providers: one keep-alive pool per origin, undici's `dispatch` (half the cost of `request`, a
+ * tenth of `fetch`), no redirects, and connections to public addresses only. No client header is forwarded, and only
+ * the provider headers in `ProviderHead` are returned. The credential that was sent is masked in the response (promises
+ * F28).
  */
 export class ProviderClient {
   readonly #dependencies: Dependencies;
@@ -213,18 +213,18 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#tell(this.#mask.push(chunk));
+    this.#emit(this.#mask.push(chunk));
   }
 
   onResponseEnd(): void {
     if (!this.#finish()) return;
-    this.#tell(this.#mask.rest());
+    this.#emit(this.#mask.rest());
     this.#listener.onEnd();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (!this.#finish()) return;
-    this.#tell(this.#mask.rest());
+    this.#emit(this.#mask.rest());
     this.#listener.onError(error);
   }
 
@@ -242,7 +242,7 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
     this.#controller?.resume();
   }
 
-  #tell(bytes: Buffer): void {
+  #emit(bytes: Buffer): void {
     if (bytes.length > 0) this.#listener.onChunk(bytes);
   }
 

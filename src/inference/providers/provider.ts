@@ -7,22 +7,22 @@ export const SERVICE_TYPES = ["chatbot", "text-to-image", "image-editing", "spee
 export type ServiceType = (typeof SERVICE_TYPES)[number];
 
 /**
- * A provider's offer: its registry row, of a service type that the router knows, or one of the same shape from
- * PROVIDERS_FILE. Prices are neuron per token, of images per image and of speech per second (`outputPrice`).
+ * A provider's offer: its registry row, with a known service type, or an equivalent one from PROVIDERS_FILE. Prices are
+ * neuron per token; for images per image and for speech per second (`outputPrice`).
  */
 export type Provider = Omit<InferenceService, "serviceType" | "additionalInfo"> &
   Price & {
     readonly serviceType: ServiceType;
-    /** Who vouches for the offer: the chain, or the operator's own file, whose URLs are trusted. */
+    /** The origin of the offer: the chain, or the operator's own file, whose URLs are trusted. */
     readonly source: "chain" | "file";
     readonly profile: Profile;
-    /** What the server calls the model, where that is not `model`. */
+    /** The server's name of the model, if it differs from `model`. */
     readonly upstreamModel?: string | undefined;
-    /** Why it is never asked, whatever its state: what is wrong with its URL. Absent when nothing is. */
+    /** Why it is never used, whatever its state: the problem with its URL. Absent if there is none. */
     readonly unroutable?: string | undefined;
   };
 
-/** A model and who serves it, cheapest first. */
+/** A model and its providers, cheapest first. */
 export type Model = {
   readonly id: string;
   readonly serviceType: ServiceType;
@@ -30,41 +30,41 @@ export type Model = {
 };
 
 /**
- * Whether a request may be sent to this provider: an http(s) URL that we may go to, and a signer that the network
- * acknowledged or the operator's own word.
+ * Whether a request may be sent to this provider: its http(s) URL is allowed, and the network acknowledged its signer
+ * or it comes from the operator's file.
  */
 export function isRoutable(provider: Provider): boolean {
   return provider.unroutable === undefined && (provider.teeAcknowledged || provider.source === "file");
 }
 
-/** The most tokens of a question that may have `maxTokens`: a model takes no more than its context, where that is known. */
+/** Caps `maxTokens` of a prompt at the model's context length, if that is known. */
 export function inputTokensAt({ profile }: Provider, maxTokens: number): number {
   return Math.min(maxTokens, profile.contextLength ?? maxTokens);
 }
 
 /**
- * Where an endpoint of OpenAI's API, such as `/chat/completions`, is at this provider: below `/v1/proxy` of a broker,
- * whose own `/async` is below `/v1` (facts 2.1); directly below the URL of a server of PROVIDERS_FILE.
+ * The URL of an OpenAI API endpoint, such as `/chat/completions`, at this provider: below `/v1/proxy` of a broker,
+ * whose own `/async` is below `/v1` (facts 2.1); directly below the URL of a server from PROVIDERS_FILE.
  */
 export function endpointOf({ source, url }: Provider, path: `/${string}`): string {
   if (source === "file") return url + path;
   return path.startsWith("/async/") ? `${url}/v1${path}` : `${url}/v1/proxy${path}`;
 }
 
-/** How far a provider can be trusted (facts 1.3): what the client sends is `private` to it, or its answers `verified`. */
+/** The trust level of a provider (facts 1.3): requests stay `private` to it, or its answers are `verified`. */
 export type TrustMode = "standard" | "verified" | "private";
 
 /**
- * The trust mode of an offer by its registry row: `standard` when nothing can be verified or its signer is not
- * acknowledged, `verified` when a proxy in an enclave vouches for a model that runs elsewhere (`ProviderType`
- * centralized), else `private`.
+ * The trust mode of an offer by its registry row: `standard` if nothing can be verified or its signer is not
+ * acknowledged, `verified` if a proxy in an enclave attests a model that runs elsewhere (`ProviderType` centralized),
+ * otherwise `private`.
  */
 export function trustModeOf({ verifiability, teeAcknowledged, isCentralized }: Provider): TrustMode {
   if (verifiability === "" || !teeAcknowledged) return "standard";
   return isCentralized ? "verified" : "private";
 }
 
-/** Orders offers of one model: the cheapest first, the address deciding between equals. */
+/** Orders offers of one model: cheapest first, ties broken by address. */
 export function byPrice(a: Provider, b: Provider): number {
   const difference = a.inputPrice + a.outputPrice - (b.inputPrice + b.outputPrice);
   if (difference !== 0n) return difference < 0n ? -1 : 1;

@@ -19,7 +19,7 @@ const Tier = z.strictObject({
   cached_prompt: neuron.optional(),
 });
 
-/** Neuron: `prompt` and `completion` per token, `image` per image, `second` per second of sound. */
+/** Neuron: `prompt` and `completion` per token, `image` per image, `second` per second of audio. */
 const Pricing = z.strictObject({
   prompt: neuron.optional(),
   completion: neuron.optional(),
@@ -41,7 +41,7 @@ const Pricing = z.strictObject({
 
 const Offer = z
   .strictObject({
-    /** As clients name it, and as the server does, where that is otherwise. */
+    /** The model's name for clients, and the server's own name if it differs. */
     id: z.string().min(1).max(256),
     upstream_id: z.string().min(1).max(256).optional(),
     service_type: z.enum(SERVICE_TYPES).default("chatbot"),
@@ -60,14 +60,14 @@ const Offer = z
     expiration_date: text.optional(),
   })
   .superRefine(({ service_type, pricing }, context) => {
-    const wanted: readonly string[] = PRICED_BY[service_type];
+    const required: readonly string[] = PRICED_BY[service_type];
     const finer: readonly string[] = service_type === "chatbot" ? FINER : [];
     const priced = Object.keys(pricing).filter((name) => !finer.includes(name));
-    if (priced.toSorted().join() !== wanted.toSorted().join())
+    if (priced.toSorted().join() !== required.toSorted().join())
       context.addIssue({
         code: "custom",
         path: ["pricing"],
-        message: `needs ${wanted.join(" and ")}, and no other`,
+        message: `must have exactly ${required.join(" and ")}`,
       });
   });
 
@@ -78,7 +78,7 @@ const PRICED_BY = {
   "speech-to-text": ["second"],
 } as const;
 
-/** What the price of a chat may say besides. */
+/** Optional members of a chat's pricing. */
 const FINER = ["cached_prompt", "cache_write", "cache_write_1h", "tiered_pricing"] as const;
 
 const ProvidersFile = z.strictObject({
@@ -88,7 +88,7 @@ const ProvidersFile = z.strictObject({
         name: z.string().min(1).max(100),
         /** The base of its API, such as `http://127.0.0.1:11434/v1`. */
         url: z.url({ protocol: /^https?$/ }),
-        /** The environment variable that has its key; without it none is sent. */
+        /** The environment variable that contains its API key; if absent, no key is sent. */
         api_key_env: z
           .string()
           .regex(/^[A-Z_][A-Z0-9_]*$/)
@@ -102,13 +102,12 @@ const ProvidersFile = z.strictObject({
 
 type Given = z.infer<typeof ProvidersFile>["providers"][number];
 
-/** A server of the file: its offers, and the variable of its key. */
+/** A server of the file: its offers, and the environment variable of its API key. */
 export type FileServer = { readonly keyVariable: string | undefined; readonly offers: readonly Provider[] };
 
 /**
- * Reads the text of PROVIDERS_FILE: servers that speak OpenAI's API, and what they offer at what price. An offer's
- * address is made of its server's name and its model, so that it stays the same. Throws an `Error` that says in one
- * line what is wrong.
+ * Parses PROVIDERS_FILE: servers with OpenAI's API, their offers and prices. An offer's address is derived from its
+ * server's name and its model, so that it is stable. Throws an `Error` with a one-line description of the problem.
  */
 export function readProvidersFile(json: string, updatedAt: Date): readonly FileServer[] {
   const result = ProvidersFile.safeParse(parse(json));
@@ -122,7 +121,7 @@ export function readProvidersFile(json: string, updatedAt: Date): readonly FileS
   }));
   const addresses = servers.flatMap(({ offers }) => offers.map(({ address }) => address));
   if (new Set(addresses).size < addresses.length)
-    throw new Error("providers: a server offers the same model twice, or two servers have one name");
+    throw new Error("providers: a server offers the same model twice, or two servers have the same name");
   return servers;
 }
 

@@ -1,6 +1,6 @@
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
-/** What a `Retry-After` header says, seconds or a date, in milliseconds of at most an hour; undefined for nonsense. */
+/** Parses a `Retry-After` header, seconds or a date, to milliseconds, at most an hour; undefined if invalid. */
 export function retryAfterOf(header: string | undefined): number | undefined {
   if (header === undefined) return undefined;
   const text = header.trim();

@@ -1,19 +1,19 @@
-/** A shorter one is not struck out: it may be a word, such as what servers without keys are given for one. */
-const SHORTEST = 8;
+/** A shorter secret is not masked: it may be a common word, such as a placeholder key for a server without keys. */
+const MIN_LENGTH = 8;
 const STAR = 0x2a;
-/** So many bytes of a beginning are looked for at once; fewer are only at the very end. */
+/** The search looks for this many bytes of the start at once; a shorter start is only possible at the very end. */
 const HEAD = 4;
 
-/** A secret as it may be written: as it is, and as JSON spells it. None where it is not to be struck out. */
+/** The spellings of a secret: as is, and JSON-escaped. Empty if it is not to be masked. */
 export function spellingsOf(secret: string): readonly Buffer[] {
-  if (secret.length < SHORTEST) return [];
+  if (secret.length < MIN_LENGTH) return [];
   const json = JSON.stringify(secret).slice(1, -1);
   return [...new Set([secret, json, json.replaceAll("/", "\\/")])].map((text) => Buffer.from(text));
 }
 
 /**
- * Strikes a secret out of bytes as they pass, also where the network cut it in two: every byte of it becomes a `*`, so
- * that nothing else moves and JSON stays JSON. What may be its beginning is held back until more is there.
+ * Masks a secret in a byte stream, also across chunk boundaries: every byte of it becomes a `*`, so that offsets do not
+ * change and JSON stays valid. Bytes that may be its start are held back until more arrive.
  */
 export class SecretMask {
   readonly #spellings: readonly Buffer[];
@@ -23,7 +23,7 @@ export class SecretMask {
     this.#spellings = spellings;
   }
 
-  /** What may be passed on now. */
+  /** Returns the bytes that may be forwarded now. */
   push(chunk: Buffer): Buffer {
     if (this.#spellings.length === 0) return chunk;
     const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
@@ -33,12 +33,12 @@ export class SecretMask {
     return masked.subarray(0, end);
   }
 
-  /** What was held back, behind the last chunk. */
+  /** The bytes held back after the last chunk. */
   rest(): Buffer {
     return this.#held;
   }
 
-  /** Whether a text has the secret in it. */
+  /** Whether a text contains the secret. */
   isIn(text: string): boolean {
     return this.#spellings.some((spelling) => text.includes(spelling.toString("utf8")));
   }
@@ -53,13 +53,13 @@ export class SecretMask {
     return masked;
   }
 
-  /** How many of the last bytes may be the beginning of the secret. */
+  /** Number of trailing bytes that may be the start of the secret. */
   #heldBack(bytes: Buffer): number {
     return this.#spellings.reduce((most, spelling) => Math.max(most, overlap(bytes, spelling)), 0);
   }
 }
 
-/** How many of the last bytes are the first ones of `spelling`, the whole of it not counted. */
+/** Number of trailing bytes that are a proper prefix of `spelling`. */
 function overlap(bytes: Buffer, spelling: Buffer): number {
   const isTail = (at: number) => bytes.compare(spelling, 0, bytes.length - at, at) === 0;
   const from = Math.max(0, bytes.length - spelling.length + 1);

@@ -1,6 +1,6 @@
 import { ProviderFailure } from "./provider-failure.ts";
 
-/** Ends an exchange whose provider sends nothing for too long. The allowed time depends on what is awaited. */
+/** Fails an exchange whose provider sends nothing for too long. The allowed time depends on what is awaited. */
 export class SilenceTimer {
   readonly #onSilent: (failure: ProviderFailure) => void;
   #timer: NodeJS.Timeout | undefined;
@@ -10,7 +10,7 @@ export class SilenceTimer {
     this.#onSilent = onSilent;
   }
 
-  /** Allows so much silence from now on, milliseconds; any amount when it is undefined. */
+  /** Restarts the timer with `ms` of allowed silence; undefined means no limit. */
   allow(ms: number | undefined): void {
     if (this.#timer && ms === this.#allowedMs) {
       this.#timer.refresh();

@@ -5,7 +5,7 @@ import { ProviderFailure } from "../providers/provider-failure.ts";
 
 const PROVIDER = "0g";
 
-/** What a trace says of a bill. */
+/** The part of a bill that a trace records. */
 type Settled = {
   readonly ending: {
     readonly outcome: string;
@@ -17,9 +17,9 @@ type Settled = {
 };
 
 /**
- * The span of one request for inference, by OpenTelemetry's conventions for GenAI, from its admission to its bill, and
- * in it a span for each provider that was asked. It says models, tokens, addresses and outcomes: no word of what was
- * asked or answered. Providers are not told of the trace; they are strangers to each other and to our clients.
+ * The span of one inference request, following OpenTelemetry's GenAI conventions, from admission to bill, with a child
+ * span per attempt at a provider. It records models, tokens, addresses and outcomes, but no content of prompts or
+ * answers. Trace context is not sent to providers: they are unrelated to each other and to our clients.
  */
 export class RequestTrace {
   readonly #span: OpenSpan;
@@ -30,7 +30,7 @@ export class RequestTrace {
     this.#span = span;
   }
 
-  /** Undefined when there are no traces. */
+  /** Undefined when tracing is off. */
   static open(serviceType: ServiceType, model: string): RequestTrace | undefined {
     const operation = operationOf(serviceType);
     const facts = () => ({
@@ -38,12 +38,12 @@ export class RequestTrace {
       "gen_ai.provider.name": PROVIDER,
       "gen_ai.request.model": model,
     });
-    // The name of a model that is not known yet is only what a client says.
+    // The model is only the client's claim until it is known to exist, so it is not part of the span name.
     const span = openSpan(operation, { kind: "client", facts });
     return span && new RequestTrace(span);
   }
 
-  /** Runs what belongs to the request but to none of its attempts. */
+  /** Runs work that belongs to the request but to no attempt. */
   run<T>(work: () => T): T {
     return this.#span.run(work);
   }
@@ -74,7 +74,7 @@ export class RequestTrace {
     attempt?.end();
   }
 
-  /** The request was let in, and goes on without this process: as a job. */
+  /** Ends the span of an admitted request that continues as a job, possibly in another process. */
   handOver(): void {
     this.#span.end();
   }

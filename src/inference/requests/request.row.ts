@@ -37,8 +37,8 @@ const schema = defineEntity({
 });
 
 /**
- * A request that was let in, and how it ended. Written by the statements of `src/accounts/holds.store.ts` and
- * `settlements.store.ts` alone.
+ * An admitted request and its outcome. Written only by the statements of `src/accounts/holds.store.ts` and
+ * `settlements.store.ts`.
  */
 export class InferenceRequestRow extends schema.class {}
 schema.setClass(InferenceRequestRow);

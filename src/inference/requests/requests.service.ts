@@ -10,7 +10,7 @@ import {
 import type { Routing } from "../billing/admitted.ts";
 import { InferenceRequestRow } from "./request.row.ts";
 
-/** A request that was let in. Costs are neuron and come with its end. */
+/** An admitted request. Costs are neuron, set when it ends. */
 export type InferenceRequest = Readonly<
   Pick<
     InferenceRequestRow,
@@ -20,12 +20,12 @@ export type InferenceRequest = Readonly<
   readonly apiKeyId: string | null;
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
-  /** Of its input: what the provider's cache had, and what it was given for minutes and for an hour; comes with its end. */
+  /** Input tokens read from the provider's cache, and written to it for minutes and for an hour; set when it ends. */
   readonly cachedTokens: number | null;
   readonly cacheWriteTokens: number | null;
   readonly cacheWrite1hTokens: number | null;
   readonly cost: { readonly input: bigint; readonly output: bigint; readonly total: bigint } | null;
-  /** Who was asked for it and who was not; comes with its end. */
+  /** The attempts and the providers not used; set when it ends. */
   readonly routing: Routing | null;
   readonly errorCode: string | null;
   readonly firstByteMs: number | null;
@@ -41,7 +41,7 @@ export class RequestsService {
     this.#database = database;
   }
 
-  /** The requests with these ids, in their order; undefined for one that is not this account's, as for none. */
+  /** The requests with these ids, in order; undefined for one that does not exist or belongs to another account. */
   async byIds(account: string, ids: readonly string[]): Promise<readonly (InferenceRequest | undefined)[]> {
     const rows = await this.#database.em().find(InferenceRequestRow, { id: { $in: [...ids] }, account });
     const byId = new Map(rows.map((row) => [row.id, toRequest(row)]));
@@ -62,12 +62,12 @@ export class RequestsService {
   }
 }
 
-/** Where a list goes on after this request. */
+/** The cursor after which a list resumes. */
 export function requestCursor(request: InferenceRequest): string {
   return encodeTimeCursor(request.createdAt, request.id);
 }
 
-/** The first condition is a range of the index; the second leaves out what is of the same time and was listed. */
+/** The first condition is an index range; the second excludes already listed requests of the same time. */
 function olderThan(after: string) {
   const { at, id } = decodeTimeCursor(after);
   return { createdAt: { $lte: at }, $or: [{ createdAt: { $lt: at } }, { id: { $lt: id } }] };

@@ -16,17 +16,17 @@ import type { PriceCaps, RoutingPreferences, Usd } from "./routing-preferences.t
 
 /** The state of a provider at the moment of a choice. */
 export type ProviderState = {
-  /** `open` after repeated failures: then it is left alone, but for one probe at a time. */
+  /** `open` after repeated failures: then it is not used, except for one probe at a time. */
   readonly circuit: "closed" | "open" | "half-open";
-  /** Whether it asked to be left alone for a while, and that is not over. */
+  /** Whether a pause that it requested has not ended yet. */
   readonly isResting: boolean;
-  /** Time to its first byte, milliseconds; undefined without recent requests. */
+  /** Time to first byte, milliseconds; undefined without recent requests. */
   readonly latencyMs: number | undefined;
-  /** Requests that it is answering now. */
+  /** Requests that it is currently answering. */
   readonly inFlight: number;
 };
 
-/** Why a provider is not asked. */
+/** Why a provider is not used. */
 export type RefusalReason =
   | "not_pinned"
   | "not_allowed_for_key"
@@ -41,44 +41,44 @@ export type RefusalReason =
   | "fallbacks_off"
   | "enough_candidates";
 
-/** A provider that is not asked, and why. */
+/** A provider that is not used, and why. */
 export type Refused = { readonly provider: Hex; readonly reason: RefusalReason };
 
-/** Who is asked, in this order, and who is not. */
+/** The candidates in order of failover, and the providers not used. */
 export type Choice = { readonly candidates: readonly Provider[]; readonly refused: readonly Refused[] };
 
-/** All that a choice depends on. */
+/** The inputs of a choice. */
 export type ChoiceContext = {
   readonly model: string;
   readonly serviceType: ServiceType;
   readonly format: ApiFormat;
   readonly preferences: RoutingPreferences;
-  /** How many tokens the prompt and the answer probably have, by which offers are compared; one each unless told. */
+  /** Estimated tokens of the prompt and the answer, used to compare offers. Both default to 1. */
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
-  /** The most tokens that the client allows for the answer, if it says so. */
+  /** The client's limit on the tokens of the answer, if it sets one. */
   readonly answerTokens?: number | undefined;
-  /** What the key may reach. */
+  /** The restrictions of the key. */
   readonly restrictions: KeyRestrictions;
   readonly stateOf: (provider: Provider) => ProviderState;
-  /** Dollars for one token of the network; undefined when the router does not know. */
+  /** The network token's price in dollars; undefined if the router does not know it. */
   readonly tokenUsd: Usd | undefined;
-  /** Whether anybody of this address offers anything. */
+  /** Whether a provider with this address exists. */
   readonly isKnown: (provider: Hex) => boolean;
 };
 
-/** The most providers that one request is tried with. */
+/** Maximum number of candidate providers per request. */
 const MAX_CANDIDATES = 3;
 
 /**
- * Chooses who is asked: a pure function. Of the offers that may serve the request the healthy ones are ranked, and the
- * first three are candidates; when none is healthy, all are taken for it, as asking is better than refusing.
+ * Chooses the candidate providers: a pure function. The healthy eligible offers are ranked, and the first three become
+ * candidates. If none is healthy, all eligible offers are ranked, because an attempt is better than a refusal.
  *
  * Throws `access_denied` for a model, or for providers, that the key may not use; `model_not_found`;
  * `provider_not_found` and `provider_model_mismatch` for a pin; `invalid_body` for a format that no provider supports;
- * `no_available_provider` when all who may serve it cannot be used; `no_provider_for_trust_mode`;
+ * `no_available_provider` when no eligible provider can be used; `no_provider_for_trust_mode`;
  * `no_provider_within_max_price` or `pinned_provider_exceeds_max_price`; `invalid_max_price_usd` when the router has
- * no rate to compare by.
+ * no exchange rate for the comparison.
  */
 export function choose(offered: Model | undefined, context: ChoiceContext): Choice {
   const { model, serviceType, restrictions, preferences } = context;
@@ -122,21 +122,21 @@ export function choose(offered: Model | undefined, context: ChoiceContext): Choi
   return { candidates, refused };
 }
 
-/** A likely count of tokens may be too high by so much. */
+/** The factor by which an estimated token count may be too high. */
 const LIKELY_EXCESS = 1.25;
-/** A likely count may be too low by so much: then a byte is a token. */
+/** The factor by which an estimated count may be too low: one token per byte. */
 const LIKELY_SHORTAGE = 4;
 
 /**
- * Whether a request probably fits into the context of an offer. The count of its tokens is an estimate, so an offer is
- * left out only when it is clearly too short; one that refuses the request is followed by a longer one.
+ * Whether a request probably fits into the context of an offer. Its token count is an estimate, so an offer is excluded
+ * only if it is clearly too short; if an offer rejects the request as too long, a longer one is tried.
  */
 function mayFit({ profile }: Provider, { inputTokens = 0, answerTokens = 0 }: ChoiceContext): boolean {
   const { contextLength } = profile;
   return contextLength === undefined || inputTokens / LIKELY_EXCESS + answerTokens <= contextLength;
 }
 
-/** The first offers; in place of the last of them the one with the longest context, when none may be long enough. */
+/** The first offers; if all of them may be too short, the last is replaced by the offer with the longest context. */
 function firstAndLongest(
   ranked: readonly Provider[],
   { inputTokens = 0, answerTokens = 0 }: ChoiceContext,
@@ -150,7 +150,7 @@ function firstAndLongest(
   return first.includes(longest) ? first : [...first.slice(0, -1), longest];
 }
 
-/** A ground for leaving offers out, and the failure when it leaves none. */
+/** A rule that excludes offers, and the failure if it excludes all of them. */
 type Rule = {
   reason(offer: Provider, context: ChoiceContext): RefusalReason | undefined;
   failure(context: ChoiceContext, left: readonly Provider[]): AppError;
@@ -191,7 +191,7 @@ const RULES: readonly Rule[] = [
       if (isRoutable(offer)) return undefined;
       return offer.unroutable === undefined ? "signer_not_acknowledged" : "unroutable";
     },
-    failure: () => new AppError("no_available_provider", "No provider of this model is available now."),
+    failure: () => new AppError("no_available_provider", "No provider of this model is available."),
   },
   {
     reason: (offer, { restrictions, preferences }) =>
@@ -201,15 +201,18 @@ const RULES: readonly Rule[] = [
     failure: ({ restrictions, preferences }) =>
       new AppError(
         "no_provider_for_trust_mode",
-        `No provider of this model has the trust mode that is asked for, ${[preferences.trustMode ?? restrictions.trustMode]}.`,
+        `No provider of this model has the requested trust mode, ${[preferences.trustMode ?? restrictions.trustMode]}.`,
       ),
   },
   {
     reason: (offer, context) => (isWithinCaps(offer, context) ? undefined : "above_max_price"),
     failure: ({ preferences: { pin } }) =>
       pin === undefined
-        ? new AppError("no_provider_within_max_price", "No provider of this model is as cheap as that.")
-        : new AppError("pinned_provider_exceeds_max_price", "The provider asks more than the price given."),
+        ? new AppError(
+            "no_provider_within_max_price",
+            "No provider of this model is within the maximum price.",
+          )
+        : new AppError("pinned_provider_exceeds_max_price", "The pinned provider exceeds the maximum price."),
   },
 ];
 
@@ -219,7 +222,7 @@ function meetsFloor(offer: Provider, floor: KeyRestrictions["trustMode"]): boole
   return offered === "private" || offered === floor;
 }
 
-/** Caps are dollars for a million tokens, or for one image; 10^18 neuron are one token of the network. */
+/** Caps are dollars per million tokens, or per image; 10^18 neuron are one token of the network. */
 function isWithinCaps(offer: Provider, context: ChoiceContext): boolean {
   const { preferences, tokenUsd, inputTokens = 0 } = context;
   const { caps } = preferences;
@@ -227,11 +230,11 @@ function isWithinCaps(offer: Provider, context: ChoiceContext): boolean {
   if (tokenUsd === undefined)
     throw new AppError(
       "invalid_max_price_usd",
-      "This router does not know the price of its token, so it cannot cap a price in dollars.",
+      "This router does not know the price of its token, so it cannot apply a maximum price in dollars.",
     );
-  const isWithin = (priceNeuron: bigint, count: bigint, cap: keyof PriceCaps) => {
-    const most = caps[cap];
-    return most === undefined || priceNeuron * count * tokenUsd <= most * NEURON;
+  const isWithin = (priceNeuron: bigint, count: bigint, kind: keyof PriceCaps) => {
+    const cap = caps[kind];
+    return cap === undefined || priceNeuron * count * tokenUsd <= cap * NEURON;
   };
   if (IMAGES.has(offer.serviceType)) return isWithin(offer.outputPrice, 1n, "image");
   const { input, output } = ratesFor(offer, inputTokensAt(offer, inputTokens));
@@ -246,8 +249,8 @@ function isHealthy(state: ProviderState | undefined): boolean {
 }
 
 /**
- * By the client's preference, else by the probable cost of this request; between equals the least busy, then the
- * fastest. A provider without recent requests counts as fast, so that it is tried and its latency measured.
+ * Orders by the client's preference, otherwise by the estimated cost of this request; ties by load, then by latency. A
+ * provider without recent requests counts as fast, so that it is tried and its latency measured.
  */
 function byPreferences(
   { preferences: { sort }, serviceType, inputTokens = 1, outputTokens = 1 }: ChoiceContext,
@@ -259,8 +262,8 @@ function byPreferences(
   const cost = (offer: Provider) => costOf(usage, offer).total;
   return (a: Provider, b: Provider): number => {
     if (sort === "latency" && latency(a) !== latency(b)) return latency(a) - latency(b);
-    const dearer = cost(a) - cost(b);
-    if (dearer !== 0n) return dearer < 0n ? -1 : 1;
+    const costDifference = cost(a) - cost(b);
+    if (costDifference !== 0n) return costDifference < 0n ? -1 : 1;
     return load(a) - load(b) || latency(a) - latency(b) || byPrice(a, b);
   };
 }

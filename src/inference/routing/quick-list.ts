@@ -2,8 +2,8 @@ import { z } from "zod";
 
 /**
  * A list of `item`s whose members are checked by `isItem`, which takes nanoseconds where zod takes microseconds: a body
- * may have tens of thousands. `isItem` must hold for no value that `item` refuses; the first value that fails it is
- * given to `item`, which says what is wrong. The items are the client's own objects, not copies.
+ * may have tens of thousands. `isItem` must not accept a value that `item` rejects; the first value that it rejects is
+ * parsed by `item` for the error message. The items are the client's own objects, not copies.
  */
 export function quickList<Item extends z.ZodType>(
   item: Item,
@@ -23,7 +23,7 @@ export function quickList<Item extends z.ZodType>(
   return list as unknown as z.ZodType<readonly z.output<Item>[], readonly z.input<Item>[]>;
 }
 
-/** Whether a value is an object whose member `name` is a text. */
+/** Whether a value is an object whose member `name` is a string. */
 export function hasText(value: unknown, name: string): boolean {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   return typeof (value as Readonly<Record<string, unknown>>)[name] === "string";

@@ -2,18 +2,20 @@ import type { ProviderHealth } from "../providers/health.service.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { FailureKind, ProviderFailure } from "../providers/provider-failure.ts";
 
-/** Failures after which the same provider may be tried again, when there is no other. */
-const PASSING: ReadonlySet<FailureKind> = new Set(["unreachable", "failed", "busy", "credential", "field"]);
+/** Transient failures, after which the same provider may be retried if there is no other. */
+const TRANSIENT: ReadonlySet<FailureKind> = new Set(["unreachable", "failed", "busy", "credential", "field"]);
 const FIRST_BACKOFF_MS = 250;
-/** The longest wait for a busy provider. */
+/** Maximum wait for a busy provider. */
 const MAX_PAUSE_MS = 10_000;
 
-/** When a provider that asked for a pause can be asked: after a short pause, or now if the pause is too long to wait. */
+/**
+ * When a provider that requested a pause may be tried: after a short pause, or now if the pause is too long to wait.
+ */
 export function restEndMs({ restMs }: ProviderHealth, nowMs: number): number {
   return restMs > 0 && restMs <= MAX_PAUSE_MS ? nowMs + restMs : 0;
 }
 
-/** Leaves in the queue only those whose context is known to be longer than that of `refused`. False when none is. */
+/** Keeps only candidates whose known context is longer than that of `refused`. Returns false if none is. */
 export function keepLarger(queue: { readonly provider: Provider }[], refused: Provider): boolean {
   const { contextLength } = refused.profile;
   const isLarger = ({ provider }: { readonly provider: Provider }) =>
@@ -23,8 +25,8 @@ export function keepLarger(queue: { readonly provider: Provider }[], refused: Pr
 }
 
 /**
- * Takes the candidate that can be asked first: while there is one that was not asked yet, not one whose circuit has
- * opened since it was chosen or is being probed by another request.
+ * Takes the next candidate: the untried one that is available soonest, unless its circuit has opened since the choice
+ * or another request is probing it; if there is none, the first in the queue.
  */
 export function takeNext<
   T extends { readonly provider: Provider; readonly failures: number; readonly notBeforeMs: number },
@@ -35,10 +37,10 @@ export function takeNext<
   return queue.splice(Math.max(0, at), 1)[0];
 }
 
-/** How long after a failure the same provider may be asked again, milliseconds; undefined for never. */
+/** Delay before the same provider may be retried after a failure, milliseconds; undefined means never. */
 export function pauseAfter(failure: ProviderFailure, failures: number): number | undefined {
   const { kind, retryAfterMs, upstreamStatus } = failure;
-  if (!PASSING.has(kind)) return undefined;
+  if (!TRANSIENT.has(kind)) return undefined;
   if (kind === "credential") return failures === 0 && upstreamStatus !== undefined ? 0 : undefined;
   if (kind === "field") return 0;
   if (retryAfterMs !== undefined) return retryAfterMs <= MAX_PAUSE_MS ? retryAfterMs : undefined;

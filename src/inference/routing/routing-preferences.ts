@@ -1,34 +1,34 @@
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { TrustFloor } from "../../keys/api-keys/key-settings.ts";
 
-/** Dollars times 10^18: exact for every amount that a header may state. */
+/** Dollars times 10^18: exact for every amount that a header can contain. */
 export type Usd = bigint;
 
-/** The most that a client wants to pay: dollars for a million tokens, or for one image. */
+/** The client's maximum prices: dollars per million tokens, or per image. */
 export type PriceCaps = {
   readonly prompt?: Usd | undefined;
   readonly completion?: Usd | undefined;
   readonly image?: Usd | undefined;
 };
 
-/** How a client steers the choice of its provider (SPEC 4.2, facts 1.4). All of it is optional. */
+/** The client's preferences for choosing a provider (SPEC 4.2, facts 1.4). All are optional. */
 export type RoutingPreferences = {
   readonly sort?: "latency" | "price" | undefined;
-  /** The one provider to ask, in lower case: no other is asked in its place. */
+  /** The only provider to use, in lower case: there is no fallback. */
   readonly pin?: Hex | undefined;
-  /** Whether another provider may be asked when the first fails; true unless told. */
+  /** Whether another provider may be tried when the first fails. Defaults to true. */
   readonly allowFallbacks?: boolean | undefined;
   readonly trustMode?: TrustFloor | undefined;
   readonly caps?: PriceCaps | undefined;
 };
 
-/** A client that leaves everything to the router. */
+/** The preferences of a client that sets none. */
 export const NO_PREFERENCES: RoutingPreferences = {};
 
 const DECIMAL = /^(0|[1-9]\d{0,11})(?:\.(\d{1,18}))?$/;
 const USD_DIGITS = 18;
 
-/** Reads a decimal of at most 12 digits before and 18 behind the point, exactly; undefined for all else (promises F13). */
+/** Parses a decimal of at most 12 digits before and 18 after the point, exactly; undefined otherwise (promises F13). */
 export function readUsd(text: string): Usd | undefined {
   const match = DECIMAL.exec(text);
   return match ? BigInt((match[1] ?? "") + (match[2] ?? "").padEnd(USD_DIGITS, "0")) : undefined;

@@ -11,17 +11,17 @@ type Dependencies = {
   readonly admission: AdmissionService;
   readonly catalogue: CatalogueService;
   readonly restrictionsOf: (keyId: string) => Promise<KeyRestrictions>;
-  /** The limit of an answer for which the client sets none. */
+  /** Limit on the tokens of an answer when the client sets none. */
   readonly maxCompletionTokens: number;
 };
 
-/** Who would be asked, in the order of failover, and who would not, and why. */
+/** The providers that would be used, in order of failover, and those that would not, with reasons. */
 export type RoutingPreview = {
   readonly providers: readonly Provider[];
   readonly refused: readonly Refused[];
 };
 
-/** Tells who would be asked for a request, without asking or billing anything. */
+/** Previews the routing of a request, without sending or billing anything. */
 export class RoutingService {
   readonly #dependencies: Dependencies;
 
@@ -30,12 +30,12 @@ export class RoutingService {
   }
 
   /**
-   * Chooses for a model as an admission of this key would; without a model, for each that its service type has, one
-   * after the other. Chats are ranked by what `chat` would cost; without one, by a prompt of one token and the usual
-   * answer. Throws what `choose` throws for the model, `api_key_revoked` and `api_key_expired`.
+   * Chooses providers for a model as an admission of this key would; without a model, for each model of the service
+   * type in turn. Chats are ranked by the cost of `chat`; without one, by a prompt of one token and the usual answer.
+   * Throws what `choose` throws for the model, `api_key_revoked` and `api_key_expired`.
    */
   async preview(
-    asked: {
+    query: {
       readonly serviceType: ServiceType;
       readonly model?: string | undefined;
       readonly chat?: PlannedChat | undefined;
@@ -44,21 +44,21 @@ export class RoutingService {
     keyId: string,
   ): Promise<RoutingPreview> {
     const { admission, catalogue, restrictionsOf, maxCompletionTokens } = this.#dependencies;
-    const reach = await restrictionsOf(keyId);
-    const { serviceType, chat = {} } = asked;
+    const restrictions = await restrictionsOf(keyId);
+    const { serviceType, chat = {} } = query;
     const size = serviceType === "chatbot" ? likelySize(chat, maxCompletionTokens) : {};
-    const look = (model: string) => {
+    const choose = (model: string) => {
       const { candidates, refused } = admission.choose(
         { model, serviceType, format: "openai", preferences, ...size },
-        reach,
+        restrictions,
       );
       return { providers: candidates, refused };
     };
-    if (asked.model !== undefined) return look(asked.model);
+    if (query.model !== undefined) return choose(query.model);
     const found = catalogue
       .models()
       .filter((model) => model.serviceType === serviceType)
-      .flatMap(({ id }) => lookOrNothing(() => look(id)));
+      .flatMap(({ id }) => previewOrNothing(() => choose(id)));
     return {
       providers: found.flatMap(({ providers }) => providers),
       refused: found.flatMap(({ refused }) => refused),
@@ -66,10 +66,10 @@ export class RoutingService {
   }
 }
 
-/** A model that cannot be had is none of the answers; what is wrong with the preferences themselves is the caller's to hear. */
-function lookOrNothing(look: () => RoutingPreview): readonly RoutingPreview[] {
+/** Skips a model that is unavailable; an error in the preferences themselves is thrown to the caller. */
+function previewOrNothing(choose: () => RoutingPreview): readonly RoutingPreview[] {
   try {
-    return [look()];
+    return [choose()];
   } catch (error) {
     if (error instanceof AppError && error.code !== "invalid_max_price_usd" && error.code !== "unavailable")
       return [];

@@ -1,10 +1,10 @@
 import { currentContext, runForAll } from "../tracing.ts";
 
 /**
- * Natural batching: while one call of `run` is in flight the items that come in wait, and the next call takes them
- * all. Idle, an item is run at once and alone; under load, batches grow by themselves. There is no timer.
+ * Natural batching: items that arrive while a call of `run` is in flight wait, and the next call takes all of them.
+ * When idle, an item runs at once and alone; under load, batches grow by themselves. There is no timer.
  *
- * `run` answers in the order of its items; if it throws, every item of that batch fails with what it threw.
+ * `run` returns results in the order of its items; if it throws, every item of that batch fails with that error.
  */
 export class NaturalBatch<Item, Result> {
   readonly #run: (items: readonly Item[]) => Promise<readonly Result[]>;

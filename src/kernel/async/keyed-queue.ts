@@ -1,8 +1,8 @@
-/** Runs work that has the same key one after the other; work of different keys runs at the same time. */
+/** Runs work with the same key sequentially; work with different keys runs concurrently. */
 export class KeyedQueue {
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Resolves and rejects as the work does. Work that is run from within work of the same key would wait for ever. */
+  /** Resolves and rejects as the work does. Work run from within work of the same key would deadlock. */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key);
     const running = before ? before.then(work, work) : work();

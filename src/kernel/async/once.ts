@@ -1,4 +1,4 @@
-/** Makes a value when it is first asked for, and gives the same one ever after: for what follows from code alone and takes time to work out. */
+/** Memoizes a value on first use: for expensive values that depend on code alone. */
 export function once<T extends object | string>(make: () => T): () => T {
   let made: T | undefined;
   return () => {

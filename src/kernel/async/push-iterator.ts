@@ -1,8 +1,8 @@
 import { AppError } from "../errors.ts";
 
 /**
- * An async iterator that is fed by `push` and ends at once on `return()`, also while a `next()` is waiting. An
- * `async function*` would not: it sits in its `await` until the next value, and holds its source open till then.
+ * An async iterator that is fed by `push` and ends at once on `return()`, even while a `next()` is pending. An
+ * `async function*` would not: it stays in its `await` until the next value, and keeps its source open until then.
  */
 export class PushIterator<T> implements AsyncIterableIterator<T> {
   readonly #values: T[] = [];
@@ -18,7 +18,7 @@ export class PushIterator<T> implements AsyncIterableIterator<T> {
     this.#limit = limit;
   }
 
-  /** Hands a value to the reader, or keeps it until asked for. After the end it is dropped. */
+  /** Passes a value to the reader, or buffers it. After the end it is dropped. */
   push(value: T): void {
     if (this.#ended) return;
     const reader = this.#waiting.shift();

@@ -1,4 +1,4 @@
-/** Like `Promise.allSettled` over `run` of each item, with at most `max` of them under way at once, begun in their order. */
+/** Like `Promise.allSettled` over `run` of each item, with at most `max` running at once, started in order. */
 export async function settleAll<Item, Result>(
   items: readonly Item[],
   max: number,

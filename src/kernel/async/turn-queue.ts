@@ -1,22 +1,22 @@
 import { setImmediate as setImmediateCallback } from "node:timers";
 import { setImmediate } from "node:timers/promises";
 
-/** How many bytes are searched or hashed in one turn of the event loop: at most 10 ms. */
+/** Bytes that are searched or hashed in one turn of the event loop: at most 10 ms. */
 const TURN_BYTES = 1_048_576;
 
 /**
- * Divides work on many bytes among turns of the event loop. One meter is for one piece of work, however many parts that
- * has: many short parts take as long as one that is long.
+ * Splits work on many bytes into turns of the event loop. One meter is for one piece of work with all its parts: many
+ * short parts take as long as one long part.
  */
 export class TurnMeter {
   #leftBytes = TURN_BYTES;
 
-  /** How many bytes may be worked on before `spend` is called. */
+  /** Bytes that may be processed before `spend` is called. */
   get leftBytes(): number {
     return this.#leftBytes;
   }
 
-  /** Counts bytes that were worked on. When the turn has no more, it resolves in the next one. */
+  /** Counts processed bytes. If the turn's budget is used up, resolves in the next turn. */
   async spend(bytes: number): Promise<void> {
     this.#leftBytes -= bytes;
     if (this.#leftBytes > 0) return;
@@ -25,7 +25,7 @@ export class TurnMeter {
   }
 }
 
-/** `bytes.indexOf(pattern, from)`, in as many turns as it takes. */
+/** `bytes.indexOf(pattern, from)`, in as many turns as needed. */
 export async function indexOfInTurns(
   meter: TurnMeter,
   bytes: Buffer,
@@ -43,7 +43,7 @@ export async function indexOfInTurns(
   }
 }
 
-/** Hands bytes to `take`, such as a hash, in as many turns as it takes. */
+/** Passes bytes to `take`, such as a hash, in as many turns as needed. */
 export async function feedInTurns(
   meter: TurnMeter,
   bytes: Uint8Array,
@@ -57,13 +57,13 @@ export async function feedInTurns(
   }
 }
 
-/** Divides the work of many, such as bodies that are read at the same time, among turns of the event loop, in order. */
+/** Splits the work of many tasks, such as bodies read concurrently, into turns of the event loop, in order. */
 export class TurnQueue {
   readonly #waiting: { readonly bytes: number; readonly run: () => void }[] = [];
   #leftBytes = TURN_BYTES;
   #isScheduled = false;
 
-  /** Runs now, or in a later turn when this one has no more. Only as much may wait as its callers hold back. */
+  /** Runs now, or in a later turn if this one is used up. The queue is unbounded: callers must apply backpressure. */
   take(bytes: number, run: () => void): void {
     if (!this.#isScheduled) this.#schedule();
     if (this.#waiting.length > 0 || this.#leftBytes <= 0) this.#waiting.push({ bytes, run });

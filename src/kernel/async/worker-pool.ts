@@ -1,9 +1,9 @@
 import { Worker } from "node:worker_threads";
 import { AppError } from "../errors.ts";
 
-/** What a worker answers to a task, which is all that it is sent: its result, or what the task failed by. */
+/** A worker's answer to a task: its result, or its failure. */
 export type WorkerAnswer<Result> = { readonly result: Result } | { readonly failure: WorkerFailure };
-/** A failure as it crosses from thread to thread: one of the catalogue, or the text of a bug. */
+/** A failure that is passed between threads: one of the catalogue, or the text of a bug. */
 export type WorkerFailure =
   | {
       readonly kind: "expected";
@@ -14,14 +14,14 @@ export type WorkerFailure =
   | { readonly kind: "bug"; readonly message: string };
 
 type Options = {
-  /** The module of the worker: plain TypeScript that Node runs by itself, or its JavaScript. */
+  /** The module of the worker: TypeScript that Node can run directly, or JavaScript. */
   readonly file: URL;
   readonly threads: number;
-  /** What tasks that run or wait may hold together, bytes. */
+  /** Bytes that all running and waiting tasks may hold together. */
   readonly maxBytes: number;
-  /** From when a task is given until it is given up, milliseconds. */
+  /** Deadline of a task, including its wait, milliseconds. */
   readonly deadlineMs: number;
-  /** After this without a task the threads end, as each keeps its modules in memory, milliseconds. */
+  /** Idle time after which the threads end, as each holds its modules in memory, milliseconds. */
   readonly idleMs: number;
 };
 
@@ -35,9 +35,8 @@ type Job<Result> = {
 };
 
 /**
- * Runs tasks on threads of their own, one at a time each, so that the event loop stays free. Threads begin with the
- * first task, end when none comes for a while, and do not keep the process alive. A task past its deadline ends its
- * thread.
+ * Runs tasks on worker threads, one at a time each, so that the event loop stays free. Threads start with the first
+ * task, end when idle, and do not keep the process alive. A task past its deadline terminates its thread.
  */
 export class WorkerPool<Result> {
   readonly #options: Options;
@@ -51,14 +50,14 @@ export class WorkerPool<Result> {
     this.#options = options;
   }
 
-  /** How many threads there are now. */
+  /** The current number of threads. */
   get threads(): number {
     return this.#threads.size;
   }
 
   /**
-   * Runs a task that holds `sizeBytes`, and gives the thread the buffers in `transfer`. Throws what the task throws, and
-   * `unavailable` when too much waits already, it is not done in time, or the pool is closed.
+   * Runs a task that holds `sizeBytes`, and transfers the buffers in `transfer` to the thread. Throws what the task
+   * throws, and `unavailable` if too much is waiting, the deadline passes, or the pool is closed.
    */
   async run(task: object, sizeBytes: number, transfer: readonly ArrayBuffer[] = []): Promise<Result> {
     const { maxBytes, deadlineMs } = this.#options;
@@ -78,7 +77,7 @@ export class WorkerPool<Result> {
     }
   }
 
-  /** Ends all threads. What runs or waits fails with `unavailable`. */
+  /** Ends all threads. Running and waiting tasks fail with `unavailable`. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#idle);
@@ -113,7 +112,7 @@ export class WorkerPool<Result> {
     return thread;
   }
 
-  /** Ends the threads unless something comes for them soon. */
+  /** Ends the threads unless a task arrives within the idle time. */
   #rest(): void {
     clearTimeout(this.#idle);
     if (this.#closed || [...this.#threads].some(({ isBusy }) => isBusy)) return;
@@ -137,7 +136,7 @@ class Thread<Result> {
   #isStopping = false;
 
   constructor(file: URL, { freed, ended }: { readonly freed: () => void; readonly ended: () => void }) {
-    // Without flags of ours it starts in a tenth of the time.
+    // Without the parent's flags a thread starts in a tenth of the time.
     this.#worker = new Worker(file, { execArgv: [] });
     this.#worker.on("message", (answer: WorkerAnswer<Result>) => {
       const job = this.#job;
@@ -176,7 +175,7 @@ class Thread<Result> {
   }
 }
 
-/** A failure to be sent to another thread. */
+/** Serializes a failure for another thread. */
 export function toWorkerFailure(error: unknown): WorkerFailure {
   if (error instanceof AppError)
     return { kind: "expected", code: error.code, message: error.message, param: error.param };

@@ -1,18 +1,18 @@
 import { AppError } from "../errors.ts";
 
-/** 10^18 neuron are one token of the network. Every sum of money in the product is a `bigint` of neuron. */
+/** 10^18 neuron are one token of the network. Every amount in the product is a `bigint` of neuron. */
 export const NEURON_PER_TOKEN = 10n ** 18n;
-/** The largest amount the chain, and NUMERIC(78,0), can carry. */
+/** The largest amount that the chain and NUMERIC(78,0) can represent. */
 export const MAX_NEURON = 2n ** 256n - 1n;
 
-/** Reads neuron from its wire form, a decimal integer string. Throws `invalid_parameter` for anything else. */
+/** Parses neuron from a decimal integer string. Throws `invalid_parameter` for anything else. */
 export function parseNeuron(text: string): bigint {
   if (!/^(0|[1-9]\d{0,77})$/.test(text) || BigInt(text) > MAX_NEURON)
-    throw new AppError("invalid_parameter", "An amount is a decimal integer of neuron, 0 to 2^256 - 1.");
+    throw new AppError("invalid_parameter", "An amount must be a decimal integer of neuron, 0 to 2^256 - 1.");
   return BigInt(text);
 }
 
-/** Whole and fractional tokens for people: `formatToken(1_500_000_000_000_000_000n)` is `"1.5"`. */
+/** Formats neuron as decimal tokens: `formatToken(1_500_000_000_000_000_000n)` is `"1.5"`. */
 export function formatToken(neuron: bigint): string {
   const sign = neuron < 0n ? "-" : "";
   const size = neuron < 0n ? -neuron : neuron;
@@ -21,8 +21,8 @@ export function formatToken(neuron: bigint): string {
 }
 
 /**
- * A number as a plain decimal, all its digits and no exponent: `plainDecimal(1e-7)` is `"0.0000001"`. Where there is no
- * such decimal, as of `NaN`, it is what `String` says.
+ * Formats a number as a decimal with all its digits and no exponent: `plainDecimal(1e-7)` is `"0.0000001"`. Other
+ * values, such as `NaN`, are formatted by `String`.
  */
 export function plainDecimal(value: number): string {
   const text = String(value);
@@ -34,10 +34,10 @@ export function plainDecimal(value: number): string {
   return `${sign}${whole}${fraction.padEnd(shift, "0")}`;
 }
 
-/** Reads tokens as people write them (`"0.05"`) into neuron, exactly. Throws `invalid_parameter` for anything else. */
+/** Parses decimal tokens (`"0.05"`) into neuron, exactly. Throws `invalid_parameter` for anything else. */
 export function parseToken(text: string): bigint {
   const parts = /^(0|[1-9]\d{0,59})(?:\.(\d{1,18}))?$/.exec(text);
   if (!parts)
-    throw new AppError("invalid_parameter", "An amount of tokens is a decimal number such as 0.05.");
+    throw new AppError("invalid_parameter", "An amount of tokens must be a decimal number such as 0.05.");
   return BigInt(parts[1] ?? "0") * NEURON_PER_TOKEN + BigInt((parts[2] ?? "").padEnd(18, "0"));
 }

@@ -1,7 +1,7 @@
 import { AppError } from "../errors.ts";
 
 /**
- * The bytes of base64 in the standard alphabet, padded. Throws `invalid_parameter` for anything else, which Node alone
+ * Decodes padded base64 in the standard alphabet. Throws `invalid_parameter` for other characters, which Node itself
  * would skip.
  */
 export function decodeBase64(text: string, param: string): Buffer {

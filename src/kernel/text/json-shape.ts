@@ -1,6 +1,6 @@
 import { isEscape } from "./json-text.ts";
 
-/** Where the content of a long text of a JSON body begins and ends, bytes, without its quotes. */
+/** The byte range of the content of a long string in a JSON body, without its quotes. */
 export type TextSpan = { readonly start: number; readonly end: number };
 
 const QUOTE = 0x22;
@@ -11,43 +11,43 @@ const SPACE = 0x20;
 const OPENING: ReadonlySet<number> = new Set([0x7b, 0x5b]);
 const CLOSING: ReadonlySet<number> = new Set([0x7d, 0x5d]);
 
-/** A string that has no escape for so many bytes is searched by native code, which is slower for short ones. */
+/** After this many bytes without an escape, a string is searched by native code, which is slower for short ones. */
 const SHORT_STRING = 64;
-/** No number that a program means has more characters, and the time to parse one grows with them. */
+/** No meaningful number has more characters, and the time to parse one grows with its length. */
 const MAX_NUMBER_LENGTH = 1_024;
-/** As many as a body of 2 MiB can have. */
+/** The most that a body of 2 MiB can have. */
 const MAX_ESCAPES = 1_048_576;
 /** Longer than any text that the router itself reads. */
 const MIN_LONG_TEXT = 1_024;
 const MAX_BYTES_OUTSIDE_STRINGS = 4 * 1_048_576;
 
 /**
- * What a JSON text may be made of, so that reading it takes a bounded time. `maxValues` bounds its values, of which
- * there is one for each array, object and comma.
+ * Limits on a JSON text, so that parsing takes a bounded time. `maxValues` bounds its values, counted as one per array,
+ * object and comma.
  */
 export type JsonLimits = { readonly maxDepth: number; readonly maxValues: number };
 
-/** The first byte of a byte order mark in UTF-8. No JSON begins with it, whatever comes behind. */
+/** The first byte of a UTF-8 byte order mark. No JSON begins with it, whatever follows. */
 export const BYTE_ORDER_MARK = 0xef;
 
-/** The limits of a client's body. 10,000 messages of two parts each are within them; parsing takes 20 ms at most. */
+/** The limits of a client's body. They allow 10,000 messages of two parts each; parsing takes at most 20 ms. */
 export const BODY_LIMITS: JsonLimits = { maxDepth: 64, maxValues: 65_536 };
 
 /**
- * What parsing a JSON text does not tell: how often a member is written in all its objects. `excess` completes the
- * sentence "The body ..." for a text beyond its limits, of which `members` says nothing.
+ * What parsing a JSON text does not reveal: the number of members written in all its objects. `excess` completes the
+ * sentence "The body ..." for a text that exceeds its limits; `members` is then meaningless.
  */
 export type JsonShape = {
   readonly members: number;
   readonly excess?: string;
-  /** Whether a long text that was added to `longTexts` may have an escape that JSON does not have. */
+  /** Whether a text in `longTexts` may have an escape that is invalid in JSON. */
   readonly isMalformed?: boolean;
 };
 
 /**
- * Measures a JSON text before it is parsed, in one pass that skips strings. It stops at the first limit that is
- * exceeded, so its time is linear, about 3 ns a byte, whatever the bytes are; a parser says whether they are JSON. Texts
- * of 1 KiB and more are added to `longTexts`, but for names of members, and their escapes are checked.
+ * Measures a JSON text before it is parsed, in one pass that skips strings. It stops at the first exceeded limit. Time
+ * is linear, about 3 ns per byte, whatever the bytes are; a parser checks whether they are JSON. Strings of 1 KiB and
+ * more, except member names, are added to `longTexts`, and their escapes are checked.
  */
 export function measureJson(
   json: Buffer,
@@ -100,17 +100,17 @@ function beyond(excess: string): JsonShape {
   return { members: 0, excess };
 }
 
-/** Places that were searched for are remembered: a far quote is not searched for again behind each escape. */
+/** Caches the positions found: a far quote is not searched for again after each escape. */
 type StringScan = {
   escapes: number;
   nextQuote: number;
   nextBackslash: number;
-  /** Whether escapes are checked, and whether one was wrong. */
+  /** Whether escapes are checked, and whether one was invalid. */
   readonly isChecked: boolean;
   isMalformed: boolean;
 };
 
-/** The place of the quote that ends the string which begins at `start`; the end of the text without one. */
+/** The position of the quote that ends the string starting at `start`; the text's length if there is none. */
 function endOfString(bytes: Uint8Array, start: number, json: Buffer, scan: StringScan): number {
   const { length } = bytes;
   let at = start + 1;

@@ -11,24 +11,24 @@ export type FormPart = {
 };
 
 const MAX_PARTS = 64;
-/** Of all fields that are no files. */
+/** The maximum size of all fields that are not files. */
 const MAX_TEXT_BYTES = 1_048_576;
 const MAX_HEADER_BYTES = 4_096;
 const CRLF = Buffer.from("\r\n");
 const HEADERS_END = Buffer.from("\r\n\r\n");
 const BOUNDARY = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"\r\n]{1,70})"|([^\s;",]{1,70}))/i;
 
-/** A form as it came, or as it is to be sent. */
+/** A received form, or one to be sent. */
 export type Form = {
   readonly contentType: string;
   readonly parts: readonly FormPart[];
-  /** The body, where it is there already. */
+  /** The body, if it already exists. */
   readonly bytes?: Buffer | undefined;
 };
 
 /**
- * Cuts a whole multipart body into its parts (RFC 7578), without copying them. Throws `invalid_body` for a body that
- * is cut off, not well-formed, or of more than 64 parts. A long body is searched in several turns of the event loop.
+ * Splits a complete multipart body into its parts (RFC 7578), without copying them. Throws `invalid_body` for a body
+ * that is truncated, malformed, or of more than 64 parts. A long body is searched in several turns of the event loop.
  */
 export async function readMultipart(bytes: Buffer, contentType: string): Promise<Form> {
   const delimiter = Buffer.from(`\r\n--${boundaryOf(contentType)}`);
@@ -48,7 +48,7 @@ export async function readMultipart(bytes: Buffer, contentType: string): Promise
   return { contentType, parts, bytes };
 }
 
-/** A form of these parts, with a boundary of its own. */
+/** A form of these parts, with a new boundary. */
 export function newForm(parts: readonly FormPart[]): Form {
   return {
     contentType: `multipart/form-data; boundary=----zerograph${randomBytes(16).toString("hex")}`,
@@ -56,7 +56,7 @@ export function newForm(parts: readonly FormPart[]): Form {
   };
 }
 
-/** The body of a form in which these texts stand in place of its own of their names: untouched where there are none. */
+/** The body of a form in which `texts` replace the fields of the same names; unchanged if `texts` is empty. */
 export function formBody(
   { contentType, parts, bytes }: Form,
   texts: Readonly<Record<string, string>>,
@@ -73,8 +73,8 @@ export function formBody(
 }
 
 /**
- * The texts of a form by name. Throws `invalid_body` for texts over 1 MiB in all, and for a name that comes twice, unless
- * it ends with `[]`.
+ * The text fields of a form by name. Throws `invalid_body` if they exceed 1 MiB in total, and for a duplicate name
+ * unless it ends with `[]`.
  */
 export function textsOf({ parts }: Form): Readonly<Record<string, string>> {
   const texts = new Map<string, string>();
@@ -133,7 +133,7 @@ function parameterOf(disposition: string, parameter: string): string | undefined
   return quoted?.replace(/\\(.)/g, "$1") ?? bare;
 }
 
-/** As browsers escape names (WHATWG HTML, multipart/form-data encoding). */
+/** Escapes names like browsers (WHATWG HTML, multipart/form-data encoding). */
 function escaped(name: string): string {
   return name.replace(/\r\n|\r|\n/g, "%0D%0A").replaceAll('"', "%22");
 }

@@ -30,6 +30,6 @@ const schema = defineEntity({
   },
 });
 
-/** An `sk-` key at rest: of its secret only the SHA-256 (SPEC 2.2). `used` and `spentAt` are the ledger's to write. */
+/** A stored `sk-` key, with only the SHA-256 of its secret (SPEC 2.2). The ledger writes `used` and `spentAt`. */
 export class ApiKeyRow extends schema.class {}
 schema.setClass(ApiKeyRow);

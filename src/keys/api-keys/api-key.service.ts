@@ -24,7 +24,7 @@ import { periodStart } from "./reset-period.ts";
 export const KEY_STATUSES = ["active", "revoked", "expired"] as const;
 export type KeyStatus = (typeof KEY_STATUSES)[number];
 
-/** An `sk-` key as its holder may see it (SPEC 2.2, facts 1.3). */
+/** An `sk-` key as its account sees it (SPEC 2.2, facts 1.3). */
 export type ApiKey = KeySettings & {
   readonly id: string;
   readonly account: string;
@@ -33,7 +33,7 @@ export type ApiKey = KeySettings & {
   readonly status: KeyStatus;
   readonly createdAt: Date;
   readonly lastUsedAt: Date | null;
-  /** What it was charged in its present period, neuron. */
+  /** The amount charged in the current period, neuron. */
   readonly used: bigint;
 };
 
@@ -48,36 +48,36 @@ export class ApiKeyService {
   }
 
   /**
-   * Makes a key, without limits unless told. This is the only time its secret exists outside the holder's hands: its
-   * hash is what is kept. Throws `duplicate_name`, and `invalid_parameter` for terms that are none.
+   * Creates a key, by default without limits. The secret is only returned here; only its hash is stored. Throws
+   * `duplicate_name`, and `invalid_parameter` for invalid settings.
    */
   async create(
     account: string,
     name: string,
-    terms: Partial<Omit<KeySettings, "name">> = {},
+    settings: Partial<Omit<KeySettings, "name">> = {},
   ): Promise<{ key: ApiKey; secret: string }> {
     const now = this.#dependencies.clock.now();
-    const given = checkKeySettings({ name, ...terms }, now);
+    const checked = checkKeySettings({ name, ...settings }, now);
     const secret = newSecret("sk-");
     const row = await this.#commit(async (tx) => {
       await openAccount(tx, account);
       const created = tx.em.create(ApiKeyRow, {
         id: newId(),
         account,
-        name: given.name ?? name,
+        name: checked.name ?? name,
         secretHash: hashSecret(secret),
         preview: previewSecret(secret),
         permission: "inference",
         createdAt: now,
         lastUsedAt: null,
         revokedAt: null,
-        expiresAt: given.expiresAt ?? null,
-        creditLimit: given.creditLimit ?? null,
-        resetPeriod: given.resetPeriod ?? "never",
-        allowedModels: given.allowedModels ?? [],
-        allowedProviders: given.allowedProviders ?? [],
-        trustMode: given.trustMode ?? null,
-        termsVersion: limitsReach(given) ? 1 : 0,
+        expiresAt: checked.expiresAt ?? null,
+        creditLimit: checked.creditLimit ?? null,
+        resetPeriod: checked.resetPeriod ?? "never",
+        allowedModels: checked.allowedModels ?? [],
+        allowedProviders: checked.allowedProviders ?? [],
+        trustMode: checked.trustMode ?? null,
+        termsVersion: hasRestrictions(checked) ? 1 : 0,
         used: 0n,
         spentAt: null,
       });
@@ -105,7 +105,7 @@ export class ApiKeyService {
     );
   }
 
-  /** The keys with these ids, in their order; undefined where there is none. */
+  /** The keys with these ids, in their order; undefined for an unknown id. */
   async byIds(ids: readonly string[]): Promise<readonly (ApiKey | undefined)[]> {
     const rows = await this.#dependencies.database.em().find(ApiKeyRow, { id: { $in: ids.filter(isId) } });
     const byId = new Map(rows.map((row) => [row.id, this.#view(row)]));
@@ -113,17 +113,17 @@ export class ApiKeyService {
   }
 
   /**
-   * Changes what is given and leaves the rest. It counts from the next admission on, in every process. Throws
-   * `api_key_not_found`, `duplicate_name`, `key_revoked`, and `invalid_parameter` for terms that are none.
+   * Changes the given settings and leaves the rest, effective from the next admission in every process. Throws
+   * `api_key_not_found`, `duplicate_name`, `key_revoked`, and `invalid_parameter` for invalid settings.
    */
   async update(account: string, id: string, changes: Partial<KeySettings>): Promise<ApiKey> {
-    const given = checkKeySettings(changes, this.#dependencies.clock.now());
+    const checked = checkKeySettings(changes, this.#dependencies.clock.now());
     await this.#commit(async (tx) => {
       const row = await lockKey(tx, account, id);
       if (row.revokedAt) throw new AppError("key_revoked", "This key was revoked: it cannot be changed.");
-      const hasNewPeriod = given.resetPeriod !== undefined && given.resetPeriod !== row.resetPeriod;
-      if (limitsReach(given)) row.termsVersion++;
-      Object.assign(row, given);
+      const hasNewPeriod = checked.resetPeriod !== undefined && checked.resetPeriod !== row.resetPeriod;
+      if (hasRestrictions(checked)) row.termsVersion++;
+      Object.assign(row, checked);
       await flush(tx);
       if (hasNewPeriod) await recountSpending(tx, id);
       await appendEvents(tx, [keyChanged(row, "updated")]);
@@ -134,8 +134,8 @@ export class ApiKeyService {
   }
 
   /**
-   * Ends a key for good; ending it twice is once. Throws `api_key_not_found` for another account's key as for none.
-   * The update waits for the admissions that hold the row, and every later one re-reads it: nothing is billed after.
+   * Revokes a key. Idempotent. Throws `api_key_not_found`, also for another account's key. The update waits for the
+   * admissions that hold the row, and every later one re-reads it: nothing is billed after a revocation.
    */
   async revoke(account: string, id: string): Promise<ApiKey> {
     const row = await this.#commit(async (tx) => {
@@ -149,7 +149,7 @@ export class ApiKeyService {
     return this.#view(row);
   }
 
-  /** What a key may reach, read now. Throws `api_key_revoked` and `api_key_expired` for one of no use any more. */
+  /** The current restrictions of a key. Throws `api_key_revoked` or `api_key_expired` for one that is not active. */
   async restrictionsOf(id: string): Promise<KeyRestrictions> {
     const row = await this.#dependencies.database.em().findOne(ApiKeyRow, { id });
     if (!row || row.revokedAt) throw new AppError("api_key_revoked", "This key was revoked.");
@@ -194,12 +194,12 @@ export class ApiKeyService {
   }
 }
 
-/** Where a list goes on after this key. */
+/** The cursor after which a list resumes. */
 export function apiKeyCursor(key: ApiKey): string {
   return encodeTimeCursor(key.createdAt, key.id);
 }
 
-/** The first condition is a range of the index; the second leaves out what is of the same time and was listed. */
+/** The first condition is an index range; the second excludes rows of the same time that were already listed. */
 function newerThan(after: string) {
   const { at, id } = decodeTimeCursor(after);
   return { createdAt: { $gte: at }, $or: [{ createdAt: { $gt: at } }, { id: { $gt: id } }] };
@@ -221,11 +221,11 @@ function statusOf(row: ApiKeyRow, now: Date): KeyStatus {
   return row.expiresAt && row.expiresAt <= now ? "expired" : "active";
 }
 
-function limitsReach({ allowedModels, allowedProviders, trustMode }: Partial<KeySettings>): boolean {
+function hasRestrictions({ allowedModels, allowedProviders, trustMode }: Partial<KeySettings>): boolean {
   return allowedModels !== undefined || allowedProviders !== undefined || trustMode !== undefined;
 }
 
-/** Reads a key for a change of it. No admission or settlement by it goes on until the transaction ends. */
+/** Reads and locks a key for a change. Its admissions and settlements wait until the transaction ends. */
 async function lockKey(tx: Transaction, account: string, id: string): Promise<ApiKeyRow> {
   const row =
     isId(id) && (await tx.em.findOne(ApiKeyRow, { id, account }, { lockMode: LockMode.PESSIMISTIC_WRITE }));

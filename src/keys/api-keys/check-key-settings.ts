@@ -9,15 +9,15 @@ const MAX_LISTED = 100;
 const LATEST = new Date("9999-12-31T23:59:59.999Z");
 
 /**
- * Checks the terms of a key and puts them into their one spelling: lists without doubles, addresses in lower case.
- * What is not given stays away. Throws `invalid_parameter` naming the field at fault.
+ * Validates and normalises the settings of a key: lists without duplicates, addresses in lower case. Absent settings
+ * stay absent. Throws `invalid_parameter`, naming the invalid field.
  */
 export function checkKeySettings(given: Partial<KeySettings>, now: Date): Partial<KeySettings> {
   const { name, expiresAt, creditLimit, resetPeriod, allowedModels, allowedProviders, trustMode } = given;
   if (expiresAt && !(expiresAt > now && expiresAt <= LATEST))
-    throw refused("expires_at", "A key expires in the future.");
+    throw refused("expires_at", "A key must expire in the future.");
   if (creditLimit != null && (creditLimit < 0n || creditLimit > MAX_NEURON))
-    throw refused("credit_limit", "A credit limit is 0 or more, and no more than the chain can carry.");
+    throw refused("credit_limit", "A credit limit must be from 0 to 2^256 - 1 neuron.");
   return {
     ...(name !== undefined && { name: readKeyName(name) }),
     ...(expiresAt !== undefined && { expiresAt }),
@@ -33,11 +33,11 @@ export function checkKeySettings(given: Partial<KeySettings>, now: Date): Partia
 
 function checkModel(model: string): string {
   if (model !== "" && model.length <= MAX_MODEL_ID && !/\p{Cc}/u.test(model)) return model;
-  throw refused("allowed_models", `A model's id has 1 to ${MAX_MODEL_ID} printable characters.`);
+  throw refused("allowed_models", `A model id must have 1 to ${MAX_MODEL_ID} printable characters.`);
 }
 
 function checkProvider(address: string): string {
-  if (!isAddress(address)) throw refused("allowed_providers", "A provider is named by its address.");
+  if (!isAddress(address)) throw refused("allowed_providers", "A provider must be an address.");
   return lowerHex(address);
 }
 
@@ -46,7 +46,7 @@ function checkList(
   param: string,
   check: (item: string) => string,
 ): readonly string[] {
-  if (list.length > MAX_LISTED) throw refused(param, `At most ${MAX_LISTED} are listed.`);
+  if (list.length > MAX_LISTED) throw refused(param, `The list can have at most ${MAX_LISTED} items.`);
   return [...new Set(list.map(check))];
 }
 

@@ -1,26 +1,26 @@
 import type { ResetPeriod } from "./reset-period.ts";
 
-/** The least trust that a key asks of providers; `verified` is met by `private` providers too (facts 1.4). */
+/** The minimum trust mode that a key requires; `private` providers also satisfy `verified` (facts 1.4). */
 export const TRUST_FLOORS = ["verified", "private"] as const;
 export type TrustFloor = (typeof TRUST_FLOORS)[number];
 
-/** Which models and providers a key may reach. An empty list is no limit; addresses are in lower case. */
+/** The models and providers that a key may use. An empty list allows all; addresses are in lower case. */
 export type KeyRestrictions = {
-  /** Grows with every change; 0 for a key that never was restricted. */
+  /** Increases with every change; 0 for a key that was never restricted. */
   readonly version: number;
   readonly models: readonly string[];
   readonly providers: readonly string[];
   readonly trustMode: TrustFloor | null;
 };
 
-/** What most keys may reach: everything. */
+/** The default: every model and provider. */
 export const UNRESTRICTED: KeyRestrictions = { version: 0, models: [], providers: [], trustMode: null };
 
-/** What the holder of a key decides about it. */
+/** The settings of a key that its account chooses. */
 export type KeySettings = {
   readonly name: string;
   readonly expiresAt: Date | null;
-  /** The most that may be spent in a period, neuron; null is no limit. */
+  /** The maximum spending per period, neuron; null for no limit. */
   readonly creditLimit: bigint | null;
   readonly resetPeriod: ResetPeriod;
   readonly allowedModels: readonly string[];
@@ -29,15 +29,15 @@ export type KeySettings = {
 };
 
 /**
- * An admission was asked for by what the key might reach before its holder changed that. Nothing was held; `reach`
- * is what holds now, to choose by again.
+ * An admission used outdated restrictions of a key. Nothing was held; `restrictions` are the current ones, by which the
+ * provider must be chosen again.
  */
 export class KeyRestrictionsChanged extends Error {
   override readonly name = "KeyRestrictionsChanged";
   readonly restrictions: KeyRestrictions;
 
   constructor(restrictions: KeyRestrictions) {
-    super("the key may reach other models or providers now");
+    super("the restrictions of the key were changed");
     this.restrictions = restrictions;
   }
 }

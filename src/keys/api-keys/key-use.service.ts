@@ -14,12 +14,12 @@ type Dependencies = {
 };
 
 const REMEMBERED_KEYS = 10_000;
-/** Half a second over the 60 s of the statements, so that one write does not come too early for the next. */
+/** Half a second over the 60 s of the statements, so that a write is never too early for its own condition. */
 const QUIET_MS = 60_500;
 
 /**
- * Writes down when a key was last used, and for `mk-` keys from where: at most once per key in 60 s, whatever the load
- * and however many processes (SPEC 8). Requests do not wait for it.
+ * Records when a key was last used, and for `mk-` keys from which address: at most once per key in 60 s, whatever the
+ * load and the number of processes (SPEC 8). Requests do not wait for the write.
  */
 export class KeyUseService {
   readonly #dependencies: Dependencies;
@@ -30,7 +30,7 @@ export class KeyUseService {
     this.#dependencies = dependencies;
   }
 
-  /** Notes a request that succeeded. Sessions and the anonymous leave no trace. */
+  /** Records a successful request. Sessions and anonymous callers are not recorded. */
   record(principal: Principal, hop: Hop): void {
     if (principal.kind !== "api-key" && principal.kind !== "management-key") return;
     const { keyId } = principal;
@@ -39,13 +39,13 @@ export class KeyUseService {
     this.#lastMs.set(keyId, nowMs);
     const write = this.#write(principal, hop).catch((error: unknown) => {
       this.#lastMs.delete(keyId);
-      this.#dependencies.log.error({ err: error, keyId }, "the use of a key could not be written down");
+      this.#dependencies.log.error({ err: error, keyId }, "the use of a key could not be recorded");
     });
     this.#writes.add(write);
     write.finally(() => this.#writes.delete(write));
   }
 
-  /** Waits until everything that was noted is written. */
+  /** Waits until all recorded uses are written. */
   async drain(): Promise<void> {
     await Promise.all(this.#writes);
   }

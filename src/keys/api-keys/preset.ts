@@ -1,7 +1,7 @@
 import { AppError } from "../../kernel/errors.ts";
 import { SCOPES, type Scope } from "../auth/principal.ts";
 
-/** The sets of scopes that a management key is offered with (SPEC 2.3); `custom` is any other. */
+/** The predefined sets of scopes of a management key (SPEC 2.3); `custom` is any other set. */
 const PRESETS = {
   "read-only": ["account:read", "keys:read"],
   "key-manager": ["keys:read", "keys:manage"],
@@ -11,13 +11,16 @@ const PRESETS = {
 export const PRESET_NAMES = ["read-only", "key-manager", "full-admin", "custom"] as const;
 export type Preset = (typeof PRESET_NAMES)[number];
 
-/** What a key's scopes are chosen by: a preset, scopes of one's own (`custom`), or both where they agree. */
+/** How a key's scopes are chosen: a preset, a list of scopes (`custom`), or both if they match. */
 export type ScopeChoice = {
   readonly preset?: Preset | undefined;
   readonly scopes?: readonly Scope[] | undefined;
 };
 
-/** The scopes that are chosen, each once, in the order of SPEC 2.3; undefined when nothing is. Throws `invalid_parameter`. */
+/**
+ * The chosen scopes without duplicates, in the order of SPEC 2.3; undefined without a choice. Throws
+ * `invalid_parameter`.
+ */
 export function chooseScopes({ preset, scopes }: ScopeChoice): readonly Scope[] | undefined {
   const own = scopes && SCOPES.filter((scope) => scopes.includes(scope));
   if (preset === undefined) return own;

@@ -1,8 +1,8 @@
-/** How often a key's spending starts from nothing: at midnight, on Monday, or on the first of the month, UTC. */
+/** When a key's spending is reset: at midnight, on Monday, or on the first of the month, UTC. */
 export const RESET_PERIODS = ["never", "daily", "weekly", "monthly"] as const;
 export type ResetPeriod = (typeof RESET_PERIODS)[number];
 
-/** When the period that `at` lies in began; null for `never`. The same as `PERIOD_START` in SQL. */
+/** The start of the period that contains `at`; null for `never`. The same as `PERIOD_START` in SQL. */
 export function periodStart(period: ResetPeriod, at: Date): Date | null {
   const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()];
   switch (period) {

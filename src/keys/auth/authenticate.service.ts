@@ -19,16 +19,16 @@ const CACHED_MS = 10_000;
 const MAX_CONCURRENT = 512;
 
 /**
- * Turns the `Authorization` header into a principal. Credentials that come while others are looked up are looked up
- * together, one statement of a kind at a time: however many wrong ones are tried, valid ones are found beside them.
+ * Turns the `Authorization` header into a principal. Credentials that arrive during a lookup are looked up together in
+ * the next one, one statement per kind at a time: a flood of invalid credentials does not delay valid ones.
  */
 export class AuthenticateService {
   readonly #apiKeyRows: NaturalBatch<string, FoundApiKey | undefined>;
   readonly #managementKeyRows: NaturalBatch<string, FoundManagementKey | undefined>;
   readonly #sessionRows: NaturalBatch<string, FoundSession | undefined>;
   /**
-   * Live `sk-` keys by the hash of their secret, for requests that an admission judges anew: it may be up to 10 s
-   * behind a revocation without harm. `mk-` keys and sessions are never remembered: nothing behind them checks again.
+   * Active `sk-` keys by the hash of their secret, for requests whose key an admission checks again: the cache may lag
+   * a revocation by up to 10 s without harm. `mk-` keys and sessions are never cached: nothing after them checks again.
    */
   readonly #apiKeys = new QuickLru<string, Principal>({ maxSize: CACHED_KEYS, maxAge: CACHED_MS });
 
@@ -40,10 +40,10 @@ export class AuthenticateService {
   }
 
   /**
-   * Who sends this header; anonymous without one. Throws `invalid_api_key` for anything that is not a key of ours,
-   * with one text for every reason, `api_key_revoked` and `api_key_expired` for a key of no use any more, and
-   * `session_ended` for the token of a session that is no more. With `isAdmitted`, an `sk-` key may be remembered from
-   * the last 10 s: only for requests whose every answer goes through an admission.
+   * The principal of this header; anonymous without one. Throws `invalid_api_key` for anything that is not one of our
+   * keys, with the same text for every reason, `api_key_revoked` and `api_key_expired` for a key that is not active,
+   * and `session_ended` for the token of an ended session. With `isAdmitted`, an `sk-` key may be cached for up to 10
+   * s: only for requests that always go through an admission.
    */
   async authenticate(
     authorization: string | undefined,

@@ -27,9 +27,9 @@ const REASONS = {
 } as const;
 
 /**
- * Tells whoever keeps a connection open that the credential it was opened with ended: a key that was revoked, has
- * expired or lost a scope, a session that is over (promises F3b, F30). Changes are heard on the bus; every 3 s all that
- * is watched is looked up in the database, so that a missed change is late by that much at most.
+ * Notifies open connections when their credential ends: a key was revoked, has expired or lost a scope, or a session
+ * has ended (promises F3b, F30). Changes are received on the bus; every 3 s all watched credentials are also looked up
+ * in the database, so that a missed change is at most that late.
  */
 export class CredentialWatch {
   readonly #dependencies: Dependencies;
@@ -49,11 +49,14 @@ export class CredentialWatch {
         if (data.change !== "created" && this.#isWatched(data.keyId)) this.#check();
       },
       lost: (error) =>
-        dependencies.log.warn({ err: error }, "changes of keys are not heard; they are looked up every 3 s"),
+        dependencies.log.warn(
+          { err: error },
+          "key changes are not received; credentials are looked up every 3 s",
+        ),
     });
   }
 
-  /** Calls `ended` once when the credential of `principal` ends, unless the function returned was called before. */
+  /** Calls `ended` once when the credential of `principal` ends, unless the returned function was called before. */
   watch(principal: Principal, ended: (why: AppError) => void): () => void {
     if (principal.kind === "anonymous" || this.#isStopped) return () => {};
     this.#start();
@@ -69,12 +72,12 @@ export class CredentialWatch {
     };
   }
 
-  /** How many connections are watched. */
+  /** The number of watched connections. */
   get size(): number {
     return [...this.#watched.values()].reduce((sum, { listeners }) => sum + listeners.size, 0);
   }
 
-  /** Ends the watch without a word to anybody. */
+  /** Stops watching without calling any listener. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
@@ -104,10 +107,10 @@ export class CredentialWatch {
     while (this.#again && this.#watched.size > 0) {
       this.#again = false;
       const watched = [...this.#watched.values()];
-      const asked = watched.map(({ kind, id, scopes }, n) => ({ n, kind, id, scopes }));
+      const requested = watched.map(({ kind, id, scopes }, n) => ({ n, kind, id, scopes }));
       try {
-        const ended = await this.#dependencies.queries.rows<EndedRow>(ENDED, [JSON.stringify(asked)]);
-        for (const { n, why } of ended) this.#tell(watched[n], why);
+        const ended = await this.#dependencies.queries.rows<EndedRow>(ENDED, [JSON.stringify(requested)]);
+        for (const { n, why } of ended) this.#notify(watched[n], why);
       } catch (error) {
         this.#dependencies.log.error(
           { err: error },
@@ -117,7 +120,7 @@ export class CredentialWatch {
     }
   }
 
-  #tell(watched: Watched | undefined, why: EndedRow["why"]): void {
+  #notify(watched: Watched | undefined, why: EndedRow["why"]): void {
     for (const listener of [...(watched?.listeners ?? [])]) {
       if (!watched?.listeners.delete(listener)) continue;
       listener.ended(new AppError(why, REASONS[why]));
@@ -133,17 +136,17 @@ function credentialOf(principal: Exclude<Principal, { kind: "anonymous" }>): Omi
 }
 
 const ENDED = `
-  with asked as (
+  with requested as (
     select * from jsonb_to_recordset($1::text::jsonb) as a(n int, kind text, id uuid, scopes jsonb)
   )
   select a.n, case when k.revoked_at is null then 'api_key_expired' else 'api_key_revoked' end as why
-  from asked a join api_key k on k.id = a.id
+  from requested a join api_key k on k.id = a.id
   where a.kind = 'api-key' and (k.revoked_at is not null or k.expires_at <= now())
   union all
   select a.n, case when k.revoked_at is null then 'insufficient_scope' else 'api_key_revoked' end
-  from asked a join management_key k on k.id = a.id
+  from requested a join management_key k on k.id = a.id
   where a.kind = 'management-key' and (k.revoked_at is not null or not k.scopes @> a.scopes)
   union all
   select a.n, 'session_ended'
-  from asked a left join wallet_session s on s.id = a.id and s.expires_at > now()
+  from requested a left join wallet_session s on s.id = a.id and s.expires_at > now()
   where a.kind = 'wallet-session' and s.id is null`;

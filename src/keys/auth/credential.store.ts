@@ -1,13 +1,13 @@
 import type { Queries } from "../../db/database.ts";
 import type { Scope } from "./principal.ts";
 
-/** A credential as the door needs to know it, by the hash of its secret. */
+/** A credential as authentication needs it, by the hash of its secret. */
 type Found = { readonly hash: string; readonly id: string; readonly account: string };
 export type FoundApiKey = Found & { readonly revoked: boolean; readonly expired: boolean };
 export type FoundManagementKey = Found & { readonly revoked: boolean; readonly scopes: readonly Scope[] };
 export type FoundSession = Found;
 
-/** The `sk-` keys of these hashes, in their order, in one statement; undefined for one that there is not. */
+/** The `sk-` keys of these hashes, in their order, in one statement; undefined for an unknown hash. */
 export async function findApiKeys(
   queries: Queries,
   hashes: readonly string[],
@@ -28,7 +28,7 @@ export async function findManagementKeys(
   );
 }
 
-/** The sessions of these hashes that have not ended, likewise. */
+/** The open sessions of these hashes, likewise. */
 export async function findSessions(
   queries: Queries,
   hashes: readonly string[],
@@ -41,17 +41,17 @@ function inOrder<T extends Found>(hashes: readonly string[], found: readonly T[]
   return hashes.map((hash) => byHash.get(hash));
 }
 
-const ASKED = "any(array(select jsonb_array_elements_text($1::text::jsonb)))";
+const REQUESTED = "any(array(select jsonb_array_elements_text($1::text::jsonb)))";
 
 const API_KEYS = `
   select secret_hash as hash, id::text as id, account, revoked_at is not null as revoked,
     coalesce(expires_at <= now(), false) as expired
-  from api_key where secret_hash = ${ASKED}`;
+  from api_key where secret_hash = ${REQUESTED}`;
 
 const MANAGEMENT_KEYS = `
   select secret_hash as hash, id::text as id, account, revoked_at is not null as revoked, scopes::text as scopes
-  from management_key where secret_hash = ${ASKED}`;
+  from management_key where secret_hash = ${REQUESTED}`;
 
 const SESSIONS = `
   select token_hash as hash, id::text as id, account from wallet_session
-  where token_hash = ${ASKED} and expires_at > now()`;
+  where token_hash = ${REQUESTED} and expires_at > now()`;

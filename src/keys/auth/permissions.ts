@@ -1,11 +1,11 @@
 import { AppError } from "../../kernel/errors.ts";
 import type { Principal, Scope } from "./principal.ts";
 
-/** Which credentials of an account may take an action, and on which objects of the account. */
+/** The credentials of an account that may perform an action, and on which objects of the account. */
 export type Permission = {
-  /** `sk-` keys: for every object, for the objects that the key itself made, or not at all. */
+  /** `sk-` keys: on every object, on the objects that the key itself created, or not at all. */
   readonly apiKey: "all" | "own" | "none";
-  /** The scope that a management key needs; null when none is enough. */
+  /** The scope that a management key needs; null if management keys are never permitted. */
   readonly scope: Scope | null;
   /** Wallet sessions: the account itself. */
   readonly session: boolean;
@@ -16,24 +16,24 @@ const SESSION_ONLY = { apiKey: "none", scope: null, session: true } as const;
 const withScope = (scope: Scope) => ({ apiKey: "none", scope, session: true }) as const;
 
 /**
- * Every action that is not open to everyone, and who may take it. Both APIs ask here and nowhere else, so that REST and
- * the graph cannot disagree (SPEC 5.3): a route names its action as `access`, a field in `@Requires` and its resolver.
- * To follow something is to read it.
+ * Every action that is not public, and who may perform it. Both APIs check permissions only here, so that REST and
+ * GraphQL cannot diverge (SPEC 5.3): a route names its action in `access`, a field in `@Requires` and its resolver. A
+ * subscription needs the permission to read.
  */
 export const PERMISSIONS = {
   "inference.run": SPENDING,
   "routing.preview": SPENDING,
   "job.submit": SPENDING,
-  /** How a job stands: its status, model, provider, progress and failure. */
+  /** The state of a job: its status, model, provider, progress and failure. */
   "job.read": { apiKey: "own", scope: "account:read", session: true },
-  /** What a job made. A management key never reads content; the wallet does, also after the key was revoked. */
+  /** The result of a job. A management key never reads content; the wallet does, even after the key was revoked. */
   "job.content": { apiKey: "own", scope: null, session: true },
   "job.cancel": { apiKey: "own", scope: null, session: true },
   "account.read": withScope("account:read"),
   "balance.read": withScope("account:read"),
   "deposit.read": withScope("account:read"),
   "usage.read": withScope("account:read"),
-  /** Requests in the books, of every key, and the evidence of their answers. */
+  /** Billed requests of every key, and the evidence of their responses. */
   "request.read": withScope("account:read"),
   "api-key.read": withScope("keys:read"),
   "api-key.create": withScope("keys:create"),
@@ -45,25 +45,25 @@ export const PERMISSIONS = {
   "management-key.revoke": SESSION_ONLY,
   "session.read": SESSION_ONLY,
   "session.end": SESSION_ONLY,
-  /** The operator's node; the account must be an operator's besides. */
+  /** The operator's node; the account must also be an operator's. */
   "node.read": withScope("account:read"),
 } as const satisfies Record<string, Permission>;
 
 /** The name of an action. */
 export type Action = keyof typeof PERMISSIONS;
 
-/** The objects that a permitted action may touch: those of the account; with `keyId`, only those that this key made. */
+/** The objects that a permitted action may access: those of the account; with `keyId`, only those of this key. */
 export type Reach = { readonly account: string; readonly keyId?: string | undefined };
 
-/** Whose an object is, and which key made it. */
+/** The account of an object, and the key that created it. */
 export type Owner = { readonly account: string; readonly keyId: string | null };
 
-/** An `sk-` key that spends in the name of its account. */
+/** An `sk-` key that spends on behalf of its account. */
 export type Spender = { readonly account: string; readonly keyId: string };
 
 /**
- * Permits an action, and says which objects it may touch. Throws `missing_authorization` for the anonymous and
- * `insufficient_scope` for credentials that may not take it.
+ * Permits an action and returns the objects that it may access. Throws `missing_authorization` for anonymous callers
+ * and `insufficient_scope` for credentials that may not perform it.
  */
 export function permit(principal: Principal, action: Action): Reach {
   if (principal.kind === "anonymous")
@@ -81,25 +81,25 @@ export function isPermitted(principal: Principal, action: Action): boolean {
   return principal.kind !== "anonymous" && isAllowed(principal, PERMISSIONS[action]);
 }
 
-/** Permits an action on an account by its address. Throws what `permit` throws, also for another account. */
+/** Permits an action on the account with this address. Throws what `permit` throws, also for another account. */
 export function permitOn(principal: Principal, action: Action, account: string): void {
   if (permit(principal, action).account === account) return;
   throw new AppError("insufficient_scope", "This credential is not allowed to read another account.");
 }
 
 /**
- * The account of a credential that may read some of it. Throws `missing_authorization` for the anonymous and
- * `insufficient_scope` for `sk-` keys, which read nothing of their account (SPEC 5.3).
+ * The account of a credential that may read parts of it. Throws `missing_authorization` for anonymous callers and
+ * `insufficient_scope` for `sk-` keys, which cannot read their account (SPEC 5.3).
  */
 export function accountOf(principal: Principal): string {
   if (principal.kind === "anonymous")
     throw new AppError("missing_authorization", "Send a key as `Authorization: Bearer <key>`.");
   if (principal.kind === "api-key")
-    throw new AppError("insufficient_scope", "An sk- key reads nothing of its account; use an mk- key.");
+    throw new AppError("insufficient_scope", "An sk- key cannot read its account; use an mk- key.");
   return principal.account;
 }
 
-/** Permits an action that only `sk-` keys may take, and names the key. Throws what `permit` throws. */
+/** Permits an action that only `sk-` keys may perform, and returns the key. Throws what `permit` throws. */
 export function permitSpender(principal: Principal, action: Action): Spender {
   const { account } = permit(principal, action);
   if (principal.kind === "api-key") return { account, keyId: principal.keyId };
@@ -129,6 +129,6 @@ function refusalOf({ apiKey, scope }: Permission): string {
   if (scope === "account:read") return "This credential is not allowed to access account endpoints.";
   if (scope !== null) return `This credential lacks the scope ${scope}.`;
   if (apiKey === "all") return "This credential is not allowed to run inference; use an sk- key.";
-  if (apiKey === "own") return "Use the sk- key that made it, or a wallet session.";
+  if (apiKey === "own") return "Use the sk- key that created it, or a wallet session.";
   return "Only a wallet session may do this: sign in with the wallet.";
 }

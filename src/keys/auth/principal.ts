@@ -2,7 +2,9 @@
 export const SCOPES = ["account:read", "keys:read", "keys:create", "keys:manage"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Who is calling. Parsed once at the door; no service sees a header. Addresses are in lower case. */
+/**
+ * The authenticated caller. Parsed once by the authenticator; no service reads a header. Addresses are in lower case.
+ */
 export type Principal =
   | { readonly kind: "anonymous" }
   | { readonly kind: "api-key"; readonly account: string; readonly keyId: string }

@@ -1,7 +1,7 @@
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { type Quota, type RateLimit, WINDOW_SECONDS } from "./rate-limit.ts";
 
-/** Counts in this process alone. */
+/** Counts requests in this process only. */
 export class MemoryRateLimit implements RateLimit {
   readonly #limiter: RateLimiterMemory;
 
@@ -15,7 +15,7 @@ export class MemoryRateLimit implements RateLimit {
   }
 }
 
-/** What a consumption left; its failure, unless it is that there was nothing left. */
+/** The quota after a consumption; rethrows its error, unless the error is that the limit was exceeded. */
 export async function quotaOf(limit: number, consumption: Promise<RateLimiterRes>): Promise<Quota> {
   try {
     return toQuota(limit, await consumption, false);

@@ -1,19 +1,19 @@
-/** What one has left in the present window, after a request was counted. */
+/** What a subject has left in the current window, after a request was counted. */
 export type Quota = {
   /** Requests per window. */
   readonly limit: number;
   readonly remaining: number;
-  /** When the window ends and all is there again. */
+  /** When the window ends and the limit resets. */
   readonly resetAt: Date;
-  /** Whether the request that was counted is one too many. */
+  /** Whether the counted request exceeds the limit. */
   readonly isOver: boolean;
 };
 
-/** Counts requests by whoever they are counted for, in windows of a minute. It never fails. */
+/** Counts requests per subject, in windows of a minute. Never rejects. */
 export interface RateLimit {
-  /** Counts `requests` at once, 1 unless given. More than are left count as well, and are over the limit. */
+  /** Counts `requests` at once, by default 1. Requests beyond the limit are counted too. */
   take(subject: string, requests?: number): Promise<Quota>;
 }
 
-/** How long a window is. */
+/** The length of a window. */
 export const WINDOW_SECONDS = 60;

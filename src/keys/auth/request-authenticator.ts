@@ -5,13 +5,13 @@ import { ANONYMOUS, type Principal } from "./principal.ts";
 import type { Quota, RateLimit } from "./rate-limit.ts";
 import { type Hop, networkOf, sourceAddress } from "./source-address.ts";
 
-/** A limit that is undefined is none. */
+/** Undefined for no limit. */
 export type RateLimits = {
-  /** Requests of one key or session. */
+  /** Requests per key or session. */
   readonly perKey: RateLimit | undefined;
-  /** Requests from one address that show no credential. */
+  /** Requests per address without a credential. */
   readonly perAddress: RateLimit | undefined;
-  /** Requests from one address with a credential that is not valid. */
+  /** Requests per address with an invalid credential. */
   readonly failures: RateLimit | undefined;
 };
 
@@ -21,18 +21,18 @@ type Dependencies = {
   readonly trusted: BlockList;
 };
 
-/** A request at the door. */
+/** A request to authenticate. */
 export type AuthRequest = {
   readonly authorization: string | undefined;
   readonly hop: Hop;
-  /** Whether an admission judges the key anew, so that a key may be known from memory. */
+  /** Whether an admission checks the key again, so that it may come from the cache. */
   readonly isAdmitted?: boolean;
 };
 
-/** Who is counted: by the credential, or without one by the address that the request came from. */
+/** The subject of a rate limit: the credential, or without one the source address. */
 export type RateLimited = { readonly principal: Principal; readonly hop: Hop };
 
-/** Every request passes here, on every face: who sends it, and whether that was too often. */
+/** Authenticates and rate-limits every request of every API. */
 export class RequestAuthenticator {
   readonly #dependencies: Dependencies;
 
@@ -41,53 +41,53 @@ export class RequestAuthenticator {
   }
 
   /**
-   * Who sends the request, which counts as one; `tell` receives what they have left before anything is thrown. Throws
+   * Authenticates a request and counts it; `onQuota` receives the remaining quota before anything is thrown. Throws
    * what `identify` and `take` throw.
    */
-  async authenticate(request: AuthRequest, tell: (quota: Quota) => void = () => {}): Promise<Principal> {
-    const principal = await this.identify(request, tell);
-    await this.take({ principal, hop: request.hop }, 1, tell);
+  async authenticate(request: AuthRequest, onQuota: (quota: Quota) => void = () => {}): Promise<Principal> {
+    const principal = await this.identify(request, onQuota);
+    await this.take({ principal, hop: request.hop }, 1, onQuota);
     return principal;
   }
 
   /**
-   * Who sends the request, without counting it. Throws what `authenticate` throws. Too many wrong credentials of an
-   * address are refused as `rate_limit_exceeded`; a valid one never is for them, as one address may be that of many
-   * clients.
+   * Authenticates a request without counting it. Throws what `AuthenticateService.authenticate` throws. Too many
+   * invalid credentials from one address get `rate_limit_exceeded`; a valid one never does because of them, as many
+   * clients may share one address.
    */
-  async identify(request: AuthRequest, tell: (quota: Quota) => void = () => {}): Promise<Principal> {
+  async identify(request: AuthRequest, onQuota: (quota: Quota) => void = () => {}): Promise<Principal> {
     const { authorization, isAdmitted = false } = request;
     if (authorization === undefined) return ANONYMOUS;
     try {
       return await this.#dependencies.authenticator.authenticate(authorization, { isAdmitted });
     } catch (error) {
-      if (error instanceof AppError && error.status === 401) await this.#countFailure(request.hop, tell);
+      if (error instanceof AppError && error.status === 401) await this.#countFailure(request.hop, onQuota);
       throw error;
     }
   }
 
   /**
-   * Counts requests against the limit of the caller's credential, or of their address without one, in one step however
-   * many they are. Call it for every unit of work that a request carries beyond its first: operations of a socket, root
-   * fields of a mutation, calls of a batch. Throws `rate_limit_exceeded` when they were not left; they count anyway.
+   * Counts requests against the limit of the caller's credential, or of the address without one, in one step. Call it
+   * for every unit of work that a request carries beyond its first: operations of a socket, root fields of a mutation,
+   * calls of a batch. Throws `rate_limit_exceeded` if they exceed the limit; they are counted anyway.
    */
   async take(
     { principal, hop }: RateLimited,
     requests: number,
-    tell: (quota: Quota) => void = () => {},
+    onQuota: (quota: Quota) => void = () => {},
   ): Promise<void> {
     const { perKey, perAddress } = this.#dependencies.limits;
     const isAnonymous = principal.kind === "anonymous";
     const limit = isAnonymous ? perAddress : perKey;
     if (!limit || requests <= 0) return;
-    judge(await limit.take(isAnonymous ? this.#networkOf(hop) : subjectOf(principal), requests), tell);
+    enforce(await limit.take(isAnonymous ? this.#networkOf(hop) : subjectOf(principal), requests), onQuota);
   }
 
-  async #countFailure(hop: Hop, tell: (quota: Quota) => void): Promise<void> {
+  async #countFailure(hop: Hop, onQuota: (quota: Quota) => void): Promise<void> {
     const { failures } = this.#dependencies.limits;
     if (!failures) return;
     const quota = await failures.take(this.#networkOf(hop));
-    if (quota.isOver) judge(quota, tell);
+    if (quota.isOver) enforce(quota, onQuota);
   }
 
   #networkOf(hop: Hop): string {
@@ -99,8 +99,8 @@ function subjectOf(principal: Exclude<Principal, { kind: "anonymous" }>): string
   return principal.kind === "wallet-session" ? principal.sessionId : principal.keyId;
 }
 
-function judge(quota: Quota, tell: (quota: Quota) => void): void {
-  tell(quota);
+function enforce(quota: Quota, onQuota: (quota: Quota) => void): void {
+  onQuota(quota);
   if (quota.isOver) throw tooOften(quota.resetAt);
 }
 

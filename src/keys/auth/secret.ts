@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-/** The kinds of secret, told apart by their prefix: two kinds of key (SPEC 5.2), and wallet sessions. */
+/** The prefixes that distinguish the kinds of secret: two kinds of key (SPEC 5.2), and wallet sessions. */
 export type KeyPrefix = "sk-" | "mk-" | "ws-";
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -11,15 +11,15 @@ const CHECK_DIGITS = 6;
 const SHAPE = new RegExp(`^(?:sk-|mk-|ws-)[0-9A-Za-z]{${RANDOM_DIGITS + CHECK_DIGITS}}$`);
 
 /**
- * A fresh secret: the prefix, 256 random bits as 43 base62 digits, and the CRC-32 of all that as 6 base62 digits,
- * so that a mistyped or made-up key is refused without asking the database.
+ * A new secret: the prefix, 256 random bits as 43 base62 digits, and the CRC-32 of both as 6 base62 digits, so that a
+ * mistyped or made-up key is rejected without a database lookup.
  */
 export function newSecret(prefix: KeyPrefix): string {
   const body = prefix + base62(BigInt(`0x${randomBytes(32).toString("hex")}`), RANDOM_DIGITS);
   return body + checkDigits(body);
 }
 
-/** The prefix of a well-formed secret whose checksum is right, else undefined. */
+/** The prefix of a well-formed secret with a valid checksum, else undefined. */
 export function readSecret(secret: string): KeyPrefix | undefined {
   if (!SHAPE.test(secret)) return undefined;
   const body = secret.slice(0, -CHECK_DIGITS);
@@ -27,17 +27,17 @@ export function readSecret(secret: string): KeyPrefix | undefined {
   return PREFIXES.find((prefix) => secret.startsWith(prefix));
 }
 
-/** The secret in an `Authorization` header, whatever its form; undefined for a header that is not `Bearer <secret>`. */
+/** The secret in an `Authorization` header, in any format; undefined for a header that is not `Bearer <secret>`. */
 export function bearerToken(authorization: string): string | undefined {
   return /^bearer +([^\s,]{1,512})$/i.exec(authorization)?.[1];
 }
 
-/** What is stored of a secret. 256 random bits need no slow hash: there is nothing to guess. */
+/** The stored hash of a secret. 256 random bits need no slow hash: they cannot be guessed. */
 export function hashSecret(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
 }
 
-/** How a key is shown after its creation: `sk-abcde…`. */
+/** The preview of a key after its creation: `sk-abcde…`. */
 export function previewSecret(secret: string): string {
   return `${secret.slice(0, 8)}…`;
 }

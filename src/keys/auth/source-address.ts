@@ -1,25 +1,25 @@
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 
-/** Where a request came from, as the connection and the proxies before it tell. */
+/** The source of a request, as reported by the connection and its proxies. */
 export type Hop = {
-  /** The address at the other end of the socket; undefined when the socket is gone. */
+  /** The address of the socket's peer; undefined if the socket is closed. */
   readonly peer: string | undefined;
   /** `X-Forwarded-For`: the client first, then each proxy. Anyone may send it. */
   readonly forwardedFor: string | readonly string[] | undefined;
 };
 
-/** What a request as Node has it tells of its source. */
+/** Reads the source of a Node request. */
 export function hopOf({ socket, headers }: Pick<IncomingMessage, "socket" | "headers">): Hop {
   return { peer: socket.remoteAddress, forwardedFor: headers["x-forwarded-for"] };
 }
 
-/** Of a longer list only the last entries are read: those that our own proxies wrote. */
+/** Of a longer list only the last entries are read: those written by our own proxies. */
 const MAX_ENTRIES = 50;
 
 /**
- * The address that a request came from: the socket's other end, unless that is a proxy we trust; then the right-most
- * entry of `X-Forwarded-For` that is not one of ours. A list with an entry that is no address is not believed at all.
+ * The source address of a request: the socket's peer, unless that is a trusted proxy; then the right-most entry of
+ * `X-Forwarded-For` that is not one. A list with an invalid entry is ignored altogether.
  */
 export function sourceAddress({ peer, forwardedFor }: Hop, trusted: BlockList): string | undefined {
   const socket = peer === undefined ? undefined : normaliseAddress(peer);
@@ -35,15 +35,15 @@ export function sourceAddress({ peer, forwardedFor }: Hop, trusted: BlockList): 
   return source;
 }
 
-/** Whether the socket's other end is one of our proxies. */
+/** Whether the socket's peer is a trusted proxy. */
 export function isTrustedPeer({ peer }: Hop, trusted: BlockList): boolean {
   const address = peer === undefined ? undefined : normaliseAddress(peer);
   return address !== undefined && isListed(address, trusted);
 }
 
 /**
- * The one spelling of an IP address: dotted quad for IPv4, also when mapped into IPv6, else RFC 5952 without its zone.
- * Undefined for what is none.
+ * The canonical form of an IP address: dotted quad for IPv4, also if mapped into IPv6, else RFC 5952 without its zone.
+ * Undefined for an invalid address.
  */
 export function normaliseAddress(text: string): string | undefined {
   if (isIPv4(text)) return text;
@@ -57,7 +57,7 @@ export function normaliseAddress(text: string): string | undefined {
   return [first >> 8, first & 255, second >> 8, second & 255].join(".");
 }
 
-/** What of a normalised address stands for one client: of IPv6 its first 64 bits, as a network has all that follow. */
+/** The part of a normalised address that identifies a client: of IPv6 the first 64 bits, as a network owns the rest. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
   const [head = "", tail] = address.split("::");
@@ -72,12 +72,12 @@ export function isAddressRange(text: string): boolean {
   return readRange(text) !== undefined;
 }
 
-/** The proxies whose word on a request's source is taken, out of addresses and CIDR ranges. */
+/** The trusted proxies, from addresses and CIDR ranges. */
 export function trustedProxies(ranges: readonly string[]): BlockList {
   const list = new BlockList();
   for (const text of ranges) {
     const range = readRange(text);
-    if (!range) throw new Error(`${text} is not a range of addresses`);
+    if (!range) throw new Error(`${text} is not an address range`);
     list.addSubnet(range.address, range.bits, familyOf(range.address));
   }
   return list;
@@ -87,11 +87,11 @@ function readRange(text: string): { address: string; bits: number } | undefined 
   const [, given = "", length] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const address = normaliseAddress(given);
   if (address === undefined) return undefined;
-  // Of a mapped range nothing is ever compared, since addresses are unmapped first: it must be written as IPv4.
+  // A mapped range would never match, since addresses are unmapped first: it must be written as IPv4.
   if (isIPv4(address) && !isIPv4(given)) return undefined;
-  const most = isIPv4(address) ? 32 : 128;
-  const bits = length === undefined ? most : Number(length);
-  return bits <= most ? { address, bits } : undefined;
+  const max = isIPv4(address) ? 32 : 128;
+  const bits = length === undefined ? max : Number(length);
+  return bits <= max ? { address, bits } : undefined;
 }
 
 function isListed(address: string, list: BlockList): boolean {

@@ -18,6 +18,6 @@ const schema = defineEntity({
   },
 });
 
-/** An `mk-` key at rest: of its secret only the SHA-256 (SPEC 2.3). */
+/** A stored `mk-` key, with only the SHA-256 of its secret (SPEC 2.3). */
 export class ManagementKeyRow extends schema.class {}
 schema.setClass(ManagementKeyRow);

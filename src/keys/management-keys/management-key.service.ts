@@ -19,7 +19,7 @@ import type { Scope } from "../auth/principal.ts";
 import { hashSecret, newSecret, previewSecret } from "../auth/secret.ts";
 import { ManagementKeyRow } from "./management-key.row.ts";
 
-/** An `mk-` key as its account may see it (SPEC 2.3). It never expires. */
+/** An `mk-` key as its account sees it (SPEC 2.3). It never expires. */
 export type ManagementKey = {
   readonly id: string;
   readonly account: string;
@@ -33,12 +33,12 @@ export type ManagementKey = {
   readonly lastSourceIp: string | null;
 };
 
-/** What may be changed of a key; what is undefined stays as it is. */
+/** A change of a key; undefined fields are left unchanged. */
 export type ManagementKeyChange = ScopeChoice & { readonly name?: string | undefined };
 
 type Dependencies = { readonly database: Database; readonly clock: Clock; readonly committed: () => void };
 
-/** Issues, lists, changes and revokes `mk-` keys. Whoever asks must have a wallet session: the faces see to that. */
+/** Issues, lists, changes and revokes `mk-` keys. The APIs ensure that the caller has a wallet session. */
 export class ManagementKeyService {
   readonly #dependencies: Dependencies;
 
@@ -47,8 +47,8 @@ export class ManagementKeyService {
   }
 
   /**
-   * Makes a key with these scopes. Its secret is in this answer and nowhere else; its hash is what is kept. Throws
-   * `duplicate_name` when another of the account's live keys has the name, `invalid_parameter` for a name that is none.
+   * Creates a key with these scopes. The secret is only returned here; only its hash is stored. Throws `duplicate_name`
+   * if another active key of the account has the name, and `invalid_parameter` for an invalid name.
    */
   async create(
     account: string,
@@ -76,7 +76,7 @@ export class ManagementKeyService {
     return { key: toManagementKey(row), secret };
   }
 
-  /** The keys of an account, oldest first; with `status` only those. */
+  /** The keys of an account, oldest first, optionally of one status. */
   async list(
     account: string,
     page: PageRequest,
@@ -95,8 +95,8 @@ export class ManagementKeyService {
   }
 
   /**
-   * Changes a live key; new scopes count from its next call. Throws `management_key_not_found` for another account's
-   * key as for none, `key_revoked`, `duplicate_name` and `invalid_parameter`.
+   * Changes an active key; new scopes apply from its next request. Throws `management_key_not_found`, also for another
+   * account's key, `key_revoked`, `duplicate_name` and `invalid_parameter`.
    */
   async update(account: string, id: string, change: ManagementKeyChange): Promise<ManagementKey> {
     const scopes = chooseScopes(change);
@@ -112,7 +112,7 @@ export class ManagementKeyService {
     return toManagementKey(row);
   }
 
-  /** Ends a key for good; ending it twice is once. Throws `management_key_not_found`, also for another account's key. */
+  /** Revokes a key. Idempotent. Throws `management_key_not_found`, also for another account's key. */
   async revoke(account: string, id: string): Promise<ManagementKey> {
     const row = await this.#write(async (tx) => {
       const found = await lockKey(tx, account, id);
@@ -139,7 +139,7 @@ export class ManagementKeyService {
   }
 }
 
-/** Where a list goes on after this key. */
+/** The cursor after which a list resumes. */
 export function managementKeyCursor(key: ManagementKey): string {
   return encodeTimeCursor(key.createdAt, key.id);
 }
@@ -161,7 +161,7 @@ async function commitChange(
   await appendEvents(tx, [{ topic: "key.changed", subject: account, data }]);
 }
 
-/** The first condition is a range of the index; the second leaves out what is of the same time and was listed. */
+/** The first condition is an index range; the second excludes rows of the same time that were already listed. */
 function newerThan(after: string) {
   const { at, id } = decodeTimeCursor(after);
   return { createdAt: { $gte: at }, $or: [{ createdAt: { $gt: at } }, { id: { $gt: id } }] };

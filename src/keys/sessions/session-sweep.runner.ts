@@ -1,46 +1,38 @@
 import type { Database } from "../../db/database.ts";
+import { deleteInBatches, PeriodicTask } from "../../kernel/async/periodic-task.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { forgetExpired } from "./session.store.ts";
 
 const EVERY_MS = 60_000;
 const BATCH = 1_000;
 
-/** Deletes what has expired, in batches: unused nonces and sessions that were not signed out. */
+/** Deletes expired nonces and sessions, in batches. */
 export class SessionSweep {
   readonly #database: Database;
   readonly #log: Logger;
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<unknown> = Promise.resolve();
+  readonly #task = new PeriodicTask({
+    everyMs: EVERY_MS,
+    work: () => this.sweep(),
+    failed: (error) => this.#log.error({ err: error }, "deleting expired sessions failed"),
+  });
 
   constructor(database: Database, log: Logger) {
     this.#database = database;
     this.#log = log;
   }
 
-  /** Deletes all that has expired by now. Returns how many rows are gone. */
-  async sweep(): Promise<number> {
-    let gone = 0;
-    for (;;) {
-      const batch = await forgetExpired(this.#database, BATCH);
-      gone += batch;
-      if (batch < BATCH) return gone;
-    }
+  /** Deletes everything that has expired. Returns the number of deleted rows. */
+  sweep(): Promise<number> {
+    return deleteInBatches(BATCH, (limit) => forgetExpired(this.#database, limit));
   }
 
   /** Sweeps now and every minute until `stop`. */
   start(): void {
-    const sweep = () => {
-      this.#running = this.sweep().catch((error: unknown) =>
-        this.#log.error({ err: error }, "deleting expired sessions failed"),
-      );
-    };
-    sweep();
-    this.#timer = setInterval(sweep, EVERY_MS);
+    this.#task.start();
   }
 
-  /** Resolves when the sweep under way is over. */
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#running;
+  /** Stops; resolves when the current sweep has finished. */
+  stop(): Promise<void> {
+    return this.#task.stop();
   }
 }

@@ -17,10 +17,10 @@ import {
 } from "./session.store.ts";
 import { readSignInMessage, refuseSignIn, type SignInOrigins } from "./sign-in-message.ts";
 
-/** An open session, as its holder may see it. */
+/** An open session, as its account sees it. */
 export type Session = SessionRow;
 
-/** A session as its holder gets it, once. The account is in lower case. */
+/** A new session with its token, which is returned only once. The account is in lower case. */
 export type OpenedSession = { readonly token: string; readonly account: Hex; readonly expiresAt: Date };
 
 type SignedText = { readonly address: Hex; readonly message: string; readonly signature: Hex };
@@ -37,7 +37,7 @@ const NONCE_BYTES = 16;
 const NONCE_SECONDS = 300;
 const SESSION_SECONDS = 12 * 3_600;
 
-/** Opens and ends wallet sessions by Sign-In with Ethereum (SPEC 5.9 leaves how to us; promises F49-F54). */
+/** Opens and ends wallet sessions by Sign-In with Ethereum (SPEC 5.9 leaves the method open; promises F49-F54). */
 export class SessionService {
   readonly #dependencies: Dependencies;
 
@@ -52,14 +52,14 @@ export class SessionService {
   }
 
   /**
-   * Opens a session of 12 h for the wallet that signed this message (EIP-4361), with a token that never was before.
-   * Throws `sign_in_refused`. The nonce is used up before the signature is looked at: it is good for one attempt.
+   * Opens a session of 12 h with a new token for the wallet that signed this message (EIP-4361). Throws
+   * `sign_in_refused`. The nonce is consumed before the signature is verified: it is valid for one attempt.
    */
   async signIn({ message, signature }: { message: string; signature: Hex }): Promise<OpenedSession> {
     const { database, clock, places, verify } = this.#dependencies;
     const { address, nonce } = readSignInMessage(message, places, clock.now());
     if (!(await takeNonce(database, nonce)))
-      throw refuseSignIn("Its nonce is unknown, used or expired: ask for a new one.");
+      throw refuseSignIn("Its nonce is unknown, used or expired: request a new one.");
     if (!(await verify({ address, message, signature })))
       throw refuseSignIn("The wallet did not sign this message.", "signature");
     const token = newSecret("ws-");
@@ -68,12 +68,12 @@ export class SessionService {
     return { token, account, expiresAt: await insertSession(database, session, SESSION_SECONDS) };
   }
 
-  /** An open session by its id; undefined once it has ended. */
+  /** An open session by id; undefined once it has ended. */
   find(id: string): Promise<Session | undefined> {
     return findOpenSession(this.#dependencies.database, id);
   }
 
-  /** The session that asks. Throws `session_ended` when it ended meanwhile, `insufficient_scope` for any other caller. */
+  /** The caller's session. Throws `session_ended` if it has ended meanwhile, `insufficient_scope` for other callers. */
   async current(principal: Principal): Promise<Session> {
     const session = await this.find(sessionOf(principal));
     if (!session) throw new AppError("session_ended", "This session has ended: sign in again.");
@@ -81,8 +81,8 @@ export class SessionService {
   }
 
   /**
-   * Ends the session that asks, or all of its account's. Returns how many ended. Throws `insufficient_scope` for a
-   * caller without a session.
+   * Ends the caller's session, or all sessions of the account. Returns how many ended. Throws `insufficient_scope` for
+   * a caller without a session.
    */
   async signOut(principal: Principal, { everywhere }: { everywhere: boolean }): Promise<number> {
     const { account } = permit(principal, "session.end");

@@ -1,15 +1,15 @@
 import type { Queries } from "../../db/database.ts";
 
-/** An open session as the database knows it; only the hash of its token is there. */
+/** An open session as stored; only the hash of its token is stored. */
 export type SessionRow = { readonly id: string; readonly account: string; readonly expiresAt: Date };
 
-/** Keeps a nonce for `seconds` and returns when it expires. All times are the database's, the same for every process. */
+/** Stores a nonce for `seconds` and returns its expiry. All times are the database's, the same for every process. */
 export async function keepNonce(queries: Queries, nonce: string, seconds: number): Promise<Date> {
   const [row] = await queries.rows<{ expires_ms: string }>(KEEP_NONCE, [nonce, seconds]);
   return toDate(row?.expires_ms);
 }
 
-/** Uses a nonce up: true for one caller, once, before it expires. */
+/** Consumes a nonce: true for exactly one caller, before it expires. */
 export async function takeNonce(queries: Queries, nonce: string): Promise<boolean> {
   return (await queries.rows(TAKE_NONCE, [nonce])).length === 1;
 }
@@ -25,7 +25,7 @@ export async function insertSession(
   return toDate(row?.expires_ms);
 }
 
-/** The session of an id, unless it has ended. */
+/** The session with an id; undefined if it has ended. */
 export async function findOpenSession(queries: Queries, id: string): Promise<SessionRow | undefined> {
   return toSession(await queries.rows<FoundRow>(FIND_BY_ID, [id]));
 }
@@ -36,7 +36,7 @@ export async function endSessions(queries: Queries, account: string, id: string 
   return (await ended).length;
 }
 
-/** Deletes at most `limit` nonces and `limit` sessions that have expired. Returns how many rows are gone. */
+/** Deletes at most `limit` nonces and `limit` sessions that have expired. Returns the number of deleted rows. */
 export async function forgetExpired(queries: Queries, limit: number): Promise<number> {
   const nonces = await queries.rows(FORGET_NONCES, [limit]);
   const sessions = await queries.rows(FORGET_SESSIONS, [limit]);

@@ -2,23 +2,23 @@ import { ParsedMessage } from "@spruceid/siwe-parser";
 import { AppError } from "../../kernel/errors.ts";
 import { type Hex, isAddress } from "../../kernel/text/hex.ts";
 
-/** What a sign-in message must be made for: the sites that may ask for it, and the chain (EIP-4361). */
+/** What a sign-in message must be for: the origins that may request it, and the chain (EIP-4361). */
 export type SignInOrigins = {
-  /** Whether a page of this URL's origin may ask a wallet to sign in. */
+  /** Whether a page of this URL's origin may let a wallet sign in. */
   hasOrigin(url: URL): boolean;
   readonly chainId: number;
 };
 
-/** What a good message says: the wallet, spelled as it was signed, and the nonce that it uses up. */
+/** The contents of a valid message: the wallet, spelled as it was signed, and the nonce that it consumes. */
 export type SignInMessage = { readonly address: Hex; readonly nonce: string };
 
 const MAX_LENGTH = 4_096;
 const SKEW_MS = 60_000;
 
 /**
- * Reads a Sign-In with Ethereum message as strictly as EIP-4361 has it. Throws `sign_in_refused` for one that is
- * malformed, for another site or chain, not yet or no longer valid, or dated more than 60 s ahead. Whether its nonce
- * is ours and who signed it is not looked at here.
+ * Parses a Sign-In with Ethereum message strictly by EIP-4361. Throws `sign_in_refused` for one that is malformed, for
+ * another origin or chain, not yet or no longer valid, or dated more than 60 s ahead. The nonce and the signature are
+ * not checked here.
  */
 export function readSignInMessage(text: string, places: SignInOrigins, now: Date): SignInMessage {
   const { address, nonce, ...message } = parse(text);
@@ -30,8 +30,8 @@ export function readSignInMessage(text: string, places: SignInOrigins, now: Date
   };
   const rules: readonly (readonly [boolean, string])[] = [
     [message.chainId === places.chainId, `Its chain id must be ${places.chainId}.`],
-    [isOwnDomain(message, places), "It is made for a domain that may not sign in here."],
-    [isOwnUri(message.uri, places), "Its URI does not belong here."],
+    [isOwnDomain(message, places), "It is for a domain that is not allowed to sign in here."],
+    [isOwnUri(message.uri, places), "Its URI is not of an allowed origin."],
     [times.issuedMs <= nowMs + SKEW_MS, "It is issued in the future."],
     [times.notBeforeMs <= nowMs, "It is not valid yet."],
     [times.expiresMs > nowMs, "It has expired."],
@@ -41,7 +41,7 @@ export function readSignInMessage(text: string, places: SignInOrigins, now: Date
   return { address: address as Hex, nonce };
 }
 
-/** The one failure of a sign-in: 401 `sign_in_refused`, whatever the reason. */
+/** The only failure of a sign-in: 401 `sign_in_refused`, whatever the reason. */
 export function refuseSignIn(reason: string, param: "message" | "signature" = "message"): AppError {
   return new AppError("sign_in_refused", `This sign-in is refused. ${reason}`, { param });
 }
@@ -59,7 +59,7 @@ function parse(text: string): ParsedMessage {
   }
 }
 
-/** The domain is a bare host with its port, spelled as browsers do; without a scheme it may be of http or https. */
+/** The domain must be a bare host with its port, spelled as browsers do; without a scheme it may be http or https. */
 function isOwnDomain(
   { domain, scheme }: Pick<ParsedMessage, "domain" | "scheme">,
   places: SignInOrigins,
@@ -80,7 +80,7 @@ function isOwnUri(uri: string, places: SignInOrigins): boolean {
 const DATE_TIME =
   /^(\d{4})-(\d\d)-(\d\d)t([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
 
-/** Milliseconds since 1970 of a date as RFC 3339 spells it. Throws for a day that no calendar has. */
+/** The Unix time in milliseconds of an RFC 3339 date. Throws for a day that does not exist. */
 function timeOf(text: string): number {
   const [, year, month, day] = DATE_TIME.exec(text) ?? [];
   const time = Date.parse(text.toUpperCase());

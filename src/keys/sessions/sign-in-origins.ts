@@ -1,8 +1,8 @@
 import type { SignInOrigins } from "./sign-in-message.ts";
 
 /**
- * Where wallets may sign in: on the pages of these origins (`https://app.example.com`). Where none are listed it is
- * nowhere, except that a development network takes every page on this machine.
+ * The origins on which wallets may sign in (`https://app.example.com`). Without a list there are none, except that a
+ * development network allows every page on this machine.
  */
 export function signInOrigins({
   origins,

@@ -23,7 +23,7 @@ export const ANTHROPIC_ERROR = z
       type: z.enum(TYPES),
       message: z.string(),
       code: ERROR_BODY.shape.error.shape.code.meta({
-        description: "The same code as on the other endpoints; Anthropic's own API has none.",
+        description: "The same code as on the other endpoints; not part of Anthropic's API.",
       }),
     }),
     request_id: z.string(),
@@ -41,7 +41,10 @@ const BY_STATUS: Readonly<Record<number, Type>> = {
   429: "rate_limit_error",
 };
 
-/** The same failure in the format of Anthropic's API: the type follows from the status, and 529 means that no provider is available. */
+/**
+ * The same failure in the format of Anthropic's API: the type follows from the status, and 529 means that no provider
+ * is available.
+ */
 export function toAnthropicError(
   status: number,
   { error, request_id }: ErrorBody,

@@ -1,6 +1,6 @@
 import { AppError } from "../../kernel/errors.ts";
 
-/** Fields that services and the graph name otherwise than REST does. */
+/** Fields that services and the GraphQL API name differently from REST. */
 const REST_NAMES: Readonly<Record<string, string>> = {
   after: "cursor",
   first: "limit",
@@ -8,8 +8,8 @@ const REST_NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * A failure whose `param` is the field as the client sent it; services name fields once for both APIs. A key's `name`
- * may have been sent as `label`.
+ * Rewrites a failure's `param` to the field as the client sent it: services name fields once for both APIs. The client
+ * may have sent a key's `name` as `label`.
  */
 export function withClientField(error: unknown, body: unknown): unknown {
   if (!(error instanceof AppError) || error.param === null) return error;

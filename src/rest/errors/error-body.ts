@@ -11,7 +11,10 @@ export const ERROR_BODY = z
       message: z.string(),
       type: z.enum(types),
       code: z.enum(codes),
-      param: z.string().nullable().meta({ description: "The field at fault, where there is one." }),
+      param: z
+        .string()
+        .nullable()
+        .meta({ description: "The field that caused the error; null if none did." }),
     }),
     request_id: z.string(),
   })
@@ -20,7 +23,7 @@ export const ERROR_BODY = z
 /** The body of a failure. */
 export type ErrorBody = z.output<typeof ERROR_BODY>;
 
-/** Failures that a retry of the same request may cure, whatever was done; see `isRetryable` for the others. */
+/** Failures for which the same request may always be retried; see `isRetryable` for the others. */
 const RETRYABLE: ReadonlySet<string> = new Set([
   "no_available_provider",
   "unavailable",
@@ -30,19 +33,19 @@ const RETRYABLE: ReadonlySet<string> = new Set([
   "rate_limit_exceeded",
 ]);
 
-/** How to authenticate, as every 401 says it (RFC 6750); undefined for other failures. */
+/** The `WWW-Authenticate` challenge of every 401 (RFC 6750); undefined for other failures. */
 function challengeOf({ code, status }: AppError): string | undefined {
   if (status !== 401) return undefined;
   const hasToken = code !== "missing_authorization" && code !== "sign_in_refused";
   return `Bearer realm="zerograph"${hasToken ? ', error="invalid_token"' : ""}`;
 }
 
-/** Whether a retry may cure a failure and cannot bill twice. */
+/** Whether a retry may succeed and cannot be billed twice. */
 function isRetryable({ code, isUncharged }: AppError): boolean {
   return RETRYABLE.has(code) || (code === "provider_error" && isUncharged);
 }
 
-/** Turns whatever was thrown into what the client sees. Only an `AppError` speaks for itself. */
+/** Turns any thrown value into the error response. Only the text of an `AppError` is sent. */
 export function toErrorAnswer(
   error: unknown,
   requestId: string,
@@ -59,7 +62,7 @@ export function toErrorAnswer(
   };
 }
 
-/** What the headers of a failure say on every API: how to authenticate, and whether and when to send it again. */
+/** The headers of a failure on every API: how to authenticate, and whether and when to retry. */
 export function failureHeaders(failure: AppError): Readonly<Record<string, string>> {
   const challenge = challengeOf(failure);
   const mayRetry = isRetryable(failure);
@@ -70,7 +73,7 @@ export function failureHeaders(failure: AppError): Readonly<Record<string, strin
   };
 }
 
-/** The named failure behind an error: itself, what Fastify refused, or `internal_error`. */
+/** The `AppError` for an error: the error itself, one of Fastify's, or `internal_error`. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
@@ -80,10 +83,12 @@ export function toAppError(error: unknown): AppError {
       param: "Content-Type",
     });
   if (code === "FST_ERR_CTP_INVALID_CONTENT_LENGTH" || code === "FST_ERR_CTP_EMPTY_JSON_BODY")
-    return new AppError("invalid_body", "The body does not have the length that was announced.");
+    return new AppError("invalid_body", "The body does not match its Content-Length.");
   if (code === "FST_ERR_VALIDATION" || code === "FST_ERR_CTP_INVALID_JSON_BODY")
-    return new AppError("invalid_body", "The body is not what this path takes.", { cause: error });
+    return new AppError("invalid_body", "The body is not valid for this path.", { cause: error });
   if (code.startsWith("ECONN") || code === "57P03" || code === "57P01")
-    return new AppError("unavailable", "A part of this service is not reachable now.", { cause: error });
+    return new AppError("unavailable", "A part of this service is temporarily unreachable.", {
+      cause: error,
+    });
   return new AppError("internal_error", "Something went wrong on our side.", { cause: error });
 }

@@ -1,4 +1,4 @@
-/** Which bytes of a file a request asks for; `end` is behind the last of them. */
+/** The requested bytes of a file; `end` is exclusive. */
 export type ByteRange =
   | { readonly kind: "all" }
   | { readonly kind: "part"; readonly start: number; readonly end: number }
@@ -7,8 +7,8 @@ export type ByteRange =
 const ALL: ByteRange = { kind: "all" };
 
 /**
- * Reads a `Range` (RFC 9110, section 14). Only a single range is served: several, other units and what is malformed
- * stand for the whole file, as the standard allows. Beyond the end of the file, and the last 0 bytes, cannot be had.
+ * Reads a `Range` (RFC 9110, section 14). Only a single range is served: several ranges, other units and malformed
+ * values select the whole file, as the standard allows. A range past the end, or of the last 0 bytes, is unsatisfiable.
  */
 export function readRange(header: string | undefined, sizeBytes: number): ByteRange {
   const [, from, to] = /^bytes=[ \t]*(\d{0,19})-(\d{0,19})[ \t]*$/i.exec(header ?? "") ?? [];
@@ -27,25 +27,25 @@ export function readRange(header: string | undefined, sizeBytes: number): ByteRa
 }
 
 /**
- * Whether a `Range` counts, given its `If-Range`: only by the strong tag of what is served. A date never matches, since
- * no answer tells one.
+ * Whether a `Range` applies, given its `If-Range`: only the strong tag of the served file matches. A date never does,
+ * since no response has a `Last-Modified`.
  */
 export function rangeHolds(ifRange: string | undefined, etag: string): boolean {
   return ifRange === undefined || ifRange.trim() === etag;
 }
 
-/** Whether an `If-Match` lets a request pass: it names this tag, or any. Weak tags never match (RFC 9110, 13.1.1). */
+/** Whether an `If-Match` matches: it names this tag, or any. Weak tags never match (RFC 9110, 13.1.1). */
 export function isMatched(ifMatch: string, etag: string): boolean {
   return ifMatch.trim() === "*" || ifMatch.split(",").some((tag) => tag.trim() === etag);
 }
 
-/** The moment of an HTTP date; undefined for what is none, which the standard has ignored. */
+/** The time of an HTTP date; undefined for an invalid date, which must be ignored. */
 export function readHttpDate(text: string): Date | undefined {
   const date = new Date(text);
   return /^[A-Z][a-z]+,? .* GMT$/.test(text) && !Number.isNaN(date.getTime()) ? date : undefined;
 }
 
-/** Whether an `If-None-Match` names this tag, so that the client has what it asks for. */
+/** Whether an `If-None-Match` names this tag, so that the client's copy is current. */
 export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   if (ifNoneMatch.trim() === "*") return true;

@@ -1,8 +1,8 @@
 const MAX_NAME_LENGTH = 255;
 
 /**
- * `Content-Disposition` of a download (RFC 6266): a plain name for what is ASCII, else the name in UTF-8 (RFC 5987)
- * beside a plain stand-in. A name is always a name: control characters go, and slashes become `_`.
+ * `Content-Disposition` of a download (RFC 6266): a plain name if it is ASCII, else the name in UTF-8 (RFC 5987) beside
+ * an ASCII fallback. The name is never a path: control characters are removed, and slashes become `_`.
  */
 export function attachment(name: string, fallback: string): string {
   const clean = cleanName(name) || fallback;
@@ -20,7 +20,7 @@ function cleanName(name: string): string {
   return [...named].slice(0, MAX_NAME_LENGTH).join("");
 }
 
-/** `encodeURIComponent` leaves some characters as they are that RFC 5987 wants encoded. */
+/** `encodeURIComponent` does not encode some characters that RFC 5987 requires encoded. */
 function encodeName(name: string): string {
   return encodeURIComponent(name).replace(
     /['()*]/g,

@@ -11,14 +11,14 @@ import { newBoundary, ProvenParts } from "./proven-parts.ts";
 
 const flag = z.enum(["true", "false"]).optional();
 
-/** What every download may be asked for, beside which file. */
+/** The query parameters of every download, besides the file. */
 export const downloadQuery = {
   name: z.string().max(1_024).optional(),
   withProof: flag.meta({ description: "Whether each segment comes with its merkle proof, as multipart." }),
   proof: flag.meta({ description: "The same as `withProof`." }),
 };
 
-/** What a download is answered with, for OpenAPI. */
+/** The media types of downloads, for OpenAPI. */
 export const downloadMedia = Object.fromEntries(
   [
     "application/octet-stream",
@@ -43,7 +43,7 @@ export const downloadMedia = Object.fromEntries(
   ].map((type) => [type, z.string().meta({ format: "binary" })]),
 );
 
-type AdmissionRequest = {
+type DownloadRequest = {
   readonly isHead: boolean;
   readonly rawHeaders: readonly string[];
   readonly query: {
@@ -51,31 +51,36 @@ type AdmissionRequest = {
     readonly withProof?: string | undefined;
     readonly proof?: string | undefined;
   };
-  /** Whether the URL means the same bytes for ever: by a root, not by a txSeq, which a reorganisation may move. */
+  /** Whether the URL always means the same bytes: by a root, not by a txSeq, which a reorg may reassign. */
   readonly isImmutable: boolean;
 };
 
-/** Strangers' bytes on our origin: they are saved, not shown, and nothing in them runs. */
+/** Untrusted bytes on our origin: they are downloaded, not rendered, and nothing in them runs. */
 const HARMLESS = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "sandbox allow-downloads; default-src 'none'",
   "cross-origin-resource-policy": "cross-origin",
 } as const;
 
-const FOR_EVER = "public, max-age=31536000, immutable";
-const ASK_AGAIN = "public, no-cache";
+const IMMUTABLE = "public, max-age=31536000, immutable";
+const REVALIDATE = "public, no-cache";
 
-/** The answer to who asks for a download: all of it, a range, only its head, or that the client has it already. */
-export async function answerDownload(app: App, ask: AdmissionRequest, download: Download): Promise<Answer> {
-  await requireUnchanged(app, ask, download);
-  if (ask.query.withProof === "true" || ask.query.proof === "true") return answerProven(app, ask, download);
+/** Answers a download request: the whole file, a range, only the headers, or 304 when the client's copy is current. */
+export async function answerDownload(
+  app: App,
+  request: DownloadRequest,
+  download: Download,
+): Promise<Answer> {
+  await requireUnchanged(app, request, download);
+  if (request.query.withProof === "true" || request.query.proof === "true")
+    return answerProven(app, request, download);
   const { tag, sizeBytes } = download;
   const etag = `"${tag}"`;
-  const header = (name: string) => headerOf(ask.rawHeaders, name);
-  const common = { ...headersOf(ask, download), etag, "accept-ranges": "bytes" };
+  const header = (name: string) => headerOf(request.rawHeaders, name);
+  const common = { ...headersOf(request, download), etag, "accept-ranges": "bytes" };
   if (isKnown(header("if-none-match"), etag))
     return { kind: "file", status: 304, headers: common, body: undefined };
-  const holds = !ask.isHead && rangeHolds(header("if-range"), etag);
+  const holds = !request.isHead && rangeHolds(header("if-range"), etag);
   const range = rangeOf(holds ? header("range") : undefined, sizeBytes);
   if (!range) requireWhole(download);
   const { start, end } = range ?? { start: 0, end: sizeBytes };
@@ -85,23 +90,23 @@ export async function answerDownload(app: App, ask: AdmissionRequest, download: 
     "content-length": String(end - start),
     ...(range && { "content-range": contentRange(range, sizeBytes) }),
   };
-  const body = ask.isHead || end === start ? undefined : app.downloads.stream(download, { start, end });
+  const body = request.isHead || end === start ? undefined : app.downloads.stream(download, { start, end });
   return { kind: "file", status: range ? 206 : 200, headers, body };
 }
 
 /**
  * Throws `precondition_failed` when the file is not the one that `If-Match` names, or was first seen on the chain after
- * `If-Unmodified-Since`. A file that was not seen there, and one that is made of several, has no date of its own.
+ * `If-Unmodified-Since`. A file that was not seen there, or that is made of several files, has no date.
  */
 async function requireUnchanged(
   app: App,
-  { rawHeaders }: AdmissionRequest,
+  { rawHeaders }: DownloadRequest,
   { tag, parts }: Download,
 ): Promise<void> {
   const ifMatch = headerOf(rawHeaders, "if-match");
   if (ifMatch !== undefined) {
     if (isMatched(ifMatch, `"${tag}"`)) return;
-    throw new AppError("precondition_failed", "The file is another one.", { param: "If-Match" });
+    throw new AppError("precondition_failed", "The file is a different one.", { param: "If-Match" });
   }
   const limit = readHttpDate(headerOf(rawHeaders, "if-unmodified-since") ?? "");
   const [only, ...others] = parts;
@@ -117,22 +122,22 @@ function toSeconds(date: Date): number {
 }
 
 /**
- * Every segment that is asked for as one part, whole, with its proof in the part's head: whoever does not trust us
- * verifies each part against the root as it comes. A `Range` is widened to whole segments.
+ * Answers with every requested segment as one part, whole, with its proof in the part's headers, so that a client can
+ * verify each part against the root as it arrives. A `Range` is widened to whole segments.
  */
-function answerProven(app: App, ask: AdmissionRequest, download: Download): Answer {
+function answerProven(app: App, request: DownloadRequest, download: Download): Answer {
   const { sizeBytes } = download;
-  const range = rangeOf(ask.isHead ? undefined : headerOf(ask.rawHeaders, "range"), sizeBytes);
+  const range = rangeOf(request.isHead ? undefined : headerOf(request.rawHeaders, "range"), sizeBytes);
   if (!range) requireWhole(download);
   const boundary = newBoundary();
   const headers = {
-    ...headersOf(ask, download),
-    // The parts are always the same, what is between them never is.
+    ...headersOf(request, download),
+    // The parts never change, but the boundary does with every response.
     "cache-control": "no-store",
     "accept-ranges": "bytes",
     "content-type": `multipart/${range ? "byteranges" : "mixed"}; boundary=${boundary}`,
   };
-  const segments = ask.isHead
+  const segments = request.isHead
     ? undefined
     : app.downloads.proven(download, range ?? { start: 0, end: sizeBytes });
   const body = segments && new ProvenParts(segments, { boundary, sizeBytes });
@@ -140,26 +145,26 @@ function answerProven(app: App, ask: AdmissionRequest, download: Download): Answ
 }
 
 function headersOf(
-  { query, isImmutable }: AdmissionRequest,
+  { query, isImmutable }: DownloadRequest,
   { name, tag, parts }: Download,
 ): Record<string, string> {
   const [only, ...others] = parts;
   return {
     ...HARMLESS,
     "content-disposition": attachment(query.name ?? name ?? tag, tag),
-    "cache-control": isImmutable ? FOR_EVER : ASK_AGAIN,
-    // Of several, each part of a proven download names its own.
+    "cache-control": isImmutable ? IMMUTABLE : REVALIDATE,
+    // With several files, each part of a proven download names its own root.
     ...(only && others.length === 0 && { "x-storage-root": only.root }),
   };
 }
 
-/** A file that lacks segments is only given out by ranges. Throws `file_not_finalized`. */
+/** A file that lacks segments is only served by ranges. Throws `file_not_finalized`. */
 function requireWhole({ parts }: Download): void {
   if (parts.every(({ finalized }) => finalized)) return;
   throw fileFailure("file_not_finalized");
 }
 
-/** Undefined for the whole. Throws `range_not_satisfiable`. */
+/** Undefined for the whole file. Throws `range_not_satisfiable`. */
 function rangeOf(header: string | undefined, sizeBytes: number): Bytes | undefined {
   const range = readRange(header, sizeBytes);
   if (range.kind === "unsatisfiable")

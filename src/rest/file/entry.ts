@@ -11,7 +11,7 @@ const kind = z.enum(["file", "directory", "symbolic"]);
 const listing = z
   .array(z.strictObject({ name: z.string(), type: kind, size: z.int().min(1).optional() }))
   .nullable()
-  .meta({ description: "What a directory holds; null for nothing." });
+  .meta({ description: "The entries of a directory; null if it is empty." });
 const link = z.strictObject({ name: z.string(), type: z.literal("symbolic"), link: z.string() });
 
 const shared = {
@@ -23,19 +23,19 @@ const shared = {
   answer: { json: envelopeOf(z.union([listing, link])), media: downloadMedia },
 } as const;
 
-/** `GET /file/{root}`: the top of a folder. */
+/** `GET /file/{root}`: the top level of a folder. */
 export const getFolder = defineRoute({
   ...shared,
   url: "/file/:root",
-  summary: "List the top of a folder",
+  summary: "List the top level of a folder",
   handle: (app, call) => answerEntry(app, call, ""),
 });
 
-/** `GET /file/{root}/{path}`: what a folder holds at a path (SPEC 4.3; facts: storage section 1.7). */
+/** `GET /file/{root}/{path}`: the entry of a folder at a path (SPEC 4.3; facts: storage section 1.7). */
 export const getFolderEntry = defineRoute({
   ...shared,
   url: "/file/:root/*",
-  summary: "Download a file of a folder, or list a directory of it",
+  summary: "Download a file in a folder, or list one of its directories",
   handle: (app, call) => answerEntry(app, call, pathOf(call.target)),
 });
 
@@ -60,7 +60,7 @@ function listingOf(entries: readonly FolderEntry[]): z.output<typeof listing> {
   }));
 }
 
-/** The path behind `/file/{root}/` as it came: the server's own decoding would not tell `%2F` from a slash. */
+/** The raw path after `/file/{root}/`: the server's own decoding does not distinguish `%2F` from a slash. */
 function pathOf(target: string): string {
   const [path = ""] = target.split("?", 1);
   return path.split("/").slice(3).join("/");

@@ -3,11 +3,11 @@ import { envelope, envelopeOf } from "../envelope.ts";
 import { defineRoute, json } from "../route.ts";
 import { FILE_INFO, toFileInfo } from "./file-info.view.ts";
 
-/** `GET /file/info/{cid}`: what is known of a file; `cid` is a root or a txSeq (SPEC 4.3). */
+/** `GET /file/info/{cid}`: the metadata of a file; `cid` is a root or a txSeq (SPEC 4.3). */
 export const getFileInfo = defineRoute({
   method: "GET",
   url: "/file/info/:cid",
-  summary: "Read what is known of a file",
+  summary: "Retrieve the metadata of a file",
   access: "public",
   errors: "storage",
   allowAnyOrigin: true,

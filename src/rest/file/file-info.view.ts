@@ -4,7 +4,7 @@ import type { ChainFile } from "../../storage/files.service.ts";
 const hash = z.string().regex(/^0x[0-9a-f]{64}$/);
 const count = z.int().min(0);
 
-/** What is known of a file, as the network's gateway tells it (facts: storage section 1.5). */
+/** The metadata of a file, in the format of the network's gateway (facts: storage section 1.5). */
 export const FILE_INFO = z
   .strictObject({
     tx: z.strictObject({
@@ -22,7 +22,7 @@ export const FILE_INFO = z
   })
   .meta({ id: "FileInfo" });
 
-/** Numbers are JSON numbers there: the network is far from 2^53 of anything. */
+/** Numbers are JSON numbers in this format: the network is far from 2^53 of anything. */
 export function toFileInfo(file: ChainFile): z.output<typeof FILE_INFO> {
   return {
     tx: {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { ProvenSegment } from "../../storage/download-stream.ts";
 
-/** A line between parts that no stored file can know of. */
+/** A multipart boundary that no stored file can predict. */
 export function newBoundary(): string {
   return `segment-${randomBytes(16).toString("hex")}`;
 }
@@ -9,10 +9,10 @@ export function newBoundary(): string {
 type Form = { readonly boundary: string; readonly sizeBytes: number };
 
 /**
- * Proven segments as the body of a multipart answer. The head of a part has the place of its bytes in the download
- * (`Content-Range`), the segment (`X-Segment-Index`), the root of its file (`X-Segment-Root`) and the way there
- * (`X-Segment-Proof`, the JSON `{"lemma":[],"path":[]}` of the upload). To verify, pad the bytes with zeros to whole
- * chunks of 256.
+ * Proven segments as the body of a multipart response. The headers of a part have the position of its bytes in the
+ * download (`Content-Range`), the segment (`X-Segment-Index`), the root of its file (`X-Segment-Root`) and the merkle
+ * proof (`X-Segment-Proof`, the JSON `{"lemma":[],"path":[]}` of the upload). To verify, pad the bytes with zeros to
+ * whole chunks of 256.
  */
 export class ProvenParts implements AsyncIterator<Uint8Array> {
   readonly #segments: AsyncIterator<ProvenSegment>;

@@ -7,7 +7,7 @@ import { defineRoute, json } from "../route.ts";
 
 const DONE = "Succeeded to upload segment";
 const BODY_LIMIT_BYTES = 524_288;
-/** The way to the root of a file of 2^64 bytes has fewer steps. */
+/** The merkle path of a file of 2^64 bytes is shorter. */
 const MAX_PROOF_LENGTH = 64;
 const MAX_DATA_CHARACTERS = Math.ceil(SEGMENT_BYTES / 3) * 4;
 
@@ -24,10 +24,11 @@ const body = z.object({
     .int()
     .min(0)
     .nullish()
-    .meta({ description: "One of the file's submissions; it wins over a root of zeros." }),
-  index: z.int().min(0).meta({ description: "Which segment of the file, from 0." }),
+    .meta({ description: "One of the file's submissions; takes precedence over a root of zeros." }),
+  index: z.int().min(0).meta({ description: "The index of the segment in the file, from 0." }),
   data: z.string().min(1, "Segment data is empty").max(MAX_DATA_CHARACTERS).meta({
-    description: "Its bytes in base64: 262,144, of the last segment as many whole chunks of 256 as it fills.",
+    description:
+      "The segment's bytes in base64: 262,144; the last segment has as many whole chunks of 256 as it fills.",
   }),
   proof: z.object({
     // Clients in Go write an empty list as null.
@@ -42,10 +43,10 @@ const body = z.object({
       .nullable()
       .transform((list) => list ?? []),
   }),
-  expectedReplica: z.int().min(0).optional().meta({ description: "Taken and not used." }),
+  expectedReplica: z.int().min(0).optional().meta({ description: "Accepted and ignored." }),
 });
 
-/** `POST /file/segment`: takes a segment of a file that was submitted (SPEC 4.3; facts: storage section 1.6). */
+/** `POST /file/segment`: stores a segment of a submitted file (SPEC 4.3; facts: storage section 1.6). */
 export const uploadSegment = defineRoute({
   method: "POST",
   url: "/file/segment",
@@ -58,7 +59,7 @@ export const uploadSegment = defineRoute({
   answer: { json: envelopeOf(z.literal(DONE)) },
   async handle(app, { body: { root, txSeq, index, data, proof } }) {
     const segment = {
-      // Clients in Go always send a root, of zeros where they name the file by its txSeq.
+      // Clients in Go always send a root: zeros when they name the file by its txSeq.
       root: typeof txSeq === "number" && root === ZERO_ROOT ? undefined : root,
       txSeq: typeof txSeq === "number" ? BigInt(txSeq) : undefined,
       ...{ index, proof },

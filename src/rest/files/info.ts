@@ -8,11 +8,11 @@ import { defineRoute, json } from "../route.ts";
 
 const MAX_FILES = 100;
 
-/** `GET /files/info?cid=&cid=`: the same for many files, in the order in which they are named. */
+/** `GET /files/info?cid=&cid=`: the metadata of several files, in the order of their `cid`s. */
 export const listFileInfos = defineRoute({
   method: "GET",
   url: "/files/info",
-  summary: "Read what is known of up to 100 files",
+  summary: "Retrieve the metadata of up to 100 files",
   access: "public",
   errors: "storage",
   allowAnyOrigin: true,
@@ -24,7 +24,7 @@ export const listFileInfos = defineRoute({
       z.array(
         z.union([
           FILE_INFO.nullable().meta({ description: "Null for an unknown file." }),
-          z.string().meta({ description: "Why this `cid` names none." }),
+          z.string().meta({ description: "Why this `cid` is invalid." }),
         ]),
       ),
     ),
@@ -36,7 +36,7 @@ export const listFileInfos = defineRoute({
       throw new AppError("invalid_parameter", `Too many cid specified, exceeded ${MAX_FILES}`, {
         param: "cid",
       });
-    const named = cids.map(readOrSay);
+    const named = cids.map(readOrExplain);
     const files = await app.files.find(named.filter((id) => typeof id !== "string"));
     const found = files.values();
     return json(
@@ -51,8 +51,8 @@ export const listFileInfos = defineRoute({
   },
 });
 
-/** What a `cid` names, or why it names nothing: one that is malformed spoils only itself. */
-function readOrSay(cid: string): FileId | string {
+/** The file that a `cid` names, or why it is malformed: a malformed one does not fail the others. */
+function readOrExplain(cid: string): FileId | string {
   try {
     return readCid(cid.trim());
   } catch (error) {

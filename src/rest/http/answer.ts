@@ -1,6 +1,6 @@
 import type { StreamSink } from "../../inference/dispatch/stream-options.ts";
 
-/** What a handler may answer with: JSON out of a value, ready bytes of JSON, a stream of events, or a file. */
+/** What a handler returns: a value to send as JSON, serialized JSON, an event stream, or a file. */
 export type Answer =
   | { readonly kind: "json"; readonly value: unknown; readonly status?: number }
   | {
@@ -14,8 +14,8 @@ export type Answer =
       readonly kind: "file";
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
-      /** Its bytes, ended by `return()` when the client leaves; undefined for an answer without a body. */
+      /** The file's bytes, ended by `return()` when the client disconnects; undefined for a response without a body. */
       readonly body: AsyncIterator<Uint8Array> | undefined;
-      /** Memory to reserve for what `body` reads ahead of the client; four segments unless stated. */
+      /** Memory to reserve for what `body` reads ahead of the client; four segments by default. */
       readonly bufferBytes?: number;
     };

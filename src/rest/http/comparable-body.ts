@@ -4,8 +4,8 @@ import { type Form, readMultipart } from "../../kernel/text/multipart.ts";
 import { mediaTypeOf } from "./headers.ts";
 
 /**
- * What a repeated request is compared by: the body, or of a form its parts, since clients separate them by another
- * boundary each time.
+ * The bytes by which a repeated request is compared: the body, or for a form a hash of its parts, since clients use a
+ * new boundary each time.
  */
 export async function comparableBody(body: Buffer, contentType: string): Promise<Buffer> {
   if (mediaTypeOf(contentType) !== "multipart/form-data") return body;

@@ -4,14 +4,14 @@ import { EXPOSED_HEADERS } from "./exposed-headers.ts";
 
 const PREFLIGHT_SECONDS = "43200";
 
-/** Lets pages of any site read the answers of an endpoint, without credentials. */
+/** Lets pages of any origin read the responses of an endpoint, without credentials. */
 export function openToPages(_request: FastifyRequest, reply: FastifyReply, done: () => void): void {
   reply.header("access-control-allow-origin", "*");
   reply.header("access-control-expose-headers", EXPOSED_HEADERS);
   done();
 }
 
-/** Answers what browsers ask before they send a request of a page of another site. */
+/** Answers the CORS preflights of the endpoints that allow any origin. */
 export function servePreflights(server: FastifyInstance, routes: readonly Route[]): void {
   const open = routes.filter(({ allowAnyOrigin }) => allowAnyOrigin);
   for (const url of new Set(open.map((route) => route.url))) {
@@ -29,7 +29,7 @@ export function servePreflights(server: FastifyInstance, routes: readonly Route[
           "access-control-max-age": PREFLIGHT_SECONDS,
         })
         .send();
-    // Before its body is read.
+    // Before the body is read.
     server.options(url, { onRequest: answer }, answer);
   }
 }

@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 
-/** So much of a refused body is read and thrown away; of a longer one the connection is closed. */
+/** At most this much of a rejected body is read and discarded; a longer one closes the connection. */
 const MAX_DISCARDED_BYTES = 128 * 1_048_576;
 const MAX_DISCARD_MS = 30_000;
 
 /**
- * Reads the rest of a body that was refused, and keeps nothing of it: most clients read an answer only when they have
- * sent their request, and see a broken connection if it is closed before. One that waits for `100 (Continue)` sends
- * nothing, and its connection is closed.
+ * Reads and discards the rest of a rejected body: most clients read the response only after they have sent the whole
+ * request, and see a broken connection if it is closed before. A client that waits for `100 (Continue)` sends nothing,
+ * and its connection is closed.
  */
 export function discardBody({ raw, headers }: FastifyRequest, reply: FastifyReply): void {
   if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return;
@@ -16,7 +16,7 @@ export function discardBody({ raw, headers }: FastifyRequest, reply: FastifyRepl
   const timer = setTimeout(() => raw.destroy(), MAX_DISCARD_MS);
   const done = () => clearTimeout(timer);
   raw.once("end", done).once("close", done);
-  // Whoever counted or kept the body does no more.
+  // Earlier readers no longer count or buffer the body.
   raw.removeAllListeners("data");
   let left = MAX_DISCARDED_BYTES;
   raw.on("data", (chunk: Buffer) => {

@@ -4,8 +4,8 @@ import type { StreamSink } from "../../inference/dispatch/stream-options.ts";
 const KEEP_ALIVE = Buffer.from(": keep-alive\n\n");
 
 /**
- * A streamed answer on a plain HTTP response. The head is written with the first event, or with the first comment that
- * keeps the connection alive: one is sent whenever nothing else was written for `keepAliveMs`.
+ * Writes server-sent events to an HTTP response. The headers are written with the first event or the first keep-alive
+ * comment, which is sent whenever nothing else was written for `keepAliveMs`.
  */
 export function eventSink(
   response: ServerResponse,
@@ -25,7 +25,7 @@ export function eventSink(
   };
   const keepAlive = setInterval(() => {
     if (response.writableEnded) clearInterval(keepAlive);
-    // A client that reads nothing needs no sign of life.
+    // A client that reads nothing needs no keep-alive.
     if (response.writableEnded || response.writableNeedDrain) return;
     begin();
     response.write(KEEP_ALIVE);

@@ -1,4 +1,4 @@
-/** The headers of answers that pages of other sites may read, beside those that every page may read of any. */
+/** The response headers that pages of other origins may read, beside the CORS-safelisted ones. */
 export const EXPOSED_HEADERS: string = [
   "Accept-Ranges",
   "Allow",

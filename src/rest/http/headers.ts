@@ -1,6 +1,6 @@
 import { AppError } from "../../kernel/errors.ts";
 
-/** The first header of this name, in lower case, of those that came: name, value, name, value. */
+/** The first header of this name (in lower case) in raw headers: name, value, name, value. */
 export function headerOf(rawHeaders: readonly string[], name: string): string | undefined {
   for (let at = 0; at < rawHeaders.length; at += 2)
     if (rawHeaders[at]?.length === name.length && rawHeaders[at]?.toLowerCase() === name)
@@ -13,7 +13,7 @@ export function mediaTypeOf(contentType: string | undefined): string {
   return contentType?.split(";")[0]?.trim().toLowerCase() ?? "";
 }
 
-/** The failure of a body of another type than an endpoint takes. */
+/** The failure of a body whose type an endpoint does not accept. */
 export function unsupportedType(taken: readonly string[]): AppError {
   return new AppError("unsupported_media_type", `Send the body as ${taken.join(" or ")}.`, {
     param: "Content-Type",

@@ -1,15 +1,15 @@
-/** Which methods a path is answered with, by the URLs of the routes that are mounted. */
+/** The methods that a path supports, by the URLs of the mounted routes. */
 export class KnownPaths {
   readonly #routes = new Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>();
 
-  /** Adds a route by its URL as Fastify takes it: `/file/:root/*`. */
+  /** Adds a route by its URL in Fastify's syntax: `/file/:root/*`. */
   add(url: string, methods: string | readonly string[]): void {
     const known = this.#routes.get(url) ?? { pattern: toPattern(url), methods: new Set<string>() };
     for (const method of [methods].flat()) known.methods.add(method);
     this.#routes.set(url, known);
   }
 
-  /** The methods of a path, in the order of the alphabet; none for a path that is unknown. */
+  /** The methods of a path, sorted; empty for an unknown path. */
   methodsOf(path: string): readonly string[] {
     const readable = decodedPath(path);
     const found = [...this.#routes.values()].filter(({ pattern }) => pattern.test(readable));
@@ -18,8 +18,7 @@ export class KnownPaths {
 }
 
 /**
- * A target without the slash that ends its path, where the path is known without that slash: `/v1/models/` is
- * `/v1/models`.
+ * A target without its path's trailing slash, if the path is known without that slash: `/v1/models/` is `/v1/models`.
  */
 export function withoutTrailingSlash(target: string, known: KnownPaths): string {
   const end = target.indexOf("?");
@@ -29,7 +28,7 @@ export function withoutTrailingSlash(target: string, known: KnownPaths): string 
   return known.methodsOf(trimmed).length > 0 ? trimmed + target.slice(path.length) : target;
 }
 
-/** A path as routes are matched with it: decoded, but for the slashes that were encoded. */
+/** A path as it is matched against routes: decoded, except for encoded slashes. */
 export function decodedPath(path: string): string {
   try {
     return decodeURI(path);

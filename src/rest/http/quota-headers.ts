@@ -1,6 +1,6 @@
 import type { Quota } from "../../keys/auth/rate-limit.ts";
 
-/** The published headers of what is left (facts 1.3). */
+/** The documented rate-limit headers (facts 1.3). */
 export function quotaHeaders({ limit, remaining, resetAt }: Quota): Readonly<Record<string, string>> {
   return {
     "x-ratelimit-limit-requests": String(limit),

@@ -10,14 +10,14 @@ import type { Answer } from "./answer.ts";
 import { eventSink } from "./event-sink.ts";
 import { sendFile } from "./send-file.ts";
 
-/** What an answer must know of the request it is for. */
-export type Asked = { readonly requestId: string; readonly errors: Route["errors"] };
+/** The request's fields that its response needs. */
+type AnsweredRequest = { readonly requestId: string; readonly errors: Route["errors"] };
 
-/** Sends what an endpoint answers. A stream is over when this resolves. */
+/** Sends the answer of an endpoint. A stream has ended when this resolves. */
 export async function sendAnswer(
   app: App,
   answer: Answer,
-  { requestId, errors }: Asked,
+  { requestId, errors }: AnsweredRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const headers = { ...idHeaders(requestId, errors), "cache-control": "no-store" };
@@ -26,7 +26,7 @@ export async function sendAnswer(
     await reserveBuffer(app, answer, reply);
     await sendFile(reply, answer, { more: headers, stallMs }).catch((error) => {
       if (!reply.sent) throw error;
-      app.log.warn({ err: error, requestId }, "a download was broken off");
+      app.log.warn({ err: error, requestId }, "a download was interrupted");
     });
     return undefined;
   }
@@ -61,7 +61,7 @@ export async function sendAnswer(
   return undefined;
 }
 
-/** What the stream of a file reads ahead of its client at most: four segments. */
+/** The most that a file stream reads ahead of its client: four segments. */
 const READ_AHEAD_BYTES = 4 * 262_144;
 
 async function reserveBuffer(
@@ -79,29 +79,29 @@ async function reserveBuffer(
   }
 }
 
-/** Sends a failure, in the shape of its endpoint. */
+/** Sends a failure in the endpoint's error format. */
 export function sendFailure(
   app: App,
   error: unknown,
-  { requestId, errors }: Asked,
+  { requestId, errors }: AnsweredRequest,
   reply: FastifyReply,
 ): FastifyReply {
   const { status, headers, body } = failureOf(app, error, requestId, errors);
   const all = { ...idHeaders(requestId, errors), "cache-control": "no-store", ...headers };
   if (status < 600) return reply.code(status).headers(all).send(body);
-  // The original storage gateway has a status that HTTP has not, and neither has Fastify.
+  // The original storage gateway has a status that neither HTTP nor Fastify allows.
   const type = { "content-type": "application/json; charset=utf-8" };
   reply.hijack();
   reply.raw.writeHead(status, { ...headersOf(reply), ...all, ...type }).end(JSON.stringify(body));
   return reply;
 }
 
-/** A failure as an event of a stream whose head was sent before: no event after it looks like an end. */
+/** A failure as an event of a stream whose headers were sent: no later event looks like a regular end. */
 function errorEvent(errors: Route["errors"], body: object): string {
   return `${errors === "anthropic" ? "event: error\n" : ""}data: ${JSON.stringify(body)}\n\n`;
 }
 
-/** A failure in the shape of its endpoint. */
+/** A failure in the endpoint's error format. */
 function failureOf(app: App, error: unknown, requestId: string, errors: Route["errors"]) {
   const { status, headers, body } = toErrorAnswer(error, requestId);
   logUnexpected(app, body.error.code, error, requestId);
@@ -111,7 +111,7 @@ function failureOf(app: App, error: unknown, requestId: string, errors: Route["e
   return errors === "openai" ? { status, headers, body } : { headers, ...toAnthropicError(status, body) };
 }
 
-/** Anthropic's clients look for the id under a name of its own. */
+/** Anthropic's clients read the request id from `request-id`. */
 function idHeaders(requestId: string, errors: Route["errors"]): Readonly<Record<string, string>> {
   return { "x-request-id": requestId, ...(errors === "anthropic" && { "request-id": requestId }) };
 }
@@ -119,19 +119,19 @@ function idHeaders(requestId: string, errors: Route["errors"]): Readonly<Record<
 function logUnexpected(app: App, code: string, error: unknown, requestId: string): void {
   if (error instanceof ClientLeftError) return;
   if (isDisconnect(error))
-    app.log.debug({ err: error, requestId }, "a client left while it sent its request");
+    app.log.debug({ err: error, requestId }, "a client disconnected while sending its request");
   else if (code === "internal_error" || code === "unavailable")
     app.log.error({ err: error, requestId }, "a request failed");
 }
 
-/** What Node emits on a request whose connection ends before its body does. */
+/** The error that Node emits on a request whose connection ends before its body does. */
 function isDisconnect(error: unknown): boolean {
   return (
     error instanceof Error && error.message === "aborted" && "code" in error && error.code === "ECONNRESET"
   );
 }
 
-/** What was set on a reply before it was taken over. */
+/** The headers set on a reply before it was hijacked. */
 function headersOf(reply: FastifyReply): Readonly<Record<string, string>> {
   return reply.getHeaders() as Record<string, string>;
 }

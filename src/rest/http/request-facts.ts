@@ -8,21 +8,21 @@ type RequestIds = { readonly own: string; readonly shown: string };
 
 const ids = new Slot<FastifyRequest, RequestIds>();
 
-/** `own` is unique and names the request in the books; `shown` is the client's `X-Request-ID` where that may stand. */
+/** `own` is unique and identifies the request in the ledger; `shown` is the client's `X-Request-ID` if it is valid. */
 export function requestIdsOf(request: FastifyRequest): RequestIds {
   const known = ids.get(request);
   if (known) return known;
   const own = newRequestId();
-  const asked = request.headers["x-request-id"];
-  const made = { own, shown: typeof asked === "string" && isRequestId(asked) ? asked : own };
+  const sent = request.headers["x-request-id"];
+  const made = { own, shown: typeof sent === "string" && isRequestId(sent) ? sent : own };
   ids.set(request, made);
   return made;
 }
 
 /**
- * Node keeps the first of two Authorization headers and drops the second; two are refused instead. What is open to
- * everyone is open also to those whose key is of no use, as official clients always send one. Anthropic's send a key
- * as `X-Api-Key`, which counts at its endpoints where there is no Authorization.
+ * Node keeps the first of two Authorization headers and drops the second; two are rejected instead. Public endpoints
+ * ignore the header, since official clients always send a key, even an invalid one. Anthropic's clients send the key as
+ * `X-Api-Key`, which is read on its endpoints when there is no Authorization.
  */
 export function authorizationOf(request: FastifyRequest, { access, errors }: Route): string | undefined {
   if (access === "public") return undefined;
@@ -36,13 +36,13 @@ export function authorizationOf(request: FastifyRequest, { access, errors }: Rou
   return request.headers.authorization;
 }
 
-/** The key by which a client may repeat the request; malformed where it sent several. */
+/** The `Idempotency-Key` of a request; several are joined, which makes it malformed. */
 export function idempotencyKeyOf({ headers }: FastifyRequest): string | undefined {
   const key = headers["idempotency-key"];
   return Array.isArray(key) ? key.join(", ") : key;
 }
 
-/** Aborts when the client leaves before its answer was written. */
+/** Aborts when the client disconnects before the response was written. */
 export function abortSignalOf(reply: FastifyReply): AbortSignal {
   const abort = new AbortController();
   reply.raw.once("close", () => {

@@ -5,9 +5,9 @@ import type { Answer } from "./answer.ts";
 type FileAnswer = Extract<Answer, { kind: "file" }>;
 
 /**
- * Sends bytes as they are read. The head is written behind the first of them, so that what fails before is answered as
- * any failure. What fails later, or leaves bytes out, breaks the connection: a client never takes a part for the whole.
- * A client that reads nothing for `stallMs` counts as gone.
+ * Sends bytes as they are read. The headers are written after the first bytes were read, so that an earlier failure is
+ * answered like any other. A later failure, or a short read, breaks the connection: a client never mistakes a part for
+ * the whole. A client that reads nothing for `stallMs` counts as disconnected.
  */
 export async function sendFile(
   reply: FastifyReply,
@@ -42,7 +42,7 @@ export async function sendFile(
   }
 }
 
-/** Writes chunk after chunk, no faster than the client reads, and tells how many bytes that were. */
+/** Writes chunk after chunk, no faster than the client reads, and returns the number of bytes. */
 async function pump(
   response: ServerResponse,
   body: AsyncIterator<Uint8Array>,

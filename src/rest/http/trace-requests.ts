@@ -3,13 +3,13 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Slot } from "../../kernel/slot.ts";
 import { contextOf, isTracing, type OpenSpan, openSpan } from "../../kernel/tracing.ts";
 
-/** Asked every few seconds by whoever watches over processes. */
+/** Health endpoints, which monitoring polls every few seconds. */
 const QUIET: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 
 /**
- * Makes a span of every request of a server, named by its route, never by the path that was asked. It goes on with the
- * trace that its headers name where `isTrusted` says so; else a client could fill our traces, and a new one begins.
- * Without traces there is no hook at all.
+ * Creates a span for every request of a server, named by its route, never by the requested path. A request continues
+ * the trace in its headers if `isTrusted` allows it; otherwise it starts a new one, so that clients cannot flood our
+ * traces. Without tracing no hook is installed.
  */
 export function traceRequests(
   server: FastifyInstance,
@@ -29,7 +29,7 @@ export function traceRequests(
     spans.set(request, span);
     span.run(done);
   });
-  // Reading a body leaves the flow in which the request began.
+  // Reading a body loses the async context in which the request began.
   server.addHook("preValidation", (request, _reply, done) => {
     const span = spans.get(request);
     if (span) span.run(done);

@@ -11,8 +11,8 @@ type Options = {
 };
 
 /**
- * Mounts a route whose JSON body is read in parts while it comes, so that it may be large: the handler gets `JsonParts`.
- * What is kept of the body is reserved in the memory budget.
+ * Mounts a route whose JSON body is parsed in parts as it arrives, so that it may be large: the handler gets
+ * `JsonParts`. Whatever is buffered of the body is reserved in the memory budget.
  */
 export async function jsonPartsPlugin(
   server: FastifyInstance,

@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
 
-/** Why a body cannot be used: it is not JSON, or it has too much of something (`why` completes "The body ..."). */
+/** Why a body is rejected: it is not JSON, or it exceeds a limit (`why` completes "The body ..."). */
 export type JsonFault = { readonly kind: "malformed" } | { readonly kind: "excess"; readonly why: string };
 
-/** A long text of a JSON body, which was taken out of it while it came. Only base64 is kept, decoded. */
+/** A long string of a JSON body, extracted as the body arrived. Only base64 is stored, decoded. */
 export class LongText {
-  /** The length as it was sent, in bytes; a character behind a backslash counts once. */
+  /** The length as it was sent, in bytes; an escaped character counts once. */
   readonly length: number;
-  /** What standard base64 with its padding decodes to; undefined for any other text. */
+  /** The decoded bytes of padded standard base64; undefined for any other text. */
   readonly bytes: Buffer | undefined;
 
   constructor(length: number, bytes: Buffer | undefined) {
@@ -16,7 +16,7 @@ export class LongText {
   }
 }
 
-/** A JSON body with a placeholder in the place of each long text: the rest is parsed in a few milliseconds. */
+/** A JSON body with a placeholder for each long text: the rest is parsed in a few milliseconds. */
 export class JsonParts {
   readonly json: Buffer;
   readonly fault: JsonFault | undefined;
@@ -28,7 +28,7 @@ export class JsonParts {
     this.#texts = texts;
   }
 
-  /** What was parsed of `json`, with a `LongText` for each placeholder. Lists and objects are changed in place. */
+  /** Replaces each placeholder in the parsed `json` with its `LongText`. Lists and objects are changed in place. */
   withTexts(value: unknown): unknown {
     return this.#texts.length === 0 ? value : this.#restore(value);
   }
@@ -48,20 +48,20 @@ export class JsonParts {
   }
 }
 
-/** A client cannot write this by itself, so it cannot name a text that it did not send. */
+/** Random, so that a client cannot forge a placeholder for a text that it did not send. */
 const MARK = `long-text-${randomBytes(16).toString("hex")}:`;
 
-/** What stands in the JSON in place of its long text of this number. */
+/** The placeholder in the JSON for the long text of this index. */
 export function placeholderOf(index: number): string {
   return `${MARK}${index}`;
 }
 
-/** Whether a value of JSON is an object: a long text is none, and neither is a list. */
+/** Whether a JSON value is an object, and not a long text or a list. */
 export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return isObject(value) && !Array.isArray(value) && !(value instanceof LongText);
 }
 
-/** Nothing at all, as a body. */
+/** An empty body. */
 export const NO_PARTS = new JsonParts(Buffer.alloc(0), []);
 
 function isObject(value: unknown): value is Record<string, unknown> {

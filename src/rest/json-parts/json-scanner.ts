@@ -9,32 +9,32 @@ const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 const QUOTES = Buffer.from('"');
 const HEX_DIGITS = 4;
-/** So far a quote or a backslash is looked for byte by byte, which is faster than a call. */
+/** Within this distance a quote or a backslash is searched byte by byte, which is faster than a call. */
 const NEAR = 64;
 
-/** Longer texts are taken out of the JSON. */
+/** Longer texts are extracted from the JSON. */
 const MAX_SHORT_TEXT = 4_096;
-/** So much is left of a body at the most when its long texts are taken out. */
+/** The maximum size of a body without its long texts. */
 const MAX_REST_BYTES = 8 * 1_048_576;
 const MAX_TEXTS = 65_536;
 /** PHP escapes every slash, which is each 64th character of base64: 1.6 million of a whole body. */
 const MAX_ESCAPES = 2_097_152;
 
-/** How long a text that is kept may be, and who counts the memory that is; what `reserve` throws, `feed` throws. */
+/** The maximum length of a stored text, and the callback that reserves memory; `feed` throws what `reserve` throws. */
 export type ScannerOptions = {
   readonly maxTextLength: number;
   readonly reserve: (bytes: number) => void;
 };
 
-/** What came of an escape in a long text so far: a backslash alone, or hexadecimal digits behind `\u`. */
+/** An incomplete escape in a long text: a backslash alone, or the hexadecimal digits after `\u` so far. */
 type Escape = { digits: string | undefined };
 
 type Chunk = { readonly bytes: Buffer; nextQuote: number; nextBackslash: number };
 
 /**
- * Reads a JSON body as its chunks come, takes its long texts out and decodes them, each when it ends. It keeps no chunk:
- * a body of segments takes three quarters of its size in memory. Its time is linear, 1 to 10 ns a byte. Whether the rest
- * is JSON is for a parser to say; long texts are checked here.
+ * Scans a JSON body as its chunks arrive, extracts its long texts and decodes each when it ends. It buffers no chunk: a
+ * body of segments takes three quarters of its size in memory. Time is linear, 1 to 10 ns per byte. A parser checks
+ * whether the rest is JSON; long texts are checked here.
  */
 export class JsonScanner {
   readonly #rest: PieceBuffer;
@@ -56,12 +56,12 @@ export class JsonScanner {
     this.#collector = new TextCollector(maxTextLength, reserve);
   }
 
-  /** Whether nothing more of the body matters. */
+  /** Whether the body has a fault, so that the rest can be ignored. */
   get hasFailed(): boolean {
     return this.#fault !== undefined;
   }
 
-  /** Reads the next chunk, of which nothing is kept. */
+  /** Reads the next chunk, without retaining it. */
   feed(bytes: Buffer): void {
     if (this.#fault) return;
     this.#checkUtf8(bytes);
@@ -73,7 +73,7 @@ export class JsonScanner {
     }
   }
 
-  /** What the body has, or its fault. */
+  /** The parts of the body, or its fault. */
   end(): JsonParts {
     if (this.#isInsideCharacter || this.#state !== "outside") this.#fail({ kind: "malformed" });
     if (this.#fault) return new JsonParts(Buffer.alloc(0), [], this.#fault);
@@ -109,7 +109,7 @@ export class JsonScanner {
     return bytes.length;
   }
 
-  /** The beginning of the text is read once more, as the beginning of a long one. */
+  /** Re-reads the beginning of the text as that of a long text. */
   #startLong(): void {
     this.#state = "long";
     this.#escape = undefined;
@@ -200,7 +200,7 @@ export class JsonScanner {
   }
 }
 
-/** The next quote or backslash of a chunk, its length where it has none. */
+/** The position of the next quote or backslash in a chunk, or the chunk's length. */
 function nextSpecial(chunk: Chunk, from: number): number {
   const { bytes } = chunk;
   const near = Math.min(bytes.length, from + NEAR);
@@ -209,7 +209,7 @@ function nextSpecial(chunk: Chunk, from: number): number {
   return Math.min(placeOf(chunk, "nextQuote", QUOTE, near), placeOf(chunk, "nextBackslash", BACKSLASH, near));
 }
 
-/** The next place of a byte in a chunk, its length where it has none. A far one is not searched for again. */
+/** The next position of a byte in a chunk, or the chunk's length. The last position found is cached. */
 function placeOf(chunk: Chunk, name: "nextQuote" | "nextBackslash", byte: number, from: number): number {
   if (chunk[name] < from) {
     const at = chunk.bytes.indexOf(byte, from);

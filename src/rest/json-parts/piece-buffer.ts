@@ -1,10 +1,10 @@
-/** The first block, which is not worth counting. */
+/** The first block, too small to be reserved. */
 const FIRST_BLOCK_BYTES = 16_384;
 const BLOCK_BYTES = 65_536;
-/** What is collected is held as it came, then as one piece, then as text or values. */
+/** Collected bytes are held in blocks, then as one buffer, then as text or values. */
 const FACTOR = 3;
 
-/** Collects copies of short pieces, at most `maxBytes`, in blocks of which each is reserved before it is allocated. */
+/** Collects copies of short pieces, at most `maxBytes`, in blocks; each block is reserved before it is allocated. */
 export class PieceBuffer {
   readonly #maxBytes: number;
   readonly #reserve: (bytes: number) => void;
@@ -18,7 +18,7 @@ export class PieceBuffer {
     this.#reserve = reserve;
   }
 
-  /** False when there is no room for it: then nothing of it was added. */
+  /** Returns false if the piece does not fit; then none of it was added. */
   add(piece: Buffer): boolean {
     if (this.#fullBytes + this.#used + piece.length > this.#maxBytes) return false;
     for (let at = 0; at < piece.length; ) {
@@ -30,12 +30,12 @@ export class PieceBuffer {
     return true;
   }
 
-  /** All pieces as one. */
+  /** All pieces as one buffer. */
   whole(): Buffer {
     return Buffer.concat([...this.#full, this.#block.subarray(0, this.#used)]);
   }
 
-  /** Drops what was collected. */
+  /** Drops the collected pieces. */
   clear(): void {
     this.#full = [];
     this.#block = Buffer.alloc(0);

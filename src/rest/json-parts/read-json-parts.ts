@@ -6,20 +6,20 @@ import type { JsonParts } from "./json-parts.ts";
 import { JsonScanner } from "./json-scanner.ts";
 
 type Options = {
-  /** Of the whole body. */
+  /** The maximum size of the whole body. */
   readonly maxBytes: number;
-  /** Longer texts are measured and not kept. */
+  /** Longer texts are measured and not stored. */
   readonly maxTextLength: number;
-  /** Shared by all bodies, so that many take no longer turns than one. */
+  /** Shared by all bodies, so that many of them block the event loop no longer than one. */
   readonly turns: TurnQueue;
-  /** Opened with the first bytes that count. */
+  /** Opened when the first bytes are reserved. */
   readonly lease: () => MemoryLease;
 };
 
 /**
- * Reads a JSON body in parts, in as many turns of the event loop as it takes; of a body with a fault the rest is read and
- * not kept. Throws `body_too_large` for one that is longer than `maxBytes` or can never fit into its owner's share of the
- * memory budget, `overloaded` for one that does not fit now, and what the request fails by.
+ * Reads a JSON body in parts, over as many turns of the event loop as it needs; after a fault the rest is read and
+ * discarded. Throws `body_too_large` if the body is longer than `maxBytes` or can never fit into its owner's share of
+ * the memory budget, `overloaded` if it does not fit now, and the error of the request stream.
  */
 export function readJsonParts(request: IncomingMessage, options: Options): Promise<JsonParts> {
   const { maxBytes, maxTextLength } = options;
@@ -48,7 +48,7 @@ export function readJsonParts(request: IncomingMessage, options: Options): Promi
     } catch (error) {
       fail(error);
     }
-    // Whoever discards the rest after a failure reads on as well.
+    // After a failure, the listener that discards the rest needs the stream flowing too.
     request.resume();
   };
   const take = (chunk: Buffer) => {
@@ -58,7 +58,7 @@ export function readJsonParts(request: IncomingMessage, options: Options): Promi
     request.pause();
     options.turns.take(chunk.length, () => feed(chunk));
   };
-  // A body that had come whole ends in spite of the pause: its end waits behind the chunks that wait.
+  // A body that arrived whole ends in spite of the pause: its end is queued after its chunks.
   const finish = () => options.turns.take(0, end);
   request.on("data", take).on("end", finish).on("error", fail).resume();
   return promise;

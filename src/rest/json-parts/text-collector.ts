@@ -2,14 +2,14 @@ import { readBase64 } from "../../kernel/text/base64.ts";
 import { hasControlCharacter } from "../../kernel/text/json-text.ts";
 import { LongText } from "./json-parts.ts";
 
-/** What is copied faster byte by byte than by a call. */
+/** Up to this length, copying byte by byte is faster than a call. */
 const SHORT_PIECE = 64;
 const SPACE = 0x20;
 const ASCII_BYTES = 0x80;
 
 /**
- * Collects one long text after the other from the pieces in which they come. A text of more than `maxLength` characters
- * is measured and not kept. All texts share one buffer, as each is decoded when it ends.
+ * Collects one long text after another from the pieces in which they arrive. A text of more than `maxLength` characters
+ * is measured and not stored. All texts share one buffer, as each is decoded when it ends.
  */
 export class TextCollector {
   readonly #maxLength: number;
@@ -19,7 +19,7 @@ export class TextCollector {
   #isBase64 = true;
   #isMalformed = false;
 
-  /** `reserve` is called for all memory that is kept, and may throw. */
+  /** `reserve` is called for all memory that is retained, and may throw. */
   constructor(maxLength: number, reserve: (bytes: number) => void) {
     this.#maxLength = maxLength;
     this.#reserve = reserve;
@@ -35,7 +35,7 @@ export class TextCollector {
   add(bytes: Buffer, start: number, end: number): void {
     const length = this.#length + end - start;
     if (length > this.#maxLength) {
-      this.#stopKeeping();
+      this.#stopStoring();
       this.#check(bytes.subarray(start, end));
     } else if (end - start > SHORT_PIECE) bytes.copy(this.#room(), this.#length, start, end);
     else {
@@ -48,29 +48,29 @@ export class TextCollector {
   /** Adds the character that an escape stands for. */
   addEscaped(code: number): void {
     if (code < SPACE || code >= ASCII_BYTES) this.#isBase64 = false;
-    if (this.#length >= this.#maxLength) this.#stopKeeping();
-    // In the place of what is not kept is a character that is no fault.
+    if (this.#length >= this.#maxLength) this.#stopStoring();
+    // A space stands for characters that are not stored, since it is never a fault.
     else this.#room()[this.#length] = this.#isBase64 ? code : SPACE;
     this.#length++;
   }
 
-  /** Ends the text. Undefined when JSON allows no such text. */
+  /** Ends the text. Undefined if the text is not valid JSON. */
   end(): LongText | undefined {
     const isWhole = this.#length <= this.#maxLength;
-    const kept = this.#room().subarray(0, isWhole ? this.#length : 0);
+    const stored = this.#room().subarray(0, isWhole ? this.#length : 0);
     if (isWhole && this.#isBase64) {
-      const bytes = readBase64(kept.toString("latin1"));
+      const bytes = readBase64(stored.toString("latin1"));
       if (bytes) {
         this.#reserve(bytes.length);
         return new LongText(this.#length, bytes);
       }
     }
-    this.#check(kept);
+    this.#check(stored);
     return this.#isMalformed ? undefined : new LongText(this.#length, undefined);
   }
 
-  /** What was kept so far is looked through once, and from here on each piece by itself. */
-  #stopKeeping(): void {
+  /** Checks what was stored so far once; from here on each piece is checked by itself. */
+  #stopStoring(): void {
     if (this.#length <= this.#maxLength) this.#check(this.#room().subarray(0, this.#length));
   }
 

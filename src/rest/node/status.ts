@@ -5,7 +5,7 @@ import { defineRoute, json } from "../route.ts";
 
 const count = z.int().min(0);
 
-/** How far the storage network was followed (facts: storage section 1.5). */
+/** The sync status of the storage network (facts: storage section 1.5). */
 const NODE_STATUS = z
   .strictObject({
     connectedPeers: count,
@@ -20,11 +20,11 @@ const NODE_STATUS = z
   })
   .meta({ id: "NodeStatus" });
 
-/** `GET /node/status`: how far this gateway has followed the chain, and which network it is of. */
+/** `GET /node/status`: how far this gateway has synced the chain, and of which network it is. */
 export const getNodeStatus = defineRoute({
   method: "GET",
   url: "/node/status",
-  summary: "Read how far the storage network was followed",
+  summary: "Retrieve the sync status of the storage network",
   access: "public",
   errors: "storage",
   allowAnyOrigin: true,
@@ -34,7 +34,7 @@ export const getNodeStatus = defineRoute({
   },
 });
 
-/** What a storage node answers as its status. It is a client of the network's nodes, and no peer of theirs. */
+/** The status in a storage node's format. This gateway is a client of the network's nodes and has no peers. */
 export function toNodeStatus(status: StorageStatus): z.output<typeof NODE_STATUS> {
   const { logSyncHeight, logSyncBlock, nextTxSeq, chainId, flowAddress } = status;
   const p2pProtocolVersion = { major: 0, minor: 0, build: 0 };

@@ -9,20 +9,20 @@ type Schema = Readonly<Record<string, unknown>>;
 type Direction = "input" | "output";
 
 const VERSION = "1";
-const ABOUT = `OpenAI-compatible inference, billed against a deposit, the account behind it, and a storage gateway.
+const ABOUT = `OpenAI-compatible inference billed against a deposit, account management, and a storage gateway.
 
-- **\`sk-\` keys** run inference and are billed; **\`mk-\` keys** read and manage the account, by scopes; a **wallet session** may do all of the latter and manage \`mk-\` keys.
-- Amounts are **neuron** as text: 10^18 are one token of the network.
-- Failures are \`{"error":{"message","type","code","param"},"request_id"}\`; storage has \`{"code","message","data"}\`.
-- Everything that bills or creates takes an \`Idempotency-Key\`, and inference the routing headers.
-- What changes is also to be subscribed to, in the graph at [/graphql](/graphql).`;
+- **\`sk-\` keys** run inference and are billed; **\`mk-\` keys** read and manage the account, by scopes; a **wallet session** can do all of that and also manages \`mk-\` keys.
+- Amounts are decimal strings of **neuron**: 10^18 neuron are one token of the network.
+- Errors are \`{"error":{"message","type","code","param"},"request_id"}\`; storage has \`{"code","message","data"}\`.
+- Every request that bills or creates accepts an \`Idempotency-Key\`; inference also accepts the routing headers.
+- Changes can be subscribed to over GraphQL, at [/graphql](/graphql).`;
 const BEARERS: Readonly<Record<string, string>> = {
-  apiKey: "An API key, `sk-...`: it runs inference and is billed.",
-  managementKey: "A management key, `mk-...`, with the scope that the operation names.",
+  apiKey: "An API key, `sk-...`, which runs inference and is billed.",
+  managementKey: "A management key, `mk-...`, with the scope that the operation requires.",
   session: "A wallet session, `ws-...`.",
 };
 
-/** The description of every endpoint, OpenAPI 3.1, made of the list of routes: what is mounted and what is told are one. */
+/** The OpenAPI 3.1 document, generated from the list of routes, so that it always matches what is mounted. */
 export function toOpenApi(routes: readonly Route[]): Schema {
   const schemas = new Schemas();
   const paths: Record<string, Record<string, Schema>> = {};
@@ -71,8 +71,8 @@ function operationOf(route: Route, schemas: Schemas): Schema {
     }),
     responses: {
       ...answersOf(route, schemas),
-      "4XX": { description: "The request is refused.", content: failure },
-      "5XX": { description: "The request failed, not by its own fault.", content: failure },
+      "4XX": { description: "The request was rejected.", content: failure },
+      "5XX": { description: "The request was valid but failed.", content: failure },
     },
   };
 }
@@ -85,7 +85,7 @@ function answersOf({ answer }: Route, schemas: Schemas): Schema {
   if (!answer) return {};
   const { status = 200, json, media } = answer;
   const content = contentOf({ ...(json && { "application/json": json }), ...media }, schemas, "output");
-  return { [status]: { description: "All went well.", content } };
+  return { [status]: { description: "Success.", content } };
 }
 
 function contentOf(
@@ -98,7 +98,7 @@ function contentOf(
   );
 }
 
-/** A body to try, where it is JSON. */
+/** Adds the example to a JSON body. */
 function withExample(content: Schema, example: unknown): Schema {
   const json = content["application/json"] as Schema | undefined;
   return json && example !== undefined ? { ...content, "application/json": { ...json, example } } : content;
@@ -114,11 +114,14 @@ function parametersOf(
     required: true,
     schema: { type: "string" },
   }));
-  const asked = schemas.read(query, "input") as { properties?: Record<string, Schema>; required?: string[] };
-  const inQuery = Object.entries(asked.properties ?? {}).map(([name, schema]) => ({
+  const declared = schemas.read(query, "input") as {
+    properties?: Record<string, Schema>;
+    required?: string[];
+  };
+  const inQuery = Object.entries(declared.properties ?? {}).map(([name, schema]) => ({
     name,
     in: "query",
-    required: asked.required?.includes(name) ?? false,
+    required: declared.required?.includes(name) ?? false,
     schema,
   }));
   const headers = [
@@ -133,24 +136,24 @@ const price = { type: "string", pattern: "^(0|[1-9]\\d{0,11})(\\.\\d{1,18})?$" }
 const IDEMPOTENCY_KEY = {
   name: "Idempotency-Key",
   description:
-    "A request that comes again with its key is answered as before, and neither done nor billed again.",
+    "A repeated request with the same key gets the first response again; it is neither executed nor billed again.",
   schema: { type: "string", minLength: 1, maxLength: 255 },
 };
 const REQUEST_ID = {
   name: "X-Request-ID",
-  description: "Answered as it is sent; without it, we give one.",
+  description: "Returned as it was sent; generated if absent.",
   schema: { type: "string", pattern: "^(?!async-)[A-Za-z0-9._:-]{1,64}$" },
 };
-/** Each is also taken under the other words of `PLATFORM_WORDS`. */
+/** Each is also accepted under the other words of `PLATFORM_WORDS`. */
 const ROUTING_HEADERS = [
   {
     name: "X-0G-Provider-Sort",
-    description: "Which provider is tried first.",
+    description: "How providers are ranked.",
     schema: { enum: ["latency", "price"] },
   },
   {
     name: "X-0G-Provider-Address",
-    description: "The one provider to ask.",
+    description: "The address of the only provider to use.",
     schema: { type: "string", pattern: "^0x[0-9a-fA-F]{40}$" },
   },
   {
@@ -160,22 +163,22 @@ const ROUTING_HEADERS = [
   },
   {
     name: "X-0G-Provider-Trust-Mode",
-    description: "How far a provider must be trusted at the least.",
+    description: "The minimum trust mode of a provider.",
     schema: { enum: ["verified", "private"] },
   },
   {
     name: "X-0G-Provider-Max-Price-Usd-Prompt",
-    description: "What input may cost at the most: USD per million tokens.",
+    description: "The maximum price of input, in USD per million tokens.",
     schema: price,
   },
   {
     name: "X-0G-Provider-Max-Price-Usd-Completion",
-    description: "What output may cost at the most: USD per million tokens.",
+    description: "The maximum price of output, in USD per million tokens.",
     schema: price,
   },
   {
     name: "X-0G-Provider-Max-Price-Usd-Image",
-    description: "What an image may cost at the most: USD.",
+    description: "The maximum price of an image, in USD.",
     schema: price,
   },
 ];
@@ -199,7 +202,7 @@ function operationId({ method, url, wildcard }: Route): string {
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
 }
 
-/** Turns zod's schemas into JSON Schema; those with an `id` become components, which the others refer to. */
+/** Converts zod schemas into JSON Schema; those with an `id` become components, which the others reference. */
 class Schemas {
   readonly #named: Record<string, Schema> = {};
 

@@ -1,15 +1,15 @@
 import { answerCall, type CallContext, failed, idOf } from "./call.ts";
 import { RpcError, SERVER_ERROR } from "./rpc-error.ts";
 
-/** What the answers of one batch may take together: the calls after that are refused. */
+/** The maximum size of all answers of a batch: later calls are refused. */
 const MAX_ANSWER_BYTES = 32 * 1_048_576;
-/** Answers are sent when they take this much together. */
+/** Answers are sent when they reach this size together. */
 const PIECE_BYTES = 65_536;
 const [BEGINNING, COMMA, END] = [Buffer.from("["), Buffer.from(","), Buffer.from("]")] as const;
 
 /**
- * The answer to a batch, in pieces: a call is run when the answers before it were read, and none is when the client has
- * left. A batch without answers, of notifications alone, has no piece.
+ * The answer to a batch, in pieces: a call is run when the answers before it were read; after the client disconnected
+ * no call is. A batch of notifications only has no pieces.
  */
 export class BatchAnswers implements AsyncIterator<Buffer> {
   readonly #context: CallContext;
@@ -23,7 +23,7 @@ export class BatchAnswers implements AsyncIterator<Buffer> {
     this.#calls = calls;
   }
 
-  /** Whether every piece was taken. */
+  /** Whether every piece was read. */
   get isComplete(): boolean {
     return this.#isEnded;
   }
@@ -52,7 +52,7 @@ export class BatchAnswers implements AsyncIterator<Buffer> {
     return { done: true, value: undefined };
   }
 
-  /** The same pieces, with one that was taken before them. */
+  /** The same pieces, preceded by one that was already read. */
   startingWith(first: Buffer): AsyncIterator<Buffer> {
     let isFirst = true;
     return {

@@ -11,7 +11,7 @@ import { ZGS_METHODS } from "./zgs-methods.ts";
 /** Every method of JSON-RPC. */
 export const METHODS: RpcMethods = { ...INDEXER_METHODS, ...ZGS_METHODS, ...KV_METHODS };
 
-/** What all calls of a request share. */
+/** The fields that all calls of a request share. */
 export type CallContext = Omit<RpcCall, "params">;
 
 const MAX_ID_LENGTH = 256;
@@ -44,21 +44,21 @@ function readCall(call: unknown): { readonly method: string; readonly params: re
   return { method: call.method, params: params ?? [] };
 }
 
-/** The id of a call, to be sent back as it came; undefined without one, null for what cannot be one. */
+/** The id of a call, returned unchanged; undefined without one, null for an invalid one. */
 export function idOf(call: unknown): unknown {
   if (!isJsonObject(call) || !("id" in call)) return isJsonObject(call) ? undefined : null;
-  const { id: given } = call;
+  const { id } = call;
   const isId =
-    typeof given === "number" ||
-    typeof given === "bigint" ||
-    (typeof given === "string" && given.length <= MAX_ID_LENGTH);
-  return isId ? given : null;
+    typeof id === "number" ||
+    typeof id === "bigint" ||
+    (typeof id === "string" && id.length <= MAX_ID_LENGTH);
+  return isId ? id : null;
 }
 
 /** A failed call as JSON. */
 export function failed(app: App, callId: unknown, error: unknown): Buffer {
   const known = toRpcError(error);
-  if (!known) app.log.error({ err: error }, "a call of JSON-RPC failed");
+  if (!known) app.log.error({ err: error }, "a JSON-RPC call failed");
   const { code, message, data } = known ?? new RpcError(INTERNAL_ERROR, "Internal error");
   const shown = { code, message, ...(data !== undefined && { data }) };
   return writeJson({ jsonrpc: "2.0", id: callId ?? null, error: shown });

@@ -2,12 +2,12 @@ import { RpcError, SERVER_ERROR } from "./rpc-error.ts";
 import type { RpcMethods } from "./rpc-method.ts";
 
 const NOT_ENOUGH = "cannot select a subset from the returned nodes that meets the replication requirement";
-/** Nodes that a client does not want, and the characters of each one's URL. */
+/** The maximum number of nodes that a client excludes, and the maximum length of a node's URL. */
 const MAX_DROPPED = { items: 1_000, length: 2_048 } as const;
 
 /**
- * The indexer's methods (facts: storage section 2.1). The one node that they name is this product itself, with every
- * shard: it speaks the node's methods as well, verifies what it is given and gives, and asks other nodes where it has to.
+ * The indexer's methods (facts: storage section 2.1). The only node that they return is this product itself, with every
+ * shard: it implements the node's methods too, verifies data in both directions, and reads from other nodes as needed.
  */
 export const INDEXER_METHODS: RpcMethods = {
   indexer_getShardedNodes: async ({ origin }) => ({ trusted: [nodeAt(origin)], discovered: [] }),

@@ -6,7 +6,7 @@ import { Base64Bytes } from "./rpc-json.ts";
 import type { RpcCall, RpcMethod, RpcMethods } from "./rpc-method.ts";
 
 const MAX_QUERY_BYTES = 262_144;
-/** What is answered whole at the most, where `KV_WHOLE_VALUES` allows it: base64 and JSON of more hold up the event loop. */
+/** The largest value returned whole with `KV_WHOLE_VALUES`: base64 and JSON of a larger one block the event loop. */
 const MAX_WHOLE_BYTES = 4 * 1_048_576;
 /** A value in memory, as base64, and as part of an answer. */
 const MEMORY_FACTOR = 3;
@@ -31,7 +31,7 @@ export const KV_METHODS: RpcMethods = {
     const { app, params } = call;
     const part = readPart(call, 2);
     const entry = await app.kv.entry(params.hash(0, "stream_id"), keyOf(call, 1), part.version);
-    // Never null: the TypeScript SDKs read a member of the answer.
+    // Never null: the TypeScript SDKs read a member of the result.
     if (!entry || entry.sizeBytes === 0) return { version: entry?.version ?? 0, data: "", size: 0 };
     return { version: entry.version, data: await dataOf(call, entry, part), size: entry.sizeBytes };
   },
@@ -62,7 +62,7 @@ async function isAdmin(call: RpcCall): ReturnType<RpcMethod> {
   return (await rightsOf(call, { versionAt: 2 })).isAdmin;
 }
 
-/** Which part of a value is asked for, as of which version. */
+/** The requested part of a value, and its version. */
 type Part = { readonly start: number; readonly length: number; readonly version: bigint };
 
 function readPart({ params }: RpcCall, at: number, versionAt = at + 2): Part {
@@ -99,7 +99,7 @@ async function dataOf(
   entry: KvEntry,
   { start, length }: Part,
 ): Promise<Base64Bytes | string> {
-  // Asking for nothing, as iterators do, is allowed from anywhere.
+  // A request for no bytes, as iterators send, is allowed at any offset.
   if (length === 0) return "";
   if (start > entry.sizeBytes) throw invalidParams("start_index", "start index is greater than value length");
   const isWhole =

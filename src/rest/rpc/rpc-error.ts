@@ -1,6 +1,6 @@
 import { AppError } from "../../kernel/errors.ts";
 
-/** A failure as JSON-RPC tells it. Clients of the storage network look for its texts (facts: storage section 2.2). */
+/** A JSON-RPC error. Clients of the storage network match its texts (facts: storage section 2.2). */
 export class RpcError extends Error {
   override readonly name = "RpcError";
   readonly code: number;
@@ -20,12 +20,14 @@ const INVALID_PARAMS = -32_602;
 export const INTERNAL_ERROR = -32_603;
 export const SERVER_ERROR = -32_000;
 
-/** A parameter that is not what it must be. `name` is as the network's nodes call it. */
+/** The failure of an invalid parameter, named as in the network's nodes. */
 export function invalidParams(name: string, why: string): RpcError {
   return new RpcError(INVALID_PARAMS, `Invalid params: ${name}`, why);
 }
 
-/** A thrown error as a JSON-RPC error; undefined for an unexpected one, whose text is not for clients. */
+/**
+ * Converts a thrown error into a JSON-RPC error; undefined for an unexpected one, whose text is not sent to clients.
+ */
 export function toRpcError(error: unknown): RpcError | undefined {
   if (error instanceof RpcError) return error;
   if (!(error instanceof AppError)) return undefined;
@@ -44,7 +46,7 @@ export function toRpcError(error: unknown): RpcError | undefined {
   return new RpcError(INTERNAL_ERROR, "Internal error", message);
 }
 
-/** A failure before any call was read: of the body as such, or of who sends it. */
+/** A failure before any call was read: of the body itself, or of the sender. */
 export function toRpcFailure(message: string, status: number): object {
   const code = status >= 500 ? INTERNAL_ERROR : INVALID_REQUEST;
   return { jsonrpc: "2.0", id: null, error: { code, message } };

@@ -5,7 +5,7 @@ import { INVALID_REQUEST, PARSE_ERROR, RpcError } from "./rpc-error.ts";
 
 /** Segments with their proofs that fill a whole body have 14,000 values; 20,000 are parsed in about 20 ms. */
 const LIMITS: JsonLimits = { maxDepth: 64, maxValues: 20_000 };
-/** A number that has more digits than a double keeps for sure, where a number may stand. */
+/** A number with more digits than a double represents exactly, at a place where JSON allows a number. */
 const LONG_NUMBER = /[:,[\s]-?\d{16}/;
 const WHOLE = /^-?\d{1,40}$/;
 
@@ -13,9 +13,8 @@ type WithRaw = { rawJSON(text: string): unknown };
 const { rawJSON } = JSON as unknown as WithRaw;
 
 /**
- * Reads JSON whose whole numbers may exceed what a double holds: those become a `bigint`. Ids and versions of 64 bits
- * are of that kind. Long texts are `LongText`s. Throws an `RpcError` for what is no JSON, or is nested or divided beyond
- * all use.
+ * Parses JSON whose integers may exceed a double's precision, such as 64-bit ids and versions: those become a `bigint`.
+ * Long texts are `LongText`s. Throws an `RpcError` for invalid JSON, and for too many levels or values.
  */
 export function readJson(parts: JsonParts): unknown {
   if (parts.fault?.kind === "malformed") throw new RpcError(PARSE_ERROR, "Parse error");
@@ -43,13 +42,13 @@ export class Base64Bytes {
   }
 }
 
-/** Stands for base64 until JSON is written: no client can guess it, and so write it into an id. */
+/** The placeholder for base64 while JSON is written; random, so that no client can forge it in an id. */
 const PLACE = randomUUID();
 const QUOTE = Buffer.from('"');
 
 /**
- * Writes JSON; a `bigint` is a number with all its digits. Base64 is put in afterwards: looking through a segment for
- * characters to escape took longer than all the rest of its answer.
+ * Serializes JSON; a `bigint` is a number with all its digits. Base64 is inserted afterwards: scanning a segment for
+ * characters to escape took longer than the rest of its answer.
  */
 export function writeJson(value: unknown): Buffer {
   const carried: Buffer[] = [];

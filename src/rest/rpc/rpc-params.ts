@@ -4,13 +4,13 @@ import { MAX_U64 } from "../../storage/kv/stream-data.ts";
 import { LongText } from "../json-parts/json-parts.ts";
 import { invalidParams, type RpcError } from "./rpc-error.ts";
 
-/** No method has more than six; some clients send a few that are not read. */
+/** No method has more than six; some clients send a few extra. */
 const MAX_PARAMS = 16;
 
 /**
- * The parameters of one call, by their places. Numbers may come as decimal strings, since the TypeScript SDKs send
- * some so. Every method throws an `RpcError` that names the parameter at fault, and does so before any work is done
- * with a parameter that is too long.
+ * The positional parameters of one call. Numbers may be decimal strings, since the TypeScript SDKs send some that way.
+ * Every method throws an `RpcError` that names the invalid parameter, before any work is done with one that is too
+ * long.
  */
 export class RpcParams {
   readonly #values: readonly unknown[];
@@ -21,23 +21,23 @@ export class RpcParams {
     this.#values = values;
   }
 
-  /** A parameter as it came. */
+  /** A parameter as it was sent. */
   raw(at: number): unknown {
     return this.#values[at];
   }
 
-  /** A whole number of 64 bits. */
+  /** An unsigned 64-bit integer. */
   u64(at: number, name: string): bigint {
     return readU64(this.#values[at], name);
   }
 
-  /** The same, or undefined where it is left out or null. */
+  /** The same; undefined if it is omitted or null. */
   optionalU64(at: number, name: string): bigint | undefined {
     const value = this.#values[at];
     return value === undefined || value === null ? undefined : readU64(value, name);
   }
 
-  /** A whole number that is the place of something in a file. */
+  /** An integer that is a position in a file. */
   index(at: number, name: string): number {
     const value = readU64(this.#values[at], name);
     if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw invalidParams(name, "number too large");
@@ -66,7 +66,7 @@ export class RpcParams {
     return readBase64(this.#values[at], name, maxBytes);
   }
 
-  /** A list of texts, of at most `max.length` characters each, and so no long texts. Left out or null, it is empty. */
+  /** A list of strings of at most `max.length` characters, so never a long text. Empty if omitted or null. */
   texts(
     at: number,
     name: string,
@@ -98,7 +98,7 @@ export function readHash(value: unknown, name: string): Hex {
   return lowerHex(value);
 }
 
-/** Standard base64 with its padding, of at most `maxBytes` bytes. What Node would skip is refused. */
+/** Padded standard base64 of at most `maxBytes` bytes. Characters that Node would skip are rejected. */
 export function readBase64(value: unknown, name: string, maxBytes: number): Buffer {
   if (typeof value !== "string" && !(value instanceof LongText)) throw invalidParams(name, "expected base64");
   if (value.length > Math.ceil(maxBytes / 3) * 4) throw tooLong(name, maxBytes);

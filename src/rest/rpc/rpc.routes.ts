@@ -13,7 +13,7 @@ import { MAX_DATA_CHARACTERS } from "./zgs-methods.ts";
 /** The limit of the network's own nodes: 299 whole segments. */
 const BODY_LIMIT_BYTES = 100 * 1_048_576;
 const MAX_CALLS = 100;
-/** A segment as bytes, as base64 in a text and in bytes, in an answer, and on its way to the client. */
+/** A segment as bytes, as base64 in a string and in bytes, in an answer, and in the socket's buffer. */
 const SEGMENT_ANSWER_BYTES = 2 * 1_048_576;
 const SEGMENT_METHODS = /^zgs_downloadSegment/;
 
@@ -35,17 +35,17 @@ const response = z
   .meta({ id: "RpcResponse" });
 
 /**
- * `POST /`: JSON-RPC 2.0 with the methods of the storage network's indexer, nodes and key-value nodes, so that its
- * clients work with this origin unchanged. What fails is answered with HTTP 200: on any other status the TypeScript SDKs
- * repeat the call and lose the reason.
+ * `POST /`: JSON-RPC 2.0 with the methods of the storage network's indexer, nodes and key-value nodes, so that clients
+ * of the network work with this origin unchanged. Errors have HTTP 200: on any other status the TypeScript SDKs retry
+ * the call and lose the reason.
  */
 export const callRpc = defineRoute({
   method: "POST",
   url: "/",
-  summary: "Call the storage network by JSON-RPC 2.0",
+  summary: "Call the storage network over JSON-RPC 2.0",
   access: "public",
   errors: "rpc",
-  // The URL of an RPC endpoint often carries what its provider wants there.
+  // The URL of an RPC endpoint often has query parameters of its provider, which are ignored.
   query: z.looseObject({}),
   allowAnyOrigin: true,
   bodyLimitBytes: BODY_LIMIT_BYTES,
@@ -69,7 +69,7 @@ export const callRpc = defineRoute({
       return jsonAnswer(failed(app, null, error));
     }
     if (Array.isArray(calls)) await count(calls.length - 1);
-    // Before anything is done: what comes later can only be refused call by call.
+    // Reserved before any call runs: later a failure could only refuse single calls.
     memory.need(largestAnswer(calls));
     if (!Array.isArray(calls)) {
       const answer = await answerCall(context, calls);
@@ -84,7 +84,7 @@ export const callRpc = defineRoute({
   },
 });
 
-/** To notifications alone there is no answer. */
+/** Notifications have no answer. */
 const NOTHING: Answer = { kind: "bytes", bytes: Buffer.alloc(0), status: 204 };
 const JSON_HEADERS = { "content-type": "application/json; charset=utf-8" };
 
@@ -99,7 +99,7 @@ function jsonAnswer(bytes: Buffer): Answer {
   return { kind: "bytes", bytes };
 }
 
-/** Memory that the largest answer of these calls takes, as far as their methods tell. */
+/** Memory for the largest answer of these calls, estimated by method. */
 function largestAnswer(calls: unknown): number {
   const sizes = (Array.isArray(calls) ? calls : [calls]).map((call) =>
     isJsonObject(call) && typeof call.method === "string" && SEGMENT_METHODS.test(call.method)
@@ -109,7 +109,7 @@ function largestAnswer(calls: unknown): number {
   return Math.max(...sizes);
 }
 
-/** What the answer to a request may take at a time: calls of a batch are answered one after the other. */
+/** Reserves the memory of the largest answer of a request: the calls of a batch are answered one after another. */
 class AnswerMemory {
   readonly #reserve: (bytes: number) => void;
   #reservedBytes = 0;
@@ -125,7 +125,7 @@ class AnswerMemory {
   }
 }
 
-/** Where the client reaches us: the setting, else the host that it asked for, since it reached that. */
+/** The URL at which the client reaches this product: the setting, else the `Host` that the client sent. */
 function originOf(app: App, rawHeaders: readonly string[]): string {
   const { PUBLIC_URL, HOST, PORT } = app.config;
   if (PUBLIC_URL) return PUBLIC_URL.replace(/\/$/, "");

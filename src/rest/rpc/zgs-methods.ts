@@ -12,22 +12,22 @@ import { Base64Bytes } from "./rpc-json.ts";
 import type { RpcCall, RpcMethods } from "./rpc-method.ts";
 import { type RpcParams, readBase64, readHash, readU64 } from "./rpc-params.ts";
 
-/** What one call may ask for at most. */
+/** Maximum chunks per download call. */
 const MAX_CHUNKS = 1_024;
-/** A body of 100 MiB has room for 299 whole ones. */
+/** Maximum segments per upload call; a body of 100 MiB has room for 299 whole ones. */
 const MAX_SEGMENTS = 400;
-/** Of one call; a process has room for 256. */
+/** Concurrent uploads of one call; a process allows 256. */
 const MAX_UPLOADS_AT_ONCE = 16;
-/** The way to the root of a file of 2^64 bytes has fewer steps. */
+/** The merkle path of a file of 2^64 bytes is shorter. */
 const MAX_PROOF_LENGTH = 64;
 /** A whole segment in base64. */
 export const MAX_DATA_CHARACTERS = Math.ceil(SEGMENT_BYTES / 3) * 4;
 
 /**
- * The storage node's methods (facts: storage section 2.2). Uploads by `txSeq` answer 0 where a node answers null: older
- * TypeScript SDKs take null for a failure, and no other client looks at it. Sent again they answer the same, since those
- * SDKs know no better than to fail at a node's "already uploaded"; uploads by root have the node's errors. Methods that
- * tell of the flow's own tree are not here, since this product keeps the trees of files alone.
+ * The storage node's methods (facts: storage section 2.2). Uploads by `txSeq` return 0 where a node returns null: older
+ * TypeScript SDKs treat null as a failure, and no other client reads the result. A repeated upload returns the same,
+ * since those SDKs fail on a node's "already uploaded"; uploads by root have the node's errors. Methods about the
+ * flow's own tree are not implemented, since this product stores only the trees of files.
  */
 export const ZGS_METHODS: RpcMethods = {
   zgs_getStatus: async ({ app }) => toNodeStatus(await app.files.status()),
@@ -75,13 +75,13 @@ export const ZGS_METHODS: RpcMethods = {
   zgs_getFileInfoByTxSeq: ({ app, params }) => fileInfo(app, { txSeq: params.u64(0, "tx_seq") }),
 };
 
-/** What became of each segment. All are tried unless the client leaves, and the first that failed is told of. */
+/** Uploads all segments unless the client disconnects; returns their outcomes, or throws the first failure. */
 async function uploadAll(
   { app, signal }: RpcCall,
   segments: readonly UploadSegment[],
 ): Promise<readonly PutOutcome["kind"][]> {
   const outcomes = await settleAll(segments, MAX_UPLOADS_AT_ONCE, (segment) => {
-    if (signal.aborted) throw new RpcError(SERVER_ERROR, "The client has left");
+    if (signal.aborted) throw new RpcError(SERVER_ERROR, "The client has disconnected");
     return app.uploads.put(segment);
   });
   return outcomes.map((outcome) => {
@@ -117,7 +117,7 @@ async function fileInfo(app: App, id: FileId) {
   if (!file) return null;
   const { tx, ...state } = toFileInfo(file);
   const submission = await app.submissions.find(file.txSeq);
-  // A node tells of the depth of a tree, which counts its leaves as one more than its height does.
+  // A node reports the depth of a tree, which is its height plus one.
   const merkleNodes = submission?.nodes.map(({ root, height }) => [height + 1, root]) ?? [];
   return { tx: { ...tx, data: [], merkleNodes }, ...state };
 }

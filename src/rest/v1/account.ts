@@ -4,7 +4,7 @@ import { lowerHex } from "../../kernel/text/hex.ts";
 import { defineRoute, json } from "../route.ts";
 import { address, instant, neuron } from "../wire.ts";
 
-/** What amounts are counted in: neuron, 10^-18 of the network's token (facts 1.3). */
+/** The currency of amounts: neuron, 10^-18 of the network's token (facts 1.3). */
 export const CURRENCY = "0g";
 
 const balance = {
@@ -21,7 +21,7 @@ const balance = {
 export const getAccount = defineRoute({
   method: "GET",
   url: "/v1/account",
-  summary: "Read the account",
+  summary: "Retrieve the account",
   access: "account.read",
   answer: {
     json: z.strictObject({
@@ -41,11 +41,11 @@ export const getAccount = defineRoute({
   },
 });
 
-/** GET /v1/account/balance (SPEC 4.1, facts 1.3): decimal strings of neuron, and what of it may be spent now. */
+/** GET /v1/account/balance (SPEC 4.1, facts 1.3): decimal strings of neuron, and the amount available now. */
 export const getBalance = defineRoute({
   method: "GET",
   url: "/v1/account/balance",
-  summary: "Read the balance",
+  summary: "Retrieve the balance",
   access: "balance.read",
   answer: { json: z.strictObject(balance) },
   async handle(app, { account }) {
@@ -53,11 +53,11 @@ export const getBalance = defineRoute({
   },
 });
 
-/** GET /v1/account/funds (facts 1.3): the balance beside what the vault on chain says, read within 3 s. */
+/** GET /v1/account/funds (facts 1.3): the balance beside that of the vault on chain, read within 3 s. */
 export const getFunds = defineRoute({
   method: "GET",
   url: "/v1/account/funds",
-  summary: "Read the funds, with the vault on chain",
+  summary: "Retrieve the funds, including the vault on chain",
   access: "balance.read",
   answer: {
     json: z.strictObject({

@@ -10,12 +10,12 @@ import { keyListAnswer, keyListOf, keyListQuery, REVOKED_KEY } from "./key-list.
 const MAX_LISTED = 100;
 const text = z.string().trim().min(1).max(100);
 const amount = z.string().regex(/^(0|[1-9]\d{0,59})(\.\d{1,18})?$/, "must be tokens such as 0.05");
-/** More than there is of any token. */
+/** More than the supply of any token. */
 const NUMBER_LIMIT = 1e60;
 const tokens = z.union([amount, z.number().min(0).lt(NUMBER_LIMIT).transform(plainDecimal).pipe(amount)]);
 
-/** The fields that POST and PATCH share. A null is as if the field was not sent; `""` takes a limit away. */
-const terms = {
+/** The fields that POST and PATCH share. A null is treated as absent; `""` removes a limit. */
+const settings = {
   credit_limit: z.union([z.literal(""), tokens]).nullish(),
   reset_period: z.enum(RESET_PERIODS).nullish(),
   expiration: z.union([z.literal(["", "no_expiration"]), z.iso.datetime({ offset: true })]).nullish(),
@@ -54,7 +54,7 @@ const item = z
   })
   .meta({ id: "ApiKey", description: "Amounts are in the network's token, as decimals." });
 
-/** GET /v1/api-keys (SPEC 4.1, facts 1.3): the account's keys, oldest first; all of them unless `status` says. */
+/** GET /v1/api-keys (SPEC 4.1, facts 1.3): the account's keys, oldest first; all of them by default. */
 export const listApiKeys = defineRoute({
   method: "GET",
   url: "/v1/api-keys",
@@ -63,13 +63,13 @@ export const listApiKeys = defineRoute({
   query: keyListQuery(KEY_STATUSES),
   answer: keyListAnswer(item),
   async handle(app, { account, query: { status, limit, cursor } }) {
-    const asked = status === "all" ? undefined : status;
-    const page = await app.apiKeys.list(account, { first: limit, after: cursor }, asked);
+    const wanted = status === "all" ? undefined : status;
+    const page = await app.apiKeys.list(account, { first: limit, after: cursor }, wanted);
     return keyListOf(page, { view, cursorOf: apiKeyCursor });
   },
 });
 
-/** POST /v1/api-keys: makes one, without limits unless told. `key` is shown this once. */
+/** POST /v1/api-keys: creates a key, by default without limits. `key` is returned only once. */
 export const createApiKey = defineRoute({
   method: "POST",
   url: "/v1/api-keys",
@@ -77,34 +77,38 @@ export const createApiKey = defineRoute({
   access: "api-key.create",
   repetition: "secret",
   body: z
-    .strictObject({ name: text.nullish(), label: text.nullish(), ...terms })
+    .strictObject({ name: text.nullish(), label: text.nullish(), ...settings })
     .refine(sameName, NAMES_DIFFER)
     .refine(({ name, label }) => name != null || label != null, { path: ["name"], message: "required" }),
   answer: { status: 201, json: z.strictObject({ ...item.shape, key: z.string() }) },
   async handle(app, { account, body }) {
-    const { key, secret } = await app.apiKeys.create(account, body.name ?? body.label ?? "", toTerms(body));
+    const { key, secret } = await app.apiKeys.create(
+      account,
+      body.name ?? body.label ?? "",
+      toSettings(body),
+    );
     return json({ ...view(key), key: secret }, 201);
   },
 });
 
-/** PATCH /v1/api-keys/{id}: changes the fields that are sent, from the key's next request on. */
+/** PATCH /v1/api-keys/{id}: changes the sent fields, effective from the key's next request. */
 export const updateApiKey = defineRoute({
   method: "PATCH",
   url: "/v1/api-keys/:id",
   summary: "Change an API key",
   access: "api-key.update",
   body: z
-    .strictObject({ name: text.nullish(), label: text.nullish(), ...terms })
+    .strictObject({ name: text.nullish(), label: text.nullish(), ...settings })
     .refine(sameName, NAMES_DIFFER),
   answer: { json: item },
   async handle(app, { account, params: { id = "" }, body }) {
     const name = body.name ?? body.label;
-    const changes = { ...toTerms(body), ...(name != null && { name }) };
+    const changes = { ...toSettings(body), ...(name != null && { name }) };
     return json(view(await app.apiKeys.update(account, id, changes)));
   },
 });
 
-/** DELETE /v1/api-keys/{id}: ends it for good; its next call is answered 401. */
+/** DELETE /v1/api-keys/{id}: revokes the key permanently; its next request gets 401. */
 export const revokeApiKey = defineRoute({
   method: "DELETE",
   url: "/v1/api-keys/:id",
@@ -117,9 +121,9 @@ export const revokeApiKey = defineRoute({
   },
 });
 
-type Terms = z.output<z.ZodObject<typeof terms>>;
+type Settings = z.output<z.ZodObject<typeof settings>>;
 
-function toTerms(body: Terms): Partial<Omit<KeySettings, "name">> {
+function toSettings(body: Settings): Partial<Omit<KeySettings, "name">> {
   const { credit_limit, reset_period, expiration, allowed_models, allowed_providers, trust_mode } = body;
   return {
     ...(credit_limit != null && { creditLimit: credit_limit === "" ? null : parseToken(credit_limit) }),
@@ -133,7 +137,7 @@ function toTerms(body: Terms): Partial<Omit<KeySettings, "name">> {
   };
 }
 
-/** Amounts are decimal strings of tokens here, as published; everywhere else they are neuron. */
+/** Amounts are decimal strings of tokens here, as documented; everywhere else they are neuron. */
 function view(key: ApiKey) {
   return {
     key_id: key.id,

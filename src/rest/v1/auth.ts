@@ -3,7 +3,7 @@ import type { Hex } from "../../kernel/text/hex.ts";
 import { defineRoute, json } from "../route.ts";
 import { address, instant, tally } from "../wire.ts";
 
-/** A wallet contract that is not deployed yet signs with its deployment: 32 KiB leave room for that. */
+/** A contract wallet that is not deployed yet signs with its deployment: 32 KiB leave room for that. */
 const MAX_SIGNATURE_CHARACTERS = 65_538;
 const hex = z
   .string()
@@ -23,7 +23,7 @@ export const getNonce = defineRoute({
   },
 });
 
-/** POST /v1/auth/signin: opens a wallet session for a signed message (EIP-4361). The token is shown this once. */
+/** POST /v1/auth/signin: opens a wallet session for a signed message (EIP-4361). The token is returned only once. */
 export const signIn = defineRoute({
   method: "POST",
   url: "/v1/auth/signin",
@@ -37,11 +37,11 @@ export const signIn = defineRoute({
   },
 });
 
-/** POST /v1/auth/signout: ends the session that asks; with `{"all": true}` every session of its wallet. */
+/** POST /v1/auth/signout: ends the caller's session; with `{"all": true}` every session of the wallet. */
 export const signOut = defineRoute({
   method: "POST",
   url: "/v1/auth/signout",
-  summary: "End this wallet session, or all of the wallet's",
+  summary: "End this wallet session, or all sessions of the wallet",
   access: "session.end",
   body: z.strictObject({ all: z.boolean().default(false) }).prefault({}),
   answer: { json: z.strictObject({ message: z.string(), sessions_ended: tally }) },
@@ -51,11 +51,11 @@ export const signOut = defineRoute({
   },
 });
 
-/** GET /v1/auth/me: who is signed in, and until when. */
+/** GET /v1/auth/me: the signed-in wallet, and when the session expires. */
 export const getMe = defineRoute({
   method: "GET",
   url: "/v1/auth/me",
-  summary: "See who is signed in",
+  summary: "Retrieve the current session",
   access: "session.read",
   answer: {
     json: z.strictObject({ auth_type: z.literal("session"), wallet_address: address, expires_at: instant }),

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Page } from "../../kernel/page.ts";
 import { json, listOf } from "../route.ts";
 
-/** What a list of keys may be asked: of which status, how many, and from where on. */
+/** The query of a list of keys: status, limit and cursor. */
 export function keyListQuery<const Statuses extends readonly string[]>(statuses: Statuses) {
   return z.strictObject({
     status: z.enum([...statuses, "all"]).default("all"),
@@ -11,12 +11,12 @@ export function keyListQuery<const Statuses extends readonly string[]>(statuses:
   });
 }
 
-/** A list of keys as it is answered. */
+/** The response schema of a list of keys. */
 export function keyListAnswer<Item extends z.ZodType>(item: Item) {
   return { json: z.strictObject({ ...listOf(item), next_cursor: z.string().nullable() }) };
 }
 
-/** The answer for one page of keys; `next_cursor` while there are more. */
+/** The answer for one page of keys; `next_cursor` is null on the last one. */
 export function keyListOf<Key>(
   { rows, hasNextPage }: Page<Key>,
   { view, cursorOf }: { view(key: Key): object; cursorOf(key: Key): string },
@@ -29,5 +29,5 @@ export function keyListOf<Key>(
   });
 }
 
-/** What the end of a key is answered with. */
+/** The response schema of a revocation. */
 export const REVOKED_KEY = { json: z.strictObject({ key_id: z.uuid(), message: z.string() }) };

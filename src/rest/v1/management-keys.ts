@@ -32,7 +32,7 @@ const item = z
   })
   .meta({ id: "ManagementKey" });
 
-/** GET /v1/management-keys (SPEC 2.3): the wallet's management keys, oldest first, revoked ones among them. */
+/** GET /v1/management-keys (SPEC 2.3): the wallet's management keys, oldest first, including revoked ones. */
 export const listManagementKeys = defineRoute({
   method: "GET",
   url: "/v1/management-keys",
@@ -41,13 +41,13 @@ export const listManagementKeys = defineRoute({
   query: keyListQuery(STATUSES),
   answer: keyListAnswer(item),
   async handle(app, { account, query: { status, limit, cursor } }) {
-    const asked = status === "all" ? undefined : status;
-    const page = await app.managementKeys.list(account, { first: limit, after: cursor }, asked);
+    const wanted = status === "all" ? undefined : status;
+    const page = await app.managementKeys.list(account, { first: limit, after: cursor }, wanted);
     return keyListOf(page, { view, cursorOf: managementKeyCursor });
   },
 });
 
-/** POST /v1/management-keys: makes one, with a preset's scopes or one's own. `key` is shown this once. */
+/** POST /v1/management-keys: creates a key with a preset or a list of scopes. `key` is returned only once. */
 export const createManagementKey = defineRoute({
   method: "POST",
   url: "/v1/management-keys",
@@ -64,7 +64,7 @@ export const createManagementKey = defineRoute({
   },
 });
 
-/** PATCH /v1/management-keys/{id}: renames it or gives it other scopes; null leaves a field as it is. */
+/** PATCH /v1/management-keys/{id}: renames the key or changes its scopes; null leaves a field unchanged. */
 export const updateManagementKey = defineRoute({
   method: "PATCH",
   url: "/v1/management-keys/:id",
@@ -82,7 +82,7 @@ export const updateManagementKey = defineRoute({
   },
 });
 
-/** DELETE /v1/management-keys/{id}: ends it for good; its next call is answered 401. */
+/** DELETE /v1/management-keys/{id}: revokes the key permanently; its next request gets 401. */
 export const revokeManagementKey = defineRoute({
   method: "DELETE",
   url: "/v1/management-keys/:id",

@@ -17,11 +17,11 @@ import { MESSAGE_ANSWER } from "./messages/message-shape.ts";
 
 const DEFAULT_VERSION = "2023-06-01";
 const VERSION = /^\d{4}-\d{2}-\d{2}$/;
-/** Anthropic's SDK adds it to what it calls beta; it changes nothing here. */
+/** Anthropic's SDK adds it to beta requests; it is ignored here. */
 const beta = z.enum(["true", "false"]).optional();
 const BETA = /^[A-Za-z0-9._,\- ]{1,500}$/;
 
-/** POST /v1/messages (SPEC 4.1): Anthropic's Messages, whole or as a stream of events. */
+/** POST /v1/messages (SPEC 4.1): Anthropic's Messages, as one response or a stream of events. */
 export const createMessage = defineRoute({
   method: "POST",
   url: "/v1/messages",
@@ -39,15 +39,15 @@ export const createMessage = defineRoute({
   repetition: "replayed",
   async handle(app, call) {
     const caller = callerOf(call);
-    const terms = call.headers;
+    const options = call.headers;
     const request = await readMessagesRequest(call.body);
     if (request.stream)
-      return { kind: "stream", run: (sink) => app.messages.stream(request, caller, sink, terms) };
-    return inferenceBytes(await app.messages.create(request, caller, { ...terms, signal: call.signal }));
+      return { kind: "stream", run: (sink) => app.messages.stream(request, caller, sink, options) };
+    return inferenceBytes(await app.messages.create(request, caller, { ...options, signal: call.signal }));
   },
 });
 
-/** POST /v1/messages/count_tokens: the tokens of a prompt, not billed. */
+/** POST /v1/messages/count_tokens: the token count of a prompt; not billed. */
 export const countMessageTokens = defineRoute({
   method: "POST",
   url: "/v1/messages/count_tokens",
@@ -63,18 +63,18 @@ export const countMessageTokens = defineRoute({
   takesPrompt: true,
   async handle(app, call) {
     const caller = callerOf(call);
-    const terms = { ...call.headers, signal: call.signal };
+    const options = { ...call.headers, signal: call.signal };
     const prompt = await readTokenCountRequest(call.body);
-    return json({ input_tokens: await app.messages.countTokens(prompt, caller, terms) });
+    return json({ input_tokens: await app.messages.countTokens(prompt, caller, options) });
   },
 });
 
-/** How its provider is chosen, and what that is told of the format. */
+/** The routing preferences, and the format headers for the provider. */
 function messagesHeaders(app: App, rawHeaders: readonly string[]) {
   return { preferences: routingHeaders(app, rawHeaders), headers: formatHeaders(rawHeaders) };
 }
 
-/** Which version of the format a client speaks: the two headers that a provider is told of. */
+/** The two headers that tell the provider the client's version of the format. */
 function formatHeaders(rawHeaders: readonly string[]): Readonly<Record<string, string>> {
   const version = headerOf(rawHeaders, "anthropic-version") ?? DEFAULT_VERSION;
   const beta = headerOf(rawHeaders, "anthropic-beta");

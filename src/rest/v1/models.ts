@@ -25,20 +25,22 @@ const MAX_MODEL_ID_CHARACTERS = 256;
 const addresses = manyOf(z.string().regex(/^0x[0-9a-fA-F]{40}$/));
 const words = manyOf(z.string().min(1).max(100));
 
-/** GET /v1/models (SPEC 4.1, facts 1.3): every model on offer, told of and priced by its cheapest provider. */
+/**
+ * GET /v1/models (SPEC 4.1, facts 1.3): every available model, with the profile and prices of its cheapest provider.
+ */
 export const listModels = defineRoute({
   method: "GET",
   url: "/v1/models",
   summary: "List the models",
   access: "public",
   query: z.object({
-    /** Of any of these providers. */
+    /** Offered by any of these providers. */
     provider_address: addresses,
     "provider_address[]": addresses,
-    /** Taking in all of these. */
+    /** Accepting all of these input modalities. */
     input_modality: words,
     "input_modality[]": words,
-    /** Knowing all of these. */
+    /** Supporting all of these parameters. */
     supported_parameter: words,
     "supported_parameter[]": words,
     pricing: z.literal("usd").optional(),
@@ -53,20 +55,20 @@ export const listModels = defineRoute({
     const parameters = [...query.supported_parameter, ...query["supported_parameter[]"]];
     const tokenUsd = app.tokenUsd();
     if (query.pricing === "usd" && tokenUsd === undefined)
-      throw new AppError("unavailable", "The price of the token in dollars is not known here.");
+      throw new AppError("unavailable", "The price of the token in dollars is unknown.");
     const found = app.catalogue
       .models()
       .filter(
         (model) =>
           providers.size === 0 || model.providers.some(({ address }) => providers.has(address as string)),
       )
-      .filter((model) => model.providers.some((offer) => takesIn(offer, modalities)))
-      .filter((model) => knows(model, parameters));
+      .filter((model) => model.providers.some((offer) => acceptsInput(offer, modalities)))
+      .filter((model) => supports(model, parameters));
     return json({ object: "list", data: found.map((model) => view(model, tokenUsd)) });
   },
 });
 
-/** GET /v1/models/{model}: one of them, as official clients ask for it; an id may have slashes, encoded or not. */
+/** GET /v1/models/{model}: one model, as official clients request it; the id may have slashes, encoded or not. */
 export const getModel = defineRoute({
   method: "GET",
   url: "/v1/models/*",
@@ -84,17 +86,17 @@ export const getModel = defineRoute({
   },
 });
 
-function takesIn(offer: Provider, modalities: readonly string[]): boolean {
+function acceptsInput(offer: Provider, modalities: readonly string[]): boolean {
   const known = inputModalities(offer);
   return modalities.every((modality) => known.includes(modality));
 }
 
-function knows({ providers }: Model, parameters: readonly string[]): boolean {
+function supports({ providers }: Model, parameters: readonly string[]): boolean {
   const known = parametersOf(providers.map(({ profile }) => profile));
   return parameters.every((parameter) => known.has(parameter));
 }
 
-/** Who owns a model whose providers on the chain give no name (facts 1.3). */
+/** The owner of a model whose on-chain providers give no name (facts 1.3). */
 const NETWORK_OWNER = "0G Foundation";
 
 function view(model: Model, tokenUsd: Usd | undefined) {
@@ -115,7 +117,7 @@ function view(model: Model, tokenUsd: Usd | undefined) {
   };
 }
 
-/** The one whose answers can be verified against a signer that the network acknowledged. */
+/** Whether responses can be verified against a signer that the network acknowledged. */
 function isAttested({ teeAcknowledged, verifiability }: Provider): boolean {
   return teeAcknowledged && verifiability !== "";
 }

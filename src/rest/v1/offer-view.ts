@@ -28,7 +28,7 @@ const priceOf = <T extends z.ZodType>(amount: T) =>
       .optional(),
   });
 
-/** What is told of an offer beside its price, as far as its provider tells it (facts 1.3). */
+/** The fields of an offer, as far as its provider states them (facts 1.3). */
 export const PROFILE_FIELDS = {
   description: z.string().optional(),
   context_length: z.int().optional(),
@@ -45,18 +45,18 @@ export const PROFILE_FIELDS = {
   default_parameters: z.record(z.string(), z.unknown()).optional(),
   pricing: priceOf(neuron).meta({
     id: "Pricing",
-    description: "Neuron per token, per image, or per second of sound.",
+    description: "Neuron per token, per image, or per second of audio.",
   }),
   pricing_usd: priceOf(usd)
     .optional()
-    .meta({ id: "PricingUsd", description: "The same in US dollars, where the token's price is known." }),
+    .meta({ id: "PricingUsd", description: "The same in US dollars, if the token's price is known." }),
   verifiability: z.string(),
   tee_type: z.string().optional(),
   tee_verifier: z.string().optional(),
   expiration_date: z.string().optional(),
 };
 
-/** The modalities of a service whose provider names none. */
+/** The default modalities of a service. */
 const MODALITIES: Readonly<Record<ServiceType, { readonly input: string[]; readonly output: string[] }>> = {
   chatbot: { input: ["text"], output: ["text"] },
   "text-to-image": { input: ["text"], output: ["image"] },
@@ -65,12 +65,12 @@ const MODALITIES: Readonly<Record<ServiceType, { readonly input: string[]; reado
 };
 const USD_DIGITS = 36;
 
-/** What an offer takes in. */
+/** The input modalities of an offer. */
 export function inputModalities({ profile, serviceType }: Provider): readonly string[] {
   return profile.inputModalities ?? MODALITIES[serviceType].input;
 }
 
-/** What `PROFILE_FIELDS` describes; `formats` where others offer more. */
+/** The values of `PROFILE_FIELDS`; `formats` overrides those of the offer. */
 export function viewProfile(
   offer: Provider,
   tokenUsd: Usd | undefined,
@@ -104,7 +104,7 @@ export function viewProfile(
   };
 }
 
-/** Every parameter that is named by one of these profiles. */
+/** Every parameter that any of these profiles supports. */
 export function parametersOf(profiles: readonly Profile[]): ReadonlySet<string> {
   return new Set(profiles.flatMap(({ supportedParameters }) => supportedParameters ?? []));
 }
@@ -117,7 +117,7 @@ function viewPrice(offer: Provider, show: (price: bigint) => string) {
   return { prompt: show(inputPrice), completion: show(0n), [unit]: show(outputPrice) };
 }
 
-/** What is not stated is left out of JSON. */
+/** Prices that are undefined are omitted from JSON. */
 function viewFinerPrice({ cachePrice, tiers }: Provider, show: (price: bigint) => string) {
   const shown = (price: bigint | undefined) => (price === undefined ? undefined : show(price));
   return {

@@ -9,11 +9,11 @@ const LABELS: Readonly<Record<ServiceType, string>> = {
   "speech-to-text": "Speech to text",
 };
 
-/** GET /v1/service-types (facts 1.3): what kinds of service there are, and how many providers offer each. */
+/** GET /v1/service-types (facts 1.3): the types of service, and the number of providers of each. */
 export const listServiceTypes = defineRoute({
   method: "GET",
   url: "/v1/service-types",
-  summary: "List the types of service",
+  summary: "List the service types",
   access: "public",
   answer: {
     json: z.strictObject(

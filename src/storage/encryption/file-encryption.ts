@@ -8,12 +8,12 @@ const KEY_BYTES = 32;
 /** The recipient of an encrypted file: holders of a symmetric key, or the holder of a secp256k1 key. */
 export type Recipient = { readonly key: Uint8Array } | { readonly publicKey: Uint8Array };
 
-/** What a reader may have: a symmetric key of 32 bytes for version 1, a private key of secp256k1 for version 2. */
+/** The keys of a reader: a symmetric key of 32 bytes for version 1, a secp256k1 private key for version 2. */
 export type ReaderKeys = { readonly key?: Uint8Array; readonly privateKey?: Uint8Array };
 
 /**
- * The cipher of one file. `transform` encrypts or decrypts a part of it that begins at `offset` of the plaintext, which
- * counts from behind the header.
+ * The cipher of one file. `transform` encrypts or decrypts a part that begins at `offset` of the plaintext; offset 0 is
+ * the first byte after the header.
  */
 export type FileCipher = {
   readonly header: FileHeader;
@@ -22,9 +22,9 @@ export type FileCipher = {
 };
 
 /**
- * Encrypts files as the network's clients do (facts: storage section 6), for whoever writes a client on this product:
- * the gateway itself never opens a file. AES-256-CTR has no tag: what guards the bytes is the merkle root, which is over
- * header and ciphertext. Send `writeHeader(cipher.header)` and then the transformed parts in any order.
+ * Encrypts files as the network's clients do (facts: storage section 6), for clients built on this product: the gateway
+ * itself never decrypts a file for a client. AES-256-CTR has no authentication tag: the merkle root, over header and
+ * ciphertext, protects the bytes. Send `writeHeader(cipher.header)`, then the transformed parts in any order.
  */
 export function newFileCipher(recipient: Recipient, nonce = newNonce()): FileCipher {
   if ("key" in recipient) return cipherOf({ version: 1, nonce }, checkKey(recipient.key));
@@ -32,7 +32,7 @@ export function newFileCipher(recipient: Recipient, nonce = newNonce()): FileCip
   return cipherOf({ version: 2, nonce, ephemeralPublicKey }, key);
 }
 
-/** The cipher of a file with this header. Throws `invalid_parameter` without the key that the version needs. */
+/** The cipher of a file with this header. Throws `invalid_parameter` when the key for its version is missing. */
 export function openFileCipher(header: FileHeader, keys: ReaderKeys): FileCipher {
   if (header.version === 1 && keys.key) return cipherOf(header, checkKey(keys.key));
   if (header.version === 2 && keys.privateKey)
@@ -41,15 +41,15 @@ export function openFileCipher(header: FileHeader, keys: ReaderKeys): FileCipher
   throw new AppError("invalid_parameter", `A file of encryption version ${header.version} needs ${needed}.`);
 }
 
-/** Encrypts a file that is in memory: its header and its ciphertext. */
+/** Encrypts a file in memory. Returns its header and ciphertext. */
 export function encryptFile(plaintext: Uint8Array, recipient: Recipient): Buffer {
   const cipher = newFileCipher(recipient);
   return Buffer.concat([writeHeader(cipher.header), cipher.transform(plaintext, 0n)]);
 }
 
 /**
- * Decrypts a file that is in memory. Throws `invalid_parameter` when it has no header, or without the right kind of
- * key. A wrong key is not noticed: the bytes are then noise.
+ * Decrypts a file in memory. Throws `invalid_parameter` when the file has no header, or without the right kind of key.
+ * A wrong key is not detected and yields random bytes.
  */
 export function decryptFile(file: Uint8Array, keys: ReaderKeys): Buffer {
   const header = readHeader(file);

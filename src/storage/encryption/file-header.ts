@@ -1,21 +1,21 @@
 const NONCE_BYTES = 16;
 const PUBLIC_KEY_BYTES = 33;
 
-/** How many bytes precede the ciphertext, by version. */
+/** The header length in bytes, by version. */
 export const HEADER_BYTES = { 1: 1 + NONCE_BYTES, 2: 1 + PUBLIC_KEY_BYTES + NONCE_BYTES } as const;
 
-/** The longest header there is: so many bytes of a file tell whether, and how, it is encrypted. */
+/** The longest header: this many bytes of a file show whether and how it is encrypted. */
 export const MAX_HEADER_BYTES = HEADER_BYTES[2];
 
 /**
- * What stands before the ciphertext of a file (facts: storage section 6). Version 1: 0x01 and a nonce of 16 bytes, the
- * key is the reader's own. Version 2: 0x02, a compressed key of secp256k1 that was made for this file, and the nonce.
+ * The header before the ciphertext of a file (facts: storage section 6). Version 1: 0x01 and a nonce of 16 bytes; the
+ * reader holds the key. Version 2: 0x02, a compressed secp256k1 public key generated for this file, and the nonce.
  */
 export type FileHeader =
   | { readonly version: 1; readonly nonce: Buffer }
   | { readonly version: 2; readonly nonce: Buffer; readonly ephemeralPublicKey: Buffer };
 
-/** The header that `bytes` begin with. Undefined without one; a plain file may begin like one all the same. */
+/** The header at the start of `bytes`, undefined without one. A plain file may start with bytes that look like one. */
 export function readHeader(bytes: Uint8Array): FileHeader | undefined {
   const [version] = bytes;
   if (version === 1 && bytes.length >= HEADER_BYTES[1])

@@ -6,7 +6,7 @@ const COUNTER_MODULUS = 1n << 128n;
 /**
  * Applies the key stream of AES-256-CTR to `bytes`, which begin at `offset` of the plaintext: the same call encrypts
  * and decrypts. The nonce is the first counter block, a 128-bit big-endian number that grows by one every 16 bytes and
- * wraps at its end (facts: storage section 6). Any part of a file can so be read without the parts before it.
+ * wraps at its end (facts: storage section 6). Any part of a file can thus be read without the parts before it.
  */
 export function applyKeyStream(key: Uint8Array, nonce: Uint8Array, bytes: Uint8Array, offset = 0n): Buffer {
   const skipped = Number(offset % BigInt(BLOCK_BYTES));

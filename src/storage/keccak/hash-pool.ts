@@ -3,18 +3,18 @@ import { AppError } from "../../kernel/errors.ts";
 import type { HashAnswer, HashTask } from "./hash-worker.ts";
 import { CHUNK_BYTES, type Keccak, MAX_LEAVES } from "./keccak.ts";
 
-/** Below this a thread costs more than it saves, bytes: about 30 µs of hashing. */
+/** Smaller inputs are hashed inline, bytes: a thread costs more than their 30 µs of hashing. */
 const INLINE_BYTES = 16_384;
-/** Segments that one thread is given at once: one to hash, one to follow. */
+/** Segments assigned to one thread at once: one being hashed, one queued. */
 const SLOTS = 2;
 const SLOT_BYTES = MAX_LEAVES * CHUNK_BYTES;
-/** Segments that may wait for a thread; each holds 256 KiB of its owner's. */
+/** Segments that may wait for a thread; each retains 256 KiB of its caller. */
 const MAX_WAITING = 4_096;
 
 /**
- * Hashes segments on threads of their own, so that the event loop stays free. Threads begin with the first large
- * segment, and do not keep the process alive. A segment is copied into memory shared with its thread (25 µs), and stays
- * its owner's.
+ * Hashes segments on worker threads, so that the event loop stays free. Threads start with the first large segment, and
+ * do not keep the process alive. A segment is copied into memory shared with its thread (25 µs); the caller keeps its
+ * buffer.
  */
 export class HashPool {
   readonly #keccak: Keccak;
@@ -34,21 +34,21 @@ export class HashPool {
     if (data.length > SLOT_BYTES || leaves > MAX_LEAVES)
       throw new RangeError(`${data.length} bytes in ${leaves} chunks`);
     if (this.#closed || this.#waiting.length >= MAX_WAITING)
-      throw new AppError("unavailable", "Too many segments wait to be verified.");
+      throw new AppError("unavailable", "Too many segments are waiting to be verified.");
     return new Promise((resolve, reject) => {
       this.#waiting.push({ data, leaves, resolve, reject });
-      this.#hand();
+      this.#dispatch();
     });
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const { reject } of this.#waiting.splice(0)) reject(new AppError("unavailable", "Closing down."));
+    for (const { reject } of this.#waiting.splice(0)) reject(new AppError("unavailable", "Shutting down."));
     await Promise.all(this.#threads.splice(0).map((thread) => thread.stop()));
   }
 
-  /** Gives waiting segments to the least busy threads. */
-  #hand(): void {
+  /** Assigns waiting segments to the least busy threads. */
+  #dispatch(): void {
     while (this.#waiting.length > 0) {
       const thread = this.#freeThread();
       const job = thread && this.#waiting.shift();
@@ -62,7 +62,7 @@ export class HashPool {
     if (idle) return idle;
     if (this.#threads.length < this.#size) {
       const thread = new HashThread({
-        freed: () => this.#hand(),
+        freed: () => this.#dispatch(),
         died: () => {
           const at = this.#threads.indexOf(thread);
           if (at >= 0) this.#threads.splice(at, 1);
@@ -90,7 +90,7 @@ class HashThread {
   constructor({ freed, died }: { readonly freed: () => void; readonly died: () => void }) {
     const shared = new SharedArrayBuffer(SLOTS * SLOT_BYTES);
     this.#memory = new Uint8Array(shared);
-    // The worker is plain TypeScript that Node runs by itself: without flags of ours it starts in a tenth of the time.
+    // Node runs the worker's TypeScript natively: without our flags it starts in a tenth of the time.
     const file = import.meta.url.endsWith(".ts") ? "./hash-worker.ts" : "./hash-worker.js";
     this.#worker = new Worker(new URL(file, import.meta.url), { workerData: shared, execArgv: [] });
     this.#worker.on("message", ({ slot, root }: HashAnswer) => {

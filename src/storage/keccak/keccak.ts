@@ -4,7 +4,7 @@ import { assembleKeccak, FIRST_FREE_ADDRESS } from "./module.ts";
 export const CHUNK_BYTES = 256;
 /** A hash, bytes. */
 export const HASH_BYTES = 32;
-/** How many chunks or hashes one call takes at the most. */
+/** Maximum number of chunks or hashes per call. */
 export const MAX_LEAVES = 1_024;
 
 /** Keccak-256 of `CHUNK_BYTES` zero bytes: the leaf of an empty chunk. */
@@ -14,8 +14,8 @@ export const EMPTY_CHUNK_HASH = Buffer.from(
 );
 
 /**
- * Hashes chunks into leaves and leaves into roots, many at a time (see `module.ts`). One instance has memory for one
- * call: it keeps nothing between calls, and every call is synchronous.
+ * Hashes chunks into leaves and leaves into roots, many at a time (see `module.ts`). An instance has memory for one
+ * call: it keeps no state between calls, and every call is synchronous.
  */
 export class Keccak {
   readonly #chunks: (input: number, count: number, output: number) => void;
@@ -30,8 +30,8 @@ export class Keccak {
   }
 
   /**
-   * The root over `leaves` chunks, of which `data` are the first and all others are empty. The end of `data` counts as
-   * filled with zeros to a whole chunk. `data` has at most 262,144 bytes, and `leaves`, 1 to 1,024, cover it.
+   * The root over `leaves` chunks: those of `data`, then empty ones. The last chunk of `data` is padded with zeros.
+   * `data` has at most 262,144 bytes, and `leaves`, 1 to 1,024, must cover it.
    */
   rootOfChunks(data: Uint8Array, leaves: number): Buffer {
     const chunks = Math.ceil(data.length / CHUNK_BYTES);
@@ -46,7 +46,7 @@ export class Keccak {
     return this.#reduce(leaves);
   }
 
-  /** The next level of a tree: hashes of pairs, and the last hash itself where it has no partner. */
+  /** The next level of a tree: the hashes of pairs, and the last hash itself when it has no partner. */
   nextLevel(hashes: Uint8Array): Buffer {
     const count = hashes.length / HASH_BYTES;
     const next = Buffer.allocUnsafe(Math.ceil(count / 2) * HASH_BYTES);
@@ -59,7 +59,7 @@ export class Keccak {
     return next;
   }
 
-  /** The hash of two hashes side by side. */
+  /** The hash of two concatenated hashes. */
   pair(left: Uint8Array, right: Uint8Array): Buffer {
     this.#memory.set(left, HASHES_AT);
     this.#memory.set(right, HASHES_AT + HASH_BYTES);
@@ -80,7 +80,7 @@ export class Keccak {
     return Buffer.from(this.#hashes(1));
   }
 
-  /** Hashes pairs in place, which a pair allows: it is read before its hash is written, and that lies before the next. */
+  /** Hashes pairs in place: a pair is read before its hash is written, and the hash lies before the next pair. */
   #halve(count: number): number {
     const pairs = count >> 1;
     if (pairs > 0 && count % 2 === 0) this.#pairs(HASHES_AT, pairs, HASHES_AT);
@@ -97,7 +97,7 @@ export class Keccak {
   }
 }
 
-/** The types of Node leave WebAssembly to those of browsers. */
+/** Node's type definitions leave WebAssembly to those of browsers. */
 const wasm = (globalThis as unknown as { readonly WebAssembly: WebAssemblyTypes }).WebAssembly;
 type WebAssemblyTypes = {
   readonly Module: new (bytes: Uint8Array) => object;
@@ -110,6 +110,6 @@ type Exports = {
 };
 
 const CHUNKS_AT = FIRST_FREE_ADDRESS;
-/** One chunk of room behind each region, since blocks are hashed two at a time. */
+/** One spare chunk after each region, since blocks are hashed two at a time. */
 const HASHES_AT = CHUNKS_AT + (MAX_LEAVES + 1) * CHUNK_BYTES;
 const PAGES = Math.ceil((HASHES_AT + (MAX_LEAVES + 2) * HASH_BYTES) / 65_536);

@@ -11,11 +11,11 @@ import {
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { StreamKey } from "./stream-data.ts";
 
-/** A key at one version. Its value is with it where it is small, else in the file `root` at `offset`. */
+/** A key at one version. A small value is included, a larger one is in the file `root` at `offset`. */
 export type StoredEntry = StreamKey & {
   /** The sequence number of the transaction that wrote it. */
   readonly version: bigint;
-  /** 0 for a key that was deleted. */
+  /** 0 for a deleted key. */
   readonly sizeBytes: number;
   readonly offset: number;
   readonly value: Buffer | undefined;
@@ -24,23 +24,23 @@ export type StoredEntry = StreamKey & {
   readonly cursor: string;
 };
 
-/** Where to look for the next key: in a stream as of `version`, up or down from a key. */
+/** Where to search for the next key: in a stream as of `version`, up or down from a key. */
 export type Neighbourhood = {
   readonly streamId: Hex;
   readonly version: bigint;
   readonly direction: "up" | "down";
-  /** Where to begin; undefined is the first key, or the last. */
+  /** Where to begin; by default at the first key, or at the last for `down`. */
   readonly from?: { readonly key: Buffer; readonly isInclusive: boolean } | undefined;
-  /** Only keys that begin so. */
+  /** Only keys with this prefix. */
   readonly prefix?: Buffer | undefined;
 };
 
-/** What became of a transaction on streams. */
+/** The outcome of a transaction on streams. */
 export type KvTransaction = {
   readonly txSeq: bigint;
   readonly root: Hex;
   readonly sender: Hex;
-  /** "Commit", or why it was refused; null when its streams are not held here. */
+  /** "Commit", or why it was rejected; null when its streams are not held here. */
   readonly result: string | null;
   readonly isCommitted: boolean;
   readonly decidedAt: Date;
@@ -49,7 +49,7 @@ export type KvTransaction = {
 /** A stream, by its first transaction. */
 export type KvStream = { readonly streamId: Hex; readonly firstVersion: bigint; readonly cursor: string };
 
-/** A key as of a version, a deleted one too; undefined if it was not written by then. */
+/** A key as of a version, including a deleted one; undefined if it was not written by then. */
 export async function findEntry(
   queries: Queries,
   chainId: number,
@@ -60,8 +60,8 @@ export async function findEntry(
 }
 
 /**
- * The nearest keys in a direction, nearest first, without deleted ones; at most `limit`, and fewer where 4 MiB of keys
- * and values or 20,000 keys were passed. Throws `unavailable` when all of those were deleted.
+ * The nearest keys in a direction, nearest first, without deleted ones; at most `limit`, and fewer after 4 MiB of keys
+ * and values or 20,000 visited keys. Throws `unavailable` when all visited keys were deleted.
  */
 export async function findNeighbours(
   queries: Queries,
@@ -72,7 +72,7 @@ export async function findNeighbours(
   return (await walkFrom(queries, chainId, where, limit)).found;
 }
 
-/** `isCut`: the walk ended before its `limit`, and there may be more behind it. */
+/** `isCut`: the walk ended before its `limit`, and more keys may follow. */
 async function walkFrom(
   queries: Queries,
   chainId: number,
@@ -89,12 +89,12 @@ async function walkFrom(
   if (isCut && found.length === 0)
     throw new AppError(
       "unavailable",
-      "Too many deleted keys lie here. Ask from a key behind them, or as of an earlier version.",
+      "Too many deleted keys are in this range. Start from a key after them, or read an earlier version.",
     );
   return { found: found.map(toEntry), isCut };
 }
 
-/** A page of a stream's keys in their order, or against it. Throws `invalid_cursor`, also for one of a block that is gone. */
+/** A page of a stream's keys, ascending or descending. Throws `invalid_cursor`, also when its write was reorged out. */
 export async function listEntries(
   queries: Queries,
   chainId: number,
@@ -111,7 +111,7 @@ export async function listEntries(
   return { rows, hasNextPage: hasNextPage || isCut };
 }
 
-/** What became of transactions, in the order asked; undefined for one that is not decided, or none of streams. */
+/** The outcomes of transactions, in order; undefined for one that is undecided or does not write to streams. */
 export async function findTransactions(
   queries: Queries,
   chainId: number,
@@ -125,7 +125,7 @@ export async function findTransactions(
   return txSeqs.map((txSeq) => found.get(txSeq));
 }
 
-/** The streams that something was written to, by id. */
+/** The streams that were written to, by id. */
 export async function listStreams(
   queries: Queries,
   chainId: number,
@@ -136,7 +136,7 @@ export async function listStreams(
   return toPage(rows.map(toStream), page);
 }
 
-/** The ids of at most `limit` streams, in their order. */
+/** The ids of at most `limit` streams, ascending. */
 export async function listStreamIds(
   queries: Queries,
   chainId: number,
@@ -145,7 +145,7 @@ export async function listStreamIds(
   return (await queries.rows<StreamRow>(STREAMS, [chainId, "", limit])).map((row) => row.stream_id);
 }
 
-/** A stream, undefined while nothing was written to it. */
+/** A stream, undefined until it is written to. */
 export async function findStream(
   queries: Queries,
   chainId: number,
@@ -159,7 +159,7 @@ export async function findStream(
   return rows.map(toStream)[0];
 }
 
-/** A cursor names a write by its transaction and place there, since a key may be too long for one. */
+/** A cursor holds a write's transaction and place in it, since a key may be too long for a cursor. */
 async function keyAt(queries: Queries, chainId: number, streamId: Hex, cursor: string): Promise<Buffer> {
   const [version = "", ordinal = ""] = decodeCursor(cursor, 2);
   const isPlace = /^\d{1,20}$/.test(version) && /^\d{1,5}$/.test(ordinal);
@@ -171,7 +171,7 @@ async function keyAt(queries: Queries, chainId: number, streamId: Hex, cursor: s
       )
     : [];
   if (rows[0]) return Buffer.from(rows[0].key, "base64");
-  throw new AppError("invalid_cursor", "This cursor is not one of this stream.", { param: "after" });
+  throw new AppError("invalid_cursor", "This cursor does not belong to this stream.", { param: "after" });
 }
 
 type EntryRow = {
@@ -230,9 +230,9 @@ const COLUMNS = `e.stream_id, encode(e.key, 'base64') as key, e.version::text as
   t.root, t.encryption_header`;
 const INDEXED_BYTES = 512;
 const STREAM_AS_OF = "e.chain_id = $1::bigint and e.stream_id = $2::text and e.version <= $3::numeric";
-/** So many keys are passed at once, deleted ones among them. */
+/** Maximum number of keys visited per walk, including deleted ones. */
 const MAX_STEPS = 20_000;
-/** So many bytes of keys and values are read at once, and what the last key has beyond them. */
+/** A walk stops once it has read this many bytes of keys and values. */
 const MAX_WALK_BYTES = 4 * 1_048_576;
 const BYTES = "length(n.key) + coalesce(length(n.value), 0)";
 const IS_LAST = `(e.step = ${MAX_STEPS} or e.bytes >= ${MAX_WALK_BYTES})`;
@@ -249,8 +249,8 @@ const ENTRY = `
   ${WITH_FILE}`;
 
 /**
- * Goes from key to key, one look into the index each: the database's own DISTINCT ON would sort all that follows. The
- * newest version comes first among those of a key.
+ * Walks from key to key with one index lookup each: the database's own DISTINCT ON would sort all following rows. The
+ * newest version of a key comes first.
  */
 function walk(direction: "up" | "down", start: readonly string[], within: readonly string[]): string {
   const order = direction === "up" ? "asc" : "desc";
@@ -273,8 +273,8 @@ function walk(direction: "up" | "down", start: readonly string[], within: readon
 }
 
 /**
- * Keys above or below one. Only keys of 512 bytes and more share their head with others, so that for all others the
- * head alone says where to begin, behind the versions of the key itself.
+ * The condition for keys above or below a key. Only keys of 512 bytes and more share their head with others; for all
+ * other keys the head alone determines where to begin, after the versions of the key itself.
  */
 function beyond(direction: "up" | "down", isInclusive: boolean, key: string): string {
   const head = headOf(key);
@@ -302,7 +302,7 @@ function headOf(key: string): string {
   return `substring(${key} from 1 for ${INDEXED_BYTES})`;
 }
 
-/** The first bytes that come behind all that begin with `prefix`; undefined when there are none. */
+/** The first bytes that sort after everything with this prefix; undefined when there are none. */
 function successor(prefix: Buffer): Buffer | undefined {
   const last = prefix.findLastIndex((byte) => byte < 0xff);
   if (last < 0) return undefined;

@@ -1,6 +1,6 @@
 import type { Hex } from "../../kernel/text/hex.ts";
 
-/** Which streams are replayed here: every one, or those of a list. */
+/** The streams that are replayed here: all, or those of a list. */
 export type HeldStreams = "all" | readonly Hex[];
 
 /** Whether a stream is replayed here. */
@@ -8,7 +8,7 @@ export function isHeld(held: HeldStreams, streamId: Hex): boolean {
   return held === "all" || held.includes(streamId);
 }
 
-/** One text for one meaning of the setting, by which a change of it is noticed. */
+/** The canonical text of the setting, used to detect a change of it. */
 export function describeHeld(held: HeldStreams): string {
   return held === "all" ? "all" : [...new Set(held)].sort().join(",");
 }

@@ -3,10 +3,10 @@ import type { Hex } from "../../kernel/text/hex.ts";
 import { CONTROL_OPS, type ControlOp, type StreamControl, type StreamKey } from "./stream-data.ts";
 import type { PlacedWrite, StreamHead } from "./stream-reader.ts";
 
-/** What is known before a transaction of its streams and keys, and of the rights of its sender. */
+/** The state of a transaction's streams and keys and the rights of its sender, before the transaction. */
 export type StateBefore = {
   isHeld(streamId: Hex): boolean;
-  /** The version that a key was last written at, 0 for one that never was. */
+  /** The version at which a key was last written, 0 if never. */
   versionOf(at: StreamKey): bigint;
   /** A stream without any record of access control: the first to write to it becomes its admin. */
   isNew(streamId: Hex): boolean;
@@ -16,13 +16,13 @@ export type StateBefore = {
   isKeyWriter(at: StreamKey): boolean;
 };
 
-/** A transaction on streams: who sent it, and which streams its tags name. */
+/** A transaction on streams: its sender, and the streams in its tags. */
 export type StreamTransaction = {
   readonly sender: Hex;
   readonly streamIds: ReadonlySet<Hex>;
 };
 
-/** A record of access control as it is kept: `key` is empty and `account` is zero where an operation names none. */
+/** A stored access control record: `key` is empty and `account` is zero when the operation has none. */
 export type ControlRecord = {
   readonly op: number;
   readonly streamId: Hex;
@@ -30,7 +30,7 @@ export type ControlRecord = {
   readonly account: Hex;
 };
 
-/** What becomes of a transaction. `result` is the text that the network's nodes answer for it. */
+/** The outcome of a transaction. `result` is the text that the network's nodes return for it. */
 export type Verdict =
   | {
       readonly kind: "commit";
@@ -45,7 +45,7 @@ const NO_KEY = Buffer.alloc(0);
 const FAMILY = 0xf0;
 const SHOWN_KEY_CHARACTERS = 32;
 
-/** Operations that an admin alone may do. The others ask for less, or for nothing. */
+/** Operations that require an admin. The others require fewer rights, or none. */
 const FOR_ADMINS: ReadonlySet<number> = new Set<number>([
   CONTROL_OPS.GRANT_ADMIN_ROLE,
   CONTROL_OPS.SET_KEY_TO_SPECIAL,
@@ -59,13 +59,13 @@ const RENOUNCED: ReadonlySet<ControlOp> = new Set<ControlOp>([
   "RENOUNCE_SPECIAL_WRITER_ROLE",
 ]);
 
-/** The refusal of a sender who has no right on any of the transaction's streams; its file need not be read. */
+/** The rejection of a sender without rights on any of the transaction's streams; its file need not be read. */
 export const NO_RIGHT: Verdict = { kind: "refusal", result: "SenderNoWritePermission" };
 
 /**
  * Judges a transaction as every node of the network does (facts: storage section 5.3): reads and writes against the
  * version that their writer had seen, writes and controls against the sender's rights before the transaction. It is
- * taken as a whole, or not at all. Each list may have 65,536 entries, so the event loop goes on between them.
+ * committed as a whole or not at all. Each list may have 65,536 entries, so the event loop runs in between.
  */
 export async function judge(tx: StreamTransaction, head: StreamHead, before: StateBefore): Promise<Verdict> {
   const writes = lastOfEach(head.writes, keyName);
@@ -116,8 +116,8 @@ function mayWrite(at: StreamKey, before: StateBefore): boolean {
 }
 
 /**
- * Of several operations of one family on the same stream, key and account the last one counts. Whoever is first to
- * write to a stream becomes its admin; granting that role to oneself, or again to another, changes nothing.
+ * Of several operations of one family on the same stream, key and account, the last one counts. The first account to
+ * write to a stream becomes its admin; granting that role to the sender, or twice to another account, has no effect.
  */
 function effectiveControls(
   { sender, streamIds }: StreamTransaction,
@@ -170,12 +170,12 @@ function nameOf(op: number): string {
   return Object.entries(CONTROL_OPS).find(([, code]) => code === op)?.[0] ?? "UNKNOWN";
 }
 
-/** A key as results name it: the first 32 characters, or a word for what is no text. */
+/** A key as shown in results: its first 32 characters, `NONE` when empty, `UNKNOWN` when not valid UTF-8. */
 function shown(key: Buffer): string {
   if (key.length === 0) return "NONE";
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(key);
-    // The database takes no NUL in a text.
+    // The database does not accept NUL in text.
     return [...text].slice(0, SHOWN_KEY_CHARACTERS).join("").replaceAll("\0", "\ufffd");
   } catch {
     return "UNKNOWN";

@@ -10,13 +10,13 @@ export type KvFile = {
   read(offset: number, length: number): Promise<Buffer>;
 };
 
-/** The plaintext of a transaction's file; `encryptionHeader` is there when it had to be decrypted. */
+/** The plaintext of a transaction's file; `encryptionHeader` is set when the file is encrypted. */
 export type KvPlaintext = ByteSource & { readonly encryptionHeader: Buffer | undefined };
 
 /**
- * The transaction in a file. A file is taken as encrypted when it begins with 1 or 2 and we have a key for that: in a
- * plain one this byte is the upper end of the version, and 0 or 255. Without a key it is read as it is. Throws a
- * `StreamDataError` for a header that no key opens.
+ * Opens the transaction in a file. A file counts as encrypted when it begins with 1 or 2 and a key for that version is
+ * configured: in a plain file this byte is the top byte of the version, 0 or 255. Without a key, the file is read as
+ * plaintext. Throws a `StreamDataError` for a header that no key opens.
  */
 export async function openPlaintext(file: KvFile, keys: ReaderKeys): Promise<KvPlaintext> {
   const hasKey = keys.key !== undefined || keys.privateKey !== undefined;
@@ -31,7 +31,7 @@ export async function openPlaintext(file: KvFile, keys: ReaderKeys): Promise<KvP
   }
 }
 
-/** The plaintext of a file whose header was read before. */
+/** The plaintext of a file whose header is already known. */
 export function reopenPlaintext(
   file: KvFile,
   encryptionHeader: Buffer | undefined,

@@ -7,14 +7,14 @@ import { forgetFrom, lockSubmissions } from "./replay.store.ts";
 import { decodeTags } from "./stream-tags.ts";
 
 /**
- * Takes back what was replayed of blocks that are gone, in the transaction in which their submissions go: every version
- * of a key is kept, so the ones before are there again. It must come before whoever deletes the submissions.
+ * Rolls back the replay of reorged-out blocks, in the transaction that deletes their submissions: every version of a
+ * key is stored, so the previous ones become current again. It must run before the handler that deletes submissions.
  */
 export function kvRollback({ chainId, flow }: { readonly chainId: number; readonly flow: Hex }): LogHandler {
   return {
     addresses: [lowerHex(flow)],
     topics: [SUBMIT_TOPIC],
-    // What comes is replayed from the rows of submissions, once its file is here.
+    // New submissions are replayed from their rows, once the file is stored.
     async apply() {},
     async revert(tx: Queries, from: bigint) {
       const first = await lockSubmissions(tx, chainId, from);

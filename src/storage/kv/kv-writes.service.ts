@@ -6,16 +6,16 @@ import type { PreparedUpload, UploadsService } from "../uploads.service.ts";
 import { encodeStreamData, MAX_U64, type StreamData, streamsOf } from "./stream-data.ts";
 import { encodeTags } from "./stream-tags.ts";
 
-/** A transaction on streams that is to be made, and who will send it. */
+/** A transaction on streams to build, and its sender. */
 export type KvWriteRequest = Omit<StreamData, "version"> & {
-  /** The newest version that was seen; without one nothing is a conflict. */
+  /** The newest version that the writer has seen; without it, nothing conflicts. */
   readonly version?: bigint | undefined;
   readonly from: Hex;
-  /** The recipient the file is encrypted for; a gateway that replays it must have the key. */
+  /** Encrypts the file for this recipient; a gateway that replays it must have the key. */
   readonly recipient?: Recipient | undefined;
 };
 
-/** What writing takes: the file with the transaction, and what uploading it takes. */
+/** A prepared write: the file with the transaction, and its prepared upload. */
 export type PreparedKvWrite = PreparedUpload & {
   readonly content: Buffer;
   readonly tags: Hex;
@@ -24,7 +24,7 @@ export type PreparedKvWrite = PreparedUpload & {
 
 const MAX_CONTENT_BYTES = 4 * 1_048_576;
 
-/** Builds transactions on streams, for those who sign and send them. */
+/** Builds transactions on streams for clients to sign and send. */
 export class KvWritesService {
   readonly #uploads: Pick<UploadsService, "prepare">;
 
@@ -33,25 +33,28 @@ export class KvWritesService {
   }
 
   /**
-   * Builds a transaction. It writes once its submission is mined and its segments are uploaded; the same one sent
-   * twice is submitted twice, since each time it writes at another version. Throws `invalid_parameter` for what the
-   * format cannot carry or more than 4 MiB, and what preparing an upload throws.
+   * Builds a transaction. It takes effect once its submission is mined and its segments are uploaded; the same one sent
+   * twice is submitted twice, since each submission writes at its own version. Throws `invalid_parameter` for values
+   * that the format cannot encode or more than 4 MiB, and what preparing an upload throws.
    */
   async prepare({ version = MAX_U64, from, recipient, ...data }: KvWriteRequest): Promise<PreparedKvWrite> {
     const streamIds = streamsOf(data);
     if (streamIds.length === 0)
-      throw new AppError("invalid_parameter", "A transaction writes or controls at least one stream.");
+      throw new AppError("invalid_parameter", "A transaction must write to or control at least one stream.");
     const plaintext = encode({ ...data, version });
     const content = recipient ? encryptFile(plaintext, recipient) : plaintext;
     if (content.length > MAX_CONTENT_BYTES)
-      throw new AppError("invalid_parameter", `A transaction has at most ${MAX_CONTENT_BYTES} bytes here.`);
+      throw new AppError(
+        "invalid_parameter",
+        `A transaction may have at most ${MAX_CONTENT_BYTES} bytes here.`,
+      );
     const tags = encodeTags(streamIds);
     const upload = await this.#uploads.prepare({ content, tags, from, again: true });
     return { ...upload, content, tags, streamIds };
   }
 }
 
-/** A file in the segments that are uploaded of it: the last one is padded with zeros to whole chunks. */
+/** Splits a file into the segments to upload; the last one is padded with zeros to whole chunks. */
 export function segmentsOf(content: Buffer): readonly Buffer[] {
   const shape = fileShape(content.length);
   return Array.from({ length: shape.segments }, (_, index) => {
@@ -66,7 +69,7 @@ function encode(data: StreamData): Buffer {
     return encodeStreamData(data);
   } catch (error) {
     if (error instanceof RangeError)
-      throw new AppError("invalid_parameter", `Not possible: ${error.message}.`);
+      throw new AppError("invalid_parameter", `The transaction cannot be encoded: ${error.message}.`);
     throw error;
   }
 }

@@ -24,15 +24,15 @@ import { listPending, readPlace } from "./replay.store.ts";
 import { readState } from "./state.store.ts";
 import { MAX_NAMED_KEY_BYTES, MAX_U64, type StreamKey } from "./stream-data.ts";
 
-/** A key at one version. `sizeBytes` is 0 for one that was deleted. */
+/** A key at one version. `sizeBytes` is 0 for a deleted key. */
 export type KvEntry = StoredEntry;
 
 export type { KvStream, KvTransaction };
 
-/** How far the replay is: `nextSeq` is the first submission of which nothing is decided yet. */
+/** How far the replay has come: `nextSeq` is the first undecided submission. */
 export type ReplayProgress = { readonly nextSeq: bigint; readonly firstSeq: bigint | undefined };
 
-/** What an account may do with a stream and, where one was asked for, a key. */
+/** The rights of an account on a stream and, if given, a key. */
 export type KvRights = {
   readonly isAdmin: boolean;
   readonly isWriterOfStream: boolean;
@@ -46,17 +46,17 @@ type Dependencies = {
   readonly chainId: number;
   readonly held: HeldStreams;
   readonly keys: ReaderKeys;
-  /** Waits a moment for what was written through this process just now. */
+  /** Waits briefly for writes that were just uploaded through this process. */
   readonly recent: Pick<RecentWrites, "settled">;
   /** The file of a transaction. Throws `file_not_found`, `file_pruned` and `file_not_finalized`. */
   readonly fileOf: (txSeq: bigint) => Promise<KvFile>;
-  /** The number of the next submission and, where there is one, of the first. */
+  /** The number of the next submission and, if there is one, of the first. */
   readonly submissions: () => Promise<{ readonly next: bigint; readonly first: bigint | undefined }>;
 };
 
 const MAX_STREAMS = 10_000;
 
-/** Key-value streams as the chain has them: every key at every version, who may write, and the result of each transaction. */
+/** Key-value streams as on the chain: every key at every version, the rights, and the result of each transaction. */
 export class KvService {
   readonly #dependencies: Dependencies;
 
@@ -64,21 +64,21 @@ export class KvService {
     this.#dependencies = dependencies;
   }
 
-  /** A key as of `version` (latest without), also a deleted one; undefined when it was not written by then. */
+  /** A key as of `version` (by default the latest), including a deleted one; undefined if not written by then. */
   async entry(streamId: Hex, key: Buffer, version = MAX_U64): Promise<KvEntry | undefined> {
     requireKey(key);
     await this.#settled();
     return findEntry(this.#dependencies.queries, this.#dependencies.chainId, { streamId, key, version });
   }
 
-  /** The nearest key that is not deleted, up or down from one, or the first or last of all. */
+  /** The nearest key that is not deleted, up or down from a key, or the first or last of all. */
   async neighbour(where: Neighbourhood): Promise<KvEntry | undefined> {
     if (where.from) requireKey(where.from.key);
     await this.#settled();
     return (await findNeighbours(this.#dependencies.queries, this.#dependencies.chainId, where, 1))[0];
   }
 
-  /** A page of a stream's keys that are not deleted, in the order of their bytes or against it. Throws `invalid_cursor`. */
+  /** A page of a stream's keys that are not deleted, ascending or descending by bytes. Throws `invalid_cursor`. */
   async entries(where: Omit<Neighbourhood, "from">, page: PageRequest): Promise<Page<KvEntry>> {
     requireLength(where.prefix, "prefix");
     await this.#settled();
@@ -86,8 +86,8 @@ export class KvService {
   }
 
   /**
-   * At most `length` bytes of a value from `start` on, verified against the root of its file where they are not small.
-   * Throws what reading a file throws, and `invalid_parameter` when the key to decrypt it is configured no more.
+   * At most `length` bytes of a value from `start` on; values in files are verified against the root of the file.
+   * Throws what reading a file throws, and `invalid_parameter` when the decryption key is no longer configured.
    */
   async read(entry: KvEntry, start: number, length: number): Promise<Buffer> {
     const { value, version, encryptionHeader, offset, sizeBytes } = entry;
@@ -105,30 +105,30 @@ export class KvService {
       : Buffer.concat([bytes, Buffer.alloc(end - start - bytes.length)]);
   }
 
-  /** What became of transactions; undefined for those that are not decided, or are none of streams. */
+  /** The outcomes of transactions; undefined for those that are undecided or do not write to streams. */
   async transactions(txSeqs: readonly bigint[]): Promise<readonly (KvTransaction | undefined)[]> {
     await this.#settled();
     return findTransactions(this.#dependencies.queries, this.#dependencies.chainId, txSeqs);
   }
 
-  /** A stream, undefined while nothing was written to it. */
+  /** A stream, undefined until it is written to. */
   async stream(streamId: Hex): Promise<KvStream | undefined> {
     await this.#settled();
     return findStream(this.#dependencies.queries, this.#dependencies.chainId, streamId);
   }
 
-  /** The streams that something was written to, in the order of their ids. */
+  /** The streams that were written to, in the order of their ids. */
   streams(page: PageRequest): Promise<Page<KvStream>> {
     return listStreams(this.#dependencies.queries, this.#dependencies.chainId, page);
   }
 
-  /** The streams that are held here: those of the setting, or of all at most 10,000 that were written to. Ascending. */
+  /** The streams held here, ascending: those of the setting, or for `all` at most 10,000 that were written to. */
   async heldStreams(): Promise<readonly Hex[]> {
     const { held, queries, chainId } = this.#dependencies;
     return held === "all" ? listStreamIds(queries, chainId, MAX_STREAMS) : [...new Set(held)].sort();
   }
 
-  /** How far the replay is. */
+  /** How far the replay has come. */
   async progress(): Promise<ReplayProgress> {
     const { queries, chainId, submissions } = this.#dependencies;
     await this.#settled();
@@ -138,7 +138,7 @@ export class KvService {
     return { nextSeq: pending?.txSeq ?? next, firstSeq: first };
   }
 
-  /** What an account may do, as of `version`. Without a key, what is asked of keys is false. */
+  /** The rights of an account as of `version`. Without a key, the rights on keys are false. */
   async rights(
     account: Hex,
     { streamId, key = Buffer.alloc(0) }: { readonly streamId: Hex; readonly key?: Buffer | undefined },

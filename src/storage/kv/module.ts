@@ -16,7 +16,7 @@ import { RecentWrites } from "./recent-writes.ts";
 import { ReplayRunner } from "./replay.runner.ts";
 import { ReplayService } from "./replay.service.ts";
 
-/** The services of key-value. `handler` follows the logs of Flow, before whoever keeps the submissions. */
+/** The services of key-value. `handler` handles the logs of Flow, before the handler that stores submissions. */
 export type KvModule = Lifecycle & {
   readonly kv: KvService;
   readonly kvWrites: KvWritesService;
@@ -78,7 +78,7 @@ export function createKvModule(
     runner.nudge(file.root);
     if (file.txSeq !== undefined) recent.note(file.txSeq);
   });
-  // Of files that become whole in another process. What is missed, the next poll of the replay sees.
+  // Receives files completed in another process. A missed event is covered by the next poll of the replay.
   const watch = new BusListener({
     bus,
     topic: "file.progressed",
@@ -86,7 +86,10 @@ export function createKvModule(
       if (data.status === "finalized") runner.nudge(data.root as Hex);
     },
     lost: (error) =>
-      log.warn({ err: error }, "files that become whole are not heard of, and looked up instead"),
+      log.warn(
+        { err: error },
+        "events about completed files are not received; polling for the files instead",
+      ),
   });
   return {
     kv,

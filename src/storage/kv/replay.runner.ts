@@ -15,7 +15,7 @@ import {
 } from "./replay.store.ts";
 import { decodeTags } from "./stream-tags.ts";
 
-/** Finds for each of at most 100 submissions, in their order, its file when it is whole here. */
+/** For each of at most 100 submissions, in order, finds its file if it is complete. */
 type FindFiles = (txSeqs: readonly bigint[]) => Promise<readonly (KvFile | undefined)[]>;
 
 type Dependencies = {
@@ -29,22 +29,22 @@ type Dependencies = {
 };
 
 const PAGE = 100;
-/** So many transactions may wait for their files at once; those behind them wait as well. */
+/** Limits how many transactions may wait for their files at once; all later ones wait as well. */
 const MAX_PAGES = 100;
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 30_000;
 
-/** When to look for a file again that was not there. */
+/** When to retry a missing file. */
 type Wait = { readonly root: Hex; readonly until: number; readonly ms: number };
 
 /**
- * Replays transactions on streams in the order of the chain. One whose file is not here holds up those behind it on
- * the same streams, and no others. Several processes may replay at once: each transaction is decided by one of them,
- * and what it is decided by is the same for all.
+ * Replays transactions on streams in the order of the chain. A transaction whose file is missing delays later ones on
+ * the same streams, and no others. Several processes may replay at once: one of them decides each transaction, and all
+ * decide from the same state.
  */
 export class ReplayRunner {
   readonly #dependencies: Dependencies;
-  readonly #pulse = new PollTimer();
+  readonly #timer = new PollTimer();
   readonly #waits = new Map<bigint, Wait>();
   #loop: Promise<void> | undefined;
 
@@ -52,25 +52,25 @@ export class ReplayRunner {
     this.#dependencies = dependencies;
   }
 
-  /** Begins to replay, in the background, until `stop`. */
+  /** Replays in the background until `stop`. */
   start(): void {
     this.#loop ??= this.#run();
   }
 
-  /** Looks now, since this file became whole. Does nothing in a process that does not replay. */
+  /** Signals that this file is complete, so that its transactions are retried now. A no-op before `start`. */
   nudge(root: Hex): void {
-    if (!this.#loop || this.#pulse.stopped) return;
+    if (!this.#loop || this.#timer.stopped) return;
     for (const [txSeq, wait] of this.#waits) if (wait.root === root) this.#waits.delete(txSeq);
-    this.#pulse.wake();
+    this.#timer.wake();
   }
 
-  /** Lets a decision under way finish, and resolves then. */
+  /** Resolves after the current decision has finished. */
   async stop(): Promise<void> {
-    this.#pulse.stop();
+    this.#timer.stop();
     await this.#loop;
   }
 
-  /** Decides all that can be decided now. */
+  /** Decides all transactions that can be decided now. */
   async pass(): Promise<void> {
     const { database, chainId } = this.#dependencies;
     const place = await readPlace(database, chainId);
@@ -83,12 +83,12 @@ export class ReplayRunner {
       firstWaiting ??= undecided;
       const last = pending.at(-1);
       if (last) from = last.txSeq + 1n;
-      if (pending.length < PAGE || this.#pulse.stopped) break;
+      if (pending.length < PAGE || this.#timer.stopped) break;
     }
     await this.#move(place, firstWaiting ?? from);
   }
 
-  /** Decides those of a page that can be, and answers the first that cannot. */
+  /** Decides the transactions of a page that can be decided, and returns the first that cannot. */
   async #decideAll(pending: readonly PendingTransaction[], waiting: Set<Hex>): Promise<bigint | undefined> {
     const now = performance.now();
     const due = pending.filter(({ txSeq }) => (this.#waits.get(txSeq)?.until ?? 0) <= now);
@@ -97,7 +97,7 @@ export class ReplayRunner {
     let first: bigint | undefined;
     for (const transaction of pending) {
       const { txSeq, tags } = transaction;
-      if (this.#pulse.stopped) return first ?? txSeq;
+      if (this.#timer.stopped) return first ?? txSeq;
       const isDue = files.has(txSeq);
       const outcome = isDue
         ? await this.#dependencies.replay.decide(transaction, files.get(txSeq), waiting)
@@ -126,17 +126,17 @@ export class ReplayRunner {
     const { database, chainId, held, log, pollMs = 1_000 } = this.#dependencies;
     let failures = 0;
     let isOpen = false;
-    while (!this.#pulse.stopped) {
+    while (!this.#timer.stopped) {
       try {
         if (!isOpen) await database.transaction((tx) => openReplay(tx, chainId, describeHeld(held)));
         isOpen = true;
         await this.pass();
         failures = 0;
       } catch (error) {
-        log.error({ err: error }, "replaying key-value transactions failed, and is tried again");
+        log.error({ err: error }, "replaying key-value transactions failed; trying again");
         failures++;
       }
-      await this.#pulse.wait(Math.min(pollMs * 2 ** failures, MAX_WAIT_MS));
+      await this.#timer.wait(Math.min(pollMs * 2 ** failures, MAX_WAIT_MS));
     }
   }
 }

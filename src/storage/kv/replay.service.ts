@@ -28,7 +28,7 @@ import {
 } from "./stream-reader.ts";
 import { decodeTags } from "./stream-tags.ts";
 
-/** Values up to this size are kept in the database, as far as those of one transaction stay below the total. */
+/** Values up to this size are stored in the database, while those of one transaction stay below the total. */
 const INLINE_BYTES = 16_384;
 const INLINE_TOTAL_BYTES = 1_048_576;
 
@@ -39,19 +39,19 @@ type Dependencies = {
   readonly keys: ReaderKeys;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How long the file of a transaction is waited for. */
+  /** How long to wait for the file of a transaction. */
   readonly dataWaitMs: number;
-  /** Says that events were committed. */
+  /** Signals that events were committed. */
   readonly committed: () => void;
 };
 
 /**
- * `decided`: what becomes of the transaction is written down. `waits`: its file is not here yet. `behind`: an earlier
- * transaction on one of its streams waits. `gone`: another process decided it, or its block is no longer there.
+ * `decided`: the outcome of the transaction is stored. `waits`: its file is not complete yet. `behind`: an earlier
+ * transaction on one of its streams waits. `gone`: another process decided it, or its block was reorged out.
  */
 export type Outcome = "decided" | "waits" | "behind" | "gone";
 
-/** Decides what becomes of one transaction on streams, as the network's key-value nodes do (facts: storage section 5.3). */
+/** Decides transactions on streams as the network's key-value nodes do (facts: storage section 5.3). */
 export class ReplayService {
   readonly #dependencies: Dependencies;
 
@@ -60,8 +60,8 @@ export class ReplayService {
   }
 
   /**
-   * Decides a transaction of which all earlier ones on the same streams are decided. `waiting` are the streams of
-   * those that are not; `file` is undefined while it is not whole here.
+   * Decides a transaction, provided that all earlier ones on its streams are decided. `waiting` are the streams of
+   * earlier undecided transactions; `file` is undefined until it is complete.
    */
   async decide(
     pending: PendingTransaction,
@@ -71,20 +71,20 @@ export class ReplayService {
     const { database, chainId, held } = this.#dependencies;
     const streamIds = decodeTags(pending.tags) ?? [];
     if (streamIds.length === 0 || streamIds.some((id) => !isHeld(held, id)))
-      return this.#keep(pending, { result: null });
+      return this.#store(pending, { result: null });
     if (streamIds.some((id) => waiting.has(id))) return "behind";
     const rights = await readState(database, chainId, {
       ...{ account: pending.sender, version: pending.txSeq, streamIds },
       keys: [],
     });
-    // Before its file is read: a writer must not block another's stream with a file that never comes.
-    if (!rights.hasAnyRight) return this.#keep(pending, NO_RIGHT);
+    // Checked before the file is read: a sender must not block a foreign stream with a file that is never uploaded.
+    if (!rights.hasAnyRight) return this.#store(pending, NO_RIGHT);
     if (!file) return this.#missing(pending);
     try {
       return await this.#decideBy(file, pending, streamIds, waiting);
     } catch (error) {
       if (error instanceof StreamDataError)
-        return this.#keep(pending, { result: `DataParseError: ${error.message}` });
+        return this.#store(pending, { result: `DataParseError: ${error.message}` });
       if (!(error instanceof AppError)) throw error;
       this.#dependencies.log.warn(
         { txSeq: pending.txSeq.toString(), code: error.code },
@@ -112,7 +112,7 @@ export class ReplayService {
       ...state,
       isHeld: (id) => isHeld(held, id),
     });
-    if (verdict.kind === "refusal") return this.#keep(pending, verdict);
+    if (verdict.kind === "refusal") return this.#store(pending, verdict);
     return this.#commit(pending, verdict, streamIds, plaintext);
   }
 
@@ -126,7 +126,7 @@ export class ReplayService {
     const { txSeq } = pending;
     const writes = await withValues(verdict.writes, plaintext);
     const { encryptionHeader } = plaintext;
-    return this.#take(pending, async (tx) => {
+    return this.#claim(pending, async (tx) => {
       await keepDecision(tx, chainId, txSeq, { result: verdict.result, isCommitted: true, encryptionHeader });
       await insertStreams(tx, chainId, txSeq, streamIds);
       await insertWrites(tx, chainId, txSeq, writes);
@@ -135,9 +135,9 @@ export class ReplayService {
     });
   }
 
-  #keep(pending: PendingTransaction, { result }: { readonly result: string | null }): Promise<Outcome> {
+  #store(pending: PendingTransaction, { result }: { readonly result: string | null }): Promise<Outcome> {
     const { chainId } = this.#dependencies;
-    return this.#take(pending, (tx) =>
+    return this.#claim(pending, (tx) =>
       keepDecision(tx, chainId, pending.txSeq, { result, isCommitted: false, encryptionHeader: undefined }),
     );
   }
@@ -145,10 +145,10 @@ export class ReplayService {
   async #missing(pending: PendingTransaction): Promise<Outcome> {
     const { clock, dataWaitMs } = this.#dependencies;
     const waitedMs = clock.now().getTime() - pending.seenAt.getTime();
-    return waitedMs < dataWaitMs ? "waits" : this.#keep(pending, { result: "DownloadFailed" });
+    return waitedMs < dataWaitMs ? "waits" : this.#store(pending, { result: "DownloadFailed" });
   }
 
-  async #take(pending: PendingTransaction, work: (tx: Transaction) => Promise<void>): Promise<Outcome> {
+  async #claim(pending: PendingTransaction, work: (tx: Transaction) => Promise<void>): Promise<Outcome> {
     const { database, chainId, committed } = this.#dependencies;
     const isOurs = await database.transaction(async (tx) => {
       if (!(await takeDecision(tx, chainId, pending))) return false;
@@ -160,7 +160,7 @@ export class ReplayService {
   }
 }
 
-/** Tells of a transaction that was committed, or taken back, to who follows one of its streams. */
+/** Publishes that a transaction was committed or reorged out, once for each of its streams. */
 export async function publishCommitted(
   tx: Transaction | Parameters<typeof appendEvents>[0],
   { txSeq, root, sender }: Pick<PendingTransaction, "txSeq" | "root" | "sender">,
@@ -187,11 +187,13 @@ async function withValues(
 ): Promise<readonly StoredWrite[]> {
   const source = windowed(plaintext);
   const stored: StoredWrite[] = [];
-  let kept = 0;
+  let inlineBytes = 0;
   for (const write of writes) {
     const isInline =
-      write.sizeBytes > 0 && write.sizeBytes <= INLINE_BYTES && kept + write.sizeBytes <= INLINE_TOTAL_BYTES;
-    if (isInline) kept += write.sizeBytes;
+      write.sizeBytes > 0 &&
+      write.sizeBytes <= INLINE_BYTES &&
+      inlineBytes + write.sizeBytes <= INLINE_TOTAL_BYTES;
+    if (isInline) inlineBytes += write.sizeBytes;
     stored.push({ ...write, value: isInline ? await padded(source, write) : undefined });
   }
   return stored;
@@ -199,7 +201,7 @@ async function withValues(
 
 type Part = { readonly offset: number; readonly sizeBytes: number };
 
-/** A value that lies behind the end of its file, within its last sector, is zeros there. */
+/** Pads a value that extends beyond the end of its file, within the last sector, with zeros. */
 async function padded(source: Pick<KvPlaintext, "read">, { offset, sizeBytes }: Part): Promise<Buffer> {
   const bytes = await source.read(offset, sizeBytes);
   return bytes.length === sizeBytes ? bytes : Buffer.concat([bytes, Buffer.alloc(sizeBytes - bytes.length)]);

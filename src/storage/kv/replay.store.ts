@@ -4,7 +4,7 @@ import type { ControlRecord } from "./judge.ts";
 import type { StreamKey } from "./stream-data.ts";
 import { STREAM_DOMAIN } from "./stream-tags.ts";
 
-/** A tagged submission of which it is not decided yet what becomes of it. */
+/** A tagged submission that is not decided yet. */
 export type PendingTransaction = {
   readonly txSeq: bigint;
   readonly root: Hex;
@@ -15,29 +15,29 @@ export type PendingTransaction = {
   readonly seenAt: Date;
 };
 
-/** What became of a transaction. `result` is null for one whose streams are not held here. */
+/** The outcome of a transaction. `result` is null for one whose streams are not held here. */
 export type Decision = {
   readonly result: string | null;
   readonly isCommitted: boolean;
-  /** Of an encrypted file: with it and the configured key every part of the file can be read. */
+  /** For an encrypted file: with it and the configured key, every part of the file can be read. */
   readonly encryptionHeader: Buffer | undefined;
 };
 
-/** A write as it is kept: `value` where it is small, else it is read from the file at `offset` of the plaintext. */
+/** A stored write: a small value in `value`, a larger one in the file at `offset` of the plaintext. */
 export type StoredWrite = StreamKey & {
   readonly sizeBytes: number;
   readonly offset: number;
   readonly value: Buffer | undefined;
 };
 
-/** Where the replay stands. Below `nextSeq` everything is decided; every reorganisation begins a `generation`. */
+/** The position of the replay. Everything below `nextSeq` is decided; every reorg starts a new `generation`. */
 export type ReplayPlace = { readonly nextSeq: bigint; readonly generation: bigint };
 
 const ROWS_PER_STATEMENT = 1_024;
 
 /**
- * The place of the replay. When `streams`, the setting, is another one than last time, all that was replayed is
- * forgotten: what a transaction did depends on which streams are held.
+ * Initializes the position of the replay. When the setting `streams` differs from the last run, the whole replay is
+ * deleted: the outcome of a transaction depends on which streams are held.
  */
 export async function openReplay(tx: Queries, chainId: number, streams: string): Promise<void> {
   await tx.rows(
@@ -61,7 +61,7 @@ export async function readPlace(queries: Queries, chainId: number): Promise<Repl
   return { nextSeq: BigInt(rows[0]?.next_seq ?? 0), generation: BigInt(rows[0]?.generation ?? 0) };
 }
 
-/** Notes that everything below `nextSeq` is decided, unless a reorganisation came in between. */
+/** Records that everything below `nextSeq` is decided, unless a reorg happened in between. */
 export async function movePlace(
   queries: Queries,
   chainId: number,
@@ -74,7 +74,7 @@ export async function movePlace(
   );
 }
 
-/** Tagged submissions from `from` on that are not decided yet, in the order of the chain. */
+/** Undecided tagged submissions starting at `from`, in the order of the chain. */
 export async function listPending(
   queries: Queries,
   chainId: number,
@@ -92,7 +92,7 @@ export async function listPending(
   }));
 }
 
-/** Those of these submissions that are tagged and not decided yet. */
+/** Returns which of these submissions are tagged and not decided yet. */
 export async function findPending(
   queries: Queries,
   chainId: number,
@@ -106,8 +106,8 @@ export async function findPending(
 }
 
 /**
- * Takes the decision of a transaction, and answers whether it is ours: false when another process has decided, or when
- * its block is no longer part of the chain. The submission then cannot go before this transaction of the database ends.
+ * Claims the decision of a transaction. False when another process has decided it, or when its block was reorged out.
+ * When true, the submission cannot be deleted before this database transaction ends.
  */
 export async function takeDecision(
   tx: Queries,
@@ -120,16 +120,16 @@ export async function takeDecision(
     [chainId, txSeq.toString(), root, blockHash],
   );
   if (there.length === 0) return false;
-  const taken = await tx.rows(
+  const claimed = await tx.rows(
     `insert into kv_transaction (chain_id, tx_seq, root, sender, is_committed)
      values ($1::bigint, $2::numeric, $3::text, $4::text, false)
      on conflict do nothing returning tx_seq`,
     [chainId, txSeq.toString(), root, sender],
   );
-  return taken.length === 1;
+  return claimed.length === 1;
 }
 
-/** Writes down what was decided. */
+/** Stores the outcome of a transaction. */
 export async function keepDecision(
   tx: Queries,
   chainId: number,
@@ -143,7 +143,7 @@ export async function keepDecision(
   );
 }
 
-/** Writes what a transaction writes, at its version. */
+/** Stores the writes of a transaction, at its version. */
 export async function insertWrites(
   tx: Queries,
   chainId: number,
@@ -163,7 +163,7 @@ export async function insertWrites(
   });
 }
 
-/** Writes the records of access control of a transaction, at its version. */
+/** Stores the access control records of a transaction, at its version. */
 export async function insertControls(
   tx: Queries,
   chainId: number,
@@ -182,7 +182,7 @@ export async function insertControls(
   });
 }
 
-/** Notes which streams there are. */
+/** Records streams with the version of their first transaction. */
 export async function insertStreams(
   tx: Queries,
   chainId: number,
@@ -198,8 +198,8 @@ export async function insertStreams(
 }
 
 /**
- * Waits for decisions under way on the submissions of block `fromBlock` and above, lets no new one begin, and answers
- * the lowest sequence number among them.
+ * Waits for pending decisions on the submissions of block `fromBlock` and above, blocks new ones, and returns the
+ * lowest sequence number of these submissions.
  */
 export async function lockSubmissions(
   tx: Queries,
@@ -214,7 +214,7 @@ export async function lockSubmissions(
   return rows[0] && BigInt(rows[0].tx_seq);
 }
 
-/** Takes back what was decided from `version` on. Answers the transactions that had been committed, with their tags. */
+/** Deletes the outcomes from `version` on. Returns the transactions that had been committed, with their tags. */
 export async function forgetFrom(
   tx: Queries,
   chainId: number,

@@ -3,24 +3,24 @@ import type { Hex } from "../../kernel/text/hex.ts";
 import { keyName, type StateBefore } from "./judge.ts";
 import { CONTROL_OPS, type StreamKey } from "./stream-data.ts";
 
-/** What is asked of the state: the rights of `account` on these streams and keys, as of `version` and not later. */
-export type StateQuestion = {
+/** The state to read: the rights of `account` on these streams and keys, as of `version`. */
+export type StateQuery = {
   readonly account: Hex;
   readonly version: bigint;
   readonly streamIds: readonly Hex[];
   readonly keys: readonly StreamKey[];
 };
 
-/** The state of streams and keys, and whether the account may write to any key of any of these streams at all. */
+/** The state of streams and keys, and whether the account may write to any key of any of these streams. */
 export type StreamState = Omit<StateBefore, "isHeld"> & { readonly hasAnyRight: boolean };
 
 const KEYS_PER_STATEMENT = 2_048;
 
-/** Reads the state. What was not asked for is answered as if it had never been. */
+/** Reads the state. Streams and keys that were not requested are reported as never written. */
 export async function readState(
   queries: Queries,
   chainId: number,
-  { account, version, streamIds, keys }: StateQuestion,
+  { account, version, streamIds, keys }: StateQuery,
 ): Promise<StreamState> {
   const at = [chainId, version.toString(), account];
   const streams = new Map<Hex, StreamRow>();
@@ -30,8 +30,12 @@ export async function readState(
   const distinct = [...new Map(keys.map((key) => [keyName(key), key])).entries()];
   for (let first = 0; first < distinct.length; first += KEYS_PER_STATEMENT) {
     const chunk = distinct.slice(first, first + KEYS_PER_STATEMENT);
-    const asked = chunk.map(([, { streamId, key }], n) => ({ n, s: streamId, k: key.toString("base64") }));
-    for (const row of await queries.rows<KeyRow>(KEYS, [...at, JSON.stringify(asked)])) {
+    const requested = chunk.map(([, { streamId, key }], n) => ({
+      n,
+      s: streamId,
+      k: key.toString("base64"),
+    }));
+    for (const row of await queries.rows<KeyRow>(KEYS, [...at, JSON.stringify(requested)])) {
       const name = chunk[row.n]?.[0];
       if (name !== undefined) rows.set(name, row);
     }

@@ -1,12 +1,12 @@
 import type { Hex } from "../../kernel/text/hex.ts";
 
-/** A key of a stream. Keys are bytes, in the order of bytes. */
+/** A key of a stream. Keys are bytes, in byte order. */
 export type StreamKey = { readonly streamId: Hex; readonly key: Buffer };
 
-/** What a transaction writes; no bytes at all delete the key. */
+/** One write of a transaction; an empty value deletes the key. */
 export type StreamWrite = StreamKey & { readonly value: Buffer };
 
-/** The operations of access control, as the network numbers them. The upper half is the family. */
+/** The access control operations with the network's codes. The upper half of a code is the family. */
 export const CONTROL_OPS = {
   GRANT_ADMIN_ROLE: 0x00,
   RENOUNCE_ADMIN_ROLE: 0x01,
@@ -22,7 +22,7 @@ export const CONTROL_OPS = {
 
 export type ControlOp = keyof typeof CONTROL_OPS;
 
-/** One change of access control. `key` and `account` are there for the operations that name them. */
+/** One change of access control. `key` and `account` are set for the operations that need them. */
 export type StreamControl = {
   readonly op: ControlOp;
   readonly streamId: Hex;
@@ -30,27 +30,27 @@ export type StreamControl = {
   readonly account?: Hex;
 };
 
-/** A transaction on streams, as its writer makes it. */
+/** A transaction on streams, as its writer composes it. */
 export type StreamData = {
-  /** The newest version that the writer has seen: a key that was written after it is a conflict. */
+  /** The newest version that the writer has seen: a key written after it is a conflict. */
   readonly version: bigint;
   readonly reads: readonly StreamKey[];
   readonly writes: readonly StreamWrite[];
   readonly controls: readonly StreamControl[];
 };
 
-/** No list of a transaction is longer. */
+/** Maximum length of each list of a transaction. */
 export const MAX_LIST = 65_536;
-/** No key is longer. */
+/** Maximum length of a key. */
 const MAX_KEY_BYTES = 2 ** 24 - 1;
 /**
- * No longer key can be named in a request, bytes. The network's own limit is 16 MiB: longer keys are replayed and
- * listed, but each request that names one would be as large.
+ * Maximum length of a key in a request, bytes. The network's own limit is 16 MiB: longer keys are replayed and listed,
+ * but a request that contains one would be as large.
  */
 export const MAX_NAMED_KEY_BYTES = 65_536;
 export const MAX_U64 = 2n ** 64n - 1n;
 
-/** Which operations name a key, and which an account. */
+/** Which operations have a key, and which an account. */
 export const CONTROL_SHAPES: Readonly<
   Record<ControlOp, { readonly key: boolean; readonly account: boolean }>
 > = {
@@ -68,7 +68,7 @@ export const CONTROL_SHAPES: Readonly<
 
 /**
  * The file of a transaction (facts: storage section 5.2), all numbers big-endian: version, reads, writes without their
- * values, the values in the same order, controls. Throws a `RangeError` for what the format cannot carry.
+ * values, the values in the same order, controls. Throws a `RangeError` for values that the format cannot encode.
  */
 export function encodeStreamData({ version, reads, writes, controls }: StreamData): Buffer {
   return Buffer.concat([
@@ -88,8 +88,8 @@ export function encodeStreamData({ version, reads, writes, controls }: StreamDat
 }
 
 /**
- * The streams that the tags of a transaction have to name, each once in the order of appearance: those that it writes
- * and controls. Naming a stream that is only read would make the reader the admin of one that is new.
+ * The streams that the tags of a transaction must name, each once in order of appearance: those that it writes to or
+ * controls. Naming a stream that is only read would make the sender admin of it when the stream is new.
  */
 export function streamsOf({ writes, controls }: Pick<StreamData, "writes" | "controls">): readonly Hex[] {
   return [...new Set([...writes, ...controls].map(({ streamId }) => streamId))];
@@ -98,7 +98,7 @@ export function streamsOf({ writes, controls }: Pick<StreamData, "writes" | "con
 function controlBytes({ op, streamId, key, account }: StreamControl): Buffer[] {
   const shape = CONTROL_SHAPES[op];
   if (shape.key !== (key !== undefined) || shape.account !== (account !== undefined))
-    throw new RangeError(`${op} has a key or an account too many or too few`);
+    throw new RangeError(`${op} has a missing or unexpected key or account`);
   return [
     Buffer.of(CONTROL_OPS[op]),
     bytesOf(streamId),
@@ -118,7 +118,7 @@ function count(list: readonly unknown[]): Buffer {
 }
 
 function unsigned(value: bigint, bytes: number): Buffer {
-  if (value < 0n || value >= 1n << BigInt(8 * bytes)) throw new RangeError("a number does not fit");
+  if (value < 0n || value >= 1n << BigInt(8 * bytes)) throw new RangeError("a number is out of range");
   return Buffer.from(value.toString(16).padStart(2 * bytes, "0"), "hex");
 }
 

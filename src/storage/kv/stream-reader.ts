@@ -9,16 +9,16 @@ import {
   type StreamKey,
 } from "./stream-data.ts";
 
-/** Reads `length` bytes from `offset` on; fewer only at the end of what there is. */
+/** Reads `length` bytes starting at `offset`; fewer only at the end of the source. */
 export type ByteSource = {
   readonly sizeBytes: number;
   read(offset: number, length: number): Promise<Buffer>;
 };
 
-/** A write as it stands in a file: where its value is, not the value itself. */
+/** A write with the place of its value in the file instead of the value itself. */
 export type PlacedWrite = StreamKey & { readonly offset: number; readonly sizeBytes: number };
 
-/** A transaction as it was read, without its values, which may be of any size. */
+/** A decoded transaction, without its values, which may be of any size. */
 export type StreamHead = {
   readonly version: bigint;
   readonly reads: readonly StreamKey[];
@@ -26,7 +26,7 @@ export type StreamHead = {
   readonly controls: readonly StreamControl[];
 };
 
-/** The bytes are no transaction on streams. The message is part of what is told of the transaction. */
+/** The bytes are not a valid transaction on streams. The message is part of the transaction's result. */
 export class StreamDataError extends Error {
   override readonly name = "StreamDataError";
 }
@@ -34,7 +34,7 @@ export class StreamDataError extends Error {
 const SECTOR_BYTES = 256;
 const PAUSE_EVERY = 256;
 const WINDOW_BYTES = 262_144;
-/** Keys, lists and controls of a transaction are held in memory together: 65,536 keys of 80 bytes, or a few long ones. */
+/** Limits the keys, lists and controls of a transaction in memory: 65,536 keys of 80 bytes, or a few long ones. */
 const MAX_HEAD_BYTES = 8 * 1_048_576;
 
 const OPS_BY_CODE = new Map<number, ControlOp>(
@@ -42,9 +42,9 @@ const OPS_BY_CODE = new Map<number, ControlOp>(
 );
 
 /**
- * Reads a transaction on streams (facts: storage section 5.2) from a file that is read by parts; what lies behind it is
- * ignored, as the network's own nodes do, who also read zeros behind the end up to a whole sector of 256 bytes. Throws a
- * `StreamDataError` for bytes that are none, and what the source throws.
+ * Decodes a transaction on streams (facts: storage section 5.2) from a file that is read in parts. Trailing bytes are
+ * ignored and zeros are read beyond the end up to a whole sector of 256 bytes, as the network's own nodes do. Throws a
+ * `StreamDataError` for invalid bytes, and what the source throws.
  */
 export async function readStreamData(source: ByteSource): Promise<StreamHead> {
   const from = new Cursor(source);
@@ -62,7 +62,7 @@ export async function readStreamData(source: ByteSource): Promise<StreamHead> {
   return { version, reads, writes, controls };
 }
 
-/** The same bytes, read 256 KiB at a time, for who asks for small parts one after the other. */
+/** Buffers a source in windows of 256 KiB, for callers that read small parts in sequence. */
 export function windowed(source: ByteSource): ByteSource {
   let start = 0;
   let window: Buffer = Buffer.alloc(0);
@@ -87,7 +87,7 @@ async function list<T>(from: Cursor, entry: () => Promise<T>): Promise<readonly 
   const entries: T[] = [];
   for (let at = 0; at < length; at++) {
     entries.push(await entry());
-    // What is in memory already comes without a pause, and a long list would keep everybody else waiting.
+    // Entries already in memory are read without a pause, so a long list would block the event loop.
     if (at % PAUSE_EVERY === PAUSE_EVERY - 1) await setImmediate();
   }
   return entries;
@@ -116,7 +116,7 @@ async function control(from: Cursor): Promise<StreamControl> {
   };
 }
 
-/** A place in a source, from which it is read on. */
+/** Reads a source sequentially. */
 class Cursor {
   readonly #source: ByteSource;
   readonly #end: number;
@@ -128,7 +128,7 @@ class Cursor {
     this.#end = Math.ceil(source.sizeBytes / SECTOR_BYTES) * SECTOR_BYTES;
   }
 
-  /** The next `length` bytes; behind the end of the file they are zeros. */
+  /** The next `length` bytes; zeros beyond the end of the file. */
   async take(length: number): Promise<Buffer> {
     this.#taken += length;
     if (this.#taken > MAX_HEAD_BYTES) throw new StreamDataError("keys and lists take more than 8 MiB");
@@ -141,14 +141,14 @@ class Cursor {
     return `0x${(await this.take(length)).toString("hex")}`;
   }
 
-  /** A number of up to 8 bytes. One that no file can be as long as is as bad as one that this file is not. */
+  /** A number of up to 8 bytes. Numbers above the safe integers are invalid: no file is that long. */
   async unsigned(length: number): Promise<number> {
     const value = Number(`0x${(await this.take(length)).toString("hex")}`);
     if (!Number.isSafeInteger(value)) throw invalid();
     return value;
   }
 
-  /** Goes `length` bytes ahead without reading them, and answers where they begin. */
+  /** Skips `length` bytes without reading them, and returns their offset. */
   skip(length: number): number {
     const start = this.#position;
     if (length > this.#end - start) throw invalid();

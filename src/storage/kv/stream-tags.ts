@@ -10,7 +10,7 @@ export function encodeTags(streamIds: Iterable<Hex>): Hex {
   return `${STREAM_DOMAIN}${[...streamIds].map((id) => id.slice(2)).join("")}`;
 }
 
-/** The streams that a submission says it touches, each once; undefined for one that is not of key-value. */
+/** The streams named in the tags of a submission, each once; undefined for tags that are not of key-value. */
 export function decodeTags(tags: Hex): readonly Hex[] | undefined {
   const digits = tags.slice(2);
   if (!tags.startsWith(STREAM_DOMAIN) || digits.length % WORD_DIGITS !== 0) return undefined;

@@ -5,25 +5,25 @@ import { type SegmentProof, toHex } from "./proof.ts";
 import { SegmentTree } from "./segment-tree.ts";
 import { type FileShape, fileShape, SEGMENT_BYTES, SEGMENT_CHUNKS, segmentLeaves } from "./shape.ts";
 
-/** Hashes the chunks of one segment, somewhere: the root over `leaves` chunks that begin with `data`. */
+/** Hashes the chunks of one segment, possibly on a thread: the root over `leaves` chunks that begin with `data`. */
 export type SegmentHasher = { rootOfChunks(data: Uint8Array, leaves: number): Buffer | Promise<Buffer> };
 
-/** The merkle tree of a file, down to its segments: what is submitted to Flow, and what proves each segment. */
+/** The merkle tree of a file, down to its segments: the nodes to submit to Flow, and the proof of each segment. */
 export type FileTree = {
   readonly root: Hex;
   readonly shape: FileShape;
   /** The blocks of a submission: powers of two of chunks, largest first (facts: storage section 3.5). */
   readonly nodes: readonly SubmissionNode[];
-  /** The proof of a segment, or of padding behind the last one. Throws a `RangeError` for any other. */
+  /** The proof of a segment, or of padding after the last one. Throws a `RangeError` for any other index. */
   proof(index: number): SegmentProof;
 };
 
-/** Segments that are hashed at once: this many are held in memory, whatever the size of the file. */
+/** Segments hashed concurrently: at most this many are in memory, whatever the size of the file. */
 const IN_FLIGHT = 8;
 
 /**
- * Reads a file to its end and builds its tree, holding 2 MiB of it and 32 bytes for each segment. Throws a `RangeError`
- * for an empty file and one above 64 GiB, and whatever `source` throws.
+ * Reads a file to its end and builds its tree, with 2 MiB of it and 32 bytes per segment in memory. Throws a
+ * `RangeError` for an empty file and one above 64 GiB, and whatever `source` throws.
  */
 export async function hashFile(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -52,7 +52,7 @@ export async function hashFile(
   return toFileTree(keccak, shape, await SegmentTree.buildInParts(keccak, all), rest);
 }
 
-/** The tree of a file that is in memory; it is hashed at once, about 0.5 ms for 256 KiB. */
+/** The tree of a file in memory, hashed synchronously: about 0.5 ms for 256 KiB. */
 export function hashBytes(keccak: Keccak, bytes: Uint8Array): FileTree {
   const shape = fileShape(bytes.length);
   const whole = Math.floor(bytes.length / SEGMENT_BYTES);
@@ -68,13 +68,13 @@ function allRoots(keccak: Keccak, shape: FileShape, roots: readonly Buffer[], re
   if (roots.length === shape.paddedSegments) return Buffer.concat(roots);
   const emptyRootOf = emptyRoots(keccak);
   const last = keccak.rootOfChunks(rest, segmentLeaves(shape, roots.length));
-  const behind = Array.from({ length: shape.paddedSegments - roots.length - 1 }, (_, more) =>
+  const padding = Array.from({ length: shape.paddedSegments - roots.length - 1 }, (_, more) =>
     emptyRootOf(segmentLeaves(shape, roots.length + 1 + more)),
   );
-  return Buffer.concat([...roots, last, ...behind]);
+  return Buffer.concat([...roots, last, ...padding]);
 }
 
-/** Roots over empty chunks by their number. Padding has many such segments, and two numbers at the most. */
+/** Memoized roots over empty chunks, by number of chunks. Padding has many such segments, of at most two numbers. */
 export function emptyRoots(keccak: Keccak): (leaves: number) => Buffer {
   const known = new Map<number, Buffer>();
   return (leaves) => {

@@ -3,22 +3,21 @@ import { EMPTY_CHUNK_HASH, type Keccak } from "../keccak/keccak.ts";
 import { type FileShape, nextPowerOfTwo, SEGMENT_CHUNKS } from "./shape.ts";
 
 /**
- * The way from a segment to its file's root (facts: storage section 3.4). `lemma` is the segment's padded root, its
- * siblings from the bottom up, and the file's root; `path` says of each sibling whether it lies to the right. The
+ * The merkle path from a segment to its file's root (facts: storage section 3.4). `lemma` is the segment's padded root,
+ * its siblings from the bottom up, and the file's root; `path` is true for each sibling that lies to the right. The
  * proof of a file of one segment is its root alone.
  */
 export type SegmentProof = { readonly lemma: readonly Hex[]; readonly path: readonly boolean[] };
 
-/** What is wrong with a proof, in the words of the network's own nodes. */
+/** The fault of a proof, worded as by the network's own nodes. */
 export type ProofFault =
   | "invalid proof"
   | "validation failed"
   | "invalid proof node value in the padding range";
 
 /**
- * What is wrong with the proof that the segment `index` of this file has the padded root `segmentRoot`; undefined when
- * nothing is. A segment before others that hold no data proves as well that those are empty, so that nothing hides in
- * the padding.
+ * The fault of the proof that segment `index` of this file has the padded root `segmentRoot`; undefined for a valid
+ * proof. Siblings that lie in the padding must have the root of empty chunks, so that no data hides in the padding.
  */
 export function proofFault(
   keccak: Keccak,
@@ -55,7 +54,7 @@ function emptyRoot(keccak: Keccak, chunks: number): Buffer {
 
 type Step = { readonly isLeft: boolean; readonly siblingFirst: number; readonly siblingSegments: number };
 
-/** The steps from a segment up to the root, bottom first. Every part is split at the largest power of two below it. */
+/** The steps from a segment up to the root, bottom first. Each part is split at the largest power of two below it. */
 function stepsTo({ paddedSegments }: FileShape, index: number): readonly Step[] {
   const steps: Step[] = [];
   let [first, width] = [0, paddedSegments];
@@ -70,12 +69,12 @@ function stepsTo({ paddedSegments }: FileShape, index: number): readonly Step[] 
   return steps;
 }
 
-/** A hash's 32 bytes. */
+/** The 32 bytes of a hash. */
 export function toHash(hex: string | undefined): Buffer {
   return Buffer.from((hex ?? "").slice(2), "hex");
 }
 
-/** A hash as the chain writes it. */
+/** A hash as `0x` and lower-case hexadecimal digits. */
 export function toHex(hash: Uint8Array): Hex {
   return `0x${Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).toString("hex")}`;
 }

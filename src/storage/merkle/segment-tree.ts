@@ -3,12 +3,12 @@ import type { Hex } from "../../kernel/text/hex.ts";
 import { HASH_BYTES, type Keccak } from "../keccak/keccak.ts";
 import { type SegmentProof, toHex } from "./proof.ts";
 
-/** Hashes of a level that are paired without a pause: an even number, 3 ms. */
+/** Bytes of a level that are hashed without a pause: an even number of hashes, 3 ms. */
 const PART_BYTES = 8_192 * HASH_BYTES;
 
 /**
- * The tree over the padded segment roots of a file, every level of it: 64 bytes a segment. A hash without a partner
- * moves up as it is, which is the same as splitting at the largest power of two.
+ * The tree over the padded segment roots of a file, with all levels: 64 bytes per segment. A hash without a partner
+ * moves up unchanged, which is equivalent to splitting at the largest power of two.
  */
 export class SegmentTree {
   readonly #levels: readonly Buffer[];
@@ -17,7 +17,7 @@ export class SegmentTree {
     this.#levels = levels;
   }
 
-  /** Builds the tree at once: 3 ms for a file of 1 GiB. `segmentRoots` are side by side, at least one. */
+  /** Builds the tree synchronously: 3 ms for a file of 1 GiB. `segmentRoots` are concatenated, at least one. */
   static build(keccak: Keccak, segmentRoots: Buffer): SegmentTree {
     const levels = [segmentRoots];
     for (let top = segmentRoots; top.length > HASH_BYTES; ) {
@@ -27,7 +27,7 @@ export class SegmentTree {
     return new SegmentTree(levels);
   }
 
-  /** Builds the tree of a file of any size, with pauses in which the event loop goes on. */
+  /** Builds the tree of a file of any size, yielding to the event loop in between. */
   static async buildInParts(keccak: Keccak, segmentRoots: Buffer): Promise<SegmentTree> {
     const levels = [segmentRoots];
     for (let top = segmentRoots; top.length > HASH_BYTES; ) {
@@ -51,7 +51,7 @@ export class SegmentTree {
     return this.#levels.reduce((sum, level) => sum + level.length, 0);
   }
 
-  /** The hash over 2^`level` segments, the `position`th of them; 32 bytes that are not to be written to. */
+  /** The hash number `position` of a level, over 2^`level` segments: 32 bytes. Do not write to them. */
   hash(level: number, position: number): Buffer {
     const hashes = this.#levels[level];
     if (!hashes || (position + 1) * HASH_BYTES > hashes.length)
@@ -59,7 +59,7 @@ export class SegmentTree {
     return hashes.subarray(position * HASH_BYTES, (position + 1) * HASH_BYTES);
   }
 
-  /** The way from a segment to the root. Throws a `RangeError` for a segment that is none. */
+  /** The proof from a segment to the root. Throws a `RangeError` for an invalid index. */
   proof(index: number): SegmentProof {
     const lemma = [toHex(this.hash(0, index))];
     const path: boolean[] = [];

@@ -4,15 +4,15 @@ import { CHUNK_BYTES, MAX_LEAVES } from "../keccak/keccak.ts";
 export const SEGMENT_CHUNKS = MAX_LEAVES;
 /** A whole segment, bytes. */
 export const SEGMENT_BYTES = SEGMENT_CHUNKS * CHUNK_BYTES;
-/** No file is larger, bytes: 64 GiB, of which the tree over its segments takes 16 MiB. */
+/** Maximum size of a file, bytes: 64 GiB. The tree over its segments takes 16 MiB. */
 export const MAX_FILE_BYTES = 2 ** 36;
 
-/** How a file of some size is laid out (facts: storage section 3.2). */
+/** The layout of a file of some size (facts: storage section 3.2). */
 export type FileShape = {
   readonly sizeBytes: number;
   /** Chunks that hold its bytes. */
   readonly chunks: number;
-  /** Leaves of its tree: chunks and empty ones behind them. This many sectors are paid for. */
+  /** Leaves of its tree: its chunks, then empty ones. This is the number of sectors to pay for. */
   readonly paddedChunks: number;
   /** Segments that hold its bytes. */
   readonly segments: number;
@@ -20,7 +20,7 @@ export type FileShape = {
   readonly paddedSegments: number;
 };
 
-/** The layout of a file of `sizeBytes`, 1 to `MAX_FILE_BYTES`. Throws a `RangeError` for any other. */
+/** The layout of a file of `sizeBytes`, 1 to `MAX_FILE_BYTES`. Throws a `RangeError` for any other size. */
 export function fileShape(sizeBytes: number): FileShape {
   if (!Number.isInteger(sizeBytes) || sizeBytes < 1 || sizeBytes > MAX_FILE_BYTES)
     throw new RangeError(`a file has 1 to ${MAX_FILE_BYTES} bytes, not ${sizeBytes}`);
@@ -35,24 +35,24 @@ export function fileShape(sizeBytes: number): FileShape {
   };
 }
 
-/** How many bytes an uploaded segment has: whole chunks, whatever part of the last one is the file's. */
+/** The bytes of an uploaded segment: whole chunks, even when the file fills the last one only partly. */
 export function segmentBytes({ chunks }: FileShape, index: number): number {
   return Math.min(SEGMENT_CHUNKS, chunks - index * SEGMENT_CHUNKS) * CHUNK_BYTES;
 }
 
-/** How many leaves lie under a padded segment. */
+/** The number of leaves under a padded segment. */
 export function segmentLeaves({ paddedChunks }: FileShape, index: number): number {
   return Math.min(SEGMENT_CHUNKS, paddedChunks - index * SEGMENT_CHUNKS);
 }
 
-/** Up to a sixteenth of the next power of two is added, so that a tree is a few whole blocks. */
+/** Adds up to a sixteenth of the next power of two, so that a tree consists of a few whole blocks. */
 function padded(chunks: number): number {
   const power = nextPowerOfTwo(chunks);
   const unit = power >= 16 ? power / 16 : 1;
   return Math.ceil(chunks / unit) * unit;
 }
 
-/** The smallest power of two that is not below `count`. */
+/** The smallest power of two that is at least `count`. */
 export function nextPowerOfTwo(count: number): number {
   return 2 ** Math.ceil(Math.log2(count));
 }

@@ -3,13 +3,13 @@ import { constants, mkdir, open, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { NaturalBatch } from "../../kernel/async/batch.ts";
 
-/** Files that are kept open, and those that are in use beside them. */
+/** Open files are closed above this number, except those in use. */
 const MAX_OPEN = 256;
 
 const READING = constants.O_RDONLY;
 const WRITING = constants.O_RDWR | constants.O_CREAT;
 
-/** An open file, and which one it is, by its device and inode: a path may lead to another file later, or to none. */
+/** An open file and its device and inode: its path may later lead to another file, or to none. */
 type Opened = { readonly handle: FileHandle; readonly identity: () => Promise<Identity> };
 type Identity = { readonly dev: bigint; readonly ino: bigint };
 
@@ -17,28 +17,28 @@ type OpenFile = {
   readonly opened: Promise<Opened>;
   readonly syncs: NaturalBatch<undefined, undefined>;
   users: number;
-  /** Until when, by `performance.now()`, readers trust that the path still leads to this file. */
+  /** The `performance.now()` until which readers trust that the path still leads to this file. */
   checkedUntil: number;
 };
 
 /** How long readers trust a check of the path: checking takes about as long as a read. */
 const CHECKED_MS = 100;
 
-/** A file that is deleted again and again while it is written is given up. */
+/** After this many deletions of a file while it is in use, the operation fails. */
 const MAX_ATTEMPTS = 3;
 
 /**
- * Reads and writes at places of files. Files stay open for a while; writes that wait for the disk at once share one
- * flush. A write that resolved survives a crash of the machine, as far as its disk keeps its word. A file that was
- * deleted or replaced meanwhile is opened anew: bytes of a file without a name would be gone with its handle.
+ * Reads and writes at positions of files. Files stay open for a while; writes that wait for the disk at the same time
+ * share one flush. A resolved write survives a crash of the machine, provided that its disk honours flushes. A file
+ * that was deleted or replaced meanwhile is reopened: bytes of an unlinked file would be lost with its handle.
  */
 export class DiskFiles {
   readonly #open = new Map<string, OpenFile>();
   readonly #retired = new Set<OpenFile>();
 
   /**
-   * Writes at a place of a file and flushes it. A missing file is made with its folder; `created` is then awaited before
-   * anything is written to it, also by others.
+   * Writes at a position of a file and flushes it. A missing file is created with its folder; `created` is then awaited
+   * before anything is written to it, by this or any other caller.
    */
   write(path: string, position: number, data: Uint8Array, created?: () => Promise<void>): Promise<void> {
     return this.#use({ path, flags: WRITING, created }, async ({ handle }, { syncs }) => {
@@ -48,7 +48,7 @@ export class DiskFiles {
     });
   }
 
-  /** Reads `length` bytes at a place of a file; what lies behind its end is zeros. Throws when there is no such file. */
+  /** Reads `length` bytes at a position of a file, zeros beyond its end. Throws when the file does not exist. */
   read(path: string, position: number, length: number): Promise<Buffer> {
     return this.#use({ path, flags: READING }, async ({ handle }) => {
       const data = Buffer.allocUnsafeSlow(length);
@@ -61,7 +61,7 @@ export class DiskFiles {
     });
   }
 
-  /** How many bytes the file at this path has, 0 when there is none. */
+  /** The size of the file at this path in bytes, 0 when there is none. */
   async sizeOf(path: string): Promise<number> {
     try {
       return (await stat(path)).size;
@@ -71,7 +71,7 @@ export class DiskFiles {
     }
   }
 
-  /** Deletes a file, if it is there. */
+  /** Deletes a file, if it exists. */
   async remove(path: string): Promise<void> {
     for (const flags of [READING, WRITING]) {
       const key = keyOf(path, flags);
@@ -90,12 +90,12 @@ export class DiskFiles {
   }
 
   /**
-   * Works with a file, and tries again if its path leads to another file by the end. For readers the check of the path
-   * holds for `CHECKED_MS`; writers always check.
+   * Runs `work` on a file, and retries when the path leads to another file afterwards. Readers trust a check of the
+   * path for `CHECKED_MS`; writers always check.
    */
   async #use<T>(place: Place, work: (opened: Opened, open: OpenFile) => Promise<T>): Promise<T> {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const file = this.#take(place);
+      const file = this.#acquire(place);
       try {
         const opened = await file.opened;
         const result = await work(opened, file);
@@ -113,10 +113,10 @@ export class DiskFiles {
     throw new Error("the file was deleted while it was in use");
   }
 
-  #take(place: Place): OpenFile {
+  #acquire(place: Place): OpenFile {
     const key = keyOf(place.path, place.flags);
     const file = this.#open.get(key) ?? this.#openFile(place);
-    // A map keeps the order of insertion: what is used goes to its end.
+    // A map keeps insertion order: move the file to the end, as most recently used.
     this.#open.delete(key);
     this.#open.set(key, file);
     file.users++;
@@ -137,7 +137,7 @@ export class DiskFiles {
     return file;
   }
 
-  /** Whoever comes next opens the path anew; the handle is closed by the last who uses it. */
+  /** The next caller reopens the path; the old handle is closed when its last user is done. */
   #retire({ path, flags }: Place, file: OpenFile): void {
     const key = keyOf(path, flags);
     if (this.#open.get(key) === file) this.#open.delete(key);
@@ -175,7 +175,7 @@ async function isAt(path: string, { identity }: Opened): Promise<boolean> {
   }
 }
 
-/** Whether an error says that there is no such file. */
+/** Whether the error means that the file does not exist. */
 function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === "ENOENT";
 }
@@ -190,7 +190,7 @@ async function openAt({ path, flags, created }: Place): Promise<Opened> {
   return { handle, identity };
 }
 
-/** A new file is in its folder for good only when the folder was flushed as well. */
+/** A new file's directory entry is durable only after its folder is flushed as well. */
 async function openToWrite(path: string, created: (() => Promise<void>) | undefined): Promise<FileHandle> {
   try {
     return await open(path, constants.O_RDWR);
@@ -206,7 +206,7 @@ async function openToWrite(path: string, created: (() => Promise<void>) | undefi
   return handle;
 }
 
-/** Who writes may make a file that who reads does not find, so each has a handle of its own. */
+/** Readers and writers have separate handles, because only writers create missing files. */
 function keyOf(path: string, flags: number): string {
   return `${flags}:${path}`;
 }
@@ -215,13 +215,13 @@ async function close({ handle }: Opened): Promise<void> {
   await handle.close().catch(() => {});
 }
 
-/** Where the bytes of a file are. Its id makes the name new whenever a root comes again after it was deleted. */
+/** The path of a file's bytes. The id makes the name unique when a deleted root is uploaded again. */
 export function dataPath(folder: string, root: string, id: string): string {
   const shelf = (BigInt(id) % 256n).toString(16).padStart(2, "0");
   return join(folder, shelf, `${root.slice(2)}-${id}`);
 }
 
-/** Where the roots of its segments are, 32 bytes each; a file of one segment has none. */
+/** The path of a file's segment roots, 32 bytes each; a file of one segment has none. */
 export function rootsPath(folder: string, root: string, id: string): string {
   return `${dataPath(folder, root, id)}.roots`;
 }

@@ -2,6 +2,7 @@ import QuickLRU from "quick-lru";
 import type { Database, Queries, Transaction } from "../../db/database.ts";
 import { NaturalBatch } from "../../kernel/async/batch.ts";
 import { KeyedQueue } from "../../kernel/async/keyed-queue.ts";
+import { deleteInBatches, PeriodicTask } from "../../kernel/async/periodic-task.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
@@ -48,19 +49,19 @@ type Dependencies = {
   readonly log: Logger;
   readonly keccak: Keccak;
   readonly hasher: SegmentHasher;
-  /** Where the bytes are. Several processes may share it, as they share the database. */
+  /** The folder of the file contents. Several processes may share it, as they share the database. */
   readonly folder: string;
-  /** What all files may take, bytes; a tenth of it may be taken by files that the chain does not know yet. */
+  /** Maximum size of all files, bytes; files that the chain does not have yet may take a tenth of it. */
   readonly quotaBytes: number;
-  /** How long files without a submission are kept after their last segment. */
+  /** How long a file without a submission is stored after its last segment. */
   readonly unsubmittedHours: number;
-  /** Whether what is read is verified again, and not only what is written. */
+  /** Whether reads are verified too, and not only writes. */
   readonly verifies: boolean;
-  /** What others call this node. */
+  /** The public URL of this node. */
   readonly url: () => string;
-  /** Told of every file that got segments, in the transaction that notes them, and of those that end their wait. */
+  /** Receives files with new segments, in the transaction that records those, and files that got their submission. */
   readonly progressed?: (tx: Transaction, files: readonly NodeFile[]) => Promise<void>;
-  /** Said behind a transaction that `progressed` may have written in. */
+  /** Called after a transaction in which `progressed` may have written. */
   readonly committed?: () => void;
 };
 
@@ -68,16 +69,16 @@ const MAX_WRITING = 256;
 const MAX_EARLY_BYTES = 10 * 2 ** 20;
 const UNSUBMITTED_SHARE = 0.1;
 const KNOWN_IDS = 16_384;
-/** How long a file that was seen on the disk is taken to be there, as long as one is taken to be finalized. */
+/** How long a file seen on the disk is assumed to be there: as long as `FinalizedFiles` trusts a generation. */
 const PRESENT_MS = 5_000;
 const SWEEP_MS = 60_000;
 const SWEEP_BATCH = 100;
 
 /**
- * A storage node of our own: bytes in a folder, and what is there in the database. A segment counts once it is flushed
- * to the disk and its row is committed, so that a process may die anywhere and an upload goes on where it was; a file is
- * finalized when every segment counts and the chain has its submission. What is read is verified against the root, and a
- * segment that was damaged on the disk is missing from then on.
+ * The local storage node: bytes in a folder, its index in the database. A segment counts once it is flushed to the disk
+ * and its row is committed, so that an upload resumes after a crash at any point; a file is finalized when every
+ * segment counts and the chain has its submission. Reads are verified against the root, and a segment found damaged on
+ * the disk is treated as missing from then on.
  */
 export class DiskNode implements StorageNode {
   readonly #dependencies: Dependencies;
@@ -86,21 +87,24 @@ export class DiskNode implements StorageNode {
   readonly #writer: DiskWriter;
   readonly #finalized: FinalizedFiles;
   readonly #heldIds = new QuickLRU<string, string>({ maxSize: KNOWN_IDS });
-  /** Losses are noted one after the other for each file, so that none is noted over a repair. */
+  /** Serializes the losses and repairs of each file, so that a loss is never recorded over a repair. */
   readonly #repairs = new KeyedQueue();
   readonly #presentUntil = new QuickLRU<string, number>({ maxSize: KNOWN_IDS });
   readonly #finds: NaturalBatch<WantedFile, FoundFile | undefined>;
-  readonly #looks: NaturalBatch<undefined, HeldBytes>;
+  readonly #heldBytes: NaturalBatch<undefined, HeldBytes>;
   #writing = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #sweeping: Promise<unknown> = Promise.resolve();
+  readonly #sweeps = new PeriodicTask({
+    everyMs: SWEEP_MS,
+    work: () => this.sweep(),
+    failed: (error) => this.#dependencies.log.error({ err: error }, "deleting unsubmitted files failed"),
+  });
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
     const { database, chainId } = dependencies;
     this.#finalized = new FinalizedFiles(() => heldGeneration(database));
     this.#finds = new NaturalBatch((wanted) => findHeld(database, chainId, wanted), { max: 100, lanes: 2 });
-    this.#looks = new NaturalBatch(async (waiting) => {
+    this.#heldBytes = new NaturalBatch(async (waiting) => {
       const held = await heldBytes(database);
       return waiting.map(() => held);
     });
@@ -115,7 +119,7 @@ export class DiskNode implements StorageNode {
       damaged: (file, index) =>
         this.#repairs.run(file.id, async () => {
           if (index === undefined) return this.#drop(file, ALL);
-          // It may have been uploaded again while it was read.
+          // The segment may have been uploaded again during the read.
           if (!(await this.#reader.readOfIncomplete(file, index))) await this.#dropMissing(file, index);
         }),
     });
@@ -144,7 +148,7 @@ export class DiskNode implements StorageNode {
   }
 
   async read(file: NodeFile, index: number): Promise<Buffer> {
-    const place = await this.#place(file, index);
+    const place = await this.#locate(file, index);
     if (file.finalized) return this.#reader.read(place, index);
     const data = await this.#reader.readOfIncomplete(place, index);
     if (!data) throw notFinalized();
@@ -153,7 +157,7 @@ export class DiskNode implements StorageNode {
 
   async readWithProof(file: NodeFile, index: number): Promise<Segment> {
     const { root, sizeBytes } = file;
-    const place = await this.#place(file, index);
+    const place = await this.#locate(file, index);
     const data = await this.read(file, index);
     const isOne = place.shape.paddedSegments === 1;
     const proof = isOne ? { lemma: [root], path: [] } : (await this.#reader.tree(place)).proof(index);
@@ -165,7 +169,7 @@ export class DiskNode implements StorageNode {
     return [{ url: this.#dependencies.url(), shardId: 0, numShard: 1, latencyMs: 0 }];
   }
 
-  /** To be told of submissions in the transaction that brings them. Returns the files that are finalized with them. */
+  /** Call in the transaction that inserts submissions. Returns the files that are finalized by them. */
   async submitted(
     tx: Queries,
     submissions: readonly { readonly root: Hex; readonly sectors: bigint }[],
@@ -173,13 +177,13 @@ export class DiskNode implements StorageNode {
     return heldById(tx, this.#dependencies.chainId, await linkSubmissions(tx, submissions));
   }
 
-  /** To be told of roots whose submissions went, in the transaction that takes them away. */
+  /** Call with the roots of deleted submissions, in the transaction that deletes them. */
   async reverted(tx: Queries, roots: readonly Hex[]): Promise<void> {
     for (const root of roots) this.#finalized.forget(root);
     await unlinkSubmissions(tx, this.#dependencies.chainId, roots);
   }
 
-  /** Deletes files that were not submitted in time. Returns how many. */
+  /** Deletes files that were not submitted in time. Returns the count. */
   async sweep(): Promise<number> {
     const { database, chainId, unsubmittedHours: hours, progressed, committed } = this.#dependencies;
     await database.transaction(async (tx) => {
@@ -187,27 +191,19 @@ export class DiskNode implements StorageNode {
       if (adopted.length > 0) await progressed?.(tx, await heldById(tx, chainId, adopted));
     });
     committed?.();
-    for (let gone = 0; ; ) {
-      const forgotten = await forgetUnsubmitted(database, { chainId, hours, limit: SWEEP_BATCH });
+    return deleteInBatches(SWEEP_BATCH, async (limit) => {
+      const forgotten = await forgetUnsubmitted(database, { chainId, hours, limit });
       for (const file of forgotten) await this.#writer.remove(file);
-      gone += forgotten.length;
-      if (forgotten.length < SWEEP_BATCH) return gone;
-    }
+      return forgotten.length;
+    });
   }
 
   start(): void {
-    const sweep = () => {
-      this.#sweeping = this.sweep().catch((error: unknown) =>
-        this.#dependencies.log.error({ err: error }, "deleting files that were not submitted failed"),
-      );
-    };
-    sweep();
-    this.#timer = setInterval(sweep, SWEEP_MS);
+    this.#sweeps.start();
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#sweeping;
+    await this.#sweeps.stop();
     await this.#disk.close();
   }
 
@@ -222,7 +218,7 @@ export class DiskNode implements StorageNode {
     const isHere = () => this.#reader.intact(place, segment.index, checked.segmentRoot);
     if (await isHere()) return { kind: "finalized", file };
     return this.#repairs.run(place.id, async () => {
-      // Another one may have repaired it meanwhile, or have dropped all that is missing.
+      // Another upload may have repaired it meanwhile, or dropped all missing segments.
       const now = await this.#target(segment, txSeq);
       if (now.finalized && (await isHere())) return { kind: "finalized", file: now };
       if (now.finalized) await this.#dropMissing(place, segment.index);
@@ -241,16 +237,16 @@ export class DiskNode implements StorageNode {
     for (let attempt = 1; ; attempt++) {
       const heldId = file.heldId && attempt === 1 ? file.heldId : await this.#hold(file, isSubmitted);
       const place = { id: heldId, root: file.root, shape };
-      const noted = attempt === 1 ? file.uploadedSegments : 0;
-      const written = await this.#writer.write(place, segment, { segmentRoot, isLast, noted });
+      const recorded = attempt === 1 ? file.uploadedSegments : 0;
+      const written = await this.#writer.write(place, segment, { segmentRoot, isLast, recorded });
       if (written) return { kind: written.isNew ? "stored" : "duplicate", file: written.file };
       await this.#writer.remove(place);
-      // The sweep took the file between our look and our note; once more makes it anew.
-      if (attempt === 2) throw new AppError("unavailable", "The file was being deleted, try again.");
+      // The sweep deleted the file between the lookup and the insert; the second attempt creates it again.
+      if (attempt === 2) throw new AppError("unavailable", "The file was being deleted. Try again.");
     }
   }
 
-  /** The file that a segment is for, by the chain or by the uploader's word. */
+  /** The file of a segment, by the chain or, without a submission, by the uploader's claim. */
   async #target(segment: UploadedSegment, txSeq: bigint | undefined): Promise<HeldFile> {
     const { root, sizeBytes } = segment;
     const found = await this.#finds.add(txSeq === undefined ? { root, sizeBytes } : { txSeq, sizeBytes });
@@ -270,16 +266,20 @@ export class DiskNode implements StorageNode {
     return { ...UNKNOWN, root, sectors, ...sized(sizeBytes) };
   }
 
-  /** Looked at before anything is written; what is written at the same time may go beyond it, 64 MiB a process. */
+  /** Checked before anything is written; concurrent writes may exceed the quota, by 64 MiB per process. */
   async #requireRoom({ txSeq }: HeldFile, bytes: number): Promise<void> {
     const { quotaBytes } = this.#dependencies;
-    const held = await this.#looks.add(undefined);
+    const held = await this.#heldBytes.add(undefined);
     if (held.all + bytes > quotaBytes)
       throw new AppError("storage_full", "This storage node has no room left.", { retryAfterSeconds: 3_600 });
     if (txSeq === undefined && held.unsubmitted + bytes > quotaBytes * UNSUBMITTED_SHARE)
-      throw new AppError("storage_full", "Submit the file first: there is no room for files without one.", {
-        retryAfterSeconds: 60,
-      });
+      throw new AppError(
+        "storage_full",
+        "Submit the file first: there is no room left for unsubmitted files.",
+        {
+          retryAfterSeconds: 60,
+        },
+      );
   }
 
   #hold({ root, sectors, sizeBytes }: HeldFile, isSubmitted: boolean): Promise<string> {
@@ -292,7 +292,7 @@ export class DiskNode implements StorageNode {
     return file;
   }
 
-  /** A file that the database calls finalized is so only while its bytes are on the disk. */
+  /** A file that is finalized in the database counts as finalized only while its bytes are on the disk. */
   async #present<File extends HeldFile>(file: File | undefined): Promise<File | undefined> {
     if (!file?.finalized || file.heldId === undefined) return file;
     const until = this.#presentUntil.get(file.heldId) ?? 0;
@@ -306,8 +306,8 @@ export class DiskNode implements StorageNode {
     return file;
   }
 
-  /** Where a file is. Throws `file_not_finalized`, and a `RangeError` for a segment that it does not have. */
-  async #place(file: NodeFile, index: number): Promise<FileOnDisk> {
+  /** The place of a file on the disk. Throws `file_not_finalized`, and a `RangeError` for an invalid segment index. */
+  async #locate(file: NodeFile, index: number): Promise<FileOnDisk> {
     if (file.txSeq === undefined) throw notFinalized();
     const shape = checkedShape(file.sizeBytes);
     if (!(index >= 0 && index < shape.segments)) throw new RangeError(`no segment ${index}`);
@@ -321,7 +321,7 @@ export class DiskNode implements StorageNode {
     throw notFinalized();
   }
 
-  /** Drops a segment that cannot be read, and those behind the end of the file, which may have been cut off. */
+  /** Drops an unreadable segment, and the segments beyond the end of the file, which may have been truncated. */
   async #dropMissing(file: FileOnDisk, index: number): Promise<void> {
     const sizeBytes = await this.#disk.sizeOf(dataPath(this.#dependencies.folder, file.root, file.id));
     await this.#drop(file, { index, from: Math.ceil(sizeBytes / SEGMENT_BYTES) });
@@ -337,7 +337,7 @@ export class DiskNode implements StorageNode {
 
 const ALL = { index: 0, from: 0 } as const;
 
-/** A file of which nothing came yet and that the chain does not know. */
+/** A file without segments and without a submission. */
 const UNKNOWN = {
   heldId: undefined,
   txSeq: undefined,

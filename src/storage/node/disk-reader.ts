@@ -9,7 +9,7 @@ import { SegmentTree } from "../merkle/segment-tree.ts";
 import { type FileShape, SEGMENT_BYTES, segmentBytes, segmentLeaves } from "../merkle/shape.ts";
 import { type DiskFiles, dataPath, rootsPath } from "./disk-files.ts";
 
-/** A complete file on the disk. `id` is part of its name there. */
+/** A complete file on the disk. `id` is part of its file name. */
 export type FileOnDisk = { readonly id: string; readonly root: Hex; readonly shape: FileShape };
 
 type Dependencies = {
@@ -18,15 +18,15 @@ type Dependencies = {
   readonly keccak: Keccak;
   readonly hasher: SegmentHasher;
   readonly log: Logger;
-  /** Off, the disk is trusted: damage goes unseen. */
+  /** When false, the disk is trusted and damage is not detected. */
   readonly verifies: boolean;
-  /** A segment is not what it was; without an index, nothing of the file can be told to be. */
+  /** Called for a damaged segment; without an index, no segment of the file can be verified. */
   readonly damaged: (file: FileOnDisk, index: number | undefined) => Promise<void>;
 };
 
 const TREE_CACHE_BYTES = 32 * 2 ** 20;
 
-/** Reads segments from the disk and verifies each against the root of its file, as bits do rot. */
+/** Reads segments from the disk and verifies each against the root of its file, to detect bit rot. */
 export class DiskReader {
   readonly #dependencies: Dependencies;
   readonly #trees = new ByteLru<SegmentTree>({ maxBytes: TREE_CACHE_BYTES, maxShare: 1 });
@@ -35,7 +35,7 @@ export class DiskReader {
     this.#dependencies = dependencies;
   }
 
-  /** The whole chunks of a segment. Throws `storage_unavailable`, and tells of the damage, when they are not right. */
+  /** The whole chunks of a segment. When they do not verify, reports the damage and throws `storage_unavailable`. */
   async read(file: FileOnDisk, index: number): Promise<Buffer> {
     const { shape, root } = file;
     if (!this.#dependencies.verifies) return this.#bytes(file, index);
@@ -43,12 +43,12 @@ export class DiskReader {
     const data = await this.#bytes(file, index);
     const found = await this.#dependencies.hasher.rootOfChunks(data, segmentLeaves(shape, index));
     if (found.equals(expected)) return data;
-    return this.#fail(file, index, new Error("its bytes do not lead to its root"));
+    return this.#fail(file, index, new Error("the bytes do not match the root"));
   }
 
   /**
-   * The whole chunks of a segment of a file that lacks others. Undefined when they are not here, or when too many segment
-   * roots are missing to verify them; nothing is said to be damaged, since it was never reported as whole.
+   * The whole chunks of a segment of an incomplete file. Undefined when they are missing, or when too many segment
+   * roots are missing to verify them; no damage is reported, since the file was never reported as complete.
    */
   async readOfIncomplete(file: FileOnDisk, index: number): Promise<Buffer | undefined> {
     const isOne = file.shape.paddedSegments === 1;
@@ -67,27 +67,27 @@ export class DiskReader {
     return found?.equals(segmentRoot) ? data : undefined;
   }
 
-  /** The tree over the segments of a file by the roots that were written, undefined when one of them is not right. */
+  /** The tree over the segments of a file from the stored roots, undefined when one of them is wrong. */
   async #intactTree(file: FileOnDisk): Promise<SegmentTree | undefined> {
     const known = this.#trees.get(file.id);
     if (known) return known;
-    const noted = await this.#readRoots(file);
-    const tree = noted && (await SegmentTree.buildInParts(this.#dependencies.keccak, noted));
+    const stored = await this.#readRoots(file);
+    const tree = stored && (await SegmentTree.buildInParts(this.#dependencies.keccak, stored));
     if (tree?.root !== file.root) return undefined;
     this.#trees.set(file.id, tree, tree.sizeBytes);
     return tree;
   }
 
-  /** The tree over the segments of a file: kept in memory once read, since every segment needs it. */
+  /** The tree over the segments of a file, cached once read, since every segment needs it. */
   async tree(file: FileOnDisk): Promise<SegmentTree> {
     const intact = await this.#intactTree(file);
     if (intact) return intact;
-    const rebuilt = await this.#rebuilt(file);
+    const rebuilt = await this.#rebuild(file);
     this.#trees.set(file.id, rebuilt, rebuilt.sizeBytes);
     return rebuilt;
   }
 
-  /** The segment roots that were written beside the bytes. Where none was written, there is padding. */
+  /** The segment roots that were stored beside the bytes. A missing root is that of padding. */
   async #readRoots({ id, root, shape }: FileOnDisk): Promise<Buffer | undefined> {
     const { disk, folder, keccak } = this.#dependencies;
     const path = rootsPath(folder, root, id);
@@ -95,14 +95,14 @@ export class DiskReader {
     const emptyRootOf = emptyRoots(keccak);
     for (let index = 0; roots && index < shape.paddedSegments; index++) {
       const at = index * HASH_BYTES;
-      if (roots.subarray(at, at + HASH_BYTES).equals(NOTHING))
+      if (roots.subarray(at, at + HASH_BYTES).equals(NO_HASH))
         roots.set(emptyRootOf(segmentLeaves(shape, index)), at);
     }
     return roots;
   }
 
-  /** The segment roots can be had from the bytes as well: what was written of them is written anew. */
-  async #rebuilt(file: FileOnDisk): Promise<SegmentTree> {
+  /** Recomputes the segment roots from the bytes, and stores them again. */
+  async #rebuild(file: FileOnDisk): Promise<SegmentTree> {
     const { disk, folder, keccak, hasher, log } = this.#dependencies;
     const { id, root, shape } = file;
     const roots = Buffer.alloc(shape.paddedSegments * HASH_BYTES);
@@ -117,9 +117,9 @@ export class DiskReader {
     }
     const tree = await SegmentTree.buildInParts(keccak, roots);
     if (tree.root !== root)
-      return this.#fail(file, undefined, new Error("neither bytes nor roots are right"));
+      return this.#fail(file, undefined, new Error("neither the bytes nor the segment roots match the root"));
     await disk.write(rootsPath(folder, root, id), 0, roots);
-    log.warn({ root }, "the segment roots of a file were damaged and were made anew");
+    log.warn({ root }, "the segment roots of a file were damaged and have been rebuilt");
     return tree;
   }
 
@@ -135,15 +135,15 @@ export class DiskReader {
     const { log, damaged } = this.#dependencies;
     log.error({ err: cause, root: file.root, index }, "a file on the disk is damaged: upload it again");
     this.#trees.delete(file.id);
-    // What cannot be opened for want of file handles is not damaged.
-    if (!isPassing(cause)) await damaged(file, index);
+    // A file that cannot be opened for lack of file handles is not damaged.
+    if (!isTransient(cause)) await damaged(file, index);
     throw new AppError("storage_unavailable", "A segment of this file cannot be read.", { cause });
   }
 }
 
-const NOTHING = Buffer.alloc(HASH_BYTES);
+const NO_HASH = Buffer.alloc(HASH_BYTES);
 
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return code === "EMFILE" || code === "ENFILE" || code === "ENOMEM" || code === "EACCES";
 }

@@ -15,62 +15,62 @@ type Dependencies = {
   readonly chainId: number;
   readonly progressed?: (tx: Transaction, files: readonly NodeFile[]) => Promise<void>;
   readonly committed?: () => void;
-  /** Called when the file of segments that were noted before is no longer on the disk, before it is made again. */
+  /** Called when a file with recorded segments is no longer on the disk, before it is created again. */
   readonly lost: (file: FileOnDisk) => Promise<void>;
 };
 
-/** What is known of a verified segment. `noted` is how many segments of its file the database has. */
-type Verified = { readonly segmentRoot: Buffer; readonly isLast: boolean; readonly noted: number };
+/** A verified segment. `recorded` is the number of segments of its file in the database. */
+type Verified = { readonly segmentRoot: Buffer; readonly isLast: boolean; readonly recorded: number };
 
-/** A segment that is on the disk and in the database; undefined when its file is gone from the database. */
+/** A segment on the disk and in the database; undefined when its file was deleted from the database. */
 export type Recorded = { readonly isNew: boolean; readonly file: HeldFile } | undefined;
 
-/** What the smallest segment takes of a disk. */
+/** The disk space of the smallest segment. */
 const DISK_BLOCK_BYTES = 4_096;
 
-/** Writes verified segments: to the disk first, and flushed, then into the database. */
+/** Writes verified segments: first to the disk, flushed, then to the database. */
 export class DiskWriter {
   readonly #dependencies: Dependencies;
-  readonly #notes: NaturalBatch<WrittenSegment, Recorded>;
+  readonly #records: NaturalBatch<WrittenSegment, Recorded>;
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
-    this.#notes = new NaturalBatch((written) => this.#note(written), { max: 64 });
+    this.#records = new NaturalBatch((written) => this.#record(written), { max: 64 });
   }
 
-  /** Writes a segment and notes it. Undefined when the file is gone from the database. */
+  /** Writes and records a segment. Undefined when the file was deleted from the database. */
   async write(
     place: FileOnDisk,
     { index, data }: UploadedSegment,
-    { segmentRoot, isLast, noted }: Verified,
+    { segmentRoot, isLast, recorded }: Verified,
   ): Promise<Recorded> {
     const { disk, folder, lost } = this.#dependencies;
     const { id, root, shape } = place;
-    // Where the file has to be made again, the segments that were noted before went with the old one.
-    const created = noted > 0 ? () => lost(place) : undefined;
+    // If the file has to be created again, the segments recorded before were lost with the old one.
+    const created = recorded > 0 ? () => lost(place) : undefined;
     const writes = [disk.write(dataPath(folder, root, id), index * SEGMENT_BYTES, data, created)];
     if (shape.paddedSegments > 1)
       writes.push(disk.write(rootsPath(folder, root, id), index * HASH_BYTES, segmentRoot));
     await Promise.all(writes);
     const proven = isLast ? index + 1 : undefined;
     const bytes = Math.ceil(data.length / DISK_BLOCK_BYTES) * DISK_BLOCK_BYTES;
-    return this.#notes.add({ heldId: id, index, bytes, proven });
+    return this.#records.add({ heldId: id, index, bytes, proven });
   }
 
-  /** Deletes what is on the disk of a file. */
+  /** Deletes a file from the disk. */
   async remove({ id, root }: Pick<FileOnDisk, "id" | "root">): Promise<void> {
     const { disk, folder } = this.#dependencies;
     await Promise.all([disk.remove(dataPath(folder, root, id)), disk.remove(rootsPath(folder, root, id))]);
   }
 
-  async #note(written: readonly WrittenSegment[]): Promise<readonly Recorded[]> {
+  async #record(written: readonly WrittenSegment[]): Promise<readonly Recorded[]> {
     const { database, chainId, progressed, committed } = this.#dependencies;
     const { isNew, files } = await database.transaction(async (tx) => {
       const isNew = await recordSegments(tx, written);
       const files = await heldById(tx, chainId, [...new Set(written.map(({ heldId }) => heldId))]);
       const changed = new Set([...isNew].map((key) => key.slice(0, key.indexOf(":"))));
-      const told = files.filter(({ heldId }) => heldId !== undefined && changed.has(heldId));
-      if (told.length > 0) await progressed?.(tx, told);
+      const updated = files.filter(({ heldId }) => heldId !== undefined && changed.has(heldId));
+      if (updated.length > 0) await progressed?.(tx, updated);
       return { isNew, files };
     });
     committed?.();

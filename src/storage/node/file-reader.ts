@@ -4,44 +4,44 @@ import { fileFailure } from "../file-failures.ts";
 import { SEGMENT_BYTES } from "../merkle/shape.ts";
 import type { NodeFile, StorageNode } from "./storage-node.ts";
 
-/** Bytes of a file from `start` up to and without `end`. */
+/** The bytes of a file from `start` to `end`, exclusive. */
 export type ByteRange = { readonly start: number; readonly end: number };
 
 type Dependencies = {
   readonly node: Pick<StorageNode, "read">;
-  /** What verified segments may take in memory for whoever asks next, bytes. */
+  /** Size of the cache of verified segments, bytes. */
   readonly cacheBytes: number;
 };
 
-/** Segments that one stream asks for before they are needed. */
+/** Segments that one stream reads ahead. */
 const READ_AHEAD = 4;
-/** Segments that all streams together may ask for ahead: 64 MiB. Beyond, each asks for one at a time. */
+/** Concurrent reads up to which streams may read ahead: 64 MiB. Beyond, each stream reads one segment at a time. */
 const MAX_AHEAD = 256;
-/** What `read` may be asked for at once, bytes. */
+/** The limit of one `read` call, bytes. */
 const MAX_READ_BYTES = 64 * 2 ** 20;
 
 /**
- * Reads finalized files as the bytes that were stored: every segment is verified before a byte of it is handed out, and
- * the zeros behind a file's end are cut off. A segment that several ask for is read once.
+ * Reads finalized files as the bytes that were stored: every segment is verified before any of its bytes is returned,
+ * and the padding after a file's end is cut off. Concurrent readers of a segment share one read.
  */
 export class FileReader {
   readonly #node: Pick<StorageNode, "read">;
   readonly #cache: ByteLru<Buffer>;
-  /** Larger files would drive out all others on their way through. */
-  readonly #maxKeptBytes: number;
+  /** Larger files are not cached, because they would evict all others. */
+  readonly #maxCachedBytes: number;
   readonly #reading = new Map<string, SharedRead>();
 
   constructor({ node, cacheBytes }: Dependencies) {
     this.#node = node;
     this.#cache = new ByteLru({ maxBytes: cacheBytes, maxShare: 1 });
-    this.#maxKeptBytes = cacheBytes / 4;
+    this.#maxCachedBytes = cacheBytes / 4;
   }
 
   /**
-   * The bytes of a file, or a range of them, as they come. Each buffer is one segment's and may be shared: do not write
-   * to it. `return()` ends it at once. The iterator fails with `storage_unavailable` when a segment cannot be had.
-   * Throws `file_not_finalized`, `file_pruned`, and a `RangeError` for a range beyond the file. Of a file that is not
-   * finalized, `present` reads the segments that are here, and the iterator fails with `file_not_finalized` at others.
+   * The bytes of a file, or a range of them, as they arrive. Each buffer belongs to one segment and may be shared: do
+   * not write to it. `return()` ends it at once. The iterator fails with `storage_unavailable` when a segment cannot be
+   * read. Throws `file_not_finalized`, `file_pruned`, and a `RangeError` for a range beyond the file. With `present`,
+   * the file need not be finalized; the iterator fails with `file_not_finalized` at a missing segment.
    */
   stream(
     file: NodeFile,
@@ -55,7 +55,7 @@ export class FileReader {
     });
   }
 
-  /** The bytes of a file, or a range of them, at once: at most 64 MiB. Fails like `stream`. */
+  /** The bytes of a file, or a range of them, in one buffer of at most 64 MiB. Fails like `stream`. */
   async read(file: NodeFile, range: ByteRange = { start: 0, end: file.sizeBytes }): Promise<Buffer> {
     requireReadable(file, range);
     if (range.end - range.start > MAX_READ_BYTES)
@@ -68,8 +68,8 @@ export class FileReader {
 
   #acquire(file: NodeFile, index: number): HeldRead {
     const key = `${file.root}:${file.sizeBytes}:${index}`;
-    const kept = this.#cache.get(key);
-    if (kept) return { data: Promise.resolve(kept), release() {} };
+    const cached = this.#cache.get(key);
+    if (cached) return { data: Promise.resolve(cached), release() {} };
     const known = this.#reading.get(key);
     if (known) return known.join();
     const read = new SharedRead((signal) => this.#node.read(file, index, signal));
@@ -79,14 +79,14 @@ export class FileReader {
     };
     read.data.then((data) => {
       over();
-      if (file.sizeBytes <= this.#maxKeptBytes) this.#cache.set(key, data, data.length);
+      if (file.sizeBytes <= this.#maxCachedBytes) this.#cache.set(key, data, data.length);
     }, over);
     read.onAbandoned = over;
     return read.join();
   }
 }
 
-/** The bytes of a file, segment by segment, a few of them asked for ahead. */
+/** The bytes of a file, segment by segment, with a few segments read ahead. */
 class FileStream implements AsyncIterableIterator<Buffer> {
   readonly #file: NodeFile;
   readonly #range: ByteRange;
@@ -106,7 +106,8 @@ class FileStream implements AsyncIterableIterator<Buffer> {
   }
 
   next(): Promise<IteratorResult<Buffer>> {
-    if (this.#waiting) return Promise.reject(new Error("one part at a time is read of a file"));
+    if (this.#waiting)
+      return Promise.reject(new Error("call next() only after the previous call has resolved"));
     this.#fill();
     const head = this.#ahead.shift();
     if (!head) return this.return();
@@ -160,7 +161,7 @@ class FileStream implements AsyncIterableIterator<Buffer> {
       if (this.#ahead.length > 0 && !this.#source.mayReadAhead()) return;
       const index = this.#next++;
       const read = this.#source.acquire(index);
-      // Its failure goes to whoever waits for it; until then it is ignored.
+      // A failure is reported by the `next()` that needs this segment; until then it is ignored.
       read.data.catch(() => {});
       this.#ahead.push({ index, read });
     }
@@ -176,10 +177,10 @@ class FileStream implements AsyncIterableIterator<Buffer> {
 }
 
 type Source = { acquire(index: number): HeldRead; mayReadAhead(): boolean };
-/** One reader's part in a read. It is to be released once, whether the data came or not. */
+/** One reader's share of a read. Release it once, whether or not the data arrived. */
 type HeldRead = { readonly data: Promise<Buffer>; readonly release: () => void };
 
-/** A read that several wait for; it is given up when all of them have gone. */
+/** A read shared by several readers; it is aborted when all of them have released it. */
 class SharedRead {
   readonly data: Promise<Buffer>;
   onAbandoned: () => void = () => {};
@@ -203,7 +204,7 @@ class SharedRead {
       isHeld = false;
       if (--this.#readers > 0 || this.#isOver) return;
       this.onAbandoned();
-      this.#abort.abort(new AppError("unavailable", "Nobody waits for this segment any more."));
+      this.#abort.abort(new AppError("unavailable", "No reader waits for this segment any more."));
     };
     return { data: this.data, release };
   }

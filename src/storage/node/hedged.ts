@@ -1,23 +1,23 @@
-/** How long to wait for one answer before another is asked beside it, and for any at all, milliseconds. */
+/** How long to wait for one candidate before also querying the next, and for any answer at all, milliseconds. */
 export type HedgeTimes = { readonly hedgeMs: number; readonly deadlineMs: number };
 
 /**
- * Asks candidates one after the other: the next one at once when one fails, and beside it when one takes longer than
- * `hedgeMs`. Resolves with the first answer and gives up the others; rejects with the last failure when all failed or
- * the deadline passed, or at once with the reason of `signal`.
+ * Queries candidates in order: the next one at once when one fails, or in parallel when one takes longer than
+ * `hedgeMs`. Resolves with the first answer and aborts the others; rejects with the last failure when all failed or the
+ * deadline passed, or at once with the reason of `signal`.
  */
 export async function hedged<Candidate, Answer>(
   candidates: readonly Candidate[],
-  ask: (candidate: Candidate, signal: AbortSignal) => Promise<Answer>,
+  query: (candidate: Candidate, signal: AbortSignal) => Promise<Answer>,
   { hedgeMs, deadlineMs, signal }: HedgeTimes & { readonly signal?: AbortSignal | undefined },
 ): Promise<Answer> {
   signal?.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const giveUp = new AbortController();
-  let lastFailure: unknown = new Error("there is nobody to ask");
+  const abandon = new AbortController();
+  let lastFailure: unknown = new Error("there are no candidates");
   let [next, open] = [0, 0];
   let hedge: NodeJS.Timeout | undefined;
-  const askNext = () => {
+  const queryNext = () => {
     clearTimeout(hedge);
     const candidate = candidates[next++];
     if (candidate === undefined) {
@@ -25,21 +25,21 @@ export async function hedged<Candidate, Answer>(
       return;
     }
     open++;
-    hedge = setTimeout(askNext, hedgeMs);
-    ask(candidate, giveUp.signal).then(resolve, (error: unknown) => {
+    hedge = setTimeout(queryNext, hedgeMs);
+    query(candidate, abandon.signal).then(resolve, (error: unknown) => {
       open--;
       lastFailure = error;
-      if (!giveUp.signal.aborted) askNext();
+      if (!abandon.signal.aborted) queryNext();
     });
   };
   const onAbort = () => reject(signal?.reason);
   signal?.addEventListener("abort", onAbort, { once: true });
   const deadline = setTimeout(() => reject(lastFailure), deadlineMs);
-  askNext();
+  queryNext();
   try {
     return await promise;
   } finally {
-    giveUp.abort();
+    abandon.abort();
     clearTimeout(hedge);
     clearTimeout(deadline);
     signal?.removeEventListener("abort", onAbort);

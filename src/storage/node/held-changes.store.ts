@@ -1,7 +1,7 @@
 import type { Queries } from "../../db/database.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 
-/** A segment that is on the disk. `proven` says how many segments its file has, where this is the last of them. */
+/** A segment on the disk. `proven` is the number of segments of its file, given with the last segment. */
 export type WrittenSegment = {
   readonly heldId: string;
   readonly index: number;
@@ -9,10 +9,10 @@ export type WrittenSegment = {
   readonly proven: number | undefined;
 };
 
-/** What is on the disk, bytes: all, and what the chain has no submission of. */
+/** Bytes on the disk: of all files, and of files without a submission on the chain. */
 export type HeldBytes = { readonly all: number; readonly unsubmitted: number };
 
-/** Makes room for a file of which the first segment is about to be written. Returns its id; again, the same one. */
+/** Inserts a file before its first segment is written. Idempotent: returns the id of the existing file. */
 export async function holdFile(
   queries: Queries,
   file: {
@@ -24,7 +24,7 @@ export async function holdFile(
 ): Promise<string> {
   const parameters = [file.root, file.sectors, file.sizeBytes, file.isSubmitted];
   const [row] = await queries.rows<{ id: string }>(HOLD, parameters);
-  if (!row) throw new Error("a held file was neither made nor found");
+  if (!row) throw new Error("a held file was neither inserted nor found");
   return row.id;
 }
 
@@ -36,43 +36,43 @@ export async function heldBytes(queries: Queries): Promise<HeldBytes> {
 }
 
 /**
- * Notes segments that are on the disk, in one transaction with whatever is told of them, and which files are complete
- * with them. Returns which segments are new, as `id:index`; none is of a file that is gone.
+ * Records segments that are on the disk, and which files they complete, in the same transaction as the events about
+ * them. Returns the new segments as `id:index`, without those of deleted files.
  */
 export async function recordSegments(
   tx: Queries,
   segments: readonly WrittenSegment[],
 ): Promise<ReadonlySet<string>> {
-  const asked = JSON.stringify(
+  const written = JSON.stringify(
     segments.map(({ heldId, index, bytes, proven }) => ({ file_id: heldId, index, bytes, proven })),
   );
-  await tx.rows(LOCK, [asked]);
-  const added = await tx.rows<{ file_id: string; index: number }>(ADD_SEGMENTS, [asked]);
+  await tx.rows(LOCK, [written]);
+  const added = await tx.rows<{ file_id: string; index: number }>(ADD_SEGMENTS, [written]);
   const keys = added.map(({ file_id, index }) => ({ file_id, index }));
-  await tx.rows(COUNT, [asked, JSON.stringify(keys)]);
-  await tx.rows(COMPLETE, [asked]);
+  await tx.rows(COUNT, [written, JSON.stringify(keys)]);
+  await tx.rows(COMPLETE, [written]);
   return new Set(added.map(({ file_id, index }) => `${file_id}:${index}`));
 }
-/** The chain has submissions of these files: they are kept. Returns the ids of those that are complete. */
+/** Marks files as submitted, so that they are not swept. Returns the ids of those that are complete. */
 export async function linkSubmissions(
   tx: Queries,
   files: readonly { readonly root: Hex; readonly sectors: bigint }[],
 ): Promise<readonly string[]> {
-  const asked = files.map(({ root, sectors }) => ({ root, sectors: sectors.toString() }));
-  return idsOf(await tx.rows<{ id: string }>(ADOPT, [JSON.stringify(asked)]));
+  const submitted = files.map(({ root, sectors }) => ({ root, sectors: sectors.toString() }));
+  return idsOf(await tx.rows<{ id: string }>(LINK, [JSON.stringify(submitted)]));
 }
 
-/** Adopts what the chain has and the transaction of its submission could not see. Returns the ids of complete files. */
+/** Marks submitted files that the submission's transaction could not see. Returns the ids of complete files. */
 export async function linkOverlooked(tx: Queries, chainId: number): Promise<readonly string[]> {
-  return idsOf(await tx.rows<{ id: string }>(ADOPT_OVERLOOKED, [chainId]));
+  return idsOf(await tx.rows<{ id: string }>(LINK_OVERLOOKED, [chainId]));
 }
 
-/** The chain took submissions back: files without any other begin to wait for one. */
+/** Handles reorged-out submissions: files without any other submission count as unsubmitted from now on. */
 export async function unlinkSubmissions(tx: Queries, chainId: number, roots: readonly Hex[]): Promise<void> {
-  await tx.rows(DISOWN, [chainId, JSON.stringify(roots)]);
+  await tx.rows(UNLINK, [chainId, JSON.stringify(roots)]);
 }
 
-/** Deletes at most `limit` files that were not submitted within `hours` of their last segment. Returns their places. */
+/** Deletes at most `limit` files not submitted within `hours` of their last segment. Returns their ids and roots. */
 export async function forgetUnsubmitted(
   queries: Queries,
   { chainId, hours, limit }: { readonly chainId: number; readonly hours: number; readonly limit: number },
@@ -80,9 +80,7 @@ export async function forgetUnsubmitted(
   return queries.rows<{ id: string; root: Hex }>(FORGET, [chainId, hours, limit]);
 }
 
-/**
- * Drops a damaged segment and all from `from` on: the file is incomplete without them, and they may be uploaded again.
- */
+/** Drops a damaged segment and all segments from `from` on: the file is incomplete until they are uploaded again. */
 export async function dropSegments(
   queries: Queries,
   heldId: string,
@@ -96,36 +94,36 @@ function idsOf(rows: readonly { readonly id: string }[]): readonly string[] {
 }
 
 const HOLD = `
-  with made as (
+  with inserted as (
     insert into held_file (root, sectors, claimed_bytes, unsubmitted_since)
     values ($1, $2::bigint, $3::bigint, case when $4::boolean then null else now() end)
     on conflict (root, sectors) do update set root = excluded.root
     returning id
   )
-  select id::text as id from made`;
+  select id::text as id from inserted`;
 
-const ASKED = `jsonb_to_recordset($1::text::jsonb) as asked(file_id bigint, index int, bytes int, proven int)`;
-const ASKED_FILES = `select file_id from ${ASKED}`;
+const WRITTEN = `jsonb_to_recordset($1::text::jsonb) as written(file_id bigint, index int, bytes int, proven int)`;
+const WRITTEN_FILES = `select file_id from ${WRITTEN}`;
 
-/** Files are locked by their ids in order, here and wherever several are. */
-const LOCK = `select id from held_file where id in (${ASKED_FILES}) order by id for update`;
+/** Files are locked in the order of their ids, here and wherever several are locked. */
+const LOCK = `select id from held_file where id in (${WRITTEN_FILES}) order by id for update`;
 
 const ADD_SEGMENTS = `
   insert into held_segment (file_id, index, bytes)
-  select distinct on (file_id, index) file_id, index, asked.bytes from ${ASKED} join held_file f on f.id = file_id
+  select distinct on (file_id, index) file_id, index, written.bytes from ${WRITTEN} join held_file f on f.id = file_id
   on conflict do nothing
   returning file_id::text as file_id, index`;
 
-/** The last segment says how many there are: a claim that was proven with fewer counts, since what follows is empty. */
+/** The last segment proves the count: a smaller proven count wins, since everything after it is empty. */
 const COUNT = `
-  with asked as (select * from ${ASKED}),
+  with written as (select * from ${WRITTEN}),
   added as (
-    select a.file_id, count(*)::int as segments, sum(asked.bytes)::bigint as bytes
+    select a.file_id, count(*)::int as segments, sum(written.bytes)::bigint as bytes
     from jsonb_to_recordset($2::text::jsonb) as a(file_id bigint, index int)
-    join (select distinct on (file_id, index) * from asked) as asked using (file_id, index)
+    join (select distinct on (file_id, index) * from written) as written using (file_id, index)
     group by a.file_id
   ),
-  proven as (select file_id, min(proven) as segments from asked group by file_id),
+  proven as (select file_id, min(proven) as segments from written group by file_id),
   counted as (
     update held_file f
     set uploaded = f.uploaded + coalesce(added.segments, 0), bytes = f.bytes + coalesce(added.bytes, 0),
@@ -139,39 +137,39 @@ const COUNT = `
   set bytes = held_bytes.bytes + (select coalesce(sum(bytes), 0) from counted),
     unsubmitted = unsubmitted + (select coalesce(sum(bytes), 0) from counted where is_unsubmitted)`;
 
-/** Of two files of one root, the earlier submission stands first as soon as it is complete: a new generation. */
+/** Of two files of one root, the earlier submission takes precedence once complete: a new generation begins. */
 const COMPLETE = `
   with completed as (
     update held_file f set complete_at = now()
-    where f.id in (${ASKED_FILES}) and f.complete_at is null and f.uploaded >= f.segments
+    where f.id in (${WRITTEN_FILES}) and f.complete_at is null and f.uploaded >= f.segments
       and (select count(*) from held_segment s where s.file_id = f.id and s.index < f.segments) = f.segments
     returning f.id, f.root
   )
   update held_bytes set generation = generation + 1
   where exists (select 1 from completed join held_file other on other.root = completed.root and other.id <> completed.id)`;
 
-const ADOPTED = `
-  adopted as (
+const LINKED = `
+  linked as (
     update held_file f set unsubmitted_since = null from waiting where f.id = waiting.id
     returning f.id, f.bytes, f.complete_at
   ),
   counted as (
-    update held_bytes set unsubmitted = unsubmitted - (select coalesce(sum(bytes), 0) from adopted)
-    where exists (select 1 from adopted)
+    update held_bytes set unsubmitted = unsubmitted - (select coalesce(sum(bytes), 0) from linked)
+    where exists (select 1 from linked)
   )
-  select id::text as id from adopted where complete_at is not null`;
+  select id::text as id from linked where complete_at is not null`;
 
-const ADOPT = `
+const LINK = `
   with waiting as (
     select f.id from held_file f
-    join jsonb_to_recordset($1::text::jsonb) as asked(root text, sectors bigint)
-      on f.root = asked.root and f.sectors = asked.sectors
+    join jsonb_to_recordset($1::text::jsonb) as submitted(root text, sectors bigint)
+      on f.root = submitted.root and f.sectors = submitted.sectors
     where f.unsubmitted_since is not null
     order by f.id for update of f
   ),
-  ${ADOPTED}`;
+  ${LINKED}`;
 
-const ADOPT_OVERLOOKED = `
+const LINK_OVERLOOKED = `
   with waiting as (
     select f.id from held_file f
     where f.unsubmitted_since is not null and exists (
@@ -180,9 +178,9 @@ const ADOPT_OVERLOOKED = `
     )
     order by f.id limit 1000 for update
   ),
-  ${ADOPTED}`;
+  ${LINKED}`;
 
-const DISOWN = `
+const UNLINK = `
   with lone as (
     select f.id from held_file f
     where f.root in (select jsonb_array_elements_text($2::text::jsonb)) and f.unsubmitted_since is null
@@ -192,11 +190,11 @@ const DISOWN = `
       )
     order by f.id for update
   ),
-  disowned as (
+  unlinked as (
     update held_file f set unsubmitted_since = now() from lone where f.id = lone.id returning f.bytes
   )
   update held_bytes
-  set unsubmitted = unsubmitted + (select coalesce(sum(bytes), 0) from disowned), generation = generation + 1`;
+  set unsubmitted = unsubmitted + (select coalesce(sum(bytes), 0) from unlinked), generation = generation + 1`;
 
 const FORGET = `
   with old as (

@@ -3,40 +3,40 @@ import type { Hex } from "../../kernel/text/hex.ts";
 import { SEGMENT_BYTES } from "../merkle/shape.ts";
 import type { FileId, NodeFile } from "./storage-node.ts";
 
-/** A file as our node holds it. Without `heldId` nothing of it came yet. */
+/** A file as the local node holds it. Without `heldId`, no segment of it was uploaded yet. */
 export type HeldFile = NodeFile & {
   readonly heldId: string | undefined;
   readonly sectors: number;
-  /** How many segments are needed of it: the zeros behind the last of them need none. */
+  /** The number of segments to upload: trailing zeros need none. */
   readonly heldSegments: number;
 };
 
-/** One that was looked up, with the generation of the look-up: while that is the newest, a finalized file stays one. */
+/** A file with the generation of its lookup: it stays finalized while that generation is the newest. */
 export type FoundFile = HeldFile & { readonly generation: bigint };
 
-/** Which file a segment is for: a size tells files of one root apart that were submitted with different ones. */
+/** The file to look up: a size distinguishes files of one root that were submitted with different sizes. */
 export type WantedFile = FileId & { readonly sizeBytes?: number | undefined };
 
-/** For each wanted file, in their order: the first submission of it that is complete here, else the first. */
+/** For each wanted file, in order: its first submission that is complete here, else its first submission. */
 export async function findHeld(
   queries: Queries,
   chainId: number,
   wanted: readonly WantedFile[],
 ): Promise<readonly (FoundFile | undefined)[]> {
-  const asked = wanted.map((file, at) => ({
+  const lookups = wanted.map((file, at) => ({
     at,
     root: "root" in file ? file.root : null,
     tx_seq: "txSeq" in file ? file.txSeq.toString() : null,
     size_bytes: file.sizeBytes ?? null,
   }));
-  const rows = await queries.rows<FoundRow>(FIND, [chainId, JSON.stringify(asked)]);
+  const rows = await queries.rows<FoundRow>(FIND, [chainId, JSON.stringify(lookups)]);
   const found = new Map(
     rows.map((row) => [row.at, { ...toHeldFile(row), generation: BigInt(row.generation) }]),
   );
   return wanted.map((_, at) => found.get(at));
 }
 
-/** The generation of now: see the migration that brought it. */
+/** The current generation: see the migration that introduced it. */
 export async function heldGeneration(queries: Queries): Promise<bigint> {
   const [row] = await queries.rows<{ generation: string }>(
     "select generation::text as generation from held_bytes",
@@ -44,7 +44,7 @@ export async function heldGeneration(queries: Queries): Promise<bigint> {
   return BigInt(row?.generation ?? 0);
 }
 
-/** Files by their ids here, in any order; those that are gone are missing. */
+/** Files by their held ids, in any order; deleted files are omitted. */
 export async function heldById(
   queries: Queries,
   chainId: number,
@@ -93,26 +93,26 @@ const SUBMITTED = `s.root, s.size_bytes::text as size_bytes, s.sectors::text as 
 const UNSUBMITTED = `f.root, f.claimed_bytes::text as size_bytes, f.sectors::text as sectors, null as tx_seq,
   null as start_entry_index, f.id::text as held_id, f.segments as held_segments, f.uploaded, f.complete_at is not null as is_complete`;
 const WITH_HELD = "left join held_file f on f.root = s.root and f.sectors = s.sectors";
-/** Of one root, the first thousand submissions are looked at: each was paid for, and whoever pays may repeat it. */
+/** Limited to the first thousand submissions of a root: anyone who pays may submit it again and again. */
 const BY_ROOT = `
   select 1 as rank, ${SUBMITTED}
   from (
-    select * from submission where chain_id = $1::bigint and root = asked.root order by tx_seq limit 1000
+    select * from submission where chain_id = $1::bigint and root = wanted.root order by tx_seq limit 1000
   ) as s ${WITH_HELD}
-  order by f.complete_at is null, coalesce(s.size_bytes <> asked.size_bytes, false), s.tx_seq limit 1`;
+  order by f.complete_at is null, coalesce(s.size_bytes <> wanted.size_bytes, false), s.tx_seq limit 1`;
 
 const FIND = `
-  select asked.at, (select generation::text from held_bytes) as generation, found.*
-  from jsonb_to_recordset($2::text::jsonb) as asked(at int, root text, tx_seq numeric, size_bytes numeric)
+  select wanted.at, (select generation::text from held_bytes) as generation, found.*
+  from jsonb_to_recordset($2::text::jsonb) as wanted(at int, root text, tx_seq numeric, size_bytes numeric)
   cross join lateral (
     select * from (
       (${BY_ROOT})
       union all
       (select 1 as rank, ${SUBMITTED} from submission s ${WITH_HELD}
-        where s.chain_id = $1::bigint and s.tx_seq = asked.tx_seq)
+        where s.chain_id = $1::bigint and s.tx_seq = wanted.tx_seq)
       union all
-      (select 2 as rank, ${UNSUBMITTED} from held_file f where f.root = asked.root
-        order by coalesce(f.claimed_bytes <> asked.size_bytes, false), f.uploaded desc limit 1)
+      (select 2 as rank, ${UNSUBMITTED} from held_file f where f.root = wanted.root
+        order by coalesce(f.claimed_bytes <> wanted.size_bytes, false), f.uploaded desc limit 1)
     ) as candidate
     order by rank limit 1
   ) as found`;

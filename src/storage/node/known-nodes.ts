@@ -6,12 +6,12 @@ import type { Hex } from "../../kernel/text/hex.ts";
 import { NodeFailure, type NodeRpc } from "./node-rpc.client.ts";
 import { isShard, type Shard } from "./shards.ts";
 
-/** A storage node that was configured or discovered. */
+/** A configured or discovered storage node. */
 export type KnownNode = Shard & {
   readonly url: string;
-  /** The operator or an indexer vouches for it: its word on files counts. Others are only read from, and verified. */
+  /** Vouched for by the operator or an indexer: its file info is believed. Others are only read from, and verified. */
   readonly isTrusted: boolean;
-  /** The operator named it himself, so that it may be anywhere. */
+  /** Configured by the operator, so any address is allowed. */
   readonly isOwn: boolean;
 };
 
@@ -25,12 +25,12 @@ type Dependencies = {
 
 const REFRESH_MS = 60_000;
 const RETRY_MS = 2_000;
-const ASK_MS = 5_000;
-/** How long the others are waited for once one has answered. */
-const PATIENCE_MS = 500;
-/** Nodes that one indexer may name; the network has some dozens. */
+const REQUEST_MS = 5_000;
+/** How long to wait for the others once one has answered. */
+const GRACE_MS = 500;
+/** Maximum number of nodes in the list of one indexer; the network has some dozens. */
 const MAX_NAMED = 256;
-/** How long a node that failed is asked last, and one that lied. */
+/** How long a node that failed is ranked last, and one that lied. */
 const COOL_DOWN_MS = 10_000;
 const LIAR_MS = 600_000;
 const SMOOTHING = 0.3;
@@ -46,8 +46,8 @@ const shardedNodes = z.object({
 type Conduct = { latencyMs: number; coolUntilMs: number };
 
 /**
- * The nodes of the network: those that indexers name and those of the configuration, asked anew every minute, and how
- * each of them fares as this process sees it. Known nodes are kept while none answers.
+ * The nodes of the network: those listed by indexers and those of the configuration, refreshed every minute, with the
+ * latency and failures that this process measured. The known nodes are retained while no source answers.
  */
 export class KnownNodes {
   readonly #dependencies: Dependencies;
@@ -61,7 +61,7 @@ export class KnownNodes {
     this.#dependencies = dependencies;
   }
 
-  /** All nodes, the best first: healthy, trusted, quick. Waits for answers in the beginning only. */
+  /** All nodes, best first: healthy, trusted, fast. Waits for a refresh only until nodes are known. */
   async all(): Promise<readonly KnownNode[]> {
     const now = this.#dependencies.clock.monotonicMs();
     if (now >= this.#nextRefreshMs) this.refresh();
@@ -75,12 +75,12 @@ export class KnownNodes {
     return this.ordered([...byUrl.values()]);
   }
 
-  /** Nodes that indexers know to have a file; none when no indexer answers. Their word on it does not count. */
+  /** Nodes that have a file according to indexers, as untrusted nodes; empty when no indexer answers. */
   async locate(root: Hex): Promise<readonly KnownNode[]> {
     const { rpc, indexers } = this.#dependencies;
     const answers = await Promise.all(
       indexers.map(async (url) => {
-        const params = { timeoutMs: ASK_MS, isOwn: true };
+        const params = { timeoutMs: REQUEST_MS, isOwn: true };
         const answer = await rpc.call(url, "indexer_getFileLocations", [root], params).catch(() => []);
         return named.safeParse(answer ?? []).data ?? [];
       }),
@@ -92,7 +92,7 @@ export class KnownNodes {
     );
   }
 
-  /** The same nodes, the best first. */
+  /** The given nodes, best first. */
   ordered(nodes: readonly KnownNode[]): readonly KnownNode[] {
     const now = this.#dependencies.clock.monotonicMs();
     const isCooling = ({ url }: KnownNode) => (this.#records.get(url)?.coolUntilMs ?? 0) > now;
@@ -104,17 +104,17 @@ export class KnownNodes {
     );
   }
 
-  /** How long it takes to answer, smoothed. */
+  /** Smoothed response time of a node. */
   latencyMs({ url }: KnownNode): number {
     return this.#records.get(url)?.latencyMs ?? UNKNOWN_LATENCY_MS;
   }
 
-  /** Runs a call to a node and remembers how it went. */
-  async asking<T>(node: KnownNode, ask: () => Promise<T>): Promise<T> {
+  /** Runs a call to a node and records its latency or failure. */
+  async asking<T>(node: KnownNode, call: () => Promise<T>): Promise<T> {
     const { clock, log } = this.#dependencies;
     const startedMs = clock.monotonicMs();
     try {
-      const answer = await ask();
+      const answer = await call();
       const before = this.latencyMs(node);
       const latencyMs = before + SMOOTHING * (clock.monotonicMs() - startedMs - before);
       this.#records.set(node.url, { latencyMs, coolUntilMs: 0 });
@@ -131,21 +131,18 @@ export class KnownNodes {
     }
   }
 
-  /** Asks everybody anew, unless that is under way. */
+  /** Queries all sources again, in the background. */
   refresh(): void {
     this.#nextRefreshMs = this.#dependencies.clock.monotonicMs() + REFRESH_MS;
     const { indexers, nodes } = this.#dependencies;
-    const asked = [
-      ...indexers.map((url) => this.#ask(url, () => this.#askIndexer(url))),
-      ...nodes.map((url) => this.#ask(url, () => this.#askNode(url))),
+    const requests = [
+      ...indexers.map((url) => this.#update(url, () => this.#fetchFromIndexer(url))),
+      ...nodes.map((url) => this.#update(url, () => this.#fetchNode(url))),
     ];
-    const all = Promise.allSettled(asked);
-    const first = Promise.any(asked);
+    const all = Promise.allSettled(requests);
+    const first = Promise.any(requests);
     // A silent indexer delays callers no longer than this.
-    this.#refreshed = Promise.race([
-      all,
-      first.then(() => sleep(PATIENCE_MS, undefined, { ref: false })),
-    ]).then(
+    this.#refreshed = Promise.race([all, first.then(() => sleep(GRACE_MS, undefined, { ref: false }))]).then(
       () => {},
       () => {},
     );
@@ -155,18 +152,18 @@ export class KnownNodes {
     void all.then(() => this.#forgetOld());
   }
 
-  async #ask(url: string, ask: () => Promise<readonly KnownNode[]>): Promise<void> {
+  async #update(url: string, fetch: () => Promise<readonly KnownNode[]>): Promise<void> {
     try {
-      this.#bySource.set(url, await ask());
+      this.#bySource.set(url, await fetch());
     } catch (error) {
       this.#dependencies.log.warn({ err: error, url }, "storage nodes could not be listed");
       throw error;
     }
   }
 
-  async #askIndexer(url: string): Promise<readonly KnownNode[]> {
+  async #fetchFromIndexer(url: string): Promise<readonly KnownNode[]> {
     const answer = await this.#dependencies.rpc.call(url, "indexer_getShardedNodes", [], {
-      timeoutMs: ASK_MS,
+      timeoutMs: REQUEST_MS,
       isOwn: true,
     });
     const { trusted, discovered } = shardedNodes.parse(answer);
@@ -179,9 +176,9 @@ export class KnownNodes {
     return [...trusted.map(toNode(true)), ...discovered.map(toNode(false))];
   }
 
-  async #askNode(url: string): Promise<readonly KnownNode[]> {
+  async #fetchNode(url: string): Promise<readonly KnownNode[]> {
     const answer = await this.#dependencies.rpc.call(url, "zgs_getShardConfig", [], {
-      timeoutMs: ASK_MS,
+      timeoutMs: REQUEST_MS,
       isOwn: true,
     });
     return [{ url, ...shardOf.parse(answer), isTrusted: true, isOwn: true }];

@@ -13,18 +13,18 @@ import { NodeRpc } from "./node-rpc.client.ts";
 import { RemoteNode } from "./remote-node.ts";
 import type { NodeFile, StorageNode } from "./storage-node.ts";
 
-/** What keeps files and reads them. */
+/** The services that store and read files. */
 export type NodeModule = Lifecycle & {
   readonly node: StorageNode;
   readonly reader: FileReader;
   readonly keccak: Keccak;
   readonly hasher: HashPool;
-  /** What the handler of submissions is to tell, in its transaction, when files are on a disk of ours. */
-  readonly disk: Custodian | undefined;
+  /** Set when files are on a local disk: the handler of submissions must call it in its transaction. */
+  readonly disk: SubmissionTarget | undefined;
 };
 
-/** Who keeps files for the chain, and is told what the chain knows. */
-type Custodian = {
+/** Receives the submissions that the chain adds and removes. */
+type SubmissionTarget = {
   /** Returns the files that are finalized by these submissions. */
   submitted(
     tx: Queries,
@@ -34,16 +34,16 @@ type Custodian = {
 };
 
 type Options = {
-  /** Where this product answers, for those who are told where files are. */
+  /** The public URL of this product, listed as a location of files. */
   readonly url: () => string;
-  /** Told of every file that got segments on a disk of ours, in the transaction that counts them. */
+  /** Receives files with new segments on the local disk, in the transaction that counts those. */
   readonly progressed?: (tx: Transaction, files: readonly NodeFile[]) => Promise<void>;
 };
 
-/** How long a storage node may take to take a connection, milliseconds. */
+/** Connect timeout for storage nodes, milliseconds. */
 const CONNECT_MS = 3_000;
 
-/** Builds what keeps files: a node of our own on disk, or the nodes of the network. */
+/** Creates the file storage: a local node on disk, or the nodes of the network. */
 export function createNodeModule(parts: AppContext, options: Options): NodeModule {
   const { config, network } = parts;
   const keccak = new Keccak();
@@ -92,7 +92,9 @@ function openNetwork({ config, network, database, log, clock }: AppContext, hash
   const fallback = nodes.length > 0 || network.indexerUrl === null ? [] : [network.indexerUrl];
   const indexers = config.STORAGE_INDEXERS ?? fallback;
   if (indexers.length + nodes.length === 0)
-    throw new StartupError("STORAGE_INDEXERS: required with STORAGE=network where the network has none");
+    throw new StartupError(
+      "STORAGE_INDEXERS: required with STORAGE=network on a network without a default indexer",
+    );
   const rpc = new NodeRpc({ allowsPrivate: network.id === "devnet", connectMs: CONNECT_MS });
   return new RemoteNode({
     queries: database,

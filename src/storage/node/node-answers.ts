@@ -4,7 +4,7 @@ import { SEGMENT_BYTES } from "../merkle/shape.ts";
 import { NodeFailure } from "./node-rpc.client.ts";
 import type { Segment, UploadedSegment } from "./storage-node.ts";
 
-/** A file as another node tells of it (facts: storage section 1.5). */
+/** A file as reported by another node (facts: storage section 1.5). */
 export type FileInfoAnswer = {
   readonly root: Hex;
   readonly sizeBytes: number;
@@ -37,10 +37,10 @@ const segment = z
   })
   .nullable();
 
-/** Reads the answer to `zgs_getFileInfo`; undefined when the node knows no such file. Throws a `NodeFailure`. */
+/** Parses the response of `zgs_getFileInfo`; undefined when the node does not know the file. Throws a `NodeFailure`. */
 export function readFileInfo(answer: unknown): FileInfoAnswer | undefined {
   const { success, data } = fileInfo.safeParse(answer);
-  if (!success) throw new NodeFailure("malformed", "this is no file info");
+  if (!success) throw new NodeFailure("malformed", "the response is not a file info");
   if (!data) return undefined;
   const { tx, finalized, isCached, pruned, uploadedSegNum } = data;
   return {
@@ -55,15 +55,15 @@ export function readFileInfo(answer: unknown): FileInfoAnswer | undefined {
   };
 }
 
-/** Reads the answer to `zgs_downloadSegmentWithProof`; nothing of it is verified yet. Throws a `NodeFailure`. */
+/** Parses the response of `zgs_downloadSegmentWithProof`, without verifying it. Throws a `NodeFailure`. */
 export function readSegment(answer: unknown): Pick<Segment, "index" | "data" | "proof"> {
   const { success, data } = segment.safeParse(answer);
-  if (!success) throw new NodeFailure("malformed", "this is no segment");
+  if (!success) throw new NodeFailure("malformed", "the response is not a segment");
   if (!data) throw new NodeFailure("refused", "the node has no such segment");
   return { index: data.index, proof: data.proof, data: Buffer.from(data.data, "base64") };
 }
 
-/** A segment as `zgs_uploadSegments` takes it. */
+/** A segment as a parameter of `zgs_uploadSegments`. */
 export function toWire({ root, index, data, proof }: UploadedSegment, sizeBytes: number): object {
   return { root, index, data: data.toString("base64"), proof, fileSize: sizeBytes };
 }

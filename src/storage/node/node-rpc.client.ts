@@ -2,10 +2,10 @@ import type { lookup } from "node:dns";
 import { Pool } from "undici";
 import { publicConnector } from "../../kernel/address-guard.ts";
 
-/** Why a node or an indexer gave no answer of use. `refused`: it answered, and said no with this text. */
+/** Why a node or an indexer gave no usable answer. `refused`: it answered with an error, whose text is the message. */
 export type NodeFailureKind = "unreachable" | "silent" | "malformed" | "refused" | "forbidden" | "lied";
 
-/** A call to a node that failed. Its text is for the log: it may be the node's own. */
+/** A failed call to a node. Log its message but do not expose it: it may be the node's own text. */
 export class NodeFailure extends Error {
   override readonly name = "NodeFailure";
   readonly kind: NodeFailureKind;
@@ -17,30 +17,30 @@ export class NodeFailure extends Error {
 }
 
 type Dependencies = {
-  /** Whether nodes that others named may live on private addresses, as on the development network. */
+  /** Whether nodes that the operator did not configure may have private addresses, as on the development network. */
   readonly allowsPrivate: boolean;
   readonly connectMs: number;
-  /** Resolves names; the system's unless told. */
+  /** Resolves host names; by default the system resolver. */
   readonly resolve?: typeof lookup;
 };
 
 export type CallOptions = {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** Whether the operator named this place himself: then it may be anywhere. */
+  /** Whether the operator configured this URL: then any address is allowed. */
   readonly isOwn?: boolean;
 };
 
-/** Of one segment in base64 with the longest proof, and what is around it, with room to spare. */
+/** Fits one base64 segment with the longest proof and its envelope, with room to spare. */
 const MAX_ANSWER_BYTES = 2 ** 20;
 const CONNECTIONS = 32;
-/** Pools of nodes that were asked last; discovered nodes come and go. */
+/** Only the most recently used pools stay open; discovered nodes come and go. */
 const MAX_POOLS = 512;
 
 /**
- * Speaks JSON-RPC with storage nodes and indexers, over one keep-alive pool for each. Plain `http:` is allowed, since
- * nodes have nothing else and what they answer is verified; addresses that are not public are not, unless the operator
- * named them. Redirects are not followed.
+ * A JSON-RPC client for storage nodes and indexers, with one keep-alive pool for each. Plain `http:` is allowed, since
+ * nodes offer nothing else and their data is verified; addresses that are not public are not, unless the operator
+ * configured them. Redirects are not followed.
  */
 export class NodeRpc {
   readonly #dependencies: Dependencies;
@@ -70,9 +70,9 @@ export class NodeRpc {
         bodyTimeout: timeoutMs,
       });
       if (statusCode !== 200) {
-        // Its end comes as an error event, which is of no interest.
+        // Destroying the body emits an error event, which is ignored.
         body.on("error", () => {}).destroy();
-        throw new NodeFailure("unreachable", `${method} was answered with status ${statusCode}`);
+        throw new NodeFailure("unreachable", `${method} returned status ${statusCode}`);
       }
       return resultOf(method, await readBounded(body));
     } catch (error) {
@@ -91,7 +91,7 @@ export class NodeRpc {
   #placeOf(url: string, isOwn: boolean): { readonly pool: Pool; readonly path: string } {
     const parsed = URL.parse(url);
     if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username !== "" || parsed.password !== "")
-      throw new NodeFailure("forbidden", `not an address of a node: ${url}`);
+      throw new NodeFailure("forbidden", `not a valid node URL: ${url}`);
     const isFree = isOwn || this.#dependencies.allowsPrivate;
     const key = `${isFree ? "any" : "public"} ${parsed.origin}`;
     const pool = this.#pools.get(key) ?? this.#open(parsed.origin, isFree);
@@ -119,8 +119,8 @@ async function readBounded(body: AsyncIterable<Buffer>): Promise<string> {
   let length = 0;
   for await (const part of body) {
     length += part.length;
-    // Leaving the loop destroys the rest.
-    if (length > MAX_ANSWER_BYTES) throw new NodeFailure("malformed", "the answer is too long");
+    // Leaving the loop destroys the rest of the body.
+    if (length > MAX_ANSWER_BYTES) throw new NodeFailure("malformed", "the response is too long");
     parts.push(part);
   }
   return Buffer.concat(parts).toString("utf8");
@@ -129,7 +129,7 @@ async function readBounded(body: AsyncIterable<Buffer>): Promise<string> {
 function resultOf(method: string, text: string): unknown {
   const answer = parse(text);
   if (typeof answer !== "object" || answer === null)
-    throw new NodeFailure("malformed", `${method} was answered with no JSON`);
+    throw new NodeFailure("malformed", `${method} did not return a JSON object`);
   const { result, error } = answer as { result?: unknown; error?: unknown };
   if (error === undefined || error === null) return result ?? null;
   const { message, data } = error as { message?: unknown; data?: unknown };

@@ -29,15 +29,15 @@ const READ_MS = 30_000;
 const WRITE_MS = 60_000;
 const MIN_HEDGE_MS = 150;
 const MAX_HEDGE_MS = 1_000;
-/** Nodes that are asked for one segment at the most. */
-const MAX_TRIED = 6;
+/** Maximum number of attempts at nodes for one segment. */
+const MAX_ATTEMPTS = 6;
 const MAX_WRITING = 64;
 const MAX_EARLY_BYTES = 10 * 2 ** 20;
 
 /**
- * The network's storage nodes as one. A segment is read from whichever node has it, another one is asked when it fails
- * or takes long, and whatever comes is verified against the file's root before it is handed on. What is uploaded is
- * verified before any node sees it.
+ * The network's storage nodes as one node. A segment is read from any node that has it, and from the next one when a
+ * node fails or is slow; every segment is verified against the file's root before it is returned. An upload is verified
+ * before it is sent to any node.
  */
 export class RemoteNode implements StorageNode {
   readonly #dependencies: Dependencies;
@@ -73,19 +73,21 @@ export class RemoteNode implements StorageNode {
     const shape = checkedShape(file.sizeBytes);
     if (!(index >= 0 && index < shape.segments)) throw new RangeError(`no segment ${index}`);
     const candidates = await this.#holdersOf(file, index);
-    const quickest = candidates[0] ? this.#dependencies.nodes.latencyMs(candidates[0]) : 0;
+    const fastestMs = candidates[0] ? this.#dependencies.nodes.latencyMs(candidates[0]) : 0;
     const times = {
-      hedgeMs: Math.min(MAX_HEDGE_MS, Math.max(MIN_HEDGE_MS, 3 * quickest)),
+      hedgeMs: Math.min(MAX_HEDGE_MS, Math.max(MIN_HEDGE_MS, 3 * fastestMs)),
       deadlineMs: READ_MS,
       signal,
     };
-    const ask = (node: KnownNode, given: AbortSignal) => this.#readFrom(node, file, shape, index, given);
+    const read = (node: KnownNode, given: AbortSignal) => this.#readFrom(node, file, shape, index, given);
     try {
-      // Everybody is asked once more when all have failed: connections break, and nodes restart.
-      return await hedged([...candidates, ...candidates].slice(0, MAX_TRIED), ask, times);
+      // When all have failed, each is tried once more: connections break, and nodes restart.
+      return await hedged([...candidates, ...candidates].slice(0, MAX_ATTEMPTS), read, times);
     } catch (cause) {
       signal?.throwIfAborted();
-      throw new AppError("storage_unavailable", "No storage node has this segment unharmed.", { cause });
+      throw new AppError("storage_unavailable", "No storage node has an intact copy of this segment.", {
+        cause,
+      });
     }
   }
 
@@ -114,7 +116,7 @@ export class RemoteNode implements StorageNode {
     await this.#dependencies.rpc.close();
   }
 
-  /** The nodes that have a segment by the rule of shards: those that said so first. */
+  /** The nodes whose shard includes a segment; nodes that reported having the file come first. */
   async #holdersOf(file: NodeFile, index: number): Promise<readonly KnownNode[]> {
     const { root, startEntryIndex } = file;
     const all = await this.#dependencies.nodes.all();
@@ -174,19 +176,19 @@ export class RemoteNode implements StorageNode {
     return { kind, file: after ?? early };
   }
 
-  /** Gives a segment to one node that holds its shard; the next one is asked when it does not take it. */
+  /** Uploads a segment to one node that holds its shard, or to the next one when that fails. */
   async #push(segment: UploadedSegment, file: NodeFile): Promise<PutOutcome["kind"]> {
     const { nodes } = this.#dependencies;
     const right = (await this.#holdersOf(file, segment.index)).filter(({ isTrusted }) => isTrusted);
-    const ask = (node: KnownNode, signal: AbortSignal) =>
+    const push = (node: KnownNode, signal: AbortSignal) =>
       nodes.asking(node, () => this.#pushTo(node, segment, file, signal));
     try {
-      // Two nodes at once may take it, which does no harm.
-      return await hedged(right.slice(0, MAX_TRIED), ask, { hedgeMs: SEGMENT_MS, deadlineMs: WRITE_MS });
+      // Two nodes may accept it at once, which is harmless.
+      return await hedged(right.slice(0, MAX_ATTEMPTS), push, { hedgeMs: SEGMENT_MS, deadlineMs: WRITE_MS });
     } catch (cause) {
       if (cause instanceof NodeFailure && cause.message.includes("too many data writing"))
         throw new AppError("unavailable", cause.message, { cause, retryAfterSeconds: 1 });
-      throw new AppError("storage_unavailable", "No storage node took this segment.", { cause });
+      throw new AppError("storage_unavailable", "No storage node accepted this segment.", { cause });
     }
   }
 

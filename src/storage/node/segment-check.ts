@@ -5,15 +5,15 @@ import { proofFault } from "../merkle/proof.ts";
 import { type FileShape, fileShape, MAX_FILE_BYTES, segmentBytes, segmentLeaves } from "../merkle/shape.ts";
 import type { UploadedSegment } from "./storage-node.ts";
 
-/** Which part of an uploaded segment is at fault, as the network's nodes name it. */
+/** The invalid part of an uploaded segment, as the network's nodes name it. */
 type SegmentPart = "root" | "fileSize" | "index" | "data" | "proof";
 
-/** Throws `segment_refused`. The text is the nodes' own: clients look for it. */
+/** Throws `segment_refused`. The text equals that of the network's nodes, because clients match on it. */
 export function refuseSegment(part: SegmentPart, text: string): never {
   throw new AppError("segment_refused", text, { param: part });
 }
 
-/** The layout of a file of this size. Throws `segment_refused` for none, `file_too_large` above 64 GiB. */
+/** The layout of a file of this size. Throws `segment_refused` for an invalid size, `file_too_large` above 64 GiB. */
 export function checkedShape(sizeBytes: number): FileShape {
   if (!Number.isInteger(sizeBytes) || sizeBytes < 1) refuseSegment("fileSize", "invalid file size");
   if (sizeBytes > MAX_FILE_BYTES)
@@ -24,8 +24,8 @@ export function checkedShape(sizeBytes: number): FileShape {
 }
 
 /**
- * Checks a segment against a file of this shape: its index, its length, and that its proof leads from its own bytes to
- * the root. Returns its padded root, and whether it is the last. Throws `segment_refused`.
+ * Checks a segment against a file of this shape: its index, its length, and that its proof leads from its bytes to the
+ * root. Returns its padded root, and whether it is the last segment. Throws `segment_refused`.
  */
 export async function checkSegment(
   { root, index, data, proof }: UploadedSegment,

@@ -3,10 +3,10 @@ import { SEGMENT_CHUNKS } from "../merkle/shape.ts";
 /** Which segments of the flow a node holds: those whose number is `shardId` modulo `numShard`, a power of two. */
 export type Shard = { readonly shardId: number; readonly numShard: number };
 
-/** More parts than this the network has not; a node that says so is not believed. */
+/** The network has no more shards than this; a node that claims more is not believed. */
 const MAX_SHARDS = 1_024;
 
-/** Whether a node's word on its shard makes sense. */
+/** Whether the shard that a node reports is valid. */
 export function isShard({ shardId, numShard }: Shard): boolean {
   const isPower = Number.isInteger(numShard) && numShard >= 1 && (numShard & (numShard - 1)) === 0;
   return isPower && numShard <= MAX_SHARDS && Number.isInteger(shardId) && shardId >= 0 && shardId < numShard;
@@ -19,8 +19,8 @@ export function holds({ shardId, numShard }: Shard, startEntryIndex: bigint, ind
 }
 
 /**
- * Nodes that together hold every segment `replicas` times: those with the largest share first, and only such as add
- * something (facts: storage section 2.1). Undefined when all of them do not.
+ * Selects nodes that together hold every segment `replicas` times: largest share first, skipping nodes that add nothing
+ * (facts: storage section 2.1). Undefined when all nodes together do not suffice.
  */
 export function selectNodes<Node extends Shard>(
   nodes: readonly Node[],

@@ -13,14 +13,14 @@ import { BalanceType } from "../balance/balance.type.ts";
 import { DepositConnection } from "../balance/deposit.type.ts";
 import { AccountType, toAccount } from "./account.type.ts";
 
-/** An account and its money. */
+/** An account, its balance and its deposits. */
 @Resolver(() => AccountType)
 export class AccountResolver {
   @Query(() => AccountType, {
     nullable: true,
     description:
-      "The account of any address. Public, as what the chain says of it is; its private fields are null, with an error, " +
-      "for everyone but itself.",
+      "The account of any address. Its on-chain fields are public; its private fields are null, with an error, for " +
+      "every caller but the account itself.",
   })
   account(
     @Arg("address", () => AddressScalar, { description: "The account's address." }) address: string,
@@ -31,7 +31,7 @@ export class AccountResolver {
   @Requires("balance.read")
   @FieldResolver(() => BalanceType, {
     nullable: true,
-    description: "What the account has. Needs the scope `account:read`.",
+    description: "The account's balance. Requires the scope `account:read`.",
   })
   async balance(@Root() { address }: AccountType, @Ctx() { principal, loaders }: Context): Promise<Balance> {
     permitOn(principal, "balance.read", address);
@@ -42,7 +42,7 @@ export class AccountResolver {
   @FieldResolver(() => DepositConnection, {
     nullable: true,
     description:
-      "What was paid in on chain, newest first, reverted deposits among it. Needs the scope `account:read`.",
+      "The account's on-chain deposits, newest first, including reverted ones. Requires the scope `account:read`.",
   })
   async deposits(
     @Root() { address }: AccountType,
@@ -55,12 +55,12 @@ export class AccountResolver {
   }
 }
 
-/** The account behind a key that another subgraph sent. Anyone may name an account. */
+/** The account of a key that another subgraph sent. Any caller may name an account. */
 export function findAccount({ address }: { readonly address: unknown }): AccountType {
   return toAccount(AddressScalar.parseValue(address));
 }
 
-/** The API key behind an id that another subgraph sent; null for another account's, as for none. */
+/** The API key of an id that another subgraph sent; null for another account's key or an unknown id. */
 export async function findApiKey(
   { id }: { readonly id: string },
   { principal, loaders }: Context,

@@ -2,14 +2,15 @@ import "../../shared/schema/reflect.ts";
 import { Directive, Field, ID, ObjectType } from "type-graphql";
 import { AddressScalar } from "../../shared/schema/scalars.ts";
 
-/** An account. That it exists is public; what it has is for itself alone. */
+/** An account. Its existence is public; its private data is only for the account itself. */
 @Directive('@key(fields: "address")')
 @ObjectType("Account", {
-  description: "A wallet's account. What it has and did is null, with an error, for everyone but itself.",
+  description:
+    "A wallet's account. Its private fields are null, with an error, for every caller but the account itself.",
   simpleResolvers: true,
 })
 export class AccountType {
-  @Field(() => ID, { description: "Its address in lower case." })
+  @Field(() => ID, { description: "The account's address in lower case." })
   id!: string;
 
   @Field(() => AddressScalar, { description: "The wallet's address." })

@@ -5,10 +5,10 @@ import type { Context } from "../../shared/context.ts";
 import { AccountType, toAccount } from "./account.type.ts";
 import { toViewer, ViewerType } from "./viewer.type.ts";
 
-/** Answers everyone who asks about themselves. */
+/** The caller: any credential, or none. */
 @Resolver(() => ViewerType)
 export class ViewerResolver {
-  @Query(() => ViewerType, { description: "Who is asking, and what the credential may do." })
+  @Query(() => ViewerType, { description: "The caller, and what the credential may do." })
   viewer(@Ctx() { principal }: Context): ViewerType {
     return toViewer(principal);
   }
@@ -16,8 +16,8 @@ export class ViewerResolver {
   @FieldResolver(() => AccountType, {
     nullable: true,
     description:
-      "The caller's account; each of its fields says which scope it needs. Null, with an error, for `sk-` keys, which " +
-      "may read nothing of their account, and without a credential.",
+      "The caller's own account; each of its fields states the scope it requires. Null, with an error, for `sk-` " +
+      "keys, which may not read their account, and without a credential.",
   })
   account(@Ctx() { principal }: Context): AccountType {
     return toAccount(accountOf(principal));

@@ -4,28 +4,30 @@ import { type Principal, SCOPES, type Scope } from "../../../src/keys/auth/princ
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { ManagementScope } from "../management-keys/management-scope.type.ts";
 
-/** How a caller proved who they are. */
-const PrincipalKind = defineEnum<Principal["kind"]>("PrincipalKind", "How a caller proved who they are.", {
-  anonymous: "Not at all.",
-  "api-key": "By an `sk-` key: inference, and nothing of the account.",
-  "management-key": "By an `mk-` key: what its scopes allow.",
-  "wallet-session": "By signing in with the account's wallet: everything.",
+/** How the caller is authenticated. */
+const PrincipalKind = defineEnum<Principal["kind"]>("PrincipalKind", "How the caller is authenticated.", {
+  anonymous: "No credential.",
+  "api-key": "An `sk-` key: inference only, no access to the account.",
+  "management-key": "An `mk-` key: what its scopes allow.",
+  "wallet-session": "A wallet session: full access.",
 });
 
-/** Who is asking. */
+/** The caller. */
 @ObjectType("Viewer", {
-  description: "Who is asking, and what the credential may do.",
+  description: "The caller, and what the credential may do.",
   simpleResolvers: true,
 })
 export class ViewerType {
-  @Field(() => PrincipalKind, { description: "How the caller proved who they are." })
+  @Field(() => PrincipalKind, { description: "How the caller is authenticated." })
   kind!: Principal["kind"];
 
-  @Field(() => [ManagementScope], { description: "What the credential may do with the account." })
+  @Field(() => [ManagementScope], {
+    description: "The scopes of the credential. Empty for `sk-` keys and without a credential.",
+  })
   scopes!: readonly Scope[];
 }
 
-/** What a principal may know of itself. */
+/** Maps a principal to its GraphQL type. */
 export function toViewer(principal: Principal): ViewerType {
   const { kind } = principal;
   switch (kind) {

@@ -23,11 +23,11 @@ export class ApiKeyResolver {
   @Requires("api-key.read")
   @FieldResolver(() => ApiKeyConnection, {
     nullable: true,
-    description: "The account's `sk-` keys, oldest first. Needs the scope `keys:read`.",
+    description: "The account's `sk-` keys, oldest first. Requires the scope `keys:read`.",
   })
   async apiKeys(
     @Root() { address }: AccountType,
-    @Arg("status", () => KeyStatus, { nullable: true, description: "Only keys of this status." })
+    @Arg("status", () => KeyStatus, { nullable: true, description: "Return only keys with this status." })
     status: ApiKey["status"] | null,
     @Args(() => PageArgs) args: PageArgs,
     @Ctx() { services, principal }: Context,
@@ -40,16 +40,19 @@ export class ApiKeyResolver {
   @Requires("api-key.create")
   @Mutation(() => CreatedApiKeyType, {
     nullable: true,
-    description: "Creates an `sk-` key. It has no limits unless you set them. Needs the scope `keys:create`.",
+    description:
+      "Creates an `sk-` key. It has no limits unless you set them. Requires the scope `keys:create`.",
   })
   async createApiKey(
-    @Arg("name", () => String, { description: "What to call it; no other live one has that name." })
+    @Arg("name", () => String, {
+      description: "The key's name, unique among the account's active `sk-` keys.",
+    })
     name: string,
     @Args(() => KeySettingsArgs) args: KeySettingsArgs,
     @Ctx() { services, principal }: Context,
   ): Promise<CreatedApiKeyType> {
     const account = permit(principal, "api-key.create").account;
-    const { key, secret } = await services.apiKeys.create(account, name, toTerms(args));
+    const { key, secret } = await services.apiKeys.create(account, name, toSettings(args));
     return { secret, apiKey: key };
   }
 
@@ -57,27 +60,27 @@ export class ApiKeyResolver {
   @Mutation(() => ApiKeyType, {
     nullable: true,
     description:
-      "Changes an `sk-` key; null leaves as it is. It counts from the key's next request on. " +
-      "Needs the scope `keys:manage`.",
+      "Updates an `sk-` key. Null leaves a setting unchanged. Changes apply from the key's next request on. " +
+      "Requires the scope `keys:manage`.",
   })
   async updateApiKey(
     @Arg("id", () => ID, { description: "The key's id." }) id: string,
-    @Arg("name", () => String, { nullable: true, description: "Its new name." }) name: string | null,
+    @Arg("name", () => String, { nullable: true, description: "The new name." }) name: string | null,
     @Args(() => KeySettingsArgs) args: KeySettingsArgs,
-    @Arg("clear", () => [KeyLimitType], { nullable: true, description: "The limits to take away." })
+    @Arg("clear", () => [KeyLimitType], { nullable: true, description: "The limits to remove." })
     clear: readonly KeyLimit[] | null,
     @Ctx() { services, principal }: Context,
   ): Promise<ApiKey> {
     const account = permit(principal, "api-key.update").account;
     const cleared = Object.fromEntries((clear ?? []).map((limit) => [limit, null]));
-    const changes = { ...cleared, ...toTerms(args), ...(typeof name === "string" && { name }) };
+    const changes = { ...cleared, ...toSettings(args), ...(typeof name === "string" && { name }) };
     return services.apiKeys.update(account, id, changes);
   }
 
   @Requires("api-key.revoke")
   @Mutation(() => ApiKeyType, {
     nullable: true,
-    description: "Ends an `sk-` key for good; ending it twice is once. Needs the scope `keys:manage`.",
+    description: "Revokes an `sk-` key. Idempotent. Requires the scope `keys:manage`.",
   })
   async revokeApiKey(
     @Arg("id", () => ID, { description: "The key's id." }) id: string,
@@ -87,7 +90,7 @@ export class ApiKeyResolver {
   }
 }
 
-function toTerms(args: KeySettingsArgs): Partial<Omit<KeySettings, "name">> {
+function toSettings(args: KeySettingsArgs): Partial<Omit<KeySettings, "name">> {
   const { expiresAt, creditLimit, resetPeriod, allowedModels, allowedProviders, trustMode } = args;
   return {
     ...(typeof expiresAt === "string" && { expiresAt: new Date(expiresAt) }),

@@ -7,93 +7,97 @@ import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { AddressScalar, DateTimeScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
 
-/** Whether a key may be used. */
-export const KeyStatus = defineEnum<ApiKey["status"]>("KeyStatus", "Whether a key may be used.", {
-  active: "It may be used.",
-  revoked: "It was ended for good.",
-  expired: "Its time is over.",
+/** The status of a key. */
+export const KeyStatus = defineEnum<ApiKey["status"]>("KeyStatus", "The status of a key.", {
+  active: "The key may be used.",
+  revoked: "The key was revoked.",
+  expired: "The key's `expiresAt` has passed.",
 });
 
-/** How often a key's spending starts from nothing. */
-const KeyResetPeriod = defineEnum<ResetPeriod>(
-  "KeyResetPeriod",
-  "How often a key's spending starts from nothing.",
+/** How often a key's spending is reset. */
+const KeyResetPeriod = defineEnum<ResetPeriod>("KeyResetPeriod", "How often a key's spending is reset.", {
+  never: "Never.",
+  daily: "Every day at midnight UTC.",
+  weekly: "Every Monday at midnight UTC.",
+  monthly: "On the first of every month at midnight UTC.",
+});
+
+/** The lowest trust mode that a key accepts. */
+const KeyTrustMode = defineEnum<TrustFloor>(
+  "KeyTrustMode",
+  "The lowest trust mode that a key accepts of a provider.",
   {
-    never: "Not at all.",
-    daily: "At midnight, UTC.",
-    weekly: "On Monday at midnight, UTC.",
-    monthly: "On the first of the month at midnight, UTC.",
+    verified: "Providers whose answers can be verified.",
+    private: "Providers that are verified and keep requests readable only inside their enclave.",
   },
 );
 
-/** The least trust that a key asks of providers. */
-const KeyTrustMode = defineEnum<TrustFloor>("KeyTrustMode", "The least trust that a key asks of providers.", {
-  verified: "Their answers can be verified.",
-  private: "What is sent to them is private to their enclave, too.",
-});
-
-/** A limit of a key that can be taken away. */
+/** A limit of a key that can be removed. */
 export type KeyLimit = "creditLimit" | "expiresAt" | "trustMode";
 
-/** The limits of a key that can be taken away. */
-export const KeyLimitType = defineEnum<KeyLimit>("KeyLimit", "A limit of a key that can be taken away.", {
-  creditLimit: "How much it may spend.",
-  expiresAt: "How long it may be used.",
-  trustMode: "How far its providers must be trusted.",
+/** The limits of a key that can be removed. */
+export const KeyLimitType = defineEnum<KeyLimit>("KeyLimit", "A limit of a key that can be removed.", {
+  creditLimit: "The key's credit limit.",
+  expiresAt: "The key's expiry.",
+  trustMode: "The key's lowest accepted trust mode.",
 });
 
 /** An `sk-` key, as its account sees it (SPEC 2.2). */
 @Directive('@key(fields: "id")')
 @ObjectType("ApiKey", {
-  description: "An `sk-` key, which pays for inference out of its account. Its secret is never readable.",
+  description: "An `sk-` key, which pays for inference from its account. Its secret cannot be read.",
   simpleResolvers: true,
 })
 export class ApiKeyType {
-  @Field(() => ID, { description: "Its id." })
+  @Field(() => ID, { description: "The key's id." })
   id!: string;
 
-  @Field(() => String, { description: "What its holder calls it." })
+  @Field(() => String, { description: "The key's name." })
   name!: string;
 
-  @Field(() => String, { description: "The beginning of its secret, to tell keys apart." })
+  @Field(() => String, { description: "The beginning of the key's secret, to tell keys apart." })
   preview!: string;
 
-  @Field(() => KeyStatus, { description: "Whether it may be used." })
+  @Field(() => KeyStatus, { description: "The key's status." })
   status!: ApiKey["status"];
 
-  @Field(() => String, { description: "What it may be used for: `inference`." })
+  @Field(() => String, { description: "The key's permission: `inference`." })
   permission!: string;
 
-  @Field(() => DateTimeScalar, { description: "When it was made." })
+  @Field(() => DateTimeScalar, { description: "When the key was created." })
   createdAt!: Date;
 
-  @Field(() => DateTimeScalar, { nullable: true, description: "When it was last used, null if never." })
+  @Field(() => DateTimeScalar, { nullable: true, description: "When the key was last used. Null if never." })
   lastUsedAt!: Date | null;
 
-  @Field(() => DateTimeScalar, { nullable: true, description: "When it ends by itself, null if never." })
+  @Field(() => DateTimeScalar, { nullable: true, description: "When the key expires. Null if never." })
   expiresAt!: Date | null;
 
   @Field(() => NeuronScalar, {
     nullable: true,
-    description: "The most that it may spend in a period, null if there is no limit.",
+    description: "The most that the key may spend per period. Null for no limit.",
   })
   creditLimit!: bigint | null;
 
-  @Field(() => NeuronScalar, { description: "What it was charged in the present period." })
+  @Field(() => NeuronScalar, { description: "The amount charged to the key in the current period." })
   used!: bigint;
 
-  @Field(() => KeyResetPeriod, { description: "How often its spending starts from nothing." })
+  @Field(() => KeyResetPeriod, { description: "How often the key's spending is reset." })
   resetPeriod!: ResetPeriod;
 
-  @Field(() => [String], { description: "The ids of the models that it may use; none listed means all." })
+  @Field(() => [String], {
+    description: "The ids of the models that the key may use. An empty list allows all.",
+  })
   allowedModels!: readonly string[];
 
-  @Field(() => [AddressScalar], { description: "The providers that it may use; none listed means all." })
+  @Field(() => [AddressScalar], {
+    description: "The addresses of the providers that the key may use. An empty list allows all.",
+  })
   allowedProviders!: readonly string[];
 
   @Field(() => KeyTrustMode, {
     nullable: true,
-    description: "The least trust that it asks of providers, null if none.",
+    description: "The lowest trust mode that the key accepts of a provider. Null accepts all.",
   })
   trustMode!: TrustFloor | null;
 }
@@ -101,43 +105,46 @@ export class ApiKeyType {
 /** A list of keys. */
 export const ApiKeyConnection = defineConnection("ApiKey", () => ApiKeyType);
 
-/** A key that was just made. */
+/** A newly created key. */
 @ObjectType("CreatedApiKey", {
-  description: "An `sk-` key that was just made, with its secret.",
+  description: "A newly created `sk-` key, with its secret.",
   simpleResolvers: true,
 })
 export class CreatedApiKeyType {
-  @Field(() => String, { description: "The `sk-` secret. It is shown this once: only its hash is kept." })
+  @Field(() => String, { description: "The `sk-` secret. Returned only once: only its hash is stored." })
   secret!: string;
 
-  @Field(() => ApiKeyType, { description: "The key." })
+  @Field(() => ApiKeyType, { description: "The created key." })
   apiKey!: ApiKey;
 }
 
-/** What may be decided about a key. Amounts and moments come as text. */
+/** The settings of a key. Amounts and timestamps arrive as text. */
 @ArgsType()
 export class KeySettingsArgs {
-  @Field(() => DateTimeScalar, { nullable: true, description: "When it ends by itself." })
+  @Field(() => DateTimeScalar, { nullable: true, description: "When the key expires." })
   expiresAt!: string | null | undefined;
 
-  @Field(() => NeuronScalar, { nullable: true, description: "The most that it may spend in a period." })
+  @Field(() => NeuronScalar, { nullable: true, description: "The most that the key may spend per period." })
   creditLimit!: string | null | undefined;
 
-  @Field(() => KeyResetPeriod, { nullable: true, description: "How often its spending starts from nothing." })
+  @Field(() => KeyResetPeriod, { nullable: true, description: "How often the key's spending is reset." })
   resetPeriod!: ResetPeriod | null | undefined;
 
   @Field(() => [String], {
     nullable: true,
-    description: "The ids of the models that it may use; an empty list means all.",
+    description: "The ids of the models that the key may use. An empty list allows all.",
   })
   allowedModels!: readonly string[] | null | undefined;
 
   @Field(() => [AddressScalar], {
     nullable: true,
-    description: "The providers that it may use; an empty list means all.",
+    description: "The addresses of the providers that the key may use. An empty list allows all.",
   })
   allowedProviders!: readonly string[] | null | undefined;
 
-  @Field(() => KeyTrustMode, { nullable: true, description: "The least trust that it asks of providers." })
+  @Field(() => KeyTrustMode, {
+    nullable: true,
+    description: "The lowest trust mode that the key accepts of a provider.",
+  })
   trustMode!: TrustFloor | null | undefined;
 }

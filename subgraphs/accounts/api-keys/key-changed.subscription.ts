@@ -13,14 +13,15 @@ import { findApiKey } from "../account/account.resolver.ts";
 import { ApiKeyType } from "./api-key.type.ts";
 import { KeyEventType, toKeyEvent } from "./key-event.type.ts";
 
-/** Tells an account of every change of its keys. */
+/** Emits every change of an account's keys. */
 @Resolver(() => KeyEventType)
 export class KeyChangedSubscription {
   @FollowsLive()
   @Requires("api-key.read")
   @Subscription(() => KeyEventType, {
     description:
-      "Every change of the caller's own keys. Changes of `mk-` keys are published to wallet sessions only. Needs the scope `keys:read`.",
+      "Emits every change of the caller's keys. Changes of `mk-` keys are emitted to wallet sessions only. " +
+      "Requires the scope `keys:read`.",
     subscribe: followKeys,
   })
   keyChanged(
@@ -32,7 +33,10 @@ export class KeyChangedSubscription {
     return toKeyEvent(event, services.events);
   }
 
-  @FieldResolver(() => ApiKeyType, { nullable: true, description: "The `sk-` key as it is now." })
+  @FieldResolver(() => ApiKeyType, {
+    nullable: true,
+    description: "The current state of the `sk-` key. Null for an `mk-` key.",
+  })
   async apiKey(@Root() { kind, keyId }: KeyEventType, @Ctx() context: Context): Promise<ApiKey | null> {
     return kind === "api-key" ? findApiKey({ id: keyId }, context) : null;
   }

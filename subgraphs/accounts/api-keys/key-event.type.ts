@@ -8,22 +8,22 @@ import { AccountType, toAccount } from "../account/account.type.ts";
 type Kind = TopicPayloads["key.changed"]["kind"];
 type Change = TopicPayloads["key.changed"]["change"];
 
-/** Which kind of key it is. */
-const KeyKind = defineEnum<Kind>("KeyKind", "Which kind of key it is.", {
+/** The kind of key. */
+const KeyKind = defineEnum<Kind>("KeyKind", "The kind of key.", {
   "api-key": "An `sk-` key.",
   "management-key": "An `mk-` key.",
 });
 
-/** What became of a key. */
-const KeyChange = defineEnum<Change>("KeyChange", "What became of a key.", {
-  created: "It was made.",
-  updated: "Its name, or what it may do, was changed.",
-  revoked: "It was ended for good.",
+/** The change of a key. */
+const KeyChange = defineEnum<Change>("KeyChange", "The change of a key.", {
+  created: "The key was created.",
+  updated: "The key's name or settings were changed.",
+  revoked: "The key was revoked.",
 });
 
 /** A change of a key. */
 @ObjectType("KeyEvent", {
-  description: "A key was made, changed or revoked.",
+  description: "A key was created, updated or revoked.",
   implements: EventType,
   simpleResolvers: true,
 })
@@ -31,17 +31,17 @@ export class KeyEventType extends EventType {
   @Field(() => ID, { description: "The key's id." })
   keyId!: string;
 
-  @Field(() => KeyKind, { description: "Which kind of key it is." })
+  @Field(() => KeyKind, { description: "The kind of key." })
   kind!: Kind;
 
-  @Field(() => KeyChange, { description: "What became of it." })
+  @Field(() => KeyChange, { description: "What changed." })
   change!: Change;
 
-  @Field(() => AccountType, { description: "Whose key it is." })
+  @Field(() => AccountType, { description: "The account that owns the key." })
   account!: AccountType;
 }
 
-/** A change of a key as the graph tells of it. */
+/** Maps a key change to its GraphQL type. */
 export function toKeyEvent(event: DomainEvent<"key.changed">, cursors: CursorSource): KeyEventType {
   const { account, keyId, kind, change } = event.data;
   return { ...toEvent(event, cursors), keyId, kind, change, account: toAccount(account) };

@@ -9,13 +9,13 @@ import { AFTER_DESCRIPTION, FollowsLive, type Subscribing } from "../../shared/e
 import { CursorScalar } from "../../shared/schema/scalars.ts";
 import { BalanceEventType, toBalanceEvent } from "./balance-event.type.ts";
 
-/** Tells an account of every change of its balance. */
+/** Emits every change of an account's balance. */
 @Resolver()
 export class BalanceChangedSubscription {
   @FollowsLive()
   @Requires("balance.read")
   @Subscription(() => BalanceEventType, {
-    description: "Every change of one's own balance. Needs the scope `account:read`.",
+    description: "Emits every change of the caller's balance. Requires the scope `account:read`.",
     subscribe: followBalance,
   })
   balanceChanged(

@@ -11,11 +11,11 @@ import { BalanceType } from "./balance.type.ts";
 /** Why a balance changed. */
 const BalanceCause = defineEnum<Cause>("BalanceCause", "Why a balance changed.", {
   deposit: "A deposit was credited.",
-  deposit_reverted: "A deposit was taken back.",
-  hold: "Money was set aside for a request.",
-  settlement: "A request was paid for.",
-  release: "A request cost nothing, and its hold was given back.",
-  credit: "Credit was given.",
+  deposit_reverted: "A deposit was reverted.",
+  hold: "Funds were held for a request.",
+  settlement: "A request was charged.",
+  release: "A request cost nothing, and its hold was released.",
+  credit: "Credit was granted.",
 });
 
 /** A change of a balance. */
@@ -28,20 +28,22 @@ export class BalanceEventType extends EventType {
   @Field(() => BalanceType, { description: "The balance after the change." })
   balance!: Balance;
 
-  @Field(() => BalanceCause, { description: "Why it changed." })
+  @Field(() => BalanceCause, { description: "Why the balance changed." })
   cause!: Cause;
 
-  @Field(() => AccountType, { description: "Whose balance it is." })
+  @Field(() => AccountType, { description: "The account of the balance." })
   account!: AccountType;
 
   @Field(() => InferenceRequestStub, {
     nullable: true,
-    description: "The request that caused it. Null for holds, which are made for several requests at once.",
+    description:
+      "The request that caused the change. Null for deposits, credits and holds; a hold event covers several " +
+      "requests.",
   })
   request!: InferenceRequestStub | null;
 }
 
-/** A change of a balance as the graph tells of it. */
+/** Maps a balance change to its GraphQL type. */
 export function toBalanceEvent(
   event: DomainEvent<"balance.changed">,
   cursors: CursorSource,

@@ -2,29 +2,31 @@ import "../../shared/schema/reflect.ts";
 import { Field, ObjectType } from "type-graphql";
 import { DateTimeScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
 
-/** Money of an account. */
+/** An account's balance. */
 @ObjectType("Balance", {
-  description: "What an account has: total = deposit + credit, and available = total - held.",
+  description: "An account's balance: total = deposit + credit, and available = total - held.",
   simpleResolvers: true,
 })
 export class BalanceType {
-  @Field(() => NeuronScalar, { description: "What is left of what was paid in on chain." })
+  @Field(() => NeuronScalar, { description: "The unspent part of the account's deposits." })
   deposit!: bigint;
 
-  @Field(() => NeuronScalar, { description: "What is left of what was given; it is spent first." })
+  @Field(() => NeuronScalar, {
+    description: "The unspent part of granted credit. Credit is spent before deposits.",
+  })
   credit!: bigint;
 
-  @Field(() => NeuronScalar, { description: "Deposit and credit together." })
+  @Field(() => NeuronScalar, { description: "The sum of deposit and credit." })
   total!: bigint;
 
   @Field(() => NeuronScalar, {
-    description: "What is set aside for requests that are running. It is part of the total.",
+    description: "The amount held for running requests. It is part of the total.",
   })
   held!: bigint;
 
-  @Field(() => NeuronScalar, { description: "What may be spent now." })
+  @Field(() => NeuronScalar, { description: "The amount that can be spent now." })
   available!: bigint;
 
-  @Field(() => DateTimeScalar, { description: "The moment of which all this is true." })
+  @Field(() => DateTimeScalar, { description: "When the balance had these values." })
   asOf!: Date;
 }

@@ -9,7 +9,7 @@ import { DepositStatus } from "./deposit.type.ts";
 
 /** A step of a deposit. */
 @ObjectType("DepositEvent", {
-  description: "A deposit was seen on chain, credited, or taken back by the chain.",
+  description: "A deposit was seen on chain, credited, or reverted by a reorg.",
   implements: EventType,
   simpleResolvers: true,
 })
@@ -17,17 +17,17 @@ export class DepositEventType extends EventType {
   @Field(() => ID, { description: "The deposit's id." })
   depositId!: string;
 
-  @Field(() => NeuronScalar, { description: "How much was paid in." })
+  @Field(() => NeuronScalar, { description: "The deposited amount." })
   amount!: bigint;
 
-  @Field(() => DepositStatus, { description: "How far the deposit had come with this event." })
+  @Field(() => DepositStatus, { description: "The deposit's status as of this event." })
   status!: Deposit["status"];
 
-  @Field(() => AccountType, { description: "Whose deposit it is." })
+  @Field(() => AccountType, { description: "The account that the deposit belongs to." })
   account!: AccountType;
 }
 
-/** A step of a deposit as the graph tells of it. */
+/** Maps a deposit step to its GraphQL type. */
 export function toDepositEvent(event: DomainEvent<"deposit.seen">, cursors: CursorSource): DepositEventType {
   const { account, depositId, amount, status } = event.data;
   return {

@@ -11,14 +11,15 @@ import { CursorScalar } from "../../shared/schema/scalars.ts";
 import { DepositType } from "./deposit.type.ts";
 import { DepositEventType, toDepositEvent } from "./deposit-event.type.ts";
 
-/** Tells an account of every step of its deposits. */
+/** Emits every step of an account's deposits. */
 @Resolver(() => DepositEventType)
 export class DepositSeenSubscription {
   @FollowsLive()
   @Requires("deposit.read")
   @Subscription(() => DepositEventType, {
     description:
-      "Every step of one's own deposits: seen on chain, credited, taken back. Needs the scope `account:read`.",
+      "Emits every step of the caller's deposits: seen on chain, credited, reverted. Requires the scope " +
+      "`account:read`.",
     subscribe: followDeposits,
   })
   depositSeen(
@@ -30,7 +31,7 @@ export class DepositSeenSubscription {
     return toDepositEvent(event, services.events);
   }
 
-  @FieldResolver(() => DepositType, { nullable: true, description: "The deposit as it is now." })
+  @FieldResolver(() => DepositType, { nullable: true, description: "The current state of the deposit." })
   async deposit(
     @Root() { depositId }: DepositEventType,
     @Ctx() { services }: Context,

@@ -5,44 +5,47 @@ import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { BigIntScalar, DateTimeScalar, Hash32Scalar, NeuronScalar } from "../../shared/schema/scalars.ts";
 
-/** How far a deposit has come. */
-export const DepositStatus = defineEnum<Deposit["status"]>("DepositStatus", "How far a deposit has come.", {
-  seen: "It is on chain and waits for confirmations.",
-  confirmed: "It is credited, for good.",
-  reverted: "A reorganisation of the chain took it back before it was credited.",
+/** The status of a deposit. */
+export const DepositStatus = defineEnum<Deposit["status"]>("DepositStatus", "The status of a deposit.", {
+  seen: "The deposit is on chain and waits for confirmations.",
+  confirmed: "The deposit is credited. Final.",
+  reverted: "A reorg removed the deposit before it was credited.",
 });
 
 /** A deposit, as its account sees it. */
 @ObjectType("Deposit", {
-  description: "Money that was paid into the router's vault on chain.",
+  description: "An on-chain payment into the router's vault.",
   simpleResolvers: true,
 })
 export class DepositType {
-  @Field(() => ID, { description: "Its id." })
+  @Field(() => ID, { description: "The deposit's id." })
   id!: string;
 
-  @Field(() => NeuronScalar, { description: "How much was paid in." })
+  @Field(() => NeuronScalar, { description: "The deposited amount." })
   amount!: bigint;
 
-  @Field(() => DepositStatus, { description: "How far it has come." })
+  @Field(() => DepositStatus, { description: "The deposit's status." })
   status!: Deposit["status"];
 
-  @Field(() => Int, { description: "How many blocks follow its own, as far as we have read the chain." })
+  @Field(() => Int, { description: "The number of scanned blocks after the deposit's block." })
   confirmations!: number;
 
-  @Field(() => Int, { description: "How many blocks must follow before it is credited." })
+  @Field(() => Int, { description: "The number of confirmations required before the deposit is credited." })
   requiredConfirmations!: number;
 
-  @Field(() => Hash32Scalar, { description: "The transaction that paid it in." })
+  @Field(() => Hash32Scalar, { description: "The hash of the deposit's transaction." })
   transactionHash!: string;
 
-  @Field(() => BigIntScalar, { description: "The block of that transaction." })
+  @Field(() => BigIntScalar, { description: "The number of the transaction's block." })
   blockNumber!: bigint;
 
-  @Field(() => DateTimeScalar, { description: "When we first saw it." })
+  @Field(() => DateTimeScalar, { description: "When the deposit was first seen by this service." })
   seenAt!: Date;
 
-  @Field(() => DateTimeScalar, { nullable: true, description: "When it was credited." })
+  @Field(() => DateTimeScalar, {
+    nullable: true,
+    description: "When the deposit was credited. Null until then.",
+  })
   creditedAt!: Date | null;
 }
 

@@ -21,19 +21,22 @@ import {
 } from "./management-key.type.ts";
 import { ManagementScope } from "./management-scope.type.ts";
 
-const SCOPES_TEXT = "Scopes of one's own; with a preset, exactly its scopes.";
+const SCOPES_TEXT = "The key's scopes. With a preset, they must equal the preset's scopes.";
 
-/** The account's `mk-` keys, for its wallet sessions alone. */
+/** The account's `mk-` keys, for wallet sessions only. */
 @Resolver(() => AccountType)
 export class ManagementKeyResolver {
   @Requires("management-key.read")
   @FieldResolver(() => ManagementKeyConnection, {
     nullable: true,
-    description: "The account's `mk-` keys, oldest first. Needs a wallet session.",
+    description: "The account's `mk-` keys, oldest first. Requires a wallet session.",
   })
   async managementKeys(
     @Root() { address }: AccountType,
-    @Arg("status", () => ManagementKeyStatus, { nullable: true, description: "Only keys of this status." })
+    @Arg("status", () => ManagementKeyStatus, {
+      nullable: true,
+      description: "Return only keys with this status.",
+    })
     status: ManagementKey["status"] | null,
     @Args(() => PageArgs) args: PageArgs,
     @Ctx() { services, principal }: Context,
@@ -46,12 +49,15 @@ export class ManagementKeyResolver {
   @Requires("management-key.create")
   @Mutation(() => CreatedManagementKeyType, {
     nullable: true,
-    description: "Makes an `mk-` key with a preset's scopes or one's own. Needs a wallet session.",
+    description:
+      "Creates an `mk-` key with the scopes of a preset or a list of scopes. Requires a wallet session.",
   })
   async createManagementKey(
-    @Arg("name", () => String, { description: "What to call it; no other live one has that name." })
+    @Arg("name", () => String, {
+      description: "The key's name, unique among the account's active `mk-` keys.",
+    })
     name: string,
-    @Arg("preset", () => ManagementPreset, { nullable: true, description: "A set of scopes." })
+    @Arg("preset", () => ManagementPreset, { nullable: true, description: "A predefined set of scopes." })
     preset: Preset | null,
     @Arg("scopes", () => [ManagementScope], { nullable: true, description: SCOPES_TEXT })
     scopes: readonly Scope[] | null,
@@ -68,12 +74,12 @@ export class ManagementKeyResolver {
   @Mutation(() => ManagementKeyType, {
     nullable: true,
     description:
-      "Renames an `mk-` key or gives it other scopes; null leaves as it is. Needs a wallet session.",
+      "Updates the name or scopes of an `mk-` key. Null leaves a value unchanged. Requires a wallet session.",
   })
   async updateManagementKey(
     @Arg("id", () => ID, { description: "The key's id." }) id: string,
-    @Arg("name", () => String, { nullable: true, description: "Its new name." }) name: string | null,
-    @Arg("preset", () => ManagementPreset, { nullable: true, description: "A set of scopes." })
+    @Arg("name", () => String, { nullable: true, description: "The new name." }) name: string | null,
+    @Arg("preset", () => ManagementPreset, { nullable: true, description: "A predefined set of scopes." })
     preset: Preset | null,
     @Arg("scopes", () => [ManagementScope], { nullable: true, description: SCOPES_TEXT })
     scopes: readonly Scope[] | null,
@@ -87,7 +93,7 @@ export class ManagementKeyResolver {
   @Requires("management-key.revoke")
   @Mutation(() => ManagementKeyType, {
     nullable: true,
-    description: "Ends an `mk-` key for good; ending it twice is once. Needs a wallet session.",
+    description: "Revokes an `mk-` key. Idempotent. Requires a wallet session.",
   })
   async revokeManagementKey(
     @Arg("id", () => ID, { description: "The key's id." }) id: string,

@@ -8,17 +8,17 @@ import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateTimeScalar } from "../../shared/schema/scalars.ts";
 import { ManagementScope } from "./management-scope.type.ts";
 
-/** Whether a management key may be used. It never expires. */
+/** The status of a management key. Management keys do not expire. */
 export const ManagementKeyStatus = defineEnum<ManagementKey["status"]>(
   "ManagementKeyStatus",
-  "Whether a management key may be used. It never expires.",
-  { active: "It may be used.", revoked: "It was ended for good." },
+  "The status of a management key. Management keys do not expire.",
+  { active: "The key may be used.", revoked: "The key was revoked." },
 );
 
-/** The sets of scopes that are offered (SPEC 2.3). */
+/** The predefined sets of scopes (SPEC 2.3). */
 export const ManagementPreset = defineEnum<Preset>(
   "ManagementPreset",
-  "The sets of scopes that a management key is offered with.",
+  "The predefined sets of scopes of management keys.",
   {
     "read-only": "`account:read` and `keys:read`.",
     "key-manager": "`keys:read` and `keys:manage`.",
@@ -30,40 +30,40 @@ export const ManagementPreset = defineEnum<Preset>(
 /** An `mk-` key, as its account sees it (SPEC 2.3). */
 @ObjectType("ManagementKey", {
   description:
-    "An `mk-` key, which administers its account and never manages management keys. Its secret is never readable.",
+    "An `mk-` key, which administers its account but cannot manage management keys. Its secret cannot be read.",
   simpleResolvers: true,
 })
 export class ManagementKeyType {
-  @Field(() => ID, { description: "Its id." })
+  @Field(() => ID, { description: "The key's id." })
   id!: string;
 
-  @Field(() => String, { description: "What its holder calls it." })
+  @Field(() => String, { description: "The key's name." })
   name!: string;
 
-  @Field(() => String, { description: "The beginning of its secret, to tell keys apart." })
+  @Field(() => String, { description: "The beginning of the key's secret, to tell keys apart." })
   preview!: string;
 
-  @Field(() => [ManagementScope], { description: "What it may do." })
+  @Field(() => [ManagementScope], { description: "The key's scopes." })
   scopes!: readonly Scope[];
 
-  @Field(() => ManagementPreset, { description: "The preset that has exactly these scopes." })
+  @Field(() => ManagementPreset, { description: "The preset with exactly these scopes." })
   preset!: Preset;
 
-  @Field(() => ManagementKeyStatus, { description: "Whether it may be used." })
+  @Field(() => ManagementKeyStatus, { description: "The key's status." })
   status!: ManagementKey["status"];
 
-  @Field(() => DateTimeScalar, { description: "When it was made." })
+  @Field(() => DateTimeScalar, { description: "When the key was created." })
   createdAt!: Date;
 
   @Field(() => DateTimeScalar, {
     nullable: true,
-    description: "When it was last used with success, to the minute; null if never.",
+    description: "When the key was last used successfully, to the minute. Null if never.",
   })
   lastUsedAt!: Date | null;
 
   @Field(() => String, {
     nullable: true,
-    description: "The IP address from which it was last used with success.",
+    description: "The IP address of the key's last successful use. Null if never used.",
   })
   lastSourceIp!: string | null;
 }
@@ -71,15 +71,15 @@ export class ManagementKeyType {
 /** A list of management keys. */
 export const ManagementKeyConnection = defineConnection("ManagementKey", () => ManagementKeyType);
 
-/** A key that was just made. */
+/** A newly created key. */
 @ObjectType("CreatedManagementKey", {
-  description: "A management key that was just made, with its secret.",
+  description: "A newly created management key, with its secret.",
   simpleResolvers: true,
 })
 export class CreatedManagementKeyType {
-  @Field(() => String, { description: "The `mk-` secret. It is shown this once: only its hash is kept." })
+  @Field(() => String, { description: "The `mk-` secret. Returned only once: only its hash is stored." })
   secret!: string;
 
-  @Field(() => ManagementKeyType, { description: "The key." })
+  @Field(() => ManagementKeyType, { description: "The created key." })
   managementKey!: ManagementKey;
 }

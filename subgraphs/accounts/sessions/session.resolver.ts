@@ -10,12 +10,12 @@ import { toAccount } from "../account/account.type.ts";
 import { ViewerType } from "../account/viewer.type.ts";
 import { SignedInType, SignInNonceType, WalletSessionType } from "./session.type.ts";
 
-/** Signing in with a wallet, and out (EIP-4361). */
+/** Wallet sign-in and sign-out (EIP-4361). */
 @Resolver(() => ViewerType)
 export class SessionResolver {
   @FieldResolver(() => WalletSessionType, {
     nullable: true,
-    description: "The wallet session that asks; null for every other credential.",
+    description: "The caller's wallet session. Null for every other credential.",
   })
   async session(@Ctx() { services, principal }: Context): Promise<Session | null> {
     if (!isPermitted(principal, "session.read")) return null;
@@ -25,7 +25,7 @@ export class SessionResolver {
   @Mutation(() => SignInNonceType, {
     nullable: true,
     description:
-      "Gives a nonce for a sign-in message, good for one attempt within 5 minutes. Open to everyone.",
+      "Creates a nonce for a sign-in message, valid for one attempt within 5 minutes. Requires no credential.",
   })
   createSignInNonce(@Ctx() { services }: Context): Promise<SignInNonceType> {
     return services.sessions.createNonce();
@@ -33,13 +33,14 @@ export class SessionResolver {
 
   @Mutation(() => SignedInType, {
     nullable: true,
-    description: "Opens a wallet session of 12 hours for a signed message (EIP-4361). Open to everyone.",
+    description: "Opens a 12-hour wallet session for a signed message (EIP-4361). Requires no credential.",
   })
   async signIn(
-    @Arg("message", () => String, { description: "The message as it was signed." }) message: string,
+    @Arg("message", () => String, { description: "The signed message, byte for byte." }) message: string,
     @Arg("signature", () => HexScalar, {
       description:
-        "The wallet's signature of it: of its key, or what its contract takes (EIP-1271, ERC-6492).",
+        "The wallet's signature of the message: by its private key, or one that its contract accepts (EIP-1271, " +
+        "ERC-6492).",
     })
     signature: Hex,
     @Ctx() { services }: Context,
@@ -52,7 +53,8 @@ export class SessionResolver {
   @Mutation(() => Int, {
     nullable: true,
     description:
-      "Ends the session that asks, or all of its wallet's; says how many ended. Needs a wallet session.",
+      "Ends the caller's session, or all sessions of the wallet. Returns the number of ended sessions. " +
+      "Requires a wallet session.",
   })
   signOut(
     @Arg("everywhere", () => Boolean, {

@@ -3,45 +3,45 @@ import { Field, ID, ObjectType } from "type-graphql";
 import { DateTimeScalar } from "../../shared/schema/scalars.ts";
 import { AccountType } from "../account/account.type.ts";
 
-/** What a sign-in message is made with. */
+/** The nonce of a sign-in message. */
 @ObjectType("SignInNonce", {
   description: "A nonce for one sign-in message (EIP-4361).",
   simpleResolvers: true,
 })
 export class SignInNonceType {
-  @Field(() => String, { description: "The nonce, good for one attempt to sign in." })
+  @Field(() => String, { description: "The nonce, valid for one sign-in attempt." })
   nonce!: string;
 
-  @Field(() => DateTimeScalar, { description: "When it is no longer good." })
+  @Field(() => DateTimeScalar, { description: "When the nonce expires." })
   expiresAt!: Date;
 }
 
 /** An open wallet session. */
 @ObjectType("WalletSession", {
-  description: "A session that a wallet opened by signing in.",
+  description: "A session opened by signing in with a wallet.",
   simpleResolvers: true,
 })
 export class WalletSessionType {
-  @Field(() => ID, { description: "Its id." })
+  @Field(() => ID, { description: "The session's id." })
   id!: string;
 
-  @Field(() => DateTimeScalar, { description: "When it ends by itself." })
+  @Field(() => DateTimeScalar, { description: "When the session expires." })
   expiresAt!: Date;
 }
 
-/** A session that was just opened. */
+/** A newly opened session. */
 @ObjectType("SignedIn", {
-  description: "A wallet session that was just opened, with its token.",
+  description: "A newly opened wallet session, with its token.",
   simpleResolvers: true,
 })
 export class SignedInType {
   @Field(() => String, {
     description:
-      "The `ws-` token, sent as `Authorization: Bearer`. It is shown this once: only its hash is kept.",
+      "The `ws-` token, sent as `Authorization: Bearer`. Returned only once: only its hash is stored.",
   })
   token!: string;
 
-  @Field(() => DateTimeScalar, { description: "When the session ends by itself." })
+  @Field(() => DateTimeScalar, { description: "When the session expires." })
   expiresAt!: Date;
 
   @Field(() => AccountType, { description: "The account of the wallet that signed in." })

@@ -16,21 +16,21 @@ import {
   UsageStatsType,
 } from "./usage.type.ts";
 
-/** What an account used, by one filter. */
-@ObjectType("Usage", { description: "What an account used, by one filter." })
+/** An account's usage under one filter. */
+@ObjectType("Usage", { description: "An account's usage under one filter." })
 class UsageType {
   address!: string;
   filter!: UsageFilter;
 }
 
-/** Leads from an account to its usage. */
+/** The usage of an account. */
 @Resolver(() => AccountType)
 export class AccountUsageResolver {
   @Requires("usage.read")
   @FieldResolver(() => UsageType, {
     nullable: true,
     description:
-      "The requests that were charged, or completed at a price of zero. Needs the scope `account:read`.",
+      "The requests that were charged, or completed at a price of zero. Requires the scope `account:read`.",
   })
   usage(
     @Root() { address }: AccountType,
@@ -42,10 +42,10 @@ export class AccountUsageResolver {
   }
 }
 
-/** Sums and lists of what an account used. */
+/** Totals and lists of an account's usage. */
 @Resolver(() => UsageType)
 export class UsageResolver {
-  @FieldResolver(() => UsageStatsType, { description: "Sums over all of it." })
+  @FieldResolver(() => UsageStatsType, { description: "Totals over the filtered requests." })
   stats(
     @Root() { address, filter }: UsageType,
     @Ctx() { services, signal }: Context,
@@ -53,12 +53,12 @@ export class UsageResolver {
     return services.usage.stats(address, filter, signal);
   }
 
-  @FieldResolver(() => [UsageDayType], { description: "Sums by day and model, newest day first." })
+  @FieldResolver(() => [UsageDayType], { description: "Totals by day and model, newest day first." })
   async daily(
     @Root() { address, filter }: UsageType,
     @Arg("byTrustMode", () => Boolean, {
       defaultValue: false,
-      description: "Whether days are also grouped by trust mode.",
+      description: "Whether to group also by trust mode.",
     })
     byTrustMode: boolean,
     @Ctx() { services, signal }: Context,
@@ -67,7 +67,7 @@ export class UsageResolver {
     return days.map((day) => ({ ...day, modelId: day.model, stats: day }));
   }
 
-  @FieldResolver(() => UsageRecordConnection, { description: "The requests one by one, newest first." })
+  @FieldResolver(() => UsageRecordConnection, { description: "The individual requests, newest first." })
   async history(
     @Root() { address, filter }: UsageType,
     @Args(() => PageArgs) args: PageArgs,

@@ -13,124 +13,125 @@ import { AddressScalar, BigIntScalar, DateTimeScalar, NeuronScalar } from "../..
 import { TrustMode } from "../../shared/trust-mode.ts";
 import { InferenceRequestStub } from "../inference-request.stub.ts";
 
-/** By what a request was paid. */
-const UsageSource = defineEnum<Source>("UsageSource", "By what a request was paid.", {
-  api_key: "Through an `sk-` key.",
-  wallet: "By the wallet itself.",
+/** How a request was authenticated and paid. */
+const UsageSource = defineEnum<Source>("UsageSource", "How a request was authenticated and paid.", {
+  api_key: "Paid through an `sk-` key.",
+  wallet: "Paid by the wallet directly.",
 });
 
-/** Which requests count. Moments come as text. */
+/** The filter of a usage report. Timestamps arrive as text. */
 @ArgsType()
 export class UsageArgs {
-  @Field(() => ID, { nullable: true, description: "Only those of this `sk-` key." })
+  @Field(() => ID, { nullable: true, description: "Only requests of this `sk-` key." })
   apiKeyId!: string | null | undefined;
 
-  @Field(() => UsageSource, { nullable: true, description: "Only those that were paid so." })
+  @Field(() => UsageSource, { nullable: true, description: "Only requests from this source." })
   source!: Source | null | undefined;
 
-  @Field(() => DateTimeScalar, { nullable: true, description: "Only those that began then or later." })
+  @Field(() => DateTimeScalar, {
+    nullable: true,
+    description: "Only requests that started at or after this time.",
+  })
   from!: string | null | undefined;
 
-  @Field(() => DateTimeScalar, { nullable: true, description: "Only those that began before." })
+  @Field(() => DateTimeScalar, {
+    nullable: true,
+    description: "Only requests that started before this time.",
+  })
   before!: string | null | undefined;
 
-  @Field(() => ID, { nullable: true, description: "Only those of this model." })
+  @Field(() => ID, { nullable: true, description: "Only requests to this model." })
   modelId!: string | null | undefined;
 
-  @Field(() => TrustMode, { nullable: true, description: "Only those of this trust mode." })
+  @Field(() => TrustMode, { nullable: true, description: "Only requests to providers of this trust mode." })
   trustMode!: Trust | null | undefined;
 }
 
-/** Sums over requests. */
-@ObjectType("UsageStats", { description: "Sums over requests.", simpleResolvers: true })
+/** Totals over requests. */
+@ObjectType("UsageStats", { description: "Totals over requests.", simpleResolvers: true })
 export class UsageStatsType {
-  @Field(() => BigIntScalar, { description: "How many requests there were." })
+  @Field(() => BigIntScalar, { description: "The number of requests." })
   requests!: bigint;
 
-  @Field(() => BigIntScalar, { description: "Tokens of all questions." })
+  @Field(() => BigIntScalar, { description: "The total number of prompt tokens." })
   inputTokens!: bigint;
 
-  @Field(() => BigIntScalar, { description: "Tokens of all answers." })
+  @Field(() => BigIntScalar, { description: "The total number of completion tokens." })
   outputTokens!: bigint;
 
-  @Field(() => BigIntScalar, { description: "Tokens of questions that providers had in their cache." })
+  @Field(() => BigIntScalar, { description: "The total number of prompt tokens read from caches." })
   cachedTokens!: bigint;
 
-  @Field(() => NeuronScalar, { description: "What they cost." })
+  @Field(() => NeuronScalar, { description: "The total cost." })
   cost!: bigint;
 }
 
 /** One day's use of a model. */
-@ObjectType("UsageDay", { description: "What a model was used on one day.", simpleResolvers: true })
+@ObjectType("UsageDay", { description: "The usage of a model on one day.", simpleResolvers: true })
 export class UsageDayType {
   @Field(() => String, { description: "The day in UTC, such as `2026-01-31`." })
   date!: UsageDay["date"];
 
-  @Field(() => ID, { description: "The model." })
+  @Field(() => ID, { description: "The id of the model." })
   modelId!: string;
 
-  @Field(() => TrustMode, {
-    nullable: true,
-    description: "The trust mode if days are grouped by it, else null.",
-  })
+  @Field(() => TrustMode, { nullable: true, description: "The trust mode. Null unless grouped by it." })
   trustMode!: Trust | null;
 
-  @Field(() => UsageStatsType, { description: "The sums of that day." })
+  @Field(() => UsageStatsType, { description: "The totals of the day." })
   stats!: UsageTotals;
 }
 
-/** One request that was used. */
+/** One billed request. */
 @ObjectType("UsageRecord", {
   description: "A request that was charged, or completed at a price of zero.",
   simpleResolvers: true,
 })
 class UsageRecordType {
-  @Field(() => BigIntScalar, {
-    description: "Its number among the requests of its account, from 1, in the order of payment.",
-  })
+  @Field(() => BigIntScalar, { description: "1-based number within the account, in order of payment." })
   id!: bigint;
 
-  @Field(() => DateTimeScalar, { description: "When the request began." })
+  @Field(() => DateTimeScalar, { description: "When the request started." })
   createdAt!: Date;
 
-  @Field(() => ID, { description: "The model." })
+  @Field(() => ID, { description: "The id of the model." })
   modelId!: string;
 
-  @Field(() => AddressScalar, { description: "The provider that answered." })
+  @Field(() => AddressScalar, { description: "The address of the provider that answered." })
   providerAddress!: string;
 
-  @Field(() => ID, { nullable: true, description: "The `sk-` key that paid." })
+  @Field(() => ID, { nullable: true, description: "The `sk-` key that paid. Null if the wallet paid." })
   apiKeyId!: string | null;
 
-  @Field(() => Int, { description: "Tokens of the question." })
+  @Field(() => Int, { description: "The number of prompt tokens." })
   inputTokens!: number;
 
-  @Field(() => Int, { description: "Tokens of the answer." })
+  @Field(() => Int, { description: "The number of completion tokens." })
   outputTokens!: number;
 
-  @Field(() => Int, { description: "Tokens of the question that the provider had in its cache." })
+  @Field(() => Int, { description: "The number of prompt tokens read from the provider's cache." })
   cachedTokens!: number;
 
-  @Field(() => NeuronScalar, { description: "What it cost." })
+  @Field(() => NeuronScalar, { description: "The cost of the request." })
   cost!: bigint;
 
-  @Field(() => NeuronScalar, { description: "What of the cost was taken from deposits." })
+  @Field(() => NeuronScalar, { description: "The part of the cost paid from deposits." })
   depositUsed!: bigint;
 
-  @Field(() => NeuronScalar, { description: "What of the cost was taken from credit." })
+  @Field(() => NeuronScalar, { description: "The part of the cost paid from credit." })
   creditUsed!: bigint;
 
-  @Field(() => TrustMode, { description: "How far its provider could be trusted." })
+  @Field(() => TrustMode, { description: "The trust mode of the provider." })
   trustMode!: Trust;
 
-  @Field(() => InferenceRequestStub, { description: "The request itself." })
+  @Field(() => InferenceRequestStub, { description: "The request." })
   request!: InferenceRequestStub;
 }
 
-/** A list of requests that were used. */
+/** A list of billed requests. */
 export const UsageRecordConnection = defineConnection("UsageRecord", () => UsageRecordType);
 
-/** A request that was used, as the graph tells of it. */
+/** Maps a usage row to its GraphQL type. */
 export function toUsageRecord(row: UsageRow): UsageRecordType {
   const { model, provider, requestId, inputTokens, outputTokens, cachedTokens, ...rest } = row;
   return {

@@ -12,11 +12,12 @@ import {
 } from "./agent-token.type.ts";
 import { type SealedKey, SealedKeyConnection } from "./sealed-key.type.ts";
 
-/** What an account has of agent tokens. The chain tells everyone. */
+/** An account's agent tokens. Public on-chain data. */
 @Resolver(() => AccountStub)
 export class AgentAccountResolver {
   @FieldResolver(() => AgentTokenConnection, {
-    description: "The agent tokens that the account has, the newest acquired first. Public, as the chain is.",
+    description:
+      "The agent tokens that the account owns, most recently acquired first. Public on-chain data.",
   })
   async agentTokens(
     @Root() { address }: AccountStub,
@@ -28,7 +29,7 @@ export class AgentAccountResolver {
   }
 
   @FieldResolver(() => SealedKeyConnection, {
-    description: "The keys that were sealed for the account, newest first. Public, as the chain is.",
+    description: "The keys that were sealed for the account, newest first. Public on-chain data.",
   })
   async sealedKeys(
     @Root() { address }: AccountStub,
@@ -41,7 +42,7 @@ export class AgentAccountResolver {
 
   @FieldResolver(() => [AccessDelegationType], {
     description:
-      "Delegates that may sign access proofs for the account, by contract. Public, as on the chain.",
+      "The assistants that may sign access proofs for the account, by contract. Public on-chain data.",
   })
   accessDelegations(
     @Root() { address }: AccountStub,
@@ -51,10 +52,10 @@ export class AgentAccountResolver {
   }
 }
 
-/** What a delegation leads to. */
+/** The assistant of a delegation. */
 @Resolver(() => AccessDelegationType)
 export class AccessDelegationResolver {
-  @FieldResolver(() => AccountStub, { description: "Who signs." })
+  @FieldResolver(() => AccountStub, { description: "The account that signs access proofs." })
   assistant(@Root() { assistant }: Delegation): AccountStub {
     return { address: assistant };
   }

@@ -9,12 +9,12 @@ import { AddressScalar, BigIntScalar } from "../../shared/schema/scalars.ts";
 import { AgentRoleEnum, AgentVerifierType, IntelligentDataInput } from "./agent-contract.type.ts";
 import { type AgentContract, AgentContractType } from "./agent-token.type.ts";
 
-/** What a contract of agent tokens says of itself, and mints. */
+/** The on-chain state of an agent token contract, and minting. */
 @Resolver(() => AgentContractType)
 export class AgentContractStateResolver {
   @FieldResolver(() => BigIntScalar, {
     nullable: true,
-    description: "The fee of a mint in neuron, as the chain has it now. Only for the generation `AGENT_NFT`.",
+    description: "The current mint fee in neuron, read from the chain. Only for the generation `AGENT_NFT`.",
   })
   mintFee(@Root() { address }: AgentContract, @Ctx() { services }: Context): Promise<bigint> {
     return services.agentContracts.mintFee(address);
@@ -22,7 +22,7 @@ export class AgentContractStateResolver {
 
   @FieldResolver(() => [AgentRoleEnum], {
     nullable: true,
-    description: "The roles of an account, as the chain has them now. Only for the generation `AGENT_NFT`.",
+    description: "The current roles of an account, read from the chain. Only for the generation `AGENT_NFT`.",
   })
   rolesOf(
     @Root() { address }: AgentContract,
@@ -34,7 +34,7 @@ export class AgentContractStateResolver {
 
   @FieldResolver(() => AgentVerifierType, {
     nullable: true,
-    description: "Its verifier with the registered oracles. Only for the generation `AGENT_NFT`.",
+    description: "The contract's verifier with its registered oracles. Only for the generation `AGENT_NFT`.",
   })
   proofVerifier(
     @Root() { address }: AgentContract,
@@ -46,7 +46,8 @@ export class AgentContractStateResolver {
   @Query(() => PreparedTransactionType, {
     nullable: true,
     description:
-      "Mints a token (`mint`, or `mintWithRole`), with the mint fee of now as its value. It is tried on the chain first: a mint that the contract would refuse fails with `contract_refused`.",
+      "Prepares a mint (`mint` or `mintWithRole`) with the current mint fee as its value. The call is simulated " +
+      "first: fails with `contract_refused` if the contract would revert.",
   })
   prepareMint(
     @Arg("contract", () => AddressScalar, { description: "The contract." }) contract: Hex,
@@ -54,7 +55,7 @@ export class AgentContractStateResolver {
     @Arg("to", () => AddressScalar, { description: "The owner of the new token." }) to: Hex,
     @Arg("data", () => [IntelligentDataInput], {
       defaultValue: [],
-      description: "The token's data. Without any, the token is plain.",
+      description: "The token's data. Default: none, for a plain token.",
     })
     data: readonly IntelligentDataInput[],
     @Arg("uri", () => String, { nullable: true, description: "The URI of a plain token's metadata." })

@@ -25,10 +25,10 @@ export const AgentRoleEnum = defineEnum<AgentRole>("AgentRole", "The roles of an
   simpleResolvers: true,
 })
 export class RegisteredOracleType {
-  @Field(() => OracleKind, { description: "The type of its proofs." })
+  @Field(() => OracleKind, { description: "The type of the oracle's proofs." })
   oracleType!: AgentVerifier["oracles"][number]["oracleType"];
 
-  @Field(() => AddressScalar, { description: "The contract that checks its proofs." })
+  @Field(() => AddressScalar, { description: "The contract that verifies the oracle's proofs." })
   contract!: Hex;
 
   @Field(() => AddressScalar, {
@@ -40,24 +40,27 @@ export class RegisteredOracleType {
 
 /** The verifier of transfer proofs. */
 @ObjectType("AgentVerifier", {
-  description: "The contract that verifies the proofs of transfers, as the chain has it now.",
+  description: "The contract that verifies transfer proofs, in its current on-chain state.",
   simpleResolvers: true,
 })
 export class AgentVerifierType implements AgentVerifier {
-  @Field(() => AddressScalar, { description: "Its address." })
+  @Field(() => AddressScalar, { description: "The verifier's address." })
   address!: Hex;
 
   @Field(() => BigIntScalar, {
     description:
-      "`maxProofAge`: seconds after which anyone may delete the record of a used nonce, so that its proof is valid again.",
+      "`maxProofAge`: seconds after which anyone may delete the record of a used nonce, so that its proof is valid " +
+      "again.",
   })
   maxProofAgeSeconds!: bigint;
 
-  @Field(() => Boolean, { description: "Whether it is paused: no token moves meanwhile." })
+  @Field(() => Boolean, {
+    description: "Whether the verifier is paused: no token can be transferred meanwhile.",
+  })
   paused!: boolean;
 
   @Field(() => [RegisteredOracleType], {
-    description: "The oracles that it accepts, one for each type at most.",
+    description: "The oracles that the verifier accepts, at most one per type.",
   })
   oracles!: readonly RegisteredOracleType[];
 }
@@ -65,9 +68,11 @@ export class AgentVerifierType implements AgentVerifier {
 /** A piece of data of a new token. */
 @InputType("IntelligentDataInput", { description: "A piece of a new token's data." })
 export class IntelligentDataInput implements NewIntelligentData {
-  @Field(() => String, { description: "What it is." })
+  @Field(() => String, { description: "The description of the data." })
   description!: string;
 
-  @Field(() => Hash32Scalar, { description: "The hash of its ciphertext: the root of the stored file." })
+  @Field(() => Hash32Scalar, {
+    description: "The hash of the ciphertext: the merkle root of the stored file.",
+  })
   dataHash!: Hex;
 }

@@ -6,50 +6,54 @@ import type { Hex } from "../../../src/kernel/text/hex.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { Hash32Scalar, HexScalar } from "../../shared/schema/scalars.ts";
 
-export const OracleKind = defineEnum<OracleType>("OracleType", "Who proves that a key was sealed.", {
-  tee: "An enclave, by its signature.",
-  zkp: "A proof in zero knowledge, which no contract checks yet.",
+export const OracleKind = defineEnum<OracleType>("OracleType", "The type of proof that a key was sealed.", {
+  tee: "A signature of an enclave (TEE).",
+  zkp: "A zero-knowledge proof. No contract verifies it yet.",
 });
 
-/** What the receiver proves. */
+/** The receiver's proof. */
 @InputType("AccessProofInput", {
-  description: "That the receiver, or who signs for it, can get at a piece of data.",
+  description: "The proof that the receiver, or its assistant, can access a piece of data.",
 })
 export class AccessProofInput {
-  @Field(() => Hash32Scalar, { description: "The data's hash." })
+  @Field(() => Hash32Scalar, { description: "The hash of the data." })
   dataHash!: Hex;
 
   @Field(() => HexScalar, {
     defaultValue: "0x",
-    description: "The public key to seal for; none for the receiver's own.",
+    description: "The public key to seal for. Empty for the receiver's own key.",
   })
   targetPubkey!: Hex;
 
-  @Field(() => HexScalar, { description: "Counts once for each contract." })
+  @Field(() => HexScalar, { description: "A nonce that can be used once per contract." })
   nonce!: Hex;
 
-  @Field(() => HexScalar, { description: "The signature of the text that `accessProofTexts` gives." })
+  @Field(() => HexScalar, { description: "The signature of the text returned by `accessProofTexts`." })
   proof!: Hex;
 }
 
-/** What the oracle proves. */
-@InputType("OwnershipProofInput", { description: "That the oracle sealed the data's key for the receiver." })
+/** The oracle's proof. */
+@InputType("OwnershipProofInput", {
+  description: "The proof that the oracle sealed the data's key for the receiver.",
+})
 export class OwnershipProofInput {
-  @Field(() => OracleKind, { defaultValue: "tee", description: "Who proves it." })
+  @Field(() => OracleKind, { defaultValue: "tee", description: "The type of the proof." })
   oracleType!: OracleType;
 
-  @Field(() => Hash32Scalar, { description: "The data's hash." })
+  @Field(() => Hash32Scalar, { description: "The hash of the data." })
   dataHash!: Hex;
 
   @Field(() => HexScalar, { description: "The sealed key." })
   sealedKey!: Hex;
 
   @Field(() => HexScalar, {
-    description: "The public key that it was sealed for: 64 bytes, where it is the receiver's own.",
+    description: "The public key that the key was sealed for: 64 bytes if it is the receiver's own.",
   })
   targetPubkey!: Hex;
 
-  @Field(() => HexScalar, { description: "Counts once for each contract, among all nonces." })
+  @Field(() => HexScalar, {
+    description: "A nonce that can be used once per contract, across both kinds of proofs.",
+  })
   nonce!: Hex;
 
   @Field(() => HexScalar, { description: "The oracle's signature." })
@@ -59,32 +63,35 @@ export class OwnershipProofInput {
 /** Both proofs for one piece of data. */
 @InputType("TransferProofInput", { description: "Both proofs for one piece of a token's data." })
 export class TransferProofInput implements TransferProof {
-  @Field(() => AccessProofInput, { description: "The receiver's." })
+  @Field(() => AccessProofInput, { description: "The receiver's proof." })
   accessProof!: AccessProofInput;
 
-  @Field(() => OwnershipProofInput, { description: "The oracle's." })
+  @Field(() => OwnershipProofInput, { description: "The oracle's proof." })
   ownershipProof!: OwnershipProofInput;
 }
 
-/** What a receiver signs. */
+/** A text for the receiver to sign. */
 @ObjectType("AccessProofText", {
-  description: "A text that the receiver of a token signs with `personal_sign`, for one piece of its data.",
+  description:
+    "A text for the receiver of a token to sign with `personal_sign`, for one piece of the token's data.",
   simpleResolvers: true,
 })
 export class AccessProofTextType implements AccessProofText {
-  @Field(() => Int, { description: "The place of the data among the token's." })
+  @Field(() => Int, { description: "0-based index of the data within the token." })
   index!: number;
 
-  @Field(() => Hash32Scalar, { description: "The data's hash." })
+  @Field(() => Hash32Scalar, { description: "The hash of the data." })
   dataHash!: Hex;
 
-  @Field(() => HexScalar, { description: "The public key to seal for; none for the receiver's own." })
+  @Field(() => HexScalar, { description: "The public key to seal for. Empty for the receiver's own key." })
   targetPubkey!: Hex;
 
-  @Field(() => HexScalar, { description: "A fresh nonce, which goes into the proof." })
+  @Field(() => HexScalar, { description: "A fresh nonce, to be used in the proof." })
   nonce!: Hex;
 
-  @Field(() => String, { description: "The text: 66 characters, and not the bytes that they stand for." })
+  @Field(() => String, {
+    description: "The text to sign: its 66 characters, not the bytes that they encode.",
+  })
   text!: Hex;
 }
 

@@ -25,16 +25,18 @@ import {
 } from "./agent-token.type.ts";
 import { type SealedKey, SealedKeyConnection } from "./sealed-key.type.ts";
 
-/** Agent tokens and what became of them. The chain tells everyone. */
+/** Agent tokens and their history. Public on-chain data. */
 @Resolver(() => AgentTokenType)
 export class AgentTokenResolver {
   @Query(() => AgentTokenType, {
     nullable: true,
-    description: "An agent token. Null if it was never minted, or its contract is not read here.",
+    description:
+      "An agent token. Null if it was never minted, or if its contract is not indexed by this service.",
   })
   agentToken(
-    @Arg("contract", () => AddressScalar, { description: "Its contract." }) contract: Hex,
-    @Arg("tokenId", () => BigIntScalar, { description: "Its id within the contract." }) tokenId: string,
+    @Arg("contract", () => AddressScalar, { description: "The token's contract." }) contract: Hex,
+    @Arg("tokenId", () => BigIntScalar, { description: "The token's id within its contract." })
+    tokenId: string,
     @Ctx() { loaders }: Context,
   ): Promise<AgentToken | undefined> {
     return loaders.agentTokens.load({ contract, tokenId: BigInt(tokenId) });
@@ -42,12 +44,18 @@ export class AgentTokenResolver {
 
   @Query(() => AgentTokenConnection, {
     nullable: true,
-    description: "Agent tokens that have an owner, the most recently acquired first.",
+    description: "The agent tokens that have an owner, most recently acquired first.",
   })
   async agentTokens(
-    @Arg("contract", () => AddressScalar, { nullable: true, description: "Only those of this contract." })
+    @Arg("contract", () => AddressScalar, {
+      nullable: true,
+      description: "Return only tokens of this contract.",
+    })
     contract: Hex | null,
-    @Arg("owner", () => AddressScalar, { nullable: true, description: "Only those that this account has." })
+    @Arg("owner", () => AddressScalar, {
+      nullable: true,
+      description: "Return only tokens owned by this account.",
+    })
     owner: Hex | null,
     @Args(() => PageArgs) args: PageArgs,
     @Ctx() { services }: Context,
@@ -57,7 +65,7 @@ export class AgentTokenResolver {
     return toConnection(page, args, ({ cursor }) => cursor);
   }
 
-  @Query(() => [AgentContractType], { description: "The contracts of agent tokens that are read here." })
+  @Query(() => [AgentContractType], { description: "The agent token contracts that this service indexes." })
   agentContracts(@Ctx() { services }: Context): readonly AgentContract[] {
     return services.agentTokens.contracts();
   }
@@ -67,38 +75,41 @@ export class AgentTokenResolver {
     return `${contract}:${tokenId}`;
   }
 
-  @FieldResolver(() => AccountStub, { nullable: true, description: "Whose it is, null once it was burned." })
+  @FieldResolver(() => AccountStub, {
+    nullable: true,
+    description: "The token's owner. Null if the token is burned.",
+  })
   owner(@Root() { owner }: AgentToken): AccountStub | null {
     return owner && { address: owner };
   }
 
   @FieldResolver(() => AccountStub, {
     nullable: true,
-    description: "Its creator, if the contract records one.",
+    description: "The token's creator. Null if the contract records none.",
   })
   creator(@Root() { creator }: AgentToken): AccountStub | null {
     return creator && { address: creator };
   }
 
-  @FieldResolver(() => [IntelligentDataType], { description: "Its data." })
+  @FieldResolver(() => [IntelligentDataType], { description: "The token's data." })
   data(@Root() { datas }: AgentToken): readonly IntelligentDataType[] {
     return datas.map((data, index) => ({ index, ...data }));
   }
 
-  @FieldResolver(() => [Hash32Scalar], { description: "The hashes of its data, in their order." })
+  @FieldResolver(() => [Hash32Scalar], { description: "The hashes of the token's data, in order." })
   dataHashes(@Root() { datas }: AgentToken): readonly Hex[] {
     return datas.map(({ dataHash }) => dataHash);
   }
 
   @FieldResolver(() => [AccountStub], {
-    description: "Accounts that may use it besides its owner: at most 100. Cleared on transfer.",
+    description: "The accounts that may use the token besides its owner, at most 100. Cleared on transfer.",
   })
   async authorizedUsers(@Root() token: AgentToken, @Ctx() { loaders }: Context): Promise<AccountStub[]> {
     return (await loaders.agentUsers.load(token)).map((address) => ({ address }));
   }
 
   @FieldResolver(() => TokenAuthorizationConnection, {
-    description: "Who was ever let use it, and until when, newest first.",
+    description: "All authorizations to use the token, current and ended, newest first.",
   })
   async authorizations(
     @Root() token: AgentToken,
@@ -109,7 +120,7 @@ export class AgentTokenResolver {
     return toConnection(page, args, ({ cursor }) => cursor);
   }
 
-  @FieldResolver(() => TokenTransferConnection, { description: "Its moves, newest first." })
+  @FieldResolver(() => TokenTransferConnection, { description: "The token's transfers, newest first." })
   async transfers(
     @Root() token: AgentToken,
     @Args(() => PageArgs) args: PageArgs,
@@ -119,7 +130,7 @@ export class AgentTokenResolver {
     return toConnection(page, args, ({ cursor }) => cursor);
   }
 
-  @FieldResolver(() => TokenCloneConnection, { description: "What was cloned from it, newest first." })
+  @FieldResolver(() => TokenCloneConnection, { description: "The clones of the token, newest first." })
   async clones(
     @Root() token: AgentToken,
     @Args(() => PageArgs) args: PageArgs,
@@ -131,7 +142,7 @@ export class AgentTokenResolver {
 
   @FieldResolver(() => AgentTokenType, {
     nullable: true,
-    description: "The token that it was cloned from, null where it was minted.",
+    description: "The token that this token was cloned from. Null if it was minted.",
   })
   async clonedFrom(
     @Root() { contract, clonedFrom }: AgentToken,
@@ -141,7 +152,7 @@ export class AgentTokenResolver {
   }
 
   @FieldResolver(() => SealedKeyConnection, {
-    description: "The keys that were sealed for its receivers, newest first.",
+    description: "The keys that were sealed for the token's receivers, newest first.",
   })
   async sealedKeys(
     @Root() { contract, tokenId }: AgentToken,
@@ -154,69 +165,66 @@ export class AgentTokenResolver {
 
   @FieldResolver(() => AddressScalar, {
     nullable: true,
-    description: "The contract that judges its proofs, as the chain says now.",
+    description: "The contract that currently verifies the token's proofs, read from the chain.",
   })
   verifier(@Root() { contract }: AgentToken, @Ctx() { services }: Context): Promise<Hex> {
     return services.agentTokens.verifierOf(contract);
   }
 }
 
-/** What a piece of data leads to. */
+/** The file of a piece of data. */
 @Resolver(() => IntelligentDataType)
 export class IntelligentDataResolver {
   @FieldResolver(() => FileStub, {
     nullable: true,
-    description: "The file with this hash as its root, null where the storage network has none.",
+    description: "The stored file whose root is this hash. Null if the storage network has none.",
   })
   async file(@Root() { dataHash }: { dataHash: Hex }, @Ctx() { loaders }: Context): Promise<FileStub | null> {
     return (await loaders.files.load(dataHash)) ? { root: dataHash } : null;
   }
 }
 
-/** What a contract leads to. */
+/** The verifier of a contract. */
 @Resolver(() => AgentContractType)
 export class AgentContractResolver {
   @FieldResolver(() => AddressScalar, {
     nullable: true,
-    description: "The contract that judges proofs for it, as the chain says now.",
+    description: "The contract that currently verifies proofs for this contract, read from the chain.",
   })
   verifier(@Root() { address }: AgentContract, @Ctx() { services }: Context): Promise<Hex> {
     return services.agentTokens.verifierOf(address);
   }
 }
 
-/** What a move leads to. */
+/** The accounts of a transfer. */
 @Resolver(() => TokenTransferType)
 export class TokenTransferResolver {
-  @FieldResolver(() => AccountStub, { nullable: true, description: "Whose it was, null when it was minted." })
+  @FieldResolver(() => AccountStub, { nullable: true, description: "The previous owner. Null for a mint." })
   from(@Root() { from }: TokenTransfer): AccountStub | null {
     return from && { address: from };
   }
 
-  @FieldResolver(() => AccountStub, {
-    nullable: true,
-    description: "Whose it is then, null when it was burned.",
-  })
+  @FieldResolver(() => AccountStub, { nullable: true, description: "The new owner. Null for a burn." })
   to(@Root() { to }: TokenTransfer): AccountStub | null {
     return to && { address: to };
   }
 }
 
-/** What an authorisation leads to. */
+/** The accounts of an authorization. */
 @Resolver(() => TokenAuthorizationType)
 export class TokenAuthorizationResolver {
-  @FieldResolver(() => AccountStub, { description: "Who may use the token." })
+  @FieldResolver(() => AccountStub, { description: "The account that may use the token." })
   user(@Root() { user }: Authorization): AccountStub {
     return { address: user };
   }
 
-  @FieldResolver(() => AccountStub, { description: "Who let the user." })
+  @FieldResolver(() => AccountStub, { description: "The account that authorized the user." })
   authorizedBy(@Root() { by }: Authorization): AccountStub {
     return { address: by };
   }
 }
 
-/** What a clone leads to. */
+/** The token and the accounts of a clone. */
 @Resolver(() => TokenCloneType)
 export class TokenCloneResolver {
   @FieldResolver(() => AgentTokenType, { nullable: true, description: "The clone." })
@@ -238,7 +246,7 @@ export class TokenCloneResolver {
   }
 }
 
-/** The token behind a key that another subgraph sent. */
+/** The token of a key that another subgraph sent. */
 export function findAgentToken(
   { contract, tokenId }: { readonly contract: unknown; readonly tokenId: unknown },
   { loaders }: Context,

@@ -10,7 +10,7 @@ type RowOf<List extends "list" | "transfers" | "authorizations" | "clones"> = Aw
   ReturnType<Service[List]>
 >["rows"][number];
 
-/** A token, its moves, its authorisations and its clones as the service gives them. */
+/** A token, its transfers, authorizations and clones as the service returns them. */
 export type AgentToken = RowOf<"list">;
 export type TokenTransfer = RowOf<"transfers">;
 export type Authorization = RowOf<"authorizations">;
@@ -20,154 +20,164 @@ export type AgentContract = ReturnType<Service["contracts"]>[number];
 
 const AgentGeneration = defineEnum<AgentContract["generation"]>(
   "AgentGeneration",
-  "The generations of agent tokens (ERC-7857).",
+  "The generation of an agent token contract (ERC-7857).",
   {
-    "agent-nft": "AgentNFT, whose keys are in `PublishedSealedKey`.",
-    "agentic-id": "AgenticID, its successor, whose keys are in `ITransferred`.",
+    "agent-nft": "AgentNFT, which publishes keys in the event `PublishedSealedKey`.",
+    "agentic-id": "AgenticID, the successor, which publishes keys in the event `ITransferred`.",
   },
 );
 const AuthorizationEnd = defineEnum<NonNullable<Authorization["endReason"]>>(
   "AuthorizationEnd",
-  "Why an authorisation to use a token ended.",
+  "Why an authorization to use a token ended.",
   {
-    revoked: "It was revoked.",
-    cleared: "The owner cleared the whole list.",
-    transferred: "The token moved, which clears the list without saying so.",
+    revoked: "The authorization was revoked.",
+    cleared: "The owner cleared all authorizations.",
+    transferred: "The token was transferred, which clears all authorizations without an event.",
   },
 );
 
-/** A contract of agent tokens. The rest of its fields are resolved. */
+/** An agent token contract. The rest of its fields are resolved. */
 @ObjectType("AgentContract", {
-  description: "A contract of agent tokens that is read here.",
+  description: "An agent token contract that this service indexes.",
   simpleResolvers: true,
 })
 export class AgentContractType {
-  @Field(() => AddressScalar, { description: "Where it is." })
+  @Field(() => AddressScalar, { description: "The contract's address." })
   address!: string;
 
-  @Field(() => AgentGeneration, { description: "Of which generation it is." })
+  @Field(() => AgentGeneration, { description: "The contract's generation." })
   generation!: AgentContract["generation"];
 
   @Field(() => BigIntScalar, {
     nullable: true,
-    description: "The block from which it is read, null for the network's first.",
+    description: "The first indexed block. Null for the network's first block.",
   })
   startBlock!: bigint | undefined;
 }
 
 /** A piece of a token's data. The rest of its fields are resolved. */
 @ObjectType("IntelligentData", {
-  description: "A piece of a token's data: encrypted, and stored elsewhere.",
+  description: "A piece of a token's data, encrypted and stored off chain.",
   simpleResolvers: true,
 })
 export class IntelligentDataType {
-  @Field(() => Int, { description: "Its place among the token's data: keys and proofs come in this order." })
+  @Field(() => Int, {
+    description: "0-based index within the token's data. Keys and proofs come in this order.",
+  })
   index!: number;
 
-  @Field(() => String, { description: "What it is, as the owner says; cut after 4,096 characters." })
+  @Field(() => String, { description: "The owner's description of the data, truncated to 4,096 characters." })
   description!: string;
 
-  @Field(() => Hash32Scalar, { description: "The hash of its ciphertext." })
+  @Field(() => Hash32Scalar, { description: "The hash of the ciphertext." })
   dataHash!: string;
 }
 
 /** A token. The rest of its fields are resolved. */
 @Directive('@key(fields: "contract tokenId")')
 @ObjectType("AgentToken", {
-  description: "An agent token (ERC-7857), as far as the chain was read.",
+  description: "An agent token (ERC-7857), as of the last indexed block.",
   simpleResolvers: true,
 })
 export class AgentTokenType {
-  @Field(() => ID, { description: "Its contract and token id." })
+  @Field(() => ID, { description: "The token's contract and token id." })
   id!: string;
 
-  @Field(() => AddressScalar, { description: "Its contract." })
+  @Field(() => AddressScalar, { description: "The token's contract." })
   contract!: string;
 
-  @Field(() => BigIntScalar, { description: "Its id within the contract." })
+  @Field(() => BigIntScalar, { description: "The token's id within its contract." })
   tokenId!: bigint;
 
-  @Field(() => AgentGeneration, { description: "The generation of its contract." })
+  @Field(() => AgentGeneration, { description: "The generation of the token's contract." })
   generation!: AgentContract["generation"];
 
   @Field(() => Boolean, {
     description:
-      "Whether it last moved without a sealed key, so that the owner cannot decrypt its data; false again once the owner set the data anew.",
+      "Whether the last transfer came without a sealed key, so that the owner cannot decrypt the data. " +
+      "False again once the owner updates the data.",
   })
   movedWithoutKey!: boolean;
 
-  @Field(() => BigIntScalar, { description: "The block in which it last moved." })
+  @Field(() => BigIntScalar, { description: "The block of the token's last transfer." })
   blockNumber!: bigint;
 
-  @Field(() => Hash32Scalar, { description: "The transaction in which it last moved." })
+  @Field(() => Hash32Scalar, { description: "The transaction of the token's last transfer." })
   transactionHash!: string;
 }
 
-/** A move of a token. The rest of its fields are resolved. */
-@ObjectType("TokenTransfer", { description: "A move of an agent token.", simpleResolvers: true })
+/** A transfer of a token. The rest of its fields are resolved. */
+@ObjectType("TokenTransfer", {
+  description: "A transfer of an agent token, including mints and burns.",
+  simpleResolvers: true,
+})
 export class TokenTransferType {
-  @Field(() => Boolean, { description: "Whether keys were sealed for the receiver with it." })
+  @Field(() => Boolean, { description: "Whether the transfer came with keys sealed for the receiver." })
   withKey!: boolean;
 
-  @Field(() => BigIntScalar, { description: "The block of it." })
+  @Field(() => BigIntScalar, { description: "The block of the transfer." })
   blockNumber!: bigint;
 
-  @Field(() => Hash32Scalar, { description: "The transaction of it." })
+  @Field(() => Hash32Scalar, { description: "The transaction of the transfer." })
   transactionHash!: string;
 
-  @Field(() => DateTimeScalar, { description: "When we first saw it." })
+  @Field(() => DateTimeScalar, { description: "When the transfer was first seen by this service." })
   seenAt!: Date;
 }
 
-/** An authorisation. The rest of its fields are resolved. */
+/** An authorization. The rest of its fields are resolved. */
 @ObjectType("TokenAuthorization", {
-  description: "That a user may, or might, use a token.",
+  description: "An authorization, current or ended, to use a token.",
   simpleResolvers: true,
 })
 export class TokenAuthorizationType {
-  @Field(() => BigIntScalar, { description: "The block in which it was given." })
+  @Field(() => BigIntScalar, { description: "The block in which the authorization was granted." })
   blockNumber!: bigint;
 
-  @Field(() => Hash32Scalar, { description: "The transaction in which it was given." })
+  @Field(() => Hash32Scalar, { description: "The transaction in which the authorization was granted." })
   transactionHash!: string;
 
   @Field(() => BigIntScalar, {
     nullable: true,
-    description: "The block in which it ended; null while it lasts.",
+    description: "The block in which the authorization ended. Null while it is in effect.",
   })
   endedBlock!: bigint | null;
 
-  @Field(() => AuthorizationEnd, { nullable: true, description: "Why it ended; null while it lasts." })
+  @Field(() => AuthorizationEnd, {
+    nullable: true,
+    description: "Why the authorization ended. Null while it is in effect.",
+  })
   endReason!: Authorization["endReason"];
 }
 
 /** A clone. The rest of its fields are resolved. */
 @ObjectType("TokenClone", {
-  description: "A token that was made of another one's data.",
+  description: "A token cloned from another token's data.",
   simpleResolvers: true,
 })
 export class TokenCloneType {
-  @Field(() => BigIntScalar, { description: "The block in which it was made." })
+  @Field(() => BigIntScalar, { description: "The block in which the clone was created." })
   blockNumber!: bigint;
 
-  @Field(() => Hash32Scalar, { description: "The transaction in which it was made." })
+  @Field(() => Hash32Scalar, { description: "The transaction in which the clone was created." })
   transactionHash!: string;
 }
 
-/** A delegate of an account. Its other fields are resolved. */
+/** An access delegation. The rest of its fields are resolved. */
 @ObjectType("AccessDelegation", {
-  description: "That an assistant signs access proofs for an account, for all tokens of a contract.",
+  description:
+    "A delegation: an assistant may sign access proofs for an account, for all tokens of a contract.",
   simpleResolvers: true,
 })
 export class AccessDelegationType {
-  @Field(() => AddressScalar, { description: "The contract." })
+  @Field(() => AddressScalar, { description: "The contract whose tokens the delegation covers." })
   contract!: string;
 
-  @Field(() => BigIntScalar, { description: "Since which block." })
+  @Field(() => BigIntScalar, { description: "The block since which the delegation is in effect." })
   blockNumber!: bigint;
 }
 
-/** Lists of these. */
+/** Lists of these types. */
 export const AgentTokenConnection = defineConnection("AgentToken", () => AgentTokenType);
 export const TokenTransferConnection = defineConnection("TokenTransfer", () => TokenTransferType);
 export const TokenAuthorizationConnection = defineConnection(

@@ -9,36 +9,37 @@ import { AccessProofTextType, TransferProofInput } from "./agent-proof.type.ts";
 
 const ContractArg = () => Arg("contract", () => AddressScalar, { description: "The token's contract." });
 const TokenIdArg = () => Arg("tokenId", () => BigIntScalar, { description: "The token's id." });
-const UserArg = () => Arg("user", () => AddressScalar, { description: "The user." });
+const UserArg = () => Arg("user", () => AddressScalar, { description: "The user's address." });
 const FromArg = (description: string) => Arg("from", () => AddressScalar, { description });
 const OptionalFromArg = (description: string) =>
   Arg("from", () => AddressScalar, { nullable: true, description });
 const ProofsArg = () =>
   Arg("proofs", () => [TransferProofInput], {
-    description: "Both proofs for each piece of the token's data, in its order.",
+    description: "Both proofs for each piece of the token's data, in the order of the data.",
   });
 const SenderArg = () =>
   Arg("sender", () => AddressScalar, {
     nullable: true,
-    description: "The sender, if that is an approved operator instead of the owner.",
+    description: "The sender, if an approved operator sends it. Default: the owner.",
   });
-const TRIED =
-  "It is tried on the chain first: what the contract would refuse fails with `contract_refused`, which names the contract's error and the proof at fault.";
+const SIMULATED =
+  "The call is simulated first: if the contract would revert, the query fails with `contract_refused`, which names " +
+  "the contract's error and the proof at fault.";
 
-/** Unsigned transactions of agent tokens, and the texts that they need. */
+/** Unsigned transactions of agent tokens, and the texts to sign for them. */
 @Resolver()
 export class AgentTransactionsResolver {
   @Query(() => [AccessProofTextType], {
     nullable: true,
     description:
-      "What the receiver of a token has to sign before it can move: a text for each piece of its data.",
+      "The texts that the receiver of a token must sign before a transfer: one for each piece of the token's data.",
   })
   accessProofTexts(
     @ContractArg() contract: Hex,
     @TokenIdArg() tokenId: string,
     @Arg("targetPubkey", () => HexScalar, {
       nullable: true,
-      description: "The public key to seal the data's keys for; none for the receiver's own.",
+      description: "The public key to seal the data's keys for. Default: the receiver's own key.",
     })
     targetPubkey: Hex | null,
     @Ctx() { services }: Context,
@@ -49,13 +50,13 @@ export class AgentTransactionsResolver {
 
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: `Moves a token with its keys (\`iTransferFrom\`). ${TRIED}`,
+    description: `Prepares a transfer of a token with its keys (\`iTransferFrom\`). ${SIMULATED}`,
   })
   prepareTransfer(
     @ContractArg() contract: Hex,
     @TokenIdArg() tokenId: string,
-    @FromArg("Whose the token is.") from: Hex,
-    @Arg("to", () => AddressScalar, { description: "Who receives it." }) to: Hex,
+    @FromArg("The token's owner.") from: Hex,
+    @Arg("to", () => AddressScalar, { description: "The receiver." }) to: Hex,
     @ProofsArg() proofs: readonly TransferProofInput[],
     @SenderArg() sender: Hex | null,
     @Ctx() { services }: Context,
@@ -66,13 +67,13 @@ export class AgentTransactionsResolver {
 
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: `Makes a token of another one's data (\`iCloneFrom\`). ${TRIED}`,
+    description: `Prepares a clone of a token from its data (\`iCloneFrom\`). ${SIMULATED}`,
   })
   prepareClone(
     @ContractArg() contract: Hex,
     @TokenIdArg() tokenId: string,
-    @FromArg("Whose the original is.") from: Hex,
-    @Arg("to", () => AddressScalar, { description: "Who receives the clone." }) to: Hex,
+    @FromArg("The original token's owner.") from: Hex,
+    @Arg("to", () => AddressScalar, { description: "The receiver of the clone." }) to: Hex,
     @ProofsArg() proofs: readonly TransferProofInput[],
     @SenderArg() sender: Hex | null,
     @Ctx() { services }: Context,
@@ -83,13 +84,13 @@ export class AgentTransactionsResolver {
 
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: `Lets a user use a token; at most 100 may. ${TRIED}`,
+    description: `Prepares authorizing a user to use a token; at most 100 users can be authorized. ${SIMULATED}`,
   })
   prepareAuthorizeUsage(
     @ContractArg() contract: Hex,
     @TokenIdArg() tokenId: string,
     @UserArg() user: Hex,
-    @OptionalFromArg("Who sends it, where that is not to be the token's owner now.") from: Hex | null,
+    @OptionalFromArg("The sender. Default: the token's current owner.") from: Hex | null,
     @Ctx() { services }: Context,
   ): Promise<PreparedTransaction> {
     const token = { contract, tokenId: BigInt(tokenId) };
@@ -98,13 +99,13 @@ export class AgentTransactionsResolver {
 
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: `Takes a user's authorisation back. ${TRIED}`,
+    description: `Prepares the revocation of a user's authorization. ${SIMULATED}`,
   })
   prepareRevokeAuthorization(
     @ContractArg() contract: Hex,
     @TokenIdArg() tokenId: string,
     @UserArg() user: Hex,
-    @OptionalFromArg("Who sends it, where that is not to be the token's owner now.") from: Hex | null,
+    @OptionalFromArg("The sender. Default: the token's current owner.") from: Hex | null,
     @Ctx() { services }: Context,
   ): Promise<PreparedTransaction> {
     const token = { contract, tokenId: BigInt(tokenId) };
@@ -114,12 +115,13 @@ export class AgentTransactionsResolver {
   @Query(() => PreparedTransactionType, {
     nullable: true,
     description:
-      "Lets an assistant sign access proofs for whoever sends it, for all tokens of the contract; the zero address ends that.",
+      "Prepares a delegation: the assistant may sign access proofs for the sender, for all tokens of the contract. " +
+      "The zero address ends the delegation.",
   })
   prepareDelegateAccess(
     @ContractArg() contract: Hex,
-    @Arg("assistant", () => AddressScalar, { description: "The assistant." }) assistant: Hex,
-    @OptionalFromArg("Who sends it: it is then tried on the chain first.") from: Hex | null,
+    @Arg("assistant", () => AddressScalar, { description: "The assistant's address." }) assistant: Hex,
+    @OptionalFromArg("The sender. If given, the call is simulated first.") from: Hex | null,
     @Ctx() { services }: Context,
   ): Promise<PreparedTransaction> {
     return services.agentTransactions.delegateAccess(contract, assistant, from ?? undefined);

@@ -20,14 +20,14 @@ type Subscribing = {
 
 const ZERO_ADDRESS = `0x${"0".repeat(40)}`;
 
-/** News of a token's move. The rest of its fields are resolved. */
+/** A transfer event. The rest of its fields are resolved. */
 @ObjectType("TokenTransferEvent", {
-  description: "An agent token moved, or the chain took that back.",
+  description: "An agent token was transferred, or a reorg reverted a transfer.",
   implements: EventType,
   simpleResolvers: true,
 })
 export class TokenTransferEventType extends EventType {
-  @Field(() => Boolean, { description: "Whether a reorganisation of the chain took the move back." })
+  @Field(() => Boolean, { description: "Whether a reorg reverted the transfer." })
   removed!: boolean;
 
   @Field(() => AddressScalar, { description: "The token's contract." })
@@ -36,62 +36,66 @@ export class TokenTransferEventType extends EventType {
   @Field(() => BigIntScalar, { description: "The token's id." })
   tokenId!: bigint;
 
-  @Field(() => Boolean, { description: "Whether keys were sealed for the receiver with it." })
+  @Field(() => Boolean, { description: "Whether the transfer came with keys sealed for the receiver." })
   withKey!: boolean;
 
-  @Field(() => BigIntScalar, { description: "The block of it." })
+  @Field(() => BigIntScalar, { description: "The block of the transfer." })
   blockNumber!: bigint;
 
-  @Field(() => Hash32Scalar, { description: "The transaction of it." })
+  @Field(() => Hash32Scalar, { description: "The transaction of the transfer." })
   transactionHash!: string;
 
   /** The published event. */
-  news!: TokenTransferred;
+  payload!: TokenTransferred;
 }
 
-/** Tells of moves of agent tokens. */
+/** Emits transfers of agent tokens. */
 @Resolver(() => TokenTransferEventType)
 export class AgentTransferSubscription {
   @FollowsLive()
   @Subscription(() => TokenTransferEventType, {
     description:
-      "Transfers of agent tokens, including mints and burns: all, of one contract or of one token. Events that a reorg reverts are published again as `removed`. Public, as on the chain.",
+      "Emits transfers of agent tokens, including mints and burns: all, or of one contract or one token. A " +
+      "transfer that a reorg reverts is emitted again as `removed`. Public on-chain data.",
     subscribe: followTransfers,
   })
   tokenTransferred(
     @Root() event: DomainEvent<"token.transferred">,
     @Ctx() { services }: Context,
-    @Arg("contract", () => AddressScalar, { nullable: true, description: "Only those of this contract." })
+    @Arg("contract", () => AddressScalar, {
+      nullable: true,
+      description: "Emit only transfers in this contract.",
+    })
     _contract: Hex | null,
-    @Arg("tokenId", () => BigIntScalar, { nullable: true, description: "Only those of this token id." })
+    @Arg("tokenId", () => BigIntScalar, {
+      nullable: true,
+      description: "Emit only transfers of this token id.",
+    })
     _tokenId: string | null,
     @Arg("after", () => CursorScalar, { nullable: true, description: AFTER_DESCRIPTION })
     _after: string | null,
   ): TokenTransferEventType {
     const { data } = event;
     const numbers = { tokenId: BigInt(data.tokenId), blockNumber: BigInt(data.blockNumber) };
-    return { ...toEvent(event, services.events), ...data, ...numbers, news: data };
+    return { ...toEvent(event, services.events), ...data, ...numbers, payload: data };
   }
 
-  @FieldResolver(() => AccountStub, { nullable: true, description: "Whose it was, null when it was minted." })
-  from(@Root() { news }: TokenTransferEventType): AccountStub | null {
-    return toAccount(news.from);
+  @FieldResolver(() => AccountStub, { nullable: true, description: "The previous owner. Null for a mint." })
+  from(@Root() { payload }: TokenTransferEventType): AccountStub | null {
+    return toAccount(payload.from);
   }
 
-  @FieldResolver(() => AccountStub, {
-    nullable: true,
-    description: "Whose it is then, null when it was burned.",
-  })
-  to(@Root() { news }: TokenTransferEventType): AccountStub | null {
-    return toAccount(news.to);
+  @FieldResolver(() => AccountStub, { nullable: true, description: "The new owner. Null for a burn." })
+  to(@Root() { payload }: TokenTransferEventType): AccountStub | null {
+    return toAccount(payload.to);
   }
 
-  @FieldResolver(() => AgentTokenType, { nullable: true, description: "The token as it is now." })
+  @FieldResolver(() => AgentTokenType, { nullable: true, description: "The current state of the token." })
   token(
-    @Root() { news }: TokenTransferEventType,
+    @Root() { payload }: TokenTransferEventType,
     @Ctx() { loaders }: Context,
   ): Promise<AgentToken | undefined> {
-    return loaders.agentTokens.load({ contract: news.contract as Hex, tokenId: BigInt(news.tokenId) });
+    return loaders.agentTokens.load({ contract: payload.contract as Hex, tokenId: BigInt(payload.tokenId) });
   }
 }
 

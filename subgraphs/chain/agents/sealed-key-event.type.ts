@@ -5,50 +5,49 @@ import type { Hex } from "../../../src/kernel/text/hex.ts";
 import { type CursorSource, EventType, toEvent } from "../../shared/events/event.type.ts";
 import type { SealedKey } from "./sealed-key.type.ts";
 
-/** News of sealed keys. */
+/** An event of sealed keys. */
 @ObjectType("SealedKeyEvent", {
-  description: "Keys were sealed for a receiver, or the chain took that back.",
+  description: "Keys were sealed for a receiver, or a reorg reverted the event.",
   implements: EventType,
   simpleResolvers: true,
 })
 export class SealedKeyEventType extends EventType {
   @Field(() => Boolean, {
-    description:
-      "Whether a reorganisation of the chain took them back: forget what has this `sealedKey { id }`.",
+    description: "Whether a reorg reverted the event: discard the keys with this `sealedKey { id }`.",
   })
   removed!: boolean;
 
   /** The published event. */
-  news!: SealedKeyPublished;
+  payload!: SealedKeyPublished;
 }
 
-/** News of sealed keys as the graph tells of it. */
+/** Maps an event of sealed keys to its GraphQL type. */
 export function toSealedKeyEvent(
   event: DomainEvent<"sealed-key.published">,
   cursors: CursorSource,
 ): SealedKeyEventType {
-  return { ...toEvent(event, cursors), removed: event.data.removed, news: event.data };
+  return { ...toEvent(event, cursors), removed: event.data.removed, payload: event.data };
 }
 
-/** The keys that came with the news; undefined where they are too long for that. */
-export function keysOf({ news, at }: SealedKeyEventType): SealedKey | undefined {
-  const { keys } = news;
+/** The keys included in the event; undefined if they were too long to include. */
+export function keysOf({ payload, at }: SealedKeyEventType): SealedKey | undefined {
+  const { keys } = payload;
   return (
     (keys && {
-      id: news.sealedKeyId,
-      contract: news.contract as Hex,
-      tokenId: BigInt(news.tokenId),
-      from: news.from as Hex | null,
-      to: news.to as Hex,
-      cause: news.cause,
+      id: payload.sealedKeyId,
+      contract: payload.contract as Hex,
+      tokenId: BigInt(payload.tokenId),
+      from: payload.from as Hex | null,
+      to: payload.to as Hex,
+      cause: payload.cause,
       keys: keys as SealedKey["keys"],
-      keyCount: news.keyCount,
-      blockNumber: BigInt(news.blockNumber),
-      logIndex: news.logIndex,
-      blockHash: news.blockHash as Hex,
-      transactionHash: news.transactionHash as Hex,
+      keyCount: payload.keyCount,
+      blockNumber: BigInt(payload.blockNumber),
+      logIndex: payload.logIndex,
+      blockHash: payload.blockHash as Hex,
+      transactionHash: payload.transactionHash as Hex,
       seenAt: at,
-      removed: news.removed,
+      removed: payload.removed,
       cursor: "",
     }) ??
     undefined

@@ -9,19 +9,23 @@ import { FileStub } from "../file.stub.ts";
 import { type AgentToken, AgentTokenType } from "./agent-token.type.ts";
 import { DataKeyType, type SealedKey, SealedKeyConnection, SealedKeyType } from "./sealed-key.type.ts";
 
-/** Keys that were sealed for receivers of agent tokens. The chain tells everyone. */
+/** Keys sealed for receivers of agent tokens. Public on-chain data. */
 @Resolver(() => SealedKeyType)
 export class SealedKeyResolver {
   @Query(() => SealedKeyConnection, {
     nullable: true,
     description:
-      "A receiver's inbox of sealed keys, newest first, over every contract that is read here. What the chain took back is not in it.",
+      "A receiver's inbox of sealed keys, newest first, across all contracts that this service indexes. " +
+      "Reorged-out events are not included.",
   })
   async sealedKeys(
-    @Arg("to", () => AddressScalar, { description: "The receiver." }) to: Hex,
-    @Arg("contract", () => AddressScalar, { nullable: true, description: "Only those of this contract." })
+    @Arg("to", () => AddressScalar, { description: "The receiver's address." }) to: Hex,
+    @Arg("contract", () => AddressScalar, {
+      nullable: true,
+      description: "Return only keys of this contract.",
+    })
     contract: Hex | null,
-    @Arg("tokenId", () => BigIntScalar, { nullable: true, description: "Only those of this token id." })
+    @Arg("tokenId", () => BigIntScalar, { nullable: true, description: "Return only keys of this token id." })
     tokenId: string | null,
     @Args(() => PageArgs) args: PageArgs,
     @Ctx() { services }: Context,
@@ -37,7 +41,7 @@ export class SealedKeyResolver {
 
   @FieldResolver(() => AgentTokenType, {
     nullable: true,
-    description: "The token whose data they open, as it is now.",
+    description: "The current state of the token whose data the keys decrypt.",
   })
   token(
     @Root() { contract, tokenId }: SealedKey,
@@ -63,18 +67,20 @@ export class SealedKeyResolver {
 
   @FieldResolver(() => AccountStub, {
     nullable: true,
-    description: "Whose the token, or the original of a clone, was; null for a mint.",
+    description: "The previous owner of the token, or the owner of a clone's original. Null for a mint.",
   })
   from(@Root() { from }: SealedKey): AccountStub | null {
     return from && { address: from };
   }
 
-  @FieldResolver(() => [DataKeyType], { description: "The sealed keys, each with what it opens." })
+  @FieldResolver(() => [DataKeyType], {
+    description: "The sealed keys, each with the data that it decrypts.",
+  })
   keys(@Root() { keys }: SealedKey): readonly DataKeyType[] {
     return keys.map((key, index) => ({ index, ...key }));
   }
 
-  @FieldResolver(() => Int, { description: "How many blocks that were read follow its own, as of now." })
+  @FieldResolver(() => Int, { description: "The current number of indexed blocks after the event's block." })
   async confirmations(
     @Root() { contract, blockNumber }: SealedKey,
     @Ctx() { loaders }: Context,
@@ -84,12 +90,12 @@ export class SealedKeyResolver {
   }
 }
 
-/** What a key leads to. */
+/** The file of a key. */
 @Resolver(() => DataKeyType)
 export class DataKeyResolver {
   @FieldResolver(() => FileStub, {
     nullable: true,
-    description: "The file with the data's hash as its root, null where the storage network has none.",
+    description: "The stored file whose root is the data's hash. Null if the storage network has none.",
   })
   async file(
     @Root() { dataHash }: { dataHash: Hex | null },

@@ -19,23 +19,24 @@ type Subscribing = {
   readonly context: Context;
 };
 
-/** Tells receivers of keys that were sealed for them. */
+/** Emits keys that are sealed for receivers. */
 @Resolver(() => SealedKeyEventType)
 export class SealedKeySubscription {
   @FollowsLive()
   @Subscription(() => SealedKeyEventType, {
     description:
-      "Keys that are sealed for receivers of agent tokens: all, or of one receiver, contract or token. Events that a reorg reverts are published again as `removed`. Public, as on the chain.",
+      "Emits keys that are sealed for receivers of agent tokens: all, or of one receiver, contract or token. An " +
+      "event that a reorg reverts is emitted again as `removed`. Public on-chain data.",
     subscribe: followKeys,
   })
   publishedSealedKey(
     @Root() event: DomainEvent<"sealed-key.published">,
     @Ctx() { services }: Context,
-    @Arg("to", () => AddressScalar, { nullable: true, description: "Only those for this receiver." })
+    @Arg("to", () => AddressScalar, { nullable: true, description: "Emit only keys for this receiver." })
     _to: Hex | null,
-    @Arg("contract", () => AddressScalar, { nullable: true, description: "Only those of this contract." })
+    @Arg("contract", () => AddressScalar, { nullable: true, description: "Emit only keys of this contract." })
     _contract: Hex | null,
-    @Arg("tokenId", () => BigIntScalar, { nullable: true, description: "Only those of this token id." })
+    @Arg("tokenId", () => BigIntScalar, { nullable: true, description: "Emit only keys of this token id." })
     _tokenId: string | null,
     @Arg("after", () => CursorScalar, { nullable: true, description: AFTER_DESCRIPTION })
     _after: string | null,
@@ -45,13 +46,13 @@ export class SealedKeySubscription {
 
   @FieldResolver(() => SealedKeyType, {
     nullable: true,
-    description: "The keys; null a day after the chain took them back.",
+    description: "The sealed keys. Null from a day after a reorg reverted the event.",
   })
   async sealedKey(
     @Root() event: SealedKeyEventType,
     @Ctx() { loaders }: Context,
   ): Promise<SealedKey | undefined> {
-    return keysOf(event) ?? loaders.sealedKeys.load(event.news.sealedKeyId);
+    return keysOf(event) ?? loaders.sealedKeys.load(event.payload.sealedKeyId);
   }
 }
 

@@ -5,16 +5,16 @@ import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { BigIntScalar, DateTimeScalar, Hash32Scalar, HexScalar } from "../../shared/schema/scalars.ts";
 
-/** A sealed key as the service gives it. */
+/** A sealed key as the service returns it. */
 export type SealedKey = Awaited<ReturnType<SealedKeysService["list"]>>["rows"][number];
 
 const SealedKeyCause = defineEnum<SealedKey["cause"]>(
   "SealedKeyCause",
   "Why keys were sealed for a receiver.",
   {
-    transfer: "A token moved to it.",
-    clone: "A token was cloned for it.",
-    mint: "A token was minted for it.",
+    transfer: "A token was transferred to the receiver.",
+    clone: "A token was cloned for the receiver.",
+    mint: "A token was minted for the receiver.",
   },
 );
 
@@ -24,50 +24,53 @@ const SealedKeyCause = defineEnum<SealedKey["cause"]>(
   simpleResolvers: true,
 })
 export class DataKeyType {
-  @Field(() => Int, { description: "The place of the data among the token's." })
+  @Field(() => Int, { description: "0-based index of the data within the token." })
   index!: number;
 
   @Field(() => Hash32Scalar, {
     nullable: true,
-    description: "The data's hash, as it was when the key was sealed.",
+    description: "The data's hash at the time the key was sealed. Null if unknown.",
   })
   dataHash!: string | null;
 
-  @Field(() => HexScalar, { description: "The sealed key; how it is sealed, the contract does not say." })
+  @Field(() => HexScalar, { description: "The sealed key. The contract does not specify the encryption." })
   key!: string;
 
-  @Field(() => Int, { description: "How many bytes it has on chain." })
+  @Field(() => Int, { description: "The size of the key on chain, in bytes." })
   sizeBytes!: number;
 
-  @Field(() => Boolean, { description: "Whether it is cut after 4,096 bytes here." })
+  @Field(() => Boolean, { description: "Whether `key` is truncated to 4,096 bytes." })
   truncated!: boolean;
 }
 
 /** Sealed keys. The rest of its fields are resolved. */
 @ObjectType("SealedKey", {
-  description: "The keys of a token's data, sealed for a receiver: one for each piece, in their order.",
+  description:
+    "The keys of a token's data, sealed for a receiver: one for each piece, in the order of the data.",
   simpleResolvers: true,
 })
 export class SealedKeyType {
-  @Field(() => ID, { description: "Its block and place: the same keys in another block are others." })
+  @Field(() => ID, {
+    description: "The event's block and log position: the same keys in another block have another id.",
+  })
   id!: string;
 
-  @Field(() => SealedKeyCause, { description: "Why they were sealed." })
+  @Field(() => SealedKeyCause, { description: "Why the keys were sealed." })
   cause!: SealedKey["cause"];
 
-  @Field(() => Int, { description: "How many keys there were; of more than 256 the rest is left out." })
+  @Field(() => Int, { description: "The number of keys on chain. `keys` has at most the first 256." })
   keyCount!: number;
 
-  @Field(() => BigIntScalar, { description: "The block of it." })
+  @Field(() => BigIntScalar, { description: "The block of the event." })
   blockNumber!: bigint;
 
-  @Field(() => Hash32Scalar, { description: "The hash of that block." })
+  @Field(() => Hash32Scalar, { description: "The hash of the event's block." })
   blockHash!: string;
 
-  @Field(() => Hash32Scalar, { description: "The transaction of it." })
+  @Field(() => Hash32Scalar, { description: "The transaction of the event." })
   transactionHash!: string;
 
-  @Field(() => DateTimeScalar, { description: "When we first saw it." })
+  @Field(() => DateTimeScalar, { description: "When the event was first seen by this service." })
   seenAt!: Date;
 }
 

@@ -15,12 +15,12 @@ import {
   toSubAccount,
 } from "./direct-ledger.type.ts";
 
-/** What an account has on the direct path (SPEC 1.3). The chain tells everyone. */
+/** An account's funds on the direct path (SPEC 1.3). Public on-chain data. */
 @Resolver(() => DirectPathType)
 export class DirectLedgerResolver {
   @Query(() => DirectRulesType, {
     nullable: true,
-    description: "What the contracts of the direct path ask of their users.",
+    description: "The limits that the contracts of the direct path impose.",
   })
   directRules(@Ctx() { services }: Context): Promise<DirectRules> {
     return services.directLedger.rules();
@@ -28,7 +28,7 @@ export class DirectLedgerResolver {
 
   @FieldResolver(() => DirectLedgerType, {
     nullable: true,
-    description: "The account's ledger, null before it has one.",
+    description: "The account's ledger. Null if it has none.",
   })
   ledger(
     @Root() { account }: DirectPathType,
@@ -39,7 +39,7 @@ export class DirectLedgerResolver {
 
   @FieldResolver(() => SubAccountConnection, {
     nullable: true,
-    description: "Its sub-accounts with inference providers, in the contract's order.",
+    description: "The account's sub-accounts with inference providers, in the contract's order.",
   })
   async subAccounts(
     @Root() { account }: DirectPathType,
@@ -52,7 +52,7 @@ export class DirectLedgerResolver {
 
   @FieldResolver(() => SubAccountType, {
     nullable: true,
-    description: "Its sub-account with one inference provider, null where there is none.",
+    description: "The account's sub-account with an inference provider. Null if there is none.",
   })
   async subAccount(
     @Root() { account }: DirectPathType,
@@ -68,7 +68,7 @@ export class DirectLedgerResolver {
 @Resolver(() => AccountStub)
 export class DirectAccountResolver {
   @FieldResolver(() => DirectPathType, {
-    description: "What it has on the direct path, which is another pool than the router's balance.",
+    description: "The account's funds on the direct path, separate from the router's balance.",
   })
   direct(@Root() { address }: AccountStub): DirectPathType {
     return { account: address };

@@ -11,14 +11,14 @@ import { defineConnection } from "../../shared/schema/connection.ts";
 import { AddressScalar, BigIntScalar, DateTimeScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
 import { ProviderStub } from "../provider.stub.ts";
 
-/** What an account has on the direct path. The rest of its fields are resolved. */
+/** An account's funds on the direct path. The rest of its fields are resolved. */
 @ObjectType("DirectPath", {
   description:
-    "What an account has on the direct path, by the chain's word and open to everyone: a pool of its own, which the router's balance neither fills nor drains.",
+    "An account's funds on the direct path, separate from the router's balance. Public on-chain data.",
   simpleResolvers: true,
 })
 export class DirectPathType {
-  @Field(() => AddressScalar, { description: "Whose it is." })
+  @Field(() => AddressScalar, { description: "The account's address." })
   account!: string;
 }
 
@@ -26,74 +26,73 @@ export class DirectPathType {
 @ObjectType("DirectLedger", { description: "A ledger of the direct path.", simpleResolvers: true })
 export class DirectLedgerType implements Omit<DirectLedger, "user"> {
   @Field(() => NeuronScalar, {
-    description: "What is in no sub-account: it can be moved to one or be refunded.",
+    description: "The amount outside of sub-accounts: it can be transferred to one or refunded.",
   })
   available!: bigint;
 
-  @Field(() => NeuronScalar, { description: "What lies in sub-accounts, of inference and of fine-tuning." })
+  @Field(() => NeuronScalar, { description: "The amount in sub-accounts of inference and fine-tuning." })
   locked!: bigint;
 
-  @Field(() => NeuronScalar, { description: "Both together." })
+  @Field(() => NeuronScalar, { description: "The sum of available and locked." })
   total!: bigint;
 
-  @Field(() => String, { description: "What the owner wrote beside it." })
+  @Field(() => String, { description: "Free text stored by the owner." })
   additionalInfo!: string;
 }
 
-/** Money on its way back from a sub-account. */
+/** A pending refund from a sub-account. */
 @ObjectType("DirectRefund", {
-  description: "Money on its way back from a sub-account.",
+  description: "A pending refund from a sub-account.",
   simpleResolvers: true,
 })
 export class DirectRefundType implements Omit<Refund, "index"> {
-  @Field(() => NeuronScalar, { description: "How much." })
+  @Field(() => NeuronScalar, { description: "The amount of the refund." })
   amount!: bigint;
 
-  @Field(() => DateTimeScalar, { description: "When it was requested." })
+  @Field(() => DateTimeScalar, { description: "When the refund was requested." })
   requestedAt!: Date;
 
   @Field(() => DateTimeScalar, {
-    description: "From when on `prepareRetrieveFund` collects it into the ledger.",
+    description: "When `prepareRetrieveFund` can collect the refund into the ledger.",
   })
   unlocksAt!: Date;
 }
 
-/** A sub-account at an inference provider. */
+/** A sub-account with an inference provider. */
 @ObjectType("SubAccount", {
-  description: "An account's money with one inference provider.",
+  description: "An account's funds with one inference provider.",
   simpleResolvers: true,
 })
 export class SubAccountType implements Omit<SubAccount, "user" | "provider" | "refunds"> {
   @Field(() => AddressScalar, { description: "The provider's address." })
   providerAddress!: string;
 
-  @Field(() => ProviderStub, {
-    nullable: true,
-    description: "The provider, null for one that offers nothing.",
-  })
+  @Field(() => ProviderStub, { nullable: true, description: "The provider. Null if it offers no service." })
   provider!: ProviderStub;
 
-  @Field(() => NeuronScalar, { description: "What lies there, pending refunds among it." })
+  @Field(() => NeuronScalar, { description: "The balance of the sub-account, including pending refunds." })
   balance!: bigint;
 
-  @Field(() => NeuronScalar, { description: "What is on its way back." })
+  @Field(() => NeuronScalar, { description: "The sum of pending refunds." })
   pendingRefund!: bigint;
 
   @Field(() => NeuronScalar, {
-    description: "What requests may still use: the balance without pending refunds.",
+    description: "The amount that requests can use: the balance minus pending refunds.",
   })
   spendable!: bigint;
 
-  @Field(() => [DirectRefundType], { description: "The refunds on their way, at most 5, oldest first." })
+  @Field(() => [DirectRefundType], { description: "The pending refunds, at most 5, oldest first." })
   refunds!: readonly DirectRefundType[];
 
   @Field(() => Boolean, { description: "Whether the account acknowledged the provider's signer." })
   acknowledged!: boolean;
 
-  @Field(() => BigIntScalar, { description: "The highest number of a settlement so far." })
+  @Field(() => BigIntScalar, { description: "The highest settlement nonce so far." })
   nonce!: bigint;
 
-  @Field(() => BigIntScalar, { description: "The generation of its `app-sk-` secrets: older ones are void." })
+  @Field(() => BigIntScalar, {
+    description: "The current generation of `app-sk-` secrets. Secrets of older generations are invalid.",
+  })
   generation!: bigint;
 
   @Field(() => [Int], { description: "The token ids, 0 to 254, that are revoked in this generation." })
@@ -103,31 +102,35 @@ export class SubAccountType implements Omit<SubAccount, "user" | "provider" | "r
 /** A list of sub-accounts. */
 export const SubAccountConnection = defineConnection("SubAccount", () => SubAccountType);
 
-/** What the contracts of the direct path ask. */
+/** The limits of the contracts of the direct path. */
 @ObjectType("DirectRules", {
-  description: "What the contracts of the direct path ask of their users.",
+  description: "The limits that the contracts of the direct path impose.",
   simpleResolvers: true,
 })
 export class DirectRulesType implements DirectRules {
-  @Field(() => NeuronScalar, { description: "The least that a ledger may have." })
+  @Field(() => NeuronScalar, { description: "The minimum amount to open a ledger with." })
   minimumLedger!: bigint;
 
-  @Field(() => NeuronScalar, { description: "The least that a first transfer to a provider may be." })
+  @Field(() => NeuronScalar, { description: "The minimum amount of the first transfer to a provider." })
   minimumTransfer!: bigint;
 
-  @Field(() => BigIntScalar, { description: "From how many providers at most funds are retrieved at once." })
+  @Field(() => BigIntScalar, {
+    description: "The maximum number of providers to retrieve funds from in one call.",
+  })
   maxProvidersPerRetrieval!: bigint;
 
   @Field(() => BigIntScalar, {
-    description: "With how many providers of a service one may have sub-accounts.",
+    description: "The maximum number of providers per service that an account can have sub-accounts with.",
   })
   maxProvidersPerService!: bigint;
 
-  @Field(() => BigIntScalar, { description: "How long a refund from an inference provider waits, seconds." })
+  @Field(() => BigIntScalar, {
+    description: "The lock time of a refund from an inference provider, in seconds.",
+  })
   refundLockSeconds!: bigint;
 }
 
-/** A sub-account as the graph shows it. */
+/** Maps a sub-account to its GraphQL type. */
 export function toSubAccount(row: Listed<SubAccount>): SubAccountType & { readonly cursor: string };
 export function toSubAccount(row: SubAccount): SubAccountType;
 export function toSubAccount(row: SubAccount): SubAccountType {

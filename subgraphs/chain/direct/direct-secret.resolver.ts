@@ -6,24 +6,30 @@ import type { Context } from "../../shared/context.ts";
 import { AddressScalar, DateTimeScalar, HexScalar } from "../../shared/schema/scalars.ts";
 import { AppSecretTextType, AppSecretType, toAppSecretText } from "./direct-secret.type.ts";
 
-/** Secrets of the direct path, for wallets that sign elsewhere (SPEC 5.7). */
+/** Direct-path secrets, for wallets that sign elsewhere (SPEC 5.7). */
 @Resolver()
 export class DirectSecretResolver {
   @Query(() => AppSecretTextType, {
     nullable: true,
-    description: "What a wallet has to sign for an `app-sk-` secret with one inference provider.",
+    description: "The text that a wallet must sign for an `app-sk-` secret with an inference provider.",
   })
   async appSecretText(
-    @Arg("account", () => AddressScalar, { description: "Whose wallet signs, and pays." }) account: Hex,
-    @Arg("provider", () => AddressScalar, { description: "The provider that takes it." }) provider: Hex,
+    @Arg("account", () => AddressScalar, { description: "The account whose wallet signs and pays." })
+    account: Hex,
+    @Arg("provider", () => AddressScalar, {
+      description: "The address of the provider that accepts the secret.",
+    })
+    provider: Hex,
     @Arg("tokenId", () => Int, {
       defaultValue: EPHEMERAL_TOKEN_ID,
-      description: "0 to 254 for one that can be revoked by itself, 255 for one that ends within a day.",
+      description:
+        "0 to 254 for a persistent secret that can be revoked individually, 255 for an ephemeral one valid for at " +
+        "most a day.",
     })
     tokenId: number,
     @Arg("expiresAt", () => DateTimeScalar, {
       nullable: true,
-      description: "When it ends. Unset: an ephemeral one after a day, a persistent one never.",
+      description: "When the secret expires. Default: after a day if ephemeral, never if persistent.",
     })
     expiresAt: string | null,
     @Ctx() { services }: Context,
@@ -37,11 +43,12 @@ export class DirectSecretResolver {
   @Mutation(() => AppSecretType, {
     nullable: true,
     description:
-      "Makes the secret out of its text and the wallet's signature. Nothing is stored. Open to everyone: who has the signature could do it alone.",
+      "Assembles the secret from its text and the wallet's signature. Nothing is stored. Requires no credential: " +
+      "anyone with the signature can assemble it.",
   })
   async assembleAppSecret(
-    @Arg("text", () => String, { description: "The text of `appSecretText`, to the byte." }) text: string,
-    @Arg("signature", () => HexScalar, { description: "The wallet's signature of its digest." })
+    @Arg("text", () => String, { description: "The `text` of `appSecretText`, byte for byte." }) text: string,
+    @Arg("signature", () => HexScalar, { description: "The wallet's signature of the text's digest." })
     signature: Hex,
     @Ctx() { services }: Context,
   ): Promise<AppSecretType> {

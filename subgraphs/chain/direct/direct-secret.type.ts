@@ -3,45 +3,48 @@ import { Field, Int, ObjectType } from "type-graphql";
 import type { PreparedSecret } from "../../../src/chain/direct/direct-secrets.service.ts";
 import { AddressScalar, DateTimeScalar, Hash32Scalar } from "../../shared/schema/scalars.ts";
 
-/** A direct-path secret to be. */
+/** The text to sign for a direct-path secret. */
 @ObjectType("AppSecretText", {
   description:
-    "What a wallet signs for an `app-sk-` secret: `personal_sign` over the 32 bytes of `digest`, given to the wallet as bytes and not as text.",
+    "What a wallet signs for an `app-sk-` secret: `personal_sign` over the 32 bytes of `digest`, passed as bytes, " +
+    "not text.",
   simpleResolvers: true,
 })
 export class AppSecretTextType {
-  @Field(() => String, { description: "The claims, which `assembleAppSecret` takes to the byte." })
+  @Field(() => String, { description: "The claims. Pass them to `assembleAppSecret` byte for byte." })
   text!: string;
 
   @Field(() => Hash32Scalar, { description: "The hash of the text: the message to sign." })
   digest!: PreparedSecret["digest"];
 
-  @Field(() => AddressScalar, { description: "Whose wallet signs, and pays." })
+  @Field(() => AddressScalar, { description: "The account whose wallet signs and pays." })
   account!: string;
 
-  @Field(() => AddressScalar, { description: "The provider that takes it." })
+  @Field(() => AddressScalar, { description: "The address of the provider that accepts the secret." })
   provider!: string;
 
-  @Field(() => Int, { description: "The generation of the sub-account; a new one voids it." })
+  @Field(() => Int, { description: "The sub-account's generation. A new generation invalidates the secret." })
   generation!: number;
 
-  @Field(() => Int, { description: "0 to 254 can be revoked one by one, 255 is ephemeral." })
+  @Field(() => Int, {
+    description: "0 to 254 for a secret that can be revoked individually, 255 for an ephemeral one.",
+  })
   tokenId!: number;
 
-  @Field(() => DateTimeScalar, { nullable: true, description: "When it ends, null for never." })
+  @Field(() => DateTimeScalar, { nullable: true, description: "When the secret expires. Null for never." })
   expiresAt!: Date | null;
 }
 
 /** A direct-path secret. */
-@ObjectType("AppSecret", { description: "A finished secret of the direct path.", simpleResolvers: true })
+@ObjectType("AppSecret", { description: "An assembled secret of the direct path.", simpleResolvers: true })
 export class AppSecretType {
   @Field(() => String, {
-    description: "The bearer credential for the provider's `/v1/proxy`. It is shown here and kept nowhere.",
+    description: "The bearer credential for the provider's `/v1/proxy`. It is not stored.",
   })
   secret!: string;
 }
 
-/** A prepared secret as the graph shows it. */
+/** Maps a prepared secret to its GraphQL type. */
 export function toAppSecretText({ address, expiresAt, ...prepared }: PreparedSecret): AppSecretTextType {
   return { ...prepared, account: address, expiresAt: expiresAt === 0 ? null : new Date(expiresAt) };
 }

@@ -10,7 +10,7 @@ import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { AddressScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
 import { FineTuningVersion } from "./fine-tuning.type.ts";
 
-const DirectService = defineEnum<DirectServiceName>("DirectService", "The services of the direct path.", {
+const DirectService = defineEnum<DirectServiceName>("DirectService", "A service of the direct path.", {
   inference: "Inference.",
   "fine-tuning": "Fine-tuning, in its current version.",
   "fine-tuning-v1.0": "Fine-tuning, version 1.0.",
@@ -20,23 +20,26 @@ const FromArg = () =>
   Arg("from", () => AddressScalar, {
     nullable: true,
     description:
-      "Whose wallet will send it: the call is then tried on the chain, and what the contract refuses fails with `contract_refused`.",
+      "The sender. If given, the call is simulated first: fails with `contract_refused` if the contract would " +
+      "revert.",
   });
 const AmountArg = (description: string) => Arg("amount", () => NeuronScalar, { description });
 const ProviderArg = () => Arg("provider", () => AddressScalar, { description: "The provider's address." });
-const ServiceArg = () =>
-  Arg("service", () => DirectService, { description: "Which service of the provider." });
+const ServiceArg = () => Arg("service", () => DirectService, { description: "The provider's service." });
 
 /** Unsigned transactions of the direct path. */
 @Resolver()
 export class DirectTransactionsResolver {
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: "Opens the sender's ledger on the direct path, with money.",
+    description: "Prepares opening the sender's ledger on the direct path with an initial deposit.",
   })
   prepareAddLedger(
-    @AmountArg("How much to begin with; `directRules` says the least.") amount: string,
-    @Arg("additionalInfo", () => String, { defaultValue: "", description: "What to write beside it." })
+    @AmountArg("The initial deposit, at least `directRules.minimumLedger`.") amount: string,
+    @Arg("additionalInfo", () => String, {
+      defaultValue: "",
+      description: "Free text to store with the ledger.",
+    })
     additionalInfo: string,
     @FromArg() from: Hex | null,
     @Ctx() { services }: Context,
@@ -50,13 +53,13 @@ export class DirectTransactionsResolver {
 
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: "Adds money to the sender's ledger, or to another account's.",
+    description: "Prepares a deposit into the sender's ledger, or into another account's.",
   })
   prepareDepositFund(
-    @AmountArg("How much.") amount: string,
+    @AmountArg("The amount to deposit.") amount: string,
     @Arg("recipient", () => AddressScalar, {
       nullable: true,
-      description: "Whose ledger, where it is not the sender's.",
+      description: "The account whose ledger receives the deposit. Default: the sender.",
     })
     recipient: Hex | null,
     @FromArg() from: Hex | null,
@@ -71,12 +74,12 @@ export class DirectTransactionsResolver {
 
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: "Moves money from the sender's ledger to its sub-account with a provider.",
+    description: "Prepares a transfer from the sender's ledger to its sub-account with a provider.",
   })
   prepareTransferFund(
     @ProviderArg() provider: Hex,
     @ServiceArg() service: DirectServiceName,
-    @AmountArg("How much; `directRules` says the least of a first transfer.") amount: string,
+    @AmountArg("The amount. The first transfer is at least `directRules.minimumTransfer`.") amount: string,
     @FromArg() from: Hex | null,
     @Ctx() { services }: Context,
   ): Promise<PreparedTransaction> {
@@ -90,10 +93,10 @@ export class DirectTransactionsResolver {
 
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: "Collects what has waited out its lock into the ledger, and asks for the rest.",
+    description: "Prepares collecting unlocked refunds into the ledger, and requesting refunds of the rest.",
   })
   prepareRetrieveFund(
-    @Arg("providers", () => [AddressScalar], { description: "The providers, 1 to 20." })
+    @Arg("providers", () => [AddressScalar], { description: "The addresses of the providers, 1 to 20." })
     providers: readonly Hex[],
     @ServiceArg() service: DirectServiceName,
     @FromArg() from: Hex | null,
@@ -104,10 +107,10 @@ export class DirectTransactionsResolver {
 
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: "Pays money out of the sender's ledger to its wallet.",
+    description: "Prepares a payout from the sender's ledger to its wallet.",
   })
   prepareRefund(
-    @AmountArg("How much of what is available.") amount: string,
+    @AmountArg("The amount, at most what is available.") amount: string,
     @FromArg() from: Hex | null,
     @Ctx() { services }: Context,
   ): Promise<PreparedTransaction> {
@@ -116,12 +119,16 @@ export class DirectTransactionsResolver {
 
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: "Acknowledges a provider's signer in the sender's name, or takes that back.",
+    description:
+      "Prepares acknowledging a provider's signer for the sender, or revoking the acknowledgement.",
   })
   prepareAcknowledgeSigner(
     @ProviderArg() provider: Hex,
     @ServiceArg() service: DirectServiceName,
-    @Arg("acknowledged", () => Boolean, { defaultValue: true, description: "False takes it back." })
+    @Arg("acknowledged", () => Boolean, {
+      defaultValue: true,
+      description: "Whether to acknowledge the signer; false revokes the acknowledgement.",
+    })
     acknowledged: boolean,
     @FromArg() from: Hex | null,
     @Ctx() { services }: Context,
@@ -136,14 +143,15 @@ export class DirectTransactionsResolver {
 
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: "Acknowledges a trained model, so that its fee is settled and its key given out.",
+    description:
+      "Prepares acknowledging a trained model, so that its fee is settled and its key is released.",
   })
   prepareAcknowledgeDeliverable(
     @ProviderArg() provider: Hex,
     @Arg("id", () => String, { description: "The deliverable's id." }) id: string,
     @Arg("version", () => FineTuningVersion, {
       nullable: true,
-      description: "In which contract; the current one unless given.",
+      description: "The version of the fine-tuning contract. Default: the current one.",
     })
     version: Version | null,
     @FromArg() from: Hex | null,
@@ -159,11 +167,12 @@ export class DirectTransactionsResolver {
 
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: "Revokes persistent `app-sk-` secrets with one inference provider.",
+    description: "Prepares revoking persistent `app-sk-` secrets with an inference provider.",
   })
   prepareRevokeTokens(
     @ProviderArg() provider: Hex,
-    @Arg("tokenIds", () => [Int], { description: "Their token ids, 0 to 254." }) tokenIds: readonly number[],
+    @Arg("tokenIds", () => [Int], { description: "The token ids of the secrets, 0 to 254." })
+    tokenIds: readonly number[],
     @FromArg() from: Hex | null,
     @Ctx() { services }: Context,
   ): Promise<PreparedTransaction> {
@@ -172,7 +181,8 @@ export class DirectTransactionsResolver {
 
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: "Ends every `app-sk-` secret with one inference provider, ephemeral ones too.",
+    description:
+      "Prepares revoking every `app-sk-` secret with an inference provider, including ephemeral ones.",
   })
   prepareRevokeAllTokens(
     @ProviderArg() provider: Hex,

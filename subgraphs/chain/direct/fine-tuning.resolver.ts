@@ -32,18 +32,18 @@ import {
   toFineTuningService,
 } from "./fine-tuning.type.ts";
 
-/** Which contract of fine-tuning is meant. */
+/** Selects a version of the fine-tuning contract. */
 @ArgsType()
 export class FineTuningArgs {
   @Field(() => FineTuningVersion, {
     nullable: true,
-    description: "Which version; the current one unless given.",
+    description: "The version of the contract. Default: the current one.",
   })
   version!: Version | null | undefined;
 
   @Field(() => DateTimeScalar, {
     nullable: true,
-    description: "In place of a version: the one that has the history of this moment.",
+    description: "Instead of a version: select the version whose history includes this time.",
   })
   at!: string | null | undefined;
 }
@@ -52,13 +52,13 @@ export class FineTuningArgs {
 class FineTuningPageArgs extends PageArgs {
   @Field(() => FineTuningVersion, {
     nullable: true,
-    description: "Which version; the current one unless given.",
+    description: "The version of the contract. Default: the current one.",
   })
   version!: Version | null | undefined;
 
   @Field(() => DateTimeScalar, {
     nullable: true,
-    description: "In place of a version: the one that has the history of this moment.",
+    description: "Instead of a version: select the version whose history includes this time.",
   })
   at!: string | null | undefined;
 }
@@ -69,7 +69,7 @@ export class FineTuningResolver {
   @Query(() => FineTuningType, {
     nullable: true,
     description:
-      "A version of the fine-tuning contract; fails with `contract_not_found` where the network has none such.",
+      "A version of the fine-tuning contract. Fails with `contract_not_found` if the network does not have it.",
   })
   fineTuning(
     @Args(() => FineTuningArgs) args: FineTuningArgs,
@@ -79,7 +79,7 @@ export class FineTuningResolver {
   }
 
   @Query(() => [FineTuningType], {
-    description: "The deployed versions of fine-tuning, the current one first.",
+    description: "The deployed versions of the fine-tuning contract, the current one first.",
   })
   fineTuningVersions(@Ctx() { services }: Context): readonly FineTuningContract[] {
     return services.fineTuning.contracts();
@@ -87,7 +87,7 @@ export class FineTuningResolver {
 
   @FieldResolver(() => FineTuningServiceConnection, {
     nullable: true,
-    description: "Its services, by provider.",
+    description: "The services registered in the contract, ordered by provider.",
   })
   async services(
     @Root() contract: FineTuningContract,
@@ -100,7 +100,7 @@ export class FineTuningResolver {
 
   @FieldResolver(() => FineTuningServiceType, {
     nullable: true,
-    description: "One provider's service, null where it has none.",
+    description: "A provider's service. Null if it has none.",
   })
   async service(
     @Root() contract: FineTuningContract,
@@ -111,18 +111,21 @@ export class FineTuningResolver {
     return offer && toFineTuningService(offer);
   }
 
-  @FieldResolver(() => BigIntScalar, { nullable: true, description: "How long a refund waits, seconds." })
+  @FieldResolver(() => BigIntScalar, {
+    nullable: true,
+    description: "The lock time of a refund, in seconds.",
+  })
   refundLockSeconds(@Root() contract: FineTuningContract, @Ctx() { services }: Context): Promise<bigint> {
     return services.fineTuning.refundLockSeconds(contract);
   }
 }
 
-/** Fine-tuning, joined to the provider. */
+/** Fine-tuning fields of the provider. */
 @Resolver(() => ProviderStub)
 export class FineTuningProviderResolver {
   @FieldResolver(() => FineTuningServiceType, {
     nullable: true,
-    description: "Its fine-tuning service, null if it offers none.",
+    description: "The provider's fine-tuning service. Null if it offers none.",
   })
   async fineTuning(
     @Root() { address }: ProviderStub,
@@ -135,7 +138,7 @@ export class FineTuningProviderResolver {
   }
 }
 
-/** Fine-tuning, joined to the account. */
+/** Fine-tuning fields of the account. */
 @Resolver(() => DirectPathType)
 export class FineTuningPathResolver {
   @FieldResolver(() => FineTuningAccountConnection, {
@@ -156,7 +159,7 @@ export class FineTuningPathResolver {
 
   @FieldResolver(() => FineTuningAccountType, {
     nullable: true,
-    description: "The account's sub-account with one provider of fine-tuning, null where there is none.",
+    description: "The account's sub-account with a provider of fine-tuning. Null if there is none.",
   })
   async fineTuningAccount(
     @Root() { account }: DirectPathType,
@@ -170,12 +173,12 @@ export class FineTuningPathResolver {
   }
 }
 
-/** What a provider of fine-tuning owes an account. */
+/** The refunds and deliverables of a fine-tuning sub-account. */
 @Resolver(() => FineTuningAccountType)
 export class FineTuningAccountResolver {
   @FieldResolver(() => [DirectRefundType], {
     nullable: true,
-    description: "The refunds on their way, oldest first.",
+    description: "The pending refunds, oldest first.",
   })
   refunds(
     @Root() { contract, user, providerAddress }: FineTuningAccountType,
@@ -186,7 +189,7 @@ export class FineTuningAccountResolver {
 
   @FieldResolver(() => DeliverableConnection, {
     nullable: true,
-    description: "The models that were delivered, oldest first; the contract keeps the latest.",
+    description: "The delivered models, oldest first. The contract keeps only the latest ones.",
   })
   async deliverables(
     @Root() { contract, user, providerAddress }: FineTuningAccountType,
@@ -199,12 +202,13 @@ export class FineTuningAccountResolver {
   }
 }
 
-/** A trained model, joined to its file. */
+/** The file of a trained model. */
 @Resolver(() => DeliverableType)
 export class DeliverableResolver {
   @FieldResolver(() => FileStub, {
     nullable: true,
-    description: "The encrypted model in storage, null where its root is not known there.",
+    description:
+      "The stored file of the encrypted model. Null if the storage network does not know its root.",
   })
   async file(@Root() { modelRoot }: DeliverableType, @Ctx() { loaders }: Context): Promise<FileStub | null> {
     const file = isHash32(modelRoot) ? await loaders.files.load(modelRoot) : undefined;

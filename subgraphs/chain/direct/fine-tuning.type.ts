@@ -25,62 +25,65 @@ export const FineTuningVersion = defineEnum<Version>(
   "FineTuningVersion",
   "The versions of the fine-tuning contract.",
   {
-    "v1.1": "The current one on the testnet.",
-    "v1.0": "The older one: the only one on the mainnet, and on the testnet for history before 2026-02-12.",
+    "v1.1": "The current version on the testnet.",
+    "v1.0":
+      "The older version: the only one on the mainnet, and on the testnet for history before 2026-02-12.",
   },
 );
 
 /** A deployed version of the fine-tuning contract. The rest of its fields are resolved. */
 @ObjectType("FineTuning", {
-  description: "A deployed version of the fine-tuning contract. Fine-tuning is for the direct path alone.",
+  description:
+    "A deployed version of the fine-tuning contract. Fine-tuning is only available on the direct path.",
   simpleResolvers: true,
 })
 export class FineTuningType implements FineTuningContract {
-  @Field(() => FineTuningVersion, { description: "Which version it is." })
+  @Field(() => FineTuningVersion, { description: "The version." })
   version!: Version;
 
-  @Field(() => AddressScalar, { description: "Where it is." })
+  @Field(() => AddressScalar, { description: "The address of the contract." })
   address!: FineTuningContract["address"];
 
-  @Field(() => Boolean, { description: "Whether new work goes there." })
+  @Field(() => Boolean, { description: "Whether new tasks use this version." })
   isCurrent!: boolean;
 
   @Field(() => DateTimeScalar, {
     nullable: true,
-    description: "From when on it has the history, null for always.",
+    description: "Start of the history in this contract. Null if unbounded.",
   })
   since!: Date | null;
 
   @Field(() => DateTimeScalar, {
     nullable: true,
-    description: "Before when it has the history, null for always.",
+    description: "End of the history in this contract, exclusive. Null if unbounded.",
   })
   until!: Date | null;
 }
 
-/** The machine that a fine-tuning service gives. */
+/** The machine that a fine-tuning service provides. */
 @ObjectType("FineTuningQuota", {
-  description: "The machine that a fine-tuning service gives, by the provider's word and in its units.",
+  description:
+    "The machine that a fine-tuning service provides, as declared by the provider and in its units.",
   simpleResolvers: true,
 })
 export class FineTuningQuotaType {
-  @Field(() => BigIntScalar, { description: "Processors." })
+  @Field(() => BigIntScalar, { description: "The number of CPUs." })
   cpuCount!: bigint;
 
-  @Field(() => BigIntScalar, { description: "Memory." })
+  @Field(() => BigIntScalar, { description: "The memory." })
   nodeMemory!: bigint;
 
-  @Field(() => BigIntScalar, { description: "Graphics processors." })
+  @Field(() => BigIntScalar, { description: "The number of GPUs." })
   gpuCount!: bigint;
 
-  @Field(() => BigIntScalar, { description: "Storage." })
+  @Field(() => BigIntScalar, { description: "The storage." })
   nodeStorage!: bigint;
 
-  @Field(() => String, { description: "The kind of graphics processor." })
+  @Field(() => String, { description: "The type of GPU." })
   gpuType!: string;
 }
 
-/** What a provider of fine-tuning offers. */
+/** A fine-tuning service of a provider. */
 @ObjectType("FineTuningService", {
   description: "A provider's row in the fine-tuning registry on chain.",
   simpleResolvers: true,
@@ -91,42 +94,42 @@ export class FineTuningServiceType implements Omit<FineTuningOffer, "provider"> 
 
   @Field(() => ProviderStub, {
     nullable: true,
-    description: "The provider, null where the router does not know it.",
+    description: "The provider. Null if the router does not know it.",
   })
   provider!: ProviderStub;
 
-  @Field(() => String, { description: "Where the service is." })
+  @Field(() => String, { description: "The URL of the service." })
   url!: string;
 
-  @Field(() => FineTuningQuotaType, { description: "The machine that it gives." })
+  @Field(() => FineTuningQuotaType, { description: "The machine that the service provides." })
   quota!: FineTuningQuotaType;
 
-  @Field(() => NeuronScalar, { description: "What it asks for one token." })
+  @Field(() => NeuronScalar, { description: "The price of one token." })
   pricePerToken!: bigint;
 
-  @Field(() => Boolean, { description: "Whether it is busy with a task." })
+  @Field(() => Boolean, { description: "Whether the service is busy with a task." })
   occupied!: boolean;
 
-  @Field(() => [String], { description: "The models that it trains." })
+  @Field(() => [String], { description: "The models that the service can fine-tune." })
   models!: readonly string[];
 
-  @Field(() => AddressScalar, { description: "Who signs in its enclave." })
+  @Field(() => AddressScalar, { description: "The address of the signer in the provider's enclave." })
   teeSigner!: FineTuningOffer["teeSigner"];
 
-  @Field(() => Boolean, { description: "Whether the registry's owner acknowledged that signer." })
+  @Field(() => Boolean, { description: "Whether the registry's owner acknowledged the signer." })
   teeAcknowledged!: boolean;
 }
 
 /** A list of fine-tuning services. */
 export const FineTuningServiceConnection = defineConnection("FineTuningService", () => FineTuningServiceType);
 
-/** A sub-account at a provider of fine-tuning. The rest of its fields are resolved. */
+/** A sub-account with a provider of fine-tuning. The rest of its fields are resolved. */
 @ObjectType("FineTuningAccount", {
-  description: "An account's money and models with one provider of fine-tuning.",
+  description: "An account's funds and models with one provider of fine-tuning.",
   simpleResolvers: true,
 })
 export class FineTuningAccountType implements Omit<FineTuningAccount, "provider"> {
-  /** Whose it is, and in which contract. */
+  /** The owner of the sub-account, and its contract. */
   user!: FineTuningAccount["user"];
   contract!: FineTuningContract;
 
@@ -135,70 +138,70 @@ export class FineTuningAccountType implements Omit<FineTuningAccount, "provider"
 
   @Field(() => ProviderStub, {
     nullable: true,
-    description: "The provider, null where the router does not know it.",
+    description: "The provider. Null if the router does not know it.",
   })
   provider!: ProviderStub;
 
-  @Field(() => NeuronScalar, { description: "What lies there, pending refunds among it." })
+  @Field(() => NeuronScalar, { description: "The balance of the sub-account, including pending refunds." })
   balance!: bigint;
 
-  @Field(() => NeuronScalar, { description: "What is on its way back." })
+  @Field(() => NeuronScalar, { description: "The sum of pending refunds." })
   pendingRefund!: bigint;
 
   @Field(() => NeuronScalar, {
-    description: "What tasks may still use: the balance without pending refunds.",
+    description: "The amount that tasks can use: the balance minus pending refunds.",
   })
   spendable!: bigint;
 
   @Field(() => Boolean, { description: "Whether the account acknowledged the provider's signer." })
   acknowledged!: boolean;
 
-  @Field(() => BigIntScalar, { description: "The highest number of a settlement so far." })
+  @Field(() => BigIntScalar, { description: "The highest settlement nonce so far." })
   nonce!: bigint;
 
-  @Field(() => BigIntScalar, { description: "How many models the contract keeps of it." })
+  @Field(() => BigIntScalar, { description: "The number of the sub-account's models in the contract." })
   deliverablesCount!: bigint;
 }
 
 /** A list of sub-accounts of fine-tuning. */
 export const FineTuningAccountConnection = defineConnection("FineTuningAccount", () => FineTuningAccountType);
 
-/** A trained model as it was delivered. */
+/** A delivered trained model. */
 @ObjectType("Deliverable", {
-  description: "A trained model as a provider delivered it.",
+  description: "A trained model delivered by a provider.",
   simpleResolvers: true,
 })
 export class DeliverableType implements Deliverable {
-  @Field(() => String, { description: "Its id, which the provider gave." })
+  @Field(() => String, { description: "The deliverable's id, assigned by the provider." })
   id!: string;
 
   @Field(() => HexScalar, { description: "The storage root of the encrypted model." })
   modelRoot!: Deliverable["modelRoot"];
 
   @Field(() => HexScalar, {
-    description: "The model's key, sealed for the account; empty before it is settled.",
+    description: "The model's key, sealed for the account. Empty until the fee is settled.",
   })
   encryptedSecret!: Deliverable["encryptedSecret"];
 
-  @Field(() => Boolean, { description: "Whether the account acknowledged it." })
+  @Field(() => Boolean, { description: "Whether the account acknowledged the model." })
   acknowledged!: boolean;
 
-  @Field(() => Boolean, { description: "Whether its fee is settled." })
+  @Field(() => Boolean, { description: "Whether the fee is settled." })
   settled!: boolean;
 
-  @Field(() => DateTimeScalar, { description: "When it was delivered." })
+  @Field(() => DateTimeScalar, { description: "When the model was delivered." })
   deliveredAt!: Date;
 }
 
 /** A list of deliverables. */
 export const DeliverableConnection = defineConnection("Deliverable", () => DeliverableType);
 
-/** An offer as the graph shows it. */
+/** Maps an offer to its GraphQL type. */
 export function toFineTuningService(offer: FineTuningOffer): FineTuningServiceType {
   return { ...offer, providerAddress: offer.provider, provider: { address: offer.provider } };
 }
 
-/** A sub-account as the graph shows it. */
+/** Maps a sub-account to its GraphQL type. */
 export function toFineTuningAccount(
   contract: FineTuningContract,
   account: FineTuningAccount,

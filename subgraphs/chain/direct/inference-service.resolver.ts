@@ -8,12 +8,13 @@ import { AddressScalar } from "../../shared/schema/scalars.ts";
 import { ProviderStub } from "../provider.stub.ts";
 import { InferenceServiceConnection, InferenceServiceType } from "./inference-service.type.ts";
 
-/** The registry of inference services, also of those that the router does not use. */
+/** The registry of inference services, including those that the router does not use. */
 @Resolver(() => InferenceServiceType)
 export class InferenceServiceResolver {
   @Query(() => InferenceServiceConnection, {
     nullable: true,
-    description: "Every row of the inference registry, by provider and at most 5 s old; 5,000 at most.",
+    description:
+      "The rows of the inference registry, ordered by provider. At most 5 s old, at most 5,000 rows.",
   })
   async inferenceServices(
     @Args(() => PageArgs) args: PageArgs,
@@ -24,7 +25,7 @@ export class InferenceServiceResolver {
 
   @Query(() => InferenceServiceType, {
     nullable: true,
-    description: "A provider's row in the inference registry, null if it is not registered.",
+    description: "A provider's row in the inference registry. Null if it is not registered.",
   })
   inferenceService(
     @Arg("provider", () => AddressScalar, { description: "The provider's address." }) provider: Hex,
@@ -40,7 +41,7 @@ export class InferenceServiceResolver {
 
   @FieldResolver(() => ProviderStub, {
     nullable: true,
-    description: "The provider; of one that the router does not use, only what the chain knows.",
+    description: "The provider. Only its on-chain fields if the router does not use it.",
   })
   provider(@Root() { address }: InferenceService): ProviderStub {
     return { address };

@@ -10,39 +10,40 @@ import { AddressScalar, DateTimeScalar, NeuronScalar } from "../../shared/schema
   simpleResolvers: true,
 })
 export class InferenceServiceType implements Omit<InferenceService, "address"> {
-  @Field(() => String, { description: "What the service does, such as `chatbot`, as the chain has it." })
+  @Field(() => String, { description: "The type of the service as registered on chain, such as `chatbot`." })
   serviceType!: string;
 
-  @Field(() => String, { description: "The model that it offers." })
+  @Field(() => String, { description: "The model that the service offers." })
   model!: string;
 
-  @Field(() => String, { description: "Where it is." })
+  @Field(() => String, { description: "The URL of the service." })
   url!: string;
 
-  @Field(() => NeuronScalar, { description: "What it asks for one token or unit of input." })
+  @Field(() => NeuronScalar, { description: "The price of one input token or unit." })
   inputPrice!: bigint;
 
-  @Field(() => NeuronScalar, { description: "What it asks for one token or unit of output." })
+  @Field(() => NeuronScalar, { description: "The price of one output token or unit." })
   outputPrice!: bigint;
 
   @Field(() => String, {
-    description: "How its answers may be verified, such as `TeeML`; empty when they may not.",
+    description: "How the service's answers can be verified, such as `TeeML`. Empty if they cannot.",
   })
   verifiability!: string;
 
-  @Field(() => AddressScalar, { description: "Who signs in its enclave." })
+  @Field(() => AddressScalar, { description: "The address of the signer in the provider's enclave." })
   teeSigner!: InferenceService["teeSigner"];
 
-  @Field(() => Boolean, { description: "Whether the registry's owner acknowledged that signer." })
+  @Field(() => Boolean, { description: "Whether the registry's owner acknowledged the signer." })
   teeAcknowledged!: boolean;
 
   @Field(() => Boolean, {
-    description: "Whether it is a proxy for a model that runs elsewhere, by its own word.",
+    description: "Whether the service declares itself a proxy for a model that runs elsewhere.",
   })
   isCentralized!: boolean;
 
   @Field(() => String, {
-    description: "What it says of itself beyond that: usually JSON, such as how to verify its enclave.",
+    description:
+      "Additional information published by the provider: usually JSON, such as how to verify its enclave.",
   })
   additionalInfo!: string;
 

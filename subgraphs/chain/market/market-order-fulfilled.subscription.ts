@@ -18,14 +18,14 @@ type Subscribing = {
   readonly context: Context;
 };
 
-/** News of a fulfilled order. The rest of its fields are resolved. */
+/** A fulfilled order event. The rest of its fields are resolved. */
 @ObjectType("OrderFulfilledEvent", {
-  description: "An order of the market was fulfilled, or the chain took that back.",
+  description: "An order of the market was fulfilled, or a reorg reverted a fulfilment.",
   implements: EventType,
   simpleResolvers: true,
 })
 export class OrderFulfilledEventType extends EventType {
-  @Field(() => Boolean, { description: "Whether a reorganisation of the chain took it back." })
+  @Field(() => Boolean, { description: "Whether a reorg reverted the fulfilment." })
   removed!: boolean;
 
   @Field(() => AddressScalar, { description: "The market's contract." })
@@ -37,42 +37,43 @@ export class OrderFulfilledEventType extends EventType {
   @Field(() => BigIntScalar, { description: "The token's id." })
   tokenId!: bigint;
 
-  @Field(() => BigIntScalar, { description: "The price, in the smallest unit of its currency." })
+  @Field(() => BigIntScalar, { description: "The price, in the smallest unit of the currency." })
   price!: bigint;
 
   @Field(() => AddressScalar, {
     nullable: true,
-    description: "The ERC-20 that was paid, null for the network's token.",
+    description: "The ERC-20 contract of the payment. Null for the network's token.",
   })
   currency!: string | null;
 
-  @Field(() => BigIntScalar, { description: "The block of it." })
+  @Field(() => BigIntScalar, { description: "The block of the fulfilment." })
   blockNumber!: bigint;
 
-  @Field(() => Hash32Scalar, { description: "The transaction of it." })
+  @Field(() => Hash32Scalar, { description: "The transaction of the fulfilment." })
   transactionHash!: string;
 
   /** The published event. */
-  news!: OrderFulfilled;
+  payload!: OrderFulfilled;
 }
 
-/** Tells of orders that are fulfilled. */
+/** Emits fulfilled orders. */
 @Resolver(() => OrderFulfilledEventType)
 export class OrderFulfilledSubscription {
   @FollowsLive()
   @Subscription(() => OrderFulfilledEventType, {
     description:
-      "Fulfilled orders of the market: all, or of one token, seller or buyer. Events that a reorg reverts are published again as `removed`. Public, as on the chain.",
+      "Emits fulfilled orders of the market: all, or of one token, seller or buyer. A fulfilment that a reorg " +
+      "reverts is emitted again as `removed`. Public on-chain data.",
     subscribe: followFulfilments,
   })
   orderFulfilled(
     @Root() event: DomainEvent<"order.fulfilled">,
     @Ctx() { services }: Context,
-    @Arg("tokenId", () => BigIntScalar, { nullable: true, description: "Only those of this token." })
+    @Arg("tokenId", () => BigIntScalar, { nullable: true, description: "Emit only orders of this token." })
     _tokenId: string | null,
     @Arg("account", () => AddressScalar, {
       nullable: true,
-      description: "Only those with this seller or buyer.",
+      description: "Emit only orders with this seller or buyer.",
     })
     _account: Hex | null,
     @Arg("after", () => CursorScalar, { nullable: true, description: AFTER_DESCRIPTION })
@@ -84,28 +85,28 @@ export class OrderFulfilledSubscription {
       price: BigInt(data.price),
       blockNumber: BigInt(data.blockNumber),
     };
-    return { ...toEvent(event, services.events), ...data, ...numbers, news: data };
+    return { ...toEvent(event, services.events), ...data, ...numbers, payload: data };
   }
 
-  @FieldResolver(() => AccountStub, { description: "Who sold." })
-  seller(@Root() { news }: OrderFulfilledEventType): AccountStub {
-    return { address: news.seller };
+  @FieldResolver(() => AccountStub, { description: "The seller." })
+  seller(@Root() { payload }: OrderFulfilledEventType): AccountStub {
+    return { address: payload.seller };
   }
 
-  @FieldResolver(() => AccountStub, { description: "Who bought." })
-  buyer(@Root() { news }: OrderFulfilledEventType): AccountStub {
-    return { address: news.buyer };
+  @FieldResolver(() => AccountStub, { description: "The buyer." })
+  buyer(@Root() { payload }: OrderFulfilledEventType): AccountStub {
+    return { address: payload.buyer };
   }
 
   @FieldResolver(() => AgentTokenType, {
     nullable: true,
-    description: "The token as it is now, null where its contract is not read here.",
+    description: "The current state of the token. Null if its contract is not indexed by this service.",
   })
   token(
-    @Root() { news }: OrderFulfilledEventType,
+    @Root() { payload }: OrderFulfilledEventType,
     @Ctx() { loaders }: Context,
   ): Promise<AgentToken | undefined> {
-    return loaders.agentTokens.load({ contract: news.contract as Hex, tokenId: BigInt(news.tokenId) });
+    return loaders.agentTokens.load({ contract: payload.contract as Hex, tokenId: BigInt(payload.tokenId) });
   }
 }
 

@@ -14,36 +14,44 @@ import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { AddressScalar, BigIntScalar, Hash32Scalar, JsonScalar } from "../../shared/schema/scalars.ts";
 
 const NONCE =
-  "Good once for everybody. Left out, a fresh one is made; of what is signed already it must be given.";
-const EXPIRE_TIME = "The last second at which it is good, Unix time by the chain's clock.";
+  "The nonce, which can be used once across all accounts. Default: a fresh one. Required for data that is already " +
+  "signed.";
+const EXPIRE_TIME = "The last second of validity, as Unix time by the chain's clock.";
 
-/** How the network's token is paid. */
-export const MarketPayment = defineEnum<Payment>("MarketPayment", "How the network's token is paid.", {
-  [PAYMENTS[0]]: "It is sent along by whoever sends the transaction.",
-  [PAYMENTS[1]]: "It is taken from the buyer's balance in the market.",
-});
+/** How a payment in the network's token is made. */
+export const MarketPayment = defineEnum<Payment>(
+  "MarketPayment",
+  "How a payment in the network's token is made.",
+  {
+    [PAYMENTS[0]]: "Sent with the transaction by its sender.",
+    [PAYMENTS[1]]: "Taken from the buyer's balance in the market.",
+  },
+);
 
 /** An order. */
-@InputType("MarketOrderInput", { description: "What a seller signs." })
+@InputType("MarketOrderInput", { description: "An order, to be signed by the seller." })
 export class MarketOrderInput {
   @Field(() => BigIntScalar, { description: "The token's id." })
   tokenId!: string;
 
   @Field(() => BigIntScalar, {
-    description: "The least that an offer must have, in the smallest unit of the currency.",
+    description: "The minimum price of an offer, in the smallest unit of the currency.",
   })
   expectedPrice!: string;
 
   @Field(() => AddressScalar, {
     nullable: true,
-    description: "The ERC-20 to be paid in, none for the network's token.",
+    description: "The ERC-20 contract to be paid in. Default: the network's token.",
   })
   currency!: Hex | null | undefined;
 
   @Field(() => BigIntScalar, { description: EXPIRE_TIME })
   expireTime!: string;
 
-  @Field(() => AddressScalar, { nullable: true, description: "Who alone may buy, none for anybody." })
+  @Field(() => AddressScalar, {
+    nullable: true,
+    description: "The only account that may buy. Default: any account.",
+  })
   receiver!: Hex | null | undefined;
 
   @Field(() => Hash32Scalar, { nullable: true, description: NONCE })
@@ -51,14 +59,14 @@ export class MarketOrderInput {
 }
 
 /** An offer. */
-@InputType("MarketOfferInput", { description: "What a buyer signs: a price, and no currency." })
+@InputType("MarketOfferInput", {
+  description: "An offer, to be signed by the buyer: a price without a currency.",
+})
 export class MarketOfferInput {
   @Field(() => BigIntScalar, { description: "The token's id." })
   tokenId!: string;
 
-  @Field(() => BigIntScalar, {
-    description: "The price, in the smallest unit of whatever the order is paid in.",
-  })
+  @Field(() => BigIntScalar, { description: "The price, in the smallest unit of the order's currency." })
   offerPrice!: string;
 
   @Field(() => BigIntScalar, { description: EXPIRE_TIME })
@@ -66,7 +74,7 @@ export class MarketOfferInput {
 
   @Field(() => Boolean, {
     defaultValue: true,
-    description: "Whether the token must come with its sealed keys.",
+    description: "Whether the token must be transferred with its sealed keys.",
   })
   needProof!: boolean;
 
@@ -76,63 +84,61 @@ export class MarketOfferInput {
 
 /** Typed data for a wallet. */
 @ObjectType("SignableTypedData", {
-  description: "Typed data (EIP-712) for a wallet to sign with `eth_signTypedData_v4`, exactly as it is.",
+  description: "Typed data (EIP-712) for a wallet to sign unchanged with `eth_signTypedData_v4`.",
   simpleResolvers: true,
 })
 export class SignableTypedDataType implements Signable {
   @Field(() => JsonScalar, { description: "The typed data." })
   typedData!: Signable["typedData"];
 
-  @Field(() => Hash32Scalar, { description: "The hash that it comes to." })
+  @Field(() => Hash32Scalar, { description: "The hash of the typed data." })
   hash!: Hex;
 
-  @Field(() => Hash32Scalar, { description: "Its nonce." })
+  @Field(() => Hash32Scalar, { description: "The nonce in the typed data." })
   nonce!: Hex;
 
-  @Field(() => [String], { description: "What whoever signs it should know." })
+  @Field(() => [String], { description: "Warnings for the signer." })
   warnings!: readonly string[];
 }
 
-/** What speaks against an order or an offer. */
-@ObjectType("MarketProblem", {
-  description: "What speaks against an order or an offer.",
-  simpleResolvers: true,
-})
+/** A problem with an order or an offer. */
+@ObjectType("MarketProblem", { description: "A problem with an order or an offer.", simpleResolvers: true })
 export class MarketProblemType {
-  @Field(() => String, { description: "What the contract says: the name of its error, or its text." })
+  @Field(() => String, { description: "The contract's error: its name or its text." })
   refusal!: string;
 
-  @Field(() => String, { description: "What that means here." })
+  @Field(() => String, { description: "What the error means." })
   text!: string;
 }
 
-/** Whether something signed is good. */
+/** The check of a signed order or offer. */
 @ObjectType("MarketSignatureCheck", {
-  description: "Who signed an order or an offer, and whether the market would take it now.",
+  description: "The signer of an order or an offer, and whether the market would accept it now.",
   simpleResolvers: true,
 })
 export class MarketSignatureCheckType {
-  @Field(() => Hash32Scalar, { description: "The hash that was to be signed." })
+  @Field(() => Hash32Scalar, { description: "The hash of the order or offer." })
   hash!: Hex;
 
   @Field(() => AddressScalar, {
     nullable: true,
     description:
-      "The address recovered from the signature: an unrelated one if the signed data differs, null without a signature.",
+      "The address recovered from the signature. An unrelated address if the signed data differs, null if the " +
+      "signature is invalid.",
   })
   signer!: Hex | null;
 
-  @Field(() => Boolean, { description: "Whether nothing speaks against it." })
+  @Field(() => Boolean, { description: "Whether there are no problems." })
   isGood!: boolean;
 
-  @Field(() => [MarketProblemType], { description: "What speaks against it." })
+  @Field(() => [MarketProblemType], { description: "The problems found." })
   problems!: readonly MarketProblemType[];
 
-  @Field(() => [String], { description: "What whoever relies on it should know." })
+  @Field(() => [String], { description: "Warnings for anyone who relies on the signature." })
   warnings!: readonly string[];
 }
 
-/** An order to be signed. */
+/** Maps the input to an order to sign. */
 export function toNewOrder({ nonce, ...order }: MarketOrderInput): NewOrder {
   return {
     tokenId: BigInt(order.tokenId),
@@ -144,7 +150,7 @@ export function toNewOrder({ nonce, ...order }: MarketOrderInput): NewOrder {
   };
 }
 
-/** An offer to be signed. */
+/** Maps the input to an offer to sign. */
 export function toNewOffer({ nonce, ...offer }: MarketOfferInput): NewOffer {
   return {
     tokenId: BigInt(offer.tokenId),
@@ -155,22 +161,22 @@ export function toNewOffer({ nonce, ...offer }: MarketOfferInput): NewOffer {
   };
 }
 
-/** An order that is signed. Throws `invalid_parameter` without its nonce. */
+/** Maps the input to a signed order. Throws `invalid_parameter` without a nonce. */
 export function toSignedOrder(input: MarketOrderInput): MarketOrder {
   return { ...toNewOrder(input), nonce: nonceOf(input, "order.nonce") };
 }
 
-/** An offer that is signed. Throws `invalid_parameter` without its nonce. */
+/** Maps the input to a signed offer. Throws `invalid_parameter` without a nonce. */
 export function toSignedOffer(input: MarketOfferInput): MarketOffer {
   return { ...toNewOffer(input), nonce: nonceOf(input, "offer.nonce") };
 }
 
-/** A check as the graph shows it. */
+/** Maps a check to its GraphQL type. */
 export function toSignatureCheck({ signer, ...check }: SignatureCheck): MarketSignatureCheckType {
   return { ...check, signer: signer ?? null, isGood: check.problems.length === 0 };
 }
 
 function nonceOf({ nonce }: { readonly nonce: Hex | null | undefined }, param: string): Hex {
   if (nonce) return nonce;
-  throw new AppError("invalid_parameter", "What is signed has a nonce, which must be given.", { param });
+  throw new AppError("invalid_parameter", "A signed order or offer requires its nonce.", { param });
 }

@@ -17,14 +17,14 @@ import {
 } from "./market-order.type.ts";
 
 const SignatureArg = () =>
-  Arg("signature", () => HexScalar, { description: "What the wallet answered: 65 bytes." });
+  Arg("signature", () => HexScalar, { description: "The wallet's signature: 65 bytes." });
 
 /** Orders and offers to sign, and signed ones to check. */
 @Resolver()
 export class MarketOrdersResolver {
   @Query(() => SignableTypedDataType, {
     nullable: true,
-    description: "What a seller signs, as the market hashes it.",
+    description: "The typed data of an order for the seller to sign, as the market hashes it.",
   })
   marketOrder(
     @Arg("order", () => MarketOrderInput, { description: "The order." }) order: MarketOrderInput,
@@ -35,7 +35,7 @@ export class MarketOrdersResolver {
 
   @Query(() => SignableTypedDataType, {
     nullable: true,
-    description: "What a buyer signs, as the market hashes it.",
+    description: "The typed data of an offer for the buyer to sign, as the market hashes it.",
   })
   marketOffer(
     @Arg("offer", () => MarketOfferInput, { description: "The offer." }) offer: MarketOfferInput,
@@ -47,7 +47,7 @@ export class MarketOrdersResolver {
   @Query(() => MarketSignatureCheckType, {
     nullable: true,
     description:
-      "The signer of an order, and whether the market would accept it now: the contract itself is called.",
+      "Checks who signed an order and whether the market would accept it now. The check calls the contract itself.",
   })
   async checkMarketOrder(
     @Arg("order", () => MarketOrderInput, { description: "The order, with its nonce." })
@@ -61,7 +61,7 @@ export class MarketOrdersResolver {
   @Query(() => MarketSignatureCheckType, {
     nullable: true,
     description:
-      "The signer of an offer, and whether the market would accept it now, as far as is known without an order.",
+      "Checks who signed an offer and whether the market would accept it now, as far as is known without an order.",
   })
   async checkMarketOffer(
     @Arg("offer", () => MarketOfferInput, { description: "The offer, with its nonce." })
@@ -70,7 +70,8 @@ export class MarketOrdersResolver {
     @Arg("payableIn", () => AddressScalar, {
       nullable: true,
       description:
-        "Also whether the buyer could pay in this ERC-20; the zero address for the buyer's balance in the market.",
+        "An ERC-20 contract. If given, checks also whether the buyer can pay in it. The zero address checks the " +
+        "buyer's balance in the market.",
     })
     payableIn: Hex | null,
     @Ctx() { services }: Context,

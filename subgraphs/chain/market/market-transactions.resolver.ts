@@ -15,8 +15,9 @@ import {
   toSignedOrder,
 } from "./market-order.type.ts";
 
-const TRIED =
-  "It is tried on the chain first: what the contract would refuse fails with `contract_refused`, which says what the contract says and why.";
+const SIMULATED =
+  "The call is simulated first: if the contract would revert, the query fails with `contract_refused`, which " +
+  "states the contract's error and its explanation.";
 
 /** A match of an order and an offer. */
 @ArgsType()
@@ -35,17 +36,19 @@ class MatchArgs {
 
   @Field(() => [TransferProofInput], {
     defaultValue: [],
-    description: "Both proofs for each piece of the token's data, in its order, where the offer needs them.",
+    description:
+      "Both proofs for each piece of the token's data, in the order of the data. Required if the offer has " +
+      "`needProof`.",
   })
   proofs!: readonly TransferProofInput[];
 
   @Field(() => MarketPayment, {
     defaultValue: "sent",
-    description: "How the network's token is paid; an ERC-20 is always taken from the buyer.",
+    description: "How a payment in the network's token is made. An ERC-20 is always taken from the buyer.",
   })
   payment!: Payment;
 
-  @Field(() => AddressScalar, { nullable: true, description: "Who sends it, where that is not the buyer." })
+  @Field(() => AddressScalar, { nullable: true, description: "The sender. Default: the buyer." })
   from!: Hex | null | undefined;
 }
 
@@ -54,7 +57,7 @@ class MatchArgs {
 export class MarketTransactionsResolver {
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: `Fulfils an order with an offer; anybody who has both may. ${TRIED}`,
+    description: `Prepares fulfilling an order with an offer. Anyone who has both may send it. ${SIMULATED}`,
   })
   prepareFulfillOrder(
     @Args(() => MatchArgs) args: MatchArgs,
@@ -70,14 +73,14 @@ export class MarketTransactionsResolver {
 
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: `Pays into an account's balance in the market. ${TRIED}`,
+    description: `Prepares a deposit into an account's balance in the market. ${SIMULATED}`,
   })
   prepareMarketDeposit(
-    @Arg("account", () => AddressScalar, { description: "Whose balance." }) account: Hex,
-    @Arg("amount", () => NeuronScalar, { description: "How much." }) amount: string,
+    @Arg("account", () => AddressScalar, { description: "The account of the balance." }) account: Hex,
+    @Arg("amount", () => NeuronScalar, { description: "The amount." }) amount: string,
     @Arg("from", () => AddressScalar, {
       nullable: true,
-      description: "Who pays, where that is not the account.",
+      description: "The sender, who pays. Default: the account.",
     })
     from: Hex | null,
     @Ctx() { services }: Context,
@@ -87,11 +90,11 @@ export class MarketTransactionsResolver {
 
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: `Takes money out of an account's balance in the market; the account sends it. ${TRIED}`,
+    description: `Prepares a withdrawal from an account's balance in the market. Sent by the account. ${SIMULATED}`,
   })
   prepareMarketWithdrawal(
-    @Arg("account", () => AddressScalar, { description: "Whose balance." }) account: Hex,
-    @Arg("amount", () => NeuronScalar, { description: "How much." }) amount: string,
+    @Arg("account", () => AddressScalar, { description: "The account of the balance." }) account: Hex,
+    @Arg("amount", () => NeuronScalar, { description: "The amount." }) amount: string,
     @Ctx() { services }: Context,
   ): Promise<PreparedTransaction> {
     return services.marketTransactions.withdraw({ account, amount: BigInt(amount) });
@@ -99,13 +102,13 @@ export class MarketTransactionsResolver {
 
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: `Pays a partner its fees that wait; the partner sends it. ${TRIED}`,
+    description: `Prepares a withdrawal of a partner's accrued fees. Sent by the partner. ${SIMULATED}`,
   })
   preparePartnerFeeWithdrawal(
-    @Arg("partner", () => AddressScalar, { description: "The partner." }) partner: Hex,
+    @Arg("partner", () => AddressScalar, { description: "The partner's address." }) partner: Hex,
     @Arg("currency", () => AddressScalar, {
       nullable: true,
-      description: "In which ERC-20; none for the network's token.",
+      description: "The ERC-20 contract of the fees. Default: the network's token.",
     })
     currency: Hex | null,
     @Ctx() { services }: Context,
@@ -115,7 +118,7 @@ export class MarketTransactionsResolver {
 
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: `Lets the market move a token, as its order needs; the owner sends it. ${TRIED}`,
+    description: `Prepares approving the market to transfer a token, as an order requires. Sent by the owner. ${SIMULATED}`,
   })
   prepareMarketApproval(
     @Arg("tokenId", () => BigIntScalar, { description: "The token's id." }) tokenId: string,
@@ -126,13 +129,15 @@ export class MarketTransactionsResolver {
 
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: `Lets the market spend an ERC-20, as offers that are paid in it need. ${TRIED}`,
+    description: `Prepares approving the market to spend an ERC-20, as offers paid in it require. ${SIMULATED}`,
   })
   prepareCurrencyApproval(
-    @Arg("currency", () => AddressScalar, { description: "The ERC-20." }) currency: Hex,
-    @Arg("amount", () => BigIntScalar, { description: "How much, in its smallest unit; 0 ends it." })
+    @Arg("currency", () => AddressScalar, { description: "The ERC-20 contract." }) currency: Hex,
+    @Arg("amount", () => BigIntScalar, {
+      description: "The approved amount, in the currency's smallest unit. 0 revokes the approval.",
+    })
     amount: string,
-    @Arg("from", () => AddressScalar, { description: "Whose money." }) from: Hex,
+    @Arg("from", () => AddressScalar, { description: "The account that approves." }) from: Hex,
     @Ctx() { services }: Context,
   ): Promise<PreparedTransaction> {
     return services.marketTransactions.approveCurrency({ currency, amount: BigInt(amount), from });

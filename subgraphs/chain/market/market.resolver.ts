@@ -20,16 +20,16 @@ import {
 const CurrencyArg = () =>
   Arg("currency", () => AddressScalar, {
     nullable: true,
-    description: "An ERC-20; none for the network's token.",
+    description: "The ERC-20 contract. Default: the network's token.",
   });
 
-/** A page of fills, and which. */
+/** The filter and page of fills. */
 @ArgsType()
 class FillArgs extends PageArgs {
-  @Field(() => BigIntScalar, { nullable: true, description: "Only those of this token." })
+  @Field(() => BigIntScalar, { nullable: true, description: "Return only fills of this token." })
   tokenId!: string | null | undefined;
 
-  @Field(() => AddressScalar, { nullable: true, description: "Only those with this seller or buyer." })
+  @Field(() => AddressScalar, { nullable: true, description: "Return only fills with this seller or buyer." })
   account!: Hex | null | undefined;
 }
 
@@ -38,15 +38,13 @@ class FillArgs extends PageArgs {
 export class MarketResolver {
   @Query(() => MarketType, {
     nullable: true,
-    description: "The market of agent tokens. Fails with `contract_not_found` where none is configured.",
+    description: "The market of agent tokens. Fails with `contract_not_found` if none is configured.",
   })
   market(@Ctx() { services }: Context): Promise<MarketState> {
     return services.market.state();
   }
 
-  @FieldResolver(() => MarketFillConnection, {
-    description: "The orders that were fulfilled, newest first.",
-  })
+  @FieldResolver(() => MarketFillConnection, { description: "The fulfilled orders, newest first." })
   async fills(
     @Args(() => FillArgs) args: FillArgs,
     @Ctx() { services }: Context,
@@ -60,42 +58,42 @@ export class MarketResolver {
   }
 
   @FieldResolver(() => NeuronScalar, {
-    description: "What an account has in the market: offers that it has signed may be paid from it.",
+    description: "An account's balance in the market. The account's signed offers can be paid from it.",
   })
   balance(
-    @Arg("account", () => AddressScalar, { description: "Whose." }) account: Hex,
+    @Arg("account", () => AddressScalar, { description: "The account's address." }) account: Hex,
     @Ctx() { services }: Context,
   ): Promise<bigint> {
     return services.market.balanceOf(account);
   }
 
   @FieldResolver(() => BigIntScalar, {
-    description: "The platform's fees that wait, in the smallest unit of the currency.",
+    description: "The platform's accrued fees, in the smallest unit of the currency.",
   })
   feeBalance(@CurrencyArg() currency: Hex | null, @Ctx() { services }: Context): Promise<bigint> {
     return services.market.feeBalance(currency ?? null);
   }
 
-  @FieldResolver(() => MarketPartnerType, { description: "An account's part in the fees." })
+  @FieldResolver(() => MarketPartnerType, { description: "An account's share of the market's fees." })
   partner(
-    @Arg("address", () => AddressScalar, { description: "Whose part." }) address: Hex,
+    @Arg("address", () => AddressScalar, { description: "The account's address." }) address: Hex,
   ): MarketPartnerType {
     return { address };
   }
 }
 
-/** An account's part in the fees. */
+/** An account's share of the fees. */
 @Resolver(() => MarketPartnerType)
 export class MarketPartnerResolver {
   @FieldResolver(() => Int, {
-    description: "Its share of the fees, and not of the price, in hundredths of a percent.",
+    description: "The account's share of the fees, not of the price, in basis points (0.01 %).",
   })
   feeRate(@Root() { address }: MarketPartnerType, @Ctx() { services }: Context): Promise<number> {
     return services.market.partnerRate(address as Hex);
   }
 
   @FieldResolver(() => BigIntScalar, {
-    description: "Its fees that wait, in the smallest unit of the currency.",
+    description: "The account's accrued fees, in the smallest unit of the currency.",
   })
   feeBalance(
     @Root() { address }: MarketPartnerType,
@@ -106,22 +104,22 @@ export class MarketPartnerResolver {
   }
 }
 
-/** What a fulfilled order leads to. */
+/** The accounts and the token of a fulfilled order. */
 @Resolver(() => MarketFillType)
 export class MarketFillResolver {
-  @FieldResolver(() => AccountStub, { description: "Who sold." })
+  @FieldResolver(() => AccountStub, { description: "The seller." })
   seller(@Root() { seller }: MarketFill): AccountStub {
     return { address: seller };
   }
 
-  @FieldResolver(() => AccountStub, { description: "Who bought." })
+  @FieldResolver(() => AccountStub, { description: "The buyer." })
   buyer(@Root() { buyer }: MarketFill): AccountStub {
     return { address: buyer };
   }
 
   @FieldResolver(() => AgentTokenType, {
     nullable: true,
-    description: "The token as it is now, null where its contract is not read here.",
+    description: "The current state of the token. Null if its contract is not indexed by this service.",
   })
   token(
     @Root() { token, tokenId }: MarketFill,
@@ -131,13 +129,14 @@ export class MarketFillResolver {
   }
 }
 
-/** What an account has and does on the market. The chain tells everyone. */
+/** An account's balance and history in the market. Public on-chain data. */
 @Resolver(() => AccountStub)
 export class MarketAccountResolver {
   @FieldResolver(() => NeuronScalar, {
     nullable: true,
     description:
-      "What the account has in the market of agent tokens, a pool of its own beside the router's balance and the direct path. Public, as the chain is.",
+      "The account's balance in the market of agent tokens, separate from the router's balance and the direct " +
+      "path. Public on-chain data.",
   })
   marketBalance(@Root() { address }: AccountStub, @Ctx() { services }: Context): Promise<bigint> {
     return services.market.balanceOf(address as Hex);
@@ -145,7 +144,7 @@ export class MarketAccountResolver {
 
   @FieldResolver(() => MarketFillConnection, {
     nullable: true,
-    description: "What the account sold and bought on the market, newest first. Public, as the chain is.",
+    description: "The account's sales and purchases on the market, newest first. Public on-chain data.",
   })
   async marketFills(
     @Root() { address }: AccountStub,
@@ -159,7 +158,8 @@ export class MarketAccountResolver {
   @FieldResolver(() => MarketMoveConnection, {
     nullable: true,
     description:
-      "What moved the account's balance in the market, newest first. What it bought from it is among the fills. Public, as the chain is.",
+      "The changes of the account's balance in the market, newest first. Purchases are in `marketFills` instead. " +
+      "Public on-chain data.",
   })
   async marketMoves(
     @Root() { address }: AccountStub,

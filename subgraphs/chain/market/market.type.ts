@@ -11,7 +11,7 @@ import {
   NeuronScalar,
 } from "../../shared/schema/scalars.ts";
 
-/** The market, its fills and the moves of its balances as the service gives them. */
+/** The market, its fills and its balance changes as the service returns them. */
 export type MarketState = Awaited<ReturnType<MarketService["state"]>>;
 export type MarketFill = Awaited<ReturnType<MarketService["fills"]>>["rows"][number];
 export type MarketMove = Awaited<ReturnType<MarketService["moves"]>>["rows"][number];
@@ -19,76 +19,78 @@ export type MarketMove = Awaited<ReturnType<MarketService["moves"]>>["rows"][num
 /** The market. The rest of its fields are resolved. */
 @ObjectType("Market", {
   description:
-    "The market of agent tokens. It keeps no list of orders and offers: whoever has a signed pair of them brings it.",
+    "The market of agent tokens. It stores no orders and offers: anyone who holds a signed pair can submit it.",
   simpleResolvers: true,
 })
 export class MarketType {
-  @Field(() => AddressScalar, { description: "Its contract." })
+  @Field(() => AddressScalar, { description: "The market's contract." })
   address!: MarketState["address"];
 
-  @Field(() => AddressScalar, { description: "The contract of the tokens that it trades." })
+  @Field(() => AddressScalar, { description: "The contract of the traded tokens." })
   token!: MarketState["token"];
 
-  @Field(() => AddressScalar, { description: "Who has the platform's fees." })
+  @Field(() => AddressScalar, { description: "The account that receives the platform's fees." })
   admin!: MarketState["admin"];
 
-  @Field(() => String, { description: "Its version, as it says itself." })
+  @Field(() => String, { description: "The contract's version, as it reports." })
   version!: string;
 
-  @Field(() => Boolean, { description: "Whether it is paused: nothing is fulfilled, paid in or out then." })
+  @Field(() => Boolean, {
+    description: "Whether the market is paused: no fulfilments, deposits or withdrawals.",
+  })
   isPaused!: boolean;
 
-  @Field(() => Int, { description: "The fee on a price, in hundredths of a percent." })
+  @Field(() => Int, { description: "The fee on a price, in basis points (0.01 %)." })
   feeRate!: number;
 
-  @Field(() => NeuronScalar, { description: "What minting by the market costs." })
+  @Field(() => NeuronScalar, { description: "The fee of a mint through the market." })
   mintFee!: bigint;
 
-  @Field(() => NeuronScalar, { description: "What minting by the market costs at a discount." })
+  @Field(() => NeuronScalar, { description: "The discounted fee of a mint through the market." })
   discountMintFee!: bigint;
 }
 
 /** A partner of the market. The rest of its fields are resolved. */
 @ObjectType("MarketPartner", {
-  description: "An account and its share of the fees on tokens that it created.",
+  description: "An account with a share of the fees on tokens that it created.",
   simpleResolvers: true,
 })
 export class MarketPartnerType {
-  @Field(() => AddressScalar, { description: "Its address." })
+  @Field(() => AddressScalar, { description: "The account's address." })
   address!: string;
 }
 
 /** An order that was fulfilled. The rest of its fields are resolved. */
 @ObjectType("MarketFill", {
-  description: "An order of the market that was fulfilled.",
+  description: "A fulfilled order of the market.",
   simpleResolvers: true,
 })
 export class MarketFillType {
   @Field(() => BigIntScalar, { description: "The token's id." })
   tokenId!: bigint;
 
-  @Field(() => BigIntScalar, { description: "The price, in the smallest unit of its currency." })
+  @Field(() => BigIntScalar, { description: "The price, in the smallest unit of the currency." })
   price!: bigint;
 
   @Field(() => AddressScalar, {
     nullable: true,
-    description: "The ERC-20 that was paid, null for the network's token.",
+    description: "The ERC-20 contract of the payment. Null for the network's token.",
   })
   currency!: MarketFill["currency"];
 
-  @Field(() => BigIntScalar, { description: "What of the price was a fee." })
+  @Field(() => BigIntScalar, { description: "The part of the price that was a fee." })
   fee!: bigint;
 
-  @Field(() => Int, { description: "The fee's rate at that time, in hundredths of a percent." })
+  @Field(() => Int, { description: "The fee rate at that time, in basis points (0.01 %)." })
   feeRate!: number;
 
-  @Field(() => Hash32Scalar, { description: "The transaction of it." })
+  @Field(() => Hash32Scalar, { description: "The transaction of the event." })
   transactionHash!: string;
 
-  @Field(() => BigIntScalar, { description: "The block of it." })
+  @Field(() => BigIntScalar, { description: "The block of the event." })
   blockNumber!: bigint;
 
-  @Field(() => DateTimeScalar, { description: "When we first saw it." })
+  @Field(() => DateTimeScalar, { description: "When the event was first seen by this service." })
   seenAt!: Date;
 }
 
@@ -97,44 +99,44 @@ export const MarketFillConnection = defineConnection("MarketFill", () => MarketF
 
 const MarketMoveKind = defineEnum<MarketMove["kind"]>(
   "MarketMoveKind",
-  "What moves an account's balance in the market, beside what it buys.",
+  "What changed an account's balance in the market, other than a purchase.",
   {
-    deposited: "Money was paid in; the event tells the balance behind it.",
-    withdrawn: "Money was taken out; the event tells how much.",
-    minted: "A token was minted for the account and its fee taken.",
+    deposited: "A deposit. Only the resulting balance is known.",
+    withdrawn: "A withdrawal. Only the amount is known.",
+    minted: "A mint for the account, whose fee was charged.",
   },
 );
 
-/** A move of a balance. */
+/** A change of a balance. */
 @ObjectType("MarketMove", {
-  description: "What moved an account's balance in the market.",
+  description: "A change of an account's balance in the market.",
   simpleResolvers: true,
 })
 class MarketMoveType {
-  @Field(() => MarketMoveKind, { description: "What it was." })
+  @Field(() => MarketMoveKind, { description: "The kind of change." })
   kind!: MarketMove["kind"];
 
   @Field(() => NeuronScalar, {
     nullable: true,
-    description: "How much was taken; null where the chain does not tell.",
+    description: "The amount taken. Null if the chain does not report it.",
   })
   amount!: bigint | null;
 
   @Field(() => NeuronScalar, {
     nullable: true,
-    description: "The balance behind it; null where the chain does not tell.",
+    description: "The balance after the change. Null if the chain does not report it.",
   })
   balance!: bigint | null;
 
-  @Field(() => Hash32Scalar, { description: "The transaction of it." })
+  @Field(() => Hash32Scalar, { description: "The transaction of the event." })
   transactionHash!: string;
 
-  @Field(() => BigIntScalar, { description: "The block of it." })
+  @Field(() => BigIntScalar, { description: "The block of the event." })
   blockNumber!: bigint;
 
-  @Field(() => DateTimeScalar, { description: "When we first saw it." })
+  @Field(() => DateTimeScalar, { description: "When the event was first seen by this service." })
   seenAt!: Date;
 }
 
-/** A list of moves. */
+/** A list of balance changes. */
 export const MarketMoveConnection = defineConnection("MarketMove", () => MarketMoveType);

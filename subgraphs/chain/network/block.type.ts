@@ -8,15 +8,15 @@ import { BigIntScalar, DateTimeScalar, Hash32Scalar } from "../../shared/schema/
   simpleResolvers: true,
 })
 export class BlockType {
-  @Field(() => BigIntScalar, { description: "Its height." })
+  @Field(() => BigIntScalar, { description: "The block's height." })
   number!: bigint;
 
-  @Field(() => Hash32Scalar, { description: "Its hash." })
+  @Field(() => Hash32Scalar, { description: "The block's hash." })
   hash!: string;
 
-  @Field(() => Hash32Scalar, { description: "The hash of the block before it." })
+  @Field(() => Hash32Scalar, { description: "The hash of the parent block." })
   parentHash!: string;
 
-  @Field(() => DateTimeScalar, { description: "When it was made, as it says itself." })
+  @Field(() => DateTimeScalar, { description: "The block's timestamp." })
   timestamp!: Date;
 }

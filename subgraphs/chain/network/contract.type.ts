@@ -4,8 +4,8 @@ import type { ContractName as Name, Network } from "../../../src/chain/networks.
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { AddressScalar } from "../../shared/schema/scalars.ts";
 
-/** The contracts that a network lists. */
-export const ContractName = defineEnum<Name>("ContractName", "The contracts that a network lists.", {
+/** The names of a network's contracts. */
+export const ContractName = defineEnum<Name>("ContractName", "The name of a network's contract.", {
   flow: "The log of the storage network.",
   mine: "Rewards for storage mining.",
   reward: "The distribution of rewards.",
@@ -13,12 +13,12 @@ export const ContractName = defineEnum<Name>("ContractName", "The contracts that
   computeInference: "The registry of inference services, and the sub-accounts of the direct path.",
   computeFineTuning: "Fine-tuning services.",
   computeFineTuningV10: "Fine-tuning services, version 1.0.",
-  daEntrance: "The entrance of data availability.",
-  daSigners: "The precompile of data availability's signers.",
-  wrappedBase: "The precompile by which the wrapped token is minted and burned.",
+  daEntrance: "The entry contract of data availability.",
+  daSigners: "The precompile of data availability signers.",
+  wrappedBase: "The precompile that mints and burns the wrapped token.",
   agentNft: "Agent tokens (ERC-7857).",
   agentMarket: "The market of agent tokens.",
-  routerVault: "The vault that takes deposits for this router.",
+  routerVault: "The vault that receives deposits for this router.",
 });
 
 /** A contract of a network. */
@@ -27,15 +27,18 @@ export const ContractName = defineEnum<Name>("ContractName", "The contracts that
   simpleResolvers: true,
 })
 export class ContractType {
-  @Field(() => ContractName, { description: "Which contract it is." })
+  @Field(() => ContractName, { description: "The name of the contract." })
   name!: Name;
 
-  @Field(() => AddressScalar, { nullable: true, description: "Where it is, null where there is none." })
+  @Field(() => AddressScalar, {
+    nullable: true,
+    description: "The contract's address. Null if the network has none.",
+  })
   address!: string | null;
 
   @Field(() => String, {
     nullable: true,
-    description: "What is to be said of it, such as why there is none.",
+    description: "A note, such as why the network has no such contract. Null if there is none.",
   })
   note!: string | null;
 }

@@ -13,7 +13,7 @@ import { toWatcherStates, WatcherStateType } from "./watcher-state.type.ts";
 
 type Block = Awaited<ReturnType<ChainService["head"]>>;
 
-/** The networks, and the blocks of the one that we serve. */
+/** The networks, and the blocks of the network that we serve. */
 @Resolver(() => NetworkType)
 export class NetworkResolver {
   @Query(() => NetworkType, { description: "The network that this service runs on." })
@@ -28,8 +28,7 @@ export class NetworkResolver {
 
   @Query(() => BlockType, {
     nullable: true,
-    description:
-      "A block of the chain, the newest one without a number. Null if there is none of that height.",
+    description: "A block of the chain. Default: the newest one. Null if there is no block of that height.",
   })
   block(
     @Arg("number", () => BigIntScalar, { nullable: true, description: "The block's height." }) number:
@@ -42,26 +41,25 @@ export class NetworkResolver {
 
   @Query(() => ContractType, { description: "A contract of the network that this service runs on." })
   contract(
-    @Arg("name", () => ContractName, { description: "Which contract." }) name: Name,
+    @Arg("name", () => ContractName, { description: "The name of the contract." }) name: Name,
     @Ctx() { services }: Context,
   ): ContractType {
     return toContract(services.chain.network(), name);
   }
 
-  @FieldResolver(() => [ContractType], { description: "Its contracts, the precompiles among them." })
+  @FieldResolver(() => [ContractType], { description: "The network's contracts, including precompiles." })
   contracts(@Root() network: Network): readonly ContractType[] {
     return CONTRACT_NAMES.map((name) => toContract(network, name));
   }
 
   @FieldResolver(() => JsonScalar, {
-    description:
-      "What to give a wallet so that it adds the network: the parameter of `wallet_addEthereumChain`.",
+    description: "The parameter of `wallet_addEthereumChain`, which adds the network to a wallet.",
   })
   walletParameters(@Root() network: Network): WalletParameters {
     return walletParameters(network);
   }
 
-  @FieldResolver(() => Boolean, { description: "Whether this service runs on it." })
+  @FieldResolver(() => Boolean, { description: "Whether this service runs on the network." })
   served(@Root() { id }: Network, @Ctx() { services }: Context): boolean {
     return id === services.chain.network().id;
   }
@@ -69,7 +67,7 @@ export class NetworkResolver {
   @FieldResolver(() => BlockType, {
     nullable: true,
     description:
-      "Its newest block, at most a second old. Null for a network that this service does not run on.",
+      "The network's newest block, at most a second old. Null for a network that this service does not run on.",
   })
   async head(@Root() { id }: Network, @Ctx() { services }: Context): Promise<Block | null> {
     return id === services.chain.network().id ? services.chain.head() : null;
@@ -77,14 +75,15 @@ export class NetworkResolver {
 
   @FieldResolver(() => [RpcEndpointType], {
     description:
-      "How the RPC endpoints fare by which this process reads it, in their order. Empty for a network that this service does not run on.",
+      "The RPC endpoints that this process reads the network from, in order of preference. Empty for a network " +
+      "that this service does not run on.",
   })
   endpoints(@Root() { id }: Network, @Ctx() { services }: Context): readonly RpcEndpointType[] {
     return id === services.chain.network().id ? services.chain.endpoints() : [];
   }
 
   @FieldResolver(() => [WatcherStateType], {
-    description: "How far we have read it. Empty for a network that this service does not run on.",
+    description: "How far this service has scanned the network. Empty for a network that it does not run on.",
   })
   async watchers(
     @Root() { id }: Network,

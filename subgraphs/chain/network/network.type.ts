@@ -4,84 +4,92 @@ import type { NetworkToken } from "../../../src/chain/networks.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { AddressScalar, BigIntScalar, HexScalar } from "../../shared/schema/scalars.ts";
 
-const TokenKind = defineEnum<NetworkToken["kind"]>("TokenKind", "The forms of a network's token.", {
-  native: "The gas token itself. It has no contract.",
-  wrapped: "A contract on the network that wraps it.",
+const TokenKind = defineEnum<NetworkToken["kind"]>("TokenKind", "The form of a network's token.", {
+  native: "The gas token, which has no contract.",
+  wrapped: "A contract on the network that wraps the gas token.",
   bridged: "A contract on another chain.",
 });
 
 /** A form of the network's token. */
 @ObjectType("NetworkToken", { description: "A form of a network's token.", simpleResolvers: true })
 class NetworkTokenType implements NetworkToken {
-  @Field(() => TokenKind, { description: "Which form it is." })
+  @Field(() => TokenKind, { description: "The form of the token." })
   kind!: NetworkToken["kind"];
 
-  @Field(() => Int, { description: "The chain on which it is." })
+  @Field(() => Int, { description: "The id of the token's chain." })
   chainId!: number;
 
-  @Field(() => String, { description: "Its symbol." })
+  @Field(() => String, { description: "The token's symbol." })
   symbol!: string;
 
-  @Field(() => Int, { description: "Its decimals." })
+  @Field(() => Int, { description: "The token's decimals." })
   decimals!: number;
 
-  @Field(() => AddressScalar, { nullable: true, description: "Its contract, null for the gas token." })
+  @Field(() => AddressScalar, { nullable: true, description: "The contract. Null for the gas token." })
   address!: NetworkToken["address"];
 }
 
 /** A network's parameters (SPEC 2.1). The rest of its fields are resolved. */
 @ObjectType("Network", {
-  description: "A network: how to reach it, where its contracts are, and for our own how it fares.",
+  description:
+    "A network: its endpoints and contracts, and for the network that this service runs on, its state.",
   simpleResolvers: true,
 })
 export class NetworkType {
-  @Field(() => ID, { description: "Its short name: `testnet`, `mainnet` or `devnet`." })
+  @Field(() => ID, { description: "The network's short name: `testnet`, `mainnet` or `devnet`." })
   id!: string;
 
-  @Field(() => Int, { description: "Its chain id." })
+  @Field(() => Int, { description: "The network's chain id." })
   chainId!: number;
 
-  @Field(() => HexScalar, { description: "Its chain id as wallets want it." })
+  @Field(() => HexScalar, { description: "The network's chain id in hexadecimal, as wallets expect it." })
   chainIdHex!: string;
 
-  @Field(() => String, { description: "Its name for people." })
+  @Field(() => String, { description: "The network's display name." })
   name!: string;
 
-  @Field(() => String, { description: "The symbol of its token." })
+  @Field(() => String, { description: "The symbol of the network's token." })
   symbol!: string;
 
-  @Field(() => Int, { description: "The decimals of its token." })
+  @Field(() => Int, { description: "The decimals of the network's token." })
   decimals!: number;
 
   @Field(() => [String], {
-    description: "Its RPC endpoints. The testnet's own is for development: use another's in production.",
+    description:
+      "The network's public RPC endpoints. The official testnet endpoint is for development: use another one in " +
+      "production.",
   })
   rpcUrls!: readonly string[];
 
-  @Field(() => String, { nullable: true, description: "Its block explorer." })
+  @Field(() => String, { nullable: true, description: "The URL of the block explorer. Null if none." })
   explorerUrl!: string | null;
 
-  @Field(() => String, { nullable: true, description: "Its storage explorer." })
+  @Field(() => String, { nullable: true, description: "The URL of the storage explorer. Null if none." })
   storageExplorerUrl!: string | null;
 
   @Field(() => String, {
     nullable: true,
-    description: "Its storage indexer. The root path is no health check and may answer 404.",
+    description:
+      "The URL of the storage indexer. Its root path is not a health check and may return 404. Null if there is " +
+      "none.",
   })
   indexerUrl!: string | null;
 
-  @Field(() => BigIntScalar, { description: "The block from which storage is read." })
+  @Field(() => BigIntScalar, { description: "The first block to scan for storage." })
   storageStartBlock!: bigint;
 
   @Field(() => BigIntScalar, {
     nullable: true,
-    description: "The block from which data availability is read, null where it does not apply.",
+    description: "The first block to scan for data availability. Null if not applicable.",
   })
   daStartBlock!: bigint | null;
 
-  @Field(() => String, { nullable: true, description: "How many tokens the faucet gives a day." })
+  @Field(() => String, {
+    nullable: true,
+    description: "The number of tokens that the faucet pays per day. Null if there is no faucet.",
+  })
   faucetPerDay!: string | null;
 
-  @Field(() => [NetworkTokenType], { description: "Its token, in every form that is published." })
+  @Field(() => [NetworkTokenType], { description: "The network's token in every published form." })
   tokens!: readonly NetworkToken[];
 }

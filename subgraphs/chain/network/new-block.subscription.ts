@@ -6,12 +6,13 @@ import { BlockType } from "./block.type.ts";
 
 type Block = Awaited<ReturnType<ChainService["head"]>>;
 
-/** Tells of new blocks. */
+/** Emits new blocks. */
 @Resolver()
 export class NewBlockSubscription {
   @Subscription(() => BlockType, {
     description:
-      "The newest block, then each one that comes. After a reorganisation also those that took the place of others: each names the one before it.",
+      "Emits the newest block, then each new block. After a reorg it emits the replacing blocks too; `parentHash` " +
+      "links each block to its parent.",
     subscribe: ({ context }: { readonly context: Context }) => context.services.blocks.follow(),
   })
   newBlock(@Root() block: Block): Block {

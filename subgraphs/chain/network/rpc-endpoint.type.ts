@@ -4,31 +4,31 @@ import type { EndpointState, EndpointStatus } from "../../../src/chain/rpc/rpc-e
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateTimeScalar } from "../../shared/schema/scalars.ts";
 
-const RpcEndpointState = defineEnum<EndpointState>("RpcEndpointState", "What is known of an RPC endpoint.", {
-  unchecked: "Not requested yet.",
-  ready: "It answers, and with the network's chain id.",
-  unreachable: "The last try failed; it is tried again.",
-  wrong_chain: "It is of another chain, and nothing is read from it.",
+const RpcEndpointState = defineEnum<EndpointState>("RpcEndpointState", "The state of an RPC endpoint.", {
+  unchecked: "Not checked yet.",
+  ready: "The endpoint responds with the network's chain id.",
+  unreachable: "The last request failed; it is retried.",
+  wrong_chain: "The endpoint serves another chain, and nothing is read from it.",
 });
 
-/** How an RPC endpoint of ours fares. */
+/** The state of an RPC endpoint. */
 @ObjectType("RpcEndpoint", {
-  description: "How one of the RPC endpoints fares that this process reads the chain by.",
+  description: "The state of an RPC endpoint that this process reads the chain from.",
   simpleResolvers: true,
 })
 export class RpcEndpointType implements EndpointStatus {
-  @Field(() => RpcEndpointState, { description: "What is known of it." })
+  @Field(() => RpcEndpointState, { description: "The endpoint's state." })
   state!: EndpointState;
 
   @Field(() => Int, {
     nullable: true,
-    description: "The chain id that it last returned. Null before the first.",
+    description: "The chain id that the endpoint last returned. Null before the first response.",
   })
   chainId!: number | undefined;
 
   @Field(() => DateTimeScalar, {
     nullable: true,
-    description: "Since when this is known, null before the first try.",
+    description: "When the endpoint was last checked. Null before the first check.",
   })
   checkedAt!: Date | undefined;
 }

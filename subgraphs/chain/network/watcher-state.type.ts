@@ -7,58 +7,57 @@ import { BigIntScalar } from "../../shared/schema/scalars.ts";
 type WatcherStatus =
   Awaited<ReturnType<ChainService["watchers"]>> extends ReadonlyMap<string, infer S> ? S : never;
 
-/** What a watcher of the chain is at. */
-const WatcherPhase = defineEnum<WatcherStatus["state"]>(
-  "WatcherPhase",
-  "What a watcher of the chain is at.",
-  {
-    backfilling: "It reads the past.",
-    following: "It is near the newest block.",
-    halted_deep_reorg: "It halted: the chain that it read is gone, deeper than it may take back.",
-    rpc_unavailable: "The chain's RPC does not answer, or answers nonsense; it tries again.",
-    rpc_wrong_chain: "The chain's RPC is of another chain, and nothing of it is read; it tries again.",
-    rpc_behind: "The chain's RPC has lost its newest blocks, which were read already; it waits for them.",
-    failing: "What the chain tells cannot be taken in, the operator's log says why; it tries again.",
-  },
-);
+/** The phase of a chain watcher. */
+const WatcherPhase = defineEnum<WatcherStatus["state"]>("WatcherPhase", "The phase of a chain watcher.", {
+  backfilling: "The watcher scans past blocks.",
+  following: "The watcher is near the newest block.",
+  halted_deep_reorg: "The watcher halted: a reorg is deeper than the watcher may roll back.",
+  rpc_unavailable: "The chain's RPC does not respond, or responds with invalid data; the watcher retries.",
+  rpc_wrong_chain: "The chain's RPC serves another chain, and nothing is read from it; the watcher retries.",
+  rpc_behind: "The chain's RPC has lost blocks that were already scanned; the watcher waits for them.",
+  failing: "A log handler failed, the operator's log says why; the watcher retries.",
+});
 
-/** How far a watcher has read the chain. */
+/** How far a watcher has scanned the chain. */
 @ObjectType("WatcherState", {
-  description: "How far a watcher has read the chain, as of its last word.",
+  description: "How far a watcher has scanned the chain, as of its last report.",
   simpleResolvers: true,
 })
 export class WatcherStateType {
-  @Field(() => String, { description: "What it reads, such as `deposits` or `files`." })
+  @Field(() => String, { description: "The watcher's name, such as `deposits` or `files`." })
   name!: string;
 
-  @Field(() => WatcherPhase, { description: "What it is at." })
+  @Field(() => WatcherPhase, { description: "The watcher's phase." })
   state!: WatcherStatus["state"];
 
   @Field(() => BigIntScalar, {
     nullable: true,
-    description: "The newest block that it has read, null before the first.",
+    description: "The last scanned block. Null before the first.",
   })
   scannedBlock!: bigint | undefined;
 
   @Field(() => BigIntScalar, {
     nullable: true,
-    description: "The newest block that it has seen, null before the first.",
+    description: "The newest known block of the chain. Null before the first.",
   })
   headBlock!: bigint | undefined;
 
-  @Field(() => BigIntScalar, { nullable: true, description: "How many blocks it has yet to read." })
+  @Field(() => BigIntScalar, {
+    nullable: true,
+    description: "The number of blocks left to scan. Null before the first scan.",
+  })
   lagBlocks!: bigint | undefined;
 
   @Field(() => Int, {
-    description: "How many blocks the latest reorganisation took back; 0 if there was none.",
+    description: "The number of blocks that the latest reorg reverted. 0 if there was none.",
   })
   lastReorgDepth!: number;
 
-  @Field(() => String, { nullable: true, description: "Why it halted; null unless it did." })
+  @Field(() => String, { nullable: true, description: "Why the watcher halted. Null unless halted." })
   note!: string | undefined;
 }
 
-/** The watchers by their names, as a list. */
+/** Maps the watchers by name to a list. */
 export function toWatcherStates(watchers: ReadonlyMap<string, WatcherStatus>): WatcherStateType[] {
   return [...watchers].map(([name, status]) => ({ name, ...status }));
 }

@@ -24,7 +24,7 @@ import {
 /** The operator's own node (SPEC 4.5 and 7). */
 @Resolver(() => OperatorNodeType)
 export class NodeResolver {
-  @Query(() => OperatorNodeType, { description: "The operator's own node, and help with any." })
+  @Query(() => OperatorNodeType, { description: "The operator's node, and help for operating any node." })
   operatorNode(): OperatorNodeType {
     return {};
   }
@@ -32,7 +32,8 @@ export class NodeResolver {
   @Requires("node.read")
   @FieldResolver(() => NodeConsensusType, {
     nullable: true,
-    description: "How the consensus client stands. Needs the scope `account:read`, of an operator's account.",
+    description:
+      "The status of the consensus client. Requires the scope `account:read` of an operator's account.",
   })
   async consensus(@Ctx() context: Context): Promise<NodeConsensusType> {
     requireOperator(context);
@@ -42,7 +43,8 @@ export class NodeResolver {
   @Requires("node.read")
   @FieldResolver(() => NodeExecutionType, {
     nullable: true,
-    description: "How the execution client stands. Needs the scope `account:read`, of an operator's account.",
+    description:
+      "The status of the execution client. Requires the scope `account:read` of an operator's account.",
   })
   async execution(@Ctx() context: Context): Promise<NodeExecutionType> {
     requireOperator(context);
@@ -52,7 +54,7 @@ export class NodeResolver {
   @Requires("node.read")
   @FieldResolver(() => NodeEngineType, {
     nullable: true,
-    description: "How the engine API stands. Needs the scope `account:read`, of an operator's account.",
+    description: "The status of the engine API. Requires the scope `account:read` of an operator's account.",
   })
   async engine(@Ctx() context: Context): Promise<NodeEngineType> {
     requireOperator(context);
@@ -62,7 +64,8 @@ export class NodeResolver {
   @Requires("node.read")
   @FieldResolver(() => [PreflightCheckType], {
     nullable: true,
-    description: "A verdict for each rule. Needs the scope `account:read`, of an operator's account.",
+    description:
+      "A verdict for each preflight rule. Requires the scope `account:read` of an operator's account.",
   })
   async preflight(@Ctx() context: Context): Promise<readonly PreflightCheck[]> {
     requireOperator(context);
@@ -71,10 +74,12 @@ export class NodeResolver {
 
   @FieldResolver(() => NodeDiagnosisType, {
     nullable: true,
-    description: "What a node's message means, null for one that we do not know.",
+    description: "Explains a node's log message. Null for an unknown message.",
   })
   diagnose(
-    @Arg("message", () => String, { description: "A line of its log or a few, at most 16,384 characters." })
+    @Arg("message", () => String, {
+      description: "One or a few lines of the node's log, at most 16,384 characters.",
+    })
     message: string,
     @Ctx() { services }: Context,
   ): Diagnosis | undefined {
@@ -83,12 +88,12 @@ export class NodeResolver {
 
   @FieldResolver(() => SwitchPlanType, {
     nullable: true,
-    description: "How to switch from one execution client to the other.",
+    description: "The procedure for switching from one execution client to the other.",
   })
   switchPlan(
-    @Arg("from", () => ExecutionClient, { description: "The client that the node has." })
+    @Arg("from", () => ExecutionClient, { description: "The node's current client." })
     from: ExecutionClientName,
-    @Arg("to", () => ExecutionClient, { description: "The client that it shall have." })
+    @Arg("to", () => ExecutionClient, { description: "The client to switch to." })
     to: ExecutionClientName,
     @Ctx() { services }: Context,
   ): SwitchPlan {

@@ -10,299 +10,308 @@ import type { CheckKind, StepCheck, SwitchPlan, SwitchStep } from "../../../src/
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { BigIntScalar, DateTimeScalar } from "../../shared/schema/scalars.ts";
 
-/** The kinds of execution client. */
+/** The execution clients. */
 export const ExecutionClient = defineEnum<ExecutionClientName>(
   "ExecutionClient",
-  "The kinds of execution client that make a valid node.",
-  { geth: "Written in Go.", reth: "Written in Rust." },
+  "An execution client of a valid node.",
+  { geth: "Geth, written in Go.", reth: "Reth, written in Rust." },
 );
 
-const NodePartState = defineEnum<PartState>("NodePartState", "Whether a part of the node could be read.", {
-  unset: "The configuration does not say where it is.",
-  unreachable: "It does not answer.",
-  malformed: "What answers is not such a part.",
-  answering: "It answers.",
-});
+const NodePartState = defineEnum<PartState>(
+  "NodePartState",
+  "Whether a component of the node could be read.",
+  {
+    unset: "The component's address is not configured.",
+    unreachable: "The component does not respond.",
+    malformed: "The response is not that of such a component.",
+    answering: "The component responds.",
+  },
+);
 
-const PreflightRule = defineEnum<Rule>("PreflightRule", "The rules of operating a node.", {
-  initialised_once: "Both clients are initialised once, and never again.",
-  same_chain: "The execution client is of the network's chain.",
-  same_jwt_secret: "Both clients have the same JWT secret file.",
+const PreflightRule = defineEnum<Rule>("PreflightRule", "A rule for operating a node.", {
+  initialised_once: "Both clients are initialised exactly once.",
+  same_chain: "The execution client runs on the network's chain.",
+  same_jwt_secret: "Both clients use the same JWT secret file.",
   execution_before_consensus: "The engine API listens before the consensus client is started.",
   not_while_syncing: "The consensus client does not run while the execution client is syncing.",
-  near_the_head: "The node is at the height of a public RPC, or within a few blocks.",
-  validator_state: "The file of what the validator key has signed is there.",
+  near_the_head: "The node's height is within a few blocks of a public RPC.",
+  validator_state: "The validator state file, which records what the key has signed, exists.",
   no_double_signing: "No other machine signs with the same validator key.",
-  p2p_ports: "The world reaches the P2P ports.",
-  ethereum_rpc: "The Ethereum RPC for restaking is of the mainnet.",
-  disk: "4 TB of disk.",
-  memory: "64 GB of memory.",
-  processors: "8 processors.",
+  p2p_ports: "The P2P ports are reachable from the internet.",
+  ethereum_rpc: "The Ethereum RPC for restaking serves the mainnet.",
+  disk: "At least 4 TB of disk.",
+  memory: "At least 64 GB of memory.",
+  processors: "At least 8 CPUs.",
 });
 
-const PreflightVerdict = defineEnum<Verdict>("PreflightVerdict", "How a rule fares.", {
-  pass: "It is kept.",
-  fail: "It is broken.",
-  unknown: "It is not configured, or cannot be found out from here.",
+const PreflightVerdict = defineEnum<Verdict>("PreflightVerdict", "The verdict on a rule.", {
+  pass: "The rule is met.",
+  fail: "The rule is violated.",
+  unknown: "The rule is not configured, or cannot be checked from this service.",
 });
 
-const DiagnosisKind = defineEnum<DiagnosisName>("DiagnosisKind", "What a node's message is about.", {
-  mismatched_state_root: "A block that was executed gave another state than the export says.",
-  interrupted_import: "An import was interrupted and begun again.",
+const DiagnosisKind = defineEnum<DiagnosisName>("DiagnosisKind", "The problem behind a node's message.", {
+  mismatched_state_root: "Executing a block gave a state root that differs from the export.",
+  interrupted_import: "An import was interrupted and restarted.",
   invalid_forkchoice_state: "The consensus client was started while the execution client was syncing.",
-  missing_validator_state: "The file of what the validator key has signed is missing.",
-  engine_refuses_secret: "The clients have different JWT secrets.",
+  missing_validator_state: "The validator state file, which records what the key has signed, is missing.",
+  engine_refuses_secret: "The clients use different JWT secrets.",
   engine_unreachable: "The consensus client was started before the engine API listened.",
 });
 
-const SwitchCheckKind = defineEnum<CheckKind>("SwitchCheckKind", "What a check looks at.", {
-  file_exists: "A file or folder.",
-  files_equal: "Whether two files are the same.",
-  process_stopped: "Whether a process has ended.",
-  port_listens: "Whether a port takes connections.",
-  port_silent: "Whether a port refuses connections.",
-  rpc_result: "What an interface answers.",
-  heights_near: "Whether two heights are equal, or within a few blocks.",
-  log_says: "What a log says.",
+const SwitchCheckKind = defineEnum<CheckKind>("SwitchCheckKind", "The kind of a check.", {
+  file_exists: "A file or folder exists.",
+  files_equal: "Two files are identical.",
+  process_stopped: "A process has stopped.",
+  port_listens: "A port accepts connections.",
+  port_silent: "A port refuses connections.",
+  rpc_result: "An RPC call returns the expected result.",
+  heights_near: "Two heights are equal or within a few blocks.",
+  log_says: "A log contains the expected text.",
 });
 
 /** The consensus client. */
 @ObjectType("NodeConsensus", {
   description:
-    "How the consensus client stands. All but `state` and `detail` is null while it does not answer.",
+    "The status of the consensus client. All fields but `state` and `detail` are null while it does not respond.",
   simpleResolvers: true,
 })
 export class NodeConsensusType {
-  @Field(() => NodePartState, { description: "Whether it could be read." })
+  @Field(() => NodePartState, { description: "Whether the client could be read." })
   state!: PartState;
 
-  @Field(() => String, { nullable: true, description: "Why it could not be read." })
+  @Field(() => String, { nullable: true, description: "Why the client could not be read, else null." })
   detail!: string | null;
 
-  @Field(() => String, { nullable: true, description: "Its identity among its peers." })
+  @Field(() => String, { nullable: true, description: "The node's P2P id." })
   nodeId!: string | null;
 
-  @Field(() => String, { nullable: true, description: "The name that its operator gave it." })
+  @Field(() => String, { nullable: true, description: "The name that the operator gave the node." })
   moniker!: string | null;
 
-  @Field(() => String, { nullable: true, description: "The consensus network that it is of." })
+  @Field(() => String, { nullable: true, description: "The consensus network of the node." })
   network!: string | null;
 
-  @Field(() => String, { nullable: true, description: "Its version." })
+  @Field(() => String, { nullable: true, description: "The client's version." })
   version!: string | null;
 
-  @Field(() => BigIntScalar, { nullable: true, description: "Its newest block." })
+  @Field(() => BigIntScalar, { nullable: true, description: "The height of the client's newest block." })
   latestHeight!: bigint | null;
 
-  @Field(() => DateTimeScalar, { nullable: true, description: "When that block was made." })
+  @Field(() => DateTimeScalar, { nullable: true, description: "The timestamp of the newest block." })
   latestBlockAt!: Date | null;
 
-  @Field(() => Boolean, { nullable: true, description: "False when it is synced." })
+  @Field(() => Boolean, { nullable: true, description: "Whether the client is still syncing." })
   catchingUp!: boolean | null;
 
-  @Field(() => String, { nullable: true, description: "The validator that its key is of." })
+  @Field(() => String, { nullable: true, description: "The node's validator address. Null if none." })
   validatorAddress!: string | null;
 
-  @Field(() => BigIntScalar, { nullable: true, description: "That validator's weight; 0 for none." })
+  @Field(() => BigIntScalar, { nullable: true, description: "The voting power. 0 if not a validator." })
   votingPower!: bigint | null;
 }
 
 /** The execution client. */
 @ObjectType("NodeExecution", {
   description:
-    "How the execution client stands. All but `state` and `detail` is null while it does not answer.",
+    "The status of the execution client. All fields but `state` and `detail` are null while it does not respond.",
   simpleResolvers: true,
 })
 export class NodeExecutionType {
-  @Field(() => NodePartState, { description: "Whether it could be read." })
+  @Field(() => NodePartState, { description: "Whether the client could be read." })
   state!: PartState;
 
-  @Field(() => String, { nullable: true, description: "Why it could not be read." })
+  @Field(() => String, { nullable: true, description: "Why the client could not be read, else null." })
   detail!: string | null;
 
-  @Field(() => ExecutionClient, {
-    nullable: true,
-    description: "Its kind, null for one that we do not know.",
-  })
+  @Field(() => ExecutionClient, { nullable: true, description: "The execution client. Null if unknown." })
   client!: ExecutionClientName | null;
 
-  @Field(() => String, { nullable: true, description: "Its name and version, as it says." })
+  @Field(() => String, { nullable: true, description: "The client's name and version, as it reports." })
   clientVersion!: string | null;
 
-  @Field(() => Int, { nullable: true, description: "The chain that it is of." })
+  @Field(() => Int, { nullable: true, description: "The client's chain id." })
   chainId!: number | null;
 
-  @Field(() => BigIntScalar, { nullable: true, description: "Its newest block." })
+  @Field(() => BigIntScalar, { nullable: true, description: "The height of the client's newest block." })
   blockNumber!: bigint | null;
 
-  @Field(() => Boolean, { nullable: true, description: "Whether it is still syncing." })
+  @Field(() => Boolean, { nullable: true, description: "Whether the client is still syncing." })
   syncing!: boolean | null;
 
-  @Field(() => BigIntScalar, { nullable: true, description: "How far it is, while it is syncing." })
+  @Field(() => BigIntScalar, { nullable: true, description: "The current block while syncing, else null." })
   currentBlock!: bigint | null;
 
-  @Field(() => BigIntScalar, { nullable: true, description: "Where it wants to go, while it is syncing." })
+  @Field(() => BigIntScalar, { nullable: true, description: "The target block while syncing, else null." })
   highestBlock!: bigint | null;
 
-  @Field(() => Int, { nullable: true, description: "How many peers it has." })
+  @Field(() => Int, { nullable: true, description: "The number of peers. Null if unknown." })
   peers!: number | null;
 }
 
 /** The engine API. */
-@ObjectType("NodeEngine", { description: "How the engine API stands.", simpleResolvers: true })
+@ObjectType("NodeEngine", { description: "The status of the engine API.", simpleResolvers: true })
 export class NodeEngineType {
-  @Field(() => NodePartState, { description: "Whether it listens." })
+  @Field(() => NodePartState, { description: "Whether the engine API responds." })
   state!: PartState;
 
-  @Field(() => String, { description: "What was found, in a sentence." })
+  @Field(() => String, { description: "The finding, in a sentence." })
   detail!: string;
 
   @Field(() => Boolean, {
     nullable: true,
-    description: "Whether it takes the consensus client's secret, null where that could not be tried.",
+    description:
+      "Whether the engine API accepts the consensus client's secret. Null if that could not be tested.",
   })
   takesSecret!: boolean | null;
 
   @Field(() => Boolean, {
     nullable: true,
-    description: "Whether it refuses calls without a secret, as it must.",
+    description:
+      "Whether the engine API refuses calls without a secret, as it must. Null if it does not respond.",
   })
   refusesOthers!: boolean | null;
 }
 
-/** How a rule fares. */
-@ObjectType("PreflightCheck", { description: "How a rule of operating a node fares.", simpleResolvers: true })
+/** The verdict on a rule. */
+@ObjectType("PreflightCheck", {
+  description: "The verdict on a rule for operating a node.",
+  simpleResolvers: true,
+})
 export class PreflightCheckType implements PreflightCheck {
-  @Field(() => PreflightRule, { description: "Which rule." })
+  @Field(() => PreflightRule, { description: "The rule." })
   rule!: Rule;
 
-  @Field(() => PreflightVerdict, { description: "How it fares." })
+  @Field(() => PreflightVerdict, { description: "The verdict." })
   verdict!: Verdict;
 
-  @Field(() => String, { description: "What was found." })
+  @Field(() => String, { description: "The finding." })
   detail!: string;
 
-  @Field(() => String, { nullable: true, description: "What to do next, null for nothing." })
+  @Field(() => String, { nullable: true, description: "What to do next. Null if nothing." })
   next!: string | undefined;
 }
 
-/** Two roots of a block's state. */
-@ObjectType("StateRoots", { description: "Two roots of a block's state that differ.", simpleResolvers: true })
+/** Two differing state roots of a block. */
+@ObjectType("StateRoots", { description: "Two differing state roots of a block.", simpleResolvers: true })
 export class StateRootsType {
-  @Field(() => String, { description: "What the execution gave." })
+  @Field(() => String, { description: "The state root that execution gave." })
   got!: string;
 
-  @Field(() => String, { description: "What the block says." })
+  @Field(() => String, { description: "The state root in the block." })
   expected!: string;
 }
 
-/** What a message means. */
+/** The explanation of a message. */
 @ObjectType("NodeDiagnosis", {
-  description: "What a node's message means, and what to do.",
+  description: "The explanation of a node's message, and what to do.",
   simpleResolvers: true,
 })
 export class NodeDiagnosisType implements Diagnosis {
-  @Field(() => DiagnosisKind, { description: "What it is about." })
+  @Field(() => DiagnosisKind, { description: "The problem behind the message." })
   kind!: DiagnosisName;
 
-  @Field(() => String, { description: "Why it came." })
+  @Field(() => String, { description: "The cause of the message." })
   cause!: string;
 
-  @Field(() => [String], { description: "What to do, in this order." })
+  @Field(() => [String], { description: "What to do, in order." })
   next!: readonly string[];
 
-  @Field(() => [String], { description: "What makes it worse." })
+  @Field(() => [String], { description: "What not to do, because it makes the problem worse." })
   never!: readonly string[];
 
-  @Field(() => BigIntScalar, { nullable: true, description: "The block that the message is about." })
+  @Field(() => BigIntScalar, { nullable: true, description: "The block in the message. Null if none." })
   blockNumber!: bigint | undefined;
 
-  @Field(() => BigIntScalar, { nullable: true, description: "The block where the database stands." })
+  @Field(() => BigIntScalar, { nullable: true, description: "The database's block. Null if not stated." })
   parentBlockNumber!: bigint | undefined;
 
   @Field(() => BigIntScalar, {
     nullable: true,
-    description: "From which height on the export has to be trimmed again.",
+    description: "Trim the export again from this height. Null if not needed.",
   })
   retrimFrom!: bigint | undefined;
 
-  @Field(() => StateRootsType, { nullable: true, description: "The roots that the message names." })
+  @Field(() => StateRootsType, {
+    nullable: true,
+    description: "The state roots in the message. Null if none.",
+  })
   stateRoots!: StateRootsType | undefined;
 }
 
-/** How to know that a step is done. */
-@ObjectType("SwitchCheck", { description: "How to know that a step is done.", simpleResolvers: true })
+/** A check that a step is done. */
+@ObjectType("SwitchCheck", { description: "A check that a step is done.", simpleResolvers: true })
 export class SwitchCheckType implements StepCheck {
-  @Field(() => SwitchCheckKind, { description: "What it looks at." })
+  @Field(() => SwitchCheckKind, { description: "The kind of check." })
   kind!: CheckKind;
 
-  @Field(() => String, { description: "At what." })
+  @Field(() => String, { description: "What to check, such as a file or a port." })
   subject!: string;
 
-  @Field(() => String, { description: "How it has to be." })
+  @Field(() => String, { description: "The expected result." })
   expected!: string;
 }
 
 /** A step of a procedure. */
 @ObjectType("SwitchStep", { description: "A step of a procedure.", simpleResolvers: true })
 export class SwitchStepType implements SwitchStep {
-  @Field(() => Int, { description: "Which step, from 1 on." })
+  @Field(() => Int, { description: "1-based number of the step." })
   order!: number;
 
-  @Field(() => String, { description: "A short name that stays the same." })
+  @Field(() => String, { description: "A short, stable name." })
   id!: string;
 
   @Field(() => String, { description: "What to do." })
   title!: string;
 
-  @Field(() => String, { description: "Why." })
+  @Field(() => String, { description: "Why the step is necessary." })
   why!: string;
 
   @Field(() => String, {
     nullable: true,
-    description:
-      "The command, where it does not depend on how the node is run; what stands in braces is yours.",
+    description: "The command, with placeholders in braces. Null if it depends on how the node is run.",
   })
   command!: string | undefined;
 
   @Field(() => [SwitchCheckType], { description: "What must hold before the next step." })
   checks!: readonly SwitchCheckType[];
 
-  @Field(() => Boolean, { description: "Whether data go that only a backup has then." })
+  @Field(() => Boolean, { description: "Whether the step deletes data that only a backup can restore." })
   isDestructive!: boolean;
 }
 
-/** How to switch between execution clients. */
+/** The procedure for switching execution clients. */
 @ObjectType("SwitchPlan", {
-  description: "How to switch from one execution client to the other, and back again.",
+  description: "The procedure for switching from one execution client to the other, and back.",
   simpleResolvers: true,
 })
 export class SwitchPlanType implements SwitchPlan {
-  @Field(() => ExecutionClient, { description: "The client that the node has." })
+  @Field(() => ExecutionClient, { description: "The node's current client." })
   from!: ExecutionClientName;
 
-  @Field(() => ExecutionClient, { description: "The client that it shall have." })
+  @Field(() => ExecutionClient, { description: "The client to switch to." })
   to!: ExecutionClientName;
 
-  @Field(() => [String], { description: "What to know before." })
+  @Field(() => [String], { description: "Notes to read before starting." })
   notes!: readonly string[];
 
-  @Field(() => [SwitchStepType], { description: "The steps, in their order." })
+  @Field(() => [SwitchStepType], { description: "The steps, in order." })
   steps!: readonly SwitchStepType[];
 
-  @Field(() => [SwitchStepType], { description: "The way back, from any step on." })
+  @Field(() => [SwitchStepType], { description: "The rollback steps, which apply from any step." })
   rollback!: readonly SwitchStepType[];
 }
 
 /** The operator's node. All of its fields are resolved. */
 @ObjectType("OperatorNode", {
   description:
-    "The operator's own node. How it stands is for wallets of NODE_OPERATORS; what messages mean, and how to switch clients, is for everyone.",
+    "The operator's node. Its status requires an account listed in `NODE_OPERATORS`; diagnoses and switch plans " +
+    "are public.",
   simpleResolvers: true,
 })
 export class OperatorNodeType {}
 
-/** The consensus client as the graph shows it. */
+/** Maps the consensus client's status to its GraphQL type. */
 export function toConsensus(status: ConsensusStatus): NodeConsensusType {
   const empty = {
     nodeId: null,
@@ -323,7 +332,7 @@ export function toConsensus(status: ConsensusStatus): NodeConsensusType {
   };
 }
 
-/** The execution client as the graph shows it. */
+/** Maps the execution client's status to its GraphQL type. */
 export function toExecution(status: ExecutionStatus): NodeExecutionType {
   const { state } = status;
   if (state !== "answering")
@@ -349,7 +358,7 @@ export function toExecution(status: ExecutionStatus): NodeExecutionType {
   };
 }
 
-/** The engine API as the graph shows it. */
+/** Maps the engine API's status to its GraphQL type. */
 export function toEngine(status: EngineStatus): NodeEngineType {
   const { state, detail } = status;
   return state === "answering"

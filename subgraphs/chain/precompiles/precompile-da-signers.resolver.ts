@@ -13,10 +13,10 @@ import {
   DaSignerType,
 } from "./precompile-da-signers.type.ts";
 
-const EpochArg = () => Arg("epoch", () => BigIntScalar, { description: "Which epoch." });
+const EpochArg = () => Arg("epoch", () => BigIntScalar, { description: "The epoch." });
 const QuorumIdArg = () =>
-  Arg("quorumId", () => BigIntScalar, { description: "Which quorum of the epoch, from 0 on." });
-const AccountArg = () => Arg("account", () => AddressScalar, { description: "Whose account." });
+  Arg("quorumId", () => BigIntScalar, { description: "0-based id of the quorum within the epoch." });
+const AccountArg = () => Arg("account", () => AddressScalar, { description: "The account's address." });
 
 /** The seven reads of the precompile DASigners (SPEC 4.4). */
 @Resolver(() => DaSignersType)
@@ -24,18 +24,18 @@ export class DaSignersResolver {
   @Query(() => DaSignersType, {
     nullable: true,
     description:
-      "The signers of data availability. Its fields fail with `contract_not_found` on a chain without the precompile.",
+      "The data availability signers. The fields fail with `contract_not_found` on a chain without the precompile.",
   })
   daSigners(@Ctx() { services }: Context): DaSignersType {
     return { address: services.daSigners.address() };
   }
 
-  @FieldResolver(() => BigIntScalar, { nullable: true, description: "The present epoch." })
+  @FieldResolver(() => BigIntScalar, { nullable: true, description: "The current epoch." })
   epochNumber(@Ctx() { services }: Context): Promise<bigint> {
     return services.daSigners.epochNumber();
   }
 
-  @FieldResolver(() => BigIntScalar, { nullable: true, description: "How many quorums an epoch has." })
+  @FieldResolver(() => BigIntScalar, { nullable: true, description: "The number of quorums of an epoch." })
   quorumCount(@EpochArg() epoch: string, @Ctx() { services }: Context): Promise<bigint> {
     return services.daSigners.quorumCount(BigInt(epoch));
   }
@@ -47,16 +47,17 @@ export class DaSignersResolver {
 
   @FieldResolver(() => [DaSignerType], {
     nullable: true,
-    description: "These accounts as signers, in their order; 1 to 100 at once.",
+    description: "The signers of the given accounts, in the same order.",
   })
   signers(
-    @Arg("accounts", () => [AddressScalar], { description: "Whose accounts." }) accounts: readonly Hex[],
+    @Arg("accounts", () => [AddressScalar], { description: "The addresses of the accounts, 1 to 100." })
+    accounts: readonly Hex[],
     @Ctx() { services }: Context,
   ): Promise<readonly DaSigner[]> {
     return services.daSigners.signers(accounts);
   }
 
-  @FieldResolver(() => DaQuorumType, { nullable: true, description: "A quorum with all its rows." })
+  @FieldResolver(() => DaQuorumType, { nullable: true, description: "A quorum with all of its rows." })
   async quorum(
     @EpochArg() epoch: string,
     @QuorumIdArg() quorumId: string,
@@ -68,12 +69,12 @@ export class DaSignersResolver {
 
   @FieldResolver(() => AddressScalar, {
     nullable: true,
-    description: "Whose one row of a quorum is, without reading the others.",
+    description: "The signer of one row of a quorum, without reading the other rows.",
   })
   quorumRow(
     @EpochArg() epoch: string,
     @QuorumIdArg() quorumId: string,
-    @Arg("rowIndex", () => Int, { description: "Which row, from 0 on." }) rowIndex: number,
+    @Arg("rowIndex", () => Int, { description: "0-based index of the row." }) rowIndex: number,
     @Ctx() { services }: Context,
   ): Promise<string> {
     return services.daSigners.quorumRow(BigInt(epoch), BigInt(quorumId), rowIndex);
@@ -95,7 +96,7 @@ export class DaSignersResolver {
 /** The rows of a quorum. */
 @Resolver(() => DaQuorumType)
 export class DaQuorumResolver {
-  @FieldResolver(() => DaQuorumRowConnection, { description: "Its rows in their order." })
+  @FieldResolver(() => DaQuorumRowConnection, { description: "The rows of the quorum, in order." })
   rows(@Root() { signers }: DaQuorumType, @Args(() => PageArgs) args: PageArgs): Connection<DaQuorumRowType> {
     const rows = signers.map((signer, index) => ({ index, signer }));
     return pageOf(rows, args, ({ index }) => String(index).padStart(10, "0"));

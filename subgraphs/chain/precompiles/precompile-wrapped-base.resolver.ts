@@ -12,7 +12,8 @@ export class WrappedBaseResolver {
   @Query(() => WrappedBaseType, {
     nullable: true,
     description:
-      "The wrapped token's quotas. Its fields fail with `contract_not_found` on a chain without the precompile.",
+      "The minting quotas of the wrapped token. The fields fail with `contract_not_found` on a chain without the " +
+      "precompile.",
   })
   wrappedBase(@Ctx() { services }: Context): WrappedBaseType {
     return { address: services.wrappedBase.address() };
@@ -25,10 +26,10 @@ export class WrappedBaseResolver {
 
   @FieldResolver(() => MinterSupplyType, {
     nullable: true,
-    description: "A minter's quota; all 0 for one that has none.",
+    description: "A minter's quota. All amounts are 0 for an account without a quota.",
   })
   minterSupply(
-    @Arg("minter", () => AddressScalar, { description: "Whose quota." }) minter: Hex,
+    @Arg("minter", () => AddressScalar, { description: "The minter's address." }) minter: Hex,
     @Ctx() { services }: Context,
   ): Promise<MinterSupply> {
     return services.wrappedBase.minterSupply(minter);

@@ -5,34 +5,33 @@ import { AddressScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
 
 /** The precompile WrappedOGBase. The rest of its fields are resolved. */
 @ObjectType("WrappedBase", {
-  description:
-    "The quotas under which the wrapped token is minted, as the precompile WrappedOGBase has them.",
+  description: "The minting quotas of the wrapped token, read from the precompile WrappedOGBase.",
   simpleResolvers: true,
 })
 export class WrappedBaseType {
-  @Field(() => AddressScalar, { description: "Where the precompile is." })
+  @Field(() => AddressScalar, { description: "The address of the precompile." })
   address!: string;
 }
 
 /** A minter's quota of the wrapped token. */
 @ObjectType("MinterSupply", { description: "A minter's quota of the wrapped token.", simpleResolvers: true })
 export class MinterSupplyType implements MinterSupply {
-  @Field(() => AddressScalar, { description: "Whose it is." })
+  @Field(() => AddressScalar, { description: "The minter's address." })
   minter!: MinterSupply["minter"];
 
-  @Field(() => NeuronScalar, { description: "The most that it may have minted." })
+  @Field(() => NeuronScalar, { description: "The maximum supply that the minter may have minted." })
   cap!: bigint;
 
   @Field(() => NeuronScalar, {
-    description: "What it began with, which was also what it could burn at first.",
+    description: "The minter's initial supply, which was also its initial burn allowance.",
   })
   initialSupply!: bigint;
 
-  @Field(() => NeuronScalar, { description: "What it has minted now." })
+  @Field(() => NeuronScalar, { description: "The minter's current supply." })
   supply!: bigint;
 
   @Field(() => NeuronScalar, {
-    description: "What it may still mint: the cap without the supply, never below 0.",
+    description: "The amount that the minter can still mint: cap minus supply, never below 0.",
   })
   remaining!: bigint;
 }

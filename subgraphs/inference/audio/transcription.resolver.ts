@@ -9,16 +9,16 @@ import { toBill } from "../chat/chat.type.ts";
 import { toPreferences } from "../routing/routing.type.ts";
 import { TranscriptionInput, TranscriptionType, toTranscriptionRequest } from "./transcription.type.ts";
 
-/** Sounds that are written down. */
+/** Audio transcription. */
 @Resolver()
 export class TranscriptionResolver {
   @Mutation(() => TranscriptionType, {
     nullable: true,
     description:
-      "Transcribes an audio file. It is billed even if the client leaves before the answer. Needs an `sk-` key.",
+      "Transcribes an audio file. Billed even if the client disconnects before the response. Requires an `sk-` key.",
   })
   async transcribe(
-    @Arg("input", () => TranscriptionInput, { description: "What is to be written down." })
+    @Arg("input", () => TranscriptionInput, { description: "The audio file and its options." })
     input: TranscriptionInput,
     @Arg("idempotencyKey", () => String, { nullable: true, description: IDEMPOTENCY_KEY })
     key: string | null,
@@ -28,8 +28,8 @@ export class TranscriptionResolver {
     const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
     const { signal } = new AbortController();
     const body = await runOnce(context, { ...caller, field: "transcribe", key, input }, async () => {
-      const given = { signal, preferences: toPreferences(input.routing) };
-      return (await services.audio.transcribe(toTranscriptionRequest(input), caller, given)).body;
+      const options = { signal, preferences: toPreferences(input.routing) };
+      return (await services.audio.transcribe(toTranscriptionRequest(input), caller, options)).body;
     });
     const { text, language, segments, x_0g_trace: trace } = JSON.parse(body.toString("utf8")) as Answer;
     return {

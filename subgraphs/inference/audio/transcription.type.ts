@@ -8,15 +8,15 @@ import { JsonScalar } from "../../shared/schema/scalars.ts";
 import { InferenceBillType } from "../chat/chat.type.ts";
 import { RoutingInput } from "../routing/routing.type.ts";
 
-/** A sound to be written down. */
+/** An audio file to transcribe. */
 @InputType("TranscriptionInput", {
-  description: "A sound to be written down. The whole request may have 256 KiB; longer sounds go to REST.",
+  description: "An audio file to transcribe. The request is limited to 256 KiB; send larger files over REST.",
 })
 export class TranscriptionInput {
   @Field(() => String, { description: "The id of the model." })
   model!: string;
 
-  @Field(() => String, { description: "The sound's file in base64." })
+  @Field(() => String, { description: "The audio file in base64." })
   fileBase64!: string;
 
   @Field(() => String, {
@@ -25,23 +25,26 @@ export class TranscriptionInput {
   })
   filename?: string | null;
 
-  @Field(() => String, { nullable: true, description: "The language that is spoken, such as `en`." })
+  @Field(() => String, { nullable: true, description: "The spoken language, such as `en`." })
   language?: string | null;
 
-  @Field(() => String, { nullable: true, description: "Words that help to understand." })
+  @Field(() => String, {
+    nullable: true,
+    description: "Text that guides the transcription, such as names and terms.",
+  })
   prompt?: string | null;
 
-  @Field(() => RoutingInput, { nullable: true, description: "How to choose the provider." })
+  @Field(() => RoutingInput, { nullable: true, description: "Routing preferences." })
   routing?: RoutingInput | null;
 
   @Field(() => Boolean, {
     nullable: true,
-    description: "Whether to check the provider's signature of the answer.",
+    description: "Whether to verify the provider's signature of the response. Default: false.",
   })
   verifyTee?: boolean | null;
 }
 
-/** The request that an input means: the one that REST would read. Throws `invalid_body`. */
+/** Maps the input to the request that REST would parse. Throws `invalid_body`. */
 export function toTranscriptionRequest(input: TranscriptionInput): TranscriptionRequest {
   const { model, fileBase64, filename, language, prompt, verifyTee } = input;
   const body = {
@@ -56,24 +59,25 @@ export function toTranscriptionRequest(input: TranscriptionInput): Transcription
   return readTranscriptionJson(Buffer.from(JSON.stringify(body)));
 }
 
-/** What was said. */
-@ObjectType("Transcription", { description: "What was said in a sound.", simpleResolvers: true })
+/** The transcription of an audio file. */
+@ObjectType("Transcription", { description: "The transcription of an audio file.", simpleResolvers: true })
 export class TranscriptionType {
-  @Field(() => String, { description: "What was said." })
+  @Field(() => String, { description: "The transcribed text." })
   text!: string;
 
   @Field(() => String, {
     nullable: true,
-    description: "The language that was spoken, where the provider tells.",
+    description: "The spoken language. Null if the provider does not report it.",
   })
   language!: string | null;
 
   @Field(() => [JsonScalar], {
     nullable: true,
-    description: "Its parts with their times in seconds, as OpenAI's API has them, where the provider tells.",
+    description:
+      "Segments with their times in seconds, as in OpenAI's API. Null if the provider does not report them.",
   })
   segments!: readonly unknown[] | null;
 
-  @Field(() => InferenceBillType, { description: "What it cost, and who answered." })
+  @Field(() => InferenceBillType, { description: "The cost of the request and the provider that served it." })
   bill!: InferenceBillType;
 }

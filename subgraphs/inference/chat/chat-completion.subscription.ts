@@ -9,18 +9,18 @@ import { ChatInput, ChatPieceType, toBill, toChatRequest } from "./chat.type.ts"
 
 type Subscribing = { readonly args: { readonly input: ChatInput }; readonly context: Context };
 
-/** Chats that are answered as they come. */
+/** Streamed chat completions. */
 @Resolver()
 export class ChatCompletionSubscription {
   @Subscription(() => ChatPieceType, {
     description:
-      "Has a model answer, piece by piece; the last piece is the bill. Who unsubscribes before pays for what came. " +
-      "Needs an `sk-` key.",
+      "Streams a chat completion in pieces; the last piece is the bill. Unsubscribing early bills what was " +
+      "delivered. Requires an `sk-` key.",
     subscribe: openChat,
   })
   chatCompletion(
     @Root() piece: ChatPiece,
-    @Arg("input", () => ChatInput, { description: "The request." }) _input: ChatInput,
+    @Arg("input", () => ChatInput, { description: "The chat completion request." }) _input: ChatInput,
   ): ChatPieceType {
     if (piece.kind === "end") {
       const { inputTokens, outputTokens, trace } = piece;

@@ -8,16 +8,16 @@ import { IDEMPOTENCY_KEY, runOnce } from "../../shared/once.ts";
 import { toPreferences } from "../routing/routing.type.ts";
 import { ChatCompletionType, ChatInput, toBill, toChatRequest } from "./chat.type.ts";
 
-/** Chats that are answered as a whole. */
+/** Chat completions without streaming. */
 @Resolver()
 export class ChatResolver {
   @Mutation(() => ChatCompletionType, {
     nullable: true,
     description:
-      "Completes a chat with a model. It is billed even if the client leaves before the answer. Needs an `sk-` key.",
+      "Creates a chat completion. Billed even if the client disconnects before the response. Requires an `sk-` key.",
   })
   async completeChat(
-    @Arg("input", () => ChatInput, { description: "The request." }) input: ChatInput,
+    @Arg("input", () => ChatInput, { description: "The chat completion request." }) input: ChatInput,
     @Arg("idempotencyKey", () => String, { nullable: true, description: IDEMPOTENCY_KEY })
     key: string | null,
     @Ctx() context: Context,

@@ -7,22 +7,23 @@ import { CostType } from "../requests/inference-request.type.ts";
 import { RoutingInput } from "../routing/routing.type.ts";
 
 /** A message of a conversation. */
-@InputType("ChatMessageInput", { description: "A message of a conversation, as OpenAI's API has it." })
+@InputType("ChatMessageInput", { description: "A message of a conversation, as in OpenAI's API." })
 export class ChatMessageInput {
-  @Field(() => String, { description: "Who speaks, such as `user` or `system`." })
+  @Field(() => String, { description: "The author's role, such as `user` or `system`." })
   role!: string;
 
-  @Field(() => String, { nullable: true, description: "What is said." })
+  @Field(() => String, { nullable: true, description: "The text of the message." })
   content?: string | null;
 
   @Field(() => JsonScalar, {
     nullable: true,
-    description: "The message's further members, such as `tool_calls`, or `content` in parts.",
+    description:
+      "Additional members of the message, such as `tool_calls`, or `content` as an array of parts.",
   })
   more?: unknown;
 }
 
-/** A chat. */
+/** A chat completion request. */
 @InputType("ChatInput", { description: "A chat completion request." })
 export class ChatInput {
   @Field(() => String, { description: "The id of the model." })
@@ -31,26 +32,26 @@ export class ChatInput {
   @Field(() => [ChatMessageInput], { description: "The conversation so far." })
   messages!: readonly ChatMessageInput[];
 
-  @Field(() => Int, { nullable: true, description: "How many tokens the answer may have." })
+  @Field(() => Int, { nullable: true, description: "The maximum number of completion tokens." })
   maxTokens?: number | null;
 
   @Field(() => JsonScalar, {
     nullable: true,
-    description: "Further members of OpenAI's request, such as `temperature` or `tools`.",
+    description: "Additional members of OpenAI's request body, such as `temperature` or `tools`.",
   })
   options?: unknown;
 
-  @Field(() => RoutingInput, { nullable: true, description: "How to choose the provider." })
+  @Field(() => RoutingInput, { nullable: true, description: "Routing preferences." })
   routing?: RoutingInput | null;
 
   @Field(() => Boolean, {
     nullable: true,
-    description: "Whether to check the provider's signature of the answer.",
+    description: "Whether to verify the provider's signature of the response. Default: false.",
   })
   verifyTee?: boolean | null;
 }
 
-/** The chat request that an input means: the one that REST would read. Throws `invalid_body`. */
+/** Maps the input to the chat request that REST would parse. Throws `invalid_body`. */
 export function toChatRequest(
   input: ChatInput,
   { stream }: { readonly stream: boolean },
@@ -68,7 +69,7 @@ export function toChatRequest(
   return readChatRequest(Buffer.from(JSON.stringify(body)));
 }
 
-/** A message as OpenAI's API has it. */
+/** A message as in OpenAI's API. */
 export function toMessage({ role, content, more }: ChatMessageInput): object {
   return { role, ...(content != null && { content }), ...membersOf(more) };
 }
@@ -77,38 +78,41 @@ function membersOf(value: unknown): object {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
 }
 
-/** One answer of a chat. */
-@ObjectType("ChatChoice", { description: "One answer.", simpleResolvers: true })
+/** One choice of a chat completion. */
+@ObjectType("ChatChoice", { description: "One choice of a chat completion.", simpleResolvers: true })
 export class ChatChoiceType {
-  @Field(() => Int, { description: "Its number, from 0." })
+  @Field(() => Int, { description: "0-based index of the choice." })
   index!: number;
 
-  @Field(() => String, { nullable: true, description: "What is answered." })
+  @Field(() => String, { nullable: true, description: "The generated text. Null if there is none." })
   text!: string | null;
 
-  @Field(() => String, { nullable: true, description: "What the model thought before, where it tells." })
+  @Field(() => String, { nullable: true, description: "The model's reasoning. Null if not reported." })
   reasoning!: string | null;
 
-  @Field(() => [JsonScalar], { nullable: true, description: "The tools to call, as OpenAI's API has them." })
+  @Field(() => [JsonScalar], {
+    nullable: true,
+    description: "The tool calls, as in OpenAI's API. Null if none.",
+  })
   toolCalls!: readonly unknown[] | null;
 
-  @Field(() => String, { nullable: true, description: "Why it ends, such as `stop` or `length`." })
+  @Field(() => String, { nullable: true, description: "Why it ended, such as `stop`. Null while it runs." })
   finishReason!: string | null;
 }
 
-/** What a request used and cost. */
+/** The bill of a request. */
 @ObjectType("InferenceBill", {
-  description: "What a request used, cost, and who served it.",
+  description: "The bill of a request: its cost and the provider that served it.",
   simpleResolvers: true,
 })
 export class InferenceBillType {
-  @Field(() => ID, { description: "The request's id: `request(id)` tells more of it." })
+  @Field(() => ID, { description: "The request's id. Query `request(id)` for details." })
   requestId!: string;
 
-  @Field(() => AddressScalar, { description: "The address of who answered." })
+  @Field(() => AddressScalar, { description: "The address of the provider that served the request." })
   provider!: string;
 
-  @Field(() => CostType, { description: "What it cost." })
+  @Field(() => CostType, { description: "The cost of the request." })
   cost!: CostType;
 
   @Field(() => Boolean, {
@@ -118,7 +122,7 @@ export class InferenceBillType {
   teeVerified!: boolean | null;
 }
 
-/** What the graph tells of a bill. */
+/** Maps a billing trace to its GraphQL type. */
 export function toBill(trace: Trace): InferenceBillType {
   const { input_cost, output_cost, total_cost } = trace.billing;
   return {
@@ -129,40 +133,43 @@ export function toBill(trace: Trace): InferenceBillType {
   };
 }
 
-/** An answered chat. */
+/** A billed chat completion. */
 @ObjectType("ChatCompletion", {
-  description: "A chat that was answered and paid for.",
+  description: "A chat completion.",
   simpleResolvers: true,
 })
 export class ChatCompletionType {
-  @Field(() => [ChatChoiceType], { description: "The answers: `n` of them, by default one." })
+  @Field(() => [ChatChoiceType], { description: "The choices: as many as `options.n`. Default: 1." })
   choices!: readonly ChatChoiceType[];
 
-  @Field(() => Int, { nullable: true, description: "Tokens of the question, where the provider tells." })
+  @Field(() => Int, { nullable: true, description: "The number of prompt tokens. Null if not reported." })
   inputTokens!: number | null;
 
-  @Field(() => Int, { nullable: true, description: "Tokens of the answers, where the provider tells." })
+  @Field(() => Int, { nullable: true, description: "The number of completion tokens. Null if not reported." })
   outputTokens!: number | null;
 
-  @Field(() => InferenceBillType, { description: "What it cost, and who answered." })
+  @Field(() => InferenceBillType, { description: "The cost of the request and the provider that served it." })
   bill!: InferenceBillType;
 }
 
-/** A piece of a chat's answer. */
+/** A piece of a streamed chat completion. */
 @ObjectType("ChatPiece", {
-  description: "A piece of an answer as it comes; the last one is the bill.",
+  description: "A piece of a streamed chat completion; the last piece is the bill.",
   simpleResolvers: true,
 })
 export class ChatPieceType {
-  @Field(() => ChatChoiceType, { nullable: true, description: "What came, null with the bill." })
+  @Field(() => ChatChoiceType, { nullable: true, description: "The new part. Null in the last piece." })
   delta!: ChatChoiceType | null;
 
-  @Field(() => Int, { nullable: true, description: "Tokens of the question, with the bill." })
+  @Field(() => Int, { nullable: true, description: "The prompt tokens. Set only in the last piece." })
   inputTokens!: number | null;
 
-  @Field(() => Int, { nullable: true, description: "Tokens of the answer, with the bill." })
+  @Field(() => Int, { nullable: true, description: "The completion tokens. Set only in the last piece." })
   outputTokens!: number | null;
 
-  @Field(() => InferenceBillType, { nullable: true, description: "What it cost: then the answer is whole." })
+  @Field(() => InferenceBillType, {
+    nullable: true,
+    description: "The bill. Set only in the last piece: the completion is then complete.",
+  })
   bill!: InferenceBillType | null;
 }

@@ -6,17 +6,17 @@ import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { AddressScalar } from "../../shared/schema/scalars.ts";
 import { JobStatus } from "./image-job.type.ts";
 
-/** The kinds of steps in the history of a job. */
-const JobStepKind = defineEnum<JobStepName>("JobStep", "A kind of step in the history of a job.", {
-  queued: "It was taken on, and its money is held.",
-  started: "A worker took it.",
-  resumed: "Another worker took it over.",
-  submitted: "A provider has it.",
-  running: "The provider is at it.",
-  provider_failed: "The provider failed; another may be tried.",
-  completed: "It is done and paid for.",
-  failed: "It ended without a result, and cost nothing.",
-  cancelled: "It was taken back.",
+/** The kind of a step in a job's history. */
+const JobStepKind = defineEnum<JobStepName>("JobStep", "The kind of a step in a job's history.", {
+  queued: "The job was accepted and its cost is held.",
+  started: "A worker started the job.",
+  resumed: "Another worker took over the job.",
+  submitted: "The job was submitted to a provider.",
+  running: "The provider is processing the job.",
+  provider_failed: "The provider failed; another one may be tried.",
+  completed: "The job is completed and charged.",
+  failed: "The job failed and was not charged.",
+  cancelled: "The job was cancelled and not charged.",
 });
 
 /** A step of a job. */
@@ -29,38 +29,38 @@ export class ImageJobEventType extends EventType {
   @Field(() => ID, { description: "The job's id." })
   jobId!: string;
 
-  @Field(() => Int, { description: "The step's number in its job, from 1. It only grows." })
+  @Field(() => Int, { description: "1-based sequence number of the step within its job. It only increases." })
   sequence!: number;
 
   @Field(() => JobStepKind, { description: "The kind of step." })
   step!: JobStepName;
 
-  @Field(() => JobStatus, { description: "How the job stands by it." })
+  @Field(() => JobStatus, { description: "The job's status after the step." })
   status!: JobStep["status"];
 
-  @Field(() => AddressScalar, { nullable: true, description: "The address of the provider it is about." })
+  @Field(() => AddressScalar, { nullable: true, description: "The address of the provider. Null if none." })
   provider!: string | null;
 
   @Field(() => Int, { description: "1-based attempt number. 0 before the first attempt." })
   attempt!: number;
 
-  @Field(() => Float, {
-    nullable: true,
-    description: "How far it has come, 0 to 1, where the provider tells.",
-  })
+  @Field(() => Float, { nullable: true, description: "Progress from 0 to 1. Null if not reported." })
   fraction!: number | null;
 
-  @Field(() => String, { nullable: true, description: "Where a completed job can be read: a path of REST." })
+  @Field(() => String, { nullable: true, description: "The REST path of the result. Null unless completed." })
   result!: string | null;
 
-  @Field(() => String, { nullable: true, description: "Why it, or a provider, failed: a code." })
+  @Field(() => String, {
+    nullable: true,
+    description: "The error code of the failed job or provider. Null without a failure.",
+  })
   errorCode!: string | null;
 
-  @Field(() => String, { nullable: true, description: "The same for people." })
+  @Field(() => String, { nullable: true, description: "The readable error message. Null without a failure." })
   errorMessage!: string | null;
 }
 
-/** A step of a job as the graph tells of it. */
+/** Maps a job step to its GraphQL type. */
 export function toJobEvent(event: DomainEvent<"job.progressed">, cursors: CursorSource): ImageJobEventType {
   const { account: _owner, keyId: _maker, ...step } = event.data;
   return { ...toEvent(event, cursors), ...step };

@@ -16,13 +16,13 @@ type Subscribing<Args> = {
   readonly context: Context;
 };
 
-/** Tells of every step of one's own image jobs. */
+/** Emits every step of the caller's image jobs. */
 @Resolver(() => ImageJobEventType)
 export class ImageJobProgressSubscription {
   @Subscription(() => ImageJobEventType, {
     description:
-      "Every step of one of one's own image jobs: how it stands first, to its end, with which the stream ends too. " +
-      "Needs the `sk-` key that made it, or the scope `account:read`.",
+      "Emits every step of one of the caller's image jobs, starting with its current state. The stream ends with " +
+      "the job. Requires the `sk-` key that created the job, or the scope `account:read`.",
     subscribe: followOne,
   })
   imageJobProgress(
@@ -37,8 +37,8 @@ export class ImageJobProgressSubscription {
 
   @Subscription(() => ImageJobEventType, {
     description:
-      "Every step of all of one's own image jobs: how those stand first that have not ended. " +
-      "An `sk-` key follows the jobs that it made; the scope `account:read` follows those of every key.",
+      "Emits every step of all of the caller's image jobs, starting with the current state of each unfinished job. " +
+      "Requires an `sk-` key (the jobs it created) or the scope `account:read` (the jobs of every key).",
     subscribe: followAll,
   })
   imageJobsProgress(
@@ -50,7 +50,7 @@ export class ImageJobProgressSubscription {
     return toJobEvent(event, services.events);
   }
 
-  @FieldResolver(() => ImageJobType, { nullable: true, description: "The job as it is now." })
+  @FieldResolver(() => ImageJobType, { nullable: true, description: "The current state of the job." })
   job(@Root() { jobId }: ImageJobEventType, @Ctx() context: Context): Promise<JobView | undefined> {
     return findImageJob({ id: jobId }, context);
   }

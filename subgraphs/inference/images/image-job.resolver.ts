@@ -25,14 +25,15 @@ import {
   toJobImage,
 } from "./image-job.type.ts";
 
-const WHO = "An `sk-` key reads the jobs that it made; the scope `account:read` reads those of every key.";
+const ACCESS =
+  "Requires an `sk-` key (the jobs it created) or the scope `account:read` (the jobs of every key).";
 
-/** One's own image jobs. */
+/** The caller's image jobs. */
 @Resolver(() => ImageJobType)
 export class ImageJobResolver {
   @Query(() => ImageJobType, {
     nullable: true,
-    description: `One of one's own image jobs, null if there is none with this id. ${WHO}`,
+    description: `One of the caller's image jobs. Null if there is none with this id. ${ACCESS}`,
   })
   imageJob(
     @Arg("id", () => ID, { description: "The job's id." }) id: string,
@@ -43,10 +44,10 @@ export class ImageJobResolver {
 
   @Query(() => ImageJobConnection, {
     nullable: true,
-    description: `One's own image jobs, newest first. ${WHO}`,
+    description: `The caller's image jobs, newest first. ${ACCESS}`,
   })
   async imageJobs(
-    @Arg("status", () => JobStatus, { nullable: true, description: "Only those that stand so." })
+    @Arg("status", () => JobStatus, { nullable: true, description: "Return only jobs with this status." })
     status: JobView["state"] | null,
     @Args(() => PageArgs) args: PageArgs,
     @Ctx() { services, principal }: Context,
@@ -59,36 +60,37 @@ export class ImageJobResolver {
   @Mutation(() => ImageJobType, {
     nullable: true,
     description:
-      "Takes a job on that makes images; its money is held from now on. A repeated call tells how that job stands. " +
-      "Needs an `sk-` key.",
+      "Creates an image generation job and holds its cost. A call repeated with the same `idempotencyKey` returns " +
+      "the job in its current state. Requires an `sk-` key.",
   })
   async submitImageJob(
-    @Arg("input", () => ImageJobInput, { description: "What is to be made." }) input: ImageJobInput,
+    @Arg("input", () => ImageJobInput, { description: "The images to generate." }) input: ImageJobInput,
     @Arg("idempotencyKey", () => String, { nullable: true, description: IDEMPOTENCY_KEY })
     key: string | null,
     @Ctx() context: Context,
   ): Promise<JobView> {
     const { services, principal } = context;
     const caller = { ...permitSpender(principal, "job.submit"), requestId: newRequestId() };
-    let made: JobView | undefined;
+    let submitted: JobView | undefined;
     const id = await runOnce(context, { ...caller, field: "submitImageJob", key, input }, async () => {
       const preferences = toPreferences(input.routing);
-      const ask = {
+      const request = {
         operation: "generations",
         body: toJobBody(input),
         contentType: JSON_TYPE,
         preferences,
       } as const;
-      made = await services.imageJobs.submit(ask, caller);
-      return Buffer.from(made.id);
+      submitted = await services.imageJobs.submit(request, caller);
+      return Buffer.from(submitted.id);
     });
-    return made ?? services.jobs.get(caller, id.toString());
+    return submitted ?? services.jobs.get(caller, id.toString());
   }
 
   @Mutation(() => ImageJobType, {
     nullable: true,
     description:
-      "Cancels a pending job and frees its money. Needs the `sk-` key that made it, or a wallet session.",
+      "Cancels a pending job and releases its hold. Requires the `sk-` key that created the job, or a wallet " +
+      "session.",
   })
   async cancelImageJob(
     @Arg("id", () => ID, { description: "The job's id." }) id: string,
@@ -97,38 +99,38 @@ export class ImageJobResolver {
     return services.imageJobs.cancel(permit(principal, "job.cancel"), id);
   }
 
-  @FieldResolver(() => JobStatus, { description: "How it stands." })
+  @FieldResolver(() => JobStatus, { description: "The job's status." })
   status(@Root() { state }: JobView): JobView["state"] {
     return state;
   }
 
-  @FieldResolver(() => Int, { description: "The number of its newest step." })
+  @FieldResolver(() => Int, { description: "The sequence number of the job's latest step." })
   sequence(@Root() { step }: JobView): number {
     return step.sequence;
   }
 
-  @FieldResolver(() => Int, { description: "The number of providers that were tried." })
+  @FieldResolver(() => Int, { description: "The number of providers tried so far." })
   attempt(@Root() { step }: JobView): number {
     return step.attempt;
   }
 
-  @FieldResolver(() => Float, {
-    nullable: true,
-    description: "How far it has come, 0 to 1, where that is known.",
-  })
+  @FieldResolver(() => Float, { nullable: true, description: "Progress from 0 to 1. Null if unknown." })
   fraction(@Root() { step }: JobView): number | null {
     return step.fraction;
   }
 
   @FieldResolver(() => String, {
     nullable: true,
-    description: "Why it failed: a code as `extensions.code` has it.",
+    description: "The error code of a failed job, one of the `extensions.code` values. Null unless failed.",
   })
   errorCode(@Root() { state, step }: JobView): string | null {
     return state === "failed" ? step.errorCode : null;
   }
 
-  @FieldResolver(() => String, { nullable: true, description: "Why it failed, for people." })
+  @FieldResolver(() => String, {
+    nullable: true,
+    description: "The human-readable error message of a failed job. Null unless failed.",
+  })
   errorMessage(@Root() { state, step }: JobView): string | null {
     return state === "failed" ? step.errorMessage : null;
   }
@@ -140,7 +142,7 @@ export class ImageJobResolver {
 
   @FieldResolver(() => ModelType, {
     nullable: true,
-    description: "The requested model. Null when no provider offers it any more.",
+    description: "The requested model. Null if no provider offers it any more.",
   })
   model(@Root() job: JobView, @Ctx() { services }: Context): Model | undefined {
     return services.catalogue.model(services.imageJobs.modelOf(job));
@@ -148,7 +150,8 @@ export class ImageJobResolver {
 
   @FieldResolver(() => AddressScalar, {
     nullable: true,
-    description: "The address of the provider it is with.",
+    description:
+      "The address of the provider that processes the job. Null before the job is submitted to one.",
   })
   providerAddress(@Root() { step }: JobView): string | null {
     return step.provider;
@@ -156,7 +159,9 @@ export class ImageJobResolver {
 
   @FieldResolver(() => ProviderType, {
     nullable: true,
-    description: "The provider it is with, null when it is not registered any more.",
+    description:
+      "The provider that processes the job. Null before the job is submitted to one, or if it is no longer " +
+      "registered.",
   })
   provider(@Root() { step }: JobView, @Ctx() { services }: Context): Provider | undefined {
     return services.catalogue.provider(step.provider ?? "");
@@ -164,7 +169,7 @@ export class ImageJobResolver {
 
   @FieldResolver(() => InferenceRequestType, {
     nullable: true,
-    description: "What it is in the books. Needs the scope `account:read`.",
+    description: "The billing record of this job. Requires the scope `account:read`.",
   })
   async request(
     @Root() { requestId }: JobView,
@@ -177,8 +182,8 @@ export class ImageJobResolver {
   @FieldResolver(() => [JobImageType], {
     nullable: true,
     description:
-      "Its images, null before it is completed and when they are not kept any more. One operation returns at most " +
-      "16 MiB of them. Needs the `sk-` key that made it, or a wallet session.",
+      "The job's images. Null until the job is completed and after `resultExpiresAt`. One operation returns at " +
+      "most 16 MiB of images. Requires the `sk-` key that created the job, or a wallet session.",
   })
   async images(@Root() job: JobView, @Ctx() context: Context): Promise<readonly JobImageType[] | null> {
     if (!reaches(permit(context.principal, "job.content"), job)) return null;
@@ -194,7 +199,7 @@ export class ImageJobResolver {
 /** An image of a job, as a file. */
 @Resolver(() => JobImageType)
 export class JobImageResolver {
-  @FieldResolver(() => Hash32Scalar, { description: "The merkle root that the image has as a file." })
+  @FieldResolver(() => Hash32Scalar, { description: "The merkle root of the image as a file." })
   root(@Root() image: JobImageType, @Ctx() { services }: Context): Promise<string> {
     return rootOf(image, services);
   }
@@ -215,7 +220,7 @@ function rootOf({ b64Json }: JobImageType, { uploads }: Context["services"]): Pr
 
 const JSON_TYPE = "application/json";
 
-/** The job behind an id; undefined for another account's, as for none. */
+/** The job of an id; undefined for another account's job or an unknown id. */
 export async function findImageJob(
   { id }: { readonly id: string },
   { principal, services }: Context,

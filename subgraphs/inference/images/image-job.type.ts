@@ -7,26 +7,26 @@ import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateTimeScalar, JsonScalar } from "../../shared/schema/scalars.ts";
 import { RoutingInput } from "../routing/routing.type.ts";
 
-/** How a job stands. */
+/** The status of a job. */
 export const JobStatus = defineEnum<JobView["state"]>(
   "JobStatus",
-  "How a job stands. It never goes back, and the last three are final.",
+  "The status of a job. It never reverts; `COMPLETED`, `FAILED` and `CANCELLED` are final.",
   {
-    pending: "It waits for a worker, and can still be cancelled.",
-    processing: "A worker and a provider are at it.",
-    completed: "It is done and paid for.",
-    failed: "It was not done and cost nothing; `errorCode` says why.",
-    cancelled: "It was taken back before it was begun, and cost nothing.",
+    pending: "The job waits for a worker and can still be cancelled.",
+    processing: "A worker and a provider are processing the job.",
+    completed: "The job is completed and charged.",
+    failed: "The job failed and was not charged; `errorCode` states why.",
+    cancelled: "The job was cancelled before it started and was not charged.",
   },
 );
 
-/** What an image job is to make. */
-@InputType("ImageJobInput", { description: "Images to be made out of a text." })
+/** The images to generate. */
+@InputType("ImageJobInput", { description: "An image generation request." })
 export class ImageJobInput {
   @Field(() => String, { description: "The id of the model." })
   model!: string;
 
-  @Field(() => String, { description: "What is to be seen." })
+  @Field(() => String, { description: "The description of the image." })
   prompt!: string;
 
   @Field(() => Int, { nullable: true, description: "Number of images, 1 to 10. Default: 1." })
@@ -35,20 +35,20 @@ export class ImageJobInput {
   @Field(() => String, { nullable: true, description: "Width and height in pixels, such as `512x512`." })
   size?: string | null;
 
-  @Field(() => JsonScalar, { nullable: true, description: "Further members of OpenAI's request." })
+  @Field(() => JsonScalar, { nullable: true, description: "Additional members of OpenAI's request body." })
   options?: unknown;
 
-  @Field(() => RoutingInput, { nullable: true, description: "How to choose the provider." })
+  @Field(() => RoutingInput, { nullable: true, description: "Routing preferences." })
   routing?: RoutingInput | null;
 
   @Field(() => Boolean, {
     nullable: true,
-    description: "Whether to check the provider's signature of the result.",
+    description: "Whether to verify the provider's signature of the result. Default: false.",
   })
   verifyTee?: boolean | null;
 }
 
-/** The body that REST would have for the same job. */
+/** The REST request body of the same job. */
 export function toJobBody({ model, prompt, n, size, options, verifyTee }: ImageJobInput): Buffer {
   const more = typeof options === "object" && options !== null && !Array.isArray(options) ? options : {};
   const body = {
@@ -62,40 +62,43 @@ export function toJobBody({ model, prompt, n, size, options, verifyTee }: ImageJ
   return Buffer.from(JSON.stringify(body));
 }
 
-/** An image that a job made. */
-@ObjectType("JobImage", { description: "An image that a job made.", simpleResolvers: true })
+/** A generated image. */
+@ObjectType("JobImage", { description: "A generated image.", simpleResolvers: true })
 export class JobImageType {
-  @Field(() => String, { description: "The image itself, in base64." })
+  @Field(() => String, { description: "The image in base64." })
   b64Json!: string;
 
-  @Field(() => String, { nullable: true, description: "The prompt as the provider changed it." })
+  @Field(() => String, {
+    nullable: true,
+    description: "The prompt as revised by the provider. Null if none.",
+  })
   revisedPrompt!: string | null;
 }
 
-/** An image as providers answer it, as the graph tells of it. */
+/** Maps an image of a provider's response to its GraphQL type. */
 export function toJobImage({ b64_json, revised_prompt }: AnsweredImage): JobImageType {
   return { b64Json: b64_json, revisedPrompt: revised_prompt };
 }
 
 /** An image job. The rest of its fields are resolved. */
 @Directive('@key(fields: "id")')
-@ObjectType("ImageJob", { description: "A job that makes or changes images.", simpleResolvers: true })
+@ObjectType("ImageJob", { description: "A job that generates or edits images.", simpleResolvers: true })
 export class ImageJobType {
-  @Field(() => ID, { description: "Its id: the `jobId` of REST." })
+  @Field(() => ID, { description: "The job's id: `jobId` in the REST API." })
   id!: string;
 
-  @Field(() => DateTimeScalar, { description: "When it was taken on." })
+  @Field(() => DateTimeScalar, { description: "When the job was created." })
   createdAt!: Date;
 
-  @Field(() => DateTimeScalar, { description: "When its newest step was." })
+  @Field(() => DateTimeScalar, { description: "When the job's latest step happened." })
   updatedAt!: Date;
 
-  @Field(() => DateTimeScalar, { nullable: true, description: "When it ended, null before." })
+  @Field(() => DateTimeScalar, { nullable: true, description: "When the job ended. Null until then." })
   finishedAt!: Date | null;
 
   @Field(() => DateTimeScalar, {
     nullable: true,
-    description: "Until when its images are kept; null where there are none, or none any more.",
+    description: "When the stored images expire. Null if there are none, or none any more.",
   })
   resultExpiresAt!: Date | null;
 }

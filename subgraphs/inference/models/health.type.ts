@@ -9,40 +9,40 @@ type Circuit = ProviderState["circuit"];
 /** Whether requests are sent to a provider. */
 const CircuitState = defineEnum<Circuit>(
   "CircuitState",
-  "Whether requests are sent to a provider, by its recent answers.",
+  "Whether requests are sent to a provider, based on its recent responses.",
   {
-    closed: "It is.",
-    "half-open": "One request is sent to see whether it is well again.",
-    open: "It failed repeatedly and is left alone for a while.",
+    closed: "Requests are sent to the provider.",
+    "half-open": "One trial request is sent to see whether the provider has recovered.",
+    open: "The provider failed repeatedly and receives no requests for a while.",
   },
 );
 
-/** How a provider fares. */
+/** The health of a provider. */
 @ObjectType("ProviderHealth", {
-  description: "How a provider fares, by the requests that the answering process of the router sent to it.",
+  description: "The health of a provider, measured by the router process that serves this query.",
   simpleResolvers: true,
 })
 export class ProviderHealthType {
-  @Field(() => CircuitState, { description: "Whether requests are sent to it." })
+  @Field(() => CircuitState, { description: "Whether requests are sent to the provider." })
   circuit!: Circuit;
 
   @Field(() => Int, {
     nullable: true,
-    description: "Time to its first byte, in milliseconds. Null without recent requests.",
+    description: "The provider's time to first byte, in milliseconds. Null without recent requests.",
   })
   latencyMs!: number | null;
 
   @Field(() => Int, {
     nullable: true,
-    description: "How many of 100 requests it answers; null before the first.",
+    description: "The percentage of requests that the provider answers. Null before the first request.",
   })
   uptimePercent!: number | null;
 
-  @Field(() => Int, { description: "How many requests it is answering now." })
+  @Field(() => Int, { description: "The number of requests in flight." })
   inFlight!: number;
 }
 
-/** What the graph tells of a provider's health. */
+/** Maps a provider's health to its GraphQL type. */
 export function toHealth({ circuit, latencyMs, uptime, inFlight }: ProviderHealth): ProviderHealthType {
   return {
     circuit,

@@ -10,11 +10,11 @@ import { PricingType, toPricing } from "./pricing.type.ts";
 import { ApiFormatEnum, ModelProfileType, toProfile } from "./profile.type.ts";
 import { ProviderType } from "./provider.type.ts";
 
-/** The models on offer. */
+/** The available models. */
 @Resolver(() => ModelType)
 export class ModelResolver {
   @CacheFor(5)
-  @Query(() => ModelConnection, { description: "All models on offer, by id." })
+  @Query(() => ModelConnection, { description: "All available models, ordered by id." })
   models(@Args(() => PageArgs) args: PageArgs, @Ctx() { services }: Context): Connection<Model> {
     return pageOf(services.catalogue.models(), args, ({ id }) => id);
   }
@@ -31,13 +31,16 @@ export class ModelResolver {
     return services.catalogue.model(id);
   }
 
-  @FieldResolver(() => PricingType, { nullable: true, description: "What its cheapest provider asks." })
+  @FieldResolver(() => PricingType, {
+    nullable: true,
+    description: "The prices of the model's cheapest provider.",
+  })
   pricing(@Root() { providers: [cheapest] }: Model): PricingType | null {
     return cheapest ? toPricing(cheapest) : null;
   }
 
   @FieldResolver(() => [ApiFormatEnum], {
-    description: "The API formats that one of its providers supports.",
+    description: "The API formats supported by at least one of the model's providers.",
   })
   supportedFormats(@Root() { providers }: Model): readonly ApiFormat[] {
     return API_FORMATS.filter((format) => providers.some(({ profile }) => profile.formats.includes(format)));
@@ -45,13 +48,13 @@ export class ModelResolver {
 
   @FieldResolver(() => ModelProfileType, {
     nullable: true,
-    description: "What its cheapest provider tells of it.",
+    description: "The model's profile, as published by its cheapest provider.",
   })
   profile(@Root() { providers: [cheapest] }: Model): ModelProfileType | null {
     return cheapest ? toProfile(cheapest.profile) : null;
   }
 
-  @FieldResolver(() => [ProviderType], { description: "Who offers it, the cheapest first." })
+  @FieldResolver(() => [ProviderType], { description: "The providers of the model, cheapest first." })
   providers(@Root() model: Model): readonly Provider[] {
     return model.providers;
   }

@@ -6,14 +6,14 @@ import { ServiceType } from "../../shared/schema/service-type.ts";
 
 /** A model. The rest of its fields are resolved. */
 @ObjectType("Model", {
-  description: "A model that one provider or several offer.",
+  description: "A model offered by one or more providers.",
   simpleResolvers: true,
 })
 export class ModelType {
-  @Field(() => ID, { description: "Its id: the `model` of an inference request." })
+  @Field(() => ID, { description: "The model's id: `model` in an inference request." })
   id!: string;
 
-  @Field(() => ServiceType, { description: "What it does." })
+  @Field(() => ServiceType, { description: "The type of the model's service." })
   serviceType!: Type;
 }
 

@@ -4,65 +4,72 @@ import type { PriceTier } from "../../../src/inference/billing/pricing.ts";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
 import { NeuronScalar } from "../../shared/schema/scalars.ts";
 
-/** What a token costs in requests whose question is at most so long. */
+/** The prices for requests up to a prompt length. */
 @ObjectType("PriceTier", {
-  description: "What each token of a request costs whose question is at most so long.",
+  description: "The prices per token for requests whose prompt has at most `maxInputTokens` tokens.",
   simpleResolvers: true,
 })
 export class PriceTierType {
-  @Field(() => Int, { description: "The most tokens of a question in this tier." })
+  @Field(() => Int, { description: "The maximum number of prompt tokens of this tier." })
   maxInputTokens!: number;
 
-  @Field(() => NeuronScalar, { description: "For one token of input." })
+  @Field(() => NeuronScalar, { description: "The price of one input token." })
   input!: bigint;
 
-  @Field(() => NeuronScalar, { description: "For one token of output." })
+  @Field(() => NeuronScalar, { description: "The price of one output token." })
   output!: bigint;
 
   @Field(() => NeuronScalar, {
     nullable: true,
-    description: "For one token of input that the provider had in its cache, where that costs otherwise.",
+    description:
+      "The price of one input token read from the provider's cache. Null if it is the price of any input token.",
   })
   cachedInput!: bigint | null;
 }
 
-/** What a unit costs. */
+/** The prices of a provider. */
 @ObjectType("Pricing", {
-  description: "What a provider asks: for text per token, for images and audio per unit of its own.",
+  description:
+    "The prices of a provider: per token for text, per provider-defined unit for images and audio.",
   simpleResolvers: true,
 })
 export class PricingType {
-  @Field(() => NeuronScalar, { description: "For one token or unit of input." })
+  @Field(() => NeuronScalar, { description: "The price of one input token or unit." })
   input!: bigint;
 
-  @Field(() => NeuronScalar, { description: "For one token or unit of output." })
+  @Field(() => NeuronScalar, { description: "The price of one output token or unit." })
   output!: bigint;
 
   @Field(() => NeuronScalar, {
     nullable: true,
-    description: "For one token of input that the provider had in its cache; null: as any other.",
+    description:
+      "The price of one input token read from the provider's cache. Null if it is the `input` price.",
   })
   cachedInput!: bigint | null;
 
   @Field(() => NeuronScalar, {
     nullable: true,
-    description: "For one token of input that is written to its cache for minutes; null: as any other.",
+    description:
+      "The price of one input token written to the provider's cache for minutes. Null if it is the `input` price.",
   })
   cacheWrite!: bigint | null;
 
   @Field(() => NeuronScalar, {
     nullable: true,
-    description: "For one token of input that is written to its cache for an hour; null: as for minutes.",
+    description:
+      "The price of one input token written to the provider's cache for an hour. Null if it is the `cacheWrite` " +
+      "price.",
   })
   cacheWrite1h!: bigint | null;
 
   @Field(() => [PriceTierType], {
-    description: "What shorter requests cost instead, the shortest first; empty when all cost the same.",
+    description:
+      "Prices for shorter prompts, shortest first. Empty if the prices do not depend on the prompt's length.",
   })
   tiers!: readonly PriceTierType[];
 }
 
-/** What an offer costs. */
+/** Maps a provider's prices to their GraphQL type. */
 export function toPricing({ inputPrice, outputPrice, cachePrice, tiers = [] }: Provider): PricingType {
   return {
     input: inputPrice,

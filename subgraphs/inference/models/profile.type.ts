@@ -3,56 +3,60 @@ import { Field, Int, ObjectType } from "type-graphql";
 import type { ApiFormat, Profile } from "../../../src/inference/providers/profile.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 
-/** The formats of requests. */
-export const ApiFormatEnum = defineEnum<ApiFormat>("ApiFormat", "The format of a request.", {
-  openai: "OpenAI's, at `/v1/chat/completions` and its like.",
-  anthropic: "Anthropic's, at `/v1/messages`.",
+/** The API format of a request. */
+export const ApiFormatEnum = defineEnum<ApiFormat>("ApiFormat", "The API format of a request.", {
+  openai: "OpenAI's format, such as at `/v1/chat/completions`.",
+  anthropic: "Anthropic's format, at `/v1/messages`.",
 });
 
-/** What a provider tells of its model. */
+/** The profile that a provider publishes of its model. */
 @ObjectType("ModelProfile", {
-  description: "What a provider tells of its model; null is what it does not tell.",
+  description:
+    "A model's profile, as published by a provider. A field is null if the provider does not publish it.",
   simpleResolvers: true,
 })
 export class ModelProfileType {
-  @Field(() => [ApiFormatEnum], { description: "The API formats that it supports." })
+  @Field(() => [ApiFormatEnum], { description: "The supported API formats." })
   formats!: readonly ApiFormat[];
 
-  @Field(() => String, { nullable: true, description: "The model's name for people." })
+  @Field(() => String, { nullable: true, description: "The model's display name." })
   name!: string | undefined;
 
-  @Field(() => String, { nullable: true, description: "What the model is good for." })
+  @Field(() => String, { nullable: true, description: "The description of the model." })
   description!: string | undefined;
 
-  @Field(() => Int, { nullable: true, description: "Tokens of question and answer together." })
+  @Field(() => Int, {
+    nullable: true,
+    description: "The maximum number of prompt and completion tokens together.",
+  })
   contextLength!: number | undefined;
 
-  @Field(() => Int, { nullable: true, description: "Tokens that an answer may have." })
+  @Field(() => Int, { nullable: true, description: "The maximum number of completion tokens." })
   maxCompletionTokens!: number | undefined;
 
-  @Field(() => [String], { nullable: true, description: "What it takes, such as `text` and `image`." })
+  @Field(() => [String], { nullable: true, description: "The input modalities, such as `text` and `image`." })
   inputModalities!: readonly string[] | undefined;
 
-  @Field(() => [String], { nullable: true, description: "What it gives." })
+  @Field(() => [String], { nullable: true, description: "The output modalities." })
   outputModalities!: readonly string[] | undefined;
 
-  @Field(() => [String], { nullable: true, description: "The parameters of a request that it heeds." })
+  @Field(() => [String], { nullable: true, description: "The supported request parameters." })
   supportedParameters!: readonly string[] | undefined;
 
-  @Field(() => String, { nullable: true, description: "The kind of enclave that it runs in." })
+  @Field(() => String, { nullable: true, description: "The type of enclave that the model runs in." })
   teeType!: string | undefined;
 
-  @Field(() => String, { nullable: true, description: "Who vouches for the enclave." })
+  @Field(() => String, { nullable: true, description: "The verifier of the enclave." })
   teeVerifier!: string | undefined;
 
-  @Field(() => String, { nullable: true, description: "Who provides it." })
+  @Field(() => String, { nullable: true, description: "The provider's name." })
   providerName!: string | undefined;
 
-  @Field(() => String, { nullable: true, description: "Where it is provided." })
+  @Field(() => String, { nullable: true, description: "The provider's country." })
   providerCountry!: string | undefined;
 }
 
-/** What the graph tells of a profile. */
+/** Maps a profile to its GraphQL type. */
 export function toProfile(profile: Profile): ModelProfileType {
   const { formats, name, description, contextLength, maxCompletionTokens, supportedParameters } = profile;
   const { inputModalities, outputModalities, teeType, teeVerifier, providerName, providerCountry } = profile;

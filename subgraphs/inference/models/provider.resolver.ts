@@ -17,15 +17,18 @@ import { PricingType, toPricing } from "./pricing.type.ts";
 import { ModelProfileType, toProfile } from "./profile.type.ts";
 import { ProviderConnection, ProviderType } from "./provider.type.ts";
 
-/** Who offers models. */
+/** The providers of models. */
 @Resolver(() => ProviderType)
 export class ProviderResolver {
-  @Query(() => ProviderConnection, { description: "All providers, by address." })
+  @Query(() => ProviderConnection, { description: "All providers, ordered by address." })
   providers(@Args(() => PageArgs) args: PageArgs, @Ctx() { services }: Context): Connection<Provider> {
     return pageOf(services.catalogue.providers(), args, ({ address }) => address);
   }
 
-  @Query(() => ProviderType, { nullable: true, description: "A provider, null if it is not registered." })
+  @Query(() => ProviderType, {
+    nullable: true,
+    description: "A provider by its address. Null if it is not registered.",
+  })
   provider(
     @Arg("address", () => AddressScalar, { description: "The provider's address." }) address: string,
     @Ctx() { services }: Context,
@@ -38,41 +41,44 @@ export class ProviderResolver {
     return address;
   }
 
-  @FieldResolver(() => [ModelType], { description: "The models that it offers." })
+  @FieldResolver(() => [ModelType], { description: "The models that the provider offers." })
   models(@Root() { model }: Provider, @Ctx() { services }: Context): readonly Model[] {
     const offered = services.catalogue.model(model);
     return offered ? [offered] : [];
   }
 
-  @FieldResolver(() => PricingType, { description: "What it asks." })
+  @FieldResolver(() => PricingType, { description: "The provider's prices." })
   pricing(@Root() offer: Provider): PricingType {
     return toPricing(offer);
   }
 
-  @FieldResolver(() => TrustMode, { description: "How far it can be trusted." })
+  @FieldResolver(() => TrustMode, { description: "The provider's trust mode." })
   trustMode(@Root() offer: Provider): Trust {
     return trustModeOf(offer);
   }
 
-  @FieldResolver(() => ProviderHealthType, { description: "How it fares, as far as this router knows." })
+  @FieldResolver(() => ProviderHealthType, {
+    description: "The provider's health, as measured by this router.",
+  })
   health(@Root() offer: Provider, @Ctx() { services }: Context): ProviderHealthType {
     return toHealth(services.health.of(offer));
   }
 
-  @FieldResolver(() => ModelProfileType, { description: "What it tells of its model." })
+  @FieldResolver(() => ModelProfileType, { description: "The profile of the provider's model." })
   profile(@Root() { profile }: Provider): ModelProfileType {
     return toProfile(profile);
   }
 
   @FieldResolver(() => Boolean, {
-    description: "Whether requests may go to it: it has a URL, and the network acknowledged its signer.",
+    description:
+      "Whether requests may be routed to the provider: it has a URL, and the network acknowledged its signer.",
   })
   routable(@Root() offer: Provider): boolean {
     return isRoutable(offer);
   }
 }
 
-/** The provider behind an address that another subgraph sent. */
+/** The provider of an address that another subgraph sent. */
 export function findProvider(
   { address }: { readonly address: unknown },
   { services }: Context,

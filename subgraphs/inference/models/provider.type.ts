@@ -8,24 +8,24 @@ import { ServiceType } from "../../shared/schema/service-type.ts";
 /** A provider and its offer. The rest of its fields are resolved. */
 @Directive('@key(fields: "address")')
 @ObjectType("Provider", {
-  description: "Who offers models, as the router last read the registry.",
+  description: "A provider of inference, as last read from the registry.",
   simpleResolvers: true,
 })
 export class ProviderType {
-  @Field(() => ID, { description: "Its address in lower case." })
+  @Field(() => ID, { description: "The provider's address in lower case." })
   id!: string;
 
-  @Field(() => AddressScalar, { description: "The wallet under which it is registered." })
+  @Field(() => AddressScalar, { description: "The wallet address under which the provider is registered." })
   address!: string;
 
-  @Field(() => ServiceType, { description: "What its service does." })
+  @Field(() => ServiceType, { description: "The type of the provider's service." })
   serviceType!: Type;
 
-  @Field(() => String, { description: "Where its service is." })
+  @Field(() => String, { description: "The URL of the provider's service." })
   url!: string;
 
   @Field(() => String, {
-    description: "How its answers may be verified, such as `TeeML`; empty when they may not.",
+    description: "How the provider's answers can be verified, such as `TeeML`. Empty if they cannot.",
   })
   verifiability!: string;
 }

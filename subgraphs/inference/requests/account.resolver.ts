@@ -14,7 +14,7 @@ export class AccountResolver {
   @Requires("request.read")
   @FieldResolver(() => InferenceRequestConnection, {
     nullable: true,
-    description: "The account's requests, newest first. Needs the scope `account:read`.",
+    description: "The account's requests, newest first. Requires the scope `account:read`.",
   })
   async requests(
     @Root() { address }: AccountStub,

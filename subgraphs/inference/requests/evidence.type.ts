@@ -5,49 +5,59 @@ import type { Hex } from "../../../src/kernel/text/hex.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { AddressScalar, DateTimeScalar, HexScalar } from "../../shared/schema/scalars.ts";
 
-/** What a look at a signature came to. */
+/** The result of verifying a signature. */
 const EvidenceVerdict = defineEnum<Verdict>(
   "EvidenceVerdict",
-  "What a look at a provider's signature came to.",
+  "The result of verifying a provider's signature.",
   {
     verified: "Signed by the signer that the network acknowledged.",
     other_signer: "Signed by a different signer.",
-    forged: "It does not belong to its text, or to who claims it.",
-    malformed: "It is no signature.",
-    missing: "The provider has none for this answer.",
-    unreachable: "It did not come in time.",
-    not_acknowledged: "The network vouches for no signer of this provider.",
+    forged: "The signature does not match its text or its claimed signer.",
+    malformed: "Not a valid signature.",
+    missing: "The provider has no signature for this answer.",
+    unreachable: "The signature did not arrive in time.",
+    not_acknowledged: "The network acknowledged no signer of this provider.",
   },
 );
 
-/** The proof that a provider gave for an answer. */
+/** A provider's proof of an answer. */
 @ObjectType("Evidence", {
-  description: "The proof that a provider gave for an answer, as it was found when it was checked.",
+  description: "A provider's proof of an answer, as found when it was verified.",
   simpleResolvers: true,
 })
 export class EvidenceType {
-  @Field(() => Boolean, { description: "Whether it holds." })
+  @Field(() => Boolean, { description: "Whether the proof is valid." })
   verified!: boolean;
 
-  @Field(() => EvidenceVerdict, { description: "What was found." })
+  @Field(() => EvidenceVerdict, { description: "The result of the verification." })
   verdict!: Verdict;
 
   @Field(() => AddressScalar, { description: "The address of the provider." })
   provider!: Hex;
 
-  @Field(() => String, { nullable: true, description: "The provider's own id of the answer, `ZG-Res-Key`." })
+  @Field(() => String, {
+    nullable: true,
+    description: "The provider's id of the answer, from its header `ZG-Res-Key`. Null if there is none.",
+  })
   answerId!: string | undefined;
 
   @Field(() => String, {
     nullable: true,
-    description: "What was signed: hashes of the request and of the answer, as the provider had them.",
+    description:
+      "The signed text: the provider's hashes of the request and the answer. Null without a signature.",
   })
   text!: string | undefined;
 
-  @Field(() => HexScalar, { nullable: true, description: "The signature of the text, by EIP-191." })
+  @Field(() => HexScalar, {
+    nullable: true,
+    description: "The EIP-191 signature of the text. Null if there is none.",
+  })
   signature!: Hex | undefined;
 
-  @Field(() => AddressScalar, { nullable: true, description: "The address recovered from the signature." })
+  @Field(() => AddressScalar, {
+    nullable: true,
+    description: "The address recovered from the signature. Null without a valid signature.",
+  })
   signer!: Hex | undefined;
 
   @Field(() => AddressScalar, {
@@ -56,11 +66,11 @@ export class EvidenceType {
   })
   expectedSigner!: Hex | undefined;
 
-  @Field(() => DateTimeScalar, { description: "When it was checked." })
+  @Field(() => DateTimeScalar, { description: "When the proof was verified." })
   checkedAt!: Date;
 }
 
-/** What the graph tells of an evidence. */
+/** Maps evidence to its GraphQL type. */
 export function toEvidence(evidence: Evidence): EvidenceType {
   return { ...evidence, verified: evidence.verdict === "verified" };
 }

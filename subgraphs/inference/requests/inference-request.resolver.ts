@@ -14,14 +14,14 @@ import { RequestRoutingType } from "../routing/routing.type.ts";
 import { EvidenceType, toEvidence } from "./evidence.type.ts";
 import { InferenceRequestType, RequestTimingType } from "./inference-request.type.ts";
 
-/** One's own requests, and what they were joined with. */
+/** The caller's requests, and their links to other types. */
 @Resolver(() => InferenceRequestType)
 export class InferenceRequestResolver {
   @Requires("request.read")
   @Query(() => InferenceRequestType, {
     nullable: true,
     description:
-      "One of one's own requests, null if there is none with this id. Needs the scope `account:read`.",
+      "One of the caller's requests. Null if there is none with this id. Requires the scope `account:read`.",
   })
   request(
     @Arg("id", () => ID, { description: "The request's id." }) id: string,
@@ -37,7 +37,7 @@ export class InferenceRequestResolver {
 
   @FieldResolver(() => ModelType, {
     nullable: true,
-    description: "The requested model. Null when no provider offers it any more.",
+    description: "The requested model. Null if no provider offers it any more.",
   })
   model(@Root() { model }: InferenceRequest, @Ctx() { services }: Context): Model | undefined {
     return services.catalogue.model(model);
@@ -50,30 +50,33 @@ export class InferenceRequestResolver {
 
   @FieldResolver(() => ProviderType, {
     nullable: true,
-    description: "The provider. Null when it is not registered any more.",
+    description: "The provider. Null if it is no longer registered.",
   })
   provider(@Root() { provider }: InferenceRequest, @Ctx() { services }: Context): Provider | undefined {
     return services.catalogue.provider(provider);
   }
 
-  @FieldResolver(() => AccountStub, { description: "Who pays for it." })
+  @FieldResolver(() => AccountStub, { description: "The account that pays for the request." })
   account(@Root() { account }: InferenceRequest): AccountStub {
     return { address: account };
   }
 
-  @FieldResolver(() => ApiKeyStub, { nullable: true, description: "The key that it was sent with." })
+  @FieldResolver(() => ApiKeyStub, {
+    nullable: true,
+    description: "The `sk-` key that the request was sent with. Null if the wallet sent it.",
+  })
   apiKey(@Root() { apiKeyId }: InferenceRequest): ApiKeyStub | null {
     return apiKeyId === null ? null : { id: apiKeyId };
   }
 
-  @FieldResolver(() => RequestTimingType, { description: "How long it took." })
+  @FieldResolver(() => RequestTimingType, { description: "The duration of the request." })
   timing(@Root() { firstByteMs, durationMs }: InferenceRequest): RequestTimingType {
     return { firstByteMs, durationMs };
   }
 
   @FieldResolver(() => RequestRoutingType, {
     nullable: true,
-    description: "How it found its provider, null until it ended.",
+    description: "How the request was routed. Null until it ended.",
   })
   routing(@Root() { routing }: InferenceRequest): RequestRoutingType | null {
     return routing && { tried: routing.attempts, refused: routing.refused };
@@ -92,7 +95,7 @@ export class InferenceRequestResolver {
   }
 }
 
-/** The request behind an id; undefined for another account's, as for none. */
+/** The request of an id; undefined for another account's request or an unknown id. */
 export async function findRequest(
   { id }: { readonly id: string },
   { principal, loaders }: Context,

@@ -6,100 +6,104 @@ import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateTimeScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
 import { ServiceType } from "../../shared/schema/service-type.ts";
 
-/** How a request stands. */
-const RequestStatus = defineEnum<InferenceRequest["status"]>("RequestStatus", "How a request stands.", {
-  running: "The provider is at it, and money is held for it.",
-  completed: "It was answered and paid for.",
-  failed: "It was not answered, and `errorCode` says why.",
-  aborted: "The client left before the end, and paid for what was delivered.",
+/** The status of a request. */
+const RequestStatus = defineEnum<InferenceRequest["status"]>("RequestStatus", "The status of a request.", {
+  running: "The provider is processing the request, and its cost is held.",
+  completed: "The request was answered and charged.",
+  failed: "The request was not answered; `errorCode` states why.",
+  aborted: "The client disconnected early and was charged for what was delivered.",
 });
 
-/** What a request cost. */
+/** The cost of a request. */
 @ObjectType("Cost", {
-  description: "What a request cost.",
+  description: "The cost of a request.",
   simpleResolvers: true,
 })
 export class CostType {
-  @Field(() => NeuronScalar, { description: "For its input." })
+  @Field(() => NeuronScalar, { description: "The cost of the input." })
   input!: bigint;
 
-  @Field(() => NeuronScalar, { description: "For its output." })
+  @Field(() => NeuronScalar, { description: "The cost of the output." })
   output!: bigint;
 
-  @Field(() => NeuronScalar, { description: "Both together." })
+  @Field(() => NeuronScalar, { description: "The sum of input and output." })
   total!: bigint;
 }
 
-/** How long a request took. */
+/** The duration of a request. */
 @ObjectType("RequestTiming", {
-  description: "How long a request took, in milliseconds.",
+  description: "The duration of a request, in milliseconds.",
   simpleResolvers: true,
 })
 export class RequestTimingType {
-  @Field(() => Int, { nullable: true, description: "Until the provider's first byte." })
+  @Field(() => Int, { nullable: true, description: "Time to the provider's first byte. Null before." })
   firstByteMs!: number | null;
 
-  @Field(() => Int, { nullable: true, description: "Until its end." })
+  @Field(() => Int, { nullable: true, description: "Time to the end of the request. Null while it runs." })
   durationMs!: number | null;
 }
 
 /** A request. The rest of its fields are resolved. */
 @Directive('@key(fields: "id")')
 @ObjectType("InferenceRequest", {
-  description: "A request for inference that was let in.",
+  description: "An inference request that was admitted.",
   simpleResolvers: true,
 })
 export class InferenceRequestType {
-  @Field(() => ID, { description: "Its id, as `X-Request-ID` showed it." })
+  @Field(() => ID, { description: "The request's id, as in the header `X-Request-ID`." })
   id!: string;
 
-  @Field(() => DateTimeScalar, { description: "When it was let in." })
+  @Field(() => DateTimeScalar, { description: "When the request was admitted." })
   createdAt!: Date;
 
-  @Field(() => DateTimeScalar, { nullable: true, description: "When it ended, null while it runs." })
+  @Field(() => DateTimeScalar, { nullable: true, description: "When the request ended. Null while it runs." })
   finishedAt!: Date | null;
 
-  @Field(() => RequestStatus, { description: "How it stands." })
+  @Field(() => RequestStatus, { description: "The request's status." })
   status!: InferenceRequest["status"];
 
-  @Field(() => ServiceType, { description: "The type of the service." })
+  @Field(() => ServiceType, { description: "The type of the requested service." })
   serviceType!: string;
 
-  @Field(() => Int, { nullable: true, description: "Tokens of the question, null until it is counted." })
+  @Field(() => Int, { nullable: true, description: "The number of prompt tokens. Null until counted." })
   inputTokens!: number | null;
 
-  @Field(() => Int, { nullable: true, description: "Tokens of the answer, null until it is counted." })
+  @Field(() => Int, { nullable: true, description: "The number of completion tokens. Null until counted." })
   outputTokens!: number | null;
 
   @Field(() => Int, {
     nullable: true,
-    description: "Tokens of the question that the provider had in its cache, null until it is counted.",
+    description: "The number of prompt tokens read from the provider's cache. Null until counted.",
   })
   cachedTokens!: number | null;
 
   @Field(() => Int, {
     nullable: true,
     description:
-      "Tokens of the question that were written to its cache for minutes, null until it is counted.",
+      "The number of prompt tokens written to the provider's cache for minutes. Null until counted.",
   })
   cacheWriteTokens!: number | null;
 
   @Field(() => Int, {
     nullable: true,
     description:
-      "Tokens of the question that were written to its cache for an hour, null until it is counted.",
+      "The number of prompt tokens written to the provider's cache for an hour. Null until counted.",
   })
   cacheWrite1hTokens!: number | null;
 
   @Field(() => Boolean, {
-    description: "Whether we counted the tokens ourselves, because the provider did not tell.",
+    description: "Whether the router counted the tokens itself, because the provider did not report them.",
   })
   usageEstimated!: boolean;
 
-  @Field(() => CostType, { nullable: true, description: "What it cost, null until it is paid." })
+  @Field(() => CostType, { nullable: true, description: "The cost of the request. Null until charged." })
   cost!: CostType | null;
 
-  @Field(() => String, { nullable: true, description: "Why it failed: a code as `extensions.code` has it." })
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "The error code of a failed request, one of the `extensions.code` values. Null unless failed.",
+  })
   errorCode!: string | null;
 }
 

@@ -9,30 +9,34 @@ import { ServiceType } from "../../shared/schema/service-type.ts";
 import { ChatMessageInput, toMessage } from "../chat/chat.type.ts";
 import { RoutingInput, RoutingPreviewType, toPreferences } from "./routing.type.ts";
 
-/** Who would serve a request. */
+/** Previews how a request would be routed. */
 @Resolver()
 export class RoutingPreviewResolver {
   @Query(() => RoutingPreviewType, {
     nullable: true,
-    description: "Who would serve a request of this key, asking and billing nothing. Needs an `sk-` key.",
+    description:
+      "Previews which providers would serve a request of this key. No provider is called and nothing is billed. " +
+      "Requires an `sk-` key.",
   })
   routingPreview(
-    @Arg("serviceType", () => ServiceType, { description: "What is to be done." }) serviceType: Type,
+    @Arg("serviceType", () => ServiceType, { description: "The type of the requested service." })
+    serviceType: Type,
     @Arg("model", () => String, {
       nullable: true,
-      description: "The model. Default: every model.",
+      description: "The id of the model. Default: every model.",
     })
     model: string | null,
-    @Arg("routing", () => RoutingInput, { nullable: true, description: "How to choose." })
+    @Arg("routing", () => RoutingInput, { nullable: true, description: "Routing preferences." })
     routing: RoutingInput | null,
     @Arg("messages", () => [ChatMessageInput], {
       nullable: true,
-      description: "The conversation, where it is a chat: providers are ranked by what it would cost.",
+      description: "The conversation of a chat request: providers are ranked by its cost.",
     })
     messages: readonly ChatMessageInput[] | null,
     @Arg("maxTokens", () => Int, {
       nullable: true,
-      description: "How many tokens the answer of a chat may have; the usual answer (400 tokens) unless set.",
+      description:
+        "The maximum number of completion tokens of a chat request. Default: a typical answer of 400 tokens.",
     })
     maxTokens: number | null,
     @Ctx() { services, principal }: Context,
@@ -42,7 +46,7 @@ export class RoutingPreviewResolver {
       messages: messages?.map(toMessage),
       maxTokens: maxTokens ?? undefined,
     });
-    const asked = { serviceType, model: model ?? undefined, chat };
-    return services.routing.preview(asked, toPreferences(routing), keyId);
+    const query = { serviceType, model: model ?? undefined, chat };
+    return services.routing.preview(query, toPreferences(routing), keyId);
   }
 }

@@ -17,26 +17,26 @@ import { ProviderType } from "../models/provider.type.ts";
 
 type Sort = NonNullable<RoutingPreferences["sort"]>;
 
-/** By what providers are ranked. */
-const ProviderSort = defineEnum<Sort>("ProviderSort", "By what providers are ranked.", {
-  latency: "The quickest first, by its first byte.",
-  price: "The cheapest first.",
+/** How providers are ranked. */
+const ProviderSort = defineEnum<Sort>("ProviderSort", "How providers are ranked.", {
+  latency: "Lowest time to first byte first.",
+  price: "Cheapest first.",
 });
 
 /** Why a provider is not tried. */
 const RefusalReason = defineEnum<Reason>("RefusalReason", "Why a provider is not tried.", {
   not_pinned: "The request is pinned to another provider.",
-  not_allowed_for_key: "The key may not use it.",
-  format_not_supported: "It does not support the API format of the request.",
-  unroutable: "Its URL is not allowed.",
-  signer_not_acknowledged: "The network did not acknowledge its signer.",
-  below_trust_mode: "Its trust mode is below the requested one.",
-  above_max_price: "Its price is above the requested maximum.",
-  context_too_short: "Its context is too short for the request.",
-  circuit_open: "It failed repeatedly and is left alone for a while.",
-  resting: "It requested a pause, which is not over.",
+  not_allowed_for_key: "The key may not use the provider.",
+  format_not_supported: "The provider does not support the API format of the request.",
+  unroutable: "The provider's URL is not allowed.",
+  signer_not_acknowledged: "The network did not acknowledge the provider's signer.",
+  below_trust_mode: "The provider's trust mode is below the requested one.",
+  above_max_price: "The provider's price is above the requested maximum.",
+  context_too_short: "The provider's context length is too short for the request.",
+  circuit_open: "The provider failed repeatedly and receives no requests for a while.",
+  resting: "The provider requested a pause that is not over.",
   fallbacks_off: "Fallback providers are turned off for this request.",
-  enough_candidates: "Enough others come before it.",
+  enough_candidates: "Enough candidates rank before the provider.",
 });
 
 /** The outcome of an attempt with a provider. */
@@ -44,49 +44,46 @@ const AttemptOutcome = defineEnum<AttemptRecord["outcome"]>(
   "AttemptOutcome",
   "The outcome of an attempt with a provider.",
   {
-    answered: "It answered.",
-    failed: "It did not answer, or broke off.",
-    aborted: "The client left.",
+    answered: "The provider answered.",
+    failed: "The provider did not answer, or broke off.",
+    aborted: "The client disconnected.",
   },
 );
 
-/** How to choose the provider. */
+/** Routing preferences. */
 @InputType("RoutingInput", {
-  description: "How to choose the provider; what is left out is the router's to choose.",
+  description: "Routing preferences. The router decides everything that is not set.",
 })
 export class RoutingInput {
-  @Field(() => ProviderSort, { nullable: true, description: "Which provider comes first." })
+  @Field(() => ProviderSort, { nullable: true, description: "How to rank the providers." })
   sort?: Sort | null;
 
-  @Field(() => AddressScalar, { nullable: true, description: "The one provider to ask, and no other." })
+  @Field(() => AddressScalar, { nullable: true, description: "The only provider to use." })
   provider?: Hex | null;
 
   @Field(() => Boolean, {
     nullable: true,
-    description: "Whether another provider may be tried when one fails. Default: true.",
+    description: "Whether another provider may be tried if one fails. Default: true.",
   })
   allowFallbacks?: boolean | null;
 
-  @Field(() => TrustMode, { nullable: true, description: "How far a provider must be trusted at the least." })
+  @Field(() => TrustMode, { nullable: true, description: "The lowest acceptable trust mode." })
   trustMode?: Trust | null;
 
   @Field(() => String, {
     nullable: true,
-    description: "What input may cost at the most: USD for a million tokens, such as `0.25`.",
+    description: "The maximum input price in USD per million tokens, such as `0.25`.",
   })
   maxPriceUsdPrompt?: string | null;
 
-  @Field(() => String, {
-    nullable: true,
-    description: "What output may cost at the most: USD for a million tokens.",
-  })
+  @Field(() => String, { nullable: true, description: "The maximum output price in USD per million tokens." })
   maxPriceUsdCompletion?: string | null;
 
-  @Field(() => String, { nullable: true, description: "What one image may cost at the most: USD." })
+  @Field(() => String, { nullable: true, description: "The maximum price of one image in USD." })
   maxPriceUsdImage?: string | null;
 }
 
-/** What the router takes a `RoutingInput` for. Throws `invalid_max_price_usd`. */
+/** Maps a `RoutingInput` to routing preferences. Throws `invalid_max_price_usd`. */
 export function toPreferences(input: RoutingInput | null | undefined): RoutingPreferences {
   const { sort, provider, allowFallbacks, trustMode } = input ?? {};
   const caps: PriceCaps = {
@@ -115,17 +112,20 @@ function capOf(name: keyof PriceCaps, field: CapField, input: RoutingInput | nul
   });
 }
 
-/** A provider that is not tried. */
-@ObjectType("RefusedProvider", { description: "A provider that is not tried.", simpleResolvers: true })
+/** A provider that was refused. */
+@ObjectType("RefusedProvider", {
+  description: "A provider that was refused, and the reason.",
+  simpleResolvers: true,
+})
 class RefusedProviderType {
-  @Field(() => AddressScalar, { description: "Its address." })
+  @Field(() => AddressScalar, { description: "The address of the provider." })
   provider!: Hex;
 
-  @Field(() => RefusalReason, { description: "Why it is not." })
+  @Field(() => RefusalReason, { description: "Why the provider was refused." })
   reason!: Reason;
 }
 
-/** Asking a provider. */
+/** An attempt with a provider. */
 @ObjectType("RoutingAttempt", {
   description: "An attempt with a provider, and its outcome.",
   simpleResolvers: true,
@@ -134,42 +134,43 @@ class RoutingAttemptType {
   @Field(() => AddressScalar, { description: "The address of the provider." })
   provider!: Hex;
 
-  @Field(() => AttemptOutcome, { description: "What came of it." })
+  @Field(() => AttemptOutcome, { description: "The outcome of the attempt." })
   outcome!: AttemptRecord["outcome"];
 
   @Field(() => String, {
     nullable: true,
-    description: "Why it failed, in a word such as `silent` or `busy`.",
+    description: "Why the attempt failed, in one word such as `silent` or `busy`. Null unless failed.",
   })
   reason?: string | undefined;
 
-  @Field(() => Int, { nullable: true, description: "The HTTP status that it failed with." })
+  @Field(() => Int, { nullable: true, description: "The HTTP status of the failure. Null if there is none." })
   status?: number | undefined;
 
-  @Field(() => Int, { description: "How long it took, in milliseconds." })
+  @Field(() => Int, { description: "The duration of the attempt, in milliseconds." })
   durationMs!: number;
 }
 
-/** How a request found its provider. */
-@ObjectType("RequestRouting", { description: "How a request found its provider.", simpleResolvers: true })
+/** How a request was routed. */
+@ObjectType("RequestRouting", { description: "How a request was routed.", simpleResolvers: true })
 export class RequestRoutingType {
   @Field(() => [RoutingAttemptType], { description: "The attempts, in order." })
   tried!: readonly AttemptRecord[];
 
-  @Field(() => [RefusedProviderType], { description: "Who was not, and why." })
+  @Field(() => [RefusedProviderType], { description: "The providers that were refused." })
   refused!: readonly Refused[];
 }
 
-/** Who would be tried. */
+/** How a request would be routed. */
 @ObjectType("RoutingPreview", {
   description:
-    "The providers a request would be routed to now, and those that would be refused. No provider is called and nothing is billed.",
+    "The providers a request would be routed to now, and those that would be refused. No provider is called and " +
+    "nothing is billed.",
   simpleResolvers: true,
 })
 export class RoutingPreviewType {
   @Field(() => [ProviderType], { description: "The candidates, in the order of failover." })
   providers!: readonly Provider[];
 
-  @Field(() => [RefusedProviderType], { description: "Who would not, and why." })
+  @Field(() => [RefusedProviderType], { description: "The providers that would be refused." })
   refused!: readonly Refused[];
 }

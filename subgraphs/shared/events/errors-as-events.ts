@@ -3,7 +3,7 @@ import type { AppError } from "../../../src/kernel/errors.ts";
 import { toGraphFailure } from "../failures.ts";
 import type { RoutedOperations } from "../routed-operations.ts";
 
-/** What a subscription's source failed of, as its last event: to resolve it is to throw it. */
+/** The failure of a subscription's source, as its last event: resolving it throws the failure. */
 export class SubscriptionError {
   readonly failure: GraphQLError;
 
@@ -13,16 +13,16 @@ export class SubscriptionError {
 }
 
 /**
- * A socket of a router that is not ours. Such routers hand on events with their errors, and hide all else that a socket
- * says of a failure. So whatever is followed here ends with an event that tells why, also when the credential was no
- * good from the start, or ends.
+ * A socket of a third-party router. Such routers forward events with their errors, and hide everything else that a
+ * socket reports about a failure. So every subscription here ends with an event that carries the reason, also when
+ * the credential was invalid from the start or is revoked.
  */
 export class RoutedSocket {
-  readonly #listeners = new Set<(why: AppError) => void>();
+  readonly #listeners = new Set<(reason: AppError) => void>();
   readonly #operations: RoutedOperations | undefined;
   #refusal: AppError | undefined;
 
-  /** `refusal` is what is told whoever asks, when the credential is no good; `operations` counts what is followed. */
+  /** `refusal` answers every operation when the credential is invalid; `operations` counts the subscriptions. */
   constructor(refusal?: AppError, operations?: RoutedOperations) {
     this.#refusal = refusal;
     this.#operations = operations;
@@ -33,20 +33,20 @@ export class RoutedSocket {
     return this.#refusal;
   }
 
-  /** Ends all that is followed, and refuses what comes after. */
-  end(why: AppError): void {
-    this.#refusal ??= why;
+  /** Ends all subscriptions, and refuses later ones. */
+  end(reason: AppError): void {
+    this.#refusal ??= reason;
     for (const listener of [...this.#listeners]) listener(this.#refusal);
   }
 
-  /** Opens a source whose failures are events. Nothing is opened for who is refused. */
+  /** Opens a source whose failures are events. Nothing is opened when the socket is refused. */
   follow(open: () => Promise<unknown>): AsyncIterableIterator<unknown> {
     const refusal = this.#refusal;
     const opening = refusal ? Promise.reject(refusal) : this.#count(open);
-    const source = new ToldSource(opening as Promise<AsyncIterator<unknown>>, () =>
+    const source = new ErrorAsEventSource(opening as Promise<AsyncIterator<unknown>>, () =>
       this.#listeners.delete(listener),
     );
-    const listener = (why: AppError) => source.end(why);
+    const listener = (reason: AppError) => source.end(reason);
     this.#listeners.add(listener);
     return source;
   }
@@ -54,23 +54,23 @@ export class RoutedSocket {
   async #count(open: () => Promise<unknown>): Promise<unknown> {
     await this.#operations?.take(1);
     const source = await open();
-    this.#operations?.noteUse();
+    this.#operations?.recordUse();
     return source;
   }
 }
 
 const DONE: IteratorResult<unknown> = { done: true, value: undefined };
 
-class ToldSource implements AsyncIterableIterator<unknown> {
+class ErrorAsEventSource implements AsyncIterableIterator<unknown> {
   readonly #opening: Promise<AsyncIterator<unknown>>;
   readonly #onEnd: () => void;
-  #why: AppError | undefined;
+  #endReason: AppError | undefined;
   #isOver = false;
 
   constructor(opening: Promise<AsyncIterator<unknown>>, onEnd: () => void) {
     this.#opening = opening;
     this.#onEnd = onEnd;
-    // It is told by `next`, which may not have been called yet.
+    // `next` reports the rejection, but may not have been called yet.
     opening.catch(() => {});
   }
 
@@ -78,8 +78,8 @@ class ToldSource implements AsyncIterableIterator<unknown> {
     if (this.#isOver) return DONE;
     try {
       const source = await this.#opening;
-      const result = this.#why ? DONE : await source.next();
-      if (this.#why) throw this.#why;
+      const result = this.#endReason ? DONE : await source.next();
+      if (this.#endReason) throw this.#endReason;
       if (result.done) this.#finish();
       return result;
     } catch (reason) {
@@ -99,8 +99,8 @@ class ToldSource implements AsyncIterableIterator<unknown> {
     return this;
   }
 
-  end(why: AppError): void {
-    this.#why = why;
+  end(reason: AppError): void {
+    this.#endReason = reason;
     this.#leave();
   }
 

@@ -3,14 +3,14 @@ import { Ctx, Directive, Query, Resolver } from "type-graphql";
 import type { Context } from "../context.ts";
 import { CursorScalar } from "../schema/scalars.ts";
 
-/** Says where the streams of events are. Every subgraph that has some answers it, and gateways resume by it. */
+/** The current position of the event streams. Every subgraph with subscriptions serves it; gateways resume from it. */
 @Resolver()
 export class EventCursorResolver {
   @Directive("@shareable")
   @Query(() => CursorScalar, {
     description:
-      "Where all streams of events are now. Who asks for it before reading how things stand, and then subscribes with " +
-      "it as `after`, misses nothing in between.",
+      "Cursor of the current position in the event streams. Fetch it before an initial query, then pass it as " +
+      "`after` when subscribing: no event between the two is missed.",
   })
   async eventCursor(@Ctx() { services }: Context): Promise<string> {
     return services.events.cursorAt(await services.events.now());

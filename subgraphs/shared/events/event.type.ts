@@ -5,43 +5,45 @@ import type { DomainEvent } from "../../../src/events/topics.ts";
 import type { Context } from "../context.ts";
 import { CursorScalar, DateTimeScalar } from "../schema/scalars.ts";
 
-/** What every event of a subscription has. */
+/** The fields that every subscription event has. */
 @InterfaceType("Event", {
   description:
-    "Something that happened. Delivery is at least once, and in order for each account, job or file.",
+    "An event delivered by a subscription. Delivery is at least once, and in order per account, job or file.",
 })
 export abstract class EventType {
-  @Field(() => ID, { description: "The same whenever this event is delivered again." })
+  @Field(() => ID, {
+    description: "The event's id. It is the same on every delivery: use it to discard duplicates.",
+  })
   id!: string;
 
   @Field(() => CursorScalar, {
-    description: "Resumes the subscription behind this event: send it as `after`.",
+    description: "The event's cursor. Pass it as `after` to resume the subscription after this event.",
   })
   cursor!: string;
 
-  @Field(() => DateTimeScalar, { description: "When it happened." })
+  @Field(() => DateTimeScalar, { description: "When the event happened." })
   at!: Date;
 }
 
 /**
- * Marks a subscription that, without `after`, only tells what happens from now on, and does nothing when it is opened:
- * gateways open equal ones once. One that begins with how things stand is not marked.
+ * Marks a subscription that, without `after`, only emits future events and does nothing when it is opened: gateways
+ * open identical ones once. A subscription that starts with the current state is not marked.
  */
 export function FollowsLive(): ReturnType<typeof Directive> {
   return Directive('@tag(name: "live")');
 }
 
-/** What the argument `after` of every subscription says. */
+/** The description of every subscription's `after` argument. */
 export const AFTER_DESCRIPTION =
-  "The cursor of the last event that was received: what was missed since comes first (24 h).";
+  "Cursor of the last received event. Events missed since then are delivered first, up to 24 h back.";
 
-/** What the source of a subscription is given. */
+/** What a subscription's source receives. */
 export type Subscribing = { readonly args: { readonly after?: string | null }; readonly context: Context };
 
-/** What knows the cursor of a position. */
+/** Encodes the cursor of a position. */
 export type CursorSource = Pick<EventsService, "cursorAt">;
 
-/** The part of an event that all have in common. */
+/** Maps a domain event to the fields that all events share. */
 export function toEvent({ id, position, at }: DomainEvent, cursors: CursorSource): EventType {
   return { id, cursor: cursors.cursorAt(position), at };
 }

@@ -20,7 +20,7 @@ import { type RoutedSocket, SubscriptionError } from "../events/errors-as-events
 import { guard, guardReference, guardSource } from "../failures.ts";
 import { keepDefaults } from "./default-values.ts";
 
-/** The directives of Federation that our types may carry. */
+/** The Federation directives that our types may use. */
 const FEDERATION_DIRECTIVES = [
   "@key",
   "@shareable",
@@ -39,7 +39,7 @@ const FEDERATION_DIRECTIVES = [
   "@composeDirective",
 ] as const;
 
-/** What stands above the SDL of every subgraph. */
+/** The header of every subgraph's SDL. */
 export const FEDERATION_LINK = `extend schema
   @link(
     url: "https://specs.apollo.dev/federation/v2.9"
@@ -47,7 +47,10 @@ export const FEDERATION_LINK = `extend schema
   )
 `;
 
-/** How long answers hold. Composition keeps what it does not know when it is told so; the URL is only a name. */
+/**
+ * Cache lifetimes. `@composeDirective` makes composition keep a directive that it does not know; the URL is only a
+ * name.
+ */
 const CACHE_LINK = `
   extend schema
     @link(url: "https://zerograph.dev/specs/cacheControl/v0.1", import: ["@cacheControl"])
@@ -56,12 +59,12 @@ const CACHE_LINK = `
   directive @cacheControl(maxAge: Int!) on FIELD_DEFINITION | OBJECT | INTERFACE | UNION
 `;
 
-/** One subgraph: what composition reads, and what answers. */
+/** One subgraph: the SDL that composition reads, and the executable schema. */
 export type Subgraph = { readonly name: string; readonly sdl: string; readonly schema: GraphQLSchema };
 
 /**
- * Finds an entity by the key that another subgraph sent; null when there is none. It is called once for each
- * entity: ask a loader. (A method's type, so that a resolver may name the key it expects.)
+ * Finds an entity by the key that another subgraph sent; null when there is none. It is called once per entity: use a
+ * loader. (A method's type, so that a resolver may name the key it expects.)
  */
 type ReferenceResolver<C> = { find(reference: object, context: C): unknown }["find"];
 
@@ -75,8 +78,8 @@ export type SubgraphOptions<C> = {
 };
 
 /**
- * Makes a subgraph of decorated classes. Failures of its resolvers carry the REST `code`, and nothing else of what
- * was thrown. The SDL reads as the classes do.
+ * Builds a subgraph from decorated classes. Errors of its resolvers carry the REST `code`, and nothing else of what was
+ * thrown. The SDL follows the order of the classes.
  */
 export function buildSubgraph<C extends object>(
   name: string,
@@ -96,7 +99,7 @@ export function buildSubgraph<C extends object>(
   return { name, sdl, schema: keepDefaults(schema, plain) };
 }
 
-/** The schema as composition reads it. Lists that are paged say so, for who counts the cost of an operation. */
+/** The SDL as composition reads it. Paged lists carry `@listSize`, for cost analysis. */
 function toSdl(schema: GraphQLSchema): string {
   const document = parse(printSchemaWithDirectives(schema), { noLocation: true });
   const definitions = document.definitions.filter(({ kind }) => kind !== Kind.SCHEMA_DEFINITION);
@@ -134,7 +137,7 @@ function sortArguments(): void {
   getMetadataStorage().params.sort((first, second) => first.index - second.index);
 }
 
-/** type-graphql wants one, also when every subscription brings its own source. */
+/** type-graphql requires one, even when every subscription brings its own source. */
 const NO_PUBSUB: NonNullable<BuildSchemaOptions["pubSub"]> = {
   publish() {},
   subscribe() {
@@ -152,19 +155,22 @@ function guardResolvers(map: Resolvers): Resolvers {
   return guarded;
 }
 
-/** Fields are wrapped; enum values, and how a type is told, are not. */
+/** Fields are wrapped; enum values and type resolution are not. */
 function guardMembers(members: object): object {
   const guarded = Object.entries(members).map(([field, member]: [string, unknown]) => {
     if (field.startsWith("__")) return [field, member];
     if (typeof member === "function") return [field, guard(member as Resolve)];
     return isSubscription(member)
-      ? [field, { ...member, subscribe: follow(member.subscribe), resolve: guard(tell(member.resolve)) }]
+      ? [
+          field,
+          { ...member, subscribe: follow(member.subscribe), resolve: guard(rethrowFailures(member.resolve)) },
+        ]
       : [field, member];
   });
   return Object.fromEntries(guarded);
 }
 
-/** Opens a source; for routers that are not ours, one that tells its failures. */
+/** Opens a source; for third-party routers, one that emits its failures as events. */
 function follow(subscribe: Resolve): Resolve {
   const open = guardSource(subscribe);
   return (...args) => {
@@ -173,7 +179,7 @@ function follow(subscribe: Resolve): Resolve {
   };
 }
 
-function tell(resolve: Resolve): Resolve {
+function rethrowFailures(resolve: Resolve): Resolve {
   return (event, ...rest) => {
     if (event instanceof SubscriptionError) throw event.failure;
     return resolve(event, ...rest);

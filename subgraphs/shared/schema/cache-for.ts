@@ -2,8 +2,8 @@ import "./reflect.ts";
 import { Directive } from "type-graphql";
 
 /**
- * Tells gateways how long an answer with this field holds, with all that is selected in it that does not say less. Only
- * for what is the same for everyone.
+ * Declares for how many seconds gateways may cache a response with this field, including its selected sub-fields unless
+ * they declare less. Only for data that is the same for every caller.
  */
 export function CacheFor(seconds: number): ReturnType<typeof Directive> {
   return Directive(`@cacheControl(maxAge: ${seconds})`);

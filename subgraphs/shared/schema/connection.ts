@@ -10,27 +10,30 @@ import {
 } from "../../../src/kernel/page.ts";
 import { CursorScalar } from "./scalars.ts";
 
-/** Whether a list goes on, and where. */
+/** Whether a list has more pages, and the cursors to them. */
 @Directive("@shareable")
 @ObjectType("PageInfo", {
-  description: "Where a page lies in its list.",
+  description: "The position of a page in its list.",
   simpleResolvers: true,
 })
 class PageInfoType {
-  @Field(() => Boolean, { description: "Whether more comes after this page." })
+  @Field(() => Boolean, { description: "Whether there are more rows after this page." })
   hasNextPage!: boolean;
 
   @Field(() => Boolean, {
-    description: "Whether this page was requested by a cursor, so that something precedes it.",
+    description: "Whether rows precede this page: true when the page was requested with `after`.",
   })
   hasPreviousPage!: boolean;
 
-  @Field(() => CursorScalar, { nullable: true, description: "The cursor of the first row." })
+  @Field(() => CursorScalar, {
+    nullable: true,
+    description: "Cursor of the first row. Null for an empty page.",
+  })
   startCursor!: string | null;
 
   @Field(() => CursorScalar, {
     nullable: true,
-    description: "The cursor of the last row: `after` of the next page.",
+    description: "Cursor of the last row: pass it as `after` to get the next page. Null for an empty page.",
   })
   endCursor!: string | null;
 }
@@ -38,21 +41,21 @@ class PageInfoType {
 /** The arguments of every list. */
 @ArgsType()
 export class PageArgs {
-  @Field(() => Int, { defaultValue: 20, description: "At most so many rows, 1 to 100." })
+  @Field(() => Int, { defaultValue: 20, description: "Page size, 1 to 100." })
   first!: number;
 
-  @Field(() => CursorScalar, { nullable: true, description: "The cursor of the row that the page follows." })
+  @Field(() => CursorScalar, { nullable: true, description: "Return rows after this cursor." })
   after!: string | null | undefined;
 }
 
-/** One page of a list, as Relay has it. */
+/** One page of a list, in the shape of a Relay connection. */
 export type Connection<T> = {
   readonly edges: readonly { readonly node: T; readonly cursor: string }[];
   readonly nodes: readonly T[];
   readonly pageInfo: PageInfoType;
 };
 
-/** Makes the types of a list of `type`: `NameConnection` and `NameEdge`. */
+/** Defines the types of a list of `type`: `NameConnection` and `NameEdge`. */
 export function defineConnection<T extends object>(
   name: string,
   type: () => ClassType<T>,
@@ -62,10 +65,12 @@ export function defineConnection<T extends object>(
     simpleResolvers: true,
   })
   class Edge {
-    @Field(type, { description: "The row itself." })
+    @Field(type, { description: "The row." })
     node!: T;
 
-    @Field(() => CursorScalar, { description: "Where the list goes on after this row." })
+    @Field(() => CursorScalar, {
+      description: "Cursor of this row: pass it as `after` to get the rows after it.",
+    })
     cursor!: string;
   }
 
@@ -80,18 +85,18 @@ export function defineConnection<T extends object>(
     @Field(() => [type()], { description: "The rows." })
     nodes!: readonly T[];
 
-    @Field(() => PageInfoType, { description: "Where this page lies in the list." })
+    @Field(() => PageInfoType, { description: "The position of this page in the list." })
     pageInfo!: PageInfoType;
   }
   return NodeConnection;
 }
 
-/** What a service is asked for. */
+/** Maps page arguments to a service's page request. */
 export function toPageRequest({ first, after }: PageArgs): PageRequest {
   return { first, after: after ?? undefined };
 }
 
-/** What a client is given for a page that a service found. */
+/** Maps a page returned by a service to a connection. */
 export function toConnection<T>(page: Page<T>, args: PageArgs, cursorOf: (row: T) => string): Connection<T> {
   const edges = page.rows.map((node) => ({ node, cursor: cursorOf(node) }));
   return {
@@ -106,7 +111,7 @@ export function toConnection<T>(page: Page<T>, args: PageArgs, cursorOf: (row: T
   };
 }
 
-/** A page of a list that is in memory as a whole, in the order of `keyOf`. Throws as a service's list does. */
+/** A page of a list that is wholly in memory, ordered by `keyOf`. Throws what a service's list throws. */
 export function pageOf<T>(rows: readonly T[], args: PageArgs, keyOf: (row: T) => string): Connection<T> {
   const request = toPageRequest(args);
   const limit = pageLimit(request);

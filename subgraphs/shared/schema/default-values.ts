@@ -9,8 +9,8 @@ import {
 type Defaulted = Pick<GraphQLArgument | GraphQLInputField, "name" | "defaultValue">;
 
 /**
- * Gives `schema`, which was read from the text of `original`, the default values of the original. A default that is read
- * from text is read before the values of its enum are known, and would reach resolvers as the enum's name.
+ * Copies the default values of `original` to `schema`, which was parsed from the SDL of `original`. A default in SDL is
+ * parsed before the values of its enum are known, and would reach resolvers as the enum's name.
  */
 export function keepDefaults(schema: GraphQLSchema, original: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(original.getTypeMap())) {

@@ -2,8 +2,8 @@ import "./reflect.ts";
 import { registerEnumType } from "type-graphql";
 
 /**
- * An enum of the graph out of a union of the domain: every value with its description, and none forgotten. Its names
- * follow from the values (`"text-to-image"` is TEXT_TO_IMAGE), and resolvers give and get the values.
+ * Defines a GraphQL enum from a union of the domain, with a description for every value. The names are derived from the
+ * values (`"text-to-image"` is TEXT_TO_IMAGE); resolvers return and receive the values.
  */
 export function defineEnum<Value extends string>(
   name: string,

@@ -1,8 +1,8 @@
 import { Kind, type ValueNode, valueFromASTUntyped } from "graphql";
 
 /**
- * A literal of a scalar as JSON, in lists and objects too. An integer that a JSON number would round is its text:
- * scalars that take such integers take them as text.
+ * A scalar literal as JSON, in lists and objects too. An integer that a JSON number would round stays text: scalars
+ * that accept such integers accept them as text.
  */
 export function readExactly(node: ValueNode, variables?: Readonly<Record<string, unknown>> | null): unknown {
   if (node.kind === Kind.INT && !Number.isSafeInteger(Number(node.value))) return node.value;

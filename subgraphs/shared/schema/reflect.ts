@@ -1,5 +1,5 @@
 /**
- * All that type-graphql needs of `Reflect` metadata when every type is given explicitly: that the functions exist.
+ * A shim for `Reflect` metadata: when every type is given explicitly, type-graphql only needs the functions to exist.
  * Import this first in every module with decorators.
  */
 const shim = {

@@ -8,10 +8,10 @@ import {
 } from "graphql";
 
 /**
- * How many requests an operation counts for against a rate limit. Whatever changes something or spends money is a field
- * of `Mutation` or the one field of a subscription, and would be a request of its own over REST: a mutation counts once
- * for each of its root fields, under every alias; a query and a subscription count once. `@skip` and `@include` are not
- * looked at. The fragments of the document must not spread themselves.
+ * How many requests an operation counts as against a rate limit. Everything that changes state or spends money is a
+ * field of `Mutation` or the one field of a subscription, and would be a request of its own over REST: a mutation
+ * counts once per root field, under every alias; a query and a subscription count once. `@skip` and `@include` are
+ * ignored. The fragments of the document must not spread themselves.
  */
 export function requestsOf(document: DocumentNode, operation: OperationDefinitionNode): number {
   if (operation.operation !== OperationTypeNode.MUTATION) return 1;

@@ -13,11 +13,11 @@ import { type Hex, isAddress, isHash32, lowerHex } from "../../../src/kernel/tex
 import { toGraphFailure } from "../failures.ts";
 import { readExactly } from "./exact-literal.ts";
 
-/** Taken in any letter case and kept in lower case; given out with the checksum of EIP-55. */
+/** Accepted in any letter case and stored in lower case; written with the EIP-55 checksum. */
 export const AddressScalar = defineScalar({
   name: "Address",
   description:
-    "An account or a contract: `0x` and 40 hexadecimal digits, with the checksum of EIP-55 on output.",
+    "An account or contract address: `0x` and 40 hexadecimal digits, with the EIP-55 checksum on output.",
   read(text) {
     if (!isAddress(text)) throw refused("An address is 0x and 40 hexadecimal digits.");
     return lowerHex(text);
@@ -39,7 +39,7 @@ export const HexScalar = defineScalar({
 /** A hash, a merkle root or a stream's id. */
 export const Hash32Scalar = defineScalar({
   name: "Hash32",
-  description: "A hash of 32 bytes: `0x` and 64 hexadecimal digits.",
+  description: "A 32-byte hash: `0x` and 64 hexadecimal digits.",
   read(text) {
     if (!isHash32(text)) throw refused("A hash is 0x and 64 hexadecimal digits.");
     return lowerHex(text);
@@ -50,7 +50,7 @@ export const Hash32Scalar = defineScalar({
 /** Money. A JSON number would lose digits, so it is refused. */
 export const NeuronScalar = defineScalar({
   name: "Neuron",
-  description: "An amount of money as a decimal string: 10^18 neuron are one token.",
+  description: "An amount in neuron as a decimal string. 1 token = 10^18 neuron.",
   read: (text) => parseNeuron(text).toString(),
   write: (value) => (typeof value === "bigint" ? value.toString() : undefined),
 });
@@ -58,36 +58,37 @@ export const NeuronScalar = defineScalar({
 /** A height, a size or a position. */
 export const BigIntScalar = defineScalar({
   name: "BigInt",
-  description: "A whole number from 0 to 2^256 - 1 as a decimal string. Small ones may be sent as a number.",
+  description:
+    "An integer from 0 to 2^256 - 1 as a decimal string. Safe integers may also be sent as a JSON number.",
   takesNumbers: true,
   read(text) {
     if (!/^(0|[1-9]\d{0,77})$/.test(text) || BigInt(text) >= 2n ** 256n)
-      throw refused("A BigInt is a whole number from 0 to 2^256 - 1, as a decimal string.");
+      throw refused("A BigInt is an integer from 0 to 2^256 - 1, as a decimal string.");
     return text;
   },
   write: (value) => (typeof value === "bigint" ? value.toString() : undefined),
 });
 
-/** A moment in UTC. */
+/** A timestamp in UTC. */
 export const DateTimeScalar = defineScalar({
   name: "DateTime",
-  description: "A moment in ISO 8601 with its zone, such as `2026-01-31T12:00:00.000Z`; UTC on output.",
+  description: "An ISO 8601 timestamp with a time zone, such as `2026-01-31T12:00:00.000Z`. UTC on output.",
   read(text) {
     const date = new Date(text);
     if (
       !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(text) ||
       Number.isNaN(date.getTime())
     )
-      throw refused("A DateTime is ISO 8601 with its zone, such as 2026-01-31T12:00:00Z.");
+      throw refused("A DateTime is an ISO 8601 timestamp with a time zone, such as 2026-01-31T12:00:00Z.");
     return date.toISOString();
   },
   write: (value) => (value instanceof Date ? value.toISOString() : undefined),
 });
 
-/** A place in a list or in a stream of events; only who made it reads it. */
+/** A position in a list or an event stream; only the service that issued it reads it. */
 export const CursorScalar = defineScalar({
   name: "Cursor",
-  description: "A place in a list or in a stream of events. Opaque: send it back as it came.",
+  description: "A position in a list or an event stream. Opaque: send it back unchanged.",
   read(text) {
     if (!/^[A-Za-z0-9_-]{1,512}$/.test(text))
       throw refused("This cursor is not one of ours.", "invalid_cursor");
@@ -96,7 +97,7 @@ export const CursorScalar = defineScalar({
   write: (value) => (typeof value === "string" ? value : undefined),
 });
 
-/** Any JSON, for what is passed on and not read by parts. */
+/** Any JSON, for values that are passed on as a whole. */
 export const JsonScalar = new GraphQLScalarType<unknown, unknown>({
   name: "JSON",
   description: "Any JSON value.",
@@ -104,7 +105,7 @@ export const JsonScalar = new GraphQLScalarType<unknown, unknown>({
   parseLiteral: readExactly,
 });
 
-/** All scalars of the public graph that GraphQL itself does not bring. */
+/** All custom scalars of the public graph. */
 const SCALARS: readonly GraphQLScalarType[] = [
   AddressScalar,
   HexScalar,
@@ -117,8 +118,8 @@ const SCALARS: readonly GraphQLScalarType[] = [
 ];
 
 /**
- * Makes a schema that was read from text, and so takes anything for our scalars, refuse what they refuse. What passes
- * is left as the client sent it, to be read where it is used.
+ * Adds our scalars' validation to a schema that was parsed from SDL, which would otherwise accept any value. Valid
+ * values stay as the client sent them, to be parsed where they are used.
  */
 export function checkScalars(schema: GraphQLSchema): void {
   for (const scalar of SCALARS) {
@@ -139,11 +140,11 @@ type ScalarDefinition<T extends string> = {
   readonly name: string;
   readonly description: string;
   /**
-   * Reads what a client sent into the one spelling that resolvers get. It stays text, because graphql-jit writes the
-   * literals of an operation into its code as JSON. Throws an `AppError` whose text is for the client.
+   * Normalises what a client sent into the one spelling that resolvers receive. It stays text, because graphql-jit
+   * writes the literals of an operation into its code as JSON. Throws an `AppError` whose text is for the client.
    */
   readonly read: (text: string) => T;
-  /** Writes a value of ours, undefined for what is none: a bug. */
+  /** Serialises a value; undefined for an invalid value, which is a bug. */
   readonly write: (value: unknown) => string | undefined;
   readonly takesNumbers?: boolean;
 };

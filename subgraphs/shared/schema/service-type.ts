@@ -1,10 +1,10 @@
 import type { ServiceType as Type } from "../../../src/inference/providers/provider.ts";
 import { defineEnum } from "./enumeration.ts";
 
-/** What a provider's service does. */
-export const ServiceType = defineEnum<Type>("ServiceType", "What a provider's service does.", {
-  chatbot: "Answers chats with text.",
-  "text-to-image": "Makes images out of text.",
-  "image-editing": "Changes images by text.",
-  "speech-to-text": "Writes down what is said.",
+/** The type of a provider's service. */
+export const ServiceType = defineEnum<Type>("ServiceType", "The type of a provider's service.", {
+  chatbot: "Chat completion.",
+  "text-to-image": "Image generation from text.",
+  "image-editing": "Image editing from text.",
+  "speech-to-text": "Audio transcription.",
 });

@@ -33,7 +33,7 @@ describeDatabases("a halt that an operator accepts", (kind) => {
     expect(await list(back)).toMatchObject([{ status: "confirmed" }]);
     const acceptance = new WatcherAcceptanceService(database, CHAIN_ID);
     await expect(acceptance.accept("deposits")).rejects.toThrow(
-      "The watcher deposits did not halt: it is following.",
+      "The watcher deposits is not halted: its state is following.",
     );
     await expect(acceptance.accept("depots")).rejects.toThrow("deposits: following");
     // Only the second comes back, alone in its block: its log has another number there.
@@ -44,7 +44,7 @@ describeDatabases("a halt that an operator accepts", (kind) => {
     const note = await until(async () => (await readStatuses(database)).get("deposits")?.note ?? false);
     expect(note).toMatch(/^a credited deposit of block \d+ or above is gone from the chain$/);
     await expect(new WatcherAcceptanceService(database, 16_661).accept("deposits")).rejects.toThrow(
-      "of another chain than 16661",
+      "does not follow chain 16661",
     );
     expect(await acceptance.accept("deposits")).toMatchObject({ state: HALTED, note });
     watcher.poke();

@@ -13,7 +13,7 @@ describe("an endpoint that fails", () => {
     const { watcher, lines } = watchDeposits(database, { urls: [proxy.url] });
     watcher.start();
     await until(() => watcher.status().state === "rpc_wrong_chain");
-    expect(lines.join()).toContain("RPC_URL answers chain id 16661, NETWORK=devnet is 16602");
+    expect(lines.join()).toContain("RPC_URL has chain id 16661, but NETWORK=devnet has 16602");
     expect(watcher.status().scannedBlock).toBeUndefined();
     await watcher.stop();
     const beside = watchDeposits(database, { urls: [proxy.url, chain.url] });
@@ -84,7 +84,7 @@ describe("an endpoint that fails", () => {
       return Number(block) > 12 ? { result: null } : "pass";
     };
     await until(() => watcher.status().state === "rpc_behind");
-    expect(lines.join()).toContain("it is 10 blocks behind what was read");
+    expect(lines.join()).toContain("it is 10 blocks behind the blocks already read");
     expect(watcher.status()).toMatchObject({ scannedBlock: 22n, lastReorgDepth: 0 });
     expect(await list(account)).toMatchObject([{ status: "seen" }]);
     proxy.judge = () => "pass";

@@ -176,7 +176,7 @@ describe("a chain that is not the one that was read", () => {
     await anew.deposit(other, 9n);
     await anew.mine(1);
     await until(() => watcher.status().state === "halted_deep_reorg");
-    expect(lines.join()).toContain("another block 0");
+    expect(lines.join()).toContain("a different block 0");
     await watcher.stop();
     const allowed = watchDeposits(database, { urls: [anew.url], confirmations: 1, resetOnNewGenesis: true });
     allowed.watcher.start();

@@ -86,7 +86,7 @@ test("a query over which the process crashes is refused and remembered, and thos
   expect(planner.pid).toBe(pid);
   expect(restarts()).toBe(1);
   expect(refusals()).toEqual(["crashed", "remembered"]);
-  expect(logged().match(/the query planner ended/g)).toHaveLength(1);
+  expect(logged().match(/the query planner exited/g)).toHaveLength(1);
 });
 
 test("a process that hangs is ended at the deadline: the query is refused, and the next one planned", async () => {
@@ -173,7 +173,7 @@ test("a supergraph that the planner cannot read makes every query unavailable, a
   const { planner, logged, restarts } = started({ waitMs: 300 }, "no schema");
   expect(codeOf(await settled(planner.plan("{x}", null, NO_OVERRIDES)))).toBe("unavailable");
   await until(() => restarts() >= 2);
-  expect(logged()).toContain("the query planner ended");
+  expect(logged()).toContain("the query planner exited");
 });
 
 test("the process ends with the one that started it, also when that is killed, and gets none of its secrets", async () => {

@@ -138,12 +138,12 @@ describe("a change of the public schema", () => {
       'type Query { "Ends here." Bad_name("An argument." Arg: Int): other } enum other { lower }',
     );
     expect(lintSchema(odd)).toEqual([
-      "Query.Bad_name is not spelt as a field",
-      "Query.Bad_name(Arg) is not spelt as a argument",
-      "other is not spelt as a type",
-      "other has no sentence that says what it is",
-      "other.lower is not spelt as a value",
-      "other.lower has no sentence that says what it is",
+      "Query.Bad_name does not follow the field naming rule",
+      "Query.Bad_name(Arg) does not follow the argument naming rule",
+      "other does not follow the type naming rule",
+      "other has no description that ends with a period",
+      "other.lower does not follow the value naming rule",
+      "other.lower has no description that ends with a period",
     ]);
   });
 });

@@ -163,7 +163,7 @@ describe("a socket is closed with", () => {
     const { secret } = await newOwner();
     const [first] = await Promise.all([1, 2, 3].map(() => openAcknowledged(secret)));
     const fourth = await openAcknowledged(secret);
-    expect(await fourth.closed).toMatchObject({ code: 4429, reason: "Too many sockets of one key" });
+    expect(await fourth.closed).toMatchObject({ code: 4429, reason: "Too many sockets for one key" });
     first?.socket.close();
     await first?.closed;
     const again = await openAcknowledged(secret);

@@ -193,7 +193,7 @@ describe("a file", () => {
     const half = await json(`/file/info/${unfinished.root}`);
     expect(half.data).toMatchObject({ finalized: false, uploadedSegNum: 1 });
     const many = await json(`/files/info?cid=${UNKNOWN}&cid=${known.data.tx.seq}&cid=0x12&cid=${file.root}`);
-    expect(many.data).toEqual([null, known.data, expect.stringMatching(/^A file is named by/), known.data]);
+    expect(many.data).toEqual([null, known.data, expect.stringMatching(/^A file id is/), known.data]);
     expect((await json("/files/info")).data).toBe("No cid specified");
     const tooMany = `/files/info?${"cid=1&".repeat(101)}`;
     expect((await json(tooMany)).data).toBe("Too many cid specified, exceeded 100");

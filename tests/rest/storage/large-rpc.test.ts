@@ -175,7 +175,7 @@ test("a call uploads 16 segments at once, and no more when its client has left",
     signal: left.signal,
     needMemory: () => {},
   });
-  await expect(run).rejects.toThrow("The client has left");
+  await expect(run).rejects.toThrow("The client has disconnected");
   expect([begun, most]).toEqual([20, 16]);
 });
 

@@ -18,7 +18,7 @@ test("with STORAGE_STATUS=legacy the statuses are those of the original gateway:
   };
   expect(await answerOf(`/file?root=${UNKNOWN}`)).toEqual([200, 101, null]);
   expect(await answerOf("/file")).toEqual([200, 1, "Either 'root' or 'txSeq' must be provided"]);
-  expect(await answerOf("/file/info/x")).toEqual([200, 1, expect.stringMatching(/^A file is named by/)]);
+  expect(await answerOf("/file/info/x")).toEqual([200, 1, expect.stringMatching(/^A file id is/)]);
   const file = await publisher.publish(randomBytes(1_000));
   expect(await answerOf(`/file/${file.root}/a`)).toEqual([200, 106, "invalid magic bytes"]);
   expect(await answerOf(`/file?root=${file.root}`, { range: "bytes=1000-" })).toEqual([

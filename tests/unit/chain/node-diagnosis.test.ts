@@ -60,7 +60,7 @@ describe("a message of SPEC 7", () => {
     const found = diagnose(message);
     expect(found).toMatchObject({ kind: "mismatched_state_root" });
     expect([found?.blockNumber, found?.stateRoots]).toEqual([blockNumber, stateRoots]);
-    expect(found?.never.join()).toMatch(/not skip the block by hand/);
+    expect(found?.never.join()).toMatch(/not skip the block manually/);
     if (blockNumber !== undefined) expect(found?.next.join()).toContain(`Report block ${blockNumber}`);
   });
 

@@ -65,14 +65,14 @@ test("an export that begins later is trimmed by its blocks' own numbers", async 
 
 test.each([
   ["ends below", chain(0, 1, 2), 3n, /ends with block 2, below 3/],
-  ["begins above", chain(5, 6), 3n, /begins with block 5, above 3/],
+  ["begins above", chain(5, 6), 3n, /starts with block 5, above 3/],
   ["has a gap", chain(0, 1, 3, 4), 4n, /Block 3 follows block 1/],
   ["is empty", Buffer.alloc(0), 1n, /is empty/],
-  ["breaks off", chain(0, 1, 2).subarray(0, -1), 3n, /breaks off in the block at byte \d+/],
+  ["breaks off", chain(0, 1, 2).subarray(0, -1), 3n, /truncated in the block at byte \d+/],
   ["is compressed", gzipSync(chain(0, 1)), 1n, /gunzip/],
-  ["is something else", Buffer.from("what is this"), 1n, /no block in RLP at byte 0/],
-  ["is a list of nothing", Buffer.from("c0", "hex"), 1n, /no block in RLP/],
-  ["claims to be huge", Buffer.from(`ff${"ff".repeat(8)}`, "hex"), 1n, /no block in RLP/],
+  ["is something else", Buffer.from("what is this"), 1n, /no RLP block at byte 0/],
+  ["is a list of nothing", Buffer.from("c0", "hex"), 1n, /no RLP block/],
+  ["claims to be huge", Buffer.from(`ff${"ff".repeat(8)}`, "hex"), 1n, /no RLP block/],
 ] as const)("an export that %s is refused, and nothing is written", async (_how, content, wanted, why) => {
   const { from, to } = newFiles(content);
   await expect(trimExport(from, wanted, to)).rejects.toThrow(why);

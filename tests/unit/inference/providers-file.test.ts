@@ -58,7 +58,7 @@ test("a chat's price may say what cached tokens and longer questions cost", () =
   expect(refused({ ...pricing, tiered_pricing: [] })).toThrow(/tiered_pricing/);
   expect(refused({ ...pricing, cached_prompt: 1 })).toThrow(/cached_prompt/);
   const image = { id: "paint", service_type: "text-to-image", pricing: { image: "7", cached_prompt: "1" } };
-  expect(() => read({ ...server, models: [image] })).toThrow(/needs image, and no other/);
+  expect(() => read({ ...server, models: [image] })).toThrow(/must have exactly image/);
 });
 
 test("images are priced each, sound by the second", () => {
@@ -91,7 +91,7 @@ test.each([
   ],
   [
     { providers: [{ ...server, models: [{ ...chat, pricing: { image: "1" } }] }] },
-    /needs prompt and completion/,
+    /must have exactly prompt and completion/,
   ],
   [{ providers: [{ ...server, models: [chat, chat] }] }, /the same model twice/],
 ])("%j is refused in one line", (file, message) => {

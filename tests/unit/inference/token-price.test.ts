@@ -48,12 +48,12 @@ test.each([
 test("a price that could not be read again is believed for a quarter of an hour, and then is unavailable", async () => {
   body = '{"usd":0.5}';
   const service = price(`http://127.0.0.1:${port}/`);
-  expect(() => service.current()).toThrow("not known now");
+  expect(() => service.current()).toThrow("currently unavailable");
   await service.refresh();
   body = "down";
   await expect(service.refresh()).rejects.toThrow();
   nowMs += 899_999;
   expect(service.current()).toBe(readUsd("0.5"));
   nowMs += 1;
-  expect(() => service.current()).toThrow("not known now");
+  expect(() => service.current()).toThrow("currently unavailable");
 });

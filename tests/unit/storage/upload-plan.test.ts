@@ -57,6 +57,6 @@ describe("an upload's plan", () => {
         { root, height: 0 },
       ],
     ])
-      expect(() => planUpload(1_000, nodes)).toThrow("A file of 1000 bytes has nodes of the heights 2.");
+      expect(() => planUpload(1_000, nodes)).toThrow("A file of 1000 bytes has nodes with the heights 2.");
   });
 });

@@ -4,101 +4,101 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
-/** Images to be made out of a text. */
+/** An image generation request. */
 export type ImageJobInput = {
   /** The id of the model. */
   model: string;
   /** Number of images, 1 to 10. Default: 1. */
   n?: number | null | undefined;
-  /** Further members of OpenAI's request. */
+  /** Additional members of OpenAI's request body. */
   options?: unknown;
-  /** What is to be seen. */
+  /** The description of the image. */
   prompt: string;
-  /** How to choose the provider. */
+  /** Routing preferences. */
   routing?: RoutingInput | null | undefined;
   /** Width and height in pixels, such as `512x512`. */
   size?: string | null | undefined;
-  /** Whether to check the provider's signature of the result. */
+  /** Whether to verify the provider's signature of the result. Default: false. */
   verifyTee?: boolean | null | undefined;
 };
 
-/** How a job stands. It never goes back, and the last three are final. */
+/** The status of a job. It never reverts; `COMPLETED`, `FAILED` and `CANCELLED` are final. */
 export type JobStatus =
-  /** It was taken back before it was begun, and cost nothing. */
+  /** The job was cancelled before it started and was not charged. */
   | 'CANCELLED'
-  /** It is done and paid for. */
+  /** The job is completed and charged. */
   | 'COMPLETED'
-  /** It was not done and cost nothing; `errorCode` says why. */
+  /** The job failed and was not charged; `errorCode` states why. */
   | 'FAILED'
-  /** It waits for a worker, and can still be cancelled. */
+  /** The job waits for a worker and can still be cancelled. */
   | 'PENDING'
-  /** A worker and a provider are at it. */
+  /** A worker and a provider are processing the job. */
   | 'PROCESSING';
 
-/** A kind of step in the history of a job. */
+/** The kind of a step in a job's history. */
 export type JobStep =
-  /** It was taken back. */
+  /** The job was cancelled and not charged. */
   | 'CANCELLED'
-  /** It is done and paid for. */
+  /** The job is completed and charged. */
   | 'COMPLETED'
-  /** It ended without a result, and cost nothing. */
+  /** The job failed and was not charged. */
   | 'FAILED'
-  /** The provider failed; another may be tried. */
+  /** The provider failed; another one may be tried. */
   | 'PROVIDER_FAILED'
-  /** It was taken on, and its money is held. */
+  /** The job was accepted and its cost is held. */
   | 'QUEUED'
-  /** Another worker took it over. */
+  /** Another worker took over the job. */
   | 'RESUMED'
-  /** The provider is at it. */
+  /** The provider is processing the job. */
   | 'RUNNING'
-  /** A worker took it. */
+  /** A worker started the job. */
   | 'STARTED'
-  /** A provider has it. */
+  /** The job was submitted to a provider. */
   | 'SUBMITTED';
 
-/** By what providers are ranked. */
+/** How providers are ranked. */
 export type ProviderSort =
-  /** The quickest first, by its first byte. */
+  /** Lowest time to first byte first. */
   | 'LATENCY'
-  /** The cheapest first. */
+  /** Cheapest first. */
   | 'PRICE';
 
-/** How to choose the provider; what is left out is the router's to choose. */
+/** Routing preferences. The router decides everything that is not set. */
 export type RoutingInput = {
-  /** Whether another provider may be tried when one fails. Default: true. */
+  /** Whether another provider may be tried if one fails. Default: true. */
   allowFallbacks?: boolean | null | undefined;
-  /** What output may cost at the most: USD for a million tokens. */
+  /** The maximum output price in USD per million tokens. */
   maxPriceUsdCompletion?: string | null | undefined;
-  /** What one image may cost at the most: USD. */
+  /** The maximum price of one image in USD. */
   maxPriceUsdImage?: string | null | undefined;
-  /** What input may cost at the most: USD for a million tokens, such as `0.25`. */
+  /** The maximum input price in USD per million tokens, such as `0.25`. */
   maxPriceUsdPrompt?: string | null | undefined;
-  /** The one provider to ask, and no other. */
+  /** The only provider to use. */
   provider?: string | null | undefined;
-  /** Which provider comes first. */
+  /** How to rank the providers. */
   sort?: ProviderSort | null | undefined;
-  /** How far a provider must be trusted at the least. */
+  /** The lowest acceptable trust mode. */
   trustMode?: TrustMode | null | undefined;
 };
 
-/** What a provider's service does. */
+/** The type of a provider's service. */
 export type ServiceType =
-  /** Answers chats with text. */
+  /** Chat completion. */
   | 'CHATBOT'
-  /** Changes images by text. */
+  /** Image editing from text. */
   | 'IMAGE_EDITING'
-  /** Writes down what is said. */
+  /** Audio transcription. */
   | 'SPEECH_TO_TEXT'
-  /** Makes images out of text. */
+  /** Image generation from text. */
   | 'TEXT_TO_IMAGE';
 
-/** How far a provider can be trusted. */
+/** The level of trust in a provider. */
 export type TrustMode =
-  /** What is sent to it is private to its enclave, too. */
+  /** As `VERIFIED`, and requests are readable only inside the provider's enclave. */
   | 'PRIVATE'
-  /** Nothing vouches for it. */
+  /** No verification. */
   | 'STANDARD'
-  /** Its answers can be verified. */
+  /** The provider's answers can be verified. */
   | 'VERIFIED';
 
 export type ImageModelsQueryVariables = Exact<{ [key: string]: never; }>;

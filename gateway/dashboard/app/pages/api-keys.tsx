@@ -65,11 +65,11 @@ type Key = {
   readonly trustMode: "VERIFIED" | "PRIVATE" | null;
 };
 
-/** The keys that OpenAI and Anthropic clients are given. */
+/** The keys for OpenAI and Anthropic clients. */
 export function ApiKeysPage() {
   const pages = usePages();
   const [onlyActive, setOnlyActive] = useState(true);
-  const [{ data, error, fetching }, ask] = useQuery({
+  const [{ data, error, fetching }, refetch] = useQuery({
     query: KEYS,
     variables: { status: onlyActive ? "ACTIVE" : null, after: pages.after },
   });
@@ -77,14 +77,14 @@ export function ApiKeysPage() {
   const [, create] = useMutation(CREATE);
   const [, update] = useMutation(UPDATE);
   const [, revoke] = useMutation(REVOKE);
-  const refresh = () => ask({ requestPolicy: "network-only" });
+  const refresh = () => refetch({ requestPolicy: "network-only" });
   const liveness = useLive(CHANGED, {}, refresh);
   const keys = data?.viewer.account?.apiKeys;
   const models = data?.models.nodes.map(({ id }) => id) ?? [];
   return (
     <Page
       title="API keys"
-      about="An sk- key lets a client ask models and spend this account's balance, within the limits you give it."
+      about="An sk- key lets a client call models and spend this account's balance, within the limits you set."
       actions={
         <>
           <Live liveness={liveness} />
@@ -96,18 +96,13 @@ export function ApiKeysPage() {
     >
       <label className="check">
         <input type="checkbox" checked={!onlyActive} onChange={() => setOnlyActive(!onlyActive)} />
-        Show revoked and expired keys as well
+        Include revoked and expired keys
       </label>
-      <Outcome
-        rows={keys?.nodes}
-        error={error}
-        fetching={fetching}
-        empty="There is no key yet. Create one to begin."
-      >
+      <Outcome rows={keys?.nodes} error={error} fetching={fetching} empty="No keys yet. Create one to start.">
         {(rows) => (
           <Table
             label="API keys"
-            heads={["Name", "Key", "State", "Used", "Limit", "Last used", "Expires", "May reach", ""]}
+            heads={["Name", "Key", "State", "Used", "Limit", "Last used", "Expires", "Models", ""]}
           >
             {rows.map((key) => (
               <tr key={key.id}>
@@ -131,7 +126,7 @@ export function ApiKeysPage() {
                 <td>
                   <Time at={key.expiresAt} />
                 </td>
-                <td>{key.allowedModels.length > 0 ? key.allowedModels.join(", ") : "every model"}</td>
+                <td>{key.allowedModels.length > 0 ? key.allowedModels.join(", ") : "all models"}</td>
                 <td className="actions">
                   <KeyActions of={key} onOpen={setOpen} />
                 </td>
@@ -174,7 +169,7 @@ export function ApiKeysPage() {
         }}
         consequence={({ preview }) => (
           <p>
-            Every client that uses <code>{preview}</code> is refused at once. This cannot be taken back.
+            Every client that uses <code>{preview}</code> is refused at once. This cannot be undone.
           </p>
         )}
       />
@@ -213,7 +208,7 @@ function LimitFields({ models, given }: { models: readonly string[]; given: Key 
         </p>
       )}
       <Choice
-        label="The limit begins anew"
+        label="Limit resets"
         name="period"
         options={PERIODS}
         defaultValue={given?.resetPeriod ?? "NEVER"}
@@ -223,16 +218,16 @@ function LimitFields({ models, given }: { models: readonly string[]; given: Key 
         name="expires"
         type="datetime-local"
         defaultValue={given?.expiresAt ? localTime(given.expiresAt) : ""}
-        hint="In the time of this computer. Empty: never."
+        hint="In this computer's time zone. Empty: never."
       />
       <Choice
-        label="Least trust in a provider"
+        label="Minimum provider trust"
         name="trust"
         options={TRUST}
         defaultValue={given?.trustMode ?? ""}
       />
       <fieldset>
-        <legend>Models (none chosen: every model)</legend>
+        <legend>Models (none selected: all models)</legend>
         {listed.map((model) => (
           <label key={model} className="check">
             <input
@@ -252,7 +247,7 @@ function LimitFields({ models, given }: { models: readonly string[]; given: Key 
 function termsOf(form: FormData): Terms {
   const limit = String(form.get("limit")).trim();
   const creditLimit = limit === "" ? null : toNeuron(limit);
-  if (creditLimit === undefined) throw new Error("The limit is an amount such as 2.5.");
+  if (creditLimit === undefined) throw new Error("The limit must be an amount such as 2.5.");
   const expires = String(form.get("expires"));
   const trust = String(form.get("trust"));
   return {

@@ -28,31 +28,29 @@ const SEEN = graphql(
   "subscription DepositsSeen($after: Cursor) { depositSeen(after: $after) { cursor status } }",
 );
 
-/** Money that came in, and the way to send more. */
+/** The account's deposits, and how to make one. */
 export function DepositsPage() {
   const { network } = useSession();
   const pages = usePages();
-  const [{ data, error, fetching }, ask] = useQuery({ query: DEPOSITS, variables: { after: pages.after } });
-  const liveness = useLive(SEEN, {}, () => ask({ requestPolicy: "network-only" }));
+  const [{ data, error, fetching }, refetch] = useQuery({
+    query: DEPOSITS,
+    variables: { after: pages.after },
+  });
+  const liveness = useLive(SEEN, {}, () => refetch({ requestPolicy: "network-only" }));
   const account = data?.viewer.account;
   const link = (hash: string) => network?.explorerUrl && `${network.explorerUrl}/tx/${hash}`;
   return (
     <Page title="Deposits" actions={<Live liveness={liveness} />}>
       <dl className="figures">
-        <Figure label="Deposited and not spent">
+        <Figure label="Unspent deposits">
           {account?.balance && <Money neuron={account.balance.deposit} />}
         </Figure>
         <Figure label="Credit">{account?.balance && <Money neuron={account.balance.credit} />}</Figure>
         <Figure label="Available">{account?.balance && <Money neuron={account.balance.available} />}</Figure>
       </dl>
-      <DepositCard onSent={() => ask({ requestPolicy: "network-only" })} />
-      <Card title="What came in">
-        <Outcome
-          rows={account?.deposits?.nodes}
-          error={error}
-          fetching={fetching}
-          empty="Nothing came in yet."
-        >
+      <DepositCard onSent={() => refetch({ requestPolicy: "network-only" })} />
+      <Card title="Deposits received">
+        <Outcome rows={account?.deposits?.nodes} error={error} fetching={fetching} empty="No deposits yet.">
           {(rows) => (
             <Table label="Deposits" heads={["Seen", "Amount", "State", "Confirmations", "Transaction"]}>
               {rows.map((deposit) => (
@@ -90,7 +88,7 @@ export function DepositsPage() {
 }
 
 function Confirmations({ of, required }: { of: number; required: number }) {
-  if (required === 0) return <span className="quiet">none needed</span>;
+  if (required === 0) return <span className="quiet">none required</span>;
   const shown = Math.min(of, required);
   return (
     <>
@@ -107,13 +105,14 @@ function DepositCard({ onSent }: { onSent(): void }) {
   const network = useNetwork();
   const wallet = useWallet();
   const vault = network.contracts.find(({ name }) => name === "ROUTER_VAULT")?.address;
-  if (!vault) return <p className="empty">This network has no vault that takes deposits.</p>;
+  if (!vault) return <p className="empty">This network has no deposit vault.</p>;
   if (network.id !== "devnet")
     return (
       <Card title="Deposit">
         <p>
           Send {network.symbol} to the router's vault <code className="selectable">{vault}</code> with the
-          call that the network's own page describes. What arrives for this account appears below by itself.
+          call described in the network's own documentation. Deposits to this account appear below
+          automatically.
         </p>
       </Card>
     );
@@ -123,7 +122,7 @@ function DepositCard({ onSent }: { onSent(): void }) {
         label={wallet ? `Deposit with ${wallet.name}` : "Looking for a wallet…"}
         send={async (form) => {
           const value = toNeuron(String(form.get("amount")));
-          if (!value || value === "0") throw new Error("The amount is a number such as 2.5.");
+          if (!value || value === "0") throw new Error("The amount must be a number such as 2.5.");
           if (!wallet || !address) throw new Error("No wallet was found.");
           const chain = network.walletParameters as WalletChain;
           await wallet.send({ to: vault, data: depositCall(address), value, chain });

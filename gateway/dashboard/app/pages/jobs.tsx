@@ -42,24 +42,24 @@ const CANCEL = graphql("mutation CancelJob($id: ID!) { cancelImageJob(id: $id) {
 type Progress = ResultOf<typeof ALL_PROGRESS>["imageJobsProgress"];
 type Step = ResultOf<typeof PROGRESS>["imageJobProgress"];
 
-/** All image jobs, live, or one of them with its steps and its pictures. */
+/** All image jobs, live, or one of them with its steps and images. */
 export function JobsPage({ id }: { id: string | undefined }) {
   return id ? <OneJob key={id} id={id} /> : <AllJobs />;
 }
 
 function AllJobs() {
   const pages = usePages();
-  const [{ data, error, fetching }, ask] = useQuery({ query: JOBS, variables: { after: pages.after } });
-  const [news, setNews] = useState<ReadonlyMap<string, Progress>>(new Map());
+  const [{ data, error, fetching }, refetch] = useQuery({ query: JOBS, variables: { after: pages.after } });
+  const [updates, setUpdates] = useState<ReadonlyMap<string, Progress>>(new Map());
   const jobs = data?.imageJobs;
   const liveness = useLive(ALL_PROGRESS, {}, ({ imageJobsProgress: step }) => {
-    setNews((known) => new Map(known).set(step.jobId, step));
-    if (!jobs?.nodes.some(({ id }) => id === step.jobId)) ask({ requestPolicy: "network-only" });
+    setUpdates((known) => new Map(known).set(step.jobId, step));
+    if (!jobs?.nodes.some(({ id }) => id === step.jobId)) refetch({ requestPolicy: "network-only" });
   });
   return (
     <Page
       title="Jobs"
-      about="Pictures that are made while you wait for nothing. A job is charged once, when it is done."
+      about="Images generated in the background. A job is charged once, when it completes."
       actions={<Live liveness={liveness} />}
     >
       <Outcome
@@ -75,7 +75,7 @@ function AllJobs() {
         {(rows) => (
           <Table label="Jobs" heads={["Made", "Model", "State", "Progress", "Provider", "Try"]}>
             {rows.map((job) => {
-              const now = { ...job, ...news.get(job.id) };
+              const now = { ...job, ...updates.get(job.id) };
               return (
                 <tr key={job.id}>
                   <td>
@@ -115,28 +115,28 @@ function OneJob({ id }: { id: string }) {
   );
 }
 
-/** The steps of a job that this page saw before it was reloaded. They are with its place in the history, and go with it. */
-function keptSteps(id: string): readonly Step[] {
+/** The steps of a job received before a reload. They are stored in the history entry, and dropped with it. */
+function storedSteps(id: string): readonly Step[] {
   const { job } = (history.state ?? {}) as { job?: { id: string; steps: readonly Step[] } };
   return job?.id === id ? job.steps : [];
 }
 
-/** One job as it goes: how far it is, each step, and its pictures in the end. */
+/** One job, live: its progress, each step, and finally its images. */
 export function JobView({ id }: { id: string }) {
-  const [{ data, error, fetching }, ask] = useQuery({ query: JOB, variables: { id } });
-  const [kept] = useState(() => keptSteps(id));
-  const [steps, setSteps] = useState(kept);
+  const [{ data, error, fetching }, refetch] = useQuery({ query: JOB, variables: { id } });
+  const [stored] = useState(() => storedSteps(id));
+  const [steps, setSteps] = useState(stored);
   useEffect(() => {
     if (steps.length > 0) history.replaceState({ ...history.state, job: { id, steps } }, "");
   }, [id, steps]);
   const [, cancel] = useMutation(CANCEL);
-  const newest = kept.at(-1);
+  const newest = stored.at(-1);
   const liveness = useLive(
     newest && isFinal(newest.status) ? null : PROGRESS,
     { id },
     ({ imageJobProgress: step }) => {
       setSteps((known) => (known.some((other) => other.id === step.id) ? known : [...known, step]));
-      if (isFinal(step.status)) ask({ requestPolicy: "network-only" });
+      if (isFinal(step.status)) refetch({ requestPolicy: "network-only" });
     },
     newest?.cursor,
   );
@@ -146,7 +146,7 @@ export function JobView({ id }: { id: string }) {
       rows={data ? (data.imageJob ? [data.imageJob] : []) : undefined}
       error={error}
       fetching={fetching}
-      empty="There is no such job."
+      empty="Job not found."
     >
       {([job]) => {
         if (!job) return null;
@@ -161,7 +161,11 @@ export function JobView({ id }: { id: string }) {
                 <Fraction status={status} fraction={last?.fraction ?? job.fraction} />
               </Figure>
               <Figure label="Cost">
-                {job.request?.cost ? <Money neuron={job.request.cost.total} places={9} /> : "when it is done"}
+                {job.request?.cost ? (
+                  <Money neuron={job.request.cost.total} places={9} />
+                ) : (
+                  "when it completes"
+                )}
               </Figure>
               <Figure label="Model">{job.modelId}</Figure>
             </dl>
@@ -172,7 +176,7 @@ export function JobView({ id }: { id: string }) {
                 act={async () => {
                   const done = await cancel({ id });
                   if (done.error) throw new Error(reasonOf(done.error));
-                  ask({ requestPolicy: "network-only" });
+                  refetch({ requestPolicy: "network-only" });
                 }}
               >
                 Cancel
@@ -184,7 +188,7 @@ export function JobView({ id }: { id: string }) {
                   <figure key={image.b64Json.slice(0, 64) + String(n)}>
                     <img
                       src={`data:image/png;base64,${image.b64Json}`}
-                      alt={image.revisedPrompt ?? `Picture ${n + 1}`}
+                      alt={image.revisedPrompt ?? `Image ${n + 1}`}
                     />
                     {image.revisedPrompt && <figcaption>{image.revisedPrompt}</figcaption>}
                   </figure>
@@ -200,7 +204,7 @@ export function JobView({ id }: { id: string }) {
                       <>
                         {" at "}
                         <Hash of={step.provider} />
-                        {step.attempt > 1 && `, try ${step.attempt}`}
+                        {step.attempt > 1 && `, attempt ${step.attempt}`}
                       </>
                     )}
                     {step.fraction !== null && `, ${Math.round(step.fraction * 100)} %`}

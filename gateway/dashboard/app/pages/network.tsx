@@ -16,13 +16,13 @@ const NETWORK = graphql(`
 `);
 const EVERY_MS = 5_000;
 
-/** The chain that is served, how far it was read, and its contracts. */
+/** The network, how far its chain is scanned, and its contracts. */
 export function NetworkPage() {
-  const [{ data, error, fetching }, ask] = useQuery({ query: NETWORK });
+  const [{ data, error, fetching }, refetch] = useQuery({ query: NETWORK });
   useEffect(() => {
-    const timer = setInterval(() => ask({ requestPolicy: "network-only" }), EVERY_MS);
+    const timer = setInterval(() => refetch({ requestPolicy: "network-only" }), EVERY_MS);
     return () => clearInterval(timer);
-  }, [ask]);
+  }, [refetch]);
   return (
     <Page title="Network">
       <Outcome rows={data ? [data.network] : undefined} error={error} fetching={fetching} empty="">
@@ -31,13 +31,13 @@ export function NetworkPage() {
             <>
               <dl className="figures">
                 <Figure label="Network">{network.name}</Figure>
-                <Figure label="Chain id">
+                <Figure label="Chain ID">
                   {network.chainId} ({network.chainIdHex})
                 </Figure>
-                <Figure label="Newest block">{network.head?.number ?? "not known"}</Figure>
+                <Figure label="Latest block">{network.head?.number ?? "unknown"}</Figure>
               </dl>
-              <Card title="How far the chain was read">
-                <Table label="Watchers" heads={["What", "State", "Read to", "Behind", "Last reorganisation"]}>
+              <Card title="Chain watchers">
+                <Table label="Watchers" heads={["Watcher", "State", "Scanned to", "Behind", "Last reorg"]}>
                   {network.watchers.map((watcher) => (
                     <tr key={watcher.name}>
                       <td>{watcher.name}</td>

@@ -20,15 +20,15 @@ const DIAGNOSE = graphql(`
   }
 `);
 
-/** The operator's own node: how it fares, which rules it keeps, and what its messages mean. */
+/** The operator's own node: its state, its rules, and explanations of its messages. */
 export function NodePage() {
-  const [{ data, error, fetching }, ask] = useQuery({ query: NODE });
+  const [{ data, error, fetching }, refetch] = useQuery({ query: NODE });
   const node = data?.operatorNode;
   return (
     <Page
       title="Node"
       about="The validator node that this gateway's operator runs."
-      actions={<Button onClick={() => ask({ requestPolicy: "network-only" })}>Look again</Button>}
+      actions={<Button onClick={() => refetch({ requestPolicy: "network-only" })}>Refresh</Button>}
     >
       {fetching && !data && <Loading />}
       {error && !node?.preflight && (
@@ -50,7 +50,7 @@ export function NodePage() {
               <dd>
                 {node.consensus.latestHeight ?? "–"} {node.consensus.catchingUp && <Badge state="SYNCING" />}
               </dd>
-              <dt>Newest block</dt>
+              <dt>Latest block</dt>
               <dd>
                 <Time at={node.consensus.latestBlockAt} />
               </dd>
@@ -83,7 +83,7 @@ export function NodePage() {
         </div>
       )}
       {node?.preflight && (
-        <Card title="Rules of running it">
+        <Card title="Operating rules">
           <Table label="Rules" heads={["Rule", "Verdict", "Found", "Next"]}>
             {node.preflight.map((check) => (
               <tr key={check.rule}>
@@ -111,9 +111,9 @@ function Diagnosis() {
     variables: { message: wanted },
     pause: wanted.length < 8,
   });
-  const found = wanted.length < 8 ? undefined : data?.operatorNode.diagnose;
+  const diagnosis = wanted.length < 8 ? undefined : data?.operatorNode.diagnose;
   return (
-    <Card title="What does this message mean?">
+    <Card title="Explain a message">
       <TextField
         label="A line of the node's log"
         rows={3}
@@ -121,20 +121,20 @@ function Diagnosis() {
         onChange={(event) => setMessage(event.currentTarget.value)}
       />
       {error && wanted.length >= 8 && <p className="quiet">{reasonOf(error)}</p>}
-      {found && (
+      {diagnosis && (
         <>
-          <p>{found.cause}</p>
+          <p>{diagnosis.cause}</p>
           <ol>
-            {found.next.map((step) => (
+            {diagnosis.next.map((step) => (
               <li key={step}>{step}</li>
             ))}
           </ol>
-          {found.never.map((step) => (
+          {diagnosis.never.map((step) => (
             <p key={step} className="failure">
               {step}
             </p>
           ))}
-          {found.retrimFrom && <p>Trim the export again from block {found.retrimFrom} on.</p>}
+          {diagnosis.retrimFrom && <p>Trim the export again from block {diagnosis.retrimFrom} on.</p>}
         </>
       )}
     </Card>

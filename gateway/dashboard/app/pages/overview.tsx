@@ -37,14 +37,14 @@ const DAYS = 30;
 const DAY_MS = 86_400_000;
 const NEWEST = 5;
 
-/** What an account has, spends and sees fail. */
+/** The account's balance, spending and failures. */
 export function OverviewPage() {
   const [from] = useState(() => new Date(Math.floor(Date.now() / DAY_MS - DAYS + 1) * DAY_MS).toISOString());
-  const [{ data, error, fetching }, ask] = useQuery({ query: OVERVIEW, variables: { from } });
+  const [{ data, error, fetching }, refetch] = useQuery({ query: OVERVIEW, variables: { from } });
   const [moved, setMoved] = useState<ResultOf<typeof BALANCE>["balanceChanged"]["balance"]>();
   const { symbol } = useNetwork();
   const account = data?.viewer.account;
-  const refresh = useRefresh(() => ask({ requestPolicy: "network-only" }));
+  const refresh = useRefresh(() => refetch({ requestPolicy: "network-only" }));
   const liveness = useLive(BALANCE, {}, ({ balanceChanged }) => {
     setMoved(balanceChanged.balance);
     if (balanceChanged.cause !== "HOLD") refresh();
@@ -61,18 +61,20 @@ export function OverviewPage() {
         rows={account ? [account] : undefined}
         error={error}
         fetching={fetching}
-        empty="There is no account."
+        empty="No account found."
       >
         {() => (
           <>
             <dl className="figures">
               <Figure label="Available">{balance && <Money neuron={balance.available} />}</Figure>
-              <Figure label="Held by requests under way">{balance && <Money neuron={balance.held} />}</Figure>
+              <Figure label="Held by requests in progress">
+                {balance && <Money neuron={balance.held} />}
+              </Figure>
               <Figure label={`Spent in ${DAYS} days`}>{usage && <Money neuron={usage.stats.cost} />}</Figure>
               <Figure label={`Requests in ${DAYS} days`}>{usage?.stats.requests}</Figure>
             </dl>
             <div className="columns">
-              <Card title="Spend a day">
+              <Card title="Spend per day">
                 <Suspense fallback={<Loading />}>
                   <DayChart label="Spend" unit={symbol} days={days} />
                 </Suspense>
@@ -82,10 +84,10 @@ export function OverviewPage() {
               </Card>
             </div>
             <div className="columns">
-              <Card title="Newest requests" aside={<Link to="/requests">All</Link>}>
+              <Card title="Latest requests" aside={<Link to="/requests">All</Link>}>
                 <Newest requests={requests.slice(0, NEWEST)} empty="No requests yet. Try the playground." />
               </Card>
-              <Card title="Failures among the newest 50">
+              <Card title="Failures in the latest 50">
                 <Newest requests={failed.slice(0, NEWEST)} empty="None." />
               </Card>
             </div>
@@ -121,7 +123,7 @@ function countByModel(daily: readonly Day[]): readonly (readonly [string, number
 
 function ModelBars({ models }: { models: readonly (readonly [string, number])[] }) {
   const most = Math.max(1, ...models.map(([, count]) => count));
-  if (models.length === 0) return <p className="empty">Nothing was asked yet.</p>;
+  if (models.length === 0) return <p className="empty">No requests yet.</p>;
   return (
     <ul className="bars">
       {models.map(([model, count]) => (
@@ -166,7 +168,7 @@ function Newest({ requests, empty }: { requests: readonly Request[]; empty: stri
   );
 }
 
-/** The first three steps of a newcomer. */
+/** The first three steps of a new user. */
 function Welcome({ isNew }: { isNew: boolean }) {
   const { network } = useSession();
   if (!isNew) return null;
@@ -178,11 +180,11 @@ function Welcome({ isNew }: { isNew: boolean }) {
           {network?.id === "devnet" && ": the development wallet has done so already"}.
         </li>
         <li>
-          <Link to="/keys">Make an API key</Link> and give it to any OpenAI client with this base URL:{" "}
+          <Link to="/keys">Create an API key</Link> and give it to any OpenAI client with this base URL:{" "}
           <code className="selectable">{location.origin}/v1</code>
         </li>
         <li>
-          Or ask from here, in the <Link to="/playground">playground</Link>.
+          Or try it here, in the <Link to="/playground">playground</Link>.
         </li>
       </ol>
     </Card>

@@ -45,17 +45,17 @@ const TRANSCRIBE = graphql(`
 
 const KEY_HOURS = 1;
 const KEY_LIMIT = "1";
-/** In base64 a little less than the 512 KiB that the graph takes. */
+/** In base64 slightly less than the 512 KiB that the GraphQL API accepts. */
 const MAX_FILE_BYTES = 380_000;
 
-/** Tries every kind of model with a key of its own, which is in this page's memory and ends by itself. */
+/** Tries every kind of model with its own API key, which stays in this page's memory and expires. */
 export function PlaygroundPage() {
   const [apiKey, setApiKey] = useState<string>();
   const [{ data, error, fetching }] = useQuery({ query: MODELS });
   return (
     <Page
       title="Playground"
-      about="Ask models as your users would. What is asked here is billed like any request."
+      about="Try models as your users would. Requests from here are billed like any other."
     >
       {apiKey ? (
         <Outcome
@@ -71,8 +71,8 @@ export function PlaygroundPage() {
               <>
                 <Chat apiKey={apiKey} models={of("CHATBOT")} />
                 <div className="columns">
-                  <Pictures apiKey={apiKey} models={of("TEXT_TO_IMAGE")} />
-                  <Sound apiKey={apiKey} models={of("SPEECH_TO_TEXT")} />
+                  <Images apiKey={apiKey} models={of("TEXT_TO_IMAGE")} />
+                  <Transcription apiKey={apiKey} models={of("SPEECH_TO_TEXT")} />
                 </div>
               </>
             );
@@ -91,8 +91,8 @@ function KeyCard({ onKey }: { onKey(secret: string): void }) {
   return (
     <Card title="A key for this page">
       <p>
-        Asking needs an API key. One for this page ends in {KEY_HOURS} hour, spends at most {KEY_LIMIT}{" "}
-        {symbol}, and is forgotten when you leave.
+        Requests need an API key. A key for this page expires in {KEY_HOURS} hour, spends at most {KEY_LIMIT}{" "}
+        {symbol}, and is discarded when you leave.
       </p>
       <ActionButton
         kind="primary"
@@ -104,17 +104,17 @@ function KeyCard({ onKey }: { onKey(secret: string): void }) {
           onKey(made.data.createApiKey.secret);
         }}
       >
-        Make a key for this page
+        Create a key for this page
       </ActionButton>
       <Form
         label="Use this key"
         send={async (form) => {
           const secret = String(form.get("secret")).trim();
-          if (!secret.startsWith("sk-")) throw new Error("An API key begins with sk-.");
+          if (!secret.startsWith("sk-")) throw new Error("An API key starts with sk-.");
           onKey(secret);
         }}
       >
-        <Field label="Or one that you have" name="secret" type="password" required autoComplete="off" />
+        <Field label="Or an existing key" name="secret" type="password" required autoComplete="off" />
       </Form>
     </Card>
   );
@@ -143,8 +143,8 @@ function Chat({ apiKey, models }: { apiKey: string; models: readonly string[] })
   useEffect(() => () => leaving.current?.abort(), []);
   const send = async (form: FormData) => {
     const content = String(form.get("question")).trim();
-    const asked: readonly Turn[] = [...turns, { id: turns.length, role: "user", content }];
-    setTurns(asked);
+    const thread: readonly Turn[] = [...turns, { id: turns.length, role: "user", content }];
+    setTurns(thread);
     setFailure(undefined);
     setComing("");
     const abort = new AbortController();
@@ -152,7 +152,7 @@ function Chat({ apiKey, models }: { apiKey: string; models: readonly string[] })
     let answer = "";
     let bill: Bill | undefined;
     try {
-      const messages = asked.map((turn) => ({ role: turn.role, content: turn.content }));
+      const messages = thread.map((turn) => ({ role: turn.role, content: turn.content }));
       await stream(
         apiKey,
         CHAT,
@@ -169,7 +169,10 @@ function Chat({ apiKey, models }: { apiKey: string; models: readonly string[] })
     } finally {
       setComing(undefined);
       if (answer !== "")
-        setTurns([...asked, { id: asked.length, role: "assistant", content: answer, ...(bill && { bill }) }]);
+        setTurns([
+          ...thread,
+          { id: thread.length, role: "assistant", content: answer, ...(bill && { bill }) },
+        ]);
     }
   };
   return (
@@ -204,7 +207,7 @@ function Chat({ apiKey, models }: { apiKey: string; models: readonly string[] })
               <TextField label="Your question" name="question" required rows={3} />
               <label className="check">
                 <input type="checkbox" checked={verify} onChange={() => setVerify(!verify)} />
-                Have the provider vouch for its answer (verify_tee)
+                Verify the provider's signature of the answer (verify_tee)
               </label>
             </Form>
           ) : (
@@ -220,14 +223,14 @@ function BillLine({ bill }: { bill: Bill }) {
   return (
     <p className="quiet">
       Answered by <Hash of={bill.provider} /> for <Money neuron={bill.cost.total} places={12} />.{" "}
-      {bill.teeVerified === true && "Its enclave vouched for it. "}
-      {bill.teeVerified === false && "Its enclave did not vouch for it. "}
+      {bill.teeVerified === true && "Its enclave's signature is valid. "}
+      {bill.teeVerified === false && "Its enclave's signature could not be verified. "}
       <Link to={`/requests/${bill.requestId}`}>Details</Link>
     </p>
   );
 }
 
-/** Who would be asked now, and why others would not. */
+/** The providers that a request would use now, and why others are excluded. */
 function Preview({ apiKey, model }: { apiKey: string; model: string }) {
   const [preview, setPreview] = useState<{
     readonly providers: readonly {
@@ -246,10 +249,10 @@ function Preview({ apiKey, model }: { apiKey: string; model: string }) {
   }, [apiKey, model]);
   return (
     <p className="quiet preview">
-      {preview?.providers.length === 0 && "No provider is available now."}
+      {preview?.providers.length === 0 && "No provider is available at the moment."}
       {preview?.providers.map(({ address, health }, n) => (
         <span key={address}>
-          {n === 0 ? "Asked first: " : "then "}
+          {n === 0 ? "First choice: " : "then "}
           <Hash of={address} />
           {health.latencyMs !== null && ` (${health.latencyMs} ms)`}{" "}
         </span>
@@ -263,15 +266,15 @@ function Preview({ apiKey, model }: { apiKey: string; model: string }) {
   );
 }
 
-function Pictures({ apiKey, models }: { apiKey: string; models: readonly string[] }) {
+function Images({ apiKey, models }: { apiKey: string; models: readonly string[] }) {
   const [job, setJob] = useState<string>();
   return (
-    <Card title="Picture">
+    <Card title="Image">
       {models.length === 0 ? (
-        <p className="empty">No provider makes pictures at the moment.</p>
+        <p className="empty">No provider generates images at the moment.</p>
       ) : (
         <Form
-          label="Make it"
+          label="Generate"
           send={async (form) => {
             const input = { model: String(form.get("model")), prompt: String(form.get("prompt")).trim() };
             const { submitImageJob } = await ask(apiKey, SUBMIT, { input });
@@ -279,7 +282,7 @@ function Pictures({ apiKey, models }: { apiKey: string; models: readonly string[
           }}
         >
           <Choice label="Model" name="model" options={Object.fromEntries(models.map((id) => [id, id]))} />
-          <TextField label="What it shows" name="prompt" required rows={2} />
+          <TextField label="Prompt" name="prompt" required rows={2} />
         </Form>
       )}
       {job && <JobView key={job} id={job} />}
@@ -287,7 +290,7 @@ function Pictures({ apiKey, models }: { apiKey: string; models: readonly string[
   );
 }
 
-function Sound({ apiKey, models }: { apiKey: string; models: readonly string[] }) {
+function Transcription({ apiKey, models }: { apiKey: string; models: readonly string[] }) {
   const [result, setResult] = useState<{ text: string; bill: Bill }>();
   return (
     <Card title="Transcription">
@@ -298,9 +301,11 @@ function Sound({ apiKey, models }: { apiKey: string; models: readonly string[] }
           label="Transcribe"
           send={async (form) => {
             const file = form.get("file");
-            if (!(file instanceof File) || file.size === 0) throw new Error("Choose a sound file.");
+            if (!(file instanceof File) || file.size === 0) throw new Error("Choose an audio file.");
             if (file.size > MAX_FILE_BYTES)
-              throw new Error("This page takes up to 380 kB. Send longer ones to /v1/audio/transcriptions.");
+              throw new Error(
+                "This page accepts up to 380 kB. Send larger files to /v1/audio/transcriptions.",
+              );
             const fileBase64 = toBase64(new Uint8Array(await file.arrayBuffer()));
             const input = { model: String(form.get("model")), fileBase64, filename: file.name };
             const { transcribe } = await ask(apiKey, TRANSCRIBE, { input });
@@ -308,7 +313,7 @@ function Sound({ apiKey, models }: { apiKey: string; models: readonly string[] }
           }}
         >
           <Choice label="Model" name="model" options={Object.fromEntries(models.map((id) => [id, id]))} />
-          <Field label="Sound file" name="file" type="file" accept="audio/*" required />
+          <Field label="Audio file" name="file" type="file" accept="audio/*" required />
         </Form>
       )}
       {result && (

@@ -18,18 +18,21 @@ const PROVIDERS = graphql(`
 `);
 const EVERY_MS = 5_000;
 
-/** What was seen of each provider so far. It outlives the page, and is gone with a reload. */
+/** The samples of each provider so far. They outlive the page component, and are lost on reload. */
 const seen = new Map<string, readonly Sample[]>();
 
-/** Who answers, at which price, and how they fare. */
+/** The providers, with their prices and health. */
 export function ProvidersPage() {
   const pages = usePages();
-  const [{ data, error, fetching }, ask] = useQuery({ query: PROVIDERS, variables: { after: pages.after } });
+  const [{ data, error, fetching }, refetch] = useQuery({
+    query: PROVIDERS,
+    variables: { after: pages.after },
+  });
   const [history, setHistory] = useState<ReadonlyMap<string, readonly Sample[]>>(seen);
   useEffect(() => {
-    const timer = setInterval(() => ask({ requestPolicy: "network-only" }), EVERY_MS);
+    const timer = setInterval(() => refetch({ requestPolicy: "network-only" }), EVERY_MS);
     return () => clearInterval(timer);
-  }, [ask]);
+  }, [refetch]);
   const rows = data?.providers.nodes;
   useEffect(() => {
     if (!rows) return;
@@ -41,25 +44,22 @@ export function ProvidersPage() {
     setHistory(new Map(seen));
   }, [rows]);
   return (
-    <Page
-      title="Providers"
-      about="Prices are per token of text, or per picture. Latency is to the first byte."
-    >
-      <Outcome rows={rows} error={error} fetching={fetching} empty="No provider is known.">
+    <Page title="Providers" about="Prices are per token of text, or per image. Latency is to the first byte.">
+      <Outcome rows={rows} error={error} fetching={fetching} empty="No providers found.">
         {(found) => (
           <Table
             label="Providers"
             heads={[
               "Provider",
               "Offers",
-              "Price in, out",
+              "Price in / out",
               "Trust",
               "State",
               "Latency",
-              "Health of late",
+              "Recent health",
               "Answered",
-              "Under way",
-              "Row of",
+              "In progress",
+              "Updated on chain",
             ]}
           >
             {found.map((provider) => (

@@ -44,23 +44,26 @@ const REQUEST = graphql(`
   }
 `);
 
-/** Ids are ours, or of a client that sent one as `X-Request-ID`. */
+/** Ids are ours, or sent by a client as `X-Request-ID`. */
 const ID = /^[A-Za-z0-9._:-]{8,64}$/;
 
-/** All requests, or one of them whole. */
+/** All requests, or the details of one. */
 export function RequestsPage({ id }: { id: string | undefined }) {
   return id ? <OneRequest id={decodeURIComponent(id)} /> : <AllRequests />;
 }
 
 function AllRequests() {
   const pages = usePages();
-  const [wanted, setWanted] = useState("");
-  const [{ data, error, fetching }, ask] = useQuery({ query: REQUESTS, variables: { after: pages.after } });
-  // Every request moves money twice: when it begins and when it ends.
-  const refresh = useRefresh(() => ask({ requestPolicy: "network-only" }));
+  const [search, setSearch] = useState("");
+  const [{ data, error, fetching }, refetch] = useQuery({
+    query: REQUESTS,
+    variables: { after: pages.after },
+  });
+  // Every request changes the balance twice: when it starts and when it ends.
+  const refresh = useRefresh(() => refetch({ requestPolicy: "network-only" }));
   const liveness = useLive(MOVED, {}, refresh);
   const requests = data?.viewer.account?.requests;
-  const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const rows = requests?.nodes.filter((row) => {
     const { id, modelId, providerAddress, status, errorCode, apiKey, evidence } = row;
     const text = [id, modelId, providerAddress, status, errorCode, apiKey?.name, evidence?.verdict]
@@ -71,21 +74,21 @@ function AllRequests() {
   return (
     <Page
       title="Requests"
-      about="What was asked, who answered, and what it cost. Prompts and answers are not kept."
+      about="Every request with its provider and cost. Prompts and answers are not stored."
       actions={<Live liveness={liveness} />}
     >
       <Field
         label="Search this page"
         type="search"
-        value={wanted}
+        value={search}
         placeholder="model, provider, key, state, evidence, error or id"
-        hint={requests ? `${rows?.length ?? 0} of the ${requests.nodes.length} that this page has.` : " "}
-        onChange={(event) => setWanted(event.currentTarget.value)}
+        hint={requests ? `${rows?.length ?? 0} of ${requests.nodes.length} on this page.` : " "}
+        onChange={(event) => setSearch(event.currentTarget.value)}
       />
-      {ID.test(wanted.trim()) && rows?.length === 0 && (
+      {ID.test(search.trim()) && rows?.length === 0 && (
         <p>
-          <Link to={`/requests/${encodeURIComponent(wanted.trim())}`}>
-            Look for this id among all requests
+          <Link to={`/requests/${encodeURIComponent(search.trim())}`}>
+            Search for this ID in all requests
           </Link>
         </p>
       )}
@@ -93,7 +96,7 @@ function AllRequests() {
         rows={rows}
         error={error}
         fetching={fetching}
-        empty={words.length > 0 ? "Nothing on this page has all these words." : "No requests yet."}
+        empty={words.length > 0 ? "Nothing on this page matches." : "No requests yet."}
       >
         {(found) => (
           <Table
@@ -144,7 +147,7 @@ function OneRequest({ id }: { id: string }) {
         rows={data ? (request ? [request] : []) : undefined}
         error={error}
         fetching={fetching}
-        empty="There is no such request."
+        empty="Request not found."
       >
         {([row]) =>
           row && (
@@ -159,12 +162,12 @@ function OneRequest({ id }: { id: string }) {
                 <Figure label={row.usageEstimated ? "Tokens (counted by us)" : "Tokens in / out"}>
                   {row.inputTokens ?? "–"} / {row.outputTokens ?? "–"}
                 </Figure>
-                <Figure label="First byte / whole">
+                <Figure label="First byte / total">
                   {row.timing.firstByteMs ?? "–"} / {row.timing.durationMs ?? "–"} ms
                 </Figure>
               </dl>
               <div className="columns">
-                <Card title="Who answered">
+                <Card title="Details">
                   <dl className="pairs">
                     <dt>Model</dt>
                     <dd>{row.modelId}</dd>
@@ -179,7 +182,7 @@ function OneRequest({ id }: { id: string }) {
                     </dd>
                     <dt>Key</dt>
                     <dd>{row.apiKey ? `${row.apiKey.name} (${row.apiKey.preview})` : "none"}</dd>
-                    <dt>Asked</dt>
+                    <dt>Received</dt>
                     <dd>
                       <Time at={row.createdAt} />
                     </dd>
@@ -200,14 +203,12 @@ function OneRequest({ id }: { id: string }) {
                       </dd>
                     </dl>
                   ) : (
-                    <p className="empty">
-                      None was asked for. Send verify_tee: true to have answers checked.
-                    </p>
+                    <p className="empty">Not requested. Send verify_tee: true to have responses verified.</p>
                   )}
                 </Card>
               </div>
               {row.routing && (
-                <Card title="How it was routed">
+                <Card title="Routing">
                   <ol className="timeline">
                     {row.routing.tried.map((attempt) => (
                       <li key={attempt.provider + attempt.outcome}>
@@ -218,7 +219,7 @@ function OneRequest({ id }: { id: string }) {
                     ))}
                     {row.routing.refused.map((refused) => (
                       <li key={refused.provider + refused.reason} className="quiet">
-                        <Hash of={refused.provider} /> not asked:{" "}
+                        <Hash of={refused.provider} /> not tried:{" "}
                         {refused.reason.toLowerCase().replaceAll("_", " ")}
                       </li>
                     ))}

@@ -59,12 +59,12 @@ type Key = {
   readonly scopes: readonly Scope[];
 };
 
-/** Management keys, and this session. */
+/** Management keys, and the current session. */
 export function SettingsPage() {
   const { signOut } = useSession();
   const pages = usePages();
-  const [{ data, error, fetching }, ask] = useQuery({ query: KEYS, variables: { after: pages.after } });
-  const liveness = useLive(CHANGED, {}, () => ask({ requestPolicy: "network-only" }));
+  const [{ data, error, fetching }, refetch] = useQuery({ query: KEYS, variables: { after: pages.after } });
+  const liveness = useLive(CHANGED, {}, () => refetch({ requestPolicy: "network-only" }));
   const [open, setOpen] = useState<OpenDialog<Key>>();
   const [, create] = useMutation(CREATE);
   const [, update] = useMutation(UPDATE);
@@ -93,14 +93,14 @@ export function SettingsPage() {
         }
       >
         <p className="quiet">
-          An mk- key reads this account or manages its API keys for a program of yours. It cannot spend, and
-          it does not expire.
+          An mk- key reads this account or manages its API keys for your own programs. It cannot spend, and it
+          does not expire.
         </p>
-        <Outcome rows={keys?.nodes} error={error} fetching={fetching} empty="There is no management key.">
+        <Outcome rows={keys?.nodes} error={error} fetching={fetching} empty="No management keys yet.">
           {(rows) => (
             <Table
               label="Management keys"
-              heads={["Name", "Key", "State", "Preset", "May", "Last used", "From", ""]}
+              heads={["Name", "Key", "State", "Preset", "Permissions", "Last used", "From", ""]}
             >
               {rows.map((key) => (
                 <tr key={key.id}>
@@ -146,7 +146,7 @@ export function SettingsPage() {
           const done = await revoke({ id });
           if (!done.data?.revokeManagementKey) throw new Error(reasonOf(done.error));
         }}
-        consequence={() => <p>Programs that use it are refused at once. This cannot be taken back.</p>}
+        consequence={() => <p>Programs that use it are refused at once. This cannot be undone.</p>}
       />
     </Page>
   );
@@ -158,7 +158,7 @@ function termsOf(form: FormData): Terms {
   const preset = String(form.get("preset")) as Preset;
   if (preset !== "CUSTOM") return { preset };
   const scopes = form.getAll("scope").map(String) as Scope[];
-  if (scopes.length === 0) throw new Error("Choose at least one thing that the key may do.");
+  if (scopes.length === 0) throw new Error("Choose at least one permission.");
   return { scopes };
 }
 
@@ -175,7 +175,7 @@ function ScopeFields({ given }: { given: Key | undefined }) {
       />
       {preset === "CUSTOM" && (
         <fieldset>
-          <legend>It may</legend>
+          <legend>Permissions</legend>
           {Object.entries(SCOPES).map(([scope, text]) => (
             <label key={scope} className="check">
               <input

@@ -4,11 +4,11 @@ import { ActionButton } from "../ui/controls.tsx";
 import { Loading } from "../ui/show.tsx";
 import { developmentWallet, type Wallet, watchWallets } from "../wallet.ts";
 
-/** Signing in: with a wallet of this browser, or on a development network with the one that is built in. */
+/** The sign-in page: with a wallet of this browser, or with the built-in wallet of a development network. */
 export function SignInPage() {
   const { network, signIn } = useSession();
   const [wallets, setWallets] = useState<readonly Wallet[]>([]);
-  /** Undefined while it is looked for. */
+  /** Undefined while loading. */
   const [development, setDevelopment] = useState<Wallet | null>();
   useEffect(() => watchWallets(setWallets), []);
   const isDevnet = network?.id === "devnet";
@@ -25,13 +25,13 @@ export function SignInPage() {
       <h1>zerograph</h1>
       <p className="quiet">
         Keys, money, requests and jobs of your account on {network?.name}. You sign a text with your wallet:
-        that costs nothing and moves nothing.
+        this costs nothing and moves no funds.
       </p>
       {development && (
         <section className="card">
           <p>
-            <strong>This is a development network.</strong> Its money is play money, and the key of this
-            wallet is known to everybody. Never send anything real to it.
+            <strong>This is a development network.</strong> Its tokens have no value, and the key of this
+            wallet is public. Never send real funds to it.
           </p>
           <ActionButton kind="primary" act={() => signIn(development)}>
             Sign in with the development wallet
@@ -47,8 +47,8 @@ export function SignInPage() {
       {development === undefined && wallets.length === 0 && <Loading />}
       {wallets.length === 0 && development === null && (
         <p className="empty">
-          No wallet was found in this browser. Install one that announces itself (EIP-6963), such as MetaMask
-          or Rabby, and load this page again.
+          No wallet found in this browser. Install one that announces itself (EIP-6963), such as MetaMask or
+          Rabby, and load this page again.
         </p>
       )}
     </main>

@@ -56,7 +56,7 @@ const SEEN_WITHIN_MS = 120_000;
 const SEEN_EVERY_MS = 1_000;
 const LARGEST_BYTES = 64 * 1_048_576;
 
-/** Files by their roots, and key-value streams. */
+/** Files by root, and key-value streams. */
 export function StoragePage({ root }: { root: string | undefined }) {
   if (root) return <OneFile root={root} />;
   return (
@@ -84,8 +84,8 @@ function Upload() {
     const file = form.get("file");
     if (!(file instanceof File) || file.size === 0) throw new Error("Choose a file that is not empty.");
     if (file.size > LARGEST_BYTES)
-      throw new Error("This page takes up to 64 MiB. Larger files go by the storage SDK.");
-    if (!wallet || !address) throw new Error("No wallet was found.");
+      throw new Error("This page accepts up to 64 MiB. Use the storage SDK for larger files.");
+    if (!wallet || !address) throw new Error("No wallet found.");
     setProgress(undefined);
     try {
       const tree = await hashFile(new Uint8Array(await file.arrayBuffer()), (done, of) =>
@@ -96,9 +96,9 @@ function Upload() {
       const made = await client.mutation(PREPARE, { input }).toPromise();
       const upload = made.data?.prepareUpload;
       if (!upload) throw new Error(reasonOf(made.error));
-      if (upload.root !== tree.root) throw new Error("The gateway came to another root than this page.");
+      if (upload.root !== tree.root) throw new Error("The gateway computed a different root than this page.");
       if (upload.transaction) {
-        setStep("Submitting its root to the chain");
+        setStep("Submitting the root to the chain");
         await wallet.send({ ...upload.transaction, chain: network.walletParameters as WalletChain });
       }
       if (!upload.alreadyFinalized) await sendSegments(tree, setStep);
@@ -114,7 +114,7 @@ function Upload() {
           name="file"
           type="file"
           required
-          hint="Its root is written to the chain, which costs a fee, and its bytes go to the storage node."
+          hint="The root is written to the chain, which costs a fee, and the bytes are sent to the storage node."
         />
       </Form>
       {step && <p role="status">{step}…</p>}
@@ -125,7 +125,7 @@ function Upload() {
           {progress && (
             <p>
               <Badge state={progress.status} /> {progress.uploadedSegments} of {progress.segments} segments.{" "}
-              <Link to={`/storage/${root}`}>Show it</Link>
+              <Link to={`/storage/${root}`}>View file</Link>
             </p>
           )}
         </>
@@ -146,7 +146,7 @@ async function sendSegments({ root, segments }: FileTree, onStep: (text: string)
     for (const deadline = Date.now() + SEEN_WITHIN_MS; ; await pause(SEEN_EVERY_MS)) {
       const { status, message } = await sendSegment(body);
       if (status === 200) break;
-      // The transaction is in a block that the gateway has yet to read.
+      // The gateway has not read the transaction's block yet.
       if (status !== 404 || Date.now() > deadline)
         throw new Error(`Segment ${index} was refused: ${message}`);
       onStep("Waiting for the gateway to see the submission");
@@ -169,27 +169,27 @@ function Files() {
   const { address } = useSession();
   const pages = usePages();
   const [isOwn, setIsOwn] = useState(true);
-  const [wanted, setWanted] = useState("");
-  const [{ data, error, fetching }, ask] = useQuery({
+  const [root, setRoot] = useState("");
+  const [{ data, error, fetching }, refetch] = useQuery({
     query: FILES,
     variables: { owner: isOwn ? (address ?? null) : null, after: pages.after },
   });
   return (
     <Card
       title="Files"
-      aside={<Button onClick={() => ask({ requestPolicy: "network-only" })}>Refresh</Button>}
+      aside={<Button onClick={() => refetch({ requestPolicy: "network-only" })}>Refresh</Button>}
     >
       <label className="check">
         <input type="checkbox" checked={isOwn} onChange={() => setIsOwn(!isOwn)} />
-        Only those that this account submitted
+        Only files submitted by this account
       </label>
       <Field
-        label="Open a root"
-        value={wanted}
+        label="Open by root"
+        value={root}
         placeholder="0x…"
-        onChange={(event) => setWanted(event.currentTarget.value.trim())}
+        onChange={(event) => setRoot(event.currentTarget.value.trim())}
       />
-      {/^0x[0-9a-fA-F]{64}$/.test(wanted) && <Link to={`/storage/${wanted}`}>Show it</Link>}
+      {/^0x[0-9a-fA-F]{64}$/.test(root) && <Link to={`/storage/${root}`}>View file</Link>}
       <Outcome rows={data?.files?.nodes} error={error} fetching={fetching} empty="No files yet.">
         {(rows) => (
           <Table label="Files" heads={["Root", "Size", "State", "Segments"]}>
@@ -224,7 +224,7 @@ function OneFile({ root }: { root: string }) {
         rows={data ? (data.file ? [data.file] : []) : undefined}
         error={data?.file ? undefined : error}
         fetching={fetching}
-        empty="The chain knows no file with this root."
+        empty="No file with this root exists on the chain."
       >
         {([file]) =>
           file && (
@@ -241,10 +241,10 @@ function OneFile({ root }: { root: string }) {
               >
                 <dl className="pairs">
                   <dt>State</dt>
-                  <dd>{file.status ? <Badge state={file.status} /> : "not known"}</dd>
+                  <dd>{file.status ? <Badge state={file.status} /> : "unknown"}</dd>
                   <dt>Size</dt>
                   <dd>{bytes(file.size)}</dd>
-                  <dt>Segments here</dt>
+                  <dt>Segments uploaded</dt>
                   <dd>
                     {file.uploadedSegments ?? "–"} of {file.segments ?? "–"}
                   </dd>
@@ -303,11 +303,15 @@ function KeyValues() {
   const pages = usePages();
   const known = useId();
   const [streams] = useQuery({ query: STREAMS });
-  const [asked, setAsked] = useState<{ streamId: string; prefixText: string | null }>();
+  const [search, setSearch] = useState<{ streamId: string; prefixText: string | null }>();
   const [{ data, error, fetching }] = useQuery({
     query: VALUES,
-    variables: { streamId: asked?.streamId ?? "", prefixText: asked?.prefixText ?? null, after: pages.after },
-    pause: !asked,
+    variables: {
+      streamId: search?.streamId ?? "",
+      prefixText: search?.prefixText ?? null,
+      after: pages.after,
+    },
+    pause: !search,
   });
   return (
     <Card title="Key-value">
@@ -317,7 +321,7 @@ function KeyValues() {
           const streamId = String(form.get("stream")).trim();
           if (!/^0x[0-9a-fA-F]{64}$/.test(streamId)) throw new Error("A stream's id is 0x and 64 digits.");
           const prefix = String(form.get("prefix"));
-          setAsked({ streamId, prefixText: prefix === "" ? null : prefix });
+          setSearch({ streamId, prefixText: prefix === "" ? null : prefix });
         }}
       >
         <Field
@@ -326,22 +330,17 @@ function KeyValues() {
           placeholder="0x…"
           required
           list={known}
-          hint={`${streams.data?.kvStreams?.nodes.length ?? 0} streams are known here: press ↓ for them.`}
+          hint={`${streams.data?.kvStreams?.nodes.length ?? 0} streams found: press ↓ to list them.`}
         />
         <datalist id={known}>
           {streams.data?.kvStreams?.nodes.map(({ streamId }) => (
             <option key={streamId} value={streamId} />
           ))}
         </datalist>
-        <Field label="Keys that begin with" name="prefix" />
+        <Field label="Key prefix" name="prefix" />
       </Form>
-      {asked && (
-        <Outcome
-          rows={data?.kvEntries?.nodes}
-          error={error}
-          fetching={fetching}
-          empty="There is no such key."
-        >
+      {search && (
+        <Outcome rows={data?.kvEntries?.nodes} error={error} fetching={fetching} empty="No keys found.">
           {(rows) => (
             <Table label="Values" heads={["Key", "Version", "Size", "Value"]}>
               {rows.map((entry) => (

@@ -35,14 +35,14 @@ const PUBLISHED = graphql(`
   }
 `);
 
-/** Agent tokens of the account, and the sealed keys that came for it, live. */
+/** The account's agent tokens, and the keys sealed for it, live. */
 export function TokensPage() {
   const { address } = useSession();
   if (!address) return null;
   return (
     <Page
       title="Tokens"
-      about="Agent tokens (ERC-7857) of this account, and keys that were sealed for it. Only the receiver's wallet can open them."
+      about="Agent tokens (ERC-7857) of this account, and keys sealed for it. Only the receiver's wallet can open them."
     >
       <Inbox address={address} />
       <Owned address={address} />
@@ -52,16 +52,16 @@ export function TokensPage() {
 
 function Inbox({ address }: { address: string }) {
   const pages = usePages();
-  const [{ data, error, fetching }, ask] = useQuery({
+  const [{ data, error, fetching }, refetch] = useQuery({
     query: INBOX,
     variables: { to: address, after: pages.after },
   });
-  const liveness = useLive(PUBLISHED, { to: address }, () => ask({ requestPolicy: "network-only" }));
+  const liveness = useLive(PUBLISHED, { to: address }, () => refetch({ requestPolicy: "network-only" }));
   return (
     <Card title="Sealed keys for you" aside={<Live liveness={liveness} />}>
-      <Outcome rows={data?.sealedKeys?.nodes} error={error} fetching={fetching} empty="No key has come yet.">
+      <Outcome rows={data?.sealedKeys?.nodes} error={error} fetching={fetching} empty="No sealed keys yet.">
         {(rows) => (
-          <Table label="Sealed keys" heads={["Seen", "Token", "Because of", "From", "Keys", "Confirmations"]}>
+          <Table label="Sealed keys" heads={["Seen", "Token", "Cause", "From", "Keys", "Confirmations"]}>
             {rows.map((sealed) => (
               <tr key={sealed.id}>
                 <td>
@@ -81,10 +81,10 @@ function Inbox({ address }: { address: string }) {
                         key {key.index}, {key.sizeBytes} bytes
                       </summary>
                       <p>
-                        Opens <code className="selectable">{key.dataHash ?? "data that is not known"}</code>
+                        Opens <code className="selectable">{key.dataHash ?? "unknown data"}</code>
                       </p>
                       <code className="selectable">{key.key}</code>
-                      {key.truncated && <p className="quiet">It is longer than is shown.</p>}
+                      {key.truncated && <p className="quiet">The key is truncated here.</p>}
                     </details>
                   ))}
                 </td>
@@ -111,10 +111,10 @@ function Owned({ address }: { address: string }) {
         rows={data?.agentTokens?.nodes}
         error={error}
         fetching={fetching}
-        empty="This account has no agent token."
+        empty="This account has no agent tokens."
       >
         {(rows) => (
-          <Table label="Agent tokens" heads={["Token", "Contract", "Data", "May be used by", ""]}>
+          <Table label="Agent tokens" heads={["Token", "Contract", "Data", "Authorized users", ""]}>
             {rows.map((token) => (
               <tr key={token.id}>
                 <td className="number">{token.tokenId}</td>
@@ -129,14 +129,16 @@ function Owned({ address }: { address: string }) {
                   ))}
                 </td>
                 <td>
-                  {token.authorizedUsers.length === 0 && <span className="quiet">its owner alone</span>}
+                  {token.authorizedUsers.length === 0 && <span className="quiet">owner only</span>}
                   {token.authorizedUsers.map((user) => (
                     <div key={user.address}>
                       <Hash of={user.address} />
                     </div>
                   ))}
                 </td>
-                <td>{token.movedWithoutKey && <span className="badge bad">came without its key</span>}</td>
+                <td>
+                  {token.movedWithoutKey && <span className="badge bad">transferred without its key</span>}
+                </td>
               </tr>
             ))}
           </Table>

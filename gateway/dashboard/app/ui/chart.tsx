@@ -2,7 +2,7 @@ import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
-/** Values over days as bars, with the figures as a table for who does not see them. */
+/** Daily values as bars, with a table of the figures for screen readers. */
 export function DayChart({
   label,
   unit,
@@ -27,7 +27,7 @@ export function DayChart({
         legend: { show: false },
         cursor: { y: false },
         scales: {
-          // Half a day more at both ends, so that no bar is cut.
+          // Half a day more at both ends, so that no bar is clipped.
           x: { range: (_, min, max) => [min - 43_200, max + 43_200] },
           y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
         },

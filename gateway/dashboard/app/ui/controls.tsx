@@ -20,7 +20,7 @@ export function Button({ kind = "plain", type = "button", className = "", ...res
   return <button {...rest} type={type} className={`button ${kind} ${className}`} />;
 }
 
-/** A button whose work takes a while: it cannot be pressed twice, and says when it failed. */
+/** A button for an asynchronous action: it cannot be pressed twice, and shows a failure. */
 export function ActionButton({
   act,
   children,
@@ -46,7 +46,7 @@ export function ActionButton({
   );
 }
 
-/** A form that sends itself once at a time and shows why it was refused. */
+/** A form that sends one request at a time and shows why it failed. */
 export function Form({
   send,
   label,
@@ -137,12 +137,11 @@ export function Choice({
   );
 }
 
-/** Of a form its first field, of a question the answer that changes nothing. */
+/** The first field of a form, or the answer to a question that changes nothing. */
 const FIRST_CONTROL = "form :is(input, select, textarea), :not(header) > button";
 
 /**
- * A dialog of the browser's own: it holds the focus and gives it back. `mayClose` is asked before Escape or its cross
- * closes it.
+ * A native dialog: it traps the focus and restores it. `mayClose` is called before Escape or the cross closes it.
  */
 export function Dialog({
   title,
@@ -160,9 +159,9 @@ export function Dialog({
   useEffect(() => {
     const before = document.activeElement;
     if (!element.current?.open) element.current?.showModal();
-    // Left to itself the browser chooses the cross, which comes first.
+    // By default the browser would focus the cross, which comes first.
     element.current?.querySelector<HTMLElement>(FIRST_CONTROL)?.focus();
-    // It is taken away, not closed, so the browser gives nothing back.
+    // The dialog is unmounted, not closed, so the browser does not restore the focus.
     return () => {
       if (before instanceof HTMLElement) before.focus();
     };
@@ -190,7 +189,7 @@ export function Dialog({
   );
 }
 
-/** Asks before something that cannot be taken back. */
+/** Asks for confirmation of an action that cannot be undone. */
 export function Confirm({
   title,
   label,
@@ -208,7 +207,7 @@ export function Confirm({
     <Dialog title={title} onClose={onClose}>
       {children}
       <footer>
-        <Button onClick={onClose}>Keep it</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <ActionButton
           kind="danger"
           act={async () => {
@@ -223,7 +222,7 @@ export function Confirm({
   );
 }
 
-/** Why something failed, told to screen readers as well. */
+/** An error message, announced to screen readers. */
 export function Failure({ reason }: { reason: string }) {
   return (
     <p role="alert" className="failure">

@@ -2,8 +2,8 @@ import { useRef, useState } from "react";
 import { Button } from "./controls.tsx";
 
 /**
- * Text to take along. It can be selected by hand, and copying also works on plain HTTP, where browsers have no
- * clipboard for pages: then the text is selected and copied as a person would. It says Copied only when it was.
+ * Text with a copy button. It can be selected by hand, and copying also works on plain HTTP, where browsers offer no
+ * clipboard API: then the text is selected and copied by a command. It shows Copied only on success.
  */
 export function Copyable({ text, label, onCopied }: { text: string; label: string; onCopied?: () => void }) {
   const output = useRef<HTMLElement>(null);
@@ -23,7 +23,7 @@ export function Copyable({ text, label, onCopied }: { text: string; label: strin
       <Button onClick={copy}>{state === "copied" ? "Copied" : "Copy"}</Button>
       <span role="status" className={state === "failed" ? "failure" : "unseen"}>
         {state === "copied" && "Copied"}
-        {state === "failed" && "It could not be copied. It is selected: press Ctrl+C or ⌘C."}
+        {state === "failed" && "Copying failed. The text is selected: press Ctrl+C or ⌘C."}
       </span>
     </div>
   );

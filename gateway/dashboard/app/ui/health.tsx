@@ -1,4 +1,4 @@
-/** How a provider was found at one moment. */
+/** The state of a provider at one moment. */
 export type Sample = { readonly at: number; readonly latencyMs: number | null; readonly state: string };
 
 export const MAX_SAMPLES = 30;
@@ -7,12 +7,12 @@ const HEIGHT = 24;
 const LEAST = 3;
 
 /**
- * A bar for each look that was taken at a provider: as high as its first byte took, red while it rested. In words for who
- * does not see it.
+ * A bar per sample of a provider: its height is the time to the first byte, red while its circuit was open. The
+ * label says the same in words for screen readers.
  */
 export function Health({ samples, everyMs }: { samples: readonly Sample[]; everyMs: number }) {
   const most = Math.max(1, ...samples.map(({ latencyMs }) => latencyMs ?? 0));
-  const rested = samples.filter(({ state }) => state === "OPEN").length;
+  const unavailable = samples.filter(({ state }) => state === "OPEN").length;
   const seconds = Math.round((samples.length * everyMs) / 1_000);
   return (
     <svg
@@ -21,7 +21,7 @@ export function Health({ samples, everyMs }: { samples: readonly Sample[]; every
       width={MAX_SAMPLES * (BAR + 1)}
       height={HEIGHT}
       role="img"
-      aria-label={`In the last ${seconds} s it rested in ${rested} of ${samples.length} looks; its slowest first byte took ${most} ms.`}
+      aria-label={`In the last ${seconds} s it was unavailable in ${unavailable} of ${samples.length} samples; its slowest first byte took ${most} ms.`}
     >
       {samples.map(({ at, latencyMs, state }, n) => {
         const height = LEAST + ((latencyMs ?? 0) / most) * (HEIGHT - LEAST);

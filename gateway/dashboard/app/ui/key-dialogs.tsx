@@ -4,7 +4,7 @@ import { SecretDialog } from "./secret.tsx";
 
 type NamedKey = { readonly id: string; readonly name: string; readonly status?: string };
 
-/** Which dialog about keys is open, and about which one. */
+/** Which dialog is open, and for which key. */
 export type OpenDialog<Key> =
   | { readonly kind: "create" }
   | { readonly kind: "edit" | "revoke"; readonly key: Key }
@@ -15,11 +15,11 @@ type Props<Key, Terms> = {
   readonly onOpen: (open: OpenDialog<Key> | undefined) => void;
   /** With its article: `an API key`. */
   readonly what: string;
-  /** What there is to fill in beside the name. */
+  /** The fields besides the name. */
   fields(given: Key | undefined): ReactNode;
-  /** Reads the fields. Throws, in words for people, what is wrong with them. */
+  /** Reads the fields. Throws a user-readable error when they are invalid. */
   termsOf(form: FormData): Terms;
-  /** Answers the secret. */
+  /** Returns the secret. */
   create(terms: Terms & { name: string }): Promise<string>;
   update(key: Key, terms: Terms & { name: string }): Promise<void>;
   revoke(key: Key): Promise<void>;
@@ -27,7 +27,7 @@ type Props<Key, Terms> = {
   consequence(key: Key): ReactNode;
 };
 
-/** Creating, editing and revoking keys, of either kind: a secret is shown once, and what cannot be undone is asked twice. */
+/** Dialogs that create, edit and revoke keys: a secret is shown once, and revoking needs a confirmation. */
 export function KeyDialogs<Key extends NamedKey, Terms extends object>(props: Props<Key, Terms>) {
   const { open, onOpen, what } = props;
   const close = () => onOpen(undefined);
@@ -61,7 +61,7 @@ export function KeyDialogs<Key extends NamedKey, Terms extends object>(props: Pr
   );
 }
 
-/** The buttons beside a key that is in force. */
+/** The buttons of an active key. */
 export function KeyActions<Key extends NamedKey>({
   of,
   onOpen,

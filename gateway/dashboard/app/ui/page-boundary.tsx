@@ -1,7 +1,9 @@
 import { Component, type ReactNode } from "react";
 import { Button, Failure } from "./controls.tsx";
 
-/** Shows that a page failed to load or to draw, in its place, with a way to load it anew. `Frame` stays usable. */
+/**
+ * Shows, in place of a page that failed to load or render, an error and a button to reload it. `Frame` stays usable.
+ */
 export class PageBoundary extends Component<{ children: ReactNode }, { hasFailed: boolean }> {
   override state = { hasFailed: false };
 
@@ -14,9 +16,9 @@ export class PageBoundary extends Component<{ children: ReactNode }, { hasFailed
     return (
       <>
         <Failure reason="This page could not be loaded." />
-        {/* From anew: a browser may remember that a part failed, and the parts of another version have other names. */}
+        {/* A full reload: a browser may cache a failed module, and the modules of another version have other names. */}
         <Button kind="primary" onClick={() => location.reload()}>
-          Load it again
+          Reload the page
         </Button>
       </>
     );

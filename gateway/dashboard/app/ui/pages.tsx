@@ -3,7 +3,7 @@ import { Button } from "./controls.tsx";
 
 type PageInfo = { readonly hasNextPage: boolean; readonly endCursor: string | null };
 
-/** Walks a connection page by page: `after` goes into the query, `Pager` shows the way. */
+/** Paginates a connection: `after` goes into the query, `Pager` renders the buttons. */
 export function usePages() {
   const [cursors, setCursors] = useState<readonly string[]>([]);
   const pager = (info: PageInfo | undefined) =>

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { Button, Dialog } from "./controls.tsx";
 import { Copyable } from "./copy.tsx";
 
-/** Shows a secret, this one time. Who has not copied it is asked before it is gone. */
+/** Shows a secret once. Closing it without copying needs a confirmation. */
 export function SecretDialog({ secret, onClose }: { secret: string; onClose(): void }) {
   const [copied, setCopied] = useState(false);
   const [asking, setAsking] = useState(false);
@@ -13,13 +13,13 @@ export function SecretDialog({ secret, onClose }: { secret: string; onClose(): v
   return (
     <Dialog title="Your new key" onClose={onClose} mayClose={mayClose}>
       <p>
-        <strong>It is shown this once.</strong> Only its hash is stored, so it cannot be shown again.
+        <strong>It is shown only once.</strong> Only its hash is stored, so it cannot be shown again.
       </p>
       <Copyable text={secret} label="The secret" onCopied={() => setCopied(true)} />
       <footer>
         {asking && !copied ? (
           <>
-            <p role="alert">You have not copied it here. Close it all the same?</p>
+            <p role="alert">You have not copied the key. Close anyway?</p>
             <Button onClick={() => setAsking(false)}>Go back</Button>
             <Button kind="danger" onClick={onClose}>
               Close, I have it

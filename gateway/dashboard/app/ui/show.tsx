@@ -5,7 +5,7 @@ import { reasonOf } from "../graph.ts";
 import type { Liveness } from "../live.ts";
 import { useNetwork } from "../session.tsx";
 
-/** A page: its name, what it is for, and what is on it. */
+/** A page: its title, its purpose, and its content. */
 export function Page({
   title,
   about,
@@ -62,7 +62,7 @@ export function Money({ neuron, places = 6 }: { neuron: string; places?: number 
   );
 }
 
-/** A time of day where it is today, else the date as well; the exact time on hover. */
+/** The time of day if it is today, otherwise also the date; the exact time on hover. */
 export function Time({ at }: { at: string | null | undefined }) {
   if (!at) return <span className="quiet">never</span>;
   const date = new Date(at);
@@ -77,7 +77,7 @@ export function Time({ at }: { at: string | null | undefined }) {
   );
 }
 
-/** An address or hash, cut short; whole on hover and for who copies it. */
+/** An address or hash, shortened; the full value on hover and when copied. */
 export function Hash({ of }: { of: string }) {
   return (
     <code title={of} className="hash">
@@ -86,11 +86,11 @@ export function Hash({ of }: { of: string }) {
   );
 }
 
-/** What a state is called where its own word would mislead: a closed circuit lets requests through. */
+/** Labels for states whose own word would mislead: a closed circuit lets requests through. */
 const WORDS: Readonly<Record<string, string>> = {
   CLOSED: "healthy",
-  HALF_OPEN: "being tried again",
-  OPEN: "resting",
+  HALF_OPEN: "recovering",
+  OPEN: "unavailable",
 };
 
 const TONES: Readonly<Record<string, "good" | "bad" | "busy">> = {
@@ -113,7 +113,7 @@ const TONES: Readonly<Record<string, "good" | "bad" | "busy">> = {
   RPC_UNAVAILABLE: "bad",
 };
 
-/** A state in words, with a colour beside them. */
+/** A state in words, with a colour. */
 export function Badge({ state }: { state: string }) {
   return (
     <span className={`badge ${TONES[state] ?? "busy"}`}>
@@ -122,7 +122,7 @@ export function Badge({ state }: { state: string }) {
   );
 }
 
-/** Whether what is shown is live. */
+/** Whether the data shown is live. */
 export function Live({ liveness }: { liveness: Liveness }) {
   if (liveness.kind === "refused") return <span className="badge bad">not live: {liveness.reason}</span>;
   return (
@@ -132,7 +132,7 @@ export function Live({ liveness }: { liveness: Liveness }) {
   );
 }
 
-/** What a query came to: its failure, that it is under way, that there is nothing, or its rows. */
+/** The outcome of a query: an error, loading, empty, or its rows. */
 export function Outcome<Row>({
   rows,
   error,
@@ -157,7 +157,7 @@ export function Outcome<Row>({
   return <div className="empty">{empty}</div>;
 }
 
-/** As high as what it stands for will be, so that nothing jumps. */
+/** A placeholder as high as the content, so that nothing jumps. */
 export function Loading() {
   return (
     <div className="loading" role="status">
@@ -166,7 +166,7 @@ export function Loading() {
   );
 }
 
-/** A table that scrolls by itself on a narrow screen. */
+/** A table that scrolls horizontally on a narrow screen. */
 export function Table({
   label,
   heads,
@@ -177,7 +177,7 @@ export function Table({
   children: ReactNode;
 }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: who scrolls by keyboard has to reach it.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll it.
     <section className="scroll" aria-label={label} tabIndex={0}>
       <table>
         <thead>

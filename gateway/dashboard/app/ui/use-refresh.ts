@@ -3,14 +3,14 @@ import { useEffect, useRef } from "react";
 const EVERY_MS = 1_500;
 
 /**
- * Asks anew when something has happened: at once, then no more than once in a while however much happens, and once more
- * behind the last, for what is written beside it (an answer's evidence).
+ * Refetches after an event: at once, then at most once per interval however many events arrive, and once more after
+ * the last event, for data written shortly after it (a response's evidence).
  */
-export function useRefresh(ask: () => void): () => void {
+export function useRefresh(refetch: () => void): () => void {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const isNeeded = useRef(false);
-  const latest = useRef(ask);
-  latest.current = ask;
+  const latest = useRef(refetch);
+  latest.current = refetch;
   useEffect(() => () => clearTimeout(timer.current), []);
   const later = () => {
     latest.current();

@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 import { useNetwork } from "../session.tsx";
 import { developmentWallet, type Wallet, watchWallets } from "../wallet.ts";
 
-/** The wallet to send with: the development network's where there is one, else the browser's first. */
+/** The wallet to send with: the development network's if there is one, otherwise the browser's first. */
 export function useWallet(): Wallet | undefined {
   const { id } = useNetwork();
   const [wallets, setWallets] = useState<readonly Wallet[]>([]);

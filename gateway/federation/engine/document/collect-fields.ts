@@ -16,12 +16,12 @@ import { both, type Condition, compileCondition, either } from "./conditions.ts"
 import type { Fragments } from "./fragments.ts";
 import { isIntrospection } from "./introspection.ts";
 
-/** A selection set, and when it counts: the same response key may be selected twice under two conditions. */
+/** A selection set and its condition: a response key may be selected twice under two conditions. */
 export type Selected = { readonly set: SelectionSetNode; readonly condition: Condition };
 
 /**
- * A response key of an object, merged from all selections of it. The key stands in the result where the first of its
- * `places` that holds is: each is a position among the fields of the object, and its condition.
+ * A response key of an object, merged from all its selections. In the result, the key has the position of the first
+ * of its `places` whose condition holds: each place is a position among the object's fields, with a condition.
  */
 export type SelectedField = {
   readonly key: string;
@@ -34,7 +34,7 @@ export type SelectedField = {
       readonly dataKey: string;
       readonly type: GraphQLOutputType;
       readonly selected: readonly Selected[];
-      /** Why it is not given to who asks; undefined when it is. */
+      /** Why the field is denied to the caller; undefined if it is allowed. */
       readonly denial: Denial | undefined;
     }
   | { readonly kind: "typename" }
@@ -50,15 +50,15 @@ type Group = {
   readonly selected: Selected[];
 };
 
-/** What selections are read with. */
+/** The input for reading selections. */
 export type Selecting = {
   readonly schema: GraphQLSchema;
   readonly fragments: Fragments;
-  /** The fields that who asks is not given. */
+  /** The fields that are denied to the caller. */
   readonly denied: Denied;
 };
 
-/** The fields that an object of this type has in the result, in the order of the operation. */
+/** The fields of an object of this type in the result, in the order of the operation. */
 export function collectFields(
   { schema, fragments, denied }: Selecting,
   type: GraphQLObjectType | GraphQLInterfaceType,
@@ -115,7 +115,7 @@ function describe(
   if (isIntrospection(node)) return { kind: "introspection", ...common };
   const field = type.getFields()[name];
   if (!field) throw refusal(`Cannot query field "${name}" on type "${type.name}".`);
-  // Selected twice, it may be guarded in one place only: what the other place gives is at hand.
+  // Of two selections, only one may be guarded: the other one provides the value.
   const denial = nodes.every((one) => denied.has(one)) ? denied.get(node) : undefined;
   return { kind: "data", ...common, name, dataKey: dataKey(node), type: field.type, selected, denial };
 }

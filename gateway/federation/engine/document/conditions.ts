@@ -1,7 +1,7 @@
 import { type DirectiveNode, Kind } from "graphql";
 import type { JsonObject } from "../subgraph-executor.ts";
 
-/** Whether a selection takes part, by the variables; undefined when it always does. */
+/** Whether a selection is included, by the variables; undefined if it always is. */
 export type Condition = ((variables: Readonly<JsonObject>) => boolean) | undefined;
 
 /** Compiles `@skip` and `@include`. */
@@ -15,13 +15,13 @@ export function compileCondition(directives: readonly DirectiveNode[] | undefine
   return condition;
 }
 
-/** Holds when both hold. */
+/** Holds when both conditions hold. */
 export function both(first: Condition, second: Condition): Condition {
   if (!first || !second) return first ?? second;
   return (variables) => first(variables) && second(variables);
 }
 
-/** Holds when one of them holds; always, when one of them always does. */
+/** Holds when one of the conditions holds; always, when one of them always does. */
 export function either(conditions: readonly Condition[]): Condition {
   const some = conditions.filter((condition) => condition !== undefined);
   if (some.length < conditions.length) return undefined;

@@ -15,24 +15,25 @@ import {
 import { refusal } from "../refusal.ts";
 import { type Fragments, readFragments } from "./fragments.ts";
 
-/** So many selections an operation may have with its fragments written out, for each type that an object can be. */
+/** The most selections of an operation with its fragments inlined, counted for each possible object type. */
 const MAX_SELECTIONS = 20_000;
 const TYPENAME: FieldNode = { kind: Kind.FIELD, name: { kind: Kind.NAME, value: "__typename" } };
 
-/** What operations are flattened by: the public schema, and the fields of `interfaceObjectFields`. */
+/** The input for flattening: the public schema, and the fields of `interfaceObjectFields`. */
 export type FlattenOptions = {
   readonly schema: GraphQLSchema;
   readonly interfaceObjectFields: ReadonlySet<string>;
 };
 
 type Flattening = FlattenOptions & { readonly fragments: Fragments; left: number };
-/** The selections of one object: for every type that it can be, and for some. */
+/** The selections of one object: for all of its possible types, and for some. */
 type Selected = { readonly common: SelectionNode[]; readonly byType: Map<string, SelectionNode[]> };
 
 /**
- * The operation without fragments that nest: an object has the fields of its type, and one inline fragment for each
- * object type that has more. The planner fails on some that nest, and on types that cannot be met. There must be no
- * conditions left. Undefined when no subgraph has to be asked. Throws a GraphQLError when it grows too large.
+ * The operation without nested fragments: an object has the fields of its type, and one inline fragment for each
+ * object type that has more. The planner fails on some nested fragments, and on type conditions that cannot be met.
+ * The document must not contain conditions. Undefined when no subgraph request is needed. Throws a GraphQLError when
+ * the operation grows too large.
  */
 export function flattenFragments(
   options: FlattenOptions,
@@ -63,8 +64,8 @@ function flattenSet(flattening: Flattening, type: GraphQLNamedType, set: Selecti
 }
 
 /**
- * Fields that a subgraph adds to an interface, in a fragment on one of its types beside a fragment on another: the
- * planner asks for them for one of the types only.
+ * Refuses a field that a subgraph adds to an interface, when it is in a fragment on one type beside a fragment on
+ * another: the planner would request it for one of the types only.
  */
 function refuseMixed({ interfaceObjectFields }: Flattening, byType: Selected["byType"]): void {
   if (byType.size < 2 || interfaceObjectFields.size === 0) return;
@@ -78,12 +79,12 @@ function refuseMixed({ interfaceObjectFields }: Flattening, byType: Selected["by
       )
         continue;
       throw refusal(
-        `Select "${selection.name.value}" of "${type}" on its interface: it cannot be in a fragment on one type beside fragments on others.`,
+        `Select "${selection.name.value}" of "${type}" on its interface: it cannot be selected in a fragment on one type beside fragments on other types.`,
       );
     }
 }
 
-/** Where a selection stands: on a type, and for which object types only; undefined for all of the object's own type. */
+/** The position of a selection: its type, and the object types it is limited to; undefined for all. */
 type Place = { readonly type: GraphQLNamedType; readonly types: readonly string[] | undefined };
 
 function collect(flattening: Flattening, place: Place, set: SelectionSetNode, into: Selected): void {
@@ -100,7 +101,7 @@ function collect(flattening: Flattening, place: Place, set: SelectionSetNode, in
   }
 }
 
-/** The place inside a fragment; undefined when no object is of its type. */
+/** The position inside a fragment; undefined when no object has its type. */
 function narrow(schema: GraphQLSchema, place: Place, condition: string | undefined): Place | undefined {
   const wanted = condition === undefined ? place.type : schema.getType(condition);
   if (!wanted || wanted === place.type) return place;
@@ -121,7 +122,7 @@ function namesOf(schema: GraphQLSchema, type: GraphQLNamedType): string[] {
 
 function addField(flattening: Flattening, { type, types }: Place, field: FieldNode, into: Selected): void {
   flattening.left -= types?.length ?? 1;
-  if (flattening.left < 0) throw refusal("The operation is too large with its fragments written out.");
+  if (flattening.left < 0) throw refusal("The operation is too large with its fragments inlined.");
   const places = types ?? [undefined];
   for (const name of places) {
     const owner = name === undefined ? type : flattening.schema.getType(name);

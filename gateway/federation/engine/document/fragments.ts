@@ -10,7 +10,7 @@ import {
 /** The fragments of a document, by name. */
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
-/** Reads the fragments that a document defines. */
+/** Reads the fragment definitions of a document. */
 export function readFragments(document: DocumentNode): Fragments {
   const definitions = document.definitions.filter(
     (definition) => definition.kind === Kind.FRAGMENT_DEFINITION,
@@ -18,7 +18,7 @@ export function readFragments(document: DocumentNode): Fragments {
   return new Map(definitions.map((definition) => [definition.name.value, definition]));
 }
 
-/** How many selections a document has with its fragments written out. They must not spread themselves. */
+/** The number of selections of a document with its fragments inlined. Fragments must not be cyclic. */
 export function countWrittenOut(document: DocumentNode, fragments: Fragments): number {
   const known = new Map<string, number>();
   const countIn = (name: string): number => {
@@ -43,13 +43,13 @@ export function countWrittenOut(document: DocumentNode, fragments: Fragments): n
   );
 }
 
-/** The document with every spread written out, and without fragments of a name. They must not spread themselves. */
+/** The document with every spread inlined, and without named fragments. Fragments must not be cyclic. */
 export function writeOutFragments(document: DocumentNode, fragments: Fragments): DocumentNode {
   const definitions = document.definitions.filter(({ kind }) => kind !== Kind.FRAGMENT_DEFINITION);
   return visit(
     { ...document, definitions },
     {
-      // What is put in is visited in its turn, with the spreads in it.
+      // The inlined fragment is visited next, including the spreads in it.
       FragmentSpread({ name, directives = [] }): InlineFragmentNode | undefined {
         const fragment = fragments.get(name.value);
         if (!fragment) return undefined;

@@ -8,15 +8,15 @@ import {
 } from "graphql";
 import { type Fragments, readFragments } from "./fragments.ts";
 
-/** An operation in two: what the schema itself answers, and what subgraphs answer. */
+/** An operation in two parts: one answered by the schema itself, one by subgraphs. */
 export type SplitOperation = {
   /** The fields `__schema` and `__type`; undefined when there are none. */
   readonly introspection: DocumentNode | undefined;
-  /** Everything else, without the root `__typename`; undefined when nothing is left to ask a subgraph. */
+  /** Everything else, without the root `__typename`; undefined when nothing is left for a subgraph. */
   readonly rest: DocumentNode | undefined;
 };
 
-/** Takes introspection out of an operation. The planner knows nothing of it. */
+/** Removes introspection from an operation: the planner does not support it. */
 export function splitIntrospection(
   document: DocumentNode,
   operation: OperationDefinitionNode,
@@ -34,12 +34,12 @@ export function splitIntrospection(
   };
 }
 
-/** Whether a root field is answered by the schema. */
+/** Whether a root field is answered by the schema itself. */
 export function isIntrospection(field: FieldNode): boolean {
   return field.name.value === "__schema" || field.name.value === "__type";
 }
 
-/** Keeps some root fields. Fragments are written out where they are spread, as only a part of them may be kept. */
+/** Filters the root fields. Fragments are inlined where they are spread, as only a part of each may remain. */
 function filterSelections(
   set: SelectionSetNode | undefined,
   fragments: Fragments,

@@ -28,18 +28,18 @@ import { isRecursive } from "./variable-usage.ts";
 
 /** An operation without literals in its arguments. */
 export type LiftedOperation = {
-  /** The operation alone, with a variable in the place of each literal and without defaults of variables. */
+  /** The operation only, with a variable in place of each literal and without variable defaults. */
   readonly document: DocumentNode;
-  /** The literals, by the names of their variables. `variables` are the coerced ones of the client. */
+  /** The literals, by variable name. `variables` are the coerced ones of the client. */
   values(variables: Readonly<JsonObject>): JsonObject;
-  /** Variables of the client that are used where null is not allowed, without their `$`. */
+  /** Client variables used where null is not allowed, without their `$`. */
   readonly required: ReadonlySet<string>;
 };
 
 /**
- * Replaces the literals of an operation by variables. The planner writes literals anew, and not always as they were
- * (large integers, long fractions, escapes); and operations that differ in literals alone share one plan. The
- * document must be valid. Throws a GraphQLError for a number that is none in JSON.
+ * Replaces the literals of an operation by variables. The planner rewrites literals, and not always correctly (large
+ * integers, long fractions, escapes); and operations that differ only in literals share one plan. The document must
+ * be valid. Throws a GraphQLError for a number that JSON cannot represent.
  */
 export function liftLiterals(
   api: GraphQLSchema,
@@ -53,8 +53,8 @@ export function liftLiterals(
   return {
     document: visit(lifted, {
       OperationDefinition: (node) => {
-        const kept = (node.variableDefinitions ?? []).map((one) => withoutDefault(one, required));
-        return { ...node, variableDefinitions: [...kept, ...added] };
+        const existing = (node.variableDefinitions ?? []).map((one) => withoutDefault(one, required));
+        return { ...node, variableDefinitions: [...existing, ...added] };
       },
       SelectionSet: () => false,
     }),
@@ -70,7 +70,7 @@ export function liftLiterals(
 class Lifting {
   /** Values that are the same in every request. */
   readonly fixed: JsonObject = {};
-  /** Literals of custom scalars that have variables in them. */
+  /** Literals of custom scalars that contain variables. */
   readonly computed: [name: string, node: ValueNode][] = [];
   readonly added: VariableDefinitionNode[] = [];
   readonly required = new Set<string>();
@@ -101,18 +101,18 @@ class Lifting {
     });
   }
 
-  /** Undefined for a literal that is lifted by its parts. */
+  /** Undefined for a literal whose parts are lifted instead. */
   #lift(node: Exclude<ValueNode, VariableNode>): VariableNode | undefined {
     const isList = node.kind === Kind.LIST;
     const type = isList ? this.#types.getParentInputType() : this.#types.getInputType();
     if (!type) return undefined;
     const hasVariables = containsVariable(node);
     if (hasVariables && !isScalarType(getNullableType(type))) return undefined;
-    // graphql-jit, which subgraphs of other makers run as well, never ends compiling a variable of such a type.
+    // graphql-jit, which third-party subgraphs also run, never finishes compiling a variable of such a type.
     if (isRecursive(type)) return undefined;
     if (hasVariables) refuseInfinite(node);
     const value = hasVariables ? undefined : toJson(node as ConstValueNode, type);
-    // Equal literals are one variable: fields that merge have equal arguments.
+    // Equal literals share one variable: fields that merge have equal arguments.
     const key = `${type} ${hasVariables ? print(node) : JSON.stringify(value, keepMinusZero)}`;
     const known = this.#variables.get(key);
     if (known) return known;
@@ -130,7 +130,7 @@ function keepMinusZero(_: string, value: unknown): unknown {
   return Object.is(value, -0) ? "-0" : value;
 }
 
-/** What a literal is in JSON. One value that stands for a list stays one value: JSON has that, too. */
+/** A literal as JSON. A single value in place of a list stays a single value: JSON input allows it as well. */
 function toJson(node: ConstValueNode, given: GraphQLInputType): unknown {
   const type = getNullableType(given);
   if (node.kind === Kind.NULL) return null;
@@ -147,12 +147,12 @@ function toJson(node: ConstValueNode, given: GraphQLInputType): unknown {
   const number = Number(node.value);
   if (type.toString() === "Float" && !Number.isFinite(number)) throw infinite(node.value);
   refuseInfinite(node);
-  // A JSON number would lose digits: scalars that take such integers take them as text.
+  // A JSON number would lose digits: scalars that accept such integers accept them as strings.
   const isExact = node.kind === Kind.FLOAT || type.toString() === "Float" || Number.isSafeInteger(number);
   return isExact ? number : node.value;
 }
 
-/** Throws for a fraction that JSON has no number for, wherever it stands in a literal. */
+/** Throws for a number that JSON cannot represent, anywhere in a literal. */
 function refuseInfinite(literal: ValueNode): void {
   visit(literal, {
     FloatValue({ value }) {
@@ -167,7 +167,7 @@ function infinite(text: string): GraphQLError {
   });
 }
 
-/** With the defaults of its fields, as in coerced variables: graphql-jit does not fill in those of variables. */
+/** With field defaults, as in coerced variables: graphql-jit does not apply defaults inside variables. */
 function toJsonObject(node: ConstValueNode, type: GraphQLInputObjectType): JsonObject {
   const given = new Map(
     node.kind === Kind.OBJECT ? node.fields.map(({ name, value }) => [name.value, value]) : [],
@@ -187,7 +187,7 @@ function containsVariable(node: ValueNode): boolean {
   return node.kind === Kind.VARIABLE;
 }
 
-/** Its value is given by who coerces variables. A default may have let a nullable variable stand where null may not. */
+/** Coercion applies the default. If only the default allowed a nullable variable, its type becomes non-null. */
 function withoutDefault(
   { defaultValue, ...definition }: VariableDefinitionNode,
   required: ReadonlySet<string>,
@@ -199,7 +199,7 @@ function withoutDefault(
     : definition;
 }
 
-/** What no variable of the client begins with. */
+/** A prefix that no client variable starts with. */
 function prefixFor({ variableDefinitions = [] }: OperationDefinitionNode): string {
   let prefix = "_literal";
   while (variableDefinitions.some(({ variable }) => variable.name.value.startsWith(prefix)))

@@ -12,7 +12,7 @@ import { compileCondition } from "./conditions.ts";
 
 const TYPENAME: FieldNode = { kind: Kind.FIELD, name: { kind: Kind.NAME, value: "__typename" } };
 
-/** The variables that conditions of a document read, without their `$`. */
+/** The variables read by the conditions of a document, without their `$`. */
 export function conditionVariables(document: DocumentNode): readonly string[] {
   const names = new Set<string>();
   visit(document, {
@@ -25,16 +25,16 @@ export function conditionVariables(document: DocumentNode): readonly string[] {
 }
 
 /**
- * Writes the conditions out, by the values of their variables: the planner mixes up conditions that nest, and makes no
- * plan when none holds. Where nothing is left of an object, `__typename` is.
+ * Evaluates the conditions with the values of their variables: the planner confuses nested conditions, and makes no
+ * plan when none holds. A selection set that becomes empty gets `__typename`.
  */
 export function applyConditions(document: DocumentNode, variables: Readonly<JsonObject>): DocumentNode {
   return visit(document, {
     SelectionSet(set): SelectionSetNode | undefined {
-      const kept = set.selections.filter(
+      const included = set.selections.filter(
         ({ directives }) => compileCondition(directives)?.(variables) !== false,
       );
-      const selections = kept.map(withoutConditions);
+      const selections = included.map(withoutConditions);
       const isSame = selections.every((selection, at) => selection === set.selections[at]);
       if (isSame && selections.length === set.selections.length) return undefined;
       return { ...set, selections: selections.length > 0 ? selections : [TYPENAME] };

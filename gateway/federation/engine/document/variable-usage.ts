@@ -13,8 +13,8 @@ import {
 } from "graphql";
 
 /**
- * Whether an operation has a variable whose input type contains itself. graphql-jit never ends compiling such a one, so
- * graphql-js has to run it.
+ * Whether an operation has a variable whose input type contains itself. graphql-jit never finishes compiling such a
+ * variable, so graphql-js has to run the operation.
  */
 export function hasRecursiveVariable(schema: GraphQLSchema, document: DocumentNode): boolean {
   return document.definitions.some(
@@ -27,7 +27,7 @@ export function hasRecursiveVariable(schema: GraphQLSchema, document: DocumentNo
   );
 }
 
-/** The variables that stand in an object or in a list of an argument, without their `$`. */
+/** The variables inside an object or a list of an argument, without their `$`. */
 export function nestedVariables(document: DocumentNode): readonly string[] {
   const names = new Set<string>();
   const add = { Variable: ({ name }: VariableNode) => void names.add(name.value) };

@@ -1,20 +1,20 @@
 import { GraphQLError, type GraphQLSchema, getVariableValues, type OperationDefinitionNode } from "graphql";
 import type { JsonObject } from "../subgraph-executor.ts";
 
-/** The variables of a request do not fit its operation. */
+/** The variables of a request are invalid for its operation. */
 export class InvalidVariables extends Error {
-  /** As the client is told. */
+  /** As sent to the client. */
   readonly errors: readonly GraphQLError[];
 
   constructor(errors: readonly GraphQLError[]) {
-    super("the variables do not fit the operation");
+    super("the variables are invalid for the operation");
     this.errors = errors.map(({ message, nodes }) => {
       return new GraphQLError(message, { nodes: nodes ?? null, extensions: { code: "invalid_parameter" } });
     });
   }
 }
 
-/** The values of an operation's variables, with defaults filled in. Throws InvalidVariables. */
+/** The coerced variables of an operation, with defaults. Throws InvalidVariables. */
 export function coerceVariables(
   api: GraphQLSchema,
   { variableDefinitions }: OperationDefinitionNode,
@@ -26,7 +26,7 @@ export function coerceVariables(
   return coerced ?? {};
 }
 
-/** Refuses null for variables that are used where null is not allowed: a default let their type be nullable. */
+/** Refuses null for variables used where null is not allowed: a default made their nullable type valid there. */
 export function refuseNulls(required: ReadonlySet<string>, variables: Readonly<JsonObject>): void {
   const nulls = [...required].filter((name) => variables[name] === null);
   if (nulls.length === 0) return;

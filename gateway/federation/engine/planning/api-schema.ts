@@ -17,16 +17,16 @@ import { readExactly } from "../../../../subgraphs/shared/schema/exact-literal.t
 
 /** Both views of a supergraph. */
 export type Supergraph = {
-  /** Everything that composition wrote, with what the planner needs and what is hidden. */
+  /** The complete composed schema, including the planner's directives and hidden elements. */
   readonly full: GraphQLSchema;
-  /** What clients see: nothing of the federation, nothing that is inaccessible. */
+  /** The clients' view: without federation elements, and without inaccessible ones. */
   readonly api: GraphQLSchema;
 };
 
-/** Directives that a client may read by introspection. */
+/** Directives that clients can read by introspection. */
 const PUBLIC_DIRECTIVES: ReadonlySet<string> = new Set(["deprecated", "specifiedBy", "oneOf"]);
 
-/** Reads a composed supergraph. Descriptions and deprecations stay. */
+/** Reads a composed supergraph. Descriptions and deprecations are preserved. */
 export function readSupergraph(supergraphSdl: string): Supergraph {
   const document = parse(supergraphSdl, { noLocation: true });
   const build = (sdl: DocumentNode) => buildASTSchema(sdl, { assumeValid: true, assumeValidSDL: true });
@@ -54,7 +54,7 @@ function toApiDocument(document: DocumentNode): DocumentNode {
   return visit(
     { ...document, definitions },
     {
-      // `enter` sees the node before its directives are taken away below.
+      // `enter` sees the node before its directives are removed below.
       FieldDefinition: { enter: drop },
       InputValueDefinition: { enter: drop },
       EnumValueDefinition: { enter: drop },
@@ -72,7 +72,7 @@ function isPublicDefinition(definition: DefinitionNode, specifications: Readonly
   return !isInaccessible(definition);
 }
 
-/** Directives of our own that clients write in operations are kept; those that only schemas carry are not. */
+/** Our own executable directives are kept; type-system directives are not. */
 function isPublicDirective(
   definition: DirectiveDefinitionNode,
   specifications: ReadonlySet<string>,
@@ -94,7 +94,7 @@ const EXECUTABLE: ReadonlySet<string> = new Set([
   DirectiveLocation.VARIABLE_DEFINITION,
 ]);
 
-/** The specifications that the supergraph links (`join`, `tag`, ...), by the names they have in it. */
+/** The specifications that the supergraph links (`join`, `tag`, ...), by their local names. */
 function namesOfSpecifications(document: DocumentNode): Set<string> {
   const names = new Set(["link", "join", "core", "federation"]);
   for (const definition of document.definitions) {

@@ -8,7 +8,7 @@ import { isPromise, type MaybePromise } from "../subgraph-executor.ts";
 import type { Requirements } from "./requirements.ts";
 import type { TypeIndex } from "./type-index.ts";
 
-/** What a plan is compiled against. */
+/** The context in which a plan is compiled. */
 export type PlanContext<C> = {
   readonly supergraph: GraphQLSchema;
   readonly types: TypeIndex;
@@ -16,11 +16,11 @@ export type PlanContext<C> = {
   subgraph(name: string): Subgraph<C>;
 };
 
-/** A compiled subscription: its source, and what follows each of its events. */
+/** A compiled subscription: its source, and the steps that follow each event. */
 export type SubscriptionPlan<C> = {
   readonly source: RootFetch<C>;
   readonly subgraph: Subgraph<C>;
-  /** How the source is opened again when it is lost; undefined where it cannot be. */
+  /** How to reopen a lost source; undefined if it cannot be resumed. */
   readonly resume: ResumePlan | undefined;
   readonly rest: Step<C>;
 };
@@ -32,11 +32,12 @@ export function compilePlan<C>(plan: QueryPlan, context: PlanContext<C>): Step<C
   return plan.node ? compileNode(plan.node, context) : NOTHING;
 }
 
-/** Compiles the plan of a subscription, whose source is its first node. */
+/** Compiles the plan of a subscription, whose first node is the source. */
 export function compileSubscriptionPlan<C>(plan: QueryPlan, context: PlanContext<C>): SubscriptionPlan<C> {
   const nodes = plan.node?.kind === "Sequence" ? plan.node.nodes : plan.node ? [plan.node] : [];
   const [first, ...rest] = nodes;
-  if (first?.kind !== "Subscription") throw new Error("the plan of a subscription begins without a source");
+  if (first?.kind !== "Subscription")
+    throw new Error("the plan of a subscription does not start with a source");
   const { serviceName } = first.primary;
   const source = compileRootFetch<C>(first.primary, context.types);
   return {
@@ -61,7 +62,7 @@ function compileNode<C>(node: PlanNode, context: PlanContext<C>, path?: readonly
       return compileEntityStep(node, node.entityBatch.aliases, context.subgraph(node.serviceName), context);
     case "Subscription":
     case "Defer":
-      throw new Error(`a ${node.kind} node stands where the engine runs none`);
+      throw new Error(`unexpected ${node.kind} node in the plan`);
     default:
       return compileFetch(node, context, path);
   }
@@ -84,7 +85,7 @@ function compileFetch<C>(node: FetchNode, context: PlanContext<C>, path?: readon
   return compileEntityStep(node, [alias], subgraph, context);
 }
 
-/** As graphql-js has it: once a mutation failed that may not be null, those behind it do not run. */
+/** As graphql-js does: once a non-nullable mutation field fails, later mutations do not run. */
 function unlessBroken<C>(step: Step<C>): Step<C> {
   return (execution) => (execution.isBroken() ? undefined : step(execution));
 }
@@ -100,8 +101,8 @@ function compileBranches<C>(
 }
 
 /**
- * Nodes that may run at the same time do. A mutation beside fetches waits for them: they complete the mutation
- * before it, and must not see what this one changes.
+ * Runs independent nodes concurrently. A mutation among fetches waits for them: they complete the previous mutation,
+ * and must not see the changes of this one.
  */
 function compileParallel<C>(
   nodes: readonly PlanNode[],

@@ -2,18 +2,18 @@ import type { PathSegment } from "../planner.ts";
 import type { JsonObject, ResponsePath } from "../subgraph-executor.ts";
 import { satisfies, type TypeIndex } from "./type-index.ts";
 
-/** The places in the data that a Flatten node speaks of. */
+/** The places in the data that a Flatten node refers to. */
 export interface FlattenPath {
   /** Calls `visit` with every object at the path. */
   visit(data: JsonObject, visit: (entity: JsonObject) => void): void;
-  /** The same walk, with the path of every object: for errors only, as it makes a list for each. */
+  /** The same walk, with the path of every object: for errors only, as it allocates a list for each. */
   trace(data: JsonObject, visit: (entity: JsonObject, path: ResponsePath) => void): void;
 }
 
 type Step = { readonly field: string } | { readonly types: ReadonlySet<string> };
 type Visit = (entity: JsonObject, path: ResponsePath | undefined) => void;
 
-/** Compiles a path. Lists are walked through wherever they stand, so `@` needs no step of its own. */
+/** Compiles a path. Lists are traversed wherever they occur, so `@` needs no step. */
 export function compileFlattenPath(path: readonly PathSegment[], types: TypeIndex): FlattenPath {
   const steps = path.filter((segment) => segment !== "@").map((segment) => toStep(segment, types));
   return {

@@ -1,7 +1,7 @@
 import { type ConstDirectiveNode, type GraphQLSchema, isInterfaceType, type ValueNode } from "graphql";
 
 /**
- * The fields, as `Type.field` by object type, that a subgraph adds to an interface without knowing its types
+ * The fields, as `Type.field` by object type, that a subgraph adds to an interface without defining its types
  * (`@interfaceObject`).
  */
 export function interfaceObjectFields(supergraph: GraphQLSchema): ReadonlySet<string> {

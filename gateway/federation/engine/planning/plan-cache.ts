@@ -1,23 +1,23 @@
 import { type DocumentNode, print } from "graphql";
 import { isPromise, type MaybePromise } from "../subgraph-executor.ts";
 
-/** A document has an operation or a few, each for a few kinds of callers. */
+/** A document has one or a few operations, each for a few kinds of callers. */
 const MAX_VARIANTS = 64;
 
-/** What operations may hold in memory: how many, and how many characters of text and plan. */
+/** The memory limits of the cache: the number of operations, and the characters of their text and plan. */
 export type PlanCacheOptions<T> = {
   readonly maxEntries: number;
   readonly maxCharacters?: number;
-  /** Of a value, beside the text that it is found by. */
+  /** The size of a value, in addition to its key text. */
   readonly charactersOf?: (value: T) => number;
 };
 
-/** Compiled, an operation takes some ten bytes for each of these. */
+/** A compiled operation takes about ten bytes for each of these characters. */
 const MAX_CHARACTERS = 16_777_216;
 
 /**
- * Keeps what is compiled for an operation. A document that was seen before is found by its identity; one that only
- * reads the same, by its printed text, of which at most `maxEntries` are kept: those that were not used for longest go first.
+ * Caches compiled operations. A document object seen before is found by identity; an equal one by its printed text.
+ * At most `maxEntries` texts are kept, and the least recently used is evicted first.
  */
 export class PlanCache<T> {
   readonly #texts = new WeakMap<DocumentNode, Map<string, string>>();
@@ -29,28 +29,28 @@ export class PlanCache<T> {
     this.#options = { maxCharacters: MAX_CHARACTERS, charactersOf: () => 0, ...options };
   }
 
-  /** Of a document several things are kept, by `variant`. Answers from the cache, or makes the value: once, also when many ask for it at the same time. */
+  /** Returns the value of a document and `variant`, or makes it: once, also for concurrent calls. */
   get(document: DocumentNode, variant: string, make: () => MaybePromise<T>): MaybePromise<T> {
     const text = this.#textOf(document, variant);
     const known = this.#byText.get(text);
     if (known) {
-      // The last one used is the last to go.
+      // The most recently used entry is evicted last.
       this.#byText.delete(text);
       this.#byText.set(text, known);
       return known.value;
     }
     const made = make();
-    this.#keep(text, made, 0);
+    this.#store(text, made, 0);
     if (isPromise(made)) {
       made.then(
-        (value) => this.#keep(text, value, this.#options.charactersOf(value)),
+        (value) => this.#store(text, value, this.#options.charactersOf(value)),
         () => this.#forget(text),
       );
-    } else this.#keep(text, made, this.#options.charactersOf(made));
+    } else this.#store(text, made, this.#options.charactersOf(made));
     return made;
   }
 
-  /** The text is remembered by the document, the value is not: what is forgotten is gone. */
+  /** The document object caches its text but not its value, so that evicted values are freed. */
   #textOf(document: DocumentNode, variant: string): string {
     const variants = this.#texts.get(document) ?? new Map<string, string>();
     const known = variants.get(variant);
@@ -61,7 +61,7 @@ export class PlanCache<T> {
     return text;
   }
 
-  #keep(text: string, value: MaybePromise<T>, valueCharacters: number): void {
+  #store(text: string, value: MaybePromise<T>, valueCharacters: number): void {
     this.#forget(text);
     const characters = text.length + valueCharacters;
     this.#byText.set(text, { value, characters });

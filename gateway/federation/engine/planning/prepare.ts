@@ -17,9 +17,9 @@ import {
 } from "./compile-plan.ts";
 import type { Rollout } from "./rollout.ts";
 
-/** An operation, compiled: all that does not depend on the request. */
+/** A compiled operation: everything that does not depend on the request. */
 export type Prepared<C> = {
-  /** Of the plan as JSON: what the compiled steps are measured by. */
+  /** Length of the plan as JSON, which measures the compiled steps. */
   readonly planCharacters: number;
   readonly introspection: DocumentNode | undefined;
   readonly project: Project;
@@ -27,7 +27,7 @@ export type Prepared<C> = {
   readonly subscription: SubscriptionPlan<C> | undefined;
 };
 
-/** What operations are compiled with. */
+/** The dependencies of compilation. */
 export type Preparation<C> = {
   readonly api: GraphQLSchema;
   readonly planner: Planner;
@@ -46,8 +46,8 @@ export type ToPrepare = {
 };
 
 /**
- * Plans and compiles an operation. What is denied is not planned, so that no subgraph is asked for it. Throws a
- * GraphQLError when it is one that the engine does not run.
+ * Plans and compiles an operation. Denied fields are not planned, so that no subgraph receives a request for them.
+ * Throws a GraphQLError for an operation that the engine does not run.
  */
 export async function prepareOperation<C>(
   { api, planner, planContext, flattening }: Preparation<C>,
@@ -55,7 +55,7 @@ export async function prepareOperation<C>(
 ): Promise<Prepared<C>> {
   const { document, operationName, denied, rollout } = toPrepare;
   const operation = getOperationAST(document, operationName);
-  if (!operation) throw refusal("The document has no such operation.");
+  if (!operation) throw refusal("The document does not have this operation.");
   refuseUnsupported(document);
   const project = compileProjection(api, document, operation, denied);
   const { introspection, rest } = splitAllowed(document, operationName, denied);
@@ -73,8 +73,8 @@ export async function prepareOperation<C>(
 }
 
 /**
- * The operation as the planner gets it: without the conditions, nested fragments and aliases that it mixes up.
- * Undefined when its conditions leave nothing.
+ * The operation for the planner: without the conditions, nested fragments and aliases that it confuses. Undefined
+ * when its conditions leave no selection.
  */
 function simplify(
   flattening: FlattenOptions,

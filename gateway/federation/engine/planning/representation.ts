@@ -3,8 +3,8 @@ import { isObject, type JsonObject } from "../subgraph-executor.ts";
 import type { TypeIndex } from "./type-index.ts";
 
 /**
- * Makes what is sent of an entity; undefined when the entity lacks a part of it, as after a fetch that failed. Parts that
- * only some fields need may lack: they are added to `missing`.
+ * Creates the representation of an entity; undefined when the entity lacks a required part, as after a failed fetch.
+ * Parts that only some fields need may be missing: they are added to `missing`.
  */
 export type Represent = (
   entity: JsonObject,
@@ -15,7 +15,7 @@ export type Represent = (
 /** The parts of a type's representation that only some of its fields need. */
 export type OptionalParts = (type: string) => ReadonlySet<string>;
 
-/** Copies one part of an entity. False says that the part is missing. */
+/** Copies one part of an entity. Returns false when the part is missing. */
 type Copy = (
   entity: JsonObject,
   into: JsonObject,
@@ -23,7 +23,7 @@ type Copy = (
   missing: string[],
 ) => boolean;
 
-/** Compiles the planner's `requires`. A part that is null is sent as null: `@requires` may ask for it. */
+/** Compiles the planner's `requires`. A null part is sent as null: `@requires` may include it. */
 export function compileRepresentation(
   selections: readonly RequiredSelection[],
   types: TypeIndex,
@@ -48,8 +48,8 @@ export function compileRepresentation(
 }
 
 /**
- * What tells entities apart. An entity with one key is told by it; only several are put together as JSON, which is
- * the dearest thing that is done for an entity.
+ * The identity of an entity: its key if it has a single one. Several keys are combined as JSON, which is the most
+ * expensive operation per entity.
  */
 export function compileIdentity(
   selections: readonly RequiredSelection[],
@@ -104,7 +104,7 @@ function unlessMissing(copy: Copy, name: string, key: string): Copy {
 function copyOne(selection: RequiredSelection, types: TypeIndex): Copy {
   if (selection.kind === "Field") return copyField(selection, types);
   if (selection.kind === "InlineFragment") return copyFragment(selection, types);
-  throw new Error(`the planner asked for the fragment ${selection.value}, which no plan defines`);
+  throw new Error(`the plan uses the undefined fragment ${selection.value}`);
 }
 
 function copyField(field: Extract<RequiredSelection, { kind: "Field" }>, types: TypeIndex): Copy {
@@ -149,7 +149,7 @@ function copyFragment(
     const typename = entity.__typename;
     if (typeof typename === "string")
       return names.has(typename) ? copy(entity, into, variables, missing) : true;
-    // Of an object without a type, several fragments may speak: each takes what it finds.
+    // For an object without a type, several fragments may apply: each copies what it finds.
     copy(entity, into, variables, missing);
     return true;
   };

@@ -14,17 +14,17 @@ import {
 import type { Operation } from "../execution.ts";
 import { joinsOf } from "./interface-objects.ts";
 
-/** What fields of entities need of other subgraphs (`@requires`). */
+/** The data of other subgraphs that entity fields need (`@requires`). */
 export interface Requirements {
-  /** The members of a representation that a field needs, besides the keys of its type. */
+  /** The members of a representation that a field needs, in addition to the keys of its type. */
   of(subgraph: string, type: string, field: string): ReadonlySet<string>;
-  /** Those of all fields that the subgraph adds to the type. */
+  /** The members needed by all fields that the subgraph adds to the type. */
   ofType(subgraph: string, type: string): ReadonlySet<string>;
 }
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Reads the requirements out of the supergraph. */
+/** Reads the requirements from the supergraph. */
 export function readRequirements(supergraph: GraphQLSchema): Requirements {
   const graphs = supergraph.getType("join__Graph");
   const names = new Map(
@@ -56,7 +56,7 @@ export function readRequirements(supergraph: GraphQLSchema): Requirements {
   };
 }
 
-/** The top members of a set of fields such as `weight size { width }`. */
+/** The top-level members of a field set such as `weight size { width }`. */
 function membersOf(fields: string | undefined): readonly string[] {
   if (!fields) return [];
   const [operation] = parse(`{ ${fields} }`, { noLocation: true }).definitions;
@@ -69,8 +69,8 @@ function membersOf(fields: string | undefined): readonly string[] {
 }
 
 /**
- * A request for entities without the fields that need what is missing of their representations. Undefined when no
- * field is left to ask for.
+ * An entity request without the fields that depend on missing parts of the representations. Undefined when no field
+ * is left to fetch.
  */
 export function withoutDependents(
   document: DocumentNode,
@@ -85,11 +85,11 @@ export function withoutDependents(
   const reduce = (entity: SelectionNode): SelectionNode => {
     if (entity.kind !== Kind.INLINE_FRAGMENT) return entity;
     const type = entity.typeCondition?.name.value ?? "";
-    const kept = entity.selectionSet.selections.filter(
+    const remaining = entity.selectionSet.selections.filter(
       (one) => one.kind !== Kind.FIELD || !needsMissing(type, one.name.value),
     );
-    isLeft ||= kept.some((one) => one.kind !== Kind.FIELD || one.name.value !== "__typename");
-    const selections = kept.length > 0 ? kept : [TYPENAME];
+    isLeft ||= remaining.some((one) => one.kind !== Kind.FIELD || one.name.value !== "__typename");
+    const selections = remaining.length > 0 ? remaining : [TYPENAME];
     return { ...entity, selectionSet: { ...entity.selectionSet, selections } };
   };
   const reduced: DocumentNode = visit(document, {

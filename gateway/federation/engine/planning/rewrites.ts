@@ -2,18 +2,18 @@ import type { Rewrite, RewriteSegment } from "../planner.ts";
 import type { JsonObject, ResponsePath } from "../subgraph-executor.ts";
 import { satisfies, type TypeIndex } from "./type-index.ts";
 
-/** The planner's changes to what goes to a subgraph or comes from it, compiled. */
+/** The planner's changes to data sent to or received from a subgraph, compiled. */
 export interface Rewrites {
-  /** Makes the changes, in place. */
+  /** Applies the changes in place. */
   apply(value: JsonObject): void;
-  /** Where a path of the subgraph's answer lies once its keys are renamed. */
+  /** Converts a path of the subgraph's result to the path after its keys are renamed. */
   rename(path: readonly (string | number)[]): ResponsePath;
 }
 
 type Step = { readonly key: string } | { readonly types: ReadonlySet<string> };
 type Change = { readonly steps: readonly Step[]; readonly setTo?: string; readonly renameTo?: string };
 
-/** Compiles a list of changes; undefined when there are none, which is the common case. */
+/** Compiles a list of changes; undefined for an empty list, which is the common case. */
 export function compileRewrites(
   rewrites: readonly Rewrite[] | null | undefined,
   types: TypeIndex,
@@ -66,7 +66,7 @@ function renameKey(object: JsonObject, from: string, to: string): void {
   delete object[from];
 }
 
-/** Types are not known on an error's path; the planner's aliases are unique, so the keys alone tell. */
+/** An error path contains no types; the planner's aliases are unique, so the keys are sufficient. */
 function renameIn(change: Change, path: readonly (string | number)[], renamed: ResponsePath): void {
   if (change.renameTo === undefined) return;
   const keys = change.steps.filter((step) => "key" in step).map((step) => step.key);

@@ -1,26 +1,26 @@
 import { type GraphQLSchema, isInterfaceType, isObjectType } from "graphql";
 
-/** Which progressive overrides (`@override(label:)`) are active for one request. Equal keys have equal plans. */
+/** The active progressive overrides (`@override(label:)`) of one request. Equal keys have equal plans. */
 export type Rollout = {
   readonly key: string;
   readonly labels: ReadonlySet<string>;
-  /** Overrides labelled `percent(p)` are active where this is below `p`. */
+  /** Overrides labelled `percent(p)` are active if this is below `p`. */
   readonly percentage: number;
 };
 
-/** What decides for a request whose overrides are active. */
+/** Selects the active overrides of a request. */
 export type RolloutOptions<C> = {
-  /** Labels that are active for this request; none unless told. `percent(p)` labels are drawn by lot. */
+  /** Labels active for this request; empty by default. `percent(p)` labels are random. */
   readonly labels?: (context: C) => ReadonlySet<string>;
-  /** From 0 up to 1. */
+  /** A random number from 0 up to 1. */
   readonly random?: () => number;
 };
 
 const NONE: Rollout = { key: "", labels: new Set(), percentage: 0 };
 
 /**
- * Draws the active overrides of each request. There are as many plans of an operation as there are ways to fall
- * between the percentages that the supergraph names, not as many as there are draws.
+ * Chooses the active overrides of each request. The number of plans of an operation depends on the distinct
+ * percentages in the supergraph, not on the number of random values.
  */
 export function createRollouts<C>(
   supergraph: GraphQLSchema,

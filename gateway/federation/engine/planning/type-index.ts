@@ -6,7 +6,7 @@ export interface TypeIndex {
   satisfying(conditions: readonly string[]): ReadonlySet<string>;
 }
 
-/** Reads the possible types out of the supergraph, hidden types included: plans may go through them. */
+/** Reads the possible types from the supergraph, including hidden types: plans may use them. */
 export function createTypeIndex(supergraph: GraphQLSchema): TypeIndex {
   return {
     satisfying(conditions) {
@@ -21,7 +21,7 @@ export function createTypeIndex(supergraph: GraphQLSchema): TypeIndex {
   };
 }
 
-/** Whether an object satisfies a condition. One that came without `__typename` does: it was asked for by no other. */
+/** Whether an object satisfies a condition. An object without `__typename` does: no other condition requested it. */
 export function satisfies(typename: unknown, names: ReadonlySet<string>): boolean {
   return typeof typename !== "string" || names.has(typename);
 }

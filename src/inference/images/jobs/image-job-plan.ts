@@ -12,23 +12,23 @@ import {
   readImageRequest,
 } from "../image-request.ts";
 
-/** The two kinds of image jobs, by the last word of their path. */
+/** The two kinds of image jobs, named by the last segment of their path. */
 export type ImageOperation = "generations" | "edits";
 
-/** What an image job was asked, as it is kept with it. Prices are neuron per image, decimal. */
+/** The specification that is stored with an image job. Prices are neuron per image, decimal. */
 export type ImageJobSpec = {
   readonly operation: ImageOperation;
   readonly model: string;
   readonly images: number;
   readonly contentType: string;
-  /** Whether the provider's signature of the result is to be checked. */
+  /** Whether to verify the provider's signature of the result. */
   readonly verifyTee: boolean;
-  /** Who may not serve it, and why. */
+  /** The providers that are excluded, and why. */
   readonly refused: readonly Refused[];
   readonly candidates: readonly ImageCandidate[];
 };
 
-/** Who may serve a job, in the order of the admission, at the price of the admission. */
+/** A candidate provider of a job, at the price of the admission. Candidates are in the order of the admission. */
 export type ImageCandidate = {
   readonly address: Hex;
   readonly inputPrice: string;
@@ -36,24 +36,24 @@ export type ImageCandidate = {
   readonly trustMode: "standard" | "verified" | "private";
 };
 
-/** How far a job has come: what a worker must know that goes on where another one died. */
+/** The progress of a job: the state that a worker needs to continue after another worker died. */
 export type ImageJobCheckpoint = {
-  /** How many providers have failed. */
+  /** Number of failed attempts. */
   readonly failures: number;
-  /** How often the present provider may have got the request: counted before it is sent. */
+  /** How often the current provider may have received the request: incremented before it is sent. */
   readonly submissions: number;
-  /** The provider's own id of the job, once it took it on. */
+  /** The provider's own id of the job, once it has accepted it. */
   readonly providerJobId: string | null;
   readonly lastFailure: JobFailure | null;
-  /** Those that were asked, in order. */
+  /** The attempts so far, in order. */
   readonly attempts: readonly AttemptRecord[];
-  /** The provider's own id of the result, by which it vouches for it. */
+  /** The provider's own id of the result, used to fetch its signature. */
   readonly answerId: string | null;
 };
 
 export type JobFailure = { readonly code: string; readonly message: string };
 
-/** Where every job begins. */
+/** The initial checkpoint of every job. */
 export const UNTRIED: ImageJobCheckpoint = {
   failures: 0,
   submissions: 0,
@@ -63,17 +63,17 @@ export const UNTRIED: ImageJobCheckpoint = {
   answerId: null,
 };
 
-/** What is to be done next with a job. */
+/** The next action of a job. */
 export type ImageJobAction =
   | { readonly kind: "submit" | "poll"; readonly candidate: ImageCandidate; readonly attempt: number }
-  /** It was sent twice with an unknown outcome each time: it is not sent a third time. */
+  /** The job was sent twice with an unknown outcome each time, and is not sent a third time. */
   | { readonly kind: "abandon"; readonly candidate: ImageCandidate; readonly attempt: number }
   | { readonly kind: "give-up" };
 
 const MAX_ATTEMPTS = 3;
 const MAX_SUBMISSIONS = 2;
 
-/** Three attempts in all, going round the candidates, each with two submissions at the most. */
+/** At most three attempts, round-robin over the candidates, each with at most two submissions. */
 export function nextAction(
   { candidates }: Pick<ImageJobSpec, "candidates">,
   { failures, submissions, providerJobId }: ImageJobCheckpoint,
@@ -85,7 +85,7 @@ export function nextAction(
   return { kind: submissions < MAX_SUBMISSIONS ? "submit" : "abandon", candidate, attempt };
 }
 
-/** Reads what a job was asked out of the client's own bytes, which were read so when it was made. */
+/** Parses the request of a job from the client's own bytes, which were validated when the job was created. */
 export async function readJobRequest(
   { operation, contentType }: Pick<ImageJobSpec, "operation" | "contentType">,
   bytes: Buffer,
@@ -93,12 +93,12 @@ export async function readJobRequest(
   return operation === "generations" ? readImageRequest(bytes) : readImageEdit(bytes, contentType);
 }
 
-/** Where the result of a job is read. */
+/** The path to fetch the result of a job. */
 export function resultPath(jobId: string, provider: string): string {
   return `/v1/async/jobs/${jobId}?provider_address=${provider}`;
 }
 
-/** Whether the next attempt goes to a provider that failed before, which is then given time. */
+/** Whether the next attempt goes to a provider that failed before, and should be delayed. */
 export function isRepeated(
   spec: Pick<ImageJobSpec, "candidates">,
   { failures }: ImageJobCheckpoint,
@@ -106,19 +106,21 @@ export function isRepeated(
   return failures >= spec.candidates.length;
 }
 
-/** What became of a submission: the provider has it under this id, has the images at once, blames the request, or failed. */
+/**
+ * The outcome of a submission: accepted under an id, done with the images, rejected because of the request, or failed.
+ */
 export type Submission =
   | { readonly kind: "accepted"; readonly providerJobId: string }
   | { readonly kind: "done"; readonly result: Uint8Array; readonly images: number }
   | { readonly kind: "refused" | "failed"; readonly failure: JobFailure };
 
-/** Reads the answer to a submission; undefined where none came. Long answers are read by `BodyPool`. */
+/** Reads the answer to a submission; undefined means none arrived. Long answers are read by `BodyPool`. */
 export function readSubmission(answer: ProviderAnswer | undefined): Submission {
   if (!answer) return { kind: "failed", failure: PROVIDER_FAILED };
   if (answer.status !== 200 && answer.status !== 202) {
-    const why = refusalOf(answer, answer.body);
-    const { code, message } = why;
-    return { kind: why instanceof ProviderFailure ? "failed" : "refused", failure: { code, message } };
+    const refusal = refusalOf(answer, answer.body);
+    const { code, message } = refusal;
+    return { kind: refusal instanceof ProviderFailure ? "failed" : "refused", failure: { code, message } };
   }
   const { jobId, data, ...rest } = fieldsOf(answer.body);
   if (typeof jobId === "string" && jobId.length > 0 && jobId.length <= MAX_JOB_ID)
@@ -127,7 +129,7 @@ export function readSubmission(answer: ProviderAnswer | undefined): Submission {
   return { kind: "failed", failure: PROVIDER_FAILED };
 }
 
-/** How a job stands with its provider: under way, done, failed by its own word, gone, or nothing could be learnt. */
+/** The status of a job at its provider: working, done, reported as failed, gone, or unknown. */
 export type Report =
   | { readonly kind: "working"; readonly fraction: number | null }
   | { readonly kind: "done"; readonly result: Uint8Array; readonly images: number }
@@ -135,7 +137,7 @@ export type Report =
   | { readonly kind: "unknown" };
 
 /**
- * Reads the answer to a poll; undefined where none came. A result that is none is a failure of the provider. Long
+ * Reads the answer to a poll; undefined means none arrived. An invalid result is a failure of the provider. Long
  * answers are read by `BodyPool`.
  */
 export function readReport(answer: ProviderAnswer | undefined): Report {
@@ -150,29 +152,29 @@ export function readReport(answer: ProviderAnswer | undefined): Report {
     const reason = text === "" ? "no reason was given" : shown(text);
     return { kind: "failed", failure: { code: "provider_error", message: `The provider failed: ${reason}` } };
   }
-  if (typeof report.status === "string" && UNDER_WAY.has(report.status))
+  if (typeof report.status === "string" && WORKING.has(report.status))
     return { kind: "working", fraction: fractionOf(report.progress) };
   return { kind: "unknown" };
 }
 
-/** What both pending and processing are called (facts 0). */
-const UNDER_WAY: ReadonlySet<string> = new Set(["pending", "queued", "processing", "running"]);
+/** The names of pending and processing (facts 0). */
+const WORKING: ReadonlySet<string> = new Set(["pending", "queued", "processing", "running"]);
 const MAX_JOB_ID = 256;
 const MAX_REASON_LENGTH = 500;
 const NOT_ASCII = /[\u0080-\uffff]/g;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** The failure of a provider that could not be reached, kept silent, or answered what is no answer. */
+/** The failure of a provider that could not be reached, timed out, or sent an invalid answer. */
 export const PROVIDER_FAILED: JobFailure = { code: "provider_error", message: "The provider failed." };
 const JOB_GONE: JobFailure = {
   code: "provider_error",
-  message: "The provider does not know the job any more.",
+  message: "The provider no longer knows the job.",
 };
 const NO_IMAGES: JobFailure = { code: "provider_error", message: "The provider's answer has no images." };
 
 /**
- * Reads a result. It is kept as the bytes of ASCII JSON, which one thread can give to another without a copy, and
- * without what cannot have been asked for.
+ * Reads a result. It is stored as ASCII JSON bytes, which can be transferred between threads without a copy, and
+ * without images beyond the maximum of a request.
  */
 function readResult(
   data: unknown,
@@ -197,7 +199,7 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** From 0 to 1, or as percent. */
+/** Accepts a fraction from 0 to 1, or a percentage. */
 function fractionOf(progress: unknown): number | null {
   if (typeof progress !== "number" || !(progress >= 0 && progress <= 100)) return null;
   return progress <= 1 ? progress : progress / 100;

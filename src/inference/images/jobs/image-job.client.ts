@@ -16,15 +16,15 @@ type Dependencies = {
   readonly memory: Pick<MemoryBudget, "open">;
 };
 
-/** What a provider answered; undefined when it could not be asked or did not answer. */
+/** A provider's answer; undefined if it could not be reached or did not answer. */
 export type JobAnswer = ProviderAnswer | undefined;
 
 const POLL_MS = 30_000;
 const MAX_IMAGES_BYTES = 64 * 1_048_576;
-/** A broker without asynchronous jobs. */
+/** Statuses of a broker without asynchronous jobs. */
 const HAS_NO_JOBS: ReadonlySet<number> = new Set([404, 405, 501]);
 
-/** Speaks with providers about image jobs (facts 2.1). It never throws for what a provider does. */
+/** The client for image jobs at providers (facts 2.1). Never throws for a provider's failure. */
 export class ImageJobClient {
   readonly #dependencies: Dependencies;
 
@@ -33,8 +33,8 @@ export class ImageJobClient {
   }
 
   /**
-   * Sends a job to a provider under a key by which it can tell that it has it already. A provider that knows no jobs
-   * is asked for the images themselves, and answers with them.
+   * Submits a job to a provider with an idempotency key. A provider without jobs receives a synchronous request
+   * instead, and answers with the images.
    */
   async submit(
     address: string,
@@ -54,9 +54,7 @@ export class ImageJobClient {
     try {
       const answer = hasJobs(provider) ? await post(`/async/images/${operation}`) : undefined;
       const known =
-        answer && !HAS_NO_JOBS.has(answer.status)
-          ? answer
-          : await post(`/images/${operation}`, IMAGES_THEMSELVES);
+        answer && !HAS_NO_JOBS.has(answer.status) ? answer : await post(`/images/${operation}`, SYNCHRONOUS);
       trial.succeed();
       return known;
     } catch (error) {
@@ -66,7 +64,7 @@ export class ImageJobClient {
     }
   }
 
-  /** Asks a provider how a job of its stands. */
+  /** Polls the status of a job at its provider. */
   async poll(
     address: string,
     providerJobId: string,
@@ -86,8 +84,8 @@ export class ImageJobClient {
   }
 }
 
-/** Images that are made while the request is open have the whole deadline for their head. */
-const IMAGES_THEMSELVES: PostOptions = { firstByteMs: 0 };
+/** Images that are generated synchronously have the whole deadline for the response head. */
+const SYNCHRONOUS: PostOptions = { firstByteMs: 0 };
 
 function hasJobs({ source }: Provider): boolean {
   return source === "chain";

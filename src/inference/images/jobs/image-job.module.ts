@@ -27,19 +27,19 @@ type Dependencies = {
   readonly evidence: EvidenceService;
   readonly requests: RequestsService;
   readonly holds: HoldsService;
-  /** Where results are stored as files, if they are to be. */
+  /** Stores results as files, if enabled. */
   readonly uploads: UploadsService;
   readonly memory: MemoryBudget;
   readonly bodies: BodyPool;
   readonly observer: RequestObserver | undefined;
 };
 
-/** Image jobs, and their work in workers. */
+/** The image-job services, and the runners of worker processes. */
 export type ImageJobModule = Lifecycle & {
   readonly services: { readonly jobs: JobsService; readonly imageJobs: ImageJobsService };
 };
 
-/** Builds the services of image jobs. */
+/** Builds the image-job services. */
 export function createImageJobModule(parts: AppContext, dependencies: Dependencies): ImageJobModule {
   const { config, log, clock, database, bus, events, committed } = parts;
   const { providers, catalogue, health, admission, evidence, requests, holds, memory, bodies, observer } =
@@ -94,7 +94,7 @@ export function createImageJobModule(parts: AppContext, dependencies: Dependenci
   };
 }
 
-/** Stores results as files, where that is enabled and there is a wallet to pay for it. */
+/** Creates the runner that stores results as files, if it is enabled and a wallet can pay for it. */
 function openFiles(
   { config, network, rpc, database, log }: AppContext,
   { uploads }: Dependencies,

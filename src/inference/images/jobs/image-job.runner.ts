@@ -30,22 +30,22 @@ type Dependencies = {
   readonly bodies: Pick<BodyPool, "readSubmission" | "readReport">;
   readonly clock: WaitingClock;
   readonly observer?: RequestObserver | undefined;
-  /** How long a result is kept, seconds. */
+  /** Retention time of a result, seconds. */
   readonly keptSeconds: number;
 };
 
-/** Between two looks at a provider's job, unless it says how long. */
+/** Default poll interval of a provider's job. */
 const POLL_MS = 2_000;
 const FIRST_POLL_MS = 500;
 const MAX_PAUSE_MS = 30_000;
-/** A provider that cannot be asked for so long has lost the job. */
-const PATIENCE_MS = 60_000;
+/** A provider that is unreachable for this long counts as having lost the job. */
+const MAX_UNKNOWN_MS = 60_000;
 const TOOK_TOO_LONG: JobFailure = { code: "provider_error", message: "The job took too long." };
-const EXPIRED: JobFailure = { code: "provider_error", message: "The job was not done in time." };
+const EXPIRED: JobFailure = { code: "provider_error", message: "The job did not finish in time." };
 
 type Candidate = Extract<ImageJobAction, { candidate: ImageCandidate }>;
 
-/** Brings one image job to its end: sends it to a provider, polls it there, keeps the result and bills it, once. */
+/** Runs one image job to its end: submits it to a provider, polls it, stores the result and bills it exactly once. */
 export function imageJobWork(dependencies: Dependencies): (lease: JobLease) => Promise<void> {
   return async (lease) => {
     const request = await readJobRequest(lease.job.spec as ImageJobSpec, lease.job.body);
@@ -119,7 +119,7 @@ class Work {
     return false;
   }
 
-  /** Polls until the provider's job is over. */
+  /** Polls until the provider's job has ended. */
   async #poll(action: Candidate): Promise<boolean> {
     const { signal } = this.#lease;
     const { address } = action.candidate;
@@ -141,8 +141,8 @@ class Work {
       }
       if (report.kind === "working") {
         knownAtMs = clock.monotonicMs();
-        await this.#tell(action, report.fraction);
-      } else if (clock.monotonicMs() - knownAtMs > PATIENCE_MS) {
+        await this.#recordProgress(action, report.fraction);
+      } else if (clock.monotonicMs() - knownAtMs > MAX_UNKNOWN_MS) {
         await this.#next(action, PROVIDER_FAILED);
         return false;
       }
@@ -156,8 +156,8 @@ class Work {
     return readWhenRoom(this.#lease, () => read(this.#dependencies.bodies), pause);
   }
 
-  /** Tells that the provider is at it: at first, and when it has come further. */
-  async #tell({ candidate, attempt }: Candidate, fraction: number | null): Promise<void> {
+  /** Records progress: when the provider starts working, and when the fraction changes. */
+  async #recordProgress({ candidate, attempt }: Candidate, fraction: number | null): Promise<void> {
     if (this.#isRunning && (fraction === null || fraction === this.#fraction)) return;
     this.#isRunning = true;
     this.#fraction = fraction ?? this.#fraction;
@@ -170,7 +170,7 @@ class Work {
     await this.#lease.advance(this.#checkpoint, change);
   }
 
-  /** Goes on to the next attempt. One provider that was busy is given the time that it asked for. */
+  /** Moves to the next attempt. A busy provider that is retried gets the delay that it requested. */
   async #next({ candidate, attempt }: Candidate, failure: JobFailure, retryAfterMs?: number): Promise<void> {
     const { failures } = this.#checkpoint;
     this.#checkpoint = {
@@ -195,7 +195,7 @@ class Work {
     if (!isLast && isRepeated(this.#spec, this.#checkpoint)) await this.#pause(retryAfterMs ?? POLL_MS);
   }
 
-  /** Keeps the result and bills it in one transaction; without its hold, which ran out, there is no result. */
+  /** Stores the result and bills it in one transaction. If the hold has expired, the job fails without a result. */
   async #complete(
     { candidate, attempt }: Candidate,
     { result, images }: { readonly result: Uint8Array; readonly images: number },
@@ -252,7 +252,7 @@ class Work {
     return true;
   }
 
-  /** Asks the provider to vouch for its result; what is found is kept with the request. */
+  /** Verifies the provider's signature of its result, and stores the evidence with the request. */
   async #verify({ address }: ImageCandidate, answerId: string | null): Promise<void> {
     const provider = this.#dependencies.catalogue.provider(address);
     const { requestId } = this.#lease.job;

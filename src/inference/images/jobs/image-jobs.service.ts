@@ -15,7 +15,7 @@ import { type Provider, trustModeOf } from "../../providers/provider.ts";
 import type { RequestsService } from "../../requests/requests.service.ts";
 import type { RoutingPreferences } from "../../routing/routing-preferences.ts";
 import type { AnsweredImage } from "../image-answer.ts";
-import { askForImages } from "../images.service.ts";
+import { imageAdmissionRequest } from "../images.service.ts";
 import {
   type ImageJobCheckpoint,
   type ImageJobSpec,
@@ -33,38 +33,38 @@ type Dependencies = {
   readonly catalogue: Pick<CatalogueService, "provider">;
   readonly evidence: Pick<EvidenceService, "check" | "byRequests">;
   readonly bodies: Pick<BodyPool, "readImages">;
-  /** Says that there is a job to be done. */
+  /** Signals that a job was submitted. */
   readonly submitted: () => void;
-  /** Says that events were committed. */
+  /** Signals that events were committed. */
   readonly committed: () => void;
-  /** After so long a job is ended, however it stands. */
+  /** A job is ended after this time, whatever its state. */
   readonly deadlineSeconds: number;
 };
 
-/** Image jobs are of this kind among all jobs. */
+/** The job kind of image jobs. */
 export const IMAGE_JOB = "image";
 
-/** What is asked of an image job: the client's own body, and the preferences in its headers. */
+/** A request for an image job: the client's own body, and the preferences of its headers. */
 export type ImageJobRequest = {
   readonly operation: ImageOperation;
   readonly body: Buffer;
   readonly contentType: string;
   readonly preferences: RoutingPreferences;
-  /** Whether the provider's signature is to be checked; `verify_tee` of the body says so too. */
+  /** Whether to verify the provider's signature; `verify_tee` in the body also enables it. */
   readonly verifyTee?: boolean;
 };
 
-/** A job with what it came to: `result` as JSON text while it is kept, `trace` once it is paid for. */
+/** A job with its outcome: `result` as JSON text while it is stored, `trace` once it is billed. */
 export type ImageJobOutcome = {
   readonly job: JobView;
   readonly result: string | undefined;
   readonly trace: Trace | undefined;
 };
 
-/** Longer than a settlement takes that began within the deadline. */
+/** Longer than a settlement that began within the deadline takes. */
 const GRACE_SECONDS = 60;
 
-/** Takes image jobs on and tells of them; `imageJobWork` does them. */
+/** Accepts image jobs and returns their state; `imageJobWork` runs them. */
 export class ImageJobsService {
   readonly #dependencies: Dependencies;
 
@@ -73,18 +73,18 @@ export class ImageJobsService {
   }
 
   /**
-   * Takes a job on: its hold and its row are committed together, before anything is sent. Answers how it stood then,
-   * pending. Throws `invalid_body` and what `AdmissionService.admit` throws, and then there is neither.
+   * Accepts a job: its hold and its row are committed together, before anything is sent. Returns the pending job.
+   * Throws `invalid_body` and what `AdmissionService.admit` throws; neither hold nor row exists then.
    */
-  async submit(ask: ImageJobRequest, caller: Omit<Caller, "requestId">): Promise<JobView> {
+  async submit(submission: ImageJobRequest, caller: Omit<Caller, "requestId">): Promise<JobView> {
     const { admission, submitted, deadlineSeconds } = this.#dependencies;
-    const { operation, contentType, body, preferences } = ask;
-    const request = await readJobRequest(ask, body);
+    const { operation, contentType, body, preferences } = submission;
+    const request = await readJobRequest(submission, body);
     const id = newId();
-    let made: JobView | undefined;
+    let created: JobView | undefined;
     await admission.admit(
       {
-        ...askForImages(request, preferences),
+        ...imageAdmissionRequest(request, preferences),
         job: {
           requestIdOf: (first) => `async-${first.address.slice(2, 10)}-${id}`,
           insert: async (tx, { requestId, candidates, refused }) => {
@@ -93,7 +93,7 @@ export class ImageJobsService {
               model: request.model,
               images: request.count,
               contentType,
-              verifyTee: (ask.verifyTee || request.verifyTee) ?? false,
+              verifyTee: (submission.verifyTee || request.verifyTee) ?? false,
               refused,
               candidates: candidates.map(toCandidate),
             };
@@ -110,20 +110,20 @@ export class ImageJobsService {
               deadlineSeconds,
               graceSeconds: GRACE_SECONDS,
             });
-            made = await findJob(tx, caller, id);
+            created = await findJob(tx, caller, id);
           },
         },
       },
       { ...caller, requestId: id },
     );
-    if (!made) throw new Error("a job was admitted and not made");
+    if (!created) throw new Error("a job was admitted but not created");
     submitted();
-    return made;
+    return created;
   }
 
   /**
-   * How a job within reach stands, and what it came to. Looking is free. With `verifyTee` its provider is asked to
-   * vouch for a result that was not checked yet. `reserve` is told the size of the result before it is read. Throws
+   * The state of a job within reach, and its outcome. Not billed. `verifyTee` verifies the provider's signature of a
+   * result that was not checked yet. `reserve` receives the size of the result before it is read. Throws
    * `async_job_not_found`, and what `reserve` throws.
    */
   async outcome(
@@ -145,28 +145,28 @@ export class ImageJobsService {
     return { job, result, trace: verified === undefined ? trace : { ...trace, tee_verified: verified } };
   }
 
-  /** The images of a job that `JobsService` found; undefined when they are not kept. Throws `unavailable`. */
+  /** The images of a job from `JobsService`; undefined if they are no longer stored. Throws `unavailable`. */
   async images(job: JobView): Promise<readonly AnsweredImage[] | undefined> {
     const { jobs, bodies } = this.#dependencies;
     const result = await jobs.result(job);
     return result === undefined ? undefined : (await bodies.readImages(result)).images;
   }
 
-  /** Those that a job may be asked of by, in lower case: whoever may serve it. */
+  /** The addresses of a job's candidate providers, in lower case. */
   providersOf({ spec }: JobView): readonly string[] {
     return (spec as ImageJobSpec).candidates.map(({ address }) => address);
   }
 
-  /** The id of the model that a job asks. */
+  /** The model id of a job. */
   modelOf({ spec }: JobView): string {
     return (spec as ImageJobSpec).model;
   }
 
-  /** Whether a result is verified; undefined when that was not requested. */
-  async #verdict(job: JobView, isAsked: boolean): Promise<boolean | undefined> {
+  /** Whether a result is verified; undefined if verification was not requested. */
+  async #verdict(job: JobView, isRequested: boolean): Promise<boolean | undefined> {
     const { evidence, catalogue } = this.#dependencies;
     const { requestId, account } = job;
-    if (!isAsked && !(job.spec as ImageJobSpec).verifyTee) return undefined;
+    if (!isRequested && !(job.spec as ImageJobSpec).verifyTee) return undefined;
     const [known] = await evidence.byRequests(account, [requestId]);
     if (known) return known.verdict === "verified";
     const provider = catalogue.provider(job.step.provider ?? "");
@@ -176,8 +176,8 @@ export class ImageJobsService {
   }
 
   /**
-   * Takes back a job that no worker has begun, and gives its money back; one that is taken back already stays so.
-   * Throws `async_job_not_found` and, for one that was begun, `async_job_not_pending`.
+   * Cancels a job that no worker has started, and releases its hold. Idempotent. Throws `async_job_not_found` and, for
+   * a started job, `async_job_not_pending`.
    */
   async cancel(reach: Reach, id: string): Promise<JobView> {
     const { database, holds, jobs, committed } = this.#dependencies;
@@ -189,7 +189,7 @@ export class ImageJobsService {
       if (!(await cancelJob(tx, known)))
         throw new AppError(
           "async_job_not_pending",
-          `This job is ${state}: only a pending one can be cancelled.`,
+          `This job is ${state}: only a pending job can be cancelled.`,
         );
       await holds.settleIn(tx, {
         id: requestId,

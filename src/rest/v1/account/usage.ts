@@ -23,13 +23,13 @@ const filters = {
   model_id: z.string().min(1).max(500).optional(),
 };
 const flag = z.enum(["true", "false"]).default("false");
-const count = (least: number, most: number, otherwise: number) =>
+const count = (min: number, max: number, fallback: number) =>
   z
     .string()
     .regex(/^\d{1,9}$/, "must be a whole number")
     .transform(Number)
-    .pipe(z.int().min(least).max(most))
-    .default(otherwise);
+    .pipe(z.int().min(min).max(max))
+    .default(fallback);
 
 const currency = z.literal(CURRENCY);
 const trustMode = z.enum(["standard", "verified", "private"]);
@@ -68,11 +68,11 @@ const row = z
   })
   .meta({ id: "UsageRow" });
 
-/** GET /v1/account/usage/stats (facts 1.3): sums over every request that the filters let through. */
+/** GET /v1/account/usage/stats (facts 1.3): totals over every request that matches the filters. */
 export const getUsageStats = defineRoute({
   method: "GET",
   url: "/v1/account/usage/stats",
-  summary: "Sum up the usage",
+  summary: "Retrieve usage totals",
   access: "usage.read",
   query: z.strictObject(filters),
   answer: {
@@ -98,11 +98,11 @@ export const getUsageStats = defineRoute({
   },
 });
 
-/** GET /v1/account/usage/daily (facts 1.3): sums by day of UTC and model, newest day first. */
+/** GET /v1/account/usage/daily (facts 1.3): totals by UTC day and model, newest day first. */
 export const getUsageByDay = defineRoute({
   method: "GET",
   url: "/v1/account/usage/daily",
-  summary: "Sum up the usage by day and model",
+  summary: "Retrieve usage by day and model",
   access: "usage.read",
   query: z.strictObject({ ...filters, dimensions: z.enum(["trust_mode"]).optional() }),
   answer: { json: z.strictObject({ ...listOf(day), currency }) },
@@ -113,11 +113,11 @@ export const getUsageByDay = defineRoute({
   },
 });
 
-/** GET /v1/account/usage/history (facts 1.3): the requests one by one, newest first, by cursor or by offset. */
+/** GET /v1/account/usage/history (facts 1.3): individual requests, newest first, by cursor or by offset. */
 export const getUsageHistory = defineRoute({
   method: "GET",
   url: "/v1/account/usage/history",
-  summary: "List the requests that were used",
+  summary: "List usage by request",
   access: "request.read",
   query: z.strictObject({
     ...filters,
@@ -160,7 +160,7 @@ export const getUsageHistory = defineRoute({
 
 type Filters = z.output<z.ZodObject<typeof filters>>;
 
-/** Dates are days of UTC, both included. */
+/** Dates are UTC days, both inclusive. */
 function filterOf(query: Filters): UsageFilter {
   const { start_date, end_date } = query;
   if (start_date !== undefined && end_date !== undefined && end_date < start_date)

@@ -5,7 +5,7 @@ import type { Answer } from "../../http/answer.ts";
 import { defineRoute } from "../../route.ts";
 import { ASYNC_JOB, jobAnswer } from "./job-shape.ts";
 
-const NO_RESULT = "The result is not kept any more.";
+const NO_RESULT = "The result is no longer stored.";
 
 const query = z.object({
   provider_address: z
@@ -17,30 +17,31 @@ const query = z.object({
   verify_tee: z.enum(["true", "false"]).optional(),
 });
 
-/** GET /v1/async/jobs/{jobId} (SPEC 4.1): how a job stands, and its images once it is done. Looking is free. */
+/** GET /v1/async/jobs/{jobId} (SPEC 4.1): the state of a job, and its images once it is completed. Not billed. */
 export const getAsyncJob = defineRoute({
   method: "GET",
   url: "/v1/async/jobs/:jobId",
-  summary: "Read an image job",
+  summary: "Retrieve an image job",
   access: "job.content",
   query,
   answer: ASYNC_JOB,
-  async handle(app, { reach, params, reserve, query: { provider_address: asked, verify_tee } }) {
+  async handle(app, { reach, params, reserve, query: { provider_address: provider, verify_tee } }) {
     const outcome = await app.imageJobs.outcome(reach, params.jobId ?? "", {
       verifyTee: verify_tee === "true",
-      // As it is read, and as it is sent.
+      // Once as it is read, once as it is sent.
       reserve: (bytes) => reserve(2 * bytes),
     });
-    if (asked !== undefined && !app.imageJobs.providersOf(outcome.job).includes(asked)) throw jobNotFound();
+    if (provider !== undefined && !app.imageJobs.providersOf(outcome.job).includes(provider))
+      throw jobNotFound();
     return show(outcome);
   },
 });
 
-/** DELETE /v1/async/jobs/{jobId} (ours): takes back a job that is pending. */
+/** DELETE /v1/async/jobs/{jobId} (not in the original API): cancels a pending job. */
 export const cancelAsyncJob = defineRoute({
   method: "DELETE",
   url: "/v1/async/jobs/:jobId",
-  summary: "Cancel an image job that is pending",
+  summary: "Cancel a pending image job",
   access: "job.cancel",
   answer: ASYNC_JOB,
   async handle(app, { reach, params }) {

@@ -11,7 +11,7 @@ import { defineRoute } from "../../route.ts";
 import { routingHeaders } from "../../routing-headers.ts";
 import { trace } from "../../wire.ts";
 
-/** The longest sound in base64, and its other fields. */
+/** The largest audio file in base64, plus the other fields. */
 const MAX_BODY_BYTES = Math.ceil((MAX_AUDIO_BYTES * 4) / 3) + 65_536;
 const JSON_TYPE = "application/json";
 const FORM_TYPE = "multipart/form-data";
@@ -28,11 +28,11 @@ const TRANSCRIPT = z
   })
   .meta({ id: "Transcript" });
 
-/** POST /v1/audio/transcriptions (SPEC 4.1, facts 1.2): what was said, in five formats. */
+/** POST /v1/audio/transcriptions (SPEC 4.1, facts 1.2): the transcript, in five formats. */
 export const createTranscription = defineRoute({
   method: "POST",
   url: "/v1/audio/transcriptions",
-  summary: "Transcribe sound",
+  summary: "Transcribe audio",
   access: "inference.run",
   isAdmitted: true,
   headers: routingHeaders,

@@ -5,7 +5,7 @@ const usage = z.looseObject({ prompt_tokens: tally, completion_tokens: tally, to
 
 const message = z.looseObject({ role: z.string(), content: z.unknown().optional() });
 
-/** What POST /v1/chat/completions answers: the provider's own completion, with what it cost (facts 1.3). */
+/** The response of POST /v1/chat/completions: the provider's completion, with its cost (facts 1.3). */
 const CHAT_COMPLETION = z
   .looseObject({
     id: z.string(),
@@ -20,5 +20,5 @@ const CHAT_COMPLETION = z
   })
   .meta({ id: "ChatCompletion" });
 
-/** A whole answer, or server-sent events of OpenAI's chunks that end with `[DONE]`. */
+/** A complete response, or server-sent events of OpenAI's chunks that end with `[DONE]`. */
 export const CHAT_ANSWER = { json: CHAT_COMPLETION, media: { "text/event-stream": z.string() } };

@@ -4,7 +4,7 @@ import { defineRoute } from "../../route.ts";
 import { routingHeaders } from "../../routing-headers.ts";
 import { CHAT_ANSWER } from "./completion-shape.ts";
 
-/** POST /v1/chat/completions (SPEC 4.1): OpenAI's chat, whole or as a stream of events. */
+/** POST /v1/chat/completions (SPEC 4.1): OpenAI's chat completion, as one response or a stream of events. */
 export const chatCompletions = defineRoute({
   method: "POST",
   url: "/v1/chat/completions",

@@ -7,7 +7,7 @@ import { IMAGE_ANSWER } from "./image-shape.ts";
 
 const MAX_EDIT_BYTES = 25 * 1_048_576;
 
-/** POST /v1/images/edits (facts 1.1): pictures changed by a prompt, sent as a form. */
+/** POST /v1/images/edits (facts 1.1): images edited by a prompt, sent as a form. */
 export const editImages = defineRoute({
   method: "POST",
   url: "/v1/images/edits",

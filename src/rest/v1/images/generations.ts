@@ -4,7 +4,7 @@ import { defineRoute } from "../../route.ts";
 import { routingHeaders } from "../../routing-headers.ts";
 import { IMAGE_ANSWER } from "./image-shape.ts";
 
-/** POST /v1/images/generations (SPEC 4.1): images from a prompt, as base64 in the answer. */
+/** POST /v1/images/generations (SPEC 4.1): images from a prompt, as base64 in the response. */
 export const generateImages = defineRoute({
   method: "POST",
   url: "/v1/images/generations",

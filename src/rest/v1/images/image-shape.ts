@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { trace } from "../../wire.ts";
 
-/** What the image endpoints answer: the provider's own images, with what they cost (facts 1.3). */
+/** The response of the image endpoints: the provider's images, with their cost (facts 1.3). */
 export const IMAGE_ANSWER = {
   json: z
     .looseObject({

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { tally, trace } from "../../wire.ts";
 
-/** A whole message, the provider's own with what it cost, or server-sent events that end with `message_stop`. */
+/** The provider's message with its cost, or server-sent events that end with `message_stop`. */
 export const MESSAGE_ANSWER = {
   json: z
     .looseObject({

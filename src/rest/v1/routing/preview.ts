@@ -17,9 +17,9 @@ import { routingHeaders } from "../../routing-headers.ts";
 import { address } from "../../wire.ts";
 
 /**
- * POST /v1/routing/preview (facts 1.2): which providers would be tried, in the order of failover. Nothing is requested or
- * billed. With `messages`, `max_tokens` and `n` as a chat has them, providers are ranked by what that chat would cost;
- * without them, by the usual answer.
+ * POST /v1/routing/preview (facts 1.2): the providers that would be tried, in the order of failover. Nothing is
+ * requested or billed. With the `messages`, `max_tokens` and `n` of a chat, providers are ranked by the cost of that
+ * chat; without them, by the cost of a typical completion.
  */
 export const previewRouting = defineRoute({
   method: "POST",

@@ -7,7 +7,7 @@ import { SUBMITTED_JOB, submittedJob } from "../job-shape.ts";
 
 const MAX_EDIT_BYTES = 25 * 1_048_576;
 
-/** POST /v1/async/images/edits (facts 1.1): a job that changes pictures by a prompt, sent as a form. */
+/** POST /v1/async/images/edits (facts 1.1): a job that edits images by a prompt, sent as a form. */
 export const submitImageEdit = defineRoute({
   method: "POST",
   url: "/v1/async/images/edits",
@@ -26,7 +26,7 @@ export const submitImageEdit = defineRoute({
     const { headers: preferences } = call;
     const contentType = contentTypeOf(call, ["multipart/form-data"]);
     const verifyTee = call.query.verify_tee === "true";
-    const ask = { operation: "edits", body: call.body, contentType, preferences, verifyTee } as const;
-    return submittedJob(await app.imageJobs.submit(ask, caller));
+    const request = { operation: "edits", body: call.body, contentType, preferences, verifyTee } as const;
+    return submittedJob(await app.imageJobs.submit(request, caller));
   },
 });

@@ -17,12 +17,12 @@ export const submitImages = defineRoute({
   answer: SUBMITTED_JOB,
   repetition: "replayed",
   async handle(app, call) {
-    const ask = {
+    const request = {
       operation: "generations",
       body: call.body,
       contentType: "application/json",
       preferences: call.headers,
     } as const;
-    return submittedJob(await app.imageJobs.submit(ask, callerOf(call, "job.submit")));
+    return submittedJob(await app.imageJobs.submit(request, callerOf(call, "job.submit")));
   },
 });

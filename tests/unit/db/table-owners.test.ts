@@ -1,0 +1,87 @@
+import { readFileSync } from "node:fs";
+import { glob } from "node:fs/promises";
+import { expect, test } from "vitest";
+
+/** The module of `src` that writes a table. */
+const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  accounts: ["account", "deposit", "hold", "inference_request", "ledger_entry"],
+  chain: [
+    "agent_authorization",
+    "agent_clone",
+    "agent_creator",
+    "agent_data",
+    "agent_delegation",
+    "agent_transfer",
+    "market_event",
+    "sealed_key",
+    "watcher_block",
+    "watcher_cursor",
+  ],
+  db: ["deployment_secret"],
+  events: ["outbox", "outbox_forgotten"],
+  idempotency: ["idempotency_key"],
+  inference: ["image_file", "image_file_lease", "request_evidence"],
+  jobs: ["job", "job_content"],
+  keys: ["api_key", "management_key", "sign_in_nonce", "wallet_session"],
+  storage: [
+    "file_progress",
+    "held_bytes",
+    "held_file",
+    "held_segment",
+    "kv_control",
+    "kv_entry",
+    "kv_replay",
+    "kv_stream",
+    "kv_transaction",
+    "submission",
+  ],
+};
+
+/** Writes by another module, `table <- file`, each with its reason. */
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  "api_key <- src/accounts/holds.store.ts":
+    "what a key has spent is written by the statement that holds the money",
+  "api_key <- src/accounts/settlements.store.ts": "and by the one that settles it",
+  "api_key <- src/accounts/key-spending.ts": "the same columns, when they are recounted",
+  "hold <- src/jobs/job.store.ts":
+    "a new job extends its hold to its deadline in the statement that inserts it",
+  "outbox <- src/accounts/holds.store.ts": "a hot statement appends its own events",
+  "outbox <- src/accounts/ledger.store.ts": "a hot statement appends its own events",
+  "outbox <- src/accounts/settlements.store.ts": "a hot statement appends its own events",
+  "outbox <- src/jobs/job.store.ts": "a hot statement appends its own events",
+  "outbox <- src/storage/progress.store.ts": "a hot statement appends its own events",
+};
+
+const CREATES = /\bcreate (?:unlogged )?table (?:if not exists )?([a-z_]+)/g;
+const WRITES = /\b(?:insert into|update|delete from|merge into)\s+(?:only\s+)?([a-z_]+)\b/g;
+
+const tables = await tablesOfMigrations();
+const ownerOf = new Map(
+  Object.entries(OWNERS).flatMap(([owner, names]) => names.map((name) => [name, owner])),
+);
+
+test("every table of the migrations has one owner", () => {
+  expect([...tables].toSorted()).toEqual([...ownerOf.keys()].toSorted());
+});
+
+test("SQL outside of a table's module does not write it, with reasoned exceptions", async () => {
+  const foreign = new Set<string>();
+  for (const [file, text] of await sources())
+    for (const [, table = ""] of text.matchAll(WRITES))
+      if (tables.has(table) && file.split("/")[1] !== ownerOf.get(table)) foreign.add(`${table} <- ${file}`);
+  expect([...foreign].toSorted()).toEqual(Object.keys(EXCEPTIONS).toSorted());
+});
+
+async function sources(): Promise<readonly (readonly [string, string])[]> {
+  const files = await Array.fromAsync(glob("{src,subgraphs,gateway}/**/*.ts"));
+  return files
+    .filter((file) => !file.includes("/migrations/") && !file.includes("node_modules"))
+    .map((file) => [file, readFileSync(file, "utf8")] as const);
+}
+
+async function tablesOfMigrations(): Promise<ReadonlySet<string>> {
+  const files = await Array.fromAsync(glob("src/db/migrations/*.ts"));
+  return new Set(
+    files.flatMap((file) => [...readFileSync(file, "utf8").matchAll(CREATES)].map(([, table = ""]) => table)),
+  );
+}
