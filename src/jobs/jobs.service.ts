@@ -2,6 +2,7 @@ import type { Database } from "../db/database.ts";
 import type { EventStream } from "../events/bus.ts";
 import type { EventsService } from "../events/events.service.ts";
 import { filterStream } from "../events/filtered-stream.ts";
+import { SnapshotStream } from "../events/snapshot-stream.ts";
 import type { DomainEvent } from "../events/topics.ts";
 import { AppError } from "../kernel/errors.ts";
 import {
@@ -15,7 +16,6 @@ import {
 import { isId } from "../kernel/text/ids.ts";
 import type { Reach } from "../keys/auth/permissions.ts";
 import { isFinal, type JobState } from "./job.state.ts";
-import { JobStream } from "./job-stream.ts";
 import { findJob, type JobView, listJobs, positionOf, readResult } from "./job-view.store.ts";
 
 export type { JobView } from "./job-view.store.ts";
@@ -68,8 +68,8 @@ export class JobsService {
     return this.#endOnError(source, async () => {
       const upTo = await this.#dependencies.events.position("job.progressed");
       const job = await this.get(reach, id);
-      if (after === undefined) return new JobStream(source, { present: [toEvent(job, upTo)], jobId: job.id });
-      const stream = new JobStream(source, { present: [], jobId: job.id });
+      if (after === undefined) return stepsOf(source, [toEvent(job, upTo)], job.id);
+      const stream = stepsOf(source, [], job.id);
       if (await this.#isEndKnown(job, this.#dependencies.events.positionOf(after))) await stream.return();
       return stream;
     });
@@ -81,7 +81,7 @@ export class JobsService {
    */
   async followAll(reach: Reach, after?: string): Promise<EventStream<"job.progressed">> {
     const source = await this.#follow(reach, after);
-    if (after !== undefined) return new JobStream(source, { present: [] });
+    if (after !== undefined) return stepsOf(source, []);
     return this.#endOnError(source, async () => {
       const upTo = await this.#dependencies.events.position("job.progressed");
       const states = ["pending", "processing"] as const;
@@ -90,7 +90,7 @@ export class JobsService {
         states.map((state) => listJobs(database, reach, { limit: MAX_CURRENT_JOBS, state })),
       );
       const present = jobs.flat().map((job) => toEvent(job, upTo));
-      return new JobStream(source, { present });
+      return stepsOf(source, present);
     });
   }
 
@@ -120,6 +120,19 @@ export class JobsService {
     const ended = await positionOf(this.#dependencies.database, job);
     return ended === "gone" || (ended !== "waiting" && ended <= position);
   }
+}
+
+/** The steps of one job, which end with its final step, or of all jobs in `source`. */
+function stepsOf(
+  source: EventStream<"job.progressed">,
+  present: readonly DomainEvent<"job.progressed">[],
+  jobId?: string,
+): SnapshotStream<"job.progressed"> {
+  return new SnapshotStream(source, {
+    present,
+    keyOf: ({ data }) => (jobId === undefined || data.jobId === jobId ? data.jobId : undefined),
+    isLast: ({ data }) => jobId !== undefined && isFinal(data.status),
+  });
 }
 
 /** The cursor from which a list resumes after this job. */

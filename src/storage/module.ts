@@ -58,9 +58,8 @@ export function createStorageModule(
   const folders = new FoldersService({ files, reader });
   const downloads = new DownloadsService({ files, node, reader });
   const uploads = new UploadsService({
-    ...{ database, node, files, progress, chainId, committed },
+    ...{ node, files, chainId, committed },
     flow: new FlowClient({ client: rpc.client, flow, clock }),
-    notesItself: disk !== undefined,
   });
   const segments = new SegmentsService({ files, node });
   const kvModule = createKvModule(parts, { node, reader, uploads, submissions, flow });

@@ -1,6 +1,7 @@
 import type { Database, Queries } from "../db/database.ts";
 import type { EventStream } from "../events/bus.ts";
 import type { EventsService } from "../events/events.service.ts";
+import { SnapshotStream } from "../events/snapshot-stream.ts";
 import type { DomainEvent, FileProgress } from "../events/topics.ts";
 import { deleteInBatches, PeriodicTask } from "../kernel/async/periodic-task.ts";
 import type { Logger } from "../kernel/log.ts";
@@ -15,7 +16,6 @@ import {
   recordRemoved,
   type StoredProgress,
 } from "./progress.store.ts";
-import { ProgressStream } from "./progress-stream.ts";
 import type { SubmissionChange } from "./submissions.store.ts";
 
 type Dependencies = {
@@ -104,7 +104,12 @@ export class ProgressService {
       const upTo = await events.position(TOPIC);
       const known = await this.read(root);
       const present = after === undefined && known ? toEvent(known, upTo) : undefined;
-      const stream = new ProgressStream(source, { present, onEnd: () => this.#unfollow(root) });
+      const stream = new SnapshotStream(source, {
+        present: present ? [present] : [],
+        keyOf: ({ subject }) => subject,
+        isLast: ({ data }) => data.status === "finalized",
+        onEnd: () => this.#unfollow(root),
+      });
       this.#follow(root);
       if (after !== undefined && known?.step.status === "finalized") {
         const ended = await progressPosition(database, root, known.eventId);

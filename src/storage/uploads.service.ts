@@ -1,5 +1,4 @@
 import type { PreparedTransaction } from "../chain/transactions/prepared-transaction.ts";
-import type { Database } from "../db/database.ts";
 import { TurnMeter } from "../kernel/async/turn-queue.ts";
 import { AppError } from "../kernel/errors.ts";
 import { type Hex, lowerHex } from "../kernel/text/hex.ts";
@@ -9,7 +8,6 @@ import { Keccak } from "./keccak/keccak.ts";
 import { hashBytes, hashFile } from "./merkle/file-tree.ts";
 import type { SegmentProof } from "./merkle/proof.ts";
 import type { NodeFile, PutOutcome, StorageNode } from "./node/storage-node.ts";
-import type { ProgressService } from "./progress.service.ts";
 import type { SubmissionNode } from "./submission.ts";
 import { encodeSubmit, nodeHeights, planUpload, type SubmitAbi, type UploadPlan } from "./upload-plan.ts";
 
@@ -50,14 +48,10 @@ export type PreparedUpload = UploadPlan & {
 };
 
 type Dependencies = {
-  readonly database: Database;
   readonly node: StorageNode;
   readonly files: FilesService;
   readonly flow: FlowClient;
-  readonly progress: ProgressService;
   readonly chainId: number;
-  /** Whether the node itself records the progress of uploads, in the transaction that stores them. */
-  readonly notesItself: boolean;
   readonly committed: () => void;
 };
 
@@ -88,7 +82,6 @@ export class UploadsService {
     const { txSeq, index, data, proof, sizeBytes } = segment;
     const root = await this.#rootOf(segment);
     const outcome = await node.put({ root, index, data, proof, sizeBytes }, txSeq);
-    await this.#note(outcome);
     if (outcome.kind === "stored" && outcome.file.finalized)
       for (const listener of this.#finalized) listener(outcome.file);
     committed();
@@ -154,12 +147,6 @@ export class UploadsService {
     if (root !== undefined && lowerHex(root) !== file.root)
       throw new AppError("segment_refused", "data root and tx seq not match", { param: "root" });
     return file.root;
-  }
-
-  async #note({ kind, file }: PutOutcome): Promise<void> {
-    const { database, progress, notesItself } = this.#dependencies;
-    if (notesItself || kind !== "stored") return;
-    await database.transaction((tx) => progress.note(tx, [file]));
   }
 
   async #plan(

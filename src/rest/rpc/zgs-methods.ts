@@ -4,7 +4,7 @@ import { isHash32, lowerHex } from "../../kernel/text/hex.ts";
 import { SEGMENT_BYTES } from "../../storage/merkle/shape.ts";
 import type { FileId, PutOutcome, Segment } from "../../storage/node/storage-node.ts";
 import type { UploadSegment } from "../../storage/uploads.service.ts";
-import { toFileInfo } from "../file/file-info.view.ts";
+import { toFileInfo } from "../file/file-info-shape.ts";
 import { isJsonObject, LongText } from "../json-parts/json-parts.ts";
 import { toNodeStatus } from "../node/status.ts";
 import { invalidParams, RpcError, SERVER_ERROR } from "./rpc-error.ts";

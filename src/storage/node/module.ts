@@ -36,7 +36,7 @@ type SubmissionTarget = {
 type Options = {
   /** The public URL of this product, listed as a location of files. */
   readonly url: () => string;
-  /** Receives files with new segments on the local disk, in the transaction that counts those. */
+  /** Receives files with new segments; of a local disk in the transaction that counts them. */
   readonly progressed?: (tx: Transaction, files: readonly NodeFile[]) => Promise<void>;
 };
 
@@ -51,7 +51,7 @@ export function createNodeModule(parts: AppContext, options: Options): NodeModul
   const hasher = new HashPool({ keccak, threads });
   const kind = config.STORAGE ?? (network.id === "devnet" ? "disk" : "network");
   const disk = kind === "disk" ? openDisk(parts, options, { keccak, hasher }) : undefined;
-  const node = disk ?? openNetwork(parts, { keccak, hasher });
+  const node = disk ?? openNetwork(parts, options, { keccak, hasher });
   return {
     node,
     disk,
@@ -87,7 +87,11 @@ function openDisk(
   });
 }
 
-function openNetwork({ config, network, database, log, clock }: AppContext, hashing: Hashing): RemoteNode {
+function openNetwork(
+  { config, network, database, log, clock }: AppContext,
+  { progressed }: Options,
+  hashing: Hashing,
+): RemoteNode {
   const nodes = config.STORAGE_NODES ?? [];
   const fallback = nodes.length > 0 || network.indexerUrl === null ? [] : [network.indexerUrl];
   const indexers = config.STORAGE_INDEXERS ?? fallback;
@@ -102,5 +106,6 @@ function openNetwork({ config, network, database, log, clock }: AppContext, hash
     rpc,
     nodes: new KnownNodes({ rpc, indexers, nodes, clock, log }),
     ...hashing,
+    ...(progressed && { stored: (file) => database.transaction((tx) => progressed(tx, [file])) }),
   });
 }

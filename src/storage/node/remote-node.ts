@@ -22,7 +22,12 @@ import type {
   UploadedSegment,
 } from "./storage-node.ts";
 
-type Dependencies = RemoteFilesDependencies & { readonly keccak: Keccak; readonly hasher: SegmentHasher };
+type Dependencies = RemoteFilesDependencies & {
+  readonly keccak: Keccak;
+  readonly hasher: SegmentHasher;
+  /** Receives a file of which a node has stored a segment. */
+  readonly stored?: (file: NodeFile) => Promise<void>;
+};
 
 const SEGMENT_MS = 10_000;
 const READ_MS = 30_000;
@@ -58,7 +63,9 @@ export class RemoteNode implements StorageNode {
       throw new AppError("unavailable", `too many data writing: ${MAX_WRITING}`, { retryAfterSeconds: 1 });
     this.#writing++;
     try {
-      return await this.#put({ ...segment, root: lowerHex(segment.root) }, txSeq);
+      const outcome = await this.#put({ ...segment, root: lowerHex(segment.root) }, txSeq);
+      if (outcome.kind === "stored") await this.#dependencies.stored?.(outcome.file);
+      return outcome;
     } finally {
       this.#writing--;
     }

@@ -102,7 +102,7 @@ describe("asking one after the other", () => {
       times,
     );
     await expect(failing).rejects.toThrow("no 2");
-    await expect(hedged([], async () => 1, times)).rejects.toThrow("nobody");
+    await expect(hedged([], async () => 1, times)).rejects.toThrow("no candidates");
     const late = hedged([1], (_, signal) => never(signal), { ...times, deadlineMs: 30 });
     await expect(late).rejects.toThrow();
     const leaving = new AbortController();

@@ -3,7 +3,7 @@ import { AppError } from "../../kernel/errors.ts";
 import { readCid } from "../../storage/file-id.ts";
 import type { FileId } from "../../storage/node/storage-node.ts";
 import { envelope, envelopeOf } from "../envelope.ts";
-import { FILE_INFO, toFileInfo } from "../file/file-info.view.ts";
+import { FILE_INFO, toFileInfo } from "../file/file-info-shape.ts";
 import { defineRoute, json } from "../route.ts";
 
 const MAX_FILES = 100;

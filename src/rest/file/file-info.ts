@@ -1,7 +1,7 @@
 import { readCid } from "../../storage/file-id.ts";
 import { envelope, envelopeOf } from "../envelope.ts";
 import { defineRoute, json } from "../route.ts";
-import { FILE_INFO, toFileInfo } from "./file-info.view.ts";
+import { FILE_INFO, toFileInfo } from "./file-info-shape.ts";
 
 /** `GET /file/info/{cid}`: the metadata of a file; `cid` is a root or a txSeq (SPEC 4.3). */
 export const getFileInfo = defineRoute({
