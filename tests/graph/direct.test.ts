@@ -143,7 +143,10 @@ describe("money", () => {
       "contract_refused",
       `MinimumDepositRequired(${2n * TOKEN}, ${3n * TOKEN})`,
     ]);
-    expect(await refusal(user, add(5_000n))).toEqual(["contract_refused", expect.stringContaining("balance")]);
+    expect(await refusal(user, add(5_000n))).toEqual([
+      "contract_refused",
+      expect.stringContaining("balance"),
+    ]);
     await act(user, add(3n));
     expect(await refusal(user, add(3n))).toEqual([
       "contract_refused",

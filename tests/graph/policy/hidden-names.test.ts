@@ -53,10 +53,10 @@ const WRONG: Readonly<Record<string, Asked & { readonly hidden: readonly string[
   "the schema": { query: "{ __schema { types { name } } }", hidden: ["ChatInput"] },
 };
 
-type AdmissionRequest = (origin: string, asked: Asked) => Promise<string>;
+type FetchText = (origin: string, asked: Asked) => Promise<string>;
 
 const post =
-  (path: string, accept: string): AdmissionRequest =>
+  (path: string, accept: string): FetchText =>
   async (origin, asked) => {
     const reply = await fetch(origin + path, {
       method: "POST",
@@ -66,7 +66,7 @@ const post =
     return reply.text();
   };
 
-const TRANSPORTS: Readonly<Record<string, AdmissionRequest>> = {
+const TRANSPORTS: Readonly<Record<string, FetchText>> = {
   HTTP: post("/graphql", "application/json"),
   "HTTP, negotiated": post("/graphql", "application/graphql-response+json"),
   GET: async (origin, { query, variables }) => {
