@@ -10,6 +10,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { UploadsService } from "../storage/uploads.service.ts";
 import { AudioService } from "./audio/audio.service.ts";
 import { AdmissionService } from "./billing/admission.service.ts";
+import { BillingService } from "./billing/billing.service.ts";
 import { TokenPriceService } from "./billing/token-price.service.ts";
 import { BodyPool } from "./body/body-pool.ts";
 import { ChatService } from "./chat/chat.service.ts";
@@ -81,9 +82,20 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
   const { holds, apiKeys, uploads, memory, observer } = dependencies;
   const { registry, providers, source } = openProviders(parts, dependencies);
   const health = new HealthService({ clock, coolDownMs: config.PROVIDER_COOL_DOWN_MS });
+  const tokenPrice = new TokenPriceService({ setting: config.TOKEN_USD, clock, log });
+  const catalogue = new CatalogueService({ source, log, refreshMs: config.CATALOGUE_REFRESH_MS });
+  const evidence = new EvidenceService({
+    queries: database,
+    providers,
+    clock,
+    log,
+    timeoutMs: config.TEE_CHECK_MS,
+    observe: (verdict) => observer?.evidence(verdict),
+  });
   const exchanges = new DispatchService({
     providers,
     health,
+    billing: new BillingService({ holds, evidence, observer }),
     clock,
     log,
     memory,
@@ -95,16 +107,6 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
     stallMs: config.CLIENT_STALL_MS,
     resumesStreams: config.RESUME_STREAMS === "on",
   });
-  const tokenPrice = new TokenPriceService({ setting: config.TOKEN_USD, clock, log });
-  const catalogue = new CatalogueService({ source, log, refreshMs: config.CATALOGUE_REFRESH_MS });
-  const evidence = new EvidenceService({
-    queries: database,
-    providers,
-    clock,
-    log,
-    timeoutMs: config.TEE_CHECK_MS,
-    observe: (verdict) => observer?.evidence(verdict),
-  });
   const restrictionsOf = (keyId: string) => apiKeys.restrictionsOf(keyId);
   const admission = new AdmissionService({
     catalogue,
@@ -112,8 +114,6 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
     holds,
     restrictionsOf,
     tokenUsd: () => tokenPrice.current(),
-    evidence,
-    observer,
     clock,
     holdSeconds: requestSeconds(config),
   });

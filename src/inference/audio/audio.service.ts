@@ -1,4 +1,5 @@
-import type { AdmissionRequest, AdmissionService } from "../billing/admission.service.ts";
+import type { AdmissionService } from "../billing/admission.service.ts";
+import type { AdmissionRequest } from "../billing/admission-request.ts";
 import type { Caller, Trace } from "../billing/admitted.ts";
 import { quoteUnits } from "../billing/pricing.ts";
 import type { Bodies, BodyPool } from "../body/body-pool.ts";

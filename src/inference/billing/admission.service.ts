@@ -1,6 +1,5 @@
 import QuickLru from "quick-lru";
 import type { HoldsService } from "../../accounts/holds.service.ts";
-import type { Transaction } from "../../db/database.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
 import {
@@ -8,17 +7,15 @@ import {
   KeyRestrictionsChanged,
   UNRESTRICTED,
 } from "../../keys/api-keys/key-settings.ts";
-import type { EvidenceService } from "../evidence/evidence.service.ts";
 import type { CatalogueService } from "../providers/catalogue.service.ts";
 import type { HealthService } from "../providers/health.service.ts";
-import type { ApiFormat } from "../providers/profile.ts";
-import { inputTokensAt, type Provider, type ServiceType, trustModeOf } from "../providers/provider.ts";
-import type { RequestObserver } from "../requests/request-observer.ts";
+import { inputTokensAt, trustModeOf } from "../providers/provider.ts";
 import { RequestTrace } from "../requests/request-trace.ts";
 import { type Choice, choose } from "../routing/choice.ts";
-import type { RoutingPreferences, Usd } from "../routing/routing-preferences.ts";
-import { Admitted, type Bill, type Caller } from "./admitted.ts";
-import { type Quote, ratesFor } from "./pricing.ts";
+import type { Usd } from "../routing/routing-preferences.ts";
+import type { AdmissionRequest } from "./admission-request.ts";
+import { Admitted, type Caller } from "./admitted.ts";
+import { ratesFor } from "./pricing.ts";
 
 type Dependencies = {
   readonly catalogue: CatalogueService;
@@ -28,43 +25,9 @@ type Dependencies = {
   readonly restrictionsOf: (keyId: string) => Promise<KeyRestrictions>;
   /** The network token's price in dollars; undefined when it is not known. Throws `unavailable`. */
   readonly tokenUsd: () => Usd | undefined;
-  readonly evidence: Pick<EvidenceService, "check">;
-  readonly observer?: RequestObserver | undefined;
   readonly clock: Clock;
   /** An unsettled hold is released after this time: the total deadline of a request plus one minute. */
   readonly holdSeconds: number;
-};
-
-/** A request before admission. */
-export type AdmissionRequest = {
-  readonly model: string;
-  readonly serviceType: ServiceType;
-  /** The format of the called endpoint: `openai` for every endpoint except `/v1/messages`. */
-  readonly format: ApiFormat;
-  readonly preferences: RoutingPreferences;
-  /** Estimated tokens of the prompt and the answer; undefined where billing is not by token. */
-  readonly inputTokens?: number | undefined;
-  readonly outputTokens?: number | undefined;
-  /** The client's limit on the tokens of the answer, if it sets one. */
-  readonly answerTokens?: number | undefined;
-  /** The same request with its prompt counted, where `quote` only has a bound for it. Never rejects. */
-  readonly counted?: (() => Promise<AdmissionRequest>) | undefined;
-  /** Whether `counted` takes less than a few milliseconds. */
-  readonly isShort?: boolean | undefined;
-  /** Whether to verify the provider's signature of the answer. */
-  readonly verifyTee?: boolean | undefined;
-  /** The amount to hold for the request at this provider's price. */
-  quote(provider: Provider): Quote;
-  /** The body to send to this provider, given the held amount. Called once per attempt. */
-  body(provider: Provider, heldNeuron: bigint): Buffer;
-  /** Set for a job, which outlives this request. */
-  readonly job?: JobAdmission;
-};
-
-/** A request that continues as a job: its id in the ledger, and the row that is committed atomically with its hold. */
-type JobAdmission = {
-  requestIdOf(first: Provider): string;
-  insert(tx: Transaction, placed: { readonly requestId: string } & Choice): Promise<void>;
 };
 
 const REMEMBERED_KEYS = 10_000;
@@ -218,15 +181,13 @@ export class AdmissionService {
     const forwarded = held < holdRequest.maximum && request.counted ? await request.counted() : request;
     return new Admitted({
       requestId,
+      request: forwarded,
       candidates: affordable(held, forwarded),
       refused: choice.refused,
-      body: (provider) => forwarded.body(provider, held),
-      sinceStart: () => Math.round(clock.monotonicMs() - startedMs),
-      write: (bill) => this.#write(requestId, request.model, bill),
+      heldNeuron: held,
+      clock,
+      startedMs,
       trace: job ? undefined : trace,
-      ...(request.verifyTee && {
-        verify: (provider, answerId) => this.#dependencies.evidence.check({ requestId, provider, answerId }),
-      }),
     });
   }
 
@@ -239,45 +200,6 @@ export class AdmissionService {
     if (!first || !request.counted || !request.isShort) return request;
     const spendable = this.#dependencies.holds.lastSpendable(keyId) ?? 0n;
     return spendable > request.quote(first).maximum * PLENTY ? request : request.counted();
-  }
-
-  #write(id: string, model: string, bill: Bill): Promise<bigint> {
-    const { ending, cost, provider, routing, firstByteMs, durationMs } = bill;
-    const { outcome, usage, estimated, errorCode } = ending;
-    const tokens = usage && "inputTokens" in usage ? usage : undefined;
-    const units = usage && "inputUnits" in usage ? usage : undefined;
-    const rates = ratesFor(provider, tokens?.inputTokens ?? 0);
-    this.#dependencies.observer?.ended({
-      serviceType: provider.serviceType,
-      model,
-      outcome: outcome === "failed" ? (errorCode ?? outcome) : outcome,
-      inputTokens: tokens?.inputTokens,
-      outputTokens: tokens?.outputTokens,
-      tries: routing.attempts.length,
-      firstByteMs,
-      durationMs,
-    });
-    return this.#dependencies.holds.settle({
-      id,
-      outcome,
-      inputTokens: tokens?.inputTokens,
-      outputTokens: tokens?.outputTokens,
-      ...(tokens?.cache && { cache: tokens.cache }),
-      units: units && units.inputUnits + units.outputUnits,
-      usageEstimated: estimated ?? false,
-      inputCost: cost.input,
-      outputCost: cost.output,
-      errorCode,
-      firstByteMs,
-      durationMs,
-      answeredBy: {
-        provider: provider.address,
-        inputPrice: rates.input,
-        outputPrice: rates.output,
-        trustMode: trustModeOf(provider),
-      },
-      routing,
-    });
   }
 }
 

@@ -1,9 +1,11 @@
+import type { Clock } from "../../kernel/clock.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { Provider } from "../providers/provider.ts";
 import { ProviderFailure } from "../providers/provider-failure.ts";
 import type { RequestTrace } from "../requests/request-trace.ts";
 import type { Refused } from "../routing/choice.ts";
-import { billedOf, type Cost, costOf, type Usage } from "./pricing.ts";
+import type { AdmissionRequest } from "./admission-request.ts";
+import type { Usage } from "./pricing.ts";
 
 /** The caller of a request, and the request's id. */
 export type Caller = { readonly account: string; readonly keyId: string; readonly requestId: string };
@@ -49,32 +51,28 @@ export type AttemptRecord = {
  */
 export type Routing = { readonly attempts: readonly AttemptRecord[]; readonly refused: readonly Refused[] };
 
-/** What is written when a request ends. */
-export type Bill = {
-  readonly ending: Ending;
-  readonly cost: Cost;
+/** What the attempts of a request came to, when it ends. */
+export type AttemptSummary = {
+  /** The provider that was tried last, or the first candidate. */
   readonly provider: Provider;
   readonly routing: Routing;
   readonly firstByteMs: number | undefined;
   readonly durationMs: number;
 };
 
-/** Whether the provider's signer signed an answer. Never throws. */
-type Verify = (provider: Provider, answerId: string | undefined) => Promise<boolean>;
-
 /**
- * An admitted request: its money is held and its candidate providers are chosen. `candidates` are in order, three at
- * most, and the hold covers the most expensive one. It must be settled exactly once.
+ * A request that was admitted: `heldNeuron` is held for it, and its `candidates` are chosen, in order, at most three.
+ * It records its attempts, and must be settled once, by `BillingService.settle`.
  */
 export class Admitted {
   readonly requestId: string;
+  readonly request: AdmissionRequest;
   readonly candidates: readonly Provider[];
-  readonly #body: (provider: Provider) => Buffer;
-  readonly #write: (bill: Bill) => Promise<bigint>;
-  readonly #verify: Verify | undefined;
-  readonly #sinceStart: () => number;
-  readonly #trace: RequestTrace | undefined;
+  readonly trace: RequestTrace | undefined;
+  readonly #heldNeuron: bigint;
   readonly #refused: readonly Refused[];
+  readonly #clock: Clock;
+  readonly #startedMs: number;
   readonly #attempts: AttemptRecord[] = [];
   #open: { readonly provider: Provider; readonly sinceMs: number } | undefined;
   #last: Provider | undefined;
@@ -83,38 +81,38 @@ export class Admitted {
 
   constructor(given: {
     requestId: string;
+    request: AdmissionRequest;
     candidates: readonly Provider[];
     refused: readonly Refused[];
-    body: (provider: Provider) => Buffer;
-    sinceStart: () => number;
-    write: (bill: Bill) => Promise<bigint>;
-    verify?: Verify | undefined;
+    heldNeuron: bigint;
+    clock: Clock;
+    startedMs: number;
     trace?: RequestTrace | undefined;
   }) {
     this.requestId = given.requestId;
+    this.request = given.request;
     this.candidates = given.candidates;
+    this.trace = given.trace;
+    this.#heldNeuron = given.heldNeuron;
     this.#refused = given.refused;
-    this.#body = given.body;
-    this.#sinceStart = given.sinceStart;
-    this.#write = given.write;
-    this.#verify = given.verify;
-    this.#trace = given.trace;
+    this.#clock = given.clock;
+    this.#startedMs = given.startedMs;
   }
 
-  /** Whether the signature of the answer is to be verified: `settle` then needs the answer's id. */
+  /** Whether the answer's signature is to be verified: then its bill needs the answer's id. */
   get isVerified(): boolean {
-    return this.#verify !== undefined;
+    return this.request.verifyTee === true;
   }
 
   /** The body to send to this candidate. */
   bodyFor(provider: Provider): Buffer {
-    return this.#body(provider);
+    return this.request.body(provider, this.#heldNeuron);
   }
 
   /** Records the start of an attempt at this provider. */
   beginAttempt(provider: Provider): void {
     this.#open = { provider, sinceMs: this.#sinceStart() };
-    this.#trace?.beginAttempt(provider);
+    this.trace?.beginAttempt(provider);
     this.#last = provider;
     if (!this.#isDelivered) this.#firstByteMs = undefined;
   }
@@ -134,7 +132,7 @@ export class Admitted {
     if (!this.#open) return;
     const { provider, sinceMs } = this.#open;
     this.#open = undefined;
-    this.#trace?.endAttempt(outcome, error);
+    this.trace?.endAttempt(outcome, error);
     const { kind, upstreamStatus } = error instanceof ProviderFailure ? error : {};
     this.#attempts.push({
       provider: provider.address,
@@ -145,38 +143,20 @@ export class Admitted {
     });
   }
 
-  /**
-   * Bills the request at the price of the provider that answered and ends its hold. Resolves with the bill once it is
-   * committed and, where requested, the answer's signature is verified.
-   */
-  async settle(ending: Ending): Promise<Trace> {
-    this.endAttempt(ending.outcome === "completed" ? "answered" : ending.outcome);
-    const provider = ending.provider ?? this.#last ?? this.candidates[0];
+  /** Ends the attempt in progress with this outcome, and sums up all attempts. */
+  summarize(outcome: Ending["outcome"]): AttemptSummary {
+    this.endAttempt(outcome === "completed" ? "answered" : outcome);
+    const provider = this.#last ?? this.candidates[0];
     if (!provider) throw new Error("a request was admitted without a candidate");
-    const cost = costOf(ending.usage ?? { inputTokens: 0, outputTokens: 0 }, provider);
-    const verified = ending.outcome === "completed" && this.#verify?.(provider, ending.answerId);
-    const bill: Bill = {
-      ending,
-      cost,
+    return {
       provider,
       routing: { attempts: this.#attempts, refused: this.#refused },
       firstByteMs: this.#firstByteMs,
       durationMs: this.#sinceStart(),
     };
-    const charged = await (this.#trace
-      ? this.#trace.run(() => this.#write(bill))
-      : this.#write(bill)
-    ).finally(() => this.#trace?.settled(bill));
-    const billed = billedOf(cost, charged);
-    return {
-      request_id: this.requestId,
-      provider: provider.address,
-      billing: {
-        input_cost: billed.input.toString(),
-        output_cost: billed.output.toString(),
-        total_cost: billed.total.toString(),
-      },
-      ...(verified && { tee_verified: await verified }),
-    };
+  }
+
+  #sinceStart(): number {
+    return Math.round(this.#clock.monotonicMs() - this.#startedMs);
   }
 }

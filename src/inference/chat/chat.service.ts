@@ -1,6 +1,7 @@
 import QuickLru from "quick-lru";
 import type { AppError } from "../../kernel/errors.ts";
-import type { AdmissionRequest, AdmissionService } from "../billing/admission.service.ts";
+import type { AdmissionService } from "../billing/admission.service.ts";
+import type { AdmissionRequest } from "../billing/admission-request.ts";
 import type { Caller } from "../billing/admitted.ts";
 import { affordableTokens } from "../billing/pricing.ts";
 import { promptTokensOf, quotePrompt } from "../billing/prompt-bound.ts";

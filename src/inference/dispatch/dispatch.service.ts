@@ -3,6 +3,7 @@ import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import type { MemoryBudget } from "../../load/memory-budget.ts";
 import type { Admitted, Trace } from "../billing/admitted.ts";
+import type { BillingService } from "../billing/billing.service.ts";
 import type { Usage } from "../billing/pricing.ts";
 import type { Edit } from "../body/json-member.ts";
 import type { HealthService, Trial } from "../providers/health.service.ts";
@@ -12,12 +13,14 @@ import { gatherAnswer, type ProviderAnswer } from "../providers/provider-answer.
 import { ProviderFailure } from "../providers/provider-failure.ts";
 import { keepLarger, pauseAfter, restEndMs, takeNext } from "../routing/retry-plan.ts";
 import type { AttemptOptions } from "./attempt.ts";
+import { allProvidersFailed, failureOfAttempt } from "./attempt-failures.ts";
 import type { StreamOptions } from "./stream-options.ts";
 import { StreamRelay } from "./stream-relay.ts";
 
 type Dependencies = {
   readonly providers: ProviderClient;
   readonly health: HealthService;
+  readonly billing: BillingService;
   readonly clock: WaitingClock;
   readonly log: Logger;
   readonly memory: MemoryBudget;
@@ -112,7 +115,12 @@ export class DispatchService {
       });
       const { usage, estimated } = collected.reading;
       const answerId = collected.answer.responseKey ?? collected.reading.answerId;
-      const trace = await admitted.settle({ outcome: "completed", usage, estimated, answerId });
+      const trace = await this.#dependencies.billing.settle(admitted, {
+        outcome: "completed",
+        usage,
+        estimated,
+        answerId,
+      });
       return { ...collected, trace };
     } catch (error) {
       await this.release(admitted, error, signal.aborted);
@@ -199,8 +207,8 @@ export class DispatchService {
         ourFault?(refusal: AppError, provider: Provider): ProviderFailure | undefined;
       },
   ): Promise<void> {
-    const { firstTokenMs, silenceMs, stallMs, resumesStreams: resumes } = this.#dependencies;
-    const relay = new StreamRelay({ ...given, admitted, firstTokenMs, silenceMs, stallMs, resumes });
+    const { billing, firstTokenMs, silenceMs, stallMs, resumesStreams: resumes } = this.#dependencies;
+    const relay = new StreamRelay({ ...given, admitted, billing, firstTokenMs, silenceMs, stallMs, resumes });
     const run = async (attempt: AttemptOptions) => {
       const { provider, totalMs } = attempt;
       try {
@@ -229,7 +237,10 @@ export class DispatchService {
   /** Releases the hold of a request that failed, or whose client disconnected, without a charge. */
   async release(admitted: Admitted, error: unknown, isAborted: boolean): Promise<void> {
     const errorCode = error instanceof AppError ? error.code : "internal_error";
-    const { billing } = await admitted.settle({ outcome: isAborted ? "aborted" : "failed", errorCode });
+    const { billing } = await this.#dependencies.billing.settle(admitted, {
+      outcome: isAborted ? "aborted" : "failed",
+      errorCode,
+    });
     if (error instanceof AppError) error.isUncharged = billing.total_cost === "0";
   }
 
@@ -277,23 +288,4 @@ async function readAs<T>(read: () => Promise<T>): Promise<T> {
     if (cause instanceof AppError) throw cause;
     throw new ProviderFailure("malformed", { message: "The provider's answer could not be read.", cause });
   }
-}
-
-/** The failure of an attempt. Without an account with the provider there is no credential for it. */
-function failureOfAttempt(error: AppError): AppError {
-  if (error.code !== "no_available_provider") return error;
-  return new ProviderFailure("credential", { message: error.message, cause: error });
-}
-
-/** The client's error when no provider answered. If all are busy, the error is retryable. */
-function allProvidersFailed(last: AppError | undefined): AppError {
-  if (!last) return new AppError("no_available_provider", "No provider of this model is available.");
-  if (!(last instanceof ProviderFailure)) return last;
-  if (last.cause instanceof AppError) return last.cause;
-  if (last.kind !== "busy") return last;
-  const retryAfterSeconds = Math.max(1, Math.ceil((last.retryAfterMs ?? 1_000) / 1_000));
-  return new AppError("no_available_provider", "The providers of this model are busy. Try again.", {
-    cause: last,
-    retryAfterSeconds,
-  });
 }

@@ -291,8 +291,9 @@ export class StreamAttempt implements ProviderListener {
 
   #settle(ending: Promise<Ending>, then: (trace: Trace) => void | Promise<void>): void {
     this.#settled = true;
+    const { billing, admitted } = this.#options;
     ending
-      .then((known) => this.#options.admitted.settle(known))
+      .then((known) => billing.settle(admitted, known))
       .then(then)
       .then(this.#over.resolve, this.#over.reject);
   }

@@ -1,4 +1,5 @@
 import type { Admitted, Trace } from "../billing/admitted.ts";
+import type { BillingService } from "../billing/billing.service.ts";
 import type { TokenUsage } from "../billing/pricing.ts";
 import type { Metered } from "../billing/usage.ts";
 import type { Piece } from "../chat/delivered-text.ts";
@@ -54,6 +55,7 @@ export type StreamReader = {
 /** The options of a relay. */
 export type StreamOptions = {
   readonly admitted: Admitted;
+  readonly billing: BillingService;
   readonly sink: StreamSink;
   readonly newReader: (provider: Provider) => StreamReader;
   /** The router's own count of the prompt tokens, used if the provider reports none. Never rejects. */

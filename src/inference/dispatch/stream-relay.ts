@@ -64,10 +64,10 @@ export class StreamRelay {
     const { by, failure } = this.#delivery;
     if (!by) throw new Error("nothing was delivered yet");
     this.#isBroken = true;
-    const { admitted, sink } = this.#options;
+    const { admitted, billing, sink } = this.#options;
     const { provider, reader } = by;
     const reason = failure ?? error;
-    await admitted.settle({
+    await billing.settle(admitted, {
       outcome: this.clientGone.aborted ? "aborted" : "failed",
       ...(!this.clientGone.aborted && {
         errorCode: reason instanceof AppError ? reason.code : "internal_error",

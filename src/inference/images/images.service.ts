@@ -1,4 +1,5 @@
-import type { AdmissionRequest, AdmissionService } from "../billing/admission.service.ts";
+import type { AdmissionService } from "../billing/admission.service.ts";
+import type { AdmissionRequest } from "../billing/admission-request.ts";
 import type { Caller } from "../billing/admitted.ts";
 import { quoteUnits, type UnitUsage } from "../billing/pricing.ts";
 import type { Bodies, BodyPool } from "../body/body-pool.ts";

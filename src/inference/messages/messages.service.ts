@@ -1,5 +1,6 @@
 import type { KeyRestrictions } from "../../keys/api-keys/key-settings.ts";
-import type { AdmissionRequest, AdmissionService } from "../billing/admission.service.ts";
+import type { AdmissionService } from "../billing/admission.service.ts";
+import type { AdmissionRequest } from "../billing/admission-request.ts";
 import type { Caller } from "../billing/admitted.ts";
 import { quotePrompt } from "../billing/prompt-bound.ts";
 import { usageLimits } from "../billing/usage.ts";

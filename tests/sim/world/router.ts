@@ -11,6 +11,7 @@ import { EventsService } from "../../../src/events/events.service.ts";
 import { EventRelay } from "../../../src/events/relay.ts";
 import { AdmissionService } from "../../../src/inference/billing/admission.service.ts";
 import type { Admitted } from "../../../src/inference/billing/admitted.ts";
+import { BillingService } from "../../../src/inference/billing/billing.service.ts";
 import { type Bodies, BodyPool } from "../../../src/inference/body/body-pool.ts";
 import { ChatService } from "../../../src/inference/chat/chat.service.ts";
 import { DispatchService } from "../../../src/inference/dispatch/dispatch.service.ts";
@@ -100,7 +101,6 @@ export function bootRouter(given: {
     health,
     restrictionsOf: async () => UNRESTRICTED,
     tokenUsd: () => undefined,
-    evidence,
     holdSeconds: HOLD_SECONDS,
   });
   const admit = admission.admit.bind(admission);
@@ -113,6 +113,7 @@ export function bootRouter(given: {
   const memory = new MemoryBudget(memoryLimits(2 ** 30));
   const exchanges = new (plant.exchanges ?? DispatchService)({
     ...{ providers, health, clock, log, memory, tries: plant.tries ?? TRIES, totalMs: TOTAL_MS },
+    billing: new BillingService({ holds, evidence }),
     ...{
       firstByteMs: TOTAL_MS,
       silenceMs: TOTAL_MS,

@@ -84,7 +84,6 @@ export async function openJobWorld(
     holds,
     restrictionsOf: (keyId) => apiKeys.restrictionsOf(keyId),
     tokenUsd: () => undefined,
-    evidence,
     clock,
     holdSeconds: 60,
   });

@@ -1,0 +1,110 @@
+import type { HoldsService } from "../../accounts/holds.service.ts";
+import type { Settlement } from "../../accounts/settlements.store.ts";
+import type { EvidenceService } from "../evidence/evidence.service.ts";
+import { type Provider, trustModeOf } from "../providers/provider.ts";
+import type { RequestObserver } from "../requests/request-observer.ts";
+import type { Admitted, AttemptSummary, Ending, Trace } from "./admitted.ts";
+import { billedOf, type Cost, costOf, ratesFor } from "./pricing.ts";
+
+type Dependencies = {
+  readonly holds: Pick<HoldsService, "settle">;
+  readonly evidence: Pick<EvidenceService, "check">;
+  readonly observer?: RequestObserver | undefined;
+};
+
+/** Bills admitted requests: prices their usage, and replaces their hold by the charge. */
+export class BillingService {
+  readonly #dependencies: Dependencies;
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Bills a request at the price of the provider that answered and ends its hold. Resolves with the bill once it is
+   * committed and, where requested, the answer's signature is verified.
+   */
+  async settle(admitted: Admitted, ending: Ending): Promise<Trace> {
+    const { requestId, trace } = admitted;
+    const summary = admitted.summarize(ending.outcome);
+    const provider = ending.provider ?? summary.provider;
+    const cost = costOf(ending.usage ?? { inputTokens: 0, outputTokens: 0 }, provider);
+    const verified = ending.outcome === "completed" && this.#verify(admitted, provider, ending);
+    const settlement = toSettlement(requestId, ending, { summary, provider, cost });
+    this.#observe(admitted.request.model, provider, settlement, summary);
+    const settle = () => this.#dependencies.holds.settle(settlement);
+    const charged = await (trace ? trace.run(settle) : settle()).finally(() =>
+      trace?.settled({ ending, provider, firstByteMs: summary.firstByteMs }),
+    );
+    const billed = billedOf(cost, charged);
+    return {
+      request_id: requestId,
+      provider: provider.address,
+      billing: {
+        input_cost: billed.input.toString(),
+        output_cost: billed.output.toString(),
+        total_cost: billed.total.toString(),
+      },
+      ...(verified && { tee_verified: await verified }),
+    };
+  }
+
+  /** Whether the provider's signature of the answer is valid; undefined if that was not requested. Never rejects. */
+  #verify(
+    { requestId, isVerified }: Admitted,
+    provider: Provider,
+    { answerId }: Ending,
+  ): Promise<boolean> | undefined {
+    return isVerified ? this.#dependencies.evidence.check({ requestId, provider, answerId }) : undefined;
+  }
+
+  #observe(
+    model: string,
+    { serviceType }: Provider,
+    { outcome, errorCode, inputTokens, outputTokens }: Settlement,
+    { routing, firstByteMs, durationMs }: AttemptSummary,
+  ): void {
+    this.#dependencies.observer?.ended({
+      serviceType,
+      model,
+      outcome: outcome === "failed" ? (errorCode ?? outcome) : outcome,
+      inputTokens,
+      outputTokens,
+      tries: routing.attempts.length,
+      firstByteMs,
+      durationMs,
+    });
+  }
+}
+
+/** The charge as the ledger writes it, with the provider that answered and the prices of its tier. */
+function toSettlement(
+  id: string,
+  { outcome, usage, estimated, errorCode }: Ending,
+  { summary, provider, cost }: { summary: AttemptSummary; provider: Provider; cost: Cost },
+): Settlement {
+  const tokens = usage && "inputTokens" in usage ? usage : undefined;
+  const units = usage && "inputUnits" in usage ? usage : undefined;
+  const rates = ratesFor(provider, tokens?.inputTokens ?? 0);
+  return {
+    id,
+    outcome,
+    inputTokens: tokens?.inputTokens,
+    outputTokens: tokens?.outputTokens,
+    ...(tokens?.cache && { cache: tokens.cache }),
+    units: units && units.inputUnits + units.outputUnits,
+    usageEstimated: estimated ?? false,
+    inputCost: cost.input,
+    outputCost: cost.output,
+    errorCode,
+    firstByteMs: summary.firstByteMs,
+    durationMs: summary.durationMs,
+    answeredBy: {
+      provider: provider.address,
+      inputPrice: rates.input,
+      outputPrice: rates.output,
+      trustMode: trustModeOf(provider),
+    },
+    routing: summary.routing,
+  };
+}

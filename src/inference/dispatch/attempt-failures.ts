@@ -1,0 +1,21 @@
+import { AppError } from "../../kernel/errors.ts";
+import { ProviderFailure } from "../providers/provider-failure.ts";
+
+/** The failure of an attempt. Without an account with the provider there is no credential for it. */
+export function failureOfAttempt(error: AppError): AppError {
+  if (error.code !== "no_available_provider") return error;
+  return new ProviderFailure("credential", { message: error.message, cause: error });
+}
+
+/** The client's error when no provider answered. If all are busy, the error is retryable. */
+export function allProvidersFailed(last: AppError | undefined): AppError {
+  if (!last) return new AppError("no_available_provider", "No provider of this model is available.");
+  if (!(last instanceof ProviderFailure)) return last;
+  if (last.cause instanceof AppError) return last.cause;
+  if (last.kind !== "busy") return last;
+  const retryAfterSeconds = Math.max(1, Math.ceil((last.retryAfterMs ?? 1_000) / 1_000));
+  return new AppError("no_available_provider", "The providers of this model are busy. Try again.", {
+    cause: last,
+    retryAfterSeconds,
+  });
+}
