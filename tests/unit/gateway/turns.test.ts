@@ -38,13 +38,13 @@ test("while turns take long, one runs in each", async () => {
 test("what takes long in itself ends its turn, also in the first of a crowd", async () => {
   const turns = new Turns(16);
   let begun = 0;
-  for (let n = 0; n < 48; n++)
+  for (let n = 0; n < 12; n++)
     turns.take(() => {
-      busy(9);
+      busy(30);
       begun += 1;
     });
   const counts = [begun];
-  while (begun < 48) {
+  while (begun < 12) {
     const before = begun;
     await turn();
     counts.push(begun - before);
