@@ -3,7 +3,7 @@ import { MemoryBus } from "../../src/events/bus.memory.ts";
 import type { Bus } from "../../src/events/bus.ts";
 import { appendEvents, forgetEvents, readReplayWindow } from "../../src/events/outbox.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
-import { collect, fileEvent, noteOf, publishedFile, startRelay } from "../support/events.ts";
+import { collect, fileEvent, noteOf, publishedFile, startRelay, untilPublished } from "../support/events.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 import { until } from "../support/until.ts";
 
@@ -21,6 +21,8 @@ describeDatabases("outbox", (kind) => {
     await database.transaction((tx) => appendEvents(tx, [fileEvent("0xaa", "1"), fileEvent("0xbb", "2")]));
     relay.nudge();
     await until(() => seen.length === 2);
+    // The relay commits positions after the bus has accepted the events.
+    await untilPublished(database);
     expect(seen.map(noteOf)).toEqual(["1", "2"]);
     expect(seen[0]?.at.getTime()).toBeGreaterThan(Date.now() - 60_000);
     const newest = seen[1]?.position;
