@@ -18,6 +18,7 @@ import { CountHeldGenerations } from "./16-held-generation.ts";
 import { NameJobKeys } from "./17-job-keys.ts";
 import { SealAnswers } from "./17-sealed-answers.ts";
 import { NumberUsagePerAccount } from "./17-usage.ts";
+import { NumberUsageAfterUpdate } from "./18-usage-trigger.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -41,4 +42,5 @@ export const migrations = [
   { name: "17-job-keys", class: NameJobKeys },
   { name: "17-sealed-answers", class: SealAnswers },
   { name: "17-usage", class: NumberUsagePerAccount },
+  { name: "18-usage-trigger", class: NumberUsageAfterUpdate },
 ] as const;
