@@ -6,7 +6,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DEMO_USER, IMAGE_PROVIDER } from "../../src/devnet/chain/accounts.ts";
 import { agentProofs, iTransfer, mintAgent } from "../support/chain/agents.ts";
-import { openBrowser, openPage, requireAccessible } from "../support/clients/browser.ts";
+import { openBrowser, openPage, PATIENCE_MS, requireAccessible } from "../support/clients/browser.ts";
 import { ask as askGraph } from "../support/clients/graph-client.ts";
 import { toWav } from "../support/inference/wav.ts";
 import type { OnEnd } from "../support/servers/database.ts";
@@ -34,7 +34,7 @@ let browser: Browser | undefined;
 
 beforeAll(async () => {
   [browser, product] = await Promise.all([openBrowser(onEnd), startProduct(onEnd)]);
-}, 300_000);
+});
 afterAll(async () => {
   for (const end of ends) await end();
 });
@@ -94,7 +94,7 @@ test("a key made on the page is used, its cost is seen without a reload, and onc
       verify_tee: true,
     } as OpenAI.Chat.ChatCompletionCreateParamsNonStreaming);
   await ask();
-  await expect.poll(() => available.textContent(), { timeout: 10_000 }).not.toBe(before);
+  await expect.poll(() => available.textContent(), { timeout: PATIENCE_MS }).not.toBe(before);
   await page.getByRole("cell", { name: "devnet-chat" }).first().waitFor();
 
   await go(page, "Requests");
@@ -105,7 +105,7 @@ test("a key made on the page is used, its cost is seen without a reload, and onc
   await expect.poll(() => rows.count()).toBe(1);
   // While it is looked at, another one comes in.
   await ask();
-  await expect.poll(() => rows.count(), { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => rows.count(), { timeout: PATIENCE_MS }).toBe(2);
   await search.fill("no-such-request");
   await page.getByRole("link", { name: "Search for this ID" }).waitFor();
   await search.fill("");
@@ -150,7 +150,7 @@ test("the playground answers token by token, draws a picture while it is watched
   await page.getByText("Answered by").waitFor();
   await page.getByLabel("Prompt").fill("a lighthouse");
   await page.getByRole("button", { name: "Generate" }).click();
-  await page.locator(".pictures img").waitFor({ timeout: 30_000 });
+  await page.locator(".pictures img").waitFor({ timeout: PATIENCE_MS });
   await page.locator(".timeline").getByText("completed").waitFor();
   await page.getByLabel("Audio file").setInputFiles({
     name: "talk.wav",
@@ -196,7 +196,7 @@ test("a job that is watched while its connection breaks goes on behind the last 
   const body = { model: "devnet-image", prompt: "a pier", response_format: "b64_json" };
   const { jobId } = await client.post<{ jobId: string }>("/async/images/generations", { body });
   await page.goto(`${product.origin}/dashboard/jobs/${jobId}`);
-  await page.locator(".timeline").getByText("completed").waitFor({ timeout: 30_000 });
+  await page.locator(".timeline").getByText("completed").waitFor({ timeout: PATIENCE_MS });
   await page.locator(".pictures img").waitFor();
   expect(asked).toEqual([null, seen[0]]);
   expect(new Set(seen).size).toBe(seen.length);
@@ -259,7 +259,7 @@ test("money that is deposited from the page arrives there by itself", async (con
   const before = await rows.count();
   await page.getByLabel("Amount in 0G").fill("1.25");
   await page.getByRole("button", { name: "Deposit with Development wallet" }).click();
-  await expect.poll(() => rows.count(), { timeout: 10_000 }).toBe(before + 1);
+  await expect.poll(() => rows.count(), { timeout: PATIENCE_MS }).toBe(before + 1);
   await page.getByRole("cell", { name: "1.25 0G" }).waitFor();
   await page.getByText("confirmed").nth(1).waitFor();
   expect(faults).toEqual([]);
@@ -278,7 +278,7 @@ test("a page whose part cannot be loaded says so beside the others, and is there
   const { page } = await signedIn();
   await page.route(/\/assets\/network-.*\.js$/, (route) => route.abort());
   await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Network" }).click();
-  await page.getByText("This page could not be loaded.").waitFor({ timeout: 30_000 });
+  await page.getByText("This page could not be loaded.").waitFor({ timeout: PATIENCE_MS });
   await go(page, "Providers");
   await page.unroute(/\/assets\/network-.*\.js$/);
   await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Network" }).click();
@@ -300,7 +300,7 @@ test("a page that is opened while the network is away comes by itself when it is
   isAway = true;
   await page.reload({ waitUntil: "commit" });
   // Longer than one query is tried again: who is signed in is asked for until it is known.
-  await page.getByText("The gateway cannot be reached.").waitFor({ timeout: 40_000 });
+  await page.getByText("The gateway cannot be reached.").waitFor({ timeout: PATIENCE_MS });
   isAway = false;
   await page.evaluate("dispatchEvent(new Event('online'))");
   await heading(page, "Providers");
@@ -320,7 +320,7 @@ test("a file is uploaded from the page, watched until it is final, and downloade
     buffer: content,
   });
   await page.getByRole("button", { name: "Upload" }).click();
-  await page.getByText("finalized").waitFor({ timeout: 30_000 });
+  await page.getByText("finalized").waitFor({ timeout: PATIENCE_MS });
   await page.getByRole("link", { name: "View file" }).click();
   await heading(page, "File");
   const [download] = await Promise.all([
@@ -342,7 +342,7 @@ test("a key that is sealed for the account comes in while the page is looked at"
   const { tokenId, data } = await mintAgent(rpcUrl, { to: from });
   const proofs = await agentProofs(data, { to: privateKeyToAccount(DEMO_USER.privateKey) });
   await iTransfer(rpcUrl, { byKey, from, to: DEMO_USER.address, tokenId, proofs });
-  await page.getByText("key 0,").first().waitFor({ timeout: 10_000 });
+  await page.getByText("key 0,").first().waitFor({ timeout: PATIENCE_MS });
   await page.getByText("key 0,").first().click();
   await page.getByText("Opens").waitFor();
   expect(faults).toEqual([]);
@@ -360,7 +360,7 @@ test("every page passes axe, in light and in dark and as wide as a phone", async
     await requireAccessible(page, `overview-${look.name}`);
     for (const name of PAGES) {
       await go(page, name);
-      await expect.poll(() => page.locator(".loading").count(), { timeout: 10_000 }).toBe(0);
+      await expect.poll(() => page.locator(".loading").count(), { timeout: PATIENCE_MS }).toBe(0);
       await requireAccessible(page, `${name.toLowerCase().replace(" ", "-")}-${look.name}`);
       const width = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
       expect(width, `${name} is wider than its window`).toBeLessThanOrEqual(0);
@@ -435,7 +435,7 @@ test("the explorer runs its examples in the name of who has signed in, and an un
         await stop.or(result.getByText("Cannot infer operation")).first().waitFor();
         return stop.isVisible();
       },
-      { timeout: 30_000 },
+      { timeout: PATIENCE_MS },
     )
     .toBe(true);
   const { page: other } = await signedIn();

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { build, type PreviewServer, preview } from "vite";
 import { expect, test } from "vitest";
 import { exampleTypes } from "../../scripts/example-types.ts";
-import { openBrowser, openPage } from "../support/clients/browser.ts";
+import { openBrowser, openPage, PATIENCE_MS } from "../support/clients/browser.ts";
 import type { OnEnd } from "../support/servers/database.ts";
 import { newFolder } from "../support/servers/process.ts";
 import type { Product } from "./product.ts";
@@ -50,7 +50,7 @@ export function testExamples(started: () => Product): void {
     await page.getByRole("listitem").first().waitFor();
     await breakSockets();
     await page.getByText("connecting").waitFor();
-    await page.getByRole("img", { name: "What was asked for" }).waitFor({ timeout: 30_000 });
+    await page.getByRole("img", { name: "What was asked for" }).waitFor({ timeout: PATIENCE_MS });
     await page.getByRole("status").getByText("completed").waitFor();
 
     const [first, second] = asked;

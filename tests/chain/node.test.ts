@@ -17,6 +17,7 @@ import {
   startP2p,
   VALIDATOR,
 } from "../support/chain/node-parts.ts";
+import { scaled } from "../support/machine.ts";
 
 const CHAIN_ID = 16_602;
 
@@ -136,7 +137,7 @@ describe("how the node stands", () => {
       state: "unreachable",
       detail: expect.stringMatching(/3 s/),
     });
-    expect(performance.now() - before).toBeLessThan(6_000);
+    expect(performance.now() - before).toBeLessThan(scaled(6_000));
     await Promise.all([consensus.stop(), execution.stop()]);
     const gone = serviceOf(settings);
     expect(await gone.consensus()).toMatchObject({

@@ -1,6 +1,7 @@
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { RedisBus } from "../../src/events/bus.redis.ts";
 import { collect, publishedFile, take } from "../support/events.ts";
+import { scaled } from "../support/machine.ts";
 import { freePort } from "../support/servers/postgres.ts";
 import { startRedis } from "../support/servers/redis.ts";
 import { until } from "../support/until.ts";
@@ -41,7 +42,7 @@ describe.skipIf(!inject("redisUrl"))("bus: Redis goes away", () => {
     await expect(bus.publish([publishedFile(1)])).rejects.toThrow();
     await expect(bus.newestPosition()).rejects.toThrow();
     await expect((await bus.subscribe({ topic: TOPIC }, 0n)).next()).rejects.toThrow();
-    expect(performance.now() - before).toBeLessThan(4_000);
+    expect(performance.now() - before).toBeLessThan(scaled(4_000));
     const seen = collect(await bus.subscribe({ topic: TOPIC }));
     await server.start();
     await until(() => bus.publish([publishedFile(1)]));
@@ -54,7 +55,7 @@ describe.skipIf(!inject("redisUrl"))("bus: Redis goes away", () => {
     server.freeze();
     const before = performance.now();
     await expect(bus.publish([publishedFile(1)])).rejects.toMatchObject({ code: "unavailable" });
-    expect(performance.now() - before).toBeLessThan(3_000);
+    expect(performance.now() - before).toBeLessThan(scaled(3_000));
     server.thaw();
     await until(() => bus.publish([publishedFile(2)]));
     await until(() => seen.at(-1)?.position === 2n);
@@ -67,7 +68,7 @@ describe.skipIf(!inject("redisUrl"))("bus: Redis goes away", () => {
     const before = performance.now();
     await bus.close();
     expect(await waiting).toEqual({ done: true, value: undefined });
-    expect(performance.now() - before).toBeLessThan(2_000);
+    expect(performance.now() - before).toBeLessThan(scaled(2_000));
   });
 });
 
@@ -79,7 +80,7 @@ test("an address on which no Redis answers is named in one line within 5 s", asy
   );
   expect(failure).toMatch(new RegExp(`^REDIS_URL: 127\\.0\\.0\\.1:${port} is unreachable \\(.*\\)$`));
   expect(failure).not.toContain("secret");
-  expect(performance.now() - before).toBeLessThan(6_000);
+  expect(performance.now() - before).toBeLessThan(scaled(6_000));
 });
 
 async function start({ appendOnly }: { appendOnly: boolean }) {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../src/db/open.ts";
+import { scaled } from "../support/machine.ts";
 import { makeCertificates, type TestCertificates } from "../support/servers/certificates.ts";
 import type { OnEnd } from "../support/servers/database.ts";
 import { startPostgres } from "../support/servers/postgres.ts";
@@ -53,10 +54,10 @@ describe.skipIf(skipped)("a server that takes TLS alone, with a certificate for 
     const text = "select pg_sleep(60)";
     const read = database.reads.rows("account", { text, values: [] }, abort.signal);
     const running = "select 1 from pg_stat_activity where state = 'active' and query = $1";
-    await expect.poll(() => database.rows(running, [text]), { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(() => database.rows(running, [text]), { timeout: scaled(10_000) }).toHaveLength(1);
     abort.abort();
     await expect(read).rejects.toMatchObject({ code: "unavailable" });
-    await expect.poll(() => database.rows(running, [text]), { timeout: 4_000 }).toHaveLength(0);
+    await expect.poll(() => database.rows(running, [text]), { timeout: scaled(4_000) }).toHaveLength(0);
   });
 
   test("what is not verified is refused: another name, also that of an IP address, and another authority", async () => {

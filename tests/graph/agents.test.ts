@@ -21,6 +21,7 @@ import {
   writeAgent,
 } from "../support/chain/agents.ts";
 import { ask, type Following, followEvents, followSocket } from "../support/clients/graph-client.ts";
+import { scaled } from "../support/machine.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
@@ -126,7 +127,7 @@ describe("the story of an agent token", () => {
     await send(owner, prepared);
     const minedMs = performance.now();
     await until(() => followers.every(({ results }) => results.length === 1));
-    expect(performance.now() - minedMs).toBeLessThan(ON_TIME_MS);
+    expect(performance.now() - minedMs).toBeLessThan(scaled(ON_TIME_MS));
     for (const follower of followers)
       expect(newsOf(follower)).toMatchObject([
         {

@@ -8,6 +8,7 @@ import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/chain/network.ts";
 import { ask, followEvents, followSocket, type GraphResult } from "../support/clients/graph-client.ts";
 import { toWav } from "../support/inference/wav.ts";
+import { scaled } from "../support/machine.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { startRemoteGateway } from "../support/servers/remote-gateway.ts";
 import { SERVICES, useServices } from "../support/services.ts";
@@ -207,7 +208,7 @@ describe("chatCompletion", () => {
       const leftMs = performance.now();
       await following.stop();
       await until(() => stack().provider.aborted > aborted);
-      expect(performance.now() - leftMs).toBeLessThan(1_000);
+      expect(performance.now() - leftMs).toBeLessThan(scaled(1_000));
       const request = await until(async () => {
         const [row] = await requestsOf(seeded);
         return row !== undefined && row.status !== "running" && row;

@@ -6,6 +6,7 @@ import { JobLease, LeaseLost } from "../../src/jobs/lease.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { type BrokerScript, done, startJobBroker, working } from "../support/chain/job-broker.ts";
 import { IMAGE_PRICES, openJobWorld } from "../support/inference/image-jobs.ts";
+import { scaled } from "../support/machine.ts";
 import { type DatabaseKind, describeDatabases, type OnEnd } from "../support/servers/database.ts";
 import { until } from "../support/until.ts";
 
@@ -167,7 +168,7 @@ describeDatabases("leases", (kind) => {
     const stoppedMs = performance.now();
     world.startWorker({ pollMs: 20 });
     await until(async () => (await world.jobs.get(seeded, id)).state === "completed");
-    expect(performance.now() - stoppedMs).toBeLessThan(10_000);
+    expect(performance.now() - stoppedMs).toBeLessThan(scaled(10_000));
     expect(broker.submissions).toHaveLength(1);
   });
 });

@@ -5,6 +5,7 @@ import { openDatabase } from "../../src/db/open.ts";
 import type { StandInProvider } from "../../src/devnet/provider/provider.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { startNetwork } from "../support/chain/network.ts";
+import { scaled } from "../support/machine.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { newFolder, startReady } from "../support/servers/process.ts";
 import { until } from "../support/until.ts";
@@ -102,7 +103,7 @@ test("SIGTERM lets answers under way finish, plain and streamed, before the proc
   expect(answered.size - known).toBe(20);
   expect(await ending).toEqual({ code: 0, signal: null });
   // It waits for answers, not for clients that keep their connections.
-  expect(performance.now() - overMs).toBeLessThan(10_000);
+  expect(performance.now() - overMs).toBeLessThan(scaled(10_000));
   provider.behaviour = {};
 });
 

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { startAnvil } from "../../src/devnet/chain/anvil.ts";
+import { scaled } from "../support/machine.ts";
 import { createServerDatabase } from "../support/servers/database.ts";
 import { freePort } from "../support/servers/postgres.ts";
 import { newFolder, runProcess } from "../support/servers/process.ts";
@@ -39,7 +40,7 @@ async function refusalOf(settings: Record<string, string>, args: readonly string
     args,
     settings: { DATA_DIR: newFolder(), ...settings },
   });
-  expect(performance.now() - startedMs).toBeLessThan(PATIENCE_MS);
+  expect(performance.now() - startedMs).toBeLessThan(scaled(PATIENCE_MS));
   expect({ code, stdout }).toEqual({
     code: 1,
     stdout: expect.stringMatching(/^(?:zerograph is starting: .*\n)?$/),

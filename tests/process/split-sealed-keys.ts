@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { agentNft, type Funded, handlesOf } from "../support/chain/agent-chain.ts";
 import { type AgentData, agentProofs, iTransfer, mintAgent, newData } from "../support/chain/agents.ts";
 import { ask, type Following, followEvents, followSocket } from "../support/clients/graph-client.ts";
+import { scaled } from "../support/machine.ts";
 import { until } from "../support/until.ts";
 import type { SplitProduct } from "./split-product.ts";
 
@@ -75,7 +76,7 @@ export function testSealedKeys(started: () => SplitProduct): void {
     const minedMs = performance.now();
     const newsOfKey = () => followers.map((follower) => newsOf(follower).filter((news) => isOf(news, key)));
     await until(() => newsOfKey().every(({ length }) => length === 1));
-    expect(performance.now() - minedMs).toBeLessThan(ON_TIME_MS);
+    expect(performance.now() - minedMs).toBeLessThan(scaled(ON_TIME_MS));
     expect(newsOfKey()[0]).toEqual(newsOfKey()[1]);
     await chain.reorg(1, [[await chain.raw(transactionHash), 0]]);
     await until(() => newsOfKey().every(({ length }) => length === 3));

@@ -26,7 +26,6 @@ const product = useStarted(async (onEnd) => {
 });
 
 const SIZES = [1, 1_000, 262_144, 262_145, 5 * 1_048_576] as const;
-const PATIENCE_MS = 90_000;
 
 vi.setConfig({ maxConcurrency: 20 });
 beforeAll(() => {
@@ -40,7 +39,6 @@ describe.concurrent.each([
 ] as const)("%s, unmodified", (_name, sdk) => {
   test.concurrent.for(SIZES)(
     "uploads %i bytes, and downloads the same with and without a proof",
-    { timeout: PATIENCE_MS },
     async (size, { onTestFinished }) => {
       const folder = newFolder(onTestFinished);
       const content = randomBytes(size);
@@ -57,9 +55,9 @@ describe.concurrent.each([
     },
   );
 
-  test.concurrent("writes to a stream, and reads it back at once by keys and by walking it", {
-    timeout: PATIENCE_MS,
-  }, async ({ onTestFinished }) => {
+  test.concurrent("writes to a stream, and reads it back at once by keys and by walking it", async ({
+    onTestFinished,
+  }) => {
     const { origin } = product();
     const streamId = newStream();
     const large = randomBytes(900_000);
@@ -144,7 +142,6 @@ describe.concurrent("@0gfoundation/0g-ts-sdk and our encryption", () => {
     ],
   ] as const)(
     "what the SDK encrypts with %s both decrypt, and the gateway gives out as it is stored",
-    { timeout: PATIENCE_MS },
     async ([, encryption, decryption, keys], { onTestFinished }) => {
       const { origin, rpcUrl } = product();
       const content = randomBytes(300_000);

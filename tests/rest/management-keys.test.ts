@@ -263,7 +263,7 @@ describe("a management key, with every scope, manages no management key", () => 
       [victim.name, "active"],
       ["thief", "active"],
     ]);
-  }, 60_000);
+  });
 
   test("and a session does, by the spelling that is published", async () => {
     const { token } = await session();

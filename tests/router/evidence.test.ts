@@ -8,6 +8,7 @@ import { profileOf } from "../../src/inference/providers/profile.ts";
 import type { Provider } from "../../src/inference/providers/provider.ts";
 import { lowerHex } from "../../src/kernel/text/hex.ts";
 import { MODEL } from "../support/chain/network.ts";
+import { scaled } from "../support/machine.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 
@@ -117,7 +118,7 @@ describe("verify_tee", () => {
     const { trace, evidence, tookMs, text } = await verified({ delayMs: 5_000 });
     expect([trace.tee_verified, evidence?.verdict]).toEqual([false, "unreachable"]);
     expect(tookMs).toBeGreaterThan(WAIT_MS * 0.8);
-    expect(tookMs).toBeLessThan(WAIT_MS + 1_500);
+    expect(tookMs).toBeLessThan(scaled(WAIT_MS + 1_500));
     expect(JSON.parse(text).usage.completion_tokens).toBe(4);
     expect(trace.billing).not.toMatchObject({ total_cost: "0" });
   });

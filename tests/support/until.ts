@@ -1,18 +1,28 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { scaled } from "./machine.ts";
 
-/** Tries until `attempt` neither throws nor answers false, and returns what it answered. */
+/**
+ * Tries until `attempt` neither throws nor returns false, and returns what it returned. `patienceMs` is for an idle
+ * machine: it is extended by as much as this one is slower when it runs out.
+ */
 export async function until<T>(
   attempt: () => T | Promise<T>,
   patienceMs = 40_000,
 ): Promise<Exclude<T, false>> {
-  const deadline = performance.now() + patienceMs;
+  const startedMs = performance.now();
+  let deadlineMs = startedMs + patienceMs;
+  const isOver = () => {
+    if (performance.now() <= deadlineMs) return false;
+    deadlineMs = startedMs + scaled(patienceMs);
+    return performance.now() > deadlineMs;
+  };
   for (;;) {
     try {
       const result = await attempt();
       if (result !== false) return result as Exclude<T, false>;
-      if (performance.now() > deadline) throw new Error(`still not so after ${patienceMs} ms: ${attempt}`);
+      if (isOver()) throw new Error(`still not so after ${patienceMs} ms: ${attempt}`);
     } catch (error) {
-      if (performance.now() > deadline) throw error;
+      if (isOver()) throw error;
     }
     await sleep(10);
   }

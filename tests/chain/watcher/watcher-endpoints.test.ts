@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { startChain } from "../../support/chain/chain.ts";
 import { balanceOf, newAccount, watchDeposits } from "../../support/chain/deposits.ts";
 import { startRpcProxy, type Verdict } from "../../support/chain/rpc-proxy.ts";
+import { scaled } from "../../support/machine.ts";
 import { openTestDatabase } from "../../support/servers/database.ts";
 import { until } from "../../support/until.ts";
 
@@ -138,6 +139,6 @@ describe("an endpoint that fails", () => {
     await until(() => proxy.calls.length > 0);
     const before = performance.now();
     await watcher.stop();
-    expect(performance.now() - before).toBeLessThan(2_000);
+    expect(performance.now() - before).toBeLessThan(scaled(2_000));
   });
 });

@@ -41,7 +41,7 @@ test(`${QUERIES} drawn queries over what federation has are answered as graphql-
   // Two forms, both over `@interfaceObject` or `@requires` in a fragment on one type: DECISIONS.md tells which.
   expect(refused.length / QUERIES).toBeLessThan(0.12);
   expect(refused.filter((reason) => reason.includes("cannot plan")).length / QUERIES).toBeLessThan(0.03);
-}, 240_000);
+});
 
 test(`${QUERIES} drawn queries over the product's own graph are answered as graphql-js answers them`, async () => {
   const { engine, whole, crashes, joins } = await startProductGraph();
@@ -57,7 +57,7 @@ test(`${QUERIES} drawn queries over the product's own graph are answered as grap
   expect(refused).toEqual([]);
   expect(crashes()).toEqual([]);
   expect(joins()).toBeGreaterThan(MIN_JOINS);
-}, 240_000);
+});
 
 /** The committed supergraph and its four subgraphs, with synthetic content in place of their resolvers. */
 async function startProductGraph() {

@@ -58,5 +58,5 @@ describe.each(EXECUTORS)("the market as subgraphs answers as it does as one sche
       const { one, many } = await answers(query);
       expect(many.data, `seed ${seed}: ${query}`).toEqual(one.data);
     }
-  }, 60_000);
+  });
 });

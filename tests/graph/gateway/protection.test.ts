@@ -11,6 +11,7 @@ import {
 } from "../../../gateway/federation/policy/policy.ts";
 import { readTrustedDocuments } from "../../../gateway/federation/policy/trusted-documents.ts";
 import { GRAPH_LIMITS, graphLimits } from "../../../src/graph-limits.ts";
+import { timeTurn } from "../../support/attack/event-loop.ts";
 
 const SDL = `
   directive @cost(weight: Int!) on ARGUMENT_DEFINITION | FIELD_DEFINITION | OBJECT | SCALAR | ENUM | INPUT_FIELD_DEFINITION
@@ -192,12 +193,9 @@ describe("pathological documents are refused within 50 ms", () => {
     ["many tokens", `{ ${times(100_000, () => "a")} }`],
     ["a cycle of fragments", "{ node { ...a } } fragment a on Node { ...b } fragment b on Node { ...a }"],
   ])("%s", (_, query) => {
-    // The least of three: what else this machine does is not the policy's time.
-    const tries = [1, 2, 3].map(() => {
-      const since = performance.now();
-      return { found: refusals({ query }), ms: performance.now() - since };
-    });
-    const found = tries.flatMap((one) => one.found);
+    // The least of three: a garbage collection is not the policy's time.
+    const tries = [1, 2, 3].map(() => timeTurn(() => refusals({ query })));
+    const found = tries.flatMap((one) => one.result);
     const ms = Math.min(...tries.map((one) => one.ms));
     expect(found.length).toBeGreaterThan(0);
     for (const { extensions } of found)

@@ -7,6 +7,7 @@ import { createPolicy, type OperationPayload } from "../../../gateway/federation
 import { GRAPH_LIMITS } from "../../../src/graph-limits.ts";
 import { ByteLru } from "../../../src/kernel/byte-lru.ts";
 import { checkScalars } from "../../../subgraphs/shared/schema/scalars.ts";
+import { timeTurn } from "../../support/attack/event-loop.ts";
 
 const supergraphSdl = readFileSync("schema/supergraph.graphql", "utf8");
 const schema = readSupergraph(supergraphSdl).api;
@@ -103,15 +104,11 @@ describe("what a client may send is decided on within 50 ms", () => {
   test.each(Object.entries(WORST))("%s", (_, payload) => {
     for (const introspection of [true, false]) {
       newPolicy(introspection).admit({ query: "{ __typename network { name } }" });
-      // The least of three: what else this machine does is not the policy's time.
+      // The least of three: a garbage collection is not the policy's time.
       const tries = [1, 2, 3].map(() => {
         const policy = newPolicy(introspection);
-        const since = performance.now();
-        const verdict = policy.admit(payload);
-        const ms = performance.now() - since;
-        const again = performance.now();
-        policy.admit(payload);
-        return { ms, againMs: performance.now() - again, verdict };
+        const { ms, result: verdict } = timeTurn(() => policy.admit(payload));
+        return { ms, againMs: timeTurn(() => policy.admit(payload)).ms, verdict };
       });
       const ms = Math.min(...tries.map((one) => one.ms));
       const againMs = Math.min(...tries.map((one) => one.againMs));

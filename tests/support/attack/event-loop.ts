@@ -62,8 +62,18 @@ export async function longestTurnMs(run: () => Promise<unknown>): Promise<number
   } finally {
     isOver = true;
   }
-  const turnMs = Math.max(longestMs, threadMs() - lastMs);
-  return turnMs < MIN_CALIBRATED_MS ? turnMs : turnMs / slowness();
+  return calibrated(Math.max(longestMs, threadMs() - lastMs));
+}
+
+/** The result of synchronous work, and the processor time it took, in milliseconds as in `longestTurnMs`. */
+export function timeTurn<T>(work: () => T): { readonly result: T; readonly ms: number } {
+  const startedMs = threadMs();
+  const result = work();
+  return { result, ms: calibrated(threadMs() - startedMs) };
+}
+
+function calibrated(ms: number): number {
+  return ms < MIN_CALIBRATED_MS ? ms : ms / slowness();
 }
 
 /** The step of a loop clock, milliseconds. */

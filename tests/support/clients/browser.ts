@@ -6,6 +6,9 @@ import { expect } from "vitest";
 import type { OnEnd } from "../servers/database.ts";
 import { findChromium } from "./find-chromium.ts";
 
+/** How long a page is waited for, whatever the machine's load. */
+export const PATIENCE_MS = 300_000;
+
 const SHOTS = resolve(".cache/screenshots");
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -32,6 +35,7 @@ export async function openPage(
   options: Parameters<Browser["newPage"]>[0] = {},
 ): Promise<{ page: Page; faults: readonly string[] }> {
   const page = await browser.newPage({ viewport: { width: 1_280, height: 900 }, ...options });
+  page.setDefaultTimeout(PATIENCE_MS);
   const faults: string[] = [];
   page.on("pageerror", (error) => void faults.push(String(error)));
   page.on("console", (line) => {

@@ -1,0 +1,12 @@
+import { availableParallelism, loadavg } from "node:os";
+import { slowness } from "./attack/event-loop.ts";
+
+/**
+ * A time in milliseconds that holds on an idle machine of two cores, made as much longer as this machine is slower at
+ * this moment: by its processor's speed, and by the share of it that other processes leave. Takes about 50 ms of
+ * processor time.
+ */
+export function scaled(ms: number): number {
+  const [runnable = 0] = loadavg();
+  return ms * slowness() * Math.max(1, runnable / availableParallelism());
+}
