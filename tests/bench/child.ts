@@ -4,7 +4,7 @@ import { once } from "node:events";
 /** A program in a process of its own, from when it said where it listens. */
 export type Child = { readonly origin: string; readonly process: ChildProcess; stop(): Promise<void> };
 
-const START_MS = 60_000;
+const START_MS = 300_000;
 const ROOT = new URL("../..", import.meta.url);
 
 /**

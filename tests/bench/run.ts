@@ -80,16 +80,21 @@ async function runAll(onEnd: OnEnd): Promise<void> {
   const startedMs = performance.now();
   const load = loadavg()[0] ?? 0;
   const market = await openMarket(onEnd);
-  const [server, embedded, fastify, http, portkey] = await Promise.all([
+  // Before the others, because it may have to be installed.
+  const portkey = await openPortkey(market, onEnd);
+  const [server, embedded, fastify, http] = await Promise.all([
     openProduct("server", market, onEnd),
     openProduct("embedded", market, onEnd),
     openPeer("fastify-proxy", market, onEnd),
     openPeer("http-proxy", market, onEnd),
-    openPortkey(market, onEnd),
   ]);
   const { direct } = market;
-  const everywhere = [direct, http, fastify, portkey, server.one, embedded.one];
-  const bases = Object.entries({ direct, fastify, portkey }).map(([name, target]) => ({ name, target }));
+  const peers = portkey ? [http, fastify, portkey] : [http, fastify];
+  const everywhere = [direct, ...peers, server.one, embedded.one];
+  const bases = Object.entries({ direct, fastify, ...(portkey && { portkey }) }).map(([name, target]) => ({
+    name,
+    target,
+  }));
   const scenarios = [...unary, ...streamed];
   const targetsOf = (scenario: Scenario) =>
     unary.includes(scenario) ? [...everywhere, server.many] : everywhere;

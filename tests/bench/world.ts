@@ -11,6 +11,7 @@ import { contractAddresses, deployContracts } from "../../src/devnet/chain/deplo
 import type { ProviderBehaviour } from "../../src/devnet/provider/provider.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { lowerHex } from "../../src/kernel/text/hex.ts";
+import { installPeers } from "../peers/install.ts";
 import { offerAndFund } from "../support/chain/network.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import type { OnEnd } from "../support/servers/database.ts";
@@ -18,6 +19,7 @@ import { builtFile, PRODUCT } from "./build.ts";
 import { type Child, startChild } from "./child.ts";
 import { startDurablePostgres } from "./durable-postgres.ts";
 import type { Target } from "./load.ts";
+import { PORTKEY } from "./peers/portkey.ts";
 
 /** The model that all targets are asked for. */
 export const MODEL = "bench-chat";
@@ -76,8 +78,9 @@ export async function openPeer(name: string, { direct }: Market, onEnd: OnEnd): 
   return { name, origin: child.origin, path: CHAT, bearers: ["none"] };
 }
 
-/** Starts Portkey's gateway, which is told with each request where the provider is. */
-export async function openPortkey({ direct }: Market, onEnd: OnEnd): Promise<Target> {
+/** Starts Portkey's gateway; each request names its provider. Undefined when npm cannot install it. */
+export async function openPortkey({ direct }: Market, onEnd: OnEnd): Promise<Target | undefined> {
+  if (!(await installPeers(PORTKEY))) return undefined;
   const child = await startChild("tests/bench/peers/portkey.ts", { ready: READY, env: {} });
   onEnd(() => child.stop());
   const headers = {

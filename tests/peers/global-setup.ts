@@ -1,5 +1,5 @@
 import type { TestProject } from "vitest/node";
-import { installPeers } from "./install.ts";
+import { installPeers, ROUTERS } from "./install.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -10,5 +10,5 @@ declare module "vitest" {
 
 /** Brings the routers of others, or says in one loud line that their tests are skipped. */
 export default async function setup(project: TestProject): Promise<void> {
-  project.provide("hasPeers", await installPeers());
+  project.provide("hasPeers", await installPeers(ROUTERS));
 }

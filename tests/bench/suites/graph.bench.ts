@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startAnvil } from "../../../src/devnet/chain/anvil.ts";
-import { installPeers } from "../../peers/install.ts";
+import { installPeers, ROUTERS } from "../../peers/install.ts";
 import type { OnEnd } from "../../support/servers/database.ts";
 import { builtFile } from "../build.ts";
 import { type Child, startChild } from "../child.ts";
@@ -22,7 +22,7 @@ export async function benchGraph(
   onEnd: OnEnd,
   tell: (table: string) => void,
 ): Promise<void> {
-  if (!(await installPeers())) return;
+  if (!(await installPeers(ROUTERS))) return;
   for (const bench of [benchEngines, benchGateways, benchStreams]) {
     const ends: (() => Promise<void>)[] = [];
     onEnd(async () => endAll(ends));
