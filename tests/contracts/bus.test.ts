@@ -51,7 +51,8 @@ for (const { name, open } of redisUrl ? [memory, redis] : [memory]) {
 
     test("who is told that a bus keeps all behind a position lacks nothing of it", async () => {
       const bus = await open();
-      await bus.publish(numbered(1, 20_500));
+      // In batches as of the relay: each has the time limit of one command.
+      for (let first = 1; first < 20_500; first += 500) await bus.publish(numbered(first, first + 499));
       for (const after of [0n, 5_000n, 10_499n, 20_000n, 20_500n]) {
         const stream = await bus.subscribe({ topic: TOPIC }, after);
         if (bus.coversSince(TOPIC, after) && after < 20_500n)
