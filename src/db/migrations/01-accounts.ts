@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Accounts, their keys, the double-entry ledger, holds, and the requests that were billed. */
+/** Accounts, their keys, the double-entry ledger, holds, and billed requests. */
 export class CreateAccounts extends Migration {
   override up(): void {
     this.addSql(`

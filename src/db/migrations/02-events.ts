@@ -1,9 +1,9 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * The outbox. A row is written in the transaction of its cause, without a position; the relay gives positions to
- * committed rows only, one relay at a time, so that a reader who has seen position p has missed nothing before it.
- * A row enters the replay indexes only with its position: the hot path that writes it pays for two small indexes.
+ * The outbox. A row is written in the transaction that causes it, without a position. One relay at a time assigns
+ * positions, to committed rows only, so a reader that has seen position p has missed nothing before it. A row enters
+ * the replay indexes only with its position, so the hot path that writes it pays for two small indexes.
  */
 export class CreateEvents extends Migration {
   override up(): void {

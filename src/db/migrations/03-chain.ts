@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** What is read from the chain: the watcher's place and the submissions of files. */
+/** What is read from the chain: the watcher's position and the submissions of files. */
 export class CreateChain extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Sign-in nonces and wallet sessions; and no two management keys of one account that are alive have one name. */
+/** Sign-in nonces and wallet sessions. Active management keys of one account have different names. */
 export class CreateSessions extends Migration {
   override up(): void {
     this.addSql(`

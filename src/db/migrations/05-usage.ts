@@ -1,9 +1,9 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * What a request took from which book, its number among the requests that were used, and the keys under which
- * clients repeat a request. A request has a number if it delivered or cost something; numbers of one account grow in
- * the order of their commits, because its row is locked when they are given.
+ * The amounts a request took from each book, its usage number, and idempotency keys. A request gets a number if it was
+ * answered or charged. Numbers of one account increase in the order of its commits, because they are assigned while
+ * the account's row is locked.
  */
 export class CreateUsage extends Migration {
   override up(): void {

@@ -1,10 +1,10 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * What a key may spend and reach. `held` and `used` are kept with the key, so that an admission judges its limit by
- * the row that it locks; `used` counts from the beginning of the period that `spent_at` lies in. `terms_version`
- * grows with every change of what the key may reach, 0 meaning that it never was restricted. And no two keys of one
- * account that are alive have one name.
+ * Spending limits and restrictions of keys. `held` and `used` are columns of the key, so that an admission checks its
+ * limit on the row that it locks; `used` counts from the beginning of the period that contains `spent_at`.
+ * `terms_version` increases with every change of the restrictions; 0 means never restricted. Active keys of one account
+ * have different names.
  */
 export class LimitApiKeys extends Migration {
   override up(): void {

@@ -1,8 +1,8 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * How a request found its provider: those that were tried with what came of it, and those that were not with the
- * reason. And what was used of things that are not counted in tokens.
+ * How a request was routed: the providers that were tried, with their results, and those that were skipped, with the
+ * reason. Also the usage of services that are not billed by token.
  */
 export class KeepRouting extends Migration {
   override up(): void {

@@ -1,9 +1,9 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * Jobs that outlive their request. `spec` is what was asked and never changes, `checkpoint` what a worker needs to go
- * on where another one died, `step` the newest step as its event tells it. What is large lies apart: the request's
- * body until the job ends, then its result for a time.
+ * Jobs that outlive their request. `spec` is the immutable request, `checkpoint` what a worker needs to resume after
+ * another one died, `step` the newest step as published in its event. Large content has a table of its own: the
+ * request's body until the job ends, then its result for a limited time.
  */
 export class CreateJobs extends Migration {
   override up(): void {

@@ -1,9 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/**
- * The proof that a provider gave for an answer when it was asked to: what it signed, who is seen to have signed it, and
- * who should have.
- */
+/** The TEE evidence that a provider gave for an answer: the signed text, its actual signer and the expected one. */
 export class KeepEvidence extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Every row of an agent contract's history: where the chain has it. */
+/** Columns of every row of an agent contract's history: its position in the chain. */
 const PLACED = `
   chain_id bigint not null,
   contract text not null,
@@ -9,16 +9,16 @@ const PLACED = `
   block_hash text not null,
   transaction_hash text not null,
   seen_at timestamptz(3) not null default now()`;
-/** Rows that hold from their own place until another one, and still hold where that is null. */
+/** Columns of rows that are valid from their own position to `ended_*`, or still valid where that is null. */
 const LASTING = `
   ended_block bigint,
   ended_log integer,
   check ((ended_block is null) = (ended_log is null))`;
 
 /**
- * Agent tokens (ERC-7857) as the logs of their contracts tell of them. Nothing is overwritten: what held until a block
- * says so, so that a reorganisation deletes what came from it on and takes up again what ended there. Also what watchers
- * may be at, and deposits that were credited on a chain that is gone.
+ * Agent tokens (ERC-7857) from the logs of their contracts. Nothing is overwritten: a row records the block that ended
+ * it, so that a reorganisation deletes the rows that began after its fork and reopens those that ended there. Also
+ * the possible states of watchers, and deposits that were credited on an abandoned chain.
  */
 export class CreateAgents extends Migration {
   override up(): void {
@@ -109,7 +109,7 @@ export class CreateAgents extends Migration {
       this.addSql(
         `create index ${table}_ended on ${table} (chain_id, contract, ended_block) where ended_block is not null`,
       );
-    // A key that the chain took back stays for a day, because its removal may be told of as long.
+    // A key removed by a reorganisation is kept for a day, because its removal can be replayed for as long.
     this.addSql(`
       create table sealed_key (
         id text primary key,

@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** The market of agent tokens as its logs tell of it: one row an event, each at its place in the chain. */
+/** The market of agent tokens from its logs: one row per event, with its position in the chain. */
 export class CreateMarket extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,9 +1,9 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * What our own storage node has on disk. A file is its root and how many sectors it is padded to, since a root alone
- * says neither how it is cut into segments nor where one of them belongs. `segments` is known once the last one came;
- * `unsubmitted_since` is set while the chain has no submission of it.
+ * What our own storage node has on disk. A file is identified by its root and its padded size in sectors, since a root
+ * alone determines neither how the file is cut into segments nor their positions. `segments` is set when the last one
+ * has arrived; `unsubmitted_since` is set while the chain has no submission of the file.
  */
 export class HoldFiles extends Migration {
   override up(): void {

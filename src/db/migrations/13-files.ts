@@ -1,8 +1,8 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * The signer of a submission's transaction, beside the submitter that it names; and how far each file has come. What was
- * read of the chain before has no signers, so it is read once more.
+ * The signer of a submission's transaction, beside the submitter that it names, and the progress of each file. Logs
+ * that were read before have no signers, so they are read again.
  */
 export class FollowFiles extends Migration {
   override up(): void {

@@ -1,8 +1,8 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * Images of jobs on their way to being stored files. A signed transaction is kept before it is sent, so that it can only
- * be sent again, not paid for again. One process at a time sends: who holds the lease.
+ * Images of jobs that are being stored as files. A signed transaction is stored before it is sent, so that it can be
+ * sent again but never paid twice. Only the process that holds the lease sends.
  */
 export class StoreImages extends Migration {
   override up(): void {

@@ -1,9 +1,9 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * Key-value streams, as replayed from tagged submissions. Nothing is ever overwritten: every version of a key stays, so
- * that the past can be read and a reorganisation takes back by deleting versions. A btree takes no entry of more than
- * 2,704 bytes and keys are longer, so their first 512 bytes are indexed.
+ * Key-value streams, replayed from tagged submissions. Nothing is overwritten: every version of a key is kept, so that
+ * earlier versions can be read and a reorganisation is undone by deleting versions. A btree entry has at most 2,704
+ * bytes and keys may be longer, so only their first 512 bytes are indexed.
  */
 export class CreateKv extends Migration {
   override up(): void {

@@ -1,8 +1,8 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * Files are looked up by root within a chain. With the chain in an index of its own, a database without statistics,
- * as PGlite always is, met both indexes, and so read every submission of the chain for each file.
+ * Files are looked up by root within a chain. While the chain had an index of its own, a database without statistics,
+ * as PGlite always is, combined both indexes and read every submission of the chain for each file.
  */
 export class FindSubmissionsByRoot extends Migration {
   override up(): void {

@@ -1,8 +1,8 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * Counts what makes a finalized file another one or none: submissions that the chain took back, bytes that were lost, a
- * file completed beside another of its root. While it stands still, what was once found finalized is so.
+ * A counter of everything that can make a finalized file another one or none: submissions removed by a reorganisation,
+ * lost bytes, a second file completed with the same root. While it is unchanged, a file found finalized still is.
  */
 export class CountHeldGenerations extends Migration {
   override up(): void {

@@ -1,8 +1,8 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * Jobs and their events name the `sk-` key that made them, as only that key reads what they made. Until all processes
- * are of this version, the trigger names it for jobs of an earlier one.
+ * Jobs and their events name the `sk-` key that submitted them, because only that key may read their content. Until all
+ * processes run this version, a trigger sets it for jobs of an earlier one.
  */
 export class NameJobKeys extends Migration {
   override up(): void {

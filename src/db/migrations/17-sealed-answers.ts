@@ -1,8 +1,8 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * Answers for idempotent replay are encrypted under a key of the caller's own secret, and keys and hashes are keyed by it
- * (`sealed`). What was stored in clear is deleted: such a request is not done again, and its answer is not given again.
+ * Responses for idempotent replay are encrypted under a key derived from the caller's own secret (`sealed`). Responses
+ * stored in clear are deleted: such a request is neither executed nor answered again.
  */
 export class SealAnswers extends Migration {
   override up(): void {

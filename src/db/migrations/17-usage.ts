@@ -1,12 +1,12 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * Usage is numbered per account, so that a customer cannot read the volume of the whole router from the numbers of
- * their own requests. One index that begins with the account carries every column that sums and filters read, so that
- * they never touch the table; it takes the place of the index by `usage_id` and is written no more often. And the
- * secrets of this deployment, each made by the first process that needs it.
+ * Usage is numbered per account, so that a customer cannot infer the volume of the whole router from the numbers of
+ * their own requests. One index that begins with the account covers every column that sums and filters read, so they
+ * never read the table; it replaces the index on `usage_id` and is written equally often. Also the secrets of this
+ * deployment, each created by the first process that needs it.
  *
- * `usage_id` and its sequence stay for processes of the version before, which number nothing per account: a trigger
+ * `usage_id` and its sequence remain for processes of the previous version, which do not number per account: a trigger
  * does it for them.
  */
 export class NumberUsagePerAccount extends Migration {
@@ -14,7 +14,7 @@ export class NumberUsagePerAccount extends Migration {
     this.addSql("alter table account add column usage_count bigint not null default 0");
     this.addSql("alter table inference_request add column usage_number bigint");
     this.addSql("drop index inference_request_usage");
-    // A tuple of an index has room for a name that the catalogue takes (500 characters), not for any.
+    // An index tuple has room for names within the catalogue's limit (500 characters) only.
     this.addSql("update inference_request set model = left(model, 500) where octet_length(model) > 2000");
     this.addSql(`
       update inference_request r set usage_number = numbered.n
@@ -44,7 +44,7 @@ export class NumberUsagePerAccount extends Migration {
     this.addSql(`
       create trigger number_usage before update on inference_request for each row
       when (new.usage_id is not null and new.usage_number is null) execute function number_usage()`);
-    // Else the planner takes every request for a day of its own, and sorts them all by day: 300 ms in place of 100.
+    // Without it the planner expects a different day for each request and sorts all of them: 300 ms instead of 100.
     this.addSql(`
       create statistics inference_request_day on ((created_at at time zone 'UTC')::date) from inference_request`);
     this.addSql(`

@@ -1,9 +1,9 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * Numbers the usage that processes of the version before 17 settle after the update in place of before it. PostgreSQL
- * locks each row for a trigger before an update, whether or not the trigger's condition holds, and that lock was
- * written to the log for every settlement of this version, whose condition never holds.
+ * Moves the trigger that numbers usage for processes of the previous version from before the update to after it. For a
+ * trigger before an update, PostgreSQL locks each row even if the trigger's condition is false, as it is for every
+ * settlement of this version, and writes that lock to the WAL.
  */
 export class NumberUsageAfterUpdate extends Migration {
   override up(): void {
