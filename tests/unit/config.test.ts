@@ -3,17 +3,17 @@ import { expect, test } from "vitest";
 import { envExample } from "../../scripts/env-example.ts";
 import { readConfig, SETTINGS } from "../../src/config.ts";
 
-test(".env.example names every setting, with its text and its default", async () => {
+test(".env.example lists every setting with its text and its default", async () => {
   await expect(envExample()).toMatchFileSnapshot("../../.env.example");
   expect(readFileSync(".env.example", "utf8")).toContain("# NETWORK=testnet");
 });
 
-test("every example is itself a value that the setting takes", () => {
+test("every example is a value that the setting accepts", () => {
   for (const [name, { schema, example }] of Object.entries(SETTINGS))
     expect(schema.safeParse(example).success, name).toBe(true);
 });
 
-test("without any setting it is the development network on this machine alone", () => {
+test("the defaults are a development network that listens on this machine only", () => {
   expect(readConfig({})).toMatchObject({
     NETWORK: "devnet",
     HOST: "127.0.0.1",
@@ -22,14 +22,14 @@ test("without any setting it is the development network on this machine alone", 
   });
 });
 
-test("every mistake is named at once, each with its variable and an example", () => {
+test("all mistakes are reported at once, each with its variable and an example", () => {
   const wrong = { NETWORK: "moonnet", PORT: "70000", DATABASE_URL: "mysql://x", CONFIRMATIONS: "-1" };
   expect(() => readConfig(wrong)).toThrow(
     /wrong:\n {2}NETWORK: .*NETWORK=testnet\n {2}PORT: .*PORT=4000\n {2}DATABASE_URL: .*postgresql:.*\n {2}CONFIRMATIONS: .*=12/,
   );
 });
 
-test("settings that need each other say so", () => {
+test("a setting that requires another one says so", () => {
   expect(() => readConfig({ NETWORK: "mainnet" })).toThrow(
     "ROUTER_PRIVATE_KEY: required with NETWORK=mainnet",
   );

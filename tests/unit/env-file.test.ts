@@ -13,7 +13,7 @@ function load(text: string, environment: Record<string, string | undefined> = {}
   return values;
 }
 
-test("settings are read as Node reads them, and a variable that is set wins, also when it is empty", () => {
+test("settings are parsed as Node parses them, and a variable of the environment wins, even an empty one", () => {
   const text = "\uFEFFA=1\r\n# B=2\n\nexport C = 3 # three\nD=\"a # b\"\nE='x=y'\nF=\nG=file\nH=file\n";
   expect(load(text, { G: "own", H: "" })).toEqual({
     ...{ A: "1", C: "3", D: "a # b", E: "x=y", F: "" },
@@ -21,28 +21,28 @@ test("settings are read as Node reads them, and a variable that is set wins, als
   });
 });
 
-test("lines that would be skipped, or would swallow the next ones, are named", () => {
+test("lines that would be skipped, or would swallow the following lines, are reported", () => {
   const text = 'PORT=1\nNETWORK mainnet\nNETWORK: mainnet\nHOST="10.0.0.1\nDATA_DIR=x\n=5\nMY NAME=4\n';
   expect(() => load(text)).toThrow(
     /must be NAME=value, one a line: line 2, line 3, line 4, line 6, line 7\.$/,
   );
 });
 
-test("a name that looks like a misspelled setting is named, and others are left to libraries", () => {
+test("a name that resembles a setting is reported as a misspelling, and other names are ignored", () => {
   expect(() => load("NETWROK=mainnet\nREDIS_URI=redis://a\nNODE_ENV=production\n")).toThrow(
     /NETWROK is no setting, NETWORK is; REDIS_URI is no setting, REDIS_URL is\.$/,
   );
   expect(load("MY_PROVIDER_KEY=a\nHTTPS_PROXY=b\n")).toEqual({ MY_PROVIDER_KEY: "a", HTTPS_PROXY: "b" });
 });
 
-test("no file is read where ENV_FILE is empty, and a folder is no file", () => {
+test("an empty ENV_FILE reads no file, and a folder is not accepted as a file", () => {
   const environment = { ENV_FILE: "" };
   loadEnvFile(environment, []);
   expect(environment).toEqual({ ENV_FILE: "" });
   expect(() => loadEnvFile({ ENV_FILE: newFolder() }, [])).toThrow(/^ENV_FILE: .* cannot be read \(EISDIR\)/);
 });
 
-test("the file stays out of commits and of images of containers", () => {
+test("the file is excluded from commits and container images", () => {
   const ignored = (list: string, pattern: RegExp) =>
     readFileSync(list, "utf8")
       .split("\n")

@@ -14,7 +14,7 @@ const RANK: Record<JobState, number> = { pending: 0, processing: 1, completed: 2
 
 const moves = fc.array(fc.constantFrom<JobTransition>(...JOB_TRANSITIONS), { maxLength: 30 });
 
-/** Every state that a job passes through; moves that are not possible leave it where it is. */
+/** Every state that a job passes through; impossible transitions leave it unchanged. */
 function walk(sequence: readonly JobTransition[]): JobState[] {
   const states: JobState[] = ["pending"];
   for (const move of sequence) {
@@ -24,7 +24,7 @@ function walk(sequence: readonly JobTransition[]): JobState[] {
   return states;
 }
 
-test("whatever befalls a job, it never goes back and nothing follows its end", () => {
+test("for any sequence of transitions, a job never goes back and nothing follows its end", () => {
   fc.assert(
     fc.property(moves, (sequence) => {
       const states = walk(sequence);
@@ -37,7 +37,7 @@ test("whatever befalls a job, it never goes back and nothing follows its end", (
   );
 });
 
-test("only a job that no worker took can be taken back, and only one that a worker took can end otherwise", () => {
+test("only a job that no worker claimed can be cancelled, and only a claimed one can end otherwise", () => {
   fc.assert(
     fc.property(moves, (sequence) => {
       const states = walk(sequence);
@@ -48,7 +48,7 @@ test("only a job that no worker took can be taken back, and only one that a work
   );
 });
 
-test("a state is final if and only if no move leads out of it, and every move has a state to begin in", () => {
+test("a state is final if and only if no transition leaves it, and every transition starts from some state", () => {
   for (const state of JOB_STATES)
     expect(isFinal(state)).toBe(JOB_TRANSITIONS.every((move) => transitionJob(state, move) === undefined));
   expect(JOB_TRANSITIONS.map(statesBefore)).toEqual([

@@ -8,7 +8,7 @@ import { readBase64 } from "../../src/rest/rpc/rpc-params.ts";
 const MAX_TEXT = 20_000;
 const data = randomBytes(9_000);
 const base64 = data.toString("base64");
-/** As writers of PHP escape it, and as no writer does. */
+/** Escaped as PHP does it, and as no writer does. */
 const escaped = base64.replaceAll("/", "\\/").replace("A", "\\u0041");
 
 function scan(body: Buffer, chunkBytes = body.length) {
@@ -24,7 +24,7 @@ function scan(body: Buffer, chunkBytes = body.length) {
   return { parts, reserved: () => reserved, read: () => readJson(parts) };
 }
 
-/** What a value of JSON is, with the length and bytes of each long text. */
+/** A JSON value, with the length and bytes of each long text. */
 const codeOf = (run: () => unknown) => {
   try {
     return { value: run() };
@@ -34,7 +34,7 @@ const codeOf = (run: () => unknown) => {
 };
 
 test.each([1, 3, 4_096, 1_000_000])(
-  "texts are taken out wherever a body is divided, each %i bytes",
+  "texts are extracted wherever a body is split, at every %i bytes",
   (chunk) => {
     const body = `\ufeff{"id":18446744073709551615,"é":"\\"\\u00e9\\\\","a":["${base64}",{"data":"${escaped}"},"${"é".repeat(3_000)}"],"${"k".repeat(5_000)}":1,"last":"${"b".repeat(4_096)}"}`;
     const read = scan(Buffer.from(body), chunk).read() as Record<string, unknown>;
@@ -80,17 +80,17 @@ describe("a body is refused as the parser would refuse it", () => {
   });
 });
 
-test("a placeholder of another process is a text as any other", () => {
+test("a placeholder of another process is an ordinary text", () => {
   expect(scan(Buffer.from('["long-text-0:0"]')).read()).toEqual(["long-text-0:0"]);
 });
 
-test("a key of a prototype is a key", () => {
+test("a key that the prototype also has is an ordinary key", () => {
   const read = scan(Buffer.from(`{"__proto__":{"a":"${base64}"}}`)).read() as object;
   expect(Object.getPrototypeOf(read)).toBe(Object.prototype);
   expect(Object.keys(read)).toEqual(["__proto__"]);
 });
 
-test("what is reserved is what is kept: three quarters of base64, and nothing of other texts", () => {
+test("the reserved memory equals what is kept: three quarters of base64, and none of other texts", () => {
   const [count, short] = [100, randomBytes(6_000).toString("base64")];
   const texts = (text: string) => Buffer.from(JSON.stringify(Array(count).fill(text)));
   expect(scan(texts(short), 65_536).reserved()).toBe(MAX_TEXT + count * 6_000);

@@ -25,7 +25,7 @@ const step = fc.oneof(
 );
 type Held = { readonly lease: MemoryLease; owner: MemoryOwner; bytes: number };
 
-test("no reservation exceeds the total or its owner's share, and everything is given back", () => {
+test("no reservation exceeds the total or its owner's share, and all memory is released in the end", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const limits = memoryLimits(TOTAL);

@@ -7,7 +7,7 @@ import { readJsonParts } from "../../src/rest/json-parts/read-json-parts.ts";
 
 const WHOLE_TURN_BYTES = 2 ** 20;
 
-/** A request whose body and end have come before anything reads it, as when it waited for its turn. */
+/** A request whose body and end arrived before anything reads it, as when it waited for its turn. */
 function requestOf(...chunks: readonly string[]): IncomingMessage {
   const request = new Readable({ read() {} });
   for (const chunk of chunks) request.push(Buffer.from(chunk));
@@ -16,7 +16,7 @@ function requestOf(...chunks: readonly string[]): IncomingMessage {
 }
 
 test.each([[['{"id":1,', '"method":"x"}']], [['{"id":1,"method":"x"}']]])(
-  "a body that came whole is read whole, also while the turn belongs to other bodies: %j",
+  "a body that arrived completely is read completely, also while other bodies hold the turn: %j",
   async (chunks) => {
     const turns = new TurnQueue();
     turns.take(WHOLE_TURN_BYTES, () => {});

@@ -15,7 +15,7 @@ const keyOf = (text: string) => {
 const answer = { status: 200, headers: { "content-type": "text/plain" }, body: Buffer.from("the sea") };
 const context = { scopeName: "a scope", bodyName: "a body" };
 
-test("an answer is opened by the same secret, for the same scope and request, and by nothing else", () => {
+test("an answer is decrypted by the same secret, scope and request, and by nothing else", () => {
   const sealed = sealAnswer(keyOf(secret), answer, context);
   expect(openAnswer(keyOf(secret), sealed, context)).toEqual(answer);
   for (const other of [newSecret("sk-"), hashSecret(secret)])
@@ -30,13 +30,13 @@ test("an answer is opened by the same secret, for the same scope and request, an
   expect(() => openAnswer(keyOf(secret), Buffer.alloc(3), context)).toThrow();
 });
 
-test("the same answer is never stored as the same bytes, and none of them shows its text", () => {
+test("the same answer is never stored as the same bytes, and no stored bytes show its text", () => {
   const stored = Array.from({ length: 100 }, () => sealAnswer(keyOf(secret), answer, context));
   expect(new Set(stored.map((bytes) => bytes.toString("hex"))).size).toBe(100);
   for (const bytes of stored) expect(bytes.includes("sea")).toBe(false);
 });
 
-test("a name is the same for one secret and text, and cannot be made from the stored hash of the secret", () => {
+test("a name is stable for one secret and text, and cannot be derived from the stored hash of the secret", () => {
   const name = keyOf(secret).name("a prompt");
   expect(keyOf(secret).name("a prompt")).toBe(name);
   const hash = hashSecret(secret);
@@ -49,13 +49,13 @@ test("a name is the same for one secret and text, and cannot be made from the st
   expect(name).not.toBe(createHash("sha256").update("a prompt").digest("base64url"));
 });
 
-test("the scheme of the header may be in any case, and a header without a secret has no key", () => {
+test("the scheme of the header is case-insensitive, and a header without a secret gives no key", () => {
   expect(ReplayKey.ofAuthorization(`bearer  ${secret}`)?.name("x")).toBe(keyOf(secret).name("x"));
   for (const none of [undefined, null, "", "Basic abc", "Bearer ", 5])
     expect(ReplayKey.ofAuthorization(none)).toBeUndefined();
 });
 
-test("between processes a key is good only beside the principal's token that it was sent with", () => {
+test("a key sent between processes is valid only with the principal token it was sent with", () => {
   const sending = { token: "a token", secret: "a secret of our processes" };
   const wrapped = sealReplayKey(keyOf(secret), sending);
   expect(openReplayKey(wrapped, sending)?.name("x")).toBe(keyOf(secret).name("x"));

@@ -5,7 +5,7 @@ import { readConfig } from "../../../src/config.ts";
 const ADDRESS = "0x11111111111111111111111111111111111111Ab";
 const address = ADDRESS.toLowerCase();
 
-test("contracts of agent tokens are named by generation, address and first block", () => {
+test("contracts of agent tokens are given as generation, address and first block", () => {
   expect(parseAgentContract(ADDRESS)).toEqual({ address, generation: "agent-nft", startBlock: undefined });
   expect(parseAgentContract(`agentic-id:${ADDRESS}@12`)).toEqual({
     address,
@@ -24,6 +24,6 @@ test.each([
   `${ADDRESS}@`,
   ` ${ADDRESS}x`,
   Array.from({ length: 17 }, () => ADDRESS).join(","),
-])("%s is refused, with an example of what is not", (text) => {
+])("%s is refused, and the error shows a valid example", (text) => {
   expect(() => readConfig({ AGENT_CONTRACTS: text })).toThrow(/AGENT_CONTRACTS: must be .*for example/);
 });

@@ -4,7 +4,7 @@ import { pendingRefunds } from "../../../src/chain/direct/refunds.ts";
 import { memoizeFor } from "../../../src/chain/memoize-for.ts";
 import { encodeCursor } from "../../../src/kernel/page.ts";
 
-describe("a contract's list", () => {
+describe("a list read from a contract", () => {
   const asked: (readonly [bigint, bigint])[] = [];
   const listOf = (length: number) => async (offset: bigint, limit: bigint) => {
     asked.push([offset, limit]);
@@ -13,7 +13,7 @@ describe("a contract's list", () => {
   };
   const idsOf = (rows: readonly { id: number }[]) => rows.map(({ id }) => id);
 
-  test("is read 50 rows at a time, one row beyond the page, and goes on after its cursor", async () => {
+  test("is read 50 rows at a time, with one row beyond the page, and resumes after its cursor", async () => {
     asked.length = 0;
     const first = await readOffsetPage({ first: 100 }, listOf(120));
     expect(asked).toEqual([
@@ -27,7 +27,7 @@ describe("a contract's list", () => {
     expect(rest.hasNextPage).toBe(false);
   });
 
-  test("ends where a contract tells of more than it gives", async () => {
+  test("ends where the contract claims more rows than it returns", async () => {
     const page = await readOffsetPage({ first: 10 }, async () => ({ rows: [], total: 1_000_000n }));
     expect(page).toEqual({ rows: [], hasNextPage: false });
     const beyond = await readOffsetPage({ first: 10, after: encodeCursor("500") }, listOf(3));
@@ -46,7 +46,7 @@ describe("a contract's list", () => {
   });
 });
 
-test("pending refunds leave out what a contract only keeps for later, and unlock after the lock", () => {
+test("pending refunds exclude amounts that the contract only reserves, and unlock after the lock time", () => {
   const row = (index: bigint, amount: bigint, createdAt: bigint) => ({ index, amount, createdAt });
   const rows = [row(0n, 5n, 2_000n), row(1n, 0n, 1_500n), row(2n, 7n, 1_000n), row(3n, 9n, 500n)];
   expect(pendingRefunds(rows, 3n, 3_600n)).toEqual([
@@ -56,7 +56,7 @@ test("pending refunds leave out what a contract only keeps for later, and unlock
   expect(pendingRefunds([], 0n, 3_600n)).toEqual([]);
 });
 
-test("what is kept is asked once for its time, and a failure is asked again", async () => {
+test("a cached value is fetched once until it expires, and a failure is retried on the next read", async () => {
   let nowMs = 0;
   let asked = 0;
   const read = memoizeFor({ now: () => new Date(), monotonicMs: () => nowMs }, 1_000, async () => {

@@ -6,7 +6,7 @@ const { testnet, mainnet, devnet } = NETWORKS;
 const V11 = "0xC6C075D8039763C8f1EbE580be5ADdf2fd6941bA";
 const V10 = "0x562a07530BdE7fe867E84f5a278829Ab5463E92a";
 
-test("the testnet has two versions, and history before 2026-02-12 is the old one's", () => {
+test("the testnet has two versions, and history before 2026-02-12 belongs to the old one", () => {
   expect(fineTuningContracts(testnet).map(({ version, address }) => [version, address])).toEqual([
     ["v1.1", V11],
     ["v1.0", V10],
@@ -18,7 +18,7 @@ test("the testnet has two versions, and history before 2026-02-12 is the old one
   expect(chooseFineTuning(testnet, { version: "v1.0" })).toMatchObject({ address: V10, isCurrent: false });
 });
 
-test("the mainnet has version 1.0 alone, whatever the moment", () => {
+test("the mainnet has only version 1.0, at any time", () => {
   expect(fineTuningContracts(mainnet)).toEqual([
     {
       version: "v1.0",
@@ -35,7 +35,7 @@ test("the mainnet has version 1.0 alone, whatever the moment", () => {
   );
 });
 
-test("a network without fine-tuning says so", () => {
+test("a network without fine-tuning is reported as such", () => {
   expect(fineTuningContracts(devnet)).toEqual([]);
   expect(() => chooseFineTuning(devnet, {})).toThrow("Fine-tuning is not deployed on");
 });

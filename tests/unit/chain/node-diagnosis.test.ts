@@ -87,7 +87,7 @@ test.each([
   expect(diagnose(message)?.kind).toBe(kind);
 });
 
-test("a message is read in no time whatever it is, and one that is too long is refused", () => {
+test("any message is classified in bounded time, and one that is too long is refused", () => {
   const before = performance.now();
   for (const piece of ["got 0x", "block number ", "1", " ", "jwt "])
     diagnose(piece.repeat(16_384 / piece.length));
@@ -95,7 +95,7 @@ test("a message is read in no time whatever it is, and one that is too long is r
   expect(() => diagnose("x".repeat(16_385))).toThrow(/at most 16384 characters/);
 });
 
-describe("the plan of a switch", () => {
+describe("the plan of a client switch", () => {
   const ids = (steps: readonly { id: string }[]) => steps.map(({ id }) => id);
 
   test.each([

@@ -9,7 +9,7 @@ import { trimExport } from "../../../src/chain/node/trim-export.ts";
 const HASH = `0x${"ab".repeat(32)}` as const;
 const BLOOM = `0x${"00".repeat(256)}` as const;
 
-/** A block as clients export it: header, transactions, uncles. */
+/** A block in the format that clients export: header, transactions, uncles. */
 function block(number: number, transactionBytes = 0): Uint8Array {
   const address = `0x${"cd".repeat(20)}` as const;
   const header = [
@@ -45,7 +45,7 @@ test.each([
   [57, 57],
   [200, 200],
   [300, 300],
-])("an export from block 0 to 300 is trimmed to begin with block %i", async (wanted, skipped) => {
+])("an export of blocks 0 to 300 is trimmed to begin at block %i", async (wanted, skipped) => {
   const { from, to } = newFiles(Buffer.concat(WHOLE));
   const rest = Buffer.concat(WHOLE.slice(wanted));
   expect(await trimExport(from, BigInt(wanted), to)).toEqual({
@@ -57,7 +57,7 @@ test.each([
   expect(readFileSync(to).equals(rest)).toBe(true);
 });
 
-test("an export that begins later is trimmed by its blocks' own numbers", async () => {
+test("an export that begins later is trimmed by the block numbers in it", async () => {
   const { from, to } = newFiles(chain(70_000, 70_001, 70_002));
   expect(await trimExport(from, 70_001n, to)).toMatchObject({ first: 70_000n, skippedBlocks: 1 });
   expect(readFileSync(to).equals(chain(70_001, 70_002))).toBe(true);
@@ -79,7 +79,7 @@ test.each([
   expect(existsSync(to)).toBe(false);
 });
 
-test("a file that is there is not overwritten", async () => {
+test("an existing file is not overwritten", async () => {
   const { from, to } = newFiles(chain(0, 1));
   writeFileSync(to, "mine");
   await expect(trimExport(from, 1n, to)).rejects.toThrow(/EEXIST/);

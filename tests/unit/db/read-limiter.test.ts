@@ -9,7 +9,7 @@ const LIMITS: ReadLimits = {
   waitMs: 60_000,
 };
 
-/** Reads that end when they are told to, by name. */
+/** Reads that the test ends by name. */
 function openReads(limits: Partial<ReadLimits> = {}) {
   const limiter = new ReadLimiter({ ...LIMITS, ...limits });
   const started: string[] = [];
@@ -30,7 +30,7 @@ function openReads(limits: Partial<ReadLimits> = {}) {
   return { read, end, started };
 }
 
-test("an account runs one read at a time, and other accounts do not wait for it", async () => {
+test("an account runs one read at a time, and reads of other accounts do not wait for it", async () => {
   const { read, end, started } = openReads();
   const reads = [read("a", "a1"), read("a", "a2"), read("b", "b1"), read("c", "c1")];
   expect(started).toEqual(["a1", "b1"]);
@@ -43,7 +43,7 @@ test("an account runs one read at a time, and other accounts do not wait for it"
   expect(await Promise.all(reads)).toEqual(["a1", "a2", "b1", "c1"]);
 });
 
-test("beyond the reads that may wait, an account is told to slow down, and others that the product is busy", async () => {
+test("a full queue of one account answers rate_limit_exceeded, and a full queue of the process unavailable", async () => {
   const { read, end } = openReads();
   const reads = [read("a", "a1"), read("a", "a2"), read("a", "a3")];
   await expect(read("a", "a4")).rejects.toMatchObject({
@@ -59,7 +59,7 @@ test("beyond the reads that may wait, an account is told to slow down, and other
   expect(await Promise.all(reads)).toEqual(["a1", "a2", "a3", "b1", "b2", "c1"]);
 });
 
-test("a read that waits too long, or whose client leaves, is never started and takes no turn", async () => {
+test("a read that waits too long, or whose client disconnects, never starts and takes no slot", async () => {
   const { read, end, started } = openReads({ waitMs: 1 });
   const running = read("a", "a1");
   await expect(read("a", "late")).rejects.toMatchObject({ code: "unavailable" });
@@ -79,7 +79,7 @@ test("a read that waits too long, or whose client leaves, is never started and t
   expect(started).toEqual(["a1"]);
 });
 
-test("an account with many reads waiting does not hold up one that comes later with its first", async () => {
+test("an account with many waiting reads does not delay the first read of another account", async () => {
   const { read, end, started } = openReads({ maxRunning: 1 });
   const reads = ["a1", "a2", "a3", "b1"].map((name) => read(name.slice(0, 1), name));
   for (const name of ["a1", "a2", "b1", "a3"]) await end(name);
@@ -87,7 +87,7 @@ test("an account with many reads waiting does not hold up one that comes later w
   expect(started).toEqual(["a1", "a2", "b1", "a3"]);
 });
 
-test("a read that fails gives its turn back", async () => {
+test("a failed read releases its slot", async () => {
   const limiter = new ReadLimiter({ ...LIMITS, maxRunning: 1 });
   await expect(limiter.run("a", () => Promise.reject(new Error("no")))).rejects.toThrow("no");
   expect(await limiter.run("a", async () => 7)).toBe(7);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { serverAddress } from "../../../src/db/server-address.ts";
 
-test("every part of a URL is used, whether in the URL itself or as a parameter", () => {
+test("every part of the address is used, given in the URL or as a parameter", () => {
   expect(
     serverAddress("postgresql://u%40:p%2F@db.example.com:6543/my%20db?application_name=zg"),
   ).toMatchObject({
@@ -17,7 +17,7 @@ test("every part of a URL is used, whether in the URL itself or as a parameter",
   expect(serverAddress("postgres://[::1]/d")).toMatchObject({ host: "::1", port: 5432 });
 });
 
-test("sslmode is libpq's: what is verified is never less than asked for", () => {
+test("sslmode means what it means in libpq: certificates are never verified less strictly than requested", () => {
   const ssl = (query: string) => serverAddress(`postgres://h/d?${query}`).ssl;
   expect(ssl("")).toBeUndefined();
   expect(ssl("sslmode=disable")).toBe(false);
@@ -46,11 +46,11 @@ test.each([
   ["postgres://u:%zz@h/d", /^the password must be percent-encoded/],
   ["postgres://h", /^parameter dbname: is missing/],
   ["mysql://h/d", /^must be a PostgreSQL URL/],
-])("%s is refused, and what it cannot have is named", (url, why) => {
+])("%s is refused, and the unsupported part is named", (url, why) => {
   expect(() => serverAddress(url)).toThrow(why);
 });
 
-test("a file of certificates that cannot be read is named", () => {
+test("a certificate file that cannot be read is named in the error", () => {
   expect(() => serverAddress("postgres://h/d?sslmode=verify-full&sslrootcert=missing.pem")).toThrow(
     /^DATABASE_URL: sslrootcert: missing\.pem cannot be read \(ENOENT\)/,
   );

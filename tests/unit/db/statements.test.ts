@@ -1,8 +1,9 @@
 import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-test("no statement has a condition that is absent when a parameter is null", () => {
-  // Its one plan fits neither case: a generic plan then reads every account's rows, or the whole list before a page.
+test("no statement has a condition that is skipped when a parameter is null", () => {
+  // One plan fits neither case: a generic plan then reads every account's rows, or the whole list for one
+  // page.
   const optional = /\$(?:\d+|\{[^}]*\})(?:::\w+)? is null\s+or\b/i;
   const files = globSync("{src,subgraphs,gateway}/**/*.ts");
   expect(files.length).toBeGreaterThan(200);

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { glob } from "node:fs/promises";
 import { expect, test } from "vitest";
 
-/** The module of `src` that writes a table. */
+/** The module in `src` that writes each table. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   accounts: ["account", "deposit", "hold", "inference_request", "ledger_entry"],
   chain: [
@@ -37,7 +37,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Writes by another module, `table <- file`, each with its reason. */
+/** Writes by another module, as `table <- file`, each with its reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   "api_key <- src/accounts/holds.store.ts":
     "what a key has spent is written by the statement that holds the money",
@@ -64,7 +64,7 @@ test("every table of the migrations has one owner", () => {
   expect([...tables].toSorted()).toEqual([...ownerOf.keys()].toSorted());
 });
 
-test("SQL outside of a table's module does not write it, with reasoned exceptions", async () => {
+test("SQL outside a table's module does not write to it, apart from listed exceptions", async () => {
   const foreign = new Set<string>();
   for (const [file, text] of await sources())
     for (const [, table = ""] of text.matchAll(WRITES))

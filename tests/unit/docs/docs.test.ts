@@ -14,13 +14,13 @@ const PAGES = [
 ];
 const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
 
-test("the configuration page lists every setting once, and is what the code says", async () => {
+test("the configuration page lists every setting once and matches the code", async () => {
   for (const name of Object.keys(SETTINGS))
     expect(configurationPage().split(`\n| \`${name}\` |`), name).toHaveLength(2);
   expect(readFileSync("docs/configuration.md", "utf8"), "run npm run schema").toBe(configurationPage());
 });
 
-test.each(PAGES)("%s links to what is there, and names commands that exist", (page) => {
+test.each(PAGES)("every link in %s has a target, and every npm script that it names exists", (page) => {
   const text = readFileSync(page, "utf8");
   const links = [...text.matchAll(/\]\((?!https?:)([^)#\s]+)[^)]*\)/g)].map(([, link = ""]) => link);
   for (const link of links) expect(existsSync(join(dirname(page), link)), link).toBe(true);
@@ -29,7 +29,7 @@ test.each(PAGES)("%s links to what is there, and names commands that exist", (pa
     expect(Object.keys(scripts), `npm run ${name}`).toContain(name);
 });
 
-test("every alert asks for metrics that are kept", () => {
+test("every alert uses metrics that exist", () => {
   const kept = readFileSync("src/metrics/metrics.ts", "utf8");
   const asked = readFileSync("docs/deploy/alerts.yaml", "utf8").matchAll(
     /\b(?:zerograph|gen_ai_client)_\w+/g,

@@ -12,7 +12,7 @@ const rows = TABLE.split("\n")
   );
 const NAMED = /`(tests\/[\w/.-]+\.test\.ts)`: "(.+?)"(?=<br>|$)/g;
 
-test("the table has every section of SPEC, and no cell of it is empty", () => {
+test("the table covers every section of SPEC and has no empty cell", () => {
   const sections = new Set(rows.map(([section = ""]) => section.split(".")[0]));
   expect([...sections]).toEqual(["1", "2", "3", "4", "5", "6", "7", "8", "9"]);
   for (const row of rows) {
@@ -21,7 +21,7 @@ test("the table has every section of SPEC, and no cell of it is empty", () => {
   }
 });
 
-test("every test that the table names is there under its title, and what has none says so", () => {
+test("every test named in the table exists under its title, and rows without tests say so", () => {
   const texts = new Map<string, string>();
   for (const [section, sentence, , tests = ""] of rows) {
     const named = [...tests.matchAll(NAMED)];

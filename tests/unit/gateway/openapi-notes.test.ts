@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 import { NOTES, TAGS, tagOf } from "../../../src/rest/openapi/openapi-notes.ts";
 import { routes } from "../../../src/rest/rest.plugin.ts";
 
-test("every tag has endpoints, and every note is of an endpoint that is mounted", () => {
+test("every tag has endpoints, and every note belongs to a mounted endpoint", () => {
   const mounted = routes.map(({ method, url }) => `${method} ${url}`);
   for (const place of Object.keys(NOTES)) expect(mounted).toContain(place);
   expect(new Set(routes.map(tagOf))).toEqual(new Set(TAGS.map(({ name }) => name)));
 });
 
-test("every JSON body has an example, and it is one that its endpoint takes", () => {
+test("every JSON body has an example that its endpoint accepts", () => {
   for (const { method, url, bodies } of routes) {
     const schema = bodies["application/json"];
     if (!schema) continue;

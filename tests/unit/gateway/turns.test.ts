@@ -7,7 +7,7 @@ const busy = (ms: number) => {
   for (const end = threadMs() + ms; threadMs() < end; );
 };
 
-/** How many of `count` pieces of work, of which each takes `ms`, run in each turn of the event loop. */
+/** How many of `count` tasks of `ms` each run in each turn of the event loop. */
 async function perTurn(turns: Turns, count: number, ms: number): Promise<readonly number[]> {
   const begun: number[] = [];
   let at = 0;
@@ -23,19 +23,19 @@ async function perTurn(turns: Turns, count: number, ms: number): Promise<readonl
   return Object.values(Object.groupBy(begun, String)).map((group) => group?.length ?? 0);
 }
 
-test("cheap work runs many to a turn, and never more than the most", async () => {
+test("cheap tasks share a turn, up to the maximum", async () => {
   const counts = await perTurn(new Turns(8), 64, 0);
-  // The turn that the test looks at may have the end of one and the whole of the next.
+  // The observed turn may contain the end of one batch and the whole of the next.
   expect(Math.max(...counts)).toBeLessThanOrEqual(16);
   expect(counts.length).toBeGreaterThanOrEqual(4);
 });
 
-test("while turns take long, one runs in each", async () => {
+test("while turns are long, each runs one task", async () => {
   const counts = await perTurn(new Turns(16), 40, 9);
   expect(counts.slice(3).every((count) => count === 1)).toBe(true);
 });
 
-test("what takes long in itself ends its turn, also in the first of a crowd", async () => {
+test("a task that is long by itself ends its turn, even as the first of many", async () => {
   const turns = new Turns(16);
   let begun = 0;
   for (let n = 0; n < 12; n++)
@@ -52,7 +52,7 @@ test("what takes long in itself ends its turn, also in the first of a crowd", as
   expect(Math.max(...counts)).toBeLessThanOrEqual(2);
 });
 
-test("everything runs once and in order, also what is added while others wait", async () => {
+test("every task runs once and in order, including tasks added while others wait", async () => {
   const turns = new Turns(2);
   const seen: number[] = [];
   for (let n = 0; n < 10; n++)
@@ -65,7 +65,7 @@ test("everything runs once and in order, also what is added while others wait", 
   expect(seen.filter((n) => n >= 100)).toEqual([100, 101, 102, 103, 104]);
 });
 
-test("nothing begins while connections come, so that the last of a crowd is accepted at once", async () => {
+test("no task starts while connections are being accepted, so the last connection of a burst is accepted at once", async () => {
   const turns = new Turns();
   let begun = 0;
   for (let n = 0; n < 300; n++)
@@ -79,12 +79,12 @@ test("nothing begins while connections come, so that the last of a crowd is acce
     turns.accepted();
     await turn();
   }
-  // What began with the turn of the first connection, before it came.
+  // What started in the turn of the first connection, before it arrived.
   expect(begun - before).toBeLessThanOrEqual(32);
   while (begun < 300) await turn();
 });
 
-test("connections without end put off what waits for a while, and not for good", async () => {
+test("an endless stream of connections delays waiting tasks for a bounded time only", async () => {
   const turns = new Turns(4);
   let begun = 0;
   for (let n = 0; n < 12; n++)
@@ -97,7 +97,7 @@ test("connections without end put off what waits for a while, and not for good",
   }
 });
 
-test("a request of a connection that came alone begins in the turn behind it", async () => {
+test("a request on a single new connection starts in the next turn", async () => {
   const turns = new Turns();
   let begun = false;
   turns.accepted();

@@ -15,7 +15,7 @@ const log = createLogger("silent");
 const bodies = new BodyPool({ log });
 afterAll(() => bodies.close());
 
-/** 50 ms, and what a busy machine adds. */
+/** 50 ms, plus slack for a busy machine. */
 /** Twice the usual allowance: other test files share the processors with the copies of 60 MiB. */
 const MAX_TURN_MS = 250;
 const LONG = "The sea is a wide and open place. ".repeat(2_000);
@@ -26,7 +26,7 @@ const SLOW = Array.from({ length: 300_000 }, (_, n) =>
   .join("")
   .repeat(20);
 
-describe("a long body is read on a thread as a short one is at once", () => {
+describe("a long body parsed on a worker thread gives the result of the event loop", () => {
   const messages = [{ role: "user", content: LONG }];
 
   test("its text, its prompt and its answer are counted exactly", async () => {
@@ -41,13 +41,13 @@ describe("a long body is read on a thread as a short one is at once", () => {
     expect(await bodies.countAnswer(message, "message")).toBe(countTokens(LONG));
   });
 
-  test("a byte order mark before it changes nothing", async () => {
+  test("a leading byte order mark changes nothing", async () => {
     const json = Buffer.from(JSON.stringify({ messages: [{ role: "user", content: "a" }] }));
     const marked = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), json]);
     expect(await bodies.countRequest(marked)).toBe(await bodies.countRequest(json));
   });
 
-  test("of an answer it keeps what is judged, whatever is long in it", async () => {
+  test("of an answer, every judged field is returned, however long other fields are", async () => {
     const choice = { message: { content: LONG }, logprobs: { content: Array(10_000).fill({ token: "a" }) } };
     const answer = { id: "a", choices: Array(50).fill(choice), usage: { prompt_tokens: 1 } };
     const parsed = (await bodies.parseAnswer(Buffer.from(JSON.stringify(answer)))) as typeof answer;
@@ -57,7 +57,7 @@ describe("a long body is read on a thread as a short one is at once", () => {
     await expect(bodies.parseAnswer(Buffer.alloc(300_000, "["))).rejects.toThrow();
   });
 
-  test("its fault is told with the field", async () => {
+  test("its error names the field", async () => {
     const body = Buffer.from(JSON.stringify({ model: "m", file_base64: "A".repeat(300_000), stream: true }));
     await expect(bodies.readTranscription(body)).rejects.toMatchObject({
       code: "invalid_body",
@@ -84,7 +84,7 @@ describe("a provider's answer about an image job", () => {
   test.each([
     ["short", 4_000],
     ["long", 400_000],
-  ])("is read whole when it is %s", async (_what, sizeBytes) => {
+  ])("is read completely when it is %s", async (_what, sizeBytes) => {
     const data = resultOf(sizeBytes);
     const text = JSON.stringify(data).replaceAll("中", "\\u4e2d");
     const done = { kind: "done", images: 10, result: new TextEncoder().encode(text) };
@@ -97,7 +97,7 @@ describe("a provider's answer about an image job", () => {
     });
   });
 
-  test("never holds up the event loop, however long it is", async () => {
+  test("never blocks the event loop, however long it is", async () => {
     const data = resultOf(60 * 1_048_576);
     const [submission, report] = [answerOf(data), answerOf({ status: "completed", data })];
     for (const read of [() => bodies.readSubmission(submission), () => bodies.readReport(report)]) {
@@ -116,7 +116,7 @@ test("a word of 10 million letters is counted", () => {
   expect(countTokens("a".repeat(10_000_000)) / 10_000_000).toBeCloseTo(perLetter, 3);
 });
 
-test("an outline of a short value is the value", () => {
+test("the outline of a short value is the value", () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
       const json = JSON.parse(JSON.stringify(value).replaceAll("__proto__", "proto"));
@@ -125,7 +125,7 @@ test("an outline of a short value is the value", () => {
   );
 });
 
-describe("a pool of threads", () => {
+describe("a thread pool", () => {
   const newPool = (options: { maxBytes?: number; deadlineMs?: number; idleMs?: number } = {}) =>
     new WorkerPool<BodyResult>({
       file: new URL("../../../src/inference/body/body-worker.ts", import.meta.url),
@@ -138,7 +138,7 @@ describe("a pool of threads", () => {
   const quick = { kind: "count-text", text: "a" };
   const slow = { kind: "count-text", text: SLOW };
 
-  test("ends what is past its deadline, waiting or running, and goes on with the next", async () => {
+  test("aborts tasks past their deadline, waiting or running, and continues with the next", async () => {
     const pool = new WorkerPool<string>({
       file: new URL("../../support/attack/endless-worker.ts", import.meta.url),
       ...{ threads: 1, maxBytes: 1_000, deadlineMs: 5_000, idleMs: 60_000 },
@@ -149,7 +149,7 @@ describe("a pool of threads", () => {
     await pool.close();
   });
 
-  test("refuses what would make too much wait, and takes it when there is room", async () => {
+  test("refuses a task when its queue is full, and accepts one when there is room again", async () => {
     const pool = newPool();
     const first = pool.run(quick, 900);
     await expect(pool.run(quick, 200)).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
@@ -158,7 +158,7 @@ describe("a pool of threads", () => {
     await pool.close();
   });
 
-  test("ends its threads when nothing comes, and begins anew", async () => {
+  test("stops idle threads, and starts new ones on demand", async () => {
     const pool = newPool({ idleMs: 10 });
     await pool.run(quick, 1);
     await until(() => expect(pool.threads).toBe(0));
@@ -167,7 +167,7 @@ describe("a pool of threads", () => {
     expect(pool.threads).toBe(0);
   });
 
-  test("fails what is under way when it closes, and takes nothing more", async () => {
+  test("fails running tasks when it closes, and accepts no more", async () => {
     const pool = newPool();
     const tasks = [pool.run(slow, 1), pool.run(quick, 1)].map((task) =>
       expect(task).rejects.toMatchObject({ code: "unavailable" }),
@@ -177,14 +177,14 @@ describe("a pool of threads", () => {
     await expect(pool.run(quick, 1)).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  test("that is busy has tokens estimated, so that what was answered is billed", async () => {
+  test("estimates tokens while it is busy, so that delivered answers are billed", async () => {
     const busy = new BodyPool({ log, threads: newPool({ maxBytes: 1, deadlineMs: 1 }) });
     expect(await busy.countText("a".repeat(40_000))).toBe(10_000);
     await busy.close();
   });
 });
 
-test("the bound of a prompt is never below its count", () => {
+test("the upper bound of a prompt is never below its count", () => {
   const text = fc.string({ unit: "grapheme", maxLength: 3_000 });
   const part = fc.oneof(
     text.map((said) => ({ type: "text", text: said })),

@@ -11,7 +11,7 @@ const caller = { account: "0x1", keyId: "k", requestId: "r" };
 const event = (data: object) => Buffer.from(`data: ${JSON.stringify(data)}\n\n`);
 const token = (content: string) => event({ choices: [{ index: 0, delta: { content } }] });
 
-/** A feed, the sink that fills it, and how its source fails. */
+/** An iterator, the sink that fills it, and a function that fails its source. */
 function newFeed() {
   const { promise, reject } = Promise.withResolvers<void>();
   let sink: StreamSink | undefined;
@@ -30,7 +30,7 @@ function newFeed() {
   return { feed, sink, reject };
 }
 
-test("a reader who is behind holds the source up, until all was read", async () => {
+test("a slow reader applies back-pressure to the source until everything is read", async () => {
   const { feed, sink } = newFeed();
   let drained = 0;
   sink.onDrain(() => drained++);
@@ -41,7 +41,7 @@ test("a reader who is behind holds the source up, until all was read", async () 
   expect(sink.write(token("more"))).toBe(true);
 });
 
-test("events that were cut anywhere are put together, and what says nothing is left out", async () => {
+test("events split at any byte are reassembled, and events without content are dropped", async () => {
   const { feed, sink } = newFeed();
   sink.write(event({ choices: [{ index: 0, delta: { role: "assistant", content: "" } }] }));
   const bytes = token("naïve 🌊");
@@ -52,7 +52,7 @@ test("events that were cut anywhere are put together, and what says nothing is l
   expect((await feed.next()).done).toBe(true);
 });
 
-test("a failure comes behind what was delivered, once", async () => {
+test("a failure is delivered once, after the content that preceded it", async () => {
   const { feed, sink } = newFeed();
   sink.write(token("a"));
   sink.write(event({ error: { message: "broke", code: "upstream_error" } }));
@@ -62,14 +62,14 @@ test("a failure comes behind what was delivered, once", async () => {
   expect((await feed.next()).done).toBe(true);
 });
 
-test("what is refused before a token fails the reader who waits", async () => {
+test("a refusal before the first token rejects the waiting reader", async () => {
   const { feed, reject } = newFeed();
   const waiting = feed.next();
   reject(new AppError("insufficient_balance", "No."));
   await expect(waiting).rejects.toMatchObject({ code: "insufficient_balance" });
 });
 
-test("who stops reading closes the sink at once, also while waiting, and hears no failure", async () => {
+test("a reader that stops closes the sink at once, even while it waits, and sees no failure", async () => {
   const { feed, sink, reject } = newFeed();
   let closed = 0;
   sink.onClose(() => closed++);

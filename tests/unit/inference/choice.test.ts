@@ -100,7 +100,7 @@ const preferences: fc.Arbitrary<RoutingPreferences> = fc.record({
   caps: fc.option(fc.record({ prompt: cap, completion: cap }), { nil: undefined }),
 });
 
-test("whatever the offers, their states and the preferences: no one is asked who may not be, in the order asked for, and every other has one reason", () => {
+test("for any offers, states and preferences, only permitted providers are tried, in the requested order, and every other one has a single reason", () => {
   const tokenUsd = readUsd("0.25") ?? 0n;
   fc.assert(
     fc.property(
@@ -158,7 +158,7 @@ test("whatever the offers, their states and the preferences: no one is asked who
   );
 });
 
-test("three are asked at the most, one with a pin or without fallbacks, and the others are told why not", () => {
+test("at most three providers are tried, one with a pin or without fallbacks, and the others carry the reason", () => {
   const offers = [FOUR, TWO, ONE, THREE];
   expect(addresses(chosen(offers))).toEqual([1, 2, 3].map(addressOf));
   expect(chosen(offers).refused).toEqual([{ provider: FOUR.address, reason: "enough_candidates" }]);
@@ -170,7 +170,7 @@ test("three are asked at the most, one with a pin or without fallbacks, and the 
   expect(new Set(pinned.refused.map(({ reason }) => reason))).toEqual(new Set(["not_pinned"]));
 });
 
-test("the offer is first that costs least for this prompt and this answer, by the prices and tiers of each", () => {
+test("the first offer is the cheapest for this prompt and this answer, by the prices and tiers of each", () => {
   const offers = [
     offer(1, { inputPrice: 1n, outputPrice: 100n }),
     offer(2, { inputPrice: 20n, outputPrice: 5n }),
@@ -189,7 +189,7 @@ test("the offer is first that costs least for this prompt and this answer, by th
   }
 });
 
-test("a provider whose circuit is open or who rests is asked only when there is nobody else", () => {
+test("a provider with an open circuit or in backoff is tried only when no other is left", () => {
   const open = new Map([[ONE.address as string, { ...IDLE, circuit: "open" as const }]]);
   expect(addresses(chosen([ONE, TWO], {}, open))).toEqual([TWO.address]);
   expect(chosen([ONE, TWO], {}, open).refused).toEqual([{ provider: ONE.address, reason: "circuit_open" }]);
@@ -198,7 +198,7 @@ test("a provider whose circuit is open or who rests is asked only when there is 
   expect(chosen([ONE, TWO], {}, resting).refused).toEqual([{ provider: ONE.address, reason: "resting" }]);
 });
 
-test("by latency the quickest comes first, and before it whoever was not asked lately", () => {
+test("sorting by latency puts the fastest first, after any provider without a recent measurement", () => {
   const states = new Map([
     [ONE.address as string, { ...IDLE, latencyMs: 900 }],
     [TWO.address as string, { ...IDLE, latencyMs: 100 }],
@@ -208,7 +208,7 @@ test("by latency the quickest comes first, and before it whoever was not asked l
   );
 });
 
-test("between offers of one price the least busy is asked", () => {
+test("among offers of equal price the least busy is tried first", () => {
   const equal = [
     offer(1, { inputPrice: 1n, outputPrice: 1n }),
     offer(2, { inputPrice: 1n, outputPrice: 1n }),
@@ -248,19 +248,20 @@ test.each<[string, () => unknown]>([
     "pinned_provider_exceeds_max_price",
     () => chosen([ONE], { preferences: { pin: ONE.address, caps: { prompt: 0n } }, tokenUsd: 1n }),
   ],
-])("when nobody is left, the reason is %s", (code, run) => {
+])("when no provider is left, the reason is %s", (code, run) => {
   expect(codeOf(run)).toBe(code);
 });
 
-test("prices are compared to the last digit: what costs exactly the cap is within it, and a neuron more is not", () => {
-  // 0.25 USD a token of 10^18 neuron; 4 * 10^12 neuron for one, a million of them are 4 tokens: 1 USD.
+test("prices are compared to the last digit: a price equal to the cap is within it, one neuron more is not", () => {
+  // At 0.25 USD per token of 10^18 neuron, 4 * 10^12 neuron per inference token make a million of them 4
+  // tokens: 1 USD.
   const exact = offer(1, { inputPrice: 4n * 10n ** 12n });
   const dearer = offer(2, { inputPrice: 4n * 10n ** 12n + 1n });
   const given = { preferences: { caps: { prompt: readUsd("1") } }, tokenUsd: readUsd("0.25") };
   expect(addresses(chosen([exact, dearer], given))).toEqual([exact.address]);
 });
 
-test("routing headers are read under every word, in any case, and the last word on each is the only one", () => {
+test("routing headers are read under every spelling, in any case, and the last value of each wins", () => {
   const words = ["0G", "Platform"];
   const pin = "0xABCDEF0123456789abcdef0123456789ABCDEF01";
   expect(
@@ -338,7 +339,7 @@ test.each(PRICES)("the price %j is 400 invalid_max_price_usd", (value) => {
     ).toBe("invalid_max_price_usd");
 });
 
-test("a control that is sent twice is refused, under one word or under two", () => {
+test("a control that is sent twice is refused, under one spelling or two", () => {
   const twice = (a: string, b: string) =>
     codeOf(() => readRouting([a, "price", b, "price"], ["0G", "Platform"]));
   expect(twice("X-0G-Provider-Sort", "x-0g-provider-sort")).toBe("invalid_provider_header");
@@ -353,7 +354,7 @@ test("a control that is sent twice is refused, under one word or under two", () 
   ).toBe("invalid_max_price_usd");
 });
 
-test("a decimal is read to its last digit, and none is read otherwise than it stands", () => {
+test("a decimal is read to its last digit, and no malformed one is accepted", () => {
   const digits = fc.bigInt(0n, 10n ** 12n - 1n);
   fc.assert(
     fc.property(
@@ -373,14 +374,14 @@ test("a decimal is read to its last digit, and none is read otherwise than it st
   );
 });
 
-test("prices with tiers are ranked and capped as they are for a question of this length", () => {
+test("prices with tiers are ranked and capped at the tier for a prompt of this length", () => {
   const tiers = [{ maxInputTokens: 100, inputPrice: 1n, outputPrice: 1n }];
   const offers = [offer(5), offer(9, { tiers })];
   const ranked = (inputTokens: number) =>
     chosen(offers, { inputTokens }).candidates.map(({ address }) => address);
   expect(ranked(100)).toEqual([addressOf(9), addressOf(5)]);
   expect(ranked(101)).toEqual([addressOf(5), addressOf(9)]);
-  // At 10^12 dollars for a token of the network, a neuron for a token is a dollar for a million.
+  // At 10^12 dollars per network token, one neuron per token is one dollar per million.
   const [tokenUsd, prompt] = [10n ** 30n, 2n * 10n ** 18n];
   const capped = (inputTokens: number) =>
     chosen(offers, { inputTokens, tokenUsd, preferences: { caps: { prompt } } });

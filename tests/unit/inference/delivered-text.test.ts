@@ -17,7 +17,10 @@ const block = (event: object) => Buffer.from(`event: x\ndata: ${JSON.stringify(e
 const textDelta = (text: string) =>
   block({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } });
 
-/** What of these events goes to a client who was given `before`; undefined when it is not the same answer. */
+/**
+ * Which of these events a client receives who already has `before`; undefined when they are not the same
+ * answer.
+ */
 function resumed(newReader: () => StreamReader, before: readonly Buffer[], after: readonly Buffer[]) {
   const transcript = new DeliveredText();
   const first = newReader();
@@ -59,7 +62,7 @@ function cutAt(text: string, cuts: readonly number[]): string[] {
   return [0, ...places].map((from, at) => text.slice(from, places[at])).filter((part) => part !== "");
 }
 
-test("wherever a stream is cut, and however the next one cuts its words, the client has each of them once", () => {
+test("wherever a stream breaks, and however the next one splits its words, the client receives each of them once", () => {
   fc.assert(
     fc.property(pieces, fc.nat(), fc.array(fc.nat(200)), (said, cut, cuts) => {
       const text = said.join("");
@@ -71,7 +74,7 @@ test("wherever a stream is cut, and however the next one cuts its words, the cli
   );
 });
 
-test("an answer that is another one is never taken for the same, wherever it differs", () => {
+test("a different answer is never taken for the same one, wherever it differs", () => {
   const changed = fc.record({ said: pieces, cut: fc.nat(), at: fc.nat(), cuts: fc.array(fc.nat(200)) });
   fc.assert(
     fc.property(changed, ({ said, cut, at, cuts }) => {
@@ -83,13 +86,13 @@ test("an answer that is another one is never taken for the same, wherever it dif
   );
 });
 
-test("an answer that ends before all of it was repeated is none", () => {
+test("an answer that ends before the delivered text is repeated does not match", () => {
   const end = chunk({}, { finish_reason: "stop" });
   expect(resumed(chatEvents, [words("the sea")], [words("the"), end])).toBeUndefined();
   expect(resumed(chatEvents, [words("the sea")], [words("the")])).toBeUndefined();
 });
 
-test("thoughts are compared apart from words, and new ones do not come behind words that were written", () => {
+test("reasoning is matched apart from content, and new reasoning never follows delivered content", () => {
   const thought = (text: string) => chunk({ reasoning_content: text });
   const before = [thought("hm"), words("the")];
   const same = resumed(chatEvents, before, [thought("hm"), words("the sea")]);
@@ -101,12 +104,12 @@ test.each([
   ["a call of a tool", chunk({ tool_calls: [{ index: 0, id: "call_1", function: { name: "f" } }] })],
   ["a sound", chunk({ audio: { data: "AAAA" } })],
   ["probabilities", chunk({ content: "x" }, { logprobs: { content: [] } })],
-])("%s is said only once", (_what, event) => {
+])("%s is sent only once", (_what, event) => {
   expect(resumed(chatEvents, [words("the"), event], [words("the"), event])).toBeUndefined();
   expect(resumed(chatEvents, [words("the sea")], [words("the"), event])).toBeUndefined();
 });
 
-test("what else an event has is passed on with the rest of its words", () => {
+test("other fields of an event are forwarded with the rest of its words", () => {
   const last = chunk({ content: "the sea" }, { finish_reason: "stop" }, { id: "b", model: "m" });
   const written = resumed(chatEvents, [words("the")], [last]) ?? [];
   expect(written.map((text) => JSON.parse(text.slice(6)))).toEqual([
@@ -114,7 +117,7 @@ test("what else an event has is passed on with the rest of its words", () => {
   ]);
 });
 
-test("a message in Anthropic's format goes on in the midst of a block; signatures and tools are said only once", () => {
+test("a message in Anthropic's format resumes within a block; signatures and tool calls are sent only once", () => {
   const messageEvents = () => new MessageEvents({ limits, text: newMeter() });
   const start = block({ type: "message_start", message: { id: "msg_1" } });
   const open = (content_block: object) => block({ type: "content_block_start", index: 0, content_block });
@@ -141,7 +144,7 @@ test("a message in Anthropic's format goes on in the midst of a block; signature
     expect(resumed(messageEvents, [start, once], [start, once])).toBeUndefined();
 });
 
-test("a very long answer is not kept for it", () => {
+test("a very long answer is not remembered for resuming", () => {
   const transcript = new DeliveredText();
   for (let n = 0; n < 11; n++) transcript.add([{ channel: "0 content", text: "x".repeat(100_000) }]);
   expect(transcript.isRepeatable).toBe(false);

@@ -13,7 +13,7 @@ function request(fields: object) {
   return readChatRequest(Buffer.from(JSON.stringify({ model: "m", messages, ...fields })));
 }
 
-test("a stream is cut into its events, wherever the network cut it, and no byte is lost or changed", () => {
+test("a stream is split into its events, wherever the network splits it, and no byte is lost or changed", () => {
   const event = fc
     .string({ unit: "grapheme", maxLength: 20 })
     .map((text) => `data: ${JSON.stringify({ text })}\n\n`);
@@ -32,7 +32,7 @@ test("a stream is cut into its events, wherever the network cut it, and no byte 
   );
 });
 
-test("an event may end with CR LF, carry a comment, or be too long", () => {
+test("an event may end with CR LF, contain a comment, or be too long", () => {
   const scanner = new EventScanner(64);
   expect(scanner.push(Buffer.from("data: 1\r\n\r\n: ping\n\ndata: [DONE]\n\n")).map(eventData)).toEqual([
     "1",
@@ -42,19 +42,22 @@ test("an event may end with CR LF, carry a comment, or be too long", () => {
   expect(() => scanner.push(Buffer.alloc(65, "x"))).toThrow("too long");
 });
 
-test.each([1, 2, 3, 7, 1_000])("a stream is read to the standard in pieces of %s bytes", (size) => {
-  const whole = Buffer.from(
-    '\ufeffdata: 1\n\ndata:{"a":\ndata: 2}\n\n: ping\r\rdata: 3\rid: 4\r\revent: x\r\ndata: 5\r\n\r\ndata\ndata: 6\n\ndata: [DONE]\r\r',
-  );
-  const scanner = new EventScanner();
-  const seen: Buffer[] = [];
-  for (let at = 0; at < whole.length; at += size) seen.push(...scanner.push(whole.subarray(at, at + size)));
-  expect(seen.map(eventData)).toEqual(["1", '{"a":\n2}', undefined, "3", "5", "6", "[DONE]"]);
-  expect(seen.some((event) => /\ufeff|\r(?!\n)/.test(event.toString()))).toBe(false);
-  expect(scanner.remainder.length).toBe(0);
-});
+test.each([1, 2, 3, 7, 1_000])(
+  "a stream in pieces of %s bytes is parsed as the standard requires",
+  (size) => {
+    const whole = Buffer.from(
+      '\ufeffdata: 1\n\ndata:{"a":\ndata: 2}\n\n: ping\r\rdata: 3\rid: 4\r\revent: x\r\ndata: 5\r\n\r\ndata\ndata: 6\n\ndata: [DONE]\r\r',
+    );
+    const scanner = new EventScanner();
+    const seen: Buffer[] = [];
+    for (let at = 0; at < whole.length; at += size) seen.push(...scanner.push(whole.subarray(at, at + size)));
+    expect(seen.map(eventData)).toEqual(["1", '{"a":\n2}', undefined, "3", "5", "6", "[DONE]"]);
+    expect(seen.some((event) => /\ufeff|\r(?!\n)/.test(event.toString()))).toBe(false);
+    expect(scanner.remainder.length).toBe(0);
+  },
+);
 
-test("an event that comes byte by byte, line by line, is searched once", () => {
+test("an event that arrives byte by byte or line by line is searched once", () => {
   const scanner = new EventScanner();
   const event = Buffer.from(`${": a\n".repeat(200_000)}\n`);
   const startedMs = performance.now();
@@ -64,13 +67,13 @@ test("an event that comes byte by byte, line by line, is searched once", () => {
   expect(performance.now() - startedMs).toBeLessThan(scaled(2_000));
 });
 
-test("an event of a million lists is broken, and one of a long text is not", () => {
+test("an event of a million lists is malformed, and one with a long text is not", () => {
   expect(() => eventData(Buffer.from(`data: [${"[],".repeat(300_000)}0]\n\n`))).toThrow("too many values");
   const text = JSON.stringify({ text: "a".repeat(900_000) });
   expect(eventData(Buffer.from(`data: ${text}\n\n`))).toBe(text);
 });
 
-test("a quote is enough for every answer within its limit, and what is held affords just that", () => {
+test("a quote covers every answer within its limit, and the hold affords exactly that", () => {
   const price = fc.record({ inputPrice: fc.bigInt(0n, 10n ** 18n), outputPrice: fc.bigInt(0n, 10n ** 18n) });
   const ask = fc.record({
     promptTokens: fc.nat(10_000),
@@ -90,7 +93,7 @@ test("a quote is enough for every answer within its limit, and what is held affo
   );
 });
 
-test("a body that needs no change is passed on byte for byte, spaces, order and long numbers included", async () => {
+test("a body without changes is forwarded byte for byte, including whitespace, order and long numbers", async () => {
   const bytes = Buffer.from(
     '{ "model":"m", "seed": 12345678901234567890, "max_tokens": 5,\n "messages":[{"role":"user","content":"é"}] }',
   );
@@ -103,7 +106,7 @@ test("a body that needs no change is passed on byte for byte, spaces, order and 
   );
 });
 
-test("fields that speak to the router are not passed on, and the client's other stream options are", async () => {
+test("fields for the router are not forwarded, and the client's other stream options are", async () => {
   const body = providerBody(
     await request({
       stream: true,
@@ -124,7 +127,7 @@ test("fields that speak to the router are not passed on, and the client's other 
   });
 });
 
-test("the newer name of the limit counts, and a limit that is null is none", async () => {
+test("the newer name of the token limit takes precedence, and a null limit is no limit", async () => {
   expect((await request({ max_completion_tokens: 3, max_tokens: 9 })).maxTokens).toBe(3);
   expect((await request({ max_tokens: null })).maxTokens).toBeUndefined();
   expect(JSON.parse(providerBody(await request({ max_tokens: null }), 7).toString()).max_tokens).toBe(7);
@@ -149,7 +152,7 @@ test("fields are appended to any object", () => {
   );
 });
 
-test("tokens are counted in time linear in the text, whatever it is made of", () => {
+test("tokens are counted in time linear in the text, whatever it contains", () => {
   expect(countTokens("hello world")).toBe(2);
   expect(countTokens("<|endoftext|>")).toBeGreaterThan(1);
   const started = performance.now();

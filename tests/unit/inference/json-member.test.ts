@@ -14,11 +14,11 @@ test.each([
   ['{"a":"\\"usage\\":3,","us\\u0061ge":-3}', '{"a":"\\"usage\\":3,","us\\u0061ge":{"n":1}}'],
   ['{"usage":1,"b":"usage","usage":2}', '{"usage":{"n":1},"b":"usage","usage":{"n":1}}'],
   ['{"a":"\\\\","usage":9e15}', '{"a":"\\\\","usage":{"n":1}}'],
-])("sets the object's own member and leaves every other byte alone: %s", (json, expected) => {
+])("sets the member of the top-level object and leaves every other byte unchanged: %s", (json, expected) => {
   expect(set(json)).toBe(expected);
 });
 
-test("whatever the object, it is the same with that member set", () => {
+test("for any object, the result parses to the same value with that member set", () => {
   const object = fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1, noNullPrototype: true });
   fc.assert(
     fc.property(object, fc.option(fc.jsonValue()), fc.nat(2), (fields, usage, indent) => {

@@ -44,7 +44,7 @@ const prices: fc.Arbitrary<Price> = fc
       .map((maxInputTokens, at) => ({ maxInputTokens, ...tierPrices[at] }) as never),
   }));
 
-/** A question of at most so many tokens, of which a cache had to do with some. */
+/** A prompt of at most so many tokens, some of them read from or written to a cache. */
 const usages = (most: number) =>
   fc
     .tuple(fc.nat(most), fc.nat(), fc.nat(), fc.nat())
@@ -56,14 +56,14 @@ const usages = (most: number) =>
     });
 
 describe("a price", () => {
-  test("is that of the first tier that is long enough, and behind the last one the dearer of that and its own", () => {
+  test("is that of the first tier that is long enough; after the last tier, the higher of that and the base price", () => {
     expect(ratesFor(TIERED, 100)).toMatchObject({ input: 2n, output: 3n, cacheRead: 0n });
     expect(ratesFor(TIERED, 101)).toMatchObject({ input: 30n, output: 5n, cacheRead: 1n });
     expect(ratesFor(TIERED, 201)).toMatchObject({ input: 30n, output: 20n, cacheRead: 1n });
     expect(ratesFor(TIERED, 0)).toMatchObject({ cacheWrite: 12n, cacheWrite1h: 12n });
   });
 
-  test("counts each token of a question once, by what the cache had to do with it, to the neuron", () => {
+  test("charges each prompt token once, by its cache use, to the neuron", () => {
     const price: Price = {
       inputPrice: 1_000_000_000_000_000_003n,
       outputPrice: 7n,
@@ -79,7 +79,7 @@ describe("a price", () => {
     expect(costOf({ inputTokens: 20, outputTokens: 4, cache }, plain).input).toBe(20n * price.inputPrice);
   });
 
-  test("is held for whatever the cache and the tiers make of a question that is no longer than we counted", () => {
+  test("holds enough for any cache use and any tier of a prompt within the counted length", () => {
     const ask = fc.record({
       promptTokens: fc.nat(4_000),
       limit: fc.integer({ min: 1, max: 500 }),
@@ -108,7 +108,7 @@ describe("a price", () => {
   });
 });
 
-describe("what a registry row says of its price beyond the row", () => {
+describe("price details of a registry row", () => {
   const stated = {
     CachedPromptPrice: "1",
     CacheWritePrice: "12",
@@ -119,7 +119,7 @@ describe("what a registry row says of its price beyond the row", () => {
     ],
   };
 
-  test("is read from its additional information", () => {
+  test("are read from its additional information", () => {
     expect(finerPriceOf(JSON.stringify(stated))).toMatchObject({
       cachePrice: { read: 1n, write: 12n, write1h: 20n },
       tiers: TIERED.tiers,
@@ -133,13 +133,13 @@ describe("what a registry row says of its price beyond the row", () => {
     ["a fraction", { CachedPromptPrice: "1.5" }],
     ["less than nothing", { CachedPromptPrice: "-1" }],
     ["more than there is", { CachedPromptPrice: "9".repeat(40) }],
-  ])("is left out where it is %s", (_what, wrong) => {
+  ])("are ignored where a value is %s", (_what, wrong) => {
     expect(finerPriceOf(JSON.stringify({ ...stated, ...wrong }))).toMatchObject({
       cachePrice: { read: undefined, write: 12n },
     });
   });
 
-  test("has no tiers at all where one of them is malformed, or they are not in order", () => {
+  test("have no tiers at all where one of them is malformed or they are out of order", () => {
     const [first, second] = stated.TieredPricing;
     for (const TieredPricing of [
       [first, { ...second, PromptPrice: 1 }],
@@ -151,7 +151,7 @@ describe("what a registry row says of its price beyond the row", () => {
   });
 });
 
-test("an offer of the chain has what its row says in full, if it is one of chats", async () => {
+test("a chain offer has every price detail of its row, if it serves chats", async () => {
   const row = {
     serviceType: "chatbot",
     url: "https://provider.example.com",
@@ -179,7 +179,7 @@ test("an offer of the chain has what its row says in full, if it is one of chats
   expect([image.cachePrice, image.tiers]).toEqual([undefined, undefined]);
 });
 
-test("more cached tokens than a question has are not believed, in either format", () => {
+test("a provider that reports more cached tokens than the prompt has is not believed, in either format", () => {
   const details = { cached_tokens: 6, cache_write_tokens: 4, cache_write_1h_tokens: 1 };
   const usage = { prompt_tokens: 10, completion_tokens: 1, prompt_tokens_details: details };
   const limits = { maxInputTokens: 100, maxOutputTokens: 100 };

@@ -24,7 +24,7 @@ function start() {
   return { health, fail, pass, circuit: () => health.of(PROVIDER).circuit };
 }
 
-test("a circuit opens at the third failure in a row, and a success in between begins anew", () => {
+test("a circuit opens at the third consecutive failure, and a success resets the count", () => {
   const { health, fail, circuit } = start();
   fail();
   fail();
@@ -36,7 +36,7 @@ test("a circuit opens at the third failure in a row, and a success in between be
   expect(circuit()).toBe("open");
 });
 
-test("after a pause one request probes it: its success closes the circuit, its failure doubles the pause, up to fourfold", () => {
+test("after a pause one request probes the provider: success closes the circuit, failure doubles the pause, up to fourfold", () => {
   const { health, fail, pass, circuit } = start();
   for (let n = 0; n < 3; n++) fail();
   for (const pauses of [1, 2, 4, 4]) {
@@ -54,7 +54,7 @@ test("after a pause one request probes it: its success closes the circuit, its f
   expect(circuit()).toBe("closed");
 });
 
-test("a probe whose client left decides nothing: the next one probes", () => {
+test("a probe whose client disconnects decides nothing: the next request probes", () => {
   const { health, fail, pass, circuit } = start();
   for (let n = 0; n < 3; n++) fail();
   pass(COOL_DOWN_MS);
@@ -62,7 +62,7 @@ test("a probe whose client left decides nothing: the next one probes", () => {
   expect(circuit()).toBe("half-open");
 });
 
-test("who is busy is left alone for as long as it asks, and is not broken", () => {
+test("a busy provider is skipped for its Retry-After time, and its circuit stays closed", () => {
   const { health, fail, pass, circuit } = start();
   for (let n = 0; n < 9; n++) fail("busy", 2_000);
   expect(circuit()).toBe("closed");
@@ -71,13 +71,13 @@ test("who is busy is left alone for as long as it asks, and is not broken", () =
   expect(health.of(PROVIDER).isResting).toBe(false);
 });
 
-test("an address that we do not go to opens the circuit at once", () => {
+test("an address that is not allowed opens the circuit at once", () => {
   const { fail, circuit } = start();
   fail("forbidden_address");
   expect(circuit()).toBe("open");
 });
 
-test("latency follows what is measured and is forgotten after ten minutes; requests under way are counted; each ends once", () => {
+test("latency follows the measurements and expires after ten minutes; running requests are counted, and each ends once", () => {
   const { health, pass } = start();
   const trial = health.begin(PROVIDER);
   pass(100);
@@ -96,13 +96,13 @@ test("latency follows what is measured and is forgotten after ten minutes; reque
   expect(health.of(PROVIDER).latencyMs).toBeUndefined();
 });
 
-test("a provider that moved to another URL begins anew", () => {
+test("a provider that moved to another URL starts with a clean record", () => {
   const { health, fail } = start();
   for (let n = 0; n < 3; n++) fail();
   expect(health.of({ ...PROVIDER, url: "https://b.example.com" }).circuit).toBe("closed");
 });
 
-test("Retry-After is read as seconds or as a date, and nonsense is nothing", () => {
+test("Retry-After is read as seconds or as a date, and anything else is ignored", () => {
   expect(retryAfterOf("2")).toBe(2_000);
   expect(retryAfterOf("0.5")).toBe(500);
   expect(retryAfterOf("999999999")).toBe(3_600_000);
@@ -113,7 +113,7 @@ test("Retry-After is read as seconds or as a date, and nonsense is nothing", () 
   for (const nonsense of ["soon", "-1", "1e3", "", "NaN"]) expect(retryAfterOf(nonsense)).toBeUndefined();
 });
 
-test("of requests that were admitted at once with a half-open provider first, one probes it and the others go elsewhere; alone it is asked all the same", async () => {
+test("of requests admitted at once with a half-open provider first, one probes it and the others go elsewhere; without an alternative all go to it", async () => {
   const { health, fail, pass, circuit } = start();
   for (let n = 0; n < 3; n++) fail();
   pass(COOL_DOWN_MS);

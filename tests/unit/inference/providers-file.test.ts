@@ -7,7 +7,7 @@ const chat = { id: "llama", pricing: { prompt: "10", completion: "20" } };
 const server = { name: "local", url: "http://127.0.0.1:11434/v1/", models: [chat] };
 const read = (...providers: object[]) => readProvidersFile(JSON.stringify({ providers }), AT);
 
-test("an offer of the file is one like any other, at an address that stays the same", () => {
+test("an offer of the file is treated like any other, at a stable address", () => {
   const [{ keyVariable, offers }] = read({
     ...server,
     api_key_env: "LOCAL_KEY",
@@ -39,7 +39,7 @@ test("an offer of the file is one like any other, at an address that stays the s
   expect(offers.every(isRoutable)).toBe(true);
 });
 
-test("a chat's price may say what cached tokens and longer questions cost", () => {
+test("the price of a chat offer may include cached tokens and longer prompts", () => {
   const tiers = [
     { max_input_tokens: 100, prompt: "2", completion: "3", cached_prompt: "0" },
     { max_input_tokens: 200, prompt: "5", completion: "7" },
@@ -61,7 +61,7 @@ test("a chat's price may say what cached tokens and longer questions cost", () =
   expect(() => read({ ...server, models: [image] })).toThrow(/must have exactly image/);
 });
 
-test("images are priced each, sound by the second", () => {
+test("images are priced per image, audio per second", () => {
   const models = [
     { id: "paint", service_type: "text-to-image", pricing: { image: "7" } },
     { id: "hear", service_type: "speech-to-text", pricing: { second: "3" } },
@@ -94,7 +94,7 @@ test.each([
     /must have exactly prompt and completion/,
   ],
   [{ providers: [{ ...server, models: [chat, chat] }] }, /the same model twice/],
-])("%j is refused in one line", (file, message) => {
+])("%j is refused with a one-line error", (file, message) => {
   const text = typeof file === "string" ? file : JSON.stringify(file);
   expect(() => readProvidersFile(text, AT)).toThrow(message);
 });

@@ -24,7 +24,7 @@ test.each([
   ["{}", "{}"],
   ["null", "null"],
 ])(
-  "only the message's own reasoning is written twice, and every other byte is left alone: %s",
+  "only the message's own reasoning is duplicated, and every other byte is unchanged: %s",
   (given, expected) => {
     expect(shown(whole(given))).toBe(whole(expected));
   },
@@ -35,9 +35,9 @@ test.each([
   '{"choices":null}',
   '{"choices":[1,null,"message"]}',
   '{"error":{"message":{"reasoning":"a"}}}',
-])("what has no messages is as it was: %s", (json) => expect(shown(json)).toBe(json));
+])("a value without messages is unchanged: %s", (json) => expect(shown(json)).toBe(json));
 
-test("whatever the answer, its choices are as a stream shows them", () => {
+test("for any answer, its choices are as a stream shows them", () => {
   const text = fc.oneof(fc.string(), fc.constantFrom('"reasoning":', "{[,", "\\"));
   const message = fc.record(
     {

@@ -21,7 +21,7 @@ const MAX_TURN_MS = 50;
 describe("a JSON body", () => {
   const read = (json: string | Buffer) => readFields(z.looseObject({}), Buffer.from(json as string));
 
-  test("is measured as it is parsed, whatever is in its strings", () => {
+  test("is measured as it is parsed, whatever its strings contain", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
         const text = JSON.stringify(object);
@@ -74,7 +74,7 @@ describe("a JSON body", () => {
     expect(read(json)).toEqual(JSON.parse(json));
   });
 
-  test("goes on as it came where nothing changes, and without the router's own fields", () => {
+  test("is forwarded unchanged where nothing is edited, and without the router's own fields", () => {
     const bytes = Buffer.from('{ "seed": 12345678901234567890, "n": 1 }');
     const fields = read(bytes);
     expect(forwardedBody({ bytes, fields }, {})).toBe(bytes);
@@ -119,7 +119,7 @@ describe("a form", () => {
     ]);
   });
 
-  test("with a text in place of its own has just that, and is its own bytes otherwise", async () => {
+  test("with one text replaced contains exactly that text, and its other bytes are unchanged", async () => {
     const made = newForm([text("model", "m"), text("prompt", "p")]);
     const bytes = formBody(made, {});
     const form = await readMultipart(bytes, made.contentType);
@@ -128,7 +128,7 @@ describe("a form", () => {
     expect(textsOf(other)).toEqual({ model: "upstream", prompt: "p" });
   });
 
-  test("with a field twice, or cut anywhere, is none", async () => {
+  test("with a repeated field, or truncated anywhere, is refused", async () => {
     const made = newForm([text("n", "1"), text("n", "10")]);
     const bytes = formBody(made, {});
     const form = await readMultipart(bytes, made.contentType);
@@ -139,14 +139,14 @@ describe("a form", () => {
       );
   });
 
-  test("takes 1 MiB of text in all its fields together", async () => {
+  test("accepts 1 MiB of text in all its fields together", async () => {
     const fields = Array.from({ length: 3 }, (_, n) => text(`field-${n}`, "a".repeat(400_000)));
     const form = newForm(fields);
     const read = await readMultipart(formBody(form, {}), form.contentType);
     expect(() => textsOf(read)).toThrow("field-2 is too long");
   });
 
-  test("that is long is read in short turns, wherever its boundaries are and whatever is between them", async () => {
+  test("that is long is parsed in short turns, wherever its boundaries are and whatever is between them", async () => {
     const { contentType } = newForm([]);
     const boundary = `--${contentType.split("boundary=")[1]}`;
     const contents = {
@@ -175,7 +175,7 @@ describe("a form", () => {
     }
   });
 
-  test("never throws anything but what names the fault", async () => {
+  test("never throws anything but an error that names the fault", async () => {
     const made = newForm([text("model", "m")]);
     const good = formBody(made, {});
     await fc.assert(
@@ -192,14 +192,14 @@ describe("a form", () => {
   });
 });
 
-describe("the length of a sound", () => {
-  test("is proved by uncompressed WAV alone, and else the most that its size allows", () => {
+describe("the duration of an audio file", () => {
+  test("is proved by uncompressed WAV alone; otherwise it is the maximum for the size", () => {
     expect(audioDuration(toWav(8.5))).toEqual({ seconds: 9, isExact: true });
     expect(audioDuration(toWav(0))).toEqual({ seconds: 1, isExact: true });
     expect(audioDuration(Buffer.alloc(4_500, 1))).toEqual({ seconds: 5, isExact: false });
   });
 
-  test("is not what a header claims", () => {
+  test("is not what the header alone claims", () => {
     const short = toWav(8);
     short.writeUInt32LE(1, 40);
     expect(audioDuration(short).seconds).toBe(8);

@@ -16,7 +16,7 @@ function masked(secret: string, text: string, cuts: readonly number[] = []): str
 
 const secrets = fc.string({ minLength: 8, maxLength: 30 }).filter((text) => !text.includes("*"));
 
-test("a secret is struck out wherever the network cut it, and no other byte is changed or moved", () => {
+test("a secret is masked wherever the network splits it, and no other byte is changed or moved", () => {
   const given = fc.record({
     secret: secrets,
     parts: fc.array(fc.string({ unit: "grapheme", maxLength: 12 }), { minLength: 1, maxLength: 5 }),
@@ -31,7 +31,7 @@ test("a secret is struck out wherever the network cut it, and no other byte is c
   );
 });
 
-test("it is known in JSON too, where quotes and slashes are spelled otherwise", () => {
+test("a secret is also found in JSON, where quotes and slashes are escaped", () => {
   const secret = String.raw`pa"ss/wo\rd-2031`;
   const answer = JSON.stringify({ error: `no ${secret}!` });
   const told = masked(secret, answer);
@@ -39,7 +39,7 @@ test("it is known in JSON too, where quotes and slashes are spelled otherwise", 
   expect(masked(secret, answer.replaceAll("/", "\\/"))).not.toContain("ss");
 });
 
-test("one that is shorter than eight characters may be any word, and none is nothing to strike out", () => {
+test("a secret shorter than eight characters could be any word, and an empty one masks nothing", () => {
   for (const secret of ["", "EMPTY", "ollama"])
     expect(masked(secret, `an ${secret} answer`)).toBe(`an ${secret} answer`);
 });

@@ -16,13 +16,13 @@ const clock = { now: () => new Date(nowMs), monotonicMs: () => nowMs };
 const price = (setting: string | undefined) =>
   new TokenPriceService({ setting, clock, log: createLogger("silent") });
 
-test("a fixed price is known at once, and without a setting there is none", () => {
+test("a fixed price is known at once, and without the setting there is no price", () => {
   expect(price("0.25").current()).toBe(readUsd("0.25"));
   expect(price(undefined).current()).toBeUndefined();
 });
 
 test.each(["0.5", '{"usd":0.5}', '{"price":"0.5"}', '{"usd_price":0.50}', '"0.5"'])(
-  "a document %s states a price",
+  "a document %s gives a price",
   async (document) => {
     body = document;
     const service = price(`http://127.0.0.1:${port}/`);
@@ -40,12 +40,12 @@ test.each([
   '{"usd":"many"}',
   '{"usd":{"usd":1}}',
   "x".repeat(100_000),
-])("a document %j states none", async (document) => {
+])("a document %j gives no price", async (document) => {
   body = document;
   await expect(price(`http://127.0.0.1:${port}/`).refresh()).rejects.toThrow();
 });
 
-test("a price that could not be read again is believed for a quarter of an hour, and then is unavailable", async () => {
+test("a price that cannot be refreshed is used for 15 minutes, and then is unavailable", async () => {
   body = '{"usd":0.5}';
   const service = price(`http://127.0.0.1:${port}/`);
   expect(() => service.current()).toThrow("currently unavailable");

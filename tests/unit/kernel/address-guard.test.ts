@@ -47,7 +47,7 @@ test.each([
   "https://example.com/#a",
   "",
   "nonsense",
-])("a provider at %j is never asked", (url) => {
+])("a provider at %j is never called", (url) => {
   expect(faultOf(url, { allowsPrivate: false })).toBeTypeOf("string");
 });
 
@@ -56,17 +56,17 @@ test.each([
   "https://example.com:8443/base",
   "https://1.1.1.1",
   "https://[2606:4700::1111]",
-])("a provider at %s is asked", (url) => {
+])("a provider at %s is called", (url) => {
   expect(faultOf(url, { allowsPrivate: false })).toBeUndefined();
 });
 
-test("on a development network private addresses are asked, and other schemes still are not", () => {
+test("on a development network private addresses are called, and other URL schemes still are not", () => {
   expect(faultOf("http://127.0.0.1:3000", { allowsPrivate: true })).toBeUndefined();
   for (const url of ["file:///etc/passwd", "http://user:pass@127.0.0.1"])
     expect(faultOf(url, { allowsPrivate: true })).toBeTypeOf("string");
 });
 
-test("addresses are told apart however they are written", () => {
+test("addresses are classified in any notation", () => {
   for (const address of ["8.8.8.8", "2001:4860:4860::8888", "::ffff:8.8.8.8"])
     expect(isPublicAddress(address), address).toBe(true);
   for (const address of [
@@ -80,7 +80,7 @@ test("addresses are told apart however they are written", () => {
     expect(isPublicAddress(address), address).toBe(false);
 });
 
-/** A resolver that gives one answer after the other. */
+/** A resolver that returns these answers in turn. */
 function resolverOf(...answers: readonly (readonly string[])[]): {
   resolve: typeof lookup;
   asked: () => number;
@@ -96,7 +96,7 @@ function resolverOf(...answers: readonly (readonly string[])[]): {
   return { resolve: resolve as unknown as typeof lookup, asked: () => asked };
 }
 
-test("a name is refused when one of its addresses is not public, and what was judged is what is connected to", async () => {
+test("a name is refused when one of its addresses is not public, and the connection uses the checked address", async () => {
   const look = (answers: readonly string[]) =>
     new Promise<unknown>((done) => {
       guardedLookup(resolverOf(answers).resolve)("a.example.com", { all: true }, (error, addresses) =>
@@ -109,7 +109,7 @@ test("a name is refused when one of its addresses is not public, and what was ju
   expect(await look(["1.1.1.1"])).toEqual([{ address: "1.1.1.1", family: 4 }]);
 });
 
-test("a name is looked up and judged anew for every connection, and a private address is never connected to", async () => {
+test("a name is resolved and checked anew for every connection, and a private address is never connected to", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   let connections = 0;
@@ -125,13 +125,13 @@ test("a name is looked up and judged anew for every connection, and a private ad
   server.close();
 });
 
-test("a name that alternates between a public and a private address leads to the one that was judged, and never home", async () => {
+test("a name that alternates between a public and a private address connects to the checked one, never to the private one", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   let connections = 0;
   server.on("connection", () => connections++);
   const { port } = server.address() as { port: number };
-  // Of 2000::/3, so it is public, and of a part of it that is given to nobody: no host is there to hear of this test.
+  // Public (2000::/3), but in a range that is not assigned: this test reaches no host.
   const { resolve, asked } = resolverOf(
     ...Array.from({ length: 6 }, (_, n) => [n % 2 ? "127.0.0.1" : "2000::1"]),
   );
@@ -140,14 +140,14 @@ test("a name that alternates between a public and a private address leads to the
   for (let n = 0; n < 6; n++) outcomes.push(await ask(client, `https://rebinding.example.com:${port}`));
   const pair = ["unreachable", "forbidden_address"];
   expect(outcomes).toEqual([...pair, ...pair, ...pair]);
-  // One look for each connection: nothing asks the name a second time behind the judgement.
+  // One lookup per connection: nothing resolves the name again after the check.
   expect([asked(), connections]).toEqual([6, 0]);
   await client.close();
   server.close();
 });
 
 test.each(["https://127.0.0.1:9443", "https://[::1]:9443", "https://0x7f.1:9443"])(
-  "an address in the URL itself, %s, is judged at the connection too",
+  "an address in the URL itself, %s, is checked at the connection too",
   async (url) => {
     const client = clientOf(resolverOf([]).resolve);
     expect(await ask(client, url)).toBe("forbidden_address");

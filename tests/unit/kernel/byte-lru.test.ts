@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ByteLru } from "../../../src/kernel/byte-lru.ts";
 
-test("it is never larger than its bounds, whatever is kept, read and deleted", () => {
+test("a cache never exceeds its bounds, whatever is written, read and deleted", () => {
   const step = fc.record({
     key: fc.constantFrom("a", "b", "c", "d", "e", "f", "g"),
     size: fc.nat({ max: 40 }),
@@ -27,7 +27,7 @@ test("it is never larger than its bounds, whatever is kept, read and deleted", (
   );
 });
 
-test("what is read again and again stays, what is not makes room", () => {
+test("frequently read entries stay, others are evicted", () => {
   const lru = new ByteLru<string>({ maxBytes: 1_000, maxEntries: 3, maxShare: 1 });
   lru.set("read", "kept", 1);
   for (let n = 0; n < 20; n++) {

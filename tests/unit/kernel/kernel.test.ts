@@ -7,7 +7,7 @@ import { decodeCursor, encodeCursor } from "../../../src/kernel/page.ts";
 import { formatToken, MAX_NEURON, parseNeuron, parseToken } from "../../../src/kernel/text/amount.ts";
 import { newSecret, readSecret } from "../../../src/keys/auth/secret.ts";
 
-test("an amount survives the way to text and back, to the last neuron", () => {
+test("an amount survives the conversion to text and back, to the last neuron", () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: MAX_NEURON }), (neuron) => {
       expect(parseNeuron(neuron.toString())).toBe(neuron);
@@ -17,11 +17,11 @@ test("an amount survives the way to text and back, to the last neuron", () => {
 });
 
 test.each(["", "-1", "1.5", "0x1", "1e3", "01", " 1", "٣", `${MAX_NEURON + 1n}`, "9".repeat(400)])(
-  "%s is no amount of neuron",
+  "%s is not an amount of neuron",
   (text) => expect(() => parseNeuron(text)).toThrow("decimal integer"),
 );
 
-test("a secret is read back by its checksum, and by no other", () => {
+test("a secret is accepted with its own checksum and with no other", () => {
   for (const prefix of ["sk-", "mk-"] as const) {
     const secret = newSecret(prefix);
     expect(secret).toMatch(/^(sk|mk)-[0-9A-Za-z]{49}$/);
@@ -33,7 +33,7 @@ test("a secret is read back by its checksum, and by no other", () => {
   }
 });
 
-test("a cursor is read back, and anything else is refused by name", () => {
+test("a cursor is decoded, and anything else is refused with the name of the argument", () => {
   fc.assert(
     fc.property(fc.array(fc.string(), { minLength: 1, maxLength: 4 }), (key) => {
       expect(decodeCursor(encodeCursor(...key), key.length)).toEqual(key);
@@ -43,7 +43,7 @@ test("a cursor is read back, and anything else is refused by name", () => {
     expect(() => decodeCursor(cursor, 2)).toThrow(expect.objectContaining({ code: "invalid_cursor" }));
 });
 
-test("an iterator that is waiting ends at once on return, and lets go of its source once", async () => {
+test("return() ends a waiting iterator at once, and closes its source once", async () => {
   let ends = 0;
   const iterator = new PushIterator<number>(() => void ends++);
   iterator.push(1);
@@ -57,7 +57,7 @@ test("an iterator that is waiting ends at once on return, and lets go of its sou
   expect(ends).toBe(1);
 });
 
-test("a reader who falls too far behind gets what was kept and then an error", async () => {
+test("a reader that falls too far behind gets the buffered items and then an error", async () => {
   const iterator = new PushIterator<number>(() => {}, 2);
   for (const value of [1, 2, 3]) iterator.push(value);
   expect((await iterator.next()).value).toBe(1);
@@ -66,7 +66,7 @@ test("a reader who falls too far behind gets what was kept and then an error", a
   expect((await iterator.next()).done).toBe(true);
 });
 
-test("items that come while a batch is under way share the next one, in order, and an idle one goes alone", async () => {
+test("items that arrive while a batch runs share the next one, in order, and an item in an idle batcher runs alone", async () => {
   const batches: number[][] = [];
   const batch = new NaturalBatch<number, number>(async (items) => {
     batches.push([...items]);
@@ -79,7 +79,7 @@ test("items that come while a batch is under way share the next one, in order, a
   expect(batches.at(-1)).toEqual([4]);
 });
 
-test("a batch that fails fails for all of its items and for nobody else", async () => {
+test("a failed batch fails all of its items and no others", async () => {
   const batch = new NaturalBatch<number, number>(async (items) => {
     if (items.includes(2)) throw new Error("broken");
     return items;
@@ -89,7 +89,7 @@ test("a batch that fails fails for all of its items and for nobody else", async 
   expect(await batch.add(5)).toBe(5);
 });
 
-test("no secret reaches the log, wherever it stands in a line", () => {
+test("no secret reaches the log, wherever it is in a line", () => {
   const lines: string[] = [];
   const log = createLogger("info", { write: (line) => void lines.push(line) });
   const secret = newSecret("sk-");
@@ -101,7 +101,7 @@ test("no secret reaches the log, wherever it stands in a line", () => {
   expect(lines.join()).toContain("[redacted]");
 });
 
-test("a line of the log is whole JSON, says no prompt, and is bounded", () => {
+test("a log line is complete JSON, contains no prompt, and is bounded in size", () => {
   const lines: string[] = [];
   const log = createLogger("info", { write: (line) => void lines.push(line) });
   const driver = Object.assign(new Error("x".repeat(100_000)), { code: "23505", query: "secret question" });

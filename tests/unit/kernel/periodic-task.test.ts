@@ -4,7 +4,7 @@ import { deleteInBatches, PeriodicTask } from "../../../src/kernel/async/periodi
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("work runs at once and at every interval until it is stopped, and again when it is started again", async () => {
+test("a task runs at once and at every interval until it is stopped, and again after a restart", async () => {
   let runs = 0;
   const task = new PeriodicTask({ everyMs: 1_000, work: async () => void runs++, failed: () => {} });
   task.start();

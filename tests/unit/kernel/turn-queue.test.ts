@@ -5,7 +5,7 @@ import { TurnQueue } from "../../../src/kernel/async/turn-queue.ts";
 
 const MIB = 2 ** 20;
 
-test("what is taken at once is done in its order, a MiB a turn", async () => {
+test("items added at once are processed in order, one MiB per turn", async () => {
   const queue = new TurnQueue();
   const done: number[] = [];
   for (let n = 0; n < 10; n++) queue.take(MIB / 4, () => done.push(n));
@@ -18,7 +18,7 @@ test("what is taken at once is done in its order, a MiB a turn", async () => {
   expect(done).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
-test("what is taken behind others that wait does not overtake them", async () => {
+test("an item does not overtake items that already wait", async () => {
   const queue = new TurnQueue();
   const done: string[] = [];
   queue.take(MIB, () => done.push("large"));
@@ -31,7 +31,7 @@ test("what is taken behind others that wait does not overtake them", async () =>
   expect(done).toEqual(["large", "waited", "small", "last"]);
 });
 
-test("all items are settled in their places, at most so many at once, whatever some fail by", async () => {
+test("all items settle at their index, within the concurrency limit, whichever of them fail", async () => {
   let [underWay, most] = [0, 0];
   const outcomes = await settleAll([5, 1, 4, 2, 3], 2, async (n) => {
     most = Math.max(most, ++underWay);

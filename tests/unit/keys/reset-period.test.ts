@@ -12,6 +12,6 @@ test.each([
   expect(periodStart(period, new Date(at))?.toISOString()).toBe(start);
 });
 
-test("without a period there is no beginning", () => {
+test("without a period there is no start of the period", () => {
   expect(periodStart("never", new Date())).toBeNull();
 });

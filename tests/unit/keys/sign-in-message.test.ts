@@ -3,7 +3,7 @@ import { readSignInMessage } from "../../../src/keys/sessions/sign-in-message.ts
 import { signInOrigins } from "../../../src/keys/sessions/sign-in-origins.ts";
 import { type SignInFields, signInText } from "../../support/chain/sign-in.ts";
 
-// The cases follow the classes of the test vectors that the standard's reference library publishes, with data of ours.
+// The cases follow the classes of the standard reference library's test vectors, with data of our own.
 const ADDRESS = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
 const NOW = new Date("2026-05-04T10:00:00Z");
 const GOOD = {
@@ -33,7 +33,7 @@ const read = (fields: SignInFields, now = NOW) =>
 const readText = (change: (text: string) => string) =>
   readSignInMessage(change(signInText(GOOD)), places, NOW);
 
-describe("is read", () => {
+describe("a sign-in message is read", () => {
   test.each<[string, SignInFields]>([
     ["with the required fields alone", {}],
     ["without a statement", { statement: undefined }],
@@ -82,18 +82,18 @@ describe("is read", () => {
     expect(read(fields)).toEqual({ address: ADDRESS, nonce: fields.nonce ?? GOOD.nonce });
   });
 
-  test("of the past at its own time", () => {
+  test("of the past at the clock of that time", () => {
     const fields = { issuedAt: "2020-01-01T00:00:00Z", expirationTime: "2021-01-05T00:00:00Z" };
     expect(read(fields, new Date("2020-06-01T00:00:00Z"))).toMatchObject({ address: ADDRESS });
   });
 
-  test("of the future at its own time", () => {
+  test("of the future at the clock of that time", () => {
     const fields = { notBefore: "2100-01-07T14:31:43.952Z" };
     expect(read(fields, new Date("2101-01-07T14:31:43.952Z"))).toMatchObject({ address: ADDRESS });
   });
 });
 
-describe("is refused", () => {
+describe("a sign-in message is refused", () => {
   const refusal = { code: "sign_in_refused", status: 401 };
 
   test.each<[string, SignInFields]>([
@@ -176,7 +176,7 @@ describe("is refused", () => {
   });
 });
 
-describe("where nothing is listed", () => {
+describe("without a list of allowed origins", () => {
   const at = (isDevnet: boolean, domain: string, uri: string) => () =>
     readSignInMessage(
       signInText({ ...GOOD, domain, uri }),
@@ -184,7 +184,7 @@ describe("where nothing is listed", () => {
       NOW,
     );
 
-  test("a development network takes every page of this machine, and no other", () => {
+  test("a development network accepts every page of this machine, and no other", () => {
     for (const host of ["localhost:5173", "127.0.0.1:4000", "[::1]:3000", "localhost"])
       expect(at(true, host, `http://${host}/`), host).not.toThrow();
     for (const host of ["evil.example", "localhost.evil.example", "192.168.1.7:4000", "127.0.0.2"])
@@ -192,7 +192,7 @@ describe("where nothing is listed", () => {
     expect(at(true, "localhost:5173", "https://evil.example/")).toThrow("refused");
   });
 
-  test("a real network takes none", () => {
+  test("a real network accepts none", () => {
     expect(at(false, "localhost:5173", "http://localhost:5173/")).toThrow("refused");
     expect(at(false, "router.example", "https://router.example/")).toThrow("refused");
   });

@@ -42,7 +42,7 @@ describe("an address has one spelling", () => {
     "localhost",
     "1.2.3.4\n",
     "١.٢.٣.٤",
-  ])("%j is none", (text) => {
+  ])("%j is not an address", (text) => {
     expect(normaliseAddress(text)).toBeUndefined();
   });
 });
@@ -52,7 +52,7 @@ describe("the source of a request", () => {
   const from = (peer: string | undefined, forwardedFor?: string | readonly string[]) =>
     sourceAddress({ peer, forwardedFor }, trusted);
 
-  test("is the socket's other end, whatever a stranger claims", () => {
+  test("is the peer of the socket, whatever an untrusted header claims", () => {
     expect(from("203.0.113.5", "1.1.1.1")).toBe("203.0.113.5");
     expect(from("::ffff:203.0.113.5", "10.0.0.1, 1.1.1.1")).toBe("203.0.113.5");
     expect(from("192.0.2.8", "1.1.1.1")).toBe("192.0.2.8");
@@ -61,7 +61,7 @@ describe("the source of a request", () => {
     );
   });
 
-  test("is the right-most entry that is no proxy of ours, behind a proxy of ours", () => {
+  test("is, behind a trusted proxy, the right-most entry that is not a trusted proxy", () => {
     expect(from("10.1.2.3", "198.51.100.9")).toBe("198.51.100.9");
     expect(from("::ffff:10.1.2.3", "6.6.6.6, 198.51.100.9, 10.9.9.9")).toBe("198.51.100.9");
     expect(from("192.0.2.7", "6.6.6.6,198.51.100.9 , ::ffff:192.0.2.7")).toBe("198.51.100.9");
@@ -71,11 +71,11 @@ describe("the source of a request", () => {
     expect(from("10.0.0.1", "[2001:db8::9]:4711")).toBe("2001:db8::9");
   });
 
-  test("is our outermost proxy when all entries are proxies of ours", () => {
+  test("is the outermost trusted proxy when all entries are trusted proxies", () => {
     expect(from("10.0.0.1", "10.0.0.3, 10.0.0.2")).toBe("10.0.0.3");
   });
 
-  test("is the socket's other end when an entry that counts is garbage", () => {
+  test("is the peer of the socket when an entry that counts is malformed", () => {
     for (const garbage of [
       "unknown",
       "",
@@ -94,7 +94,7 @@ describe("the source of a request", () => {
     expect(from("10.0.0.1", Array(60).fill("10.0.0.2").join(","))).toBe("10.0.0.2");
   });
 
-  test("is unknown when the socket is gone", () => {
+  test("is unknown when the socket is closed", () => {
     expect(from(undefined, "1.1.1.1")).toBeUndefined();
   });
 });

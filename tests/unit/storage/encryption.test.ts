@@ -18,7 +18,7 @@ const { v1, v1CounterWrap, v2 } = JSON.parse(
 );
 const hex = (text: string) => Buffer.from(text, "hex");
 
-test("a file of version 1 is the one that the network's clients make, byte for byte", () => {
+test("a file of version 1 equals the one that the network's clients write, byte for byte", () => {
   const cipher = newFileCipher({ key: hex(v1.keyHex) }, hex(v1.nonceHex));
   const file = [writeHeader(cipher.header), cipher.transform(Buffer.from(v1.plaintext), 0n)];
   expect(Buffer.concat(file).toString("hex")).toBe(v1.fileHex);
@@ -40,7 +40,7 @@ test("a file of version 2 has the key that the network's clients derive, on both
   expect(decryptFile(hex(v2.fileHex), { privateKey: hex(v2.recipientPriv) }).toString()).toBe(v1.plaintext);
 });
 
-test("whatever is encrypted is decrypted by its reader, and any part of it without the rest", () => {
+test("any encrypted file is decrypted by its recipient, and any part of it without the rest", () => {
   const key = Buffer.alloc(32, 7);
   const part = fc.record({ offset: fc.nat(5_000), length: fc.nat(300) });
   fc.assert(
@@ -62,14 +62,14 @@ test("whatever is encrypted is decrypted by its reader, and any part of it witho
   );
 });
 
-test("two files of one key never share a nonce, nor two for one recipient a key", () => {
+test("two files with one key never share a nonce, and two files for one recipient never share a key", () => {
   const once = encryptFile(Buffer.alloc(64), { key: hex(v1.keyHex) });
   expect(encryptFile(Buffer.alloc(64), { key: hex(v1.keyHex) })).not.toEqual(once);
   const recipient = hex(v2.recipientPubCompressed);
   expect(sealKey(recipient).key).not.toEqual(sealKey(recipient).key);
 });
 
-test("what is no header, no key or no point of the curve is refused", () => {
+test("a malformed header or key, or a point off the curve, is refused", () => {
   expect(readHeader(Buffer.alloc(16, 1))).toBeUndefined();
   expect(readHeader(Buffer.alloc(49, 2))).toBeUndefined();
   expect(readHeader(Buffer.alloc(100, 3))).toBeUndefined();

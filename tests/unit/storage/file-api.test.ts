@@ -31,7 +31,7 @@ describe("a range", () => {
     ["bytes=1.5-2"],
     ["bytes=-1-2"],
     ["bytes=99999999999999999999-"],
-  ])("%s stands for the whole file", (header) => {
+  ])("%s selects the whole file", (header) => {
     expect(readRange(header, 10)).toEqual({ kind: "all" });
   });
 
@@ -41,18 +41,18 @@ describe("a range", () => {
     ["bytes=-0", 10],
     ["bytes=0-", 0],
     ["bytes=-1", 0],
-  ])("%s of %d bytes cannot be had", (header, size) => {
+  ])("%s of %d bytes is not satisfiable", (header, size) => {
     expect(readRange(header, size)).toEqual({ kind: "unsatisfiable" });
   });
 
-  test("counts by If-Range only with the strong tag of what is served", () => {
+  test("is honoured with If-Range only for the strong tag of the served file", () => {
     expect(rangeHolds(undefined, '"a"')).toBe(true);
     expect(rangeHolds('"a"', '"a"')).toBe(true);
     for (const other of ['"b"', 'W/"a"', "Wed, 21 Oct 2026 07:28:00 GMT", ""])
       expect(rangeHolds(other, '"a"')).toBe(false);
   });
 
-  test("is not needed by who has the file", () => {
+  test("is ignored when the client already has the file", () => {
     expect(isKnown('"b", W/"a"', '"a"')).toBe(true);
     expect(isKnown("*", '"a"')).toBe(true);
     expect(isKnown('"b"', '"a"')).toBe(false);
@@ -60,7 +60,7 @@ describe("a range", () => {
   });
 });
 
-describe("the name of a download", () => {
+describe("the file name of a download", () => {
   test.each([
     ["a.txt", 'attachment; filename="a.txt"'],
     ['say "hi"\\', 'attachment; filename="say \\"hi\\"_"'],
@@ -96,7 +96,7 @@ describe("the type of a file", () => {
     expect(sniffType(Buffer.from(text))).toBe(type);
   });
 
-  test("is text also when a character is cut at the end of what is looked at", () => {
+  test("is text even when the inspected prefix ends within a character", () => {
     expect(sniffType(Buffer.from(`${"a".repeat(511)}é`))).toBe("text/plain; charset=utf-8");
     expect(sniffType(Buffer.from([0xff, 0xfe, 0xfd]))).toBe("application/octet-stream");
     expect(sniffType(Buffer.from("89504e470d0a1a0a", "hex"))).toBe("image/png");

@@ -5,7 +5,7 @@ import type { FoundFile } from "../../../src/storage/node/held-files.store.ts";
 
 const file = (root: Hex, generation: bigint) => ({ root, generation }) as FoundFile;
 
-test("what was found is known as long as the generation stands", async () => {
+test("a result is cached as long as the generation stays the same", async () => {
   let [asked, generation] = [0, 4n];
   const known = new FinalizedFiles(async () => {
     asked++;
@@ -22,15 +22,15 @@ test("what was found is known as long as the generation stands", async () => {
   known.forget("0x02");
   expect(await known.get("0x02")).toBeUndefined();
   generation = 5n;
-  // A look-up of another file tells of it before anybody asks.
+  // A lookup of another file reveals it before anything else does.
   known.keep(file("0x03", 5n));
   expect([await known.get("0x01"), await known.get("0x03")]).toEqual([undefined, file("0x03", 5n)]);
 });
 
-test("an answer from before a change is not remembered behind it, in whatever order they come", async () => {
+test("an answer from before a change is not cached after it, in either order of arrival", async () => {
   const known = new FinalizedFiles(async () => 6n);
   known.keep(file("0x01", 5n));
-  // Asked for, the generation turns out to be another.
+  // The fetched generation turns out to be another one.
   expect(await known.get("0x01")).toBeUndefined();
   known.keep(file("0x02", 5n));
   expect(await known.get("0x02")).toBeUndefined();
@@ -38,7 +38,7 @@ test("an answer from before a change is not remembered behind it, in whatever or
   expect(await known.get("0x02")).toEqual(file("0x02", 6n));
 });
 
-test("when the generation cannot be asked for, nothing is taken for granted", async () => {
+test("when the generation cannot be fetched, nothing is assumed", async () => {
   const known = new FinalizedFiles(async () => {
     throw new Error("away");
   });

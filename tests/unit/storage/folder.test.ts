@@ -44,12 +44,12 @@ describe("a folder", () => {
     expect(findEntry(folder, [])).toBe(folder);
   });
 
-  test("has the length and the bytes of the vector when it is written", () => {
+  test("is written with the length and the bytes of the vector", () => {
     const written = encodeFolder(JSON.parse(vectors.v2.json), 2);
     expect(written.toString("hex")).toBe(vectors.v2.blobHex);
   });
 
-  test("tells what is missing on a path in the network's own words, and follows no link", () => {
+  test("reports what is missing on a path in the network's own words, and follows no link", () => {
     const folder = decodeFolder(Buffer.from(vectors.v2.blobHex, "hex"));
     const textOf = (path: string[]) => () => findEntry(folder, path);
     expect(textOf(["none"])).toThrow("path not found: 'none'");
@@ -65,7 +65,7 @@ describe("a folder", () => {
     [`${vectors.magicHex}0003${Buffer.from("{}").toString("hex")}`, "unsupported codec version: 3"],
     [`${vectors.magicHex}0002${Buffer.from("{").toString("hex")}`, "the manifest is not JSON"],
     [`${vectors.magicHex}0002ff`, "the manifest is not JSON"],
-  ])("that begins with %s is none", (hex, text) => {
+  ])("that begins with %s is not a folder", (hex, text) => {
     expect(() => decodeFolder(Buffer.from(hex, "hex"))).toThrow(text);
   });
 
@@ -89,7 +89,7 @@ describe("a folder", () => {
     expect(codeOf(() => decodeFolder(encodeFolder(folderOf(file(name)))))).toBe("folder_malformed");
   });
 
-  test("with names that look odd and are harmless is taken", () => {
+  test("with unusual but harmless names is accepted", () => {
     const names = ["aux.c", "__proto__", "constructor", "..a", " ", "日本語", "con.txt", "-rf"];
     const folder = decodeFolder(encodeFolder(folderOf(...names.map(file))));
     expect([...folder.entries.keys()]).toEqual(names);
@@ -115,7 +115,7 @@ describe("a folder", () => {
     expect(codeOf(() => decodeFolder(encodeFolder(tree)))).toBe("folder_malformed");
   });
 
-  test("is refused beyond its limits, however deep or long it is, without a look at the rest", () => {
+  test("is refused beyond its limits, however deep or long it is, without parsing the rest", () => {
     let deep: unknown = file("x");
     for (let level = 0; level < FOLDER_LIMITS.depth + 2; level++)
       deep = { name: "d", type: "directory", entries: [deep] };
@@ -134,7 +134,7 @@ describe("the largest manifests", () => {
   const head = encodeFolder("").subarray(0, 34);
   const manifest = (json: string) => Buffer.concat([head, Buffer.from(json)]);
 
-  test("20,000 files with a root each are a folder", () => {
+  test("20,000 files with a root each are accepted", () => {
     const roots = [`0x${"a".repeat(64)}`];
     const entries = Array.from({ length: FOLDER_LIMITS.entries - 1 }, (_, n) => ({
       ...{ name: `file-${n}`, type: "file", roots, size: 10 },
@@ -159,7 +159,7 @@ describe("the largest manifests", () => {
 });
 
 describe("a path in a folder", () => {
-  test("is cut into names; empty ones and dots mean where one is", () => {
+  test("is split into names; empty ones and dots stand for the current folder", () => {
     expect(readPath("/a/./b//c/")).toEqual(["a", "b", "c"]);
     expect(readUrlPath("a%20b/%E6%97%A5")).toEqual(["a b", "日"]);
     expect(readUrlPath("%252e%252e/x")).toEqual(["%2e%2e", "x"]);

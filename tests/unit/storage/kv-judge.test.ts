@@ -65,7 +65,7 @@ test.each<[string, StreamControl["op"], Partial<Rights>, boolean]>([
     );
 });
 
-test("who is first to write to a stream is its admin, and may renounce that at once", async () => {
+test("the first writer of a stream becomes its admin, and may renounce the role at once", async () => {
   expect(controlsOf(await judge(tx(), head({ writes: [write(KEY)] }), before({ isNew: true })))).toEqual([
     ["GRANT_ADMIN_ROLE", SENDER],
   ]);
@@ -75,7 +75,7 @@ test("who is first to write to a stream is its admin, and may renounce that at o
   ]);
 });
 
-test("of operations of one family the last counts, and granting oneself the admin's role changes nothing", async () => {
+test("the last of several operations of one kind wins, and granting oneself the admin role changes nothing", async () => {
   const controls = [
     control("GRANT_WRITER_ROLE"),
     control("REVOKE_WRITER_ROLE"),
@@ -91,12 +91,12 @@ test("of operations of one family the last counts, and granting oneself the admi
   ]);
 });
 
-test("rights are those of before the transaction: what it grants does not help it", async () => {
+test("permissions are those before the transaction: its own grants do not help it", async () => {
   const controls = [control("GRANT_WRITER_ROLE", { account: SENDER })];
   expect((await judge(tx(), head({ controls, writes: [write(KEY)] }), before({}))).result).toBe(DENIED);
 });
 
-test("of two writes to a key the last one counts", async () => {
+test("the last of two writes to a key wins", async () => {
   const writes = [write(KEY, 0, 5), write(at("other"), 5, 1), write(KEY, 6, 3)];
   const verdict = await judge(tx(), head({ writes }), before({ isAdmin: true }));
   expect(
@@ -115,7 +115,7 @@ test("a stream that the tags do not name is neither written nor controlled", asy
   expect((await judge(tx(), head({ controls }), admin)).result).toBe("TagsMismatch");
 });
 
-test("what was read must not have changed since, and be held here", async () => {
+test("every key read must be unchanged since, and its stream must be held here", async () => {
   const reads = [{ streamId: OTHER, key: Buffer.from("k") }];
   expect((await judge(tx(), head({ reads }), before({ isAdmin: true }))).result).toBe("Commit");
   expect((await judge(tx(), head({ reads }), before({ isAdmin: true, version: 9n }))).result).toBe(
@@ -126,7 +126,7 @@ test("what was read must not have changed since, and be held here", async () => 
   );
 });
 
-test("a result names a key as text of 32 characters at the most, or as unknown", async () => {
+test("a result names a key as text of at most 32 characters, or as unknown", async () => {
   const resultFor = async (key: Buffer) =>
     (await judge(tx(), head({ writes: [write({ streamId: STREAM, key })] }), before({}))).result;
   expect(await resultFor(Buffer.from("é".repeat(40)))).toBe(

@@ -36,14 +36,14 @@ const MIXED: StreamData = {
   ],
 };
 
-test("a transaction is encoded as the network's own client does, and so are its tags", () => {
+test("a transaction and its tags are encoded as by the network's own client", () => {
   const encoded = encodeStreamData(MIXED);
   expect(encoded.toString("hex")).toBe(vector.encodedHex);
   expect(encoded).toHaveLength(vector.size);
   expect(encodeTags(streamsOf(MIXED))).toBe(`0x${vector.tagsHex}`);
 });
 
-test("an encoded transaction is read back, its values by their places", async () => {
+test("an encoded transaction is decoded, with its values at their offsets", async () => {
   const encoded = Buffer.from(vector.encodedHex, "hex");
   const { version, reads, writes, controls } = await readStreamData(sourceOf(encoded));
   expect({ version, reads, controls }).toEqual({
@@ -59,7 +59,7 @@ test("an encoded transaction is read back, its values by their places", async ()
   ).toEqual(MIXED.writes);
 });
 
-test("any transaction survives encoding and reading, however its bytes arrive", async () => {
+test("any transaction survives encoding and decoding, however its bytes arrive", async () => {
   const streamId = fc.constantFrom(ID_1, ID_2);
   const key = fc.uint8Array({ minLength: 1, maxLength: 700 }).map((bytes) => Buffer.from(bytes));
   const control = fc.constantFrom(...(Object.keys(CONTROL_OPS) as ControlOp[])).chain((op) =>
@@ -91,12 +91,12 @@ test("any transaction survives encoding and reading, however its bytes arrive", 
   );
 });
 
-test("bytes that are no transaction are refused, wherever they are cut", async () => {
+test("bytes that are not a transaction are refused, wherever they are truncated", async () => {
   const encoded = encodeStreamData({
     ...MIXED,
     writes: [{ streamId: ID_1, key: text("k"), value: Buffer.alloc(600) }],
   });
-  // What is cut within the last sector reads as zeros there, as on the network: so only whole sectors are taken away.
+  // A cut within the last sector reads as zeros there, as on the network: so only whole sectors are removed.
   for (const size of [256, 512])
     await expect(readStreamData(sourceOf(encoded.subarray(0, size)))).rejects.toThrow(StreamDataError);
   const emptyKey = Buffer.concat([Buffer.alloc(8), count(1), Buffer.alloc(32), Buffer.from([0, 0, 0])]);
@@ -114,7 +114,7 @@ test("bytes that are no transaction are refused, wherever they are cut", async (
   await expect(readStreamData(sourceOf(unknownControl))).rejects.toThrow("invalid data");
 });
 
-test("a file that ends within a sector reads as zeros up to the sector's end", async () => {
+test("a file that ends within a sector reads as zeros up to the end of the sector", async () => {
   expect(await readStreamData(sourceOf(Buffer.of(0)))).toEqual({
     version: 0n,
     reads: [],
@@ -123,7 +123,7 @@ test("a file that ends within a sector reads as zeros up to the sector's end", a
   });
 });
 
-test("what the format cannot carry is not encoded", () => {
+test("what the format cannot represent is not encoded", () => {
   const write = { streamId: ID_1, key: text("k"), value: text("v") };
   const data = { version: 0n, reads: [], writes: [write], controls: [] };
   expect(() => encodeStreamData({ ...data, version: 2n ** 64n })).toThrow(RangeError);
@@ -133,7 +133,7 @@ test("what the format cannot carry is not encoded", () => {
   expect(() => encodeStreamData({ ...data, controls: [named] })).toThrow(RangeError);
 });
 
-test("tags name streams only when they are of key-value, and each stream once", () => {
+test("tags name streams only of key-value data, and each stream once", () => {
   expect(decodeTags(encodeTags([ID_2, ID_1, ID_2]))).toEqual([ID_2, ID_1]);
   for (const tags of ["0x", "0x00", `0x${"ab".repeat(32)}`, encodeTags([]), `${encodeTags([ID_1])}00`])
     expect(decodeTags(tags as Hex)).toBeUndefined();

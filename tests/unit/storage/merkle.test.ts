@@ -40,7 +40,7 @@ function patterned(sizeBytes: number): Buffer {
   return Buffer.alloc(sizeBytes, pattern);
 }
 
-/** A segment as it is uploaded: whole chunks, their end padded with zeros. */
+/** A segment as uploaded: whole chunks, padded with zeros at the end. */
 function segmentOf(bytes: Buffer, index: number): Buffer {
   const shape = fileShape(bytes.length);
   const data = Buffer.alloc(segmentBytes(shape, index));
@@ -49,7 +49,7 @@ function segmentOf(bytes: Buffer, index: number): Buffer {
 }
 
 describe("the tree of the public SDK's vectors", () => {
-  test.each(vectors)("of $size bytes has its shape, root, nodes and proofs", (vector) => {
+  test.each(vectors)("of $size bytes has the expected shape, root, nodes and proofs", (vector) => {
     const bytes = patterned(vector.size);
     const tree = hashBytes(keccak, bytes);
     expect(tree.shape).toEqual({
@@ -89,7 +89,7 @@ describe("hashing", () => {
     expect(toHex(EMPTY_CHUNK_HASH)).toBe(keccak256(new Uint8Array(256)));
   });
 
-  test("a stream in parts of any size, on threads, has the tree of its bytes", async () => {
+  test("a stream in parts of any size, hashed on threads, has the tree of its bytes", async () => {
     const pool = new HashPool({ keccak, threads: 1 });
     onTestFinished(() => pool.close());
     await fc.assert(
@@ -114,7 +114,7 @@ describe("hashing", () => {
     );
   });
 
-  test("a pool that is closed refuses what still waits, and what comes", async () => {
+  test("a closed pool refuses waiting and new work", async () => {
     const pool = new HashPool({ keccak, threads: 1 });
     const waiting = Array.from({ length: 8 }, () => pool.rootOfChunks(Buffer.alloc(SEGMENT_BYTES), 1_024));
     const settled = Promise.allSettled(waiting);
@@ -147,7 +147,7 @@ describe("hashing", () => {
 });
 
 describe("the tree of a large file", () => {
-  test("is the same when it is built in parts, whatever its number of segments, and lets others run meanwhile", async () => {
+  test("is the same when it is built in parts, for any number of segments, and yields to other work", async () => {
     const keccak = new Keccak();
     for (const segments of [1, 2, 8_191, 8_192, 8_193, 20_001, 40_000]) {
       const roots = Buffer.from(Array.from({ length: segments * 32 }, (_, n) => (n * 7 + (n >> 8)) & 0xff));
@@ -162,7 +162,7 @@ describe("the tree of a large file", () => {
     }
   });
 
-  test("takes its padding from one hash for each number of leaves", () => {
+  test("takes its padding from one hash per number of leaves", () => {
     const keccak = new Keccak();
     const hashed = vi.spyOn(keccak, "rootOfChunks");
     const rootOf = emptyRoots(keccak);
@@ -205,7 +205,7 @@ describe("the proof of a segment", () => {
     );
   });
 
-  test("does not hold for another index, however alike the bytes", () => {
+  test("does not hold for another index, even with the same bytes", () => {
     const bytes = Buffer.alloc(4 * SEGMENT_BYTES, 7);
     const file = { bytes, tree: hashBytes(keccak, bytes) };
     const data = segmentOf(bytes, 1);
@@ -235,8 +235,8 @@ describe("the proof of a segment", () => {
     );
   });
 
-  test("of the last segment shows that nothing hides in the padding", () => {
-    // 17 segments of data and 18 of leaves: the same tree over 18 segments of data, said to have 17.
+  test("of the last segment shows that the padding hides nothing", () => {
+    // 17 segments of data and 18 of leaves: the same tree over 18 segments of data, claimed to have 17.
     const hiding = patterned(18 * SEGMENT_BYTES);
     const file = { bytes: hiding.subarray(0, 4_194_305), tree: hashBytes(keccak, hiding) };
     const claimed = { ...file.tree, shape: fileShape(17 * SEGMENT_BYTES) };

@@ -10,7 +10,7 @@ describe("selecting nodes by their shards", () => {
     .nat(4)
     .chain((power) => fc.record({ numShard: fc.constant(2 ** power), shardId: fc.nat(2 ** power - 1) }));
 
-  test("what is selected holds every segment as often as asked, and is found whenever all nodes do", () => {
+  test("a selection holds every segment as often as required, and is found whenever all nodes together do", () => {
     fc.assert(
       fc.property(fc.array(shard, { maxLength: 24 }), fc.integer({ min: 1, max: 3 }), (nodes, replicas) => {
         const copies = (of: typeof nodes, part: number) =>
@@ -25,7 +25,7 @@ describe("selecting nodes by their shards", () => {
     );
   });
 
-  test("nodes with the largest share come first, and none that adds nothing", () => {
+  test("nodes with the largest share come first, and none without a contribution is selected", () => {
     const [whole, even, odd] = [
       { shardId: 0, numShard: 1 },
       { shardId: 0, numShard: 2 },
@@ -37,13 +37,13 @@ describe("selecting nodes by their shards", () => {
     expect(selectNodes([], 1)).toBeUndefined();
   });
 
-  test("a segment's place is counted in the flow, not in the file", () => {
+  test("the shard of a segment is computed from its place in the flow, not in the file", () => {
     const third = { shardId: 3, numShard: 4 };
     expect([0, 1, 2, 3, 4].filter((index) => holds(third, 2_048n, index))).toEqual([1]);
     expect(holds({ shardId: 1, numShard: 4 }, 2n ** 64n + 1_024n, 0)).toBe(true);
   });
 
-  test("a share that makes no sense is none", () => {
+  test("an invalid share is rejected", () => {
     for (const [shardId, numShard] of [
       [0, 0],
       [1, 1],
@@ -57,11 +57,11 @@ describe("selecting nodes by their shards", () => {
   });
 });
 
-describe("asking one after the other", () => {
+describe("failover between nodes", () => {
   const times = { hedgeMs: 20, deadlineMs: 2_000 };
   const never = (signal: AbortSignal) => sleep(60_000, undefined, { signal, ref: false });
 
-  test("the next is asked at once when one fails, and beside it when one is slow", async () => {
+  test("the next node is tried at once when one fails, and in parallel when one is slow", async () => {
     const asked: string[] = [];
     const answer = await hedged(
       ["fails", "sleeps", "answers"],
@@ -76,7 +76,7 @@ describe("asking one after the other", () => {
     expect([answer, asked]).toEqual(["answers", ["fails", "sleeps", "answers"]]);
   });
 
-  test("whoever is not needed any more is told", async () => {
+  test("requests that are no longer needed are aborted", async () => {
     let told = false;
     await hedged(
       ["slow", "quick"],
@@ -93,7 +93,7 @@ describe("asking one after the other", () => {
     expect(told).toBe(true);
   });
 
-  test("it fails with the last failure, at the deadline, or with whoever asked", async () => {
+  test("it fails with the last failure, at the deadline, or with the caller's abort", async () => {
     const failing = hedged(
       [1, 2],
       async (n) => {
@@ -112,7 +112,7 @@ describe("asking one after the other", () => {
   });
 });
 
-test("a cache by bytes keeps what was used last, and nothing that is too large", () => {
+test("a cache bounded by bytes keeps the most recently used entries, and none that is too large", () => {
   const cache = new ByteLru<string>({ maxBytes: 10, maxShare: 1 });
   cache.set("a", "a", 4);
   cache.set("b", "b", 4);

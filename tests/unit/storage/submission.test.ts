@@ -42,7 +42,7 @@ describe("a submission", () => {
     expect(() => fileRoot([])).toThrow(RangeError);
   });
 
-  test("is read from its event, where 'length' means sectors outside and bytes inside", () => {
+  test("is decoded from its event, where 'length' means sectors outside and bytes inside", () => {
     const vector = vectors.find(({ size }) => size === 700_000);
     if (!vector) throw new Error("the vector is missing");
     const sender = "0x1111111111111111111111111111111111111111";

@@ -21,13 +21,13 @@ const vectors = (JSON.parse(read("merkle-vectors.json")) as { vectors: readonly 
 );
 const submitter = "0x1111111111111111111111111111111111111111";
 
-describe("an upload's plan", () => {
-  test.each(vectors)("of $size bytes is that of the public SDK", ({ size, root, nodes, sectorsCharged }) => {
+describe("an upload plan", () => {
+  test.each(vectors)("for $size bytes is that of the public SDK", ({ size, root, nodes, sectorsCharged }) => {
     expect(nodeHeights(size)).toEqual(nodes.map(({ height }) => height));
     expect(planUpload(size, nodes)).toMatchObject({ root, sizeBytes: size, sectors: BigInt(sectorsCharged) });
   });
 
-  test("becomes the calldata of the public SDK, to the byte, and of the older ABI what it reads", () => {
+  test("becomes the calldata of the public SDK, byte for byte, and for the older ABI the fields that it reads", () => {
     const vector = vectors.find(({ size }) => size === 1_000);
     if (!vector) throw new Error("the vector is missing");
     const plan = planUpload(1_000, vector.nodes);
@@ -40,14 +40,11 @@ describe("an upload's plan", () => {
     ]);
   });
 
-  test.each([[0], [-1], [1.5], [Number.NaN], [2 ** 36 + 1], [2 ** 53]])(
-    "of %d bytes there is none",
-    (size) => {
-      expect(() => planUpload(size, [])).toThrow(/A file has 1 to/);
-    },
-  );
+  test.each([[0], [-1], [1.5], [Number.NaN], [2 ** 36 + 1], [2 ** 53]])("is refused for %d bytes", (size) => {
+    expect(() => planUpload(size, [])).toThrow(/A file has 1 to/);
+  });
 
-  test("is none of nodes that Flow would refuse for the size", () => {
+  test("is refused for nodes whose size Flow would reject", () => {
     const root: Hex = `0x${"ab".repeat(32)}`;
     for (const nodes of [
       [],
