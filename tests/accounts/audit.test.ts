@@ -6,7 +6,7 @@ import { seedAccount } from "../support/seed.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 import { startRedis } from "../support/servers/redis.ts";
 
-describeDatabases("what every test is audited for at its end", (kind) => {
+describeDatabases("the audit that every test ends with", (kind) => {
   test("a secret in any row is found, with its prefix or without", async () => {
     const database = await openTestDatabase(kind);
     const { account, keyId, secret } = await seedAccount(database, 7n);
@@ -23,7 +23,7 @@ describeDatabases("what every test is audited for at its end", (kind) => {
 });
 
 describe("texts", () => {
-  test("a secret is told from what only looks like one", () => {
+  test("a secret is distinguished from texts that only resemble one", () => {
     const secret = newSecret("mk-");
     expect(() => requireNoSecret(`x ${secret} y`, "here")).toThrow("secret in here");
     expect(() =>

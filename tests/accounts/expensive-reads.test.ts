@@ -25,8 +25,8 @@ async function running(database: Database): Promise<number> {
   return rows.length;
 }
 
-describe.skipIf(!inject("postgresUrl"))("reads that take long, on a server", () => {
-  test("a read is ended by the server at its deadline, and the next one is answered", async () => {
+describe.skipIf(!inject("postgresUrl"))("slow reads, on a server", () => {
+  test("the server ends a read at its deadline, and the next one is answered", async () => {
     const database = await openServer({ readTimeoutMs: 200 });
     await expect(database.reads.rows(ACCOUNT, FOREVER)).rejects.toMatchObject(UNAVAILABLE);
     expect(await running(database)).toBe(0);
@@ -35,7 +35,7 @@ describe.skipIf(!inject("postgresUrl"))("reads that take long, on a server", () 
     ]);
   });
 
-  test("a read whose client leaves is cancelled, and gives its turn to the next", async () => {
+  test("a read whose client disconnects is cancelled, and the next one gets its slot", async () => {
     const database = await openServer({ readTimeoutMs: 60_000 });
     const leaving = new AbortController();
     const left = database.reads.rows(ACCOUNT, FOREVER, leaving.signal);
@@ -48,7 +48,7 @@ describe.skipIf(!inject("postgresUrl"))("reads that take long, on a server", () 
     await until(async () => expect(await running(database)).toBe(0));
   });
 
-  test("one account's read that takes long holds up no other account's", async () => {
+  test("a slow read of one account does not delay other accounts", async () => {
     const database = await openServer({ readTimeoutMs: 60_000 });
     const leaving = new AbortController();
     const slow = [1, 2, 3].map(() =>
@@ -61,7 +61,7 @@ describe.skipIf(!inject("postgresUrl"))("reads that take long, on a server", () 
     await Promise.all(slow);
   });
 
-  test("a read has no parallel workers and writes nothing", async () => {
+  test("a read uses no parallel workers and cannot write", async () => {
     const { reads } = await openServer();
     const setting = { text: "show max_parallel_workers_per_gather", values: [] };
     expect(await reads.rows(ACCOUNT, setting)).toEqual([{ max_parallel_workers_per_gather: "0" }]);
@@ -69,7 +69,7 @@ describe.skipIf(!inject("postgresUrl"))("reads that take long, on a server", () 
     await expect(reads.rows(ACCOUNT, write)).rejects.toMatchObject({ cause: { code: "25006" } });
   });
 
-  test("every other statement has a deadline too, in a transaction and out of one, on every connection", async () => {
+  test("every other statement has a deadline too, inside and outside a transaction, on every connection", async () => {
     const database = await openServer({ statementTimeoutMs: 300 });
     await expect(database.rows("select pg_sleep(600)")).rejects.toMatchObject(UNAVAILABLE);
     await expect(
@@ -87,7 +87,7 @@ describe.skipIf(!inject("postgresUrl"))("reads that take long, on a server", () 
 });
 
 describeDatabases("reads of one account", (kind) => {
-  test("run one after the other; beyond those that wait they are refused, and answered again later", async () => {
+  test("run one after the other; a read beyond the queue is refused, and accepted again later", async () => {
     const database = await openTestDatabase(kind);
     const read = () => database.reads.rows(ACCOUNT, { text: "select 1 as x", values: [] });
     const answers = await Promise.allSettled(Array.from({ length: 30 }, read));
@@ -102,7 +102,7 @@ describeDatabases("reads of one account", (kind) => {
 describe.skipIf(!inject("postgresUrl"))("usage over REST", () => {
   const stack = useStack({ DATABASE_READ_TIMEOUT_MS: "60000" }, "server");
 
-  test("more reads than may wait are 429 with Retry-After, while others read their balance", async () => {
+  test("reads beyond the queue get 429 with Retry-After, while others read their balance", async () => {
     const { app, origin } = stack();
     const [greedy, other] = [await seedAccount(app.database, 10n), await seedAccount(app.database, 10n)];
     const [mk, othersMk] = await Promise.all(
@@ -137,7 +137,7 @@ describe.skipIf(!inject("postgresUrl"))("usage over REST", () => {
   });
 
   test.each(["stats { requests }", "daily { date }", "history(first: 1) { nodes { id } }"])(
-    "over the graph, usage { %s } is cancelled when its client leaves",
+    "over GraphQL, usage { %s } is cancelled when its client disconnects",
     async (fields) => {
       const { app, origin } = stack();
       const { account } = await seedAccount(app.database, 10n);

@@ -68,7 +68,7 @@ async function giveCredit(database: Database, { account }: Seeded, neuron: bigin
   );
 }
 
-/** The router's own books. */
+/** The router's own account. */
 async function routerBooks(database: Database): Promise<Readonly<Record<string, bigint>>> {
   const rows = await database.rows<{ book: string; amount: string }>(
     `select book, sum(amount)::text as amount from ledger_entry
@@ -77,7 +77,7 @@ async function routerBooks(database: Database): Promise<Readonly<Record<string, 
   return Object.fromEntries(rows.map(({ book, amount }) => [book, BigInt(amount)]));
 }
 
-/** What the requests of an account say that they cost, in the order of their ends. */
+/** The cost of each request of an account, in the order in which they ended. */
 async function billsOf(database: Database, { account }: Seeded) {
   const rows = await database.rows<{ input: string; output: string; total: string }>(
     `select input_cost::text as input, output_cost::text as output, total_cost::text as total
@@ -92,11 +92,11 @@ async function billsOf(database: Database, { account }: Seeded) {
 }
 
 describeDatabases("holds", (kind) => {
-  test("of 100 parallel holds on money for 50, 50 are granted, 50 refused, and nothing is left over", async () => {
+  test("of 100 parallel holds on money for 50, 50 are granted and 50 refused, and nothing is left over", async () => {
     const database = await openTestDatabase(kind);
     for (let round = 0; round < 3; round++) {
       const seeded = await seedAccount(database, 50n * 7n);
-      // Two services on one database are what two processes are.
+      // Two services over one database behave as two processes.
       const services = [holdsOn(database), holdsOn(database)];
       const asked = Array.from({ length: 100 }, () => asking(seeded, 7n));
       const answers = await Promise.allSettled(asked.map((hold, n) => services[n % 2]?.hold(hold)));
@@ -116,7 +116,7 @@ describeDatabases("holds", (kind) => {
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
-  test("a small hold is not refused because a large one before it in the batch was", async () => {
+  test("a small hold is not refused because a large one precedes it in the batch", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedAccount(database, 10n);
     const holds = holdsOn(database);
@@ -127,7 +127,7 @@ describeDatabases("holds", (kind) => {
     expect([await first, await small]).toEqual([1n, 9n]);
   });
 
-  test("a hold without a limit takes what the balance affords, and not less than its minimum", async () => {
+  test("a hold without a limit takes what the balance affords, but not less than its minimum", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedAccount(database, 10n);
     const holds = holdsOn(database);
@@ -137,7 +137,7 @@ describeDatabases("holds", (kind) => {
     });
   });
 
-  test("a hold ends once: of 20 parallel settlements one is charged, and the rest goes back", async () => {
+  test("a hold ends once: one of 20 parallel settlements charges, and the rest is released", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedAccount(database, 100n);
     const services = [holdsOn(database), holdsOn(database)];
@@ -156,7 +156,7 @@ describeDatabases("holds", (kind) => {
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
-  test("a cost above its hold takes the rest from the balance, and the router books the loss of what is not there", async () => {
+  test("a cost above its hold is charged to the balance, and the router books the shortfall as its loss", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedAccount(database, 100n);
     const holds = holdsOn(database);
@@ -176,7 +176,7 @@ describeDatabases("holds", (kind) => {
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
-  test("what a cost takes beyond its hold is credit first, and never what another request holds", async () => {
+  test("the part of a cost beyond its hold uses credit first, and never what another request holds", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedAccount(database, 20n);
     await giveCredit(database, seeded, 30n);
@@ -198,7 +198,7 @@ describeDatabases("holds", (kind) => {
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
-  test("a cost above its hold never goes beyond the credit limit of its key", async () => {
+  test("a cost above its hold never exceeds the credit limit of its key", async () => {
     const database = await openTestDatabase(kind);
     const { account } = await seedAccount(database, 100n);
     const holds = holdsOn(database);
@@ -214,7 +214,7 @@ describeDatabases("holds", (kind) => {
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
-  test("of 60 parallel settlements above their holds none overdraws the account, and each neuron is charged", async () => {
+  test("none of 60 parallel settlements above their holds overdraws the account, and each neuron is charged", async () => {
     const database = await openTestDatabase(kind);
     for (let round = 0; round < 3; round++) {
       const seeded = await seedAccount(database, 1_000n);
@@ -239,7 +239,7 @@ describeDatabases("holds", (kind) => {
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
-  test("credit is used before deposit, and what is not used goes back to where it came from", async () => {
+  test("credit is used before deposit, and what is not used returns to its source", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedAccount(database, 100n);
     await giveCredit(database, seeded, 30n);
@@ -256,7 +256,7 @@ describeDatabases("holds", (kind) => {
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
-  test("an expired hold is released by the sweeper, and settling it afterwards charges nothing", async () => {
+  test("the sweeper releases an expired hold, and settling it afterwards charges nothing", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedAccount(database, 10n);
     const holds = holdsOn(database);
@@ -268,7 +268,7 @@ describeDatabases("holds", (kind) => {
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
-  test("while 200 admissions race one revocation, none is admitted after it", async () => {
+  test("when 200 admissions race one revocation, none is admitted after it", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedAccount(database, 1_000n);
     const holds = holdsOn(database);
@@ -299,7 +299,7 @@ describeDatabases("holds", (kind) => {
     expect(after?.n).toBe(0);
   });
 
-  test("an entry of the ledger can be neither changed nor deleted", async () => {
+  test("a ledger entry can be neither changed nor deleted", async () => {
     const database = await openTestDatabase(kind);
     await seedAccount(database, 10n);
     await expect(database.rows("update ledger_entry set amount = 1")).rejects.toThrow("never changed");

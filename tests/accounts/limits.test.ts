@@ -20,7 +20,7 @@ function keysOn(database: Database): ApiKeyService {
   return new ApiKeyService({ database, clock: systemClock, committed: () => {} });
 }
 
-/** An account with plenty of money, and a second key of it with these terms. */
+/** An account with ample balance, and a second key of it with these settings. */
 async function seedLimited(database: Database, terms: Partial<KeySettings>): Promise<Seeded> {
   const seeded = await seedAccount(database, 1_000_000n);
   const { key, secret } = await keysOn(database).create(seeded.account, "limited", terms);
@@ -64,7 +64,7 @@ async function usedOf(database: Database, { keyId }: Seeded): Promise<bigint | u
   return key?.used;
 }
 
-/** Moves what a key was charged into the past, as if the time had gone by. */
+/** Moves the charges of a key into the past, as if that time had passed. */
 function age(database: Database, { keyId }: Seeded, interval: string) {
   return database.rows(
     "update api_key set spent_at = spent_at - $2::text::interval where id = $1::uuid returning id",
@@ -93,7 +93,7 @@ describeDatabases("the limits of a key", (kind) => {
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
-  test("an open hold counts in full, and what it did not cost is free again when it ends", async () => {
+  test("an open hold counts in full, and its unused part is available again when it ends", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedLimited(database, { creditLimit: 100n });
     const holds = holdsOn(database);
@@ -108,7 +108,7 @@ describeDatabases("the limits of a key", (kind) => {
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
-  test("in one batch, a small hold is not refused because a large one before it was", async () => {
+  test("within one batch, a small hold is not refused because a large one precedes it", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedLimited(database, { creditLimit: 10n });
     const holds = holdsOn(database);
@@ -119,7 +119,7 @@ describeDatabases("the limits of a key", (kind) => {
     expect([await first, await small]).toEqual([1n, 9n]);
   });
 
-  test("two keys of one account and one batch have a limit each, and share the balance", async () => {
+  test("two keys of one account in one batch have their own limits and share the balance", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedLimited(database, { creditLimit: 10n });
     const other = await keysOn(database).create(seeded.account, "other", { creditLimit: 20n });
@@ -137,7 +137,7 @@ describeDatabases("the limits of a key", (kind) => {
     ["daily", "1 day"],
     ["weekly", "7 days"],
     ["monthly", "31 days"],
-  ] as const)("a %s limit is whole again in the next period", async (resetPeriod, interval) => {
+  ] as const)("a %s limit is reset in the next period", async (resetPeriod, interval) => {
     const database = await openTestDatabase(kind);
     const seeded = await seedLimited(database, { creditLimit: 10n, resetPeriod });
     const holds = holdsOn(database);
@@ -154,7 +154,7 @@ describeDatabases("the limits of a key", (kind) => {
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
-  test("without a period, a limit is never whole again; with another period, spending is counted anew", async () => {
+  test("without a period a limit is never reset; changing the period counts spending anew", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedLimited(database, { creditLimit: 10n });
     const holds = holdsOn(database);
@@ -184,7 +184,7 @@ describeDatabases("the limits of a key", (kind) => {
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
-  test("a limit that is set, raised or taken away while holds are open counts at once", async () => {
+  test("setting, raising or removing a limit while holds are open takes effect at once", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedLimited(database, {});
     const holds = holdsOn(database);
@@ -200,7 +200,7 @@ describeDatabases("the limits of a key", (kind) => {
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
-  test("a key past its expiry is refused, also by a process that knew it alive", async () => {
+  test("a key past its expiry is refused, also by a process that cached it as active", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedLimited(database, { expiresAt: new Date(Date.now() + 3_600_000) });
     const holds = holdsOn(database);
@@ -212,7 +212,7 @@ describeDatabases("the limits of a key", (kind) => {
     expect(await keysOn(database).byIds([seeded.keyId])).toMatchObject([{ status: "expired" }]);
   });
 
-  test("a provider that was chosen by older restrictions of the key is not paid", async () => {
+  test("a provider chosen under older restrictions of the key is not paid", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedLimited(database, { allowedModels: ["m"] });
     const holds = holdsOn(database);
@@ -227,7 +227,7 @@ describeDatabases("the limits of a key", (kind) => {
     await holds.hold(asking(seeded, 1n, { restrictionsVersion: 2 }));
   });
 
-  test("while admissions, settlements and changes of the key race, the limit holds and nobody waits forever", async () => {
+  test("when admissions, settlements and changes of the key race, the limit holds and nothing deadlocks", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedLimited(database, { creditLimit: 300n });
     const services = [holdsOn(database), holdsOn(database)];

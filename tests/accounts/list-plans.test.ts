@@ -25,7 +25,7 @@ const TIME = encodeTimeCursor(new Date(), newId());
 type List = {
   readonly name: string;
   readonly after: string;
-  /** The condition of a page, which must be of the index. */
+  /** The condition that a page adds, which the index must cover. */
   readonly range: RegExp;
   list(database: Database, page: PageRequest): Promise<unknown>;
 };
@@ -101,25 +101,28 @@ const LISTS: readonly List[] = [
 ];
 
 describe.skipIf(!inject("postgresUrl"))("lists", () => {
-  test.each(LISTS)("a page of $name is a range of an index, in its order", async ({ after, range, list }) => {
-    const url = await borrowServerDatabase(onTestFinished);
-    const database = await openDatabase({ kind: "server", url, poolSize: 2 });
-    onTestFinished(() => database.close());
-    const statements = await recordStatements(async () => {
-      await list(database, { first: 20 });
-      await list(database, { first: 20, after });
-    });
-    expect(statements).toHaveLength(2);
-    const deep = statements[1];
-    const plan = await explain(url, deep?.text ?? "", deep?.values ?? []);
-    expect(plan).toMatch(range);
-    expect(plan).not.toMatch(/Seq Scan|^ *->? *Sort/m);
-  });
+  test.each(LISTS)(
+    "a page of $name is a range scan of an index, in its order",
+    async ({ after, range, list }) => {
+      const url = await borrowServerDatabase(onTestFinished);
+      const database = await openDatabase({ kind: "server", url, poolSize: 2 });
+      onTestFinished(() => database.close());
+      const statements = await recordStatements(async () => {
+        await list(database, { first: 20 });
+        await list(database, { first: 20, after });
+      });
+      expect(statements).toHaveLength(2);
+      const deep = statements[1];
+      const plan = await explain(url, deep?.text ?? "", deep?.values ?? []);
+      expect(plan).toMatch(range);
+      expect(plan).not.toMatch(/Seq Scan|^ *->? *Sort/m);
+    },
+  );
 });
 
 type Recorded = { readonly text: string; readonly values: readonly unknown[] };
 
-/** What `work` asks of PostgreSQL, through stores and the ORM alike. */
+/** The statements that `work` sends to PostgreSQL, through stores and the ORM alike. */
 async function recordStatements(work: () => Promise<void>): Promise<readonly Recorded[]> {
   const recorded: Recorded[] = [];
   const original = pg.Client.prototype.query;
@@ -137,8 +140,8 @@ async function recordStatements(work: () => Promise<void>): Promise<readonly Rec
 }
 
 /**
- * The plan for all values, as a named statement has it in the end. The tables are empty, where the planner would rather
- * read them whole: it is told not to where it has another way.
+ * The generic plan, which a named statement ends up with. The tables are empty, so the planner would prefer
+ * sequential scans: they are disabled where there is an alternative.
  */
 async function explain(url: string, text: string, values: readonly unknown[]): Promise<string> {
   const client = new pg.Client(url);

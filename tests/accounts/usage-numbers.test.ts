@@ -58,8 +58,8 @@ async function requestsOf(database: Database, account: string) {
 
 const downFrom = (n: number) => Array.from({ length: n }, (_, index) => n - index);
 
-describeDatabases("numbers of usage", (kind) => {
-  test("an account's requests are numbered from 1 without a gap, whatever others do in the same batch", async () => {
+describeDatabases("usage numbers", (kind) => {
+  test("an account's requests are numbered from 1 without gaps, whatever else is in the batch", async () => {
     const database = await openTestDatabase(kind);
     const [one, other] = [await seedAccount(database, 100n), await seedAccount(database, 100n)];
     const first = await hold(database, [one, other, other, one, one, other, other]);
@@ -78,7 +78,7 @@ describeDatabases("numbers of usage", (kind) => {
     expect(await numbersOf(database, one.account)).toEqual(downFrom(3));
   });
 
-  test("tokens are summed of requests that were charged, or completed at a price of zero, and of no others", async () => {
+  test("tokens are summed over requests that were charged, or completed at a price of zero, and no others", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedAccount(database, 100n);
     const endings: readonly Partial<Settlement>[] = [
@@ -108,7 +108,7 @@ describeDatabases("numbers of usage", (kind) => {
     );
   });
 
-  test("whoever sees a number sees all before it, while many settle at once", async () => {
+  test("a reader that sees a number sees all smaller ones, while many requests settle at once", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedAccount(database, 1_000n);
     const ids = await hold(database, Array(90).fill(seeded));
@@ -125,8 +125,8 @@ describeDatabases("numbers of usage", (kind) => {
   });
 });
 
-describeDatabases("processes of the version before", (kind) => {
-  test("what they settle is numbered in line with what this version settles", async () => {
+describeDatabases("processes of the previous version", (kind) => {
+  test("requests they settle are numbered in one sequence with those of this version", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedAccount(database, 100n);
     const [first = "", old = "", last = ""] = await hold(database, [seeded, seeded, seeded]);
@@ -152,8 +152,8 @@ describeDatabases("processes of the version before", (kind) => {
   });
 });
 
-describe.skipIf(!inject("postgresUrl"))("migration of the numbers of usage", () => {
-  test("each account's history keeps its order and its rows, and goes on behind its last number", async () => {
+describe.skipIf(!inject("postgresUrl"))("migration of usage numbers", () => {
+  test("each account's history keeps its order and its rows, and continues after its last number", async () => {
     const url = await createServerDatabase();
     await migrateBefore(url, "17-usage");
     const orm = await MikroORM.init({ clientUrl: url, entities: [...entities], ensureDatabase: false });
@@ -185,7 +185,7 @@ const [ONE, OTHER, NOBODY] = ["1", "2", "3"].map((digit) => `0x${digit.repeat(40
   string,
   string,
 ];
-/** Numbers as one sequence for all accounts gave them; a request that runs has none. */
+/** Numbers as one sequence for all accounts assigned them; a running request has none. */
 const FILL = `
   insert into account (address) values ('${ONE}'), ('${OTHER}'), ('${NOBODY}');
   insert into inference_request

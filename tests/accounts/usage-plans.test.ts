@@ -8,10 +8,10 @@ import { borrowServerDatabase, openTestDatabase } from "../support/servers/datab
 
 const VOLUME = { accounts: 50, requests: 20_000, statistics: true };
 const EMBEDDED_VOLUME = { accounts: 10, requests: 2_000, statistics: false };
-/** The indexes that a read of usage may take: by account, or by a key, which is of one account. */
+/** The indexes that a usage read may use: by account, or by a key, which belongs to one account. */
 const INDEXES = /^inference_request_(?:usage|account|key)$/;
 
-/** Every combination of filters: each is there or not. */
+/** Every combination of filters, each present or absent. */
 function shapesOf({ keyId, model }: SeededUsage): readonly UsageFilter[] {
   const day = new Date(Date.now() - 30 * 86_400_000);
   const filters: readonly UsageFilter[] = [
@@ -28,7 +28,7 @@ function shapesOf({ keyId, model }: SeededUsage): readonly UsageFilter[] {
   );
 }
 
-/** What the service runs for each shape, of each kind of read. */
+/** The statements of the service for each combination of filters and each kind of read. */
 async function statementsOf(seeded: SeededUsage): Promise<readonly Statement[]> {
   const statements = new Map<string, Statement>();
   const service = new UsageService({
@@ -64,7 +64,10 @@ function nodesOf(plan: Plan): readonly Plan[] {
   return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 }
 
-/** Fills a database for `work`, and empties it before it is audited: its ledger knows nothing of these requests. */
+/**
+ * Fills a database for `work`, and empties it before it is audited: its ledger has no entries for these
+ * requests.
+ */
 async function withUsage(
   queries: Queries,
   volume: UsageVolume,
@@ -87,7 +90,7 @@ function requireIndexes(plan: Plan, text: string): void {
 }
 
 test.skipIf(!inject("postgresUrl"))(
-  "on a server, no filter of usage reads another account's requests, and sums never touch the table",
+  "on a server, no usage filter reads another account's requests, and sums never read the table",
   async () => {
     const client = new pg.Client(await borrowServerDatabase(onTestFinished));
     await client.connect();
@@ -106,7 +109,7 @@ test.skipIf(!inject("postgresUrl"))(
   },
 );
 
-test("embedded, with one plan for all values, no filter of usage reads another account's requests", async () => {
+test("embedded, with one generic plan, no usage filter reads another account's requests", async () => {
   const database = await openTestDatabase("embedded");
   await withUsage(database, EMBEDDED_VOLUME, async (seeded) => {
     for (const [n, { text, values }] of (await statementsOf(seeded)).entries()) {

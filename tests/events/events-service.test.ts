@@ -16,7 +16,7 @@ import { until } from "../support/until.ts";
 const filter = { topic: "file.submitted", subject: "0xaa" } as const;
 
 describeDatabases("events service", (kind) => {
-  test("a stream without a cursor gets what comes, and nothing from before", async () => {
+  test("a stream without a cursor delivers only events from then on", async () => {
     const { events, emit } = await startProcess();
     await emit("before");
     const stream = await events.follow(filter);
@@ -24,7 +24,7 @@ describeDatabases("events service", (kind) => {
     expect((await take(stream, 2)).map(noteOf)).toEqual(["1", "2"]);
   });
 
-  test("a cursor from before a restart resumes from the outbox, over many pages, and goes on live", async () => {
+  test("a cursor from before a restart resumes from the outbox, over many pages, and continues live", async () => {
     const first = await startProcess();
     const stream = await first.events.follow(filter);
     await first.emit("1", "2");
@@ -41,7 +41,7 @@ describeDatabases("events service", (kind) => {
     expect(missed.every(({ subject }) => subject === filter.subject)).toBe(true);
   });
 
-  test("readers who come back again and again while events are written miss none and see none twice", async () => {
+  test("readers that reconnect repeatedly while events are written receive every event exactly once", async () => {
     const { events, emit } = await startProcess();
     const writing = (async () => {
       for (let note = 1; note <= 150; note++) await emit(`${note}`);
@@ -57,7 +57,7 @@ describeDatabases("events service", (kind) => {
     expect(events.openStreams).toBe(0);
   });
 
-  test("a cursor that is not ours, or from the future, is refused; one from the newest event is not", async () => {
+  test("a cursor that is foreign or in the future is refused; the cursor of the newest event is accepted", async () => {
     const { events, emit } = await startProcess();
     const stream = await events.follow(filter);
     await emit("1");
@@ -79,7 +79,7 @@ describeDatabases("events service", (kind) => {
     expect(events.openStreams).toBe(1);
   });
 
-  test("a cursor behind which events were deleted is refused as expired; the newest deleted one still stands", async () => {
+  test("a cursor whose following events were deleted is refused as expired; that of the newest deleted event is valid", async () => {
     const { events, emit, database } = await startProcess();
     const stream = await events.follow(filter);
     await emit("1", "2");
@@ -96,7 +96,7 @@ describeDatabases("events service", (kind) => {
     await otherTopic.return?.();
   });
 
-  test("return() ends a stream at once, live or while it replays, and frees its place", async () => {
+  test("return() ends a stream at once, live or while it replays, and releases its slot", async () => {
     const { events, emit, bus } = await startProcess(undefined, { maxStreams: 2 });
     await emit("1");
     const live = await events.follow(filter);
@@ -110,7 +110,7 @@ describeDatabases("events service", (kind) => {
     await (await events.follow(filter)).return?.();
   });
 
-  test("the end of the bus ends its streams and frees their places", async () => {
+  test("the end of the bus ends its streams and releases their slots", async () => {
     const { events, bus } = await startProcess();
     const seen = collect(await events.follow(filter));
     await bus.close();
@@ -118,7 +118,7 @@ describeDatabases("events service", (kind) => {
     expect(seen).toEqual([]);
   });
 
-  /** What one process has: a bus of its own over a database, new or that of an earlier process. */
+  /** One process: its own bus over a database, which is new or shared with an earlier process. */
   async function startProcess(shared?: Database, options = {}) {
     const database = shared ?? (await openTestDatabase(kind));
     const bus = new MemoryBus();
@@ -140,7 +140,7 @@ describeDatabases("events service", (kind) => {
 });
 
 describe.skipIf(!inject("redisUrl") || !inject("postgresUrl"))("events service: two processes", () => {
-  test("a stream moves to another process with its cursor and misses nothing that either published", async () => {
+  test("a stream resumes in another process with its cursor and misses nothing that either published", async () => {
     const database = await openTestDatabase("server");
     const prefix = `test:${newId()}:`;
     const [here, there] = [await startOnRedis(database, prefix), await startOnRedis(database, prefix)];

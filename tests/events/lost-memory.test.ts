@@ -13,14 +13,15 @@ const filter = { topic: "file.submitted", subject: "0xaa" } as const;
 
 describe.skipIf(!inject("redisUrl"))("events: Redis loses its memory", () => {
   test.each(["flushed", "killed"] as const)(
-    "a process that had not yet read what was published when Redis was %s gets it still, once",
+    "a process that has not yet read an event when Redis is %s still delivers it, exactly once",
     async (how) => {
       const { database, reader, proxy, server, write } = await start();
       const events = new EventsService(database, reader, TEST_CURSORS);
       const seen = collect(await events.follow(filter));
       await write("1");
       await until(() => seen.length === 1);
-      // From here on the reader hears nothing, and what it would have heard is gone when it comes back.
+      // From here on the reader receives nothing, and the events it misses are gone from Redis when it
+      // reconnects.
       await proxy.cut();
       await write("2");
       await write("3");

@@ -33,7 +33,7 @@ describeDatabases("outbox", (kind) => {
     expect(await readReplayWindow(database, ofOne, newest ?? 0n, 10)).toEqual({ ...bounds, events: [] });
   });
 
-  test("two relays publish every event of 200 concurrent transactions once, each subject in order of commit", async () => {
+  test("two relays publish every event of 200 concurrent transactions once, each subject in commit order", async () => {
     const { database, bus, relay } = await open();
     const other = startRelay(database, bus);
     const seen = collect(await bus.subscribe({ topic: TOPIC }));
@@ -61,7 +61,7 @@ describeDatabases("outbox", (kind) => {
     }
   });
 
-  test("events that the bus refuses are published when it takes them again", async () => {
+  test("events that the bus refuses are published once it accepts them again", async () => {
     const bus = new FailingBus(3);
     const { database, relay } = await open(bus);
     const seen = collect(await bus.subscribe({ topic: TOPIC }));
@@ -72,7 +72,7 @@ describeDatabases("outbox", (kind) => {
     expect(bus.failuresLeft).toBe(0);
   });
 
-  test("events that the bus took before it failed come again with the same ids and greater positions", async () => {
+  test("events that the bus accepted before it failed are published again with the same ids and greater positions", async () => {
     const bus = new FailingBus(1, { late: true });
     const { database, relay } = await open(bus);
     const seen = collect(await bus.subscribe({ topic: TOPIC }));
@@ -84,7 +84,7 @@ describeDatabases("outbox", (kind) => {
     expect(seen.map(({ position }) => position)).toEqual([1n, 2n, 3n, 4n]);
   });
 
-  test("what another process left is found without a nudge, over many batches", async () => {
+  test("events left by another process are found without a wake-up, over many batches", async () => {
     const { database, bus } = await open();
     const seen = collect(await bus.subscribe({ topic: TOPIC }));
     const events = Array.from({ length: 1_200 }, (_, index) => fileEvent("0xaa", `${index}`));
@@ -93,7 +93,7 @@ describeDatabases("outbox", (kind) => {
     expect(seen.map(noteOf)).toEqual(events.map(({ data }) => data.txSeq));
   });
 
-  test("a database that was made anew behind its bus still gets its events through", async () => {
+  test("events are still published after the database behind the bus was recreated", async () => {
     const bus = new MemoryBus();
     await bus.publish([publishedFile(5_000)]);
     const { database, relay } = await open(bus);
@@ -104,7 +104,7 @@ describeDatabases("outbox", (kind) => {
     expect(seen[0]?.position).toBe(5_001n);
   });
 
-  test("only published events older than a day are forgotten", async () => {
+  test("only published events older than a day are deleted", async () => {
     const { database, bus, relay } = await open();
     const seen = collect(await bus.subscribe({ topic: TOPIC }));
     await appendEvents(database, [fileEvent("0xaa", "1"), fileEvent("0xaa", "2"), fileEvent("0xaa", "3")]);
@@ -126,7 +126,7 @@ describeDatabases("outbox", (kind) => {
   }
 });
 
-/** A bus that fails so many times, before it takes the events or, `late`, after. */
+/** A bus that fails `times` times, before it accepts the events or, with `late`, after. */
 class FailingBus extends MemoryBus {
   failuresLeft: number;
   readonly #late: boolean;

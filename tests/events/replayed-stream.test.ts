@@ -4,7 +4,7 @@ import type { DomainEvent } from "../../src/events/topics.ts";
 import { PushIterator } from "../../src/kernel/async/push-iterator.ts";
 import { publishedFile, take } from "../support/events.ts";
 
-test("an event published between the last page and the live stream is not lost, nor one in both doubled", async () => {
+test("an event published between the last page and the live stream is neither lost nor duplicated", async () => {
   const past = [publishedFile(1), publishedFile(2)];
   const live = new PushIterator<DomainEvent>();
   const stream = new ReplayedStream(
@@ -26,7 +26,7 @@ test("an event published between the last page and the live stream is not lost, 
   expect(await live.next()).toEqual({ done: true, value: undefined });
 });
 
-test("the past is not asked again where the live stream keeps all that came since", async () => {
+test("the outbox is not read again while the live stream still holds everything since the cursor", async () => {
   const asked: bigint[] = [];
   const live = new PushIterator<DomainEvent>();
   const stream = new ReplayedStream(
@@ -49,7 +49,7 @@ test("the past is not asked again where the live stream keeps all that came sinc
   await stream.return();
 });
 
-test("leaving while the live stream is being opened lets go of it", async () => {
+test("return() while the live stream is being opened closes it", async () => {
   const live = new PushIterator<DomainEvent>();
   const opening = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<PushIterator<DomainEvent>>();

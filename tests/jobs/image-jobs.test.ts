@@ -20,7 +20,7 @@ async function open(kind: DatabaseKind, ...scripts: readonly BrokerScript[]) {
   return { world, brokers, seeded: await world.seed(MONEY) };
 }
 
-/** Waits for the end of a job and says how it stands. */
+/** Waits for the end of a job and returns it. */
 function ended({ jobs }: JobWorld, { account }: Seeded, id: string) {
   return until(async () => {
     const job = await jobs.get({ account }, id);
@@ -28,7 +28,7 @@ function ended({ jobs }: JobWorld, { account }: Seeded, id: string) {
   });
 }
 
-/** What an account has, when nothing of it is held and the books are exact. */
+/** The balance of an account, after checking that it has no holds and that the ledger is consistent. */
 async function left({ database }: JobWorld, { account }: Seeded): Promise<bigint> {
   const { held, total } = await new BalanceService(database).byAccount(account);
   expect(held).toBe(0n);
@@ -36,7 +36,7 @@ async function left({ database }: JobWorld, { account }: Seeded): Promise<bigint
   return total;
 }
 
-/** Every step that was told of a job, in order. */
+/** Every published step of a job, in order. */
 async function stepsOf({ database }: JobWorld, id: string) {
   type Row = { step: string; status: string; seq: number; attempt: number };
   return database.rows<Row>(
@@ -48,7 +48,7 @@ async function stepsOf({ database }: JobWorld, id: string) {
 }
 
 describeDatabases("image jobs", (kind) => {
-  test("a job is held for, sent, polled and paid for once, however often one looks", async () => {
+  test("a job is held for, submitted, polled and charged once, however often it is read", async () => {
     const { world, brokers, seeded } = await open(kind, {});
     const id = await world.submit(seeded, { images: 2 });
     expect(await new BalanceService(world.database).byAccount(seeded.account)).toMatchObject({
@@ -67,7 +67,7 @@ describeDatabases("image jobs", (kind) => {
         billing: { input_cost: "0", output_cost: "100", total_cost: "100" },
       });
     }
-    // Two were asked for and one came: one is paid for.
+    // Two images were requested and one was delivered: one is charged.
     expect(await left(world, seeded)).toBe(MONEY - IMAGE_PRICES[0]);
     expect(brokers[0]?.submissions).toMatchObject([{ path: "/v1/async/images/generations" }]);
     expect(brokers[0]?.submissions[0]?.headers.authorization).toBe("Bearer app-sk-test");
@@ -76,7 +76,7 @@ describeDatabases("image jobs", (kind) => {
     expect(steps.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test("a result that finds no room on a thread is read later, and is not asked for again", async () => {
+  test("a result that finds no free thread is parsed later, and is not fetched again", async () => {
     const broker = await startJobBroker(onEnd, { poll: () => done() });
     const world = await openJobWorld(kind, onEnd, [broker], { busyReads: 2 });
     const seeded = await world.seed(MONEY);
@@ -87,7 +87,7 @@ describeDatabases("image jobs", (kind) => {
     expect(await left(world, seeded)).toBe(MONEY - IMAGE_PRICES[0]);
   });
 
-  test("without money there is no job, and nothing is sent", async () => {
+  test("without balance no job is created, and nothing is sent", async () => {
     const { world, brokers } = await open(kind, {});
     const poor = await world.seed(99n);
     await expect(world.submit(poor)).rejects.toMatchObject({ code: "insufficient_balance" });
@@ -97,7 +97,7 @@ describeDatabases("image jobs", (kind) => {
     expect(await left(world, poor)).toBe(99n);
   });
 
-  test("a provider that fails is passed over, and the next is paid at its own price", async () => {
+  test("a failing provider is skipped, and the next is paid at its own price", async () => {
     const broken = { submission: () => ({ status: 500, body: { error: "Provider: out of memory" } }) };
     const { world, brokers, seeded } = await open(kind, broken, {});
     const id = await world.submit(seeded);
@@ -133,7 +133,7 @@ describeDatabases("image jobs", (kind) => {
     ["takes on without an id", { submission: () => ({ status: 202, body: { status: "pending" } }) }],
     ["answers with a page", { submission: () => ({ status: 200, body: "<html>" }) }],
     ["refuses our credential", { submission: () => ({ status: 401, body: { error: "Provider: who?" } }) }],
-  ])("a provider that %s costs nothing, and the next one is asked", async (_, script) => {
+  ])("a provider that %s costs nothing, and the next one is tried", async (_, script) => {
     const { world, seeded } = await open(kind, script, {});
     const id = await world.submit(seeded);
     world.startWorker();
@@ -142,7 +142,7 @@ describeDatabases("image jobs", (kind) => {
     expect(await left(world, seeded)).toBe(MONEY - IMAGE_PRICES[1]);
   });
 
-  test("when all fail the job fails, with a reason and without a charge or a secret", async () => {
+  test("when all providers fail the job fails, with a reason and without a charge or a secret", async () => {
     const failing = {
       submission: () => ({ status: 202, body: { jobId: "x" }, headers: { "retry-after": "0" } }),
       poll: () => ({ status: 200, body: { status: "failed", errorMessage: "sk-0123456789 broke" } }),
@@ -162,7 +162,7 @@ describeDatabases("image jobs", (kind) => {
     expect(content).toEqual([]);
   });
 
-  test("a provider that blames the request is not doubted: nobody else is asked, and its reason is told", async () => {
+  test("an error that blames the request ends the job without trying another provider, and its reason is returned", async () => {
     const blaming = { submission: () => ({ status: 400, body: { error: "Provider: no such size" } }) };
     const { world, brokers, seeded } = await open(kind, blaming, {});
     const id = await world.submit(seeded);
@@ -175,7 +175,7 @@ describeDatabases("image jobs", (kind) => {
     expect(await left(world, seeded)).toBe(MONEY);
   });
 
-  test("Retry-After is honoured, of a busy provider and between two polls", async () => {
+  test("Retry-After is honoured, from a busy provider and between two polls", async () => {
     const sentMs: number[] = [];
     const polledMs: number[] = [];
     const slow: BrokerScript = {
@@ -197,7 +197,7 @@ describeDatabases("image jobs", (kind) => {
     expect((polledMs[1] ?? 0) - (polledMs[0] ?? 0)).toBeGreaterThan(990);
   });
 
-  test("a provider that cannot be reached for a moment is asked again, and the job is not sent twice", async () => {
+  test("a provider that is briefly unreachable is polled again, and the job is not submitted twice", async () => {
     const flaky: BrokerScript = {
       poll: (n) =>
         n === 0 ? { status: 502, body: "<h1>bad gateway</h1>", headers: { "retry-after": "0" } } : done(),
@@ -209,7 +209,7 @@ describeDatabases("image jobs", (kind) => {
     expect(brokers[0]?.submissions).toHaveLength(1);
   });
 
-  test("a pending job can be cancelled, once and for all, and gets its money back; one under way cannot", async () => {
+  test("a pending job can be cancelled once, and its hold is released; a running job cannot be cancelled", async () => {
     const { world, brokers, seeded } = await open(kind, { poll: () => working() });
     const id = await world.submit(seeded);
     const cancelled = await Promise.all([1, 2, 3].map(() => world.imageJobs.cancel(seeded, id)));
@@ -234,7 +234,7 @@ describeDatabases("image jobs", (kind) => {
     });
   });
 
-  test("of a claim and a cancellation at once one wins: a cancelled job is never sent", async () => {
+  test("either the claim or the cancellation of a job wins: a cancelled job is never submitted", async () => {
     const { world, brokers, seeded } = await open(kind, {});
     world.startWorker({ pollMs: 5 });
     const ids = await Promise.all(Array.from({ length: 10 }, () => world.submit(seeded)));
@@ -245,7 +245,7 @@ describeDatabases("image jobs", (kind) => {
     expect(await left(world, seeded)).toBe(MONEY - BigInt(10 - cancelled) * IMAGE_PRICES[0]);
   });
 
-  test("a job past its deadline fails without a charge, also when its hold ran out before it was done", async () => {
+  test("a job past its deadline fails without a charge, also when its hold expired first", async () => {
     const { world, brokers, seeded } = await open(kind, { poll: () => working() });
     const [late, released] = [await world.submit(seeded), await world.submit(seeded)];
     world.startWorker();
@@ -270,7 +270,7 @@ describeDatabases("image jobs", (kind) => {
     expect(await left(world, seeded)).toBe(MONEY - IMAGE_PRICES[0]);
   });
 
-  test("jobs of an earlier version are their keys' own after the upgrade, and beside processes of it", async () => {
+  test("jobs of the previous version belong to their keys after the upgrade, and while its processes still run", async () => {
     const { world, seeded } = await open(kind, {});
     const { database, jobs } = world;
     const [before, beside] = [await world.submit(seeded), await world.submit(seeded)];
@@ -309,7 +309,7 @@ describeDatabases("image jobs", (kind) => {
     });
   });
 
-  test("a result is kept for its time, and the job stays in the list", async () => {
+  test("a result is kept for its retention time, and the job stays in the list", async () => {
     const { world, seeded } = await open(kind, {});
     const id = await world.submit(seeded);
     world.startWorker();

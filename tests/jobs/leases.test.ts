@@ -19,7 +19,7 @@ async function open(kind: DatabaseKind, script: BrokerScript = {}) {
   return { world, broker, seeded: await world.seed(10_000n) };
 }
 
-/** What happens when nobody renews a lease for long enough. */
+/** The effect of leases that are not renewed in time. */
 async function expireLeases(database: Database): Promise<void> {
   await database.rows(
     "update job set leased_until = now() - interval '1 second' where state = 'processing' and leased_until > now()",
@@ -27,7 +27,7 @@ async function expireLeases(database: Database): Promise<void> {
 }
 
 describeDatabases("leases", (kind) => {
-  test("of many workers that claim at once each job goes to one", async () => {
+  test("of many workers that claim at once, each job goes to one", async () => {
     const { world, seeded } = await open(kind);
     const ids = await Promise.all(Array.from({ length: 12 }, () => world.submit(seeded)));
     const claims = await Promise.all(
@@ -38,7 +38,7 @@ describeDatabases("leases", (kind) => {
     expect(await claimJobs(world.database, CLAIM)).toEqual([]);
   });
 
-  test("a lease that is renewed is kept, and one that ran out is another's, whose fence is greater", async () => {
+  test("a renewed lease is kept, and an expired one passes to another worker with a greater fence", async () => {
     const { world, seeded } = await open(kind);
     await world.submit(seeded);
     const [first] = await claimJobs(world.database, CLAIM);
@@ -50,7 +50,7 @@ describeDatabases("leases", (kind) => {
     expect(await renewLeases(world.database, [first], 20)).toEqual(new Set());
   });
 
-  test("who lost its lease can write nothing: no checkpoint, no step, no end, no charge", async () => {
+  test("a worker that lost its lease can write nothing: no checkpoint, no step, no end, no charge", async () => {
     const { world, seeded } = await open(kind);
     const id = await world.submit(seeded);
     const [first] = await claimJobs(world.database, CLAIM);
@@ -67,14 +67,14 @@ describeDatabases("leases", (kind) => {
     await expect(loser.advance({}, { step: "running" })).rejects.toBeInstanceOf(LeaseLost);
     await expect(
       loser.end(async () => {
-        throw new Error("it must not come so far");
+        throw new Error("this must not be reached");
       }),
     ).rejects.toBeInstanceOf(LeaseLost);
     expect(loser.signal.aborted).toBe(true);
     expect(await world.jobs.get(seeded, id)).toEqual(before);
   });
 
-  test("a job never goes back, whoever writes it", async () => {
+  test("no write moves a job backwards", async () => {
     const { world, seeded } = await open(kind);
     const id = await world.submit(seeded);
     await world.imageJobs.cancel(seeded, id);
@@ -85,7 +85,7 @@ describeDatabases("leases", (kind) => {
     expect(await world.jobs.get(seeded, id)).toMatchObject({ state: "cancelled" });
   });
 
-  test("a worker that hangs is overtaken; the job is paid for once though both have the result", async () => {
+  test("a job of a hung worker passes to another; it is charged once though both have the result", async () => {
     const { world, broker, seeded } = await open(kind, { poll: () => working() });
     const id = await world.submit(seeded);
     world.startWorker({ renewMs: 3_600_000, pollMs: 20 });
@@ -107,13 +107,13 @@ describeDatabases("leases", (kind) => {
     expect(await new LedgerService(world.database).verify()).toMatchObject({ faults: [], openHolds: 0 });
   });
 
-  test("a worker that dies between sending and noting has its job sent once more, and never a third time", async () => {
+  test("a job whose worker dies between submission and its record is submitted once more, and never a third time", async () => {
     const { world, broker, seeded } = await open(kind, { submission: () => "silent" });
     const id = await world.submit(seeded);
     for (const sent of [1, 2]) {
       const worker = world.startWorker({ pollMs: 20 });
       await until(() => broker.submissions.length === sent);
-      // Stopped before an answer came: as it stands in the books, it may have been sent.
+      // Stopped before an answer arrived: the job may have been submitted, and the record says no more.
       await worker.stop();
     }
     broker.script = {};
@@ -121,15 +121,15 @@ describeDatabases("leases", (kind) => {
     await until(async () => (await world.jobs.get(seeded, id)).finishedAt !== null);
     expect(await world.jobs.get(seeded, id)).toMatchObject({
       state: "completed",
-      // The third time is an attempt of its own, under a key of its own.
+      // The third submission is a new attempt with a new idempotency key.
       step: { attempt: 2 },
     });
     const keys = broker.submissions.map(({ headers }) => headers["idempotency-key"]);
-    // Another test's product may still call whoever had this port before.
+    // Another test's process may still call the previous owner of this port.
     expect(keys.filter((key) => key !== undefined)).toEqual([`${id}-1`, `${id}-1`, `${id}-2`]);
   });
 
-  test("a worker takes as many jobs as it may, and the others wait for it", async () => {
+  test("a worker takes jobs up to its limit, and the others wait for it", async () => {
     const { world, broker, seeded } = await open(kind, { poll: () => working() });
     const ids = await Promise.all(Array.from({ length: 5 }, () => world.submit(seeded)));
     const worker = world.startWorker({ pollMs: 20 }, 2);
@@ -145,7 +145,7 @@ describeDatabases("leases", (kind) => {
     );
   });
 
-  test("a worker hears of a job that another process took on, and begins at once and not at its next look", async () => {
+  test("a worker is notified of a job submitted in another process, and claims it at once instead of at its next poll", async () => {
     const broker = await startJobBroker(onEnd);
     const world = await openJobWorld(kind, onEnd, [broker], { isOneProcess: false });
     const seeded = await world.seed(10_000n);
@@ -158,7 +158,7 @@ describeDatabases("leases", (kind) => {
     expect(broker.submissions).toHaveLength(2);
   });
 
-  test("a worker that is stopped gives its jobs back, and another goes on at once where it was", async () => {
+  test("a worker that is stopped releases its jobs, and another continues each at once from its checkpoint", async () => {
     const { world, broker, seeded } = await open(kind, { poll: () => working(0.25) });
     const id = await world.submit(seeded);
     const first = world.startWorker({ pollMs: 20 });

@@ -8,7 +8,7 @@ import { seedAccount } from "../support/seed.ts";
 import { describeDatabases, type OnEnd, openTestDatabase } from "../support/servers/database.ts";
 
 describeDatabases("credentials", (kind) => {
-  test("that come together are looked up together: a flood of wrong ones costs a few statements, and a valid one among them is found", async () => {
+  test("that arrive together are looked up together: a flood of wrong ones costs a few statements, and a valid one among them is found", async () => {
     const database = await openTestDatabase(kind, { onEnd: onTestFinished as OnEnd });
     const { account, keyId, secret } = await seedAccount(database, 0n);
     const keys = new ManagementKeyService({ database, clock: systemClock, committed: () => {} });

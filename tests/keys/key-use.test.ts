@@ -11,7 +11,7 @@ import { describeDatabases, openTestDatabase } from "../support/servers/database
 
 type Used = { readonly last_used_at: Date | string | null; readonly last_source_ip?: string | null };
 
-/** A clock whose interval clock is moved by hand. */
+/** A clock whose monotonic time is advanced by hand. */
 function handClock(): Clock & { forward(ms: number): void } {
   let nowMs = 1_000;
   return {
@@ -23,7 +23,7 @@ function handClock(): Clock & { forward(ms: number): void } {
   };
 }
 
-describeDatabases("the use of keys", (kind) => {
+describeDatabases("the last use of a key", (kind) => {
   async function open() {
     const database = await openTestDatabase(kind);
     const { account, keyId } = await seedAccount(database, 0n);
@@ -49,7 +49,7 @@ describeDatabases("the use of keys", (kind) => {
 
   const hop = (peer: string, forwardedFor?: string) => ({ peer, forwardedFor });
 
-  test("is written down with the source address in its one spelling", async () => {
+  test("is recorded with the source address in its canonical spelling", async () => {
     const { database, managementKey, apiKey } = await open();
     const service = keyUse(database);
     expect(await useOf(database, managementKey)).toMatchObject({ last_used_at: null, last_source_ip: null });
@@ -63,7 +63,7 @@ describeDatabases("the use of keys", (kind) => {
     expect(await useOf(database, apiKey)).toMatchObject({ last_used_at: expect.anything() });
   });
 
-  test("is written once in 60 s by 100 calls at once, in each of two processes", async () => {
+  test("is recorded once in 60 s for 100 parallel calls, in each of two processes", async () => {
     const { database, managementKey, counted } = await open();
     const [one, other] = [keyUse(database), keyUse(database)];
     for (let at = 0; at < 100; at++) {
@@ -78,7 +78,7 @@ describeDatabases("the use of keys", (kind) => {
     expect((await useOf(database, managementKey)).last_used_at).toEqual(last_used_at);
   });
 
-  test("is written again after 60 s, by the database's clock and the process's own", async () => {
+  test("is recorded again after 60 s, by both the database clock and the process clock", async () => {
     const { database, managementKey, counted } = await open();
     const clock = handClock();
     const service = keyUse(database, clock);
@@ -99,7 +99,7 @@ describeDatabases("the use of keys", (kind) => {
     expect((await useOf(database, managementKey)).last_source_ip).toBe("203.0.113.4");
   });
 
-  test("of sessions and of nobody leaves no trace, and a lost socket keeps the address that was known", async () => {
+  test("is not recorded for sessions and anonymous calls, and a lost socket keeps the known address", async () => {
     const { database, managementKey } = await open();
     const service = keyUse(database);
     service.record({ kind: "anonymous" }, hop("203.0.113.1"));
@@ -115,7 +115,7 @@ describeDatabases("the use of keys", (kind) => {
     expect((await useOf(database, managementKey)).last_source_ip).toBe("203.0.113.5");
   });
 
-  test("is tried again when it could not be written", async () => {
+  test("is retried when it could not be recorded", async () => {
     const { database, managementKey } = await open();
     let fails = true;
     const failing = Object.create(database, {
@@ -133,7 +133,7 @@ describeDatabases("the use of keys", (kind) => {
     expect((await useOf(database, managementKey)).last_source_ip).toBe("203.0.113.6");
   });
 
-  test("a name given to ten keys at once is given to one", async () => {
+  test("a name given to ten keys at once is accepted for one", async () => {
     const database = await openTestDatabase(kind);
     const { account } = await seedAccount(database, 0n);
     const service = new ManagementKeyService({ database, clock: systemClock, committed: () => {} });
@@ -146,7 +146,7 @@ describeDatabases("the use of keys", (kind) => {
   });
 });
 
-/** Counts from here on how often rows of `management_key` are changed, by the database itself. */
+/** Counts changes of rows of `management_key` from here on, in the database itself. */
 async function countUpdates(database: Database): Promise<() => Promise<number>> {
   await database.rows("create table seen_update (at timestamptz)");
   await database.rows(`create function see_update() returns trigger language plpgsql as

@@ -12,9 +12,9 @@ import { until } from "../support/until.ts";
 const stack = useStack();
 useServices(stack, ["images"]);
 
-/** What calls are about: the owner's keys, a completed job of the maker's, and its request. */
+/** The objects of the calls: the owner's keys, a completed job of the maker, and its request. */
 type Objects = Owner & { readonly jobId: string; readonly requestId: string };
-/** The account of whoever calls. */
+/** The account of the caller. */
 type Self = { readonly self: string };
 type RestCall = {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
@@ -24,8 +24,9 @@ type RestCall = {
 type GraphCall = (objects: Objects & Self) => string;
 
 /**
- * One thing that can be done, by one API or by both. `heard` are the codes of those who are let in, and then find
- * something else amiss; with `about` it is about the owner's objects, else about what the caller has.
+ * One operation, offered by one API or both. `heard` are the error codes of a caller that passed the
+ * permission check and then failed on something else; with `about` the operation concerns the owner's
+ * objects, without it the caller's own.
  */
 type Door = {
   readonly action: Action;
@@ -34,7 +35,7 @@ type Door = {
   readonly rest?: RestCall;
   readonly graph?: GraphCall;
   readonly heard?: readonly string[];
-  /** To whom of the refused the graph answers null, and no failure. */
+  /** The refused callers to which GraphQL answers null instead of an error. */
   readonly hiddenFrom?: (caller: Caller) => boolean;
 };
 
@@ -62,7 +63,7 @@ const NO_CHAT = '{ model: "none", messages: [{ role: "user", content: "Hello" }]
 const ASKED = ["model_not_found", "access_denied"];
 const CURSOR = ["invalid_cursor"];
 
-/** Everything that returns content or acts, by its action. */
+/** Every operation that returns content or changes something, by its action. */
 const DOORS: readonly Door[] = [
   {
     action: "inference.run",
@@ -291,7 +292,10 @@ beforeAll(async () => {
   job = { jobId, requestId };
 });
 
-/** How a call ended: "" for who was let in, "absent" for who sees no such thing, else the code of the refusal. */
+/**
+ * The outcome of a call: "" for permitted, "absent" for a caller to which the object does not exist,
+ * otherwise the error code of the refusal.
+ */
 function verdictOf(code: string | undefined, isThere: boolean, { heard = [] }: Door): string {
   if (code === undefined) return isThere ? "" : "absent";
   if (heard.includes(code)) return "";
@@ -320,7 +324,7 @@ async function graphVerdict(door: Door, query: string, secret: string | undefine
   return verdictOf(code, isThere(data), door);
 }
 
-/** Whether an answer tells anything: some leaf below its field, or an empty list of what one has. */
+/** Whether an answer has content: some leaf below its field that is not null. */
 function isThere(value: unknown): boolean {
   if (value === null || value === undefined) return false;
   if (Array.isArray(value)) return value.some(isThere);
@@ -335,7 +339,7 @@ async function firstOf(origin: string, secret: string | undefined, query: string
   return first ?? {};
 }
 
-/** By hand: what a caller's kind and account say. */
+/** The expected outcome, derived by hand from the caller's kind and account. */
 function expected(caller: Caller, { action, about }: Door): string {
   const refusal = caller.refusal(action);
   if (refusal !== "" || about === undefined) return refusal;
@@ -344,10 +348,10 @@ function expected(caller: Caller, { action, about }: Door): string {
   return about === "job" && isKey && !caller.isMaker ? "absent" : "";
 }
 
-/** Whether the graph does not even show a caller that there is something that they may not read. */
+/** Whether GraphQL hides even the existence of the content from this caller. */
 function isHidden(caller: Caller, { action, hiddenFrom }: Door, refusal: string): boolean {
   if (!["insufficient_scope", "missing_authorization"].includes(refusal)) return false;
-  // What a job made is asked of the job, which a management key of another account does not find.
+  // The content of a job is read through the job, which a management key of another account does not find.
   if (action === "job.content" && caller.foreign && caller.refusal("job.read") === "") return true;
   return hiddenFrom?.(caller) ?? false;
 }
@@ -355,10 +359,10 @@ function isHidden(caller: Caller, { action, hiddenFrom }: Door, refusal: string)
 const noted: Record<string, string> = {};
 
 describe.each(DOORS)("$action: $name", (door) => {
-  test("has one verdict for each credential, the same in both APIs", async () => {
+  test("has one verdict per credential, the same in both APIs", async () => {
     const verdicts: Record<string, Record<string, string>> = { rest: {}, graph: {} };
     const wanted: Record<string, Record<string, string>> = { rest: {}, graph: {} };
-    // An empty list of what one has is an answer.
+    // An empty list of the caller's own objects is a valid answer.
     const isOwn = door.about === undefined;
     for (const caller of CALLERS) {
       const objects = { ...(await household.owner()), ...job };
@@ -388,7 +392,7 @@ describe.each(DOORS)("$action: $name", (door) => {
   });
 });
 
-/** The account of whoever presents this; nobody's for those without a credential that is good. */
+/** The account of this credential; undefined without a valid credential. */
 async function accountOf(secret: string | undefined): Promise<string> {
   const principal = await stack()
     .app.authenticate(secret && `Bearer ${secret}`)
@@ -408,7 +412,7 @@ test("every action has its cells, and there are more than 600", () => {
   expect(cells).toBeGreaterThanOrEqual(600);
 });
 
-test("a wallet reads and cancels the job of a key that was revoked, and the key itself hears that it was", async () => {
+test("a wallet reads and cancels the job of a revoked key, and the key itself is answered that it was revoked", async () => {
   const { app, origin } = stack();
   const owner = await seedAccount(app.database, 10n ** 9n);
   const input = `{ model: "${SERVICES.images.model}", prompt: "a sea", size: "8x8" }`;
@@ -434,7 +438,7 @@ test("a wallet reads and cancels the job of a key that was revoked, and the key 
   });
 });
 
-test("the steps of all jobs are those of the key's own jobs, and of every key's for the account", async () => {
+test("all job steps are those of the key's own jobs for a key, and those of every key for the account", async () => {
   const { app, origin } = stack();
   const owner = await seedAccount(app.database, 10n ** 9n);
   const other = await app.apiKeys.create(owner.account, "another");

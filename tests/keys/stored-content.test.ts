@@ -22,7 +22,7 @@ const services = useServices(stack, ["images", "messages", "speech"]);
 /** A text that occurs nowhere else. */
 const unique = (word: string) => `${word}-${newId()}`;
 
-/** A call with an `Idempotency-Key`: what was sent, and texts of the answer. */
+/** A call with an `Idempotency-Key`: the texts sent, and texts of the answer. */
 type Call = {
   readonly prompt: string;
   readonly key: string;
@@ -173,7 +173,7 @@ async function answeredCalls(): Promise<readonly Call[]> {
   ];
 }
 
-/** Texts by which a reader of the database could tell, or test a guess of, what was sent with a key. */
+/** Texts from which a reader of the database could learn, or test a guess of, what was sent with a key. */
 async function tracesOf({ prompt, key, body, answers }: Call): Promise<readonly string[]> {
   const hashes =
     body === undefined
@@ -183,7 +183,7 @@ async function tracesOf({ prompt, key, body, answers }: Call): Promise<readonly 
   return [prompt, key, customer.secret, ...hashes, ...images];
 }
 
-test("what is sent and answered with an Idempotency-Key is in no table, no log line and no Redis stream", async () => {
+test("the request and the answer of a call with an Idempotency-Key are in no table, no log line and no Redis stream", async () => {
   const calls = await answeredCalls();
   for (const call of calls) expect((await tracesOf(call)).length).toBeGreaterThan(3);
   const [logged, streamed] = [stack().logged(), await inRedis()];
@@ -195,7 +195,7 @@ test("what is sent and answered with an Idempotency-Key is in no table, no log l
   expect(await placesOf(customer.account)).toContain("idempotency_key.account");
 });
 
-test("the prompt of an image job is in job_content alone until the job ends, and its images there until they expire", async () => {
+test("the prompt of an image job is only in job_content until the job ends, and its images until they expire", async () => {
   services().images.behaviour = { jobs: { processingMs: 60_000, retryAfterSeconds: 0 } };
   const jobs = await imageJob();
   for (const { call } of jobs) {
@@ -223,7 +223,7 @@ test("the prompt of an image job is in job_content alone until the job ends, and
   }
 });
 
-test("a provider that quotes the prompt when it fails is kept where operations.md says, and never logged", async () => {
+test("a provider error that quotes the prompt is stored where operations.md says, and never logged", async () => {
   const prompt = unique("quoted");
   services().images.behaviour = {
     jobs: { processingMs: 10, retryAfterSeconds: 0, failure: `The prompt ${prompt} was refused` },

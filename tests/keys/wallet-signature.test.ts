@@ -59,8 +59,8 @@ const verify = (address: Hex, signature: Hex, message = MESSAGE) =>
 const sign = (message = MESSAGE) => owner.signMessage({ message });
 const withLast = (signature: Hex, byte: string): Hex => `${signature.slice(0, -2)}${byte}` as Hex;
 
-describe("a wallet's own key", () => {
-  test("has signed what it signed, with its last byte as wallets write it: 27 and 28, or 0 and 1", async () => {
+describe("the signature of an ordinary wallet", () => {
+  test("is valid for the text signed, with the last byte as wallets write it: 27 and 28, or 0 and 1", async () => {
     for (let at = 0; at < 4; at++) {
       const message = `${MESSAGE} ${at}`;
       const signature = await sign(message);
@@ -73,13 +73,13 @@ describe("a wallet's own key", () => {
     }
   });
 
-  test("has not signed another text, nor has another wallet signed this one", async () => {
+  test("is invalid for another text or another wallet", async () => {
     const signature = await sign();
     expect(await verify(owner.address, signature, `${MESSAGE} `)).toBe(false);
     expect(await verify(DEPLOYER.address, signature)).toBe(false);
   });
 
-  test("has not signed by the mirror image, the wrong parity, a changed byte, or another length", async () => {
+  test("is invalid as its mirror image, with the wrong parity, a changed byte, or another length", async () => {
     const signature = await sign();
     const { r, s, yParity } = parseSignature(signature);
     const mirrored = concatHex([
@@ -114,8 +114,8 @@ describe("a wallet's own key", () => {
   });
 });
 
-describe("a wallet that is a contract", () => {
-  test("has signed what its contract takes (EIP-1271)", async () => {
+describe("the signature of a contract wallet", () => {
+  test("is valid if its contract accepts it (EIP-1271)", async () => {
     const wallet = await deploy("KeyWallet", owner.address);
     const signature = await sign();
     expect(await verify(wallet, signature)).toBe(true);
@@ -135,14 +135,14 @@ describe("a wallet that is a contract", () => {
     "BulkyWallet",
     "SloppyWallet",
     "WalletFactory",
-  ])("has not signed when it is a %s, and says so in time", async (name) => {
+  ])("is invalid, within the time limit, when the contract is a %s", async (name) => {
     const wallet = await deploy(name);
     const startMs = performance.now();
     expect(await verify(wallet, await sign())).toBe(false);
     expect(performance.now() - startMs).toBeLessThan(scaled(6_000));
   });
 
-  test("changes nothing on chain when it is asked", async () => {
+  test("changes nothing on chain when it is checked", async () => {
     const wallet = await deploy("WritingWallet");
     await verify(wallet, "0x12");
     const storage = await client.getStorageAt({ address: wallet, slot: "0x0" });
@@ -150,7 +150,7 @@ describe("a wallet that is a contract", () => {
   });
 });
 
-describe("a contract that is not there yet (ERC-6492)", () => {
+describe("the signature of a wallet contract before its deployment (ERC-6492)", () => {
   const wrapped = async (factory: Hex, who: Hex, signature: Hex) =>
     serializeErc6492Signature({
       address: factory,
@@ -158,7 +158,7 @@ describe("a contract that is not there yet (ERC-6492)", () => {
       signature,
     });
 
-  test("has signed what it will take", async () => {
+  test("is valid if the deployed contract would accept it", async () => {
     const factory = await deploy("WalletFactory");
     const bytecode = codeOf("KeyWallet", owner.address);
     const wallet = getCreate2Address({ from: factory, salt: zeroHash, bytecode });
@@ -172,7 +172,7 @@ describe("a contract that is not there yet (ERC-6492)", () => {
       false,
     );
     expect(await verify(wallet, signature)).toBe(false);
-    // Deployed meanwhile, it takes the same wrapped signature.
+    // Deployed meanwhile, it accepts the same wrapped signature.
     const client_ = createWalletClient({
       account: privateKeyToAccount(DEPLOYER.privateKey),
       transport: http(url),
@@ -183,7 +183,7 @@ describe("a contract that is not there yet (ERC-6492)", () => {
     expect(await verify(wallet, await wrapped(factory, owner.address, signature))).toBe(true);
   });
 
-  test("has not signed when what is deployed is elsewhere, or nothing is", async () => {
+  test("is invalid when the contract would be deployed elsewhere, or nothing is", async () => {
     const factory = await deploy("WalletFactory");
     const stranger = privateKeyToAccount(generatePrivateKey()).address;
     const signature = await sign();
@@ -206,7 +206,7 @@ describe("a contract that is not there yet (ERC-6492)", () => {
   });
 });
 
-test("a chain that hangs is waited for 5 s, and one that fails is a failure of the chain", async () => {
+test("a chain that hangs is waited for 5 s, and an RPC error is reported as a failure of the chain", async () => {
   const hanging = createServer(() => {});
   ends.unshift(async () => {
     hanging.closeAllConnections();

@@ -42,7 +42,7 @@ describe("an uploaded segment", () => {
     return found;
   };
 
-  // Each row is what is wrong with it, what is changed of a segment that is right, and the status that is owed.
+  // Each row: the fault, the change to a valid segment, and the expected status.
   const FAULTS: readonly (readonly [string, () => object, number])[] = [
     [
       "a proof of which one hash is wrong",
@@ -107,7 +107,7 @@ describe("an uploaded segment", () => {
     ["a body that is too large", () => ({ data: bytes(500_000) }), 413],
   ];
 
-  test.each(FAULTS)("with %s is refused, and nothing of it is kept", async (_what, change, status) => {
+  test.each(FAULTS)("with %s is refused, and no byte of it is stored", async (_what, change, status) => {
     const reply = await publisher.post({ ...valid, ...change() });
     expect([reply.status, await reply.json()]).toEqual([
       status,
@@ -121,7 +121,7 @@ describe("an uploaded segment", () => {
     expect((await fetch(`${stack().origin}/file/info/${other.root}`)).status).toBe(404);
   });
 
-  test("in another type than JSON is refused", async () => {
+  test("with another content type than JSON is refused", async () => {
     const reply = await fetch(`${stack().origin}/file/segment`, {
       method: "POST",
       headers: { "content-type": "text/plain" },
@@ -130,7 +130,7 @@ describe("an uploaded segment", () => {
     expect([reply.status, (await toEnvelope(reply)).code]).toEqual([415, 1]);
   });
 
-  test("that is right is kept behind all that, also again, in any order, by root and by txSeq", async () => {
+  test("that is valid is still stored after all those, repeatedly, in any order, by root and by txSeq", async () => {
     const { tx } = await infoOf(file.root);
     const post = async (body: object) => (await publisher.post(body)).json();
     const done = { code: 0, message: "Success", data: "Succeeded to upload segment" };
@@ -140,14 +140,14 @@ describe("an uploaded segment", () => {
     expect(await infoOf(file.root)).toMatchObject({ uploadedSegNum: 2, finalized: false });
     expect(await post({ root: file.root, ...segment(1) })).toEqual(done);
     expect(await infoOf(file.root)).toMatchObject({ uploadedSegNum: 3, finalized: true });
-    // As clients in Go write it: a pointer that is nil, a root that was not set.
+    // As Go clients write it: a nil pointer, a root that was not set.
     expect(await post({ root: file.root, txSeq: null, expectedReplica: 1, ...segment(1) })).toEqual(done);
     expect(await post({ root: ZERO, txSeq: tx.seq, ...segment(1) })).toEqual(done);
     const small = prepareFile(randomBytes(100));
     await publisher.submit(small);
     const proof = { lemma: [small.root], path: null };
     expect(await post({ root: small.root, txSeq: null, ...small.segments[0], proof })).toEqual(done);
-    // What is whole already stays as it is.
+    // A complete file stays complete.
     expect(await post({ root: file.root, ...segment(1) })).toEqual(done);
     const reply = await fetch(`${stack().origin}/file?root=${file.root}`);
     expect(Buffer.from(await reply.arrayBuffer()).equals(file.content)).toBe(true);
@@ -184,7 +184,7 @@ describe("a path in a folder", () => {
   ];
 
   test.each(PATHS.map(([path, status]) => [path.slice(0, 40), path, status] as const))(
-    "%s is looked up nowhere",
+    "%s is not looked up anywhere",
     async (_start, path, status) => {
       const reply = await rawGet(stack().origin, `/file/${folder.root}/${path}`);
       const { code } = JSON.parse(reply.body.toString());
@@ -194,7 +194,7 @@ describe("a path in a folder", () => {
   );
 });
 
-describe("a hostile manifest", () => {
+describe("a malicious manifest", () => {
   const file = (name: string) => ({ name, type: "file", roots: [ZERO], size: 1 });
   const folderOf = (...entries: unknown[]) => ({ name: "/", type: "directory", entries });
 
@@ -214,17 +214,17 @@ describe("a hostile manifest", () => {
       folderOf(...Array.from({ length: 50_000 }, (_, n) => ({ name: String(n), type: "file" }))),
     ],
     ["text that is no JSON", "{"],
-  ])("with %s is refused, and the process goes on", async (_what, tree) => {
+  ])("with %s is refused, and the process keeps running", async (_what, tree) => {
     const { root } = await publisher.publish(encodeFolder(tree));
     const reply = await fetch(`${stack().origin}/file/${root}/x`);
     expect([reply.status, (await toEnvelope(reply)).code]).toEqual([422, 106]);
-    // As a file it is what it is.
+    // Downloaded as a file it is unchanged.
     expect((await fetch(`${stack().origin}/file?root=${root}`)).status).toBe(200);
   });
 });
 
 describe("a file that was damaged on the disk", () => {
-  test("is not sent: no byte of a damaged segment, and no clean end behind a whole one", async () => {
+  test("is not sent: no byte of a damaged segment, and no clean end after an intact one", async () => {
     const small = await publisher.publish(randomBytes(1_000));
     await damage(small.root, 500);
     const none = await fetch(`${stack().origin}/file?root=${small.root}`);
@@ -238,7 +238,7 @@ describe("a file that was damaged on the disk", () => {
     expect(cut.body.equals(large.content.subarray(0, cut.body.length))).toBe(true);
   });
 
-  test("is still given out by the ranges that are whole", async () => {
+  test("is still served for ranges without damage", async () => {
     const file = await publisher.publish(randomBytes(700_000));
     await damage(file.root, 300_000);
     await rawGet(stack().origin, `/file?root=${file.root}`);
@@ -257,7 +257,7 @@ describe("a file that was damaged on the disk", () => {
     expect(await infoOf(file.root)).toMatchObject({ finalized: false, uploadedSegNum: 2 });
   });
 
-  test("is whole again when its segment is uploaded again", async () => {
+  test("is repaired when its segment is uploaded again", async () => {
     const file = await publisher.publish(randomBytes(700_000));
     await damage(file.root, 300_000);
     await rawGet(stack().origin, `/file?root=${file.root}`);
@@ -273,7 +273,7 @@ describe("a client", () => {
   let path: string;
   let sizeBytes: number;
 
-  // A small file 64 times is a large one.
+  // A small file 64 times in place of a large one.
   beforeAll(async () => {
     const { root } = await publisher.publish(randomBytes(700_000));
     sizeBytes = 64 * 700_000;
@@ -282,14 +282,14 @@ describe("a client", () => {
     path = `/file/${folder.root}/large`;
   });
 
-  test("that reads nothing is let go after its time", async () => {
+  test("that reads nothing is disconnected after the timeout", async () => {
     const { socket, ours } = await ask(path);
     await until(() => ours.destroyed);
     expect(ours.bytesWritten).toBeLessThan(sizeBytes);
     socket.destroy();
   });
 
-  test("that pauses for less than that gets all of it", async () => {
+  test("that pauses for less than the timeout receives the whole file", async () => {
     const { socket, ours } = await ask(path);
     let [received, pauses] = [0, 0];
     for await (const chunk of socket) {
@@ -301,7 +301,7 @@ describe("a client", () => {
     ours.destroy();
   });
 
-  test("that leaves is read for no longer", async () => {
+  test("that disconnects ends the reading of segments for it", async () => {
     const { socket, ours } = await ask(path);
     await once(socket, "readable");
     socket.destroy();
@@ -321,7 +321,7 @@ async function ask(path: string): Promise<{ readonly socket: Socket; readonly ou
   return { socket, ours };
 }
 
-describe("what names a file", () => {
+describe("a file id", () => {
   test.each([
     ["txSeq=-1"],
     ["txSeq=1.5"],
@@ -346,7 +346,7 @@ describe("what names a file", () => {
   });
 
   test.each([["-1"], ["1.5"], ["0x1"], ["info"], [`0x${"g".repeat(64)}`]])(
-    "cannot be %s in a path",
+    "in a path cannot be %s",
     async (cid) => {
       for (const path of [`/file/info/${cid}`, `/file/${cid}/a`]) {
         const reply = await fetch(`${stack().origin}${path}`);
@@ -356,7 +356,7 @@ describe("what names a file", () => {
   );
 });
 
-/** Turns a byte over of what is kept of a file. */
+/** Flips a byte of a stored file. */
 async function damage(root: string, at: number): Promise<void> {
   const folder = join(stack().app.config.DATA_DIR, "storage");
   const names = await readdir(folder, { recursive: true });

@@ -10,7 +10,7 @@ const UPLOAD = "mutation ($input: SegmentInput!) { uploadSegment(input: $input) 
 
 type Envelope = { readonly code: number; readonly message: string; readonly data: string | null };
 
-test("a file that is not found has one text on REST, JSON-RPC and the graph", async () => {
+test("the error for a file that is not found has one text on REST, JSON-RPC and GraphQL", async () => {
   const file = prepareFile(randomBytes(600));
   const { origin } = stack();
   const input = { root: file.root, ...file.segments[0] };
@@ -32,7 +32,7 @@ test("a file that is not found has one text on REST, JSON-RPC and the graph", as
   expect(body.error).toMatchObject({ code: -32_000, message: "file not found" });
 });
 
-test("a file that is not here in full has one text on REST and the graph", async () => {
+test("the error for an incomplete file has one text on REST and GraphQL", async () => {
   const file = prepareFile(randomBytes(600_000));
   const { origin } = stack();
   await (await startPublisher(stack())).submit(file);

@@ -20,10 +20,10 @@ import { describeDatabases, openTestDatabase } from "../support/servers/database
 import { until } from "../support/until.ts";
 
 const sender = DEMO_USER.address.toLowerCase();
-/** Whom submissions name: anyone may name anyone. */
+/** The submitter that submissions name, which may be any address. */
 const named = "0x1111111111111111111111111111111111111111";
 
-test("one file among thousands is found by reading one, though the database knows nothing of how they are spread", async () => {
+test("one file among thousands is found with few index reads, without table statistics", async () => {
   const database = await openTestDatabase("embedded");
   await database.rows(`
     insert into submission (chain_id, tx_seq, root, submitter, identity, size_bytes, start_entry_index, sectors, tags,
@@ -38,7 +38,7 @@ test("one file among thousands is found by reading one, though the database know
   expect((await entriesRead(database)) - before).toBeLessThan(20);
 });
 
-/** How many entries of the indexes of submissions were read so far. */
+/** The number of index entries of submissions read so far. */
 async function entriesRead(database: Database): Promise<number> {
   await database.rows("select pg_stat_force_next_flush()");
   const [row] = await database.rows<{ read: number }>(
@@ -48,7 +48,7 @@ async function entriesRead(database: Database): Promise<number> {
 }
 
 describeDatabases("files", (kind) => {
-  test("a file that was submitted is found by its root and its sequence number, under both ABIs of Flow", async () => {
+  test("a submitted file is found by its root and its sequence number, under both ABIs of Flow", async () => {
     const { submissions, submit, scanned } = await startStorage(await openTestDatabase(kind));
     const nodes = [newNode(2), newNode(0)];
     const root = fileRoot(nodes);
@@ -80,7 +80,7 @@ describeDatabases("files", (kind) => {
     });
   });
 
-  test("lists are paged from the newest on", async () => {
+  test("lists are paged, newest first", async () => {
     const { submissions, submit, scanned } = await startStorage(await openTestDatabase(kind));
     const nodes = [newNode(0)];
     for (let turn = 0; turn < 3; turn++) await submit({ sizeBytes: 5n, nodes });
@@ -103,7 +103,7 @@ describeDatabases("files", (kind) => {
     });
   });
 
-  test("submissions are read with their signers also from an endpoint that answers few calls at a time", async () => {
+  test("submissions are read with their signers, also from an endpoint that answers few calls at a time", async () => {
     let calls = 0;
     const { submissions, submit, scanned } = await startStorage(await openTestDatabase(kind), ({ method }) =>
       method === "eth_getTransactionByHash" && ++calls % 3 > 0
@@ -116,7 +116,7 @@ describeDatabases("files", (kind) => {
     expect(rows.map(({ txSeq }) => txSeq)).toEqual([3n, 2n, 1n, 0n]);
   });
 
-  test("a submission that a reorganisation takes away is gone, and another may take its sequence number", async () => {
+  test("a reorged-out submission is removed, and another may take its sequence number", async () => {
     const database = await openTestDatabase(kind);
     const { chain, submissions, submit, scanned } = await startStorage(database);
     const [lost, kept] = [newNode(0), newNode(1)];

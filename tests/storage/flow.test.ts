@@ -10,7 +10,7 @@ const stack = useStack();
 
 type Info = { readonly data: { readonly finalized: boolean; readonly uploadedSegNum: number } | null };
 
-test("a file whose submission the chain takes back is gone, and is whole again with the next one, without an upload", async () => {
+test("a file whose submission is reverted is gone, and is complete again with the next submission, without an upload", async () => {
   const publisher = await startPublisher(stack());
   const file = await publisher.publish(randomBytes(700_000));
   const { app, origin, rpcUrl } = stack();
@@ -47,7 +47,7 @@ test("a file whose submission the chain takes back is gone, and is whole again w
   expect(steps.map(({ sequence }) => Number(sequence))).toEqual([1, 2, 3, 4, 5, 6, 7]);
 });
 
-test("segments that came before their submission count once the chain has it", async () => {
+test("segments that arrived before their submission count once it is on chain", async () => {
   const publisher = await startPublisher(stack());
   const { app } = stack();
   const file = prepareFile(randomBytes(300_000));

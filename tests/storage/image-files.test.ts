@@ -9,7 +9,7 @@ import { until } from "../support/until.ts";
 const stack = useStack({ STORE_JOB_IMAGES: "on" });
 useServices(stack, ["images"]);
 
-test("images of jobs become stored files that the router's wallet pays for once each, and the job leads to them", async () => {
+test("job images become stored files that the router's wallet pays for once each, and the job links to them", async () => {
   const { app, origin } = stack();
   const { secret } = await seedAccount(app.database, 10n ** 9n);
   const made = async () => {
@@ -34,7 +34,7 @@ test("images of jobs become stored files that the router's wallet pays for once 
     expect(reply.headers.get("content-type")).toBe("image/png");
     expect(Buffer.from(await reply.arrayBuffer()).equals(content)).toBe(true);
   }
-  // The same images once more cost nothing more.
+  // The same images again cost nothing more.
   const submitted = await app.submissions.nextTxSeq();
   expect((await made()).map(({ root }: { root: string }) => root)).toEqual(
     images.map(({ root }: { root: string }) => root),

@@ -31,7 +31,7 @@ const HOUR_MS = 3_600_000;
 const log = createLogger("silent");
 
 describeDatabases("the replay of key-value transactions", (kind) => {
-  test("of two processes each decides a part, and every transaction is decided once", async () => {
+  test("two processes share the work, and every transaction is decided once", async () => {
     const chain = await startChain(await openTestDatabase(kind));
     for (let at = 0; at < 12; at++) await chain.submit(ALICE, [set("k", `v${at}`), set(`k${at}`, "v")]);
     const [one, two] = [chain.runner(), chain.runner()];
@@ -46,7 +46,7 @@ describeDatabases("the replay of key-value transactions", (kind) => {
     expect(await chain.text("k", 7n)).toBe("v7");
   });
 
-  test("a process that dies before it commits has done nothing, and one that dies behind has done it once", async () => {
+  test("a process that dies before its commit has done nothing, and one that dies after it has done it once", async () => {
     const chain = await startChain(await openTestDatabase(kind));
     await chain.submit(ALICE, [set("k", "v")]);
     const dying = (when: "before" | "behind") =>
@@ -63,7 +63,7 @@ describeDatabases("the replay of key-value transactions", (kind) => {
     expect([await chain.text("k"), rows.length]).toEqual(["v", 1]);
   });
 
-  test("what a reorganisation takes away is as if it had never been, and another takes its number", async () => {
+  test("a reverted transaction leaves no trace, and another takes its sequence number", async () => {
     const chain = await startChain(await openTestDatabase(kind));
     await chain.submit(ALICE, [set("k", "kept")]);
     await chain.submit(ALICE, [set("k", "lost"), { ...set("k", "v"), streamId: OTHER }]);
@@ -77,7 +77,7 @@ describeDatabases("the replay of key-value transactions", (kind) => {
       hasWritePermission: true,
     });
     expect(await chain.kv.stream(OTHER)).toBeUndefined();
-    // The stream is new again, so that somebody else may be its first writer.
+    // The stream is new again, so another account may be its first writer.
     await chain.submit(BOB, [{ ...set("k", "bob"), streamId: OTHER }]);
     await runner.pass();
     expect(await chain.kv.rights(BOB, { streamId: OTHER })).toMatchObject({ isAdmin: true });
@@ -93,7 +93,7 @@ describeDatabases("the replay of key-value transactions", (kind) => {
     expect(told).toHaveLength(6);
   });
 
-  test("a decision that was made while its block went is dropped", async () => {
+  test("a decision is dropped if its block was reverted meanwhile", async () => {
     const chain = await startChain(await openTestDatabase(kind));
     await chain.submit(ALICE, [set("k", "v")]);
     const late = chain.runner({
@@ -110,7 +110,7 @@ describeDatabases("the replay of key-value transactions", (kind) => {
     expect(await chain.text("k")).toBe("bob");
   });
 
-  test("a file that never comes fails its transaction in the end, and then those behind it go on", async () => {
+  test("a file that never arrives fails its transaction at the deadline, and then the following ones continue", async () => {
     const chain = await startChain(await openTestDatabase(kind));
     await chain.submit(ALICE, [set("k", "never")], { isUploaded: false });
     await chain.submit(ALICE, [set("k", "later")]);
@@ -123,7 +123,7 @@ describeDatabases("the replay of key-value transactions", (kind) => {
     expect(await chain.text("k")).toBe("later");
   });
 
-  test("nobody makes a stream of others wait for a file that never comes", async () => {
+  test("one account cannot block the streams of others with a file that never arrives", async () => {
     const chain = await startChain(await openTestDatabase(kind));
     await chain.submit(ALICE, [set("k", "1")]);
     await chain.submit(BOB, [set("k", "never")], { isUploaded: false });
@@ -146,7 +146,7 @@ describeDatabases("the replay of key-value transactions", (kind) => {
     expect(await chain.results()).toEqual(["Commit"]);
   });
 
-  test("a transaction that reads a stream waits for those before it there", async () => {
+  test("a transaction that reads a stream waits for earlier ones on that stream", async () => {
     const chain = await startChain(await openTestDatabase(kind));
     await chain.submit(ALICE, [set("k", "1")]);
     const late = await chain.submit(ALICE, [set("k", "2")], { isUploaded: false });
@@ -160,7 +160,7 @@ describeDatabases("the replay of key-value transactions", (kind) => {
     expect(await chain.results()).toEqual(["Commit", "Commit", "VersionConfliction"]);
   });
 
-  test("only streams that are held are replayed, and holding others replays from the beginning", async () => {
+  test("only configured streams are replayed, and adding streams replays from the beginning", async () => {
     const chain = await startChain(await openTestDatabase(kind), [STREAM]);
     await chain.submit(ALICE, [set("k", "v")]);
     await chain.submit(ALICE, [{ ...set("k", "other"), streamId: OTHER }]);
@@ -177,7 +177,7 @@ describeDatabases("the replay of key-value transactions", (kind) => {
     expect(await chain.results()).toHaveLength(3);
   });
 
-  test("encrypted files are read with either kind of key, plain ones beside them, and foreign ones are none", async () => {
+  test("encrypted files are read with either kind of key, next to plain ones, and undecryptable ones are ignored", async () => {
     const key = Buffer.alloc(32, 7);
     const recipient = createECDH("secp256k1");
     recipient.generateKeys();
@@ -197,7 +197,7 @@ describeDatabases("the replay of key-value transactions", (kind) => {
     expect([await chain.text("k", 1n), await chain.text("k")]).toEqual(["symmetric", "sealed"]);
   });
 
-  test("a transaction of thousands of keys is one version, whatever statements it takes", async () => {
+  test("a transaction of thousands of keys is one version, however many statements it takes", async () => {
     const chain = await startChain(await openTestDatabase(kind));
     const writes = Array.from({ length: 3_000 }, (_, at) => set(`key-${at}`, String(at)));
     await chain.submit(ALICE, writes);
@@ -225,7 +225,7 @@ type Submitting = {
   readonly encrypt?: (bytes: Buffer) => Buffer;
 };
 
-/** Submissions as the watcher writes them, a block each from block 1 on, and their files. */
+/** Submissions as the watcher writes them, one block each from block 1 on, and their files. */
 async function startChain(database: Database, held: HeldStreams = "all", keys: ReaderKeys = {}) {
   const files = new Map<bigint, Buffer>();
   const uploaded = new Set<bigint>();
@@ -298,7 +298,7 @@ async function startChain(database: Database, held: HeldStreams = "all", keys: R
       await database.transaction((tx) => insertSubmissions(tx, [submission]));
       return txSeq;
     },
-    /** Takes back the blocks from `from` on, as the watcher does. */
+    /** Reverts the blocks from `from` on, as the watcher does. */
     async reorganise(from: bigint): Promise<void> {
       branch++;
       next = from - 1n;

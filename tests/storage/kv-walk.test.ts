@@ -9,7 +9,7 @@ import { describeDatabases, openTestDatabase } from "../support/servers/database
 const CHAIN = 16_602;
 const SENDER: Hex = `0x${"a1".repeat(20)}`;
 
-// Few letters, so that keys often share their beginnings, and lengths around what is indexed (512 bytes).
+// Few letters, so that keys often share prefixes, and lengths around the indexed length (512 bytes).
 const key = fc
   .tuple(
     fc.constantFrom(0, 0, 0, 510, 511, 512, 513),
@@ -35,8 +35,8 @@ const question = fc.record({
   limit: fc.integer({ min: 1, max: 5 }),
 });
 
-describeDatabases("walking the keys of a stream", (kind) => {
-  test("finds what a sorted list of the newest versions has, from any key in any direction", async () => {
+describeDatabases("iterating over the keys of a stream", (kind) => {
+  test("matches a sorted list of the newest versions, from any key in any direction", async () => {
     const database = await openTestDatabase(kind);
     let next = 1n;
     await fc.assert(
@@ -108,7 +108,7 @@ describeDatabases("walking the keys of a stream", (kind) => {
     );
   });
 
-  test("does not pass over endless deleted keys in one go, and says so", async () => {
+  test("does not scan an unlimited number of deleted keys in one call, and says so", async () => {
     const database = await openTestDatabase(kind);
     const streamId: Hex = `0x${"1".repeat(64)}`;
     await database.rows(
@@ -125,8 +125,8 @@ describeDatabases("walking the keys of a stream", (kind) => {
   });
 });
 
-describeDatabases("a page of keys that are large", (kind) => {
-  test("ends with 4 MiB, says that there is more, and the pages together have every key once", async () => {
+describeDatabases("a page of large keys", (kind) => {
+  test("ends at 4 MiB and says that there is more, and the pages together have every key once", async () => {
     const database = await openTestDatabase(kind);
     const streamId: Hex = `0x${"6".repeat(64)}`;
     await database.rows(

@@ -14,7 +14,7 @@ const bytes = (text: string) => Buffer.from(text);
 describeDatabases("key-value streams", (kind) => {
   const stack = useStack({ KV_DATA_WAIT_MS: "3600000", KV_ENCRYPTION_KEY: KEY }, kind);
 
-  test("what is written is read at once, and as of every version it ever had", async () => {
+  test("a committed write is readable at once, and at every earlier version", async () => {
     const { app, rpcUrl } = stack();
     const writer = await newWriter(rpcUrl);
     const streamId = newStream();
@@ -32,11 +32,11 @@ describeDatabases("key-value streams", (kind) => {
     expect(await textAt(streamId, "place")).toBe("here");
   });
 
-  test("keys are walked up and down in the order of their bytes, without those that are deleted", async () => {
+  test("keys are iterated in both directions in byte order, without deleted ones", async () => {
     const { app, rpcUrl } = stack();
     const writer = await newWriter(rpcUrl);
     const streamId = newStream();
-    // Keys longer than what is indexed differ only behind that.
+    // Keys longer than the indexed prefix, which differ only after it.
     const keys = ["a", "a/1", "a/2", "b", "z".repeat(600), `${"z".repeat(600)}!`, "\u00ff"].map(bytes);
     const before = await write(app, writer, {
       writes: [...keys].reverse().map((key) => ({ streamId, key, value: bytes("v") })),
@@ -59,7 +59,7 @@ describeDatabases("key-value streams", (kind) => {
     expect((await app.kv.neighbour({ ...where, direction: "down" }))?.key).toEqual(bytes("\u00ff"));
   });
 
-  test("a list of keys is paged, and its cursors are of its stream", async () => {
+  test("a list of keys is paged, and its cursors are valid only for its stream", async () => {
     const { app, rpcUrl } = stack();
     const [writer, streamId] = [await newWriter(rpcUrl), newStream()];
     const keys = ["1", "2", "3"].map(bytes);
@@ -79,7 +79,7 @@ describeDatabases("key-value streams", (kind) => {
     });
   });
 
-  test("only its admin and its writers write to a stream, and a special key has writers of its own", async () => {
+  test("only the admin and the writers of a stream may write to it, and a special key has its own writers", async () => {
     const { app, rpcUrl } = stack();
     const [admin, writer, other] = await Promise.all([
       newWriter(rpcUrl),
@@ -118,12 +118,12 @@ describeDatabases("key-value streams", (kind) => {
     expect(await resultOf(app, await by(writer, key))).toBe("SenderNoWritePermission");
   });
 
-  test("who signed the transaction is who writes, whatever name the submission carries", async () => {
+  test("the signer of the transaction is the writer, whatever submitter the submission names", async () => {
     const { app, rpcUrl } = stack();
     const [admin, thief] = await Promise.all([newWriter(rpcUrl), newWriter(rpcUrl)]);
     const streamId = newStream();
     await write(app, admin, { writes: [{ streamId, key: bytes("k"), value: bytes("mine") }] });
-    // Prepared in the admin's name, sent by somebody else.
+    // Prepared in the admin's name, sent by another account.
     const writes = [{ streamId, key: bytes("k"), value: bytes("stolen") }];
     const forged = await app.kvWrites.prepare({ reads: [], writes, controls: [], from: admin.address });
     const txSeq = await submit(thief, forged);
@@ -132,7 +132,7 @@ describeDatabases("key-value streams", (kind) => {
     expect(await textAt(streamId, "k")).toBe("mine");
   });
 
-  test("of two who saw the same version the second is told of the conflict, and writes nothing", async () => {
+  test("of two transactions based on the same version, the second gets a conflict and writes nothing", async () => {
     const { app, rpcUrl } = stack();
     const [writer, streamId] = [await newWriter(rpcUrl), newStream()];
     const set = (value: string) => [{ streamId, key: bytes("k"), value: bytes(value) }];
@@ -151,7 +151,7 @@ describeDatabases("key-value streams", (kind) => {
     expect(await app.kv.entry(streamId, bytes("other"))).toBeUndefined();
   });
 
-  test("a transaction without its file holds up those behind it on its streams, and no others", async () => {
+  test("a transaction whose file is missing blocks later ones on its streams, and no others", async () => {
     const { app, rpcUrl } = stack();
     const [writer, streamId, free] = [await newWriter(rpcUrl), newStream(), newStream()];
     const set = (id: Hex, value: string) => [{ streamId: id, key: bytes("k"), value: bytes(value) }];
@@ -174,7 +174,7 @@ describeDatabases("key-value streams", (kind) => {
     expect(await app.kv.progress()).toMatchObject({ nextSeq: await app.submissions.nextTxSeq() });
   });
 
-  test("a file that is no transaction is refused by its result, and one without a tag is none", async () => {
+  test("a file that is not a transaction is refused by its result, and one without a tag is ignored", async () => {
     const { app, rpcUrl } = stack();
     const [writer, streamId] = [await newWriter(rpcUrl), newStream()];
     const tags: Hex = `0xdf2ff3bb0af36c6384e6206552a4ed807f6f6a26e7d0aa6bff772ddc9d4307aa${streamId.slice(2)}`;
@@ -191,7 +191,7 @@ describeDatabases("key-value streams", (kind) => {
     expect(await app.kv.stream(streamId)).toBeUndefined();
   });
 
-  test("what a reorganisation of the chain takes away is taken back, and told", async () => {
+  test("a reverted transaction is undone, and an event says so", async () => {
     const { app, rpcUrl } = stack();
     const [writer, streamId] = [await newWriter(rpcUrl), newStream()];
     const set = (value: string) => [{ streamId, key: bytes("k"), value: bytes(value) }];

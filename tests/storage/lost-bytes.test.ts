@@ -9,7 +9,7 @@ import { describeDatabases, openTestDatabase } from "../support/servers/database
 import { found, newFile, type OwnFile, openDisk, submit, upload } from "../support/storage/stored-files.ts";
 import { until } from "../support/until.ts";
 
-describeDatabases("bytes that are lost under a running storage node", (kind) => {
+describeDatabases("bytes lost under a running storage node", (kind) => {
   const ends: (() => Promise<void>)[] = [];
   let database: Database;
   beforeAll(async () => {
@@ -61,7 +61,7 @@ describeDatabases("bytes that are lost under a running storage node", (kind) => 
     await expectOnDisk(node, file);
   });
 
-  test("a file is not called finalized while its bytes are gone, and asked for as a whole", async () => {
+  test("a file is not reported as finalized while its bytes are missing, and all segments are requested again", async () => {
     const { node, file, path } = await stored();
     rmSync(path);
     await until(async () =>
@@ -73,7 +73,7 @@ describeDatabases("bytes that are lost under a running storage node", (kind) => 
     await expectOnDisk(node, file);
   });
 
-  test("a file that is deleted in the middle of its upload is not finalized by the rest of it", async () => {
+  test("a file deleted in the middle of its upload is not finalized by the rest of it", async () => {
     const node = openDisk(database);
     const file = newFile(5 * SEGMENT_BYTES);
     await submit(database, node, file);
@@ -85,7 +85,7 @@ describeDatabases("bytes that are lost under a running storage node", (kind) => 
     await expectOnDisk(node, file);
   });
 
-  test("a file that is put back by a copy is read and written in its place", async () => {
+  test("a file restored from a copy is read and written in its place", async () => {
     const { node, file, path } = await stored();
     copyFileSync(path, `${path}.copy`);
     renameSync(`${path}.copy`, path);
@@ -93,7 +93,7 @@ describeDatabases("bytes that are lost under a running storage node", (kind) => 
     await expectOnDisk(node, file);
   });
 
-  test("one damaged segment is asked for again, and the others are read meanwhile", async () => {
+  test("one damaged segment is requested again, and the others stay readable meanwhile", async () => {
     const { node, file, path } = await stored();
     await damage(path, 3 * SEGMENT_BYTES + 5);
     await expect(node.read(await found(node, file), 3)).rejects.toMatchObject({
@@ -110,7 +110,7 @@ describeDatabases("bytes that are lost under a running storage node", (kind) => 
     await expectOnDisk(node, file);
   });
 
-  test("a damaged segment that nobody read is written again when it is uploaded again", async () => {
+  test("a damaged segment that was never read is written again when it is uploaded again", async () => {
     for (const segments of [1, 5]) {
       const { node, file, path } = await stored(segments);
       await damage(path, 9);
@@ -120,7 +120,7 @@ describeDatabases("bytes that are lost under a running storage node", (kind) => 
     }
   });
 
-  /** Whoever opens the folder anew reads the whole file. */
+  /** A process that opens the folder anew reads the whole file. */
   async function expectOnDisk({ folder }: DiskNode & { readonly folder: string }, file: OwnFile) {
     const reader = openDisk(database, { folder });
     const here = await found(reader, file);
@@ -135,7 +135,7 @@ describeDatabases("bytes that are lost under a running storage node", (kind) => 
 function dataOf(folder: string, file: OwnFile): string {
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
   const name = names.find((path) => path.includes(`${file.root.slice(2)}-`) && !path.endsWith(".roots"));
-  if (!name) throw new Error("its bytes are nowhere");
+  if (!name) throw new Error("its bytes are missing");
   return join(folder, name);
 }
 

@@ -29,7 +29,7 @@ describeDatabases("the storage node on disk", (kind) => {
     for (const end of ends) await end();
   });
 
-  test("a file that is submitted and complete is finalized, and reads as it was", async () => {
+  test("a submitted and complete file is finalized, and reads as uploaded", async () => {
     const node = openDisk(database);
     for (const size of [1, 256, 700 * KIB, SEGMENT_BYTES, 4_194_305]) {
       const file = newFile(size);
@@ -47,7 +47,7 @@ describeDatabases("the storage node on disk", (kind) => {
     }
   });
 
-  test("segments count once, however often and at once they come", async () => {
+  test("segments count once, however often and concurrently they arrive", async () => {
     const told: NodeFile[] = [];
     const node = openDisk(database, { progressed: async (_tx, files) => void told.push(...files) });
     const file = newFile(1_300 * KIB);
@@ -64,7 +64,7 @@ describeDatabases("the storage node on disk", (kind) => {
     expect(await node.put(file.segment(0))).toMatchObject({ kind: "finalized" });
   });
 
-  test("what is wrong is refused with its part, and nothing of it is kept", async () => {
+  test("an invalid segment is refused with the faulty field, and none of it is stored", async () => {
     const node = openDisk(database);
     const [file, other] = [newFile(5 * SEGMENT_BYTES - 3), newFile(5 * SEGMENT_BYTES - 3)];
     const txSeq = await submit(database, node, file);
@@ -104,7 +104,7 @@ describeDatabases("the storage node on disk", (kind) => {
     expect(await node.put(good, txSeq)).toMatchObject({ kind: "stored", file: { uploadedSegments: 1 } });
   });
 
-  test("segments may come before their submission, up to 10 MiB a file", async () => {
+  test("segments may arrive before their submission, up to 10 MiB per file", async () => {
     const told: NodeFile[] = [];
     const node = openDisk(database, { progressed: async (_tx, files) => void told.push(...files) });
     const file = newFile(600 * KIB);
@@ -120,10 +120,10 @@ describeDatabases("the storage node on disk", (kind) => {
     expect(await found(node, file)).toMatchObject({ txSeq, isCached: false, finalized: true });
   });
 
-  test("a false size before the submission harms nobody who knows the true one", async () => {
+  test("a false size before the submission does not affect an upload with the true size", async () => {
     const node = openDisk(database);
     const file = newFile(5 * SEGMENT_BYTES);
-    // The fifth segment of five hangs where the third of three would.
+    // The fifth segment of five, at the place of the third of three.
     await node.put({ ...file.segment(4), index: 2, sizeBytes: 3 * SEGMENT_BYTES });
     expect(await found(node, file)).toMatchObject({ finalized: false });
     await submit(database, node, file);
@@ -133,7 +133,7 @@ describeDatabases("the storage node on disk", (kind) => {
     expect((await node.read(here, 2)).equals(file.segment(2).data)).toBe(true);
   });
 
-  test("a submission that lies about a file's shape does not stand before the true one", async () => {
+  test("a submission with a false file shape does not hide the true one", async () => {
     const node = openDisk(database);
     const file = newFile(5 * SEGMENT_BYTES);
     await submit(database, node, file, { sizeBytes: 256, sectors: 1 });
@@ -142,7 +142,7 @@ describeDatabases("the storage node on disk", (kind) => {
     expect(await found(node, file)).toMatchObject({ txSeq, sizeBytes: 5 * SEGMENT_BYTES, finalized: true });
   });
 
-  test("files that differ in how many zeros end them share their bytes", async () => {
+  test("files that differ only in their trailing zeros share their bytes", async () => {
     const node = openDisk(database);
     const bytes = Buffer.concat([Buffer.alloc(16 * SEGMENT_BYTES, 7), Buffer.from("end")]);
     const short = newFile(bytes);
@@ -152,13 +152,13 @@ describeDatabases("the storage node on disk", (kind) => {
     expect(long.tree.shape.segments).toBe(short.tree.shape.segments + 1);
     await upload(node, short);
     const [first, second] = await node.find([{ txSeq: shortSeq }, { txSeq: longSeq }]);
-    if (!first || !second) throw new Error("they are not there");
+    if (!first || !second) throw new Error("they are missing");
     expect([first.finalized, second.finalized, second.uploadedSegments]).toEqual([true, true, 18]);
     expect((await node.read(second, 17)).equals(Buffer.alloc(SEGMENT_BYTES))).toBe(true);
     expect((await node.read(second, 16)).subarray(0, 4).toString()).toBe("end\0");
   });
 
-  test("another process on the same folder goes on where one was", async () => {
+  test("another process on the same folder continues from the stored state", async () => {
     const file = newFile(5 * SEGMENT_BYTES);
     const first = openDisk(database);
     await submit(database, first, file);
@@ -175,7 +175,7 @@ describeDatabases("the storage node on disk", (kind) => {
     }
   });
 
-  test("a reorganisation takes finality away, and the bytes stay for the next submission", async () => {
+  test("a reorg revokes finality, and the bytes stay for the next submission", async () => {
     const node = openDisk(database);
     const file = newFile(300 * KIB);
     await submit(database, node, file);
@@ -187,7 +187,7 @@ describeDatabases("the storage node on disk", (kind) => {
     expect((await found(node, file)).finalized).toBe(true);
   });
 
-  test("a reorganisation that another process saw is heard of within seconds", async () => {
+  test("a reorg seen by another process takes effect within seconds", async () => {
     const watching = openDisk(database);
     const serving = openDisk(database, { folder: watching.folder });
     const file = newFile(300 * KIB);
@@ -198,7 +198,7 @@ describeDatabases("the storage node on disk", (kind) => {
     await until(async () => expect(await found(serving, file)).toMatchObject({ finalized: false }));
   });
 
-  test("of files that were found, one statement asks whether all are as they were", async () => {
+  test("one statement checks whether all previously found files are unchanged", async () => {
     const node = openDisk(database);
     const files = Array.from({ length: 20 }, () => newFile(100));
     for (const file of files) await submit(database, node, file);
@@ -211,7 +211,7 @@ describeDatabases("the storage node on disk", (kind) => {
     rows.mockRestore();
   });
 
-  test("what nobody submits is deleted after its time, and may come again", async () => {
+  test("segments that are never submitted are deleted after their retention time, and may be uploaded again", async () => {
     const database = await openTestDatabase(kind);
     const node = openDisk(database);
     const [lost, kept, late] = [newFile(600 * KIB), newFile(600 * KIB), newFile(200)];
@@ -221,7 +221,7 @@ describeDatabases("the storage node on disk", (kind) => {
       "update held_file set unsubmitted_since = now() - interval '25 hours' where root <> $1",
       [kept.root],
     );
-    // Its submission came in a transaction that did not see the file.
+    // Its submission was written in a transaction that did not see the file.
     await submit(database, undefined, late);
     expect(await node.sweep()).toBe(1);
     expect(await node.find([{ root: lost.root }])).toEqual([undefined]);
@@ -233,7 +233,7 @@ describeDatabases("the storage node on disk", (kind) => {
     expect(await found(node, lost)).toMatchObject({ isCached: true, uploadedSegments: 3 });
   });
 
-  test("no more is kept than the quota, and a tenth of it of what nobody paid for", async () => {
+  test("the quota is never exceeded, and unpaid segments use at most a tenth of it", async () => {
     const database = await openTestDatabase(kind);
     const node = openDisk(database, { quotaBytes: 4 * 2 ** 20 });
     const [early, paid, more] = [newFile(300 * KIB), newFile(3 * 2 ** 20), newFile(2 * 2 ** 20)];
@@ -247,7 +247,7 @@ describeDatabases("the storage node on disk", (kind) => {
     expect((await usage(database)).unsubmitted).toBe(0);
   });
 
-  test("a segment that rots is noticed, never sent, and heals by being uploaded again", async () => {
+  test("a corrupted segment is detected, never sent, and repaired by another upload", async () => {
     const node = openDisk(database);
     const file = newFile(5 * SEGMENT_BYTES);
     await submit(database, node, file);
@@ -265,7 +265,7 @@ describeDatabases("the storage node on disk", (kind) => {
     expect((await node.read(healed, 3)).equals(file.segment(3).data)).toBe(true);
   });
 
-  test("damaged segment roots are made anew out of the bytes", async () => {
+  test("damaged segment roots are recomputed from the bytes", async () => {
     const file = newFile(5 * SEGMENT_BYTES);
     const writer = openDisk(database);
     await submit(database, writer, file);
@@ -282,7 +282,7 @@ describeDatabases("the storage node on disk", (kind) => {
     }
   });
 
-  test("bytes that are gone altogether are missing, and the upload begins anew", async () => {
+  test("segments whose bytes are gone are reported missing, and the upload starts again", async () => {
     const file = newFile(300);
     const writer = openDisk(database);
     await submit(database, writer, file);
@@ -304,7 +304,7 @@ function filesIn(folder: string): readonly string[] {
 function dataOf(folder: string, file: OwnFile): string {
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
   const name = names.find((path) => path.includes(`${file.root.slice(2)}-`) && !path.endsWith(".roots"));
-  if (!name) throw new Error("its bytes are nowhere");
+  if (!name) throw new Error("its bytes are missing");
   return name;
 }
 

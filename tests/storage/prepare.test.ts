@@ -10,12 +10,12 @@ import { UploadsService } from "../../src/storage/uploads.service.ts";
 import { startChain } from "../support/chain/chain.ts";
 import { startRpcProxy, type Verdict } from "../support/chain/rpc-proxy.ts";
 
-/** A wallet that has nothing. */
+/** A wallet without balance. */
 const from: Hex = "0x2222222222222222222222222222222222222222";
 const content = Buffer.from("prepared");
 const REVERTED = { error: { code: 3, message: "execution reverted", data: "0x" } } as const;
 
-test("an upload is prepared for the Flow that there is, whatever the wallet has, and says when it would be reverted", async () => {
+test("an upload is prepared for the current Flow contract, whatever the wallet's balance, and says when it would revert", async () => {
   const { uploads, judge } = await start();
   const prepare = async (more: object = {}) =>
     (await uploads.prepare({ content, from, ...more })).transaction;
@@ -37,7 +37,7 @@ test("an upload is prepared for the Flow that there is, whatever the wallet has,
     "The chain would revert this transaction now: Pausable: paused.",
   ]);
 
-  // An endpoint that cannot try it is no reason not to prepare it.
+  // An endpoint that cannot simulate the transaction does not prevent preparing it.
   judge((data) =>
     /^0x(bc8c11f8|ef3e12dc)/.test(data)
       ? { error: { code: -32_602, message: "too many arguments" } }
@@ -46,7 +46,7 @@ test("an upload is prepared for the Flow that there is, whatever the wallet has,
   expect(await prepare()).toMatchObject({ data: expect.stringMatching(/^0xbc8c11f8/), warnings: [] });
 });
 
-test("without the chain nothing is prepared, and it is said why", async () => {
+test("without the chain nothing is prepared, and the error says why", async () => {
   const { uploads, judge } = await start();
   judge(() => "cut");
   await expect(uploads.prepare({ content, from })).rejects.toMatchObject({ code: "chain_error" });
@@ -69,7 +69,7 @@ async function start() {
   const uploads = new UploadsService({ node, flow, chainId: 16_602 } as never);
   return {
     uploads,
-    /** Decides on calls of contracts by their data. */
+    /** Decides on contract calls by their data. */
     judge(verdictOf: (data: string) => Verdict) {
       proxy.judge = ({ method, params: [call] }) =>
         method === "eth_call" ? verdictOf((call as { data: string }).data) : "pass";

@@ -25,7 +25,7 @@ const fileWith = (change: Partial<NodeFile>): NodeFile => ({
 });
 
 describeDatabases("the progress of a file", (kind) => {
-  test("on nodes of others is asked for while somebody follows it, through outages, and no longer", async () => {
+  test("on remote nodes is polled while it has subscribers, through outages, and no longer", async () => {
     const { progress, node } = await startProgress();
     const following = await progress.follow(ROOT);
     await until(() => node.asked > 2);
@@ -44,7 +44,7 @@ describeDatabases("the progress of a file", (kind) => {
     expect(node.asked).toBe(before);
   });
 
-  test("is told by the hundredth, never backwards, and once", async () => {
+  test("is published per hundredth, never backwards, and once", async () => {
     const { progress, database, committed } = await startProgress();
     const note = async (file: NodeFile) => {
       await database.transaction((tx) => progress.note(tx, [file]));
@@ -60,14 +60,14 @@ describeDatabases("the progress of a file", (kind) => {
     const steps = await database.rows<{ uploaded: string; sequence: string }>(
       `select data ->> 'uploadedSegments' as uploaded, data ->> 'sequence' as sequence from outbox order by id`,
     );
-    // Of 150 notes of two segments each, every other one is a hundredth or more.
+    // Of 150 notes of two segments each, every second one completes a hundredth.
     expect(steps.length).toBe(76);
     expect(steps.map(({ sequence }) => Number(sequence))).toEqual(steps.map((_, at) => at + 1));
     expect(steps.at(-1)?.uploaded).toBe("300");
     expect((await progress.read(ROOT))?.step).toMatchObject({ status: "finalized", uploadedSegments: 300 });
   });
 
-  test("is forgotten a week after it came to nothing, and kept when it came to something", async () => {
+  test("is deleted after a week if the upload was abandoned, and kept if it finished", async () => {
     const { progress, database } = await startProgress();
     const others = ["cd", "ef", "01"].map((byte): Hex => `0x${byte.repeat(32)}`);
     const [stale, done, fresh] = others as [Hex, Hex, Hex];

@@ -6,7 +6,7 @@ import type { NodeFile } from "../../src/storage/node/storage-node.ts";
 import { newFile, type OwnFile } from "../support/storage/stored-files.ts";
 import { until } from "../support/until.ts";
 
-/** A file as a node in memory has it, and what is asked of that node: reads wait for `open` where there is a gate. */
+/** A file on a node in memory, and the reads of that node: they wait for `open` where there is a gate. */
 function held(file: OwnFile, gate?: Promise<void>) {
   const reads: number[] = [];
   const aborted: number[] = [];
@@ -35,7 +35,7 @@ function held(file: OwnFile, gate?: Promise<void>) {
 const file = newFile(7 * SEGMENT_BYTES + 301);
 
 describe("reading files", () => {
-  test("any range is exactly its bytes, without the padding behind the end", async () => {
+  test("any range returns exactly its bytes, without the padding after the end", async () => {
     const { node, here } = held(file);
     const reader = new FileReader({ node, cacheBytes: 0 });
     const end = file.bytes.length;
@@ -47,7 +47,7 @@ describe("reading files", () => {
       }
   });
 
-  test("fifty at once read each segment once, and all have the same bytes", async () => {
+  test("fifty concurrent readers read each segment once, and all receive the same bytes", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const { node, here, reads } = held(file, promise);
     const reader = new FileReader({ node, cacheBytes: 32 * 2 ** 20 });
@@ -59,7 +59,7 @@ describe("reading files", () => {
     expect(reads).toHaveLength(8);
   });
 
-  test("a file that would fill the memory for others is not kept in it", async () => {
+  test("a file that would fill the shared cache is not cached", async () => {
     const { node, here, reads } = held(file);
     const reader = new FileReader({ node, cacheBytes: 4 * SEGMENT_BYTES });
     await reader.read(here);
@@ -67,7 +67,7 @@ describe("reading files", () => {
     expect(reads).toHaveLength(16);
   });
 
-  test("no more than four segments are asked for ahead of who reads", async () => {
+  test("at most four segments are read ahead", async () => {
     const { node, here, reads } = held(file);
     const stream = new FileReader({ node, cacheBytes: 0 }).stream(here);
     await stream.next();
@@ -77,7 +77,7 @@ describe("reading files", () => {
     await stream.return();
   });
 
-  test("the end of a stream gives up what only it asked for", async () => {
+  test("ending a stream aborts only the reads that no other stream needs", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const { node, here, aborted } = held(file, promise);
     const reader = new FileReader({ node, cacheBytes: 0 });
@@ -92,7 +92,7 @@ describe("reading files", () => {
     expect(await leaving.next()).toEqual({ done: true, value: undefined });
   });
 
-  test("a segment that cannot be had ends the stream with its failure, and may be had later", async () => {
+  test("a segment that cannot be read ends the stream with its error, and may be readable later", async () => {
     const { node, here } = held(file);
     let fails = true;
     const read = async (asked: NodeFile, index: number) => {
@@ -110,7 +110,7 @@ describe("reading files", () => {
     expect((await reader.read(here)).equals(file.bytes)).toBe(true);
   });
 
-  test("what is not finalized, what was dropped, and ranges beyond the end are refused", async () => {
+  test("files that are not finalized or were dropped, and ranges beyond the end, are refused", async () => {
     const { node, here } = held(file);
     const reader = new FileReader({ node, cacheBytes: 0 });
     expect(() => reader.stream({ ...here, finalized: false })).toThrow(

@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 describe("reading from the network's nodes", () => {
-  test("a file over several shards comes whole, each segment from a node that holds it", async () => {
+  test("a file over several shards is read completely, each segment from a node that holds it", async () => {
     const nodes = await Promise.all([0, 1, 2, 3].map((shardId) => startNode({ shardId, numShard: 4 })));
     const file = newFile(9 * SEGMENT_BYTES + 17);
     const txSeq = Number(await submit(database, undefined, file));
@@ -49,7 +49,7 @@ describe("reading from the network's nodes", () => {
     "fails with 500",
     "answers nothing",
   ];
-  test.each(moods)("a node that %s: the segment comes from the next one, and never wrong", async (mood) => {
+  test.each(moods)("a node that %s: the segment is read from the next one, and never wrong", async (mood) => {
     const [bad, good] = [await startNode(), await startNode()];
     const file = newFile(2 * SEGMENT_BYTES + 1);
     const txSeq = Number(await submit(database, undefined, file));
@@ -63,7 +63,7 @@ describe("reading from the network's nodes", () => {
     expect((await reader.read(here)).equals(file.bytes)).toBe(true);
   });
 
-  test("with nobody honest nothing is handed out, and what went before was right", async () => {
+  test("without an honest node the stream fails, and every byte before that was right", async () => {
     const [one, two] = [await startNode(), await startNode()];
     const file = newFile(3 * SEGMENT_BYTES);
     const txSeq = Number(await submit(database, undefined, file));
@@ -81,7 +81,7 @@ describe("reading from the network's nodes", () => {
     });
   });
 
-  test("a node that dies in the middle of a file is left, and the file goes on", async () => {
+  test("a node that dies in the middle of a file is dropped, and the read continues", async () => {
     const [first, second] = [await startNode(), await startNode()];
     const file = newFile(12 * SEGMENT_BYTES);
     const txSeq = Number(await submit(database, undefined, file));
@@ -96,7 +96,7 @@ describe("reading from the network's nodes", () => {
     expect(Buffer.concat(parts).equals(file.bytes)).toBe(true);
   });
 
-  test("a slow node is overtaken by the next one", async () => {
+  test("the next node is tried in parallel with a slow one, and answers first", async () => {
     const [slow, quick] = [await startNode(), await startNode()];
     const file = newFile(SEGMENT_BYTES);
     const txSeq = Number(await submit(database, undefined, file));
@@ -109,7 +109,7 @@ describe("reading from the network's nodes", () => {
     expect(performance.now() - startedMs).toBeLessThan(scaled(5_000));
   });
 
-  test("whoever goes away ends what was asked for him, and nobody else's", async () => {
+  test("a disconnecting reader aborts its own requests, and no other's", async () => {
     const silent = await startNode();
     const file = newFile(2 * SEGMENT_BYTES);
     const txSeq = Number(await submit(database, undefined, file));
@@ -128,8 +128,8 @@ describe("reading from the network's nodes", () => {
   });
 });
 
-describe("what nodes say of files", () => {
-  test("a file is finalized when those that have it cover every shard, and not before", async () => {
+describe("the status of files by the nodes", () => {
+  test("a file is finalized when the nodes that have it cover every shard, and not before", async () => {
     const nodes = await Promise.all([0, 1].map((shardId) => startNode({ shardId, numShard: 2 })));
     const [even, odd] = nodes as [ScriptedNode, ScriptedNode];
     const file = newFile(4 * SEGMENT_BYTES);
@@ -145,7 +145,7 @@ describe("what nodes say of files", () => {
     ).toMatchObject([{ finalized: true }, undefined, undefined]);
   });
 
-  test("the chain's word on a size stands against a node's", async () => {
+  test("the size on chain overrides a node's", async () => {
     const [liar, honest] = [await startNode(), await startNode()];
     const file = newFile(3 * SEGMENT_BYTES);
     const txSeq = Number(await submit(database, undefined, file));
@@ -157,7 +157,7 @@ describe("what nodes say of files", () => {
     expect((await reader.read(here)).equals(file.bytes)).toBe(true);
   });
 
-  test("a file that no trusted node has is found where the indexer knows it, and verified", async () => {
+  test("a file that no trusted node has is found through the indexer, and verified", async () => {
     const [trusted, liar, owner] = [await startNode(), await startNode(), await startNode()];
     const file = newFile(2 * SEGMENT_BYTES);
     const txSeq = Number(await submit(database, undefined, file));
@@ -171,7 +171,7 @@ describe("what nodes say of files", () => {
     expect((await reader.read(await found(node, file))).equals(file.bytes)).toBe(true);
   });
 
-  test("with nobody there it is said so, and they are found again", async () => {
+  test("the absence of all nodes is reported, and they are found again", async () => {
     const [gone, back] = [await startNode(), await startNode()];
     gone.mood = "fails with 500";
     const { node } = openNetwork({ nodes: [{ url: "http://127.0.0.1:9" } as ScriptedNode] });
@@ -183,7 +183,7 @@ describe("what nodes say of files", () => {
     expect(await other.node.find([{ root: newFile(1).root }])).toEqual([undefined]);
   });
 
-  test("addresses that are not public are not gone to on a public network, whoever names them", async () => {
+  test("addresses that are not public are refused on a public network, whichever source names them", async () => {
     const hidden = await startNode();
     const file = newFile(300);
     const txSeq = Number(await submit(database, undefined, file));
@@ -197,7 +197,7 @@ describe("what nodes say of files", () => {
 });
 
 describe("uploading to the network's nodes", () => {
-  test("each segment goes to a node of its shard, and the file comes to its end", async () => {
+  test("each segment goes to a node of its shard, and the upload completes", async () => {
     const nodes = await Promise.all([0, 1].map((shardId) => startNode({ shardId, numShard: 2 })));
     const file = newFile(4 * SEGMENT_BYTES);
     const txSeq = Number(await submit(database, undefined, file));
@@ -214,7 +214,7 @@ describe("uploading to the network's nodes", () => {
     }
   });
 
-  test("what is wrong reaches no node", async () => {
+  test("invalid segments reach no node", async () => {
     const only = await startNode();
     const file = newFile(5 * SEGMENT_BYTES);
     const txSeq = Number(await submit(database, undefined, file));
@@ -234,7 +234,7 @@ describe("uploading to the network's nodes", () => {
     expect(only.callsOf("zgs_upload")).toEqual([]);
   });
 
-  test("the next node is asked when one does not take it, and a node's refusal is told as it is", async () => {
+  test("the next node is tried when one does not accept a segment, and a node's refusal is returned unchanged", async () => {
     const [busy, free] = [await startNode(), await startNode()];
     const file = newFile(300);
     const txSeq = Number(await submit(database, undefined, file));
